@@ -1,0 +1,98 @@
+# What every target of the project shares: language level, warnings, sanitizers, the linker, and
+# pc_module(), the one way to declare a folder of src/.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+find_package(Threads REQUIRED)
+
+find_program(PC_CCACHE ccache)
+if(PC_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      CCACHE_NOHASHDIR=1 ${PC_CCACHE})
+endif()
+find_program(PC_MOLD mold)
+if(PC_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_library(pc_options INTERFACE)
+target_compile_options(pc_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+                                            -fno-omit-frame-pointer)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(pc_options INTERFACE -Wthread-safety -Wno-missing-field-initializers)
+else()
+  # GCC 12 reports false positives of these inside the standard library.
+  target_compile_options(pc_options INTERFACE -Wno-missing-field-initializers -Wno-restrict
+                                              -Wno-dangling-pointer)
+endif()
+target_include_directories(pc_options INTERFACE "${CMAKE_SOURCE_DIR}/src")
+target_link_libraries(pc_options INTERFACE Threads::Threads)
+if(PC_SANITIZE)
+  add_compile_options(-fsanitize=${PC_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${PC_SANITIZE})
+endif()
+
+if(PC_PCH)
+  file(WRITE "${CMAKE_BINARY_DIR}/pch.cc" "// Carries the precompiled standard headers.\n")
+  add_library(pc_pch OBJECT "${CMAKE_BINARY_DIR}/pch.cc")
+  target_link_libraries(pc_pch PRIVATE pc_options)
+  target_precompile_headers(
+    pc_pch PRIVATE <algorithm> <array> <atomic> <charconv> <chrono> <cstdint> <cstring> <functional>
+    <map> <memory> <mutex> <optional> <set> <string> <string_view> <unordered_map> <utility>
+    <variant> <vector>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(pc_pch PUBLIC -fpch-preprocess)
+  endif()
+endif()
+
+function(pc_use_pch target)
+  if(PC_PCH)
+    target_precompile_headers(${target} REUSE_FROM pc_pch)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} PRIVATE -fpch-preprocess)
+    endif()
+  endif()
+endfunction()
+
+# pc_module(<name> [DEPS <module>…] [LIBS <library>…])
+#
+# Declares the library of the folder it is called from: every .cc below it, and <name>_test from
+# every *_test.cc. DEPS are the folders it may include (tools/check_layers.py reads this line);
+# LIBS are other people's libraries, hidden from those who use the module.
+function(pc_module name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "*.cc")
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS "*.h")
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_bench|_fuzz)\\.cc$")
+  if(sources)
+    add_library(${name} STATIC ${sources} ${headers})
+    target_link_libraries(${name} PUBLIC pc_options ${ARG_DEPS} PRIVATE ${ARG_LIBS})
+    pc_use_pch(${name})
+  else()
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE pc_options ${ARG_DEPS} ${ARG_LIBS})
+  endif()
+  if(PC_TESTS AND tests)
+    pc_test(${name}_test SOURCES ${tests} DEPS ${name} LIBS ${ARG_LIBS})
+  endif()
+endfunction()
+
+# pc_test(<name> SOURCES <file>… DEPS <module>… [LIBS <library>…] [LABELS <label>…])
+# A GoogleTest program, run by ctest as one test with its own label (unit unless said otherwise).
+function(pc_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS;LABELS" ${ARGN})
+  find_package(GTest REQUIRED)
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE PC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  pc_use_pch(${name})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+endfunction()
