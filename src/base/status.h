@@ -1,9 +1,10 @@
 // Status and Result<T>: how every fallible function of the project reports its outcome.
 //
 // A Status is OK or carries what a Kubernetes Status object carries: a reason, an HTTP code, a
-// message and optional details (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/).
-// The server turns it into JSON once, at its edge (api/api_status.h). An OK status is one null
-// pointer. Value type.
+// message and optional details
+// (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/). The server
+// turns it into JSON once, at its edge (api/api_status.h). An OK status is one null pointer. Value
+// type.
 //
 //   base::Result<int> Parse(std::string_view text);
 //   base::Status Load(...) {
@@ -55,7 +56,8 @@ std::string_view ReasonText(Reason reason);
 Reason ReasonFromText(std::string_view text);  // kOther for texts Kubernetes does not define
 int HttpCode(Reason reason);
 
-// One machine-readable cause: reason as in "FieldValueInvalid", field as in "spec.containers[0].name".
+// One machine-readable cause: reason as in "FieldValueInvalid", field as in
+// "spec.containers[0].name".
 struct Cause {
   std::string reason;
   std::string message;
@@ -133,7 +135,8 @@ Status ConfigError(std::string message);
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<1>, std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value)
+      : state_(std::in_place_index<1>, std::move(value)) {}  // NOLINT: implicit by design
   Result(Status status) : state_(std::in_place_index<0>, std::move(status)) {}  // NOLINT
 
   bool ok() const { return state_.index() == 1; }
@@ -166,13 +169,13 @@ inline void TakeValue(const Status&) {}
 
 #define PC_CONCAT_(a, b) a##b
 #define PC_CONCAT(a, b) PC_CONCAT_(a, b)
-#define PC_TRY_(name, expr)                                                  \
-  __extension__({                                                            \
-    auto name = (expr);                                                      \
-    if (!name.ok()) [[unlikely]] {                                           \
-      return std::move(name).status();                                       \
-    }                                                                        \
-    ::portcullis::base::internal::TakeValue(std::move(name));                \
+#define PC_TRY_(name, expr)                                   \
+  __extension__({                                             \
+    auto name = (expr);                                       \
+    if (!name.ok()) [[unlikely]] {                            \
+      return std::move(name).status();                        \
+    }                                                         \
+    ::portcullis::base::internal::TakeValue(std::move(name)); \
   })
 // The value of a Result, or returns its error from the function. Also for a bare Status.
 #define TRY(expr) PC_TRY_(PC_CONCAT(pc_try_, __COUNTER__), expr)

@@ -15,8 +15,8 @@
 namespace portcullis::json {
 
 struct ParseOptions {
-  // The text outlives the arena (or is retained by it): strings without escapes become views into it
-  // and containers remember their bytes.
+  // The text outlives the arena (or is retained by it): strings without escapes become views into
+  // it and containers remember their bytes.
   bool borrow_text = false;
   // If given, receives the path of each duplicate key as Kubernetes' strict decoding prints it,
   // e.g. `spec.containers[0].name`, in order of occurrence.

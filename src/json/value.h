@@ -1,9 +1,9 @@
 // The JSON document of the engine: immutable values in arenas.
 //
-// A Value is a 16-byte view: null, bool, int64, double, string, array or object. Everything it points
-// to lives in an Arena and never changes. An edit makes new nodes for the path from the root to the
-// place of the edit and shares everything else ("path copying"), so copies are free and an old
-// version stays valid beside a new one.
+// A Value is a 16-byte view: null, bool, int64, double, string, array or object. Everything it
+// points to lives in an Arena and never changes. An edit makes new nodes for the path from the root
+// to the place of the edit and shares everything else ("path copying"), so copies are free and an
+// old version stays valid beside a new one.
 //
 //   json::Arena arena;
 //   json::Value pod = TRY(json::Parse(arena, text));                       // json/reader.h
@@ -14,10 +14,10 @@
 // decoder has it. Member order is kept. Duplicate keys never occur in a value: the reader keeps the
 // last one (as Go does) and reports the others.
 //
-// Ownership: a Value owns nothing; it is valid as long as the arena it was made in and all arenas its
-// shared parts came from. Arena::Retain() ties the lifetimes together; a Document bundles a root with
-// its arena. Threads: Value and its nodes are immutable, hence free to read from any thread; one
-// Arena is used by one thread at a time.
+// Ownership: a Value owns nothing; it is valid as long as the arena it was made in and all arenas
+// its shared parts came from. Arena::Retain() ties the lifetimes together; a Document bundles a
+// root with its arena. Threads: Value and its nodes are immutable, hence free to read from any
+// thread; one Arena is used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -244,7 +244,8 @@ bool operator==(const Value& a, const Value& b);
 class Document {
  public:
   Document() = default;
-  Document(std::shared_ptr<const Arena> arena, Value root) : arena_(std::move(arena)), root_(root) {}
+  Document(std::shared_ptr<const Arena> arena, Value root)
+      : arena_(std::move(arena)), root_(root) {}
   Value root() const { return root_; }
   Value operator[](std::string_view key) const { return root_[key]; }
   const std::shared_ptr<const Arena>& arena() const { return arena_; }
