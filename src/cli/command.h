@@ -1,0 +1,30 @@
+// One subcommand of the program. Each has a file pair named as the subcommand (serve.{h,cc}) that
+// exports one descriptor, which stands in the table of commands.cc.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace portcullis::cli {
+
+// Exit codes of every subcommand.
+inline constexpr int kExitOk = 0;        // admitted, passed
+inline constexpr int kExitRefused = 1;   // refused, failed
+inline constexpr int kExitUsage = 2;     // usage or configuration error
+inline constexpr int kExitInternal = 3;  // a mistake of ours
+
+struct Command {
+  std::string_view name;     // as typed: "serve", or "schema import" for a nested one
+  std::string_view summary;  // one line of `portcullis --help`
+  // Arguments after the name, without it. Writes to stdout and stderr; returns the exit code.
+  int (*run)(const std::vector<std::string>& arguments);
+};
+
+// Every subcommand, in the order of the help.
+const std::vector<Command>& Commands();
+
+// Finds the command, runs it; unknown ones get the nearest name. What main() calls.
+int RunProgram(int argc, const char* const* argv);
+
+}  // namespace portcullis::cli

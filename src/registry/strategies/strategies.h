@@ -1,0 +1,14 @@
+// The factories of all strategies: one line per file of this folder. strategy_table.cc has one row
+// for each.
+#pragma once
+
+#include <memory>
+
+#include "registry/strategy.h"
+
+namespace portcullis::registry {
+
+std::unique_ptr<Strategy> MakeNamespaces();
+std::unique_ptr<Strategy> MakePods();
+
+}  // namespace portcullis::registry

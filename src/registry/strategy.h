@@ -1,0 +1,142 @@
+// A Strategy is what surrounds admission for one resource: what the server sets before the plugins
+// see the object, what it checks after they have seen it, and how the object is deleted.
+//
+// Order of a create: decode, default, PrepareForCreate, mutating admission, Validate, Canonicalize,
+// validating admission, commit. An update is the same with PrepareForUpdate and ValidateUpdate. The
+// generic parts are not a strategy's business: name, namespace, uid, creationTimestamp, generation
+// 1 on create, resourceVersion, finalizer rules, and the checks of ObjectMeta.
+//
+// One file per kind under registry/strategies/, exporting one factory that stands in the table of
+// registry/strategy_table.cc. A resource without a row takes the default strategy, which knows only
+// what the catalog says (kinds with a status subresource keep it on updates of the main resource,
+// and count generations).
+//
+// Objects are in the version they are stored in; a kind with one version has no other. Threads: a
+// strategy is asked from many threads at once, hence every method is const. Immutable after
+// construction.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/field_error.h"
+#include "api/names.h"
+#include "api/user_info.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "json/value.h"
+
+namespace portcullis::api {
+class Catalog;
+}
+namespace portcullis::store {
+class Reader;
+}
+
+namespace portcullis::registry {
+
+class ServiceNetwork;
+
+// What a strategy may look at besides the object. References outlive the call.
+struct Context {
+  json::Arena& arena;  // new values are made here
+  const api::GroupVersionResource& resource;
+  const api::GroupVersionKind& kind;
+  std::string_view subresource;  // "" for the resource itself, "status", "scale", …
+  std::string_view name;
+  std::string_view name_space;  // "" for cluster-scoped resources
+  const api::UserInfo& user;
+  const base::Clock& clock;
+  const store::Reader* reader = nullptr;  // may be null in tests
+  const api::Catalog* catalog = nullptr;  // may be null in tests
+  ServiceNetwork* services = nullptr;     // hands out cluster IPs and node ports; may be null
+  bool dry_run = false;
+};
+
+// DeleteOptions as they reach a strategy.
+struct DeleteRequest {
+  std::optional<std::int64_t> grace_period_seconds;
+};
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  // Before mutating admission: drops what a client may not set (status) and sets what the server
+  // owns. Returns the object to go on with (ctx.arena).
+  virtual json::Value PrepareForCreate(const Context& ctx, json::Value object) const;
+  virtual json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                                       json::Value old) const;
+
+  // After mutating admission: everything that is wrong, in field order. ObjectMeta has been
+  // checked already.
+  virtual void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const;
+  virtual void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
+                              api::FieldErrors& errors) const;
+
+  // Texts for Warning headers, in order.
+  virtual void Warnings(const Context& ctx, json::Value object,
+                        std::vector<std::string>& warnings) const;
+  virtual void UpdateWarnings(const Context& ctx, json::Value object, json::Value old,
+                              std::vector<std::string>& warnings) const;
+
+  // After validation: brings equal objects to one form (sorted lists and the like).
+  virtual json::Value Canonicalize(const Context& ctx, json::Value object) const;
+
+  // How names of the kind are checked: "" if good, else the detail of an Invalid value error
+  // (one text per element). Default: DNS-1123 subdomain.
+  virtual std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const;
+
+  // PUT of an absent object makes it.
+  virtual bool AllowCreateOnUpdate() const { return false; }
+  // PUT without resourceVersion overwrites whatever is there.
+  virtual bool AllowUnconditionalUpdate() const { return true; }
+
+  // Seconds the object lives on after a delete, or nothing if the kind is deleted at once.
+  virtual std::optional<std::int64_t> GracePeriod(const Context& ctx, json::Value object,
+                                                  const DeleteRequest& request) const;
+  // Called when an object starts to terminate but stays (finalizers or a grace period).
+  virtual json::Value PrepareForTermination(const Context& ctx, json::Value object) const;
+  // True if something other than metadata.finalizers keeps a terminating object alive
+  // (spec.finalizers of a Namespace).
+  virtual bool HeldByOther(json::Value object) const;
+  // The kind's dependents are orphaned unless the client says otherwise.
+  virtual bool OrphansDependentsByDefault() const { return false; }
+
+  // Called after the commit of a create or update, and after the object is gone; never fails.
+  // Gives back what PrepareForCreate took (node ports, cluster IPs).
+  virtual void Released(const Context& ctx, json::Value object) const;
+};
+
+// The strategy of each resource. Thread-safe: immutable after construction.
+class StrategyTable {
+ public:
+  StrategyTable();
+  ~StrategyTable();
+  StrategyTable(const StrategyTable&) = delete;
+  StrategyTable& operator=(const StrategyTable&) = delete;
+
+  // The row of the resource (any version), else the default strategy. `has_status` says whether the
+  // catalog lists a status subresource.
+  const Strategy& Find(std::string_view group, std::string_view resource, bool has_status) const;
+
+ private:
+  struct Rows;
+  std::unique_ptr<const Rows> rows_;
+};
+
+// Puts `status` of `old` (or nothing) into `object`: what every kind with a status subresource does
+// on writes of the main resource.
+json::Value KeepStatus(json::Arena& arena, json::Value object, json::Value old);
+// The other way round, for writes of the status subresource: `old` with the status, and the
+// metadata that may be changed there, of `object`.
+json::Value OnlyStatus(json::Arena& arena, json::Value object, json::Value old);
+// metadata.generation: one more than old's if `object` differs from `old` outside metadata and
+// status.
+json::Value CountGeneration(json::Arena& arena, json::Value object, json::Value old);
+
+}  // namespace portcullis::registry

@@ -1,0 +1,140 @@
+// Every flag of `portcullis serve`: one row per flag, with its default and meaning, and the struct
+// the rows fill. Names, forms and texts of errors are kube-apiserver's (a pflag command line);
+// --data-dir,
+// --store, --controllers, --webhook-service-map and --write-kubeconfig are ours.
+//
+// Flags of kube-apiserver that make no sense here are rows too: accepted, with a note that goes to
+// the log. Options is a value type.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace portcullis::server {
+
+struct Options {
+  // Where and how to listen.
+  std::string bind_address = "0.0.0.0";
+  int secure_port = 6443;  // 0 takes any free port
+  std::string advertise_address;
+  std::string external_hostname;
+  std::string tls_cert_file;
+  std::string tls_private_key_file;
+  std::string cert_dir;
+  std::vector<std::string> tls_sni_cert_keys;
+  std::string tls_min_version = "VersionTLS12";
+  int http2_max_streams_per_connection = 250;
+  std::vector<std::string> cors_allowed_origins;
+  std::string shutdown_delay_text;
+  std::chrono::nanoseconds shutdown_delay{0};
+
+  // Where things are kept.
+  std::string data_dir = "portcullis-data";
+  std::string store = "sqlite";  // sqlite | memory
+  std::string write_kubeconfig;  // default: <data dir>/admin.kubeconfig
+
+  // Limits.
+  int max_requests_inflight = 400;
+  int max_mutating_requests_inflight = 200;
+  std::chrono::nanoseconds request_timeout = std::chrono::minutes(1);
+  int min_request_timeout = 1800;  // seconds a watch lasts at least
+  int delete_collection_workers = 1;
+  int worker_threads = 0;  // 0: one per processor, at least 8; more start while calls block
+
+  // Who may come in.
+  std::string client_ca_file;
+  std::string token_auth_file;
+  bool anonymous_auth = true;
+  std::string service_account_issuer = "https://kubernetes.default.svc.cluster.local";
+  std::vector<std::string> service_account_issuers;
+  std::vector<std::string> service_account_key_files;
+  std::string service_account_signing_key_file;
+  std::vector<std::string> api_audiences;
+  bool service_account_lookup = true;
+  bool service_account_extend_token_expiration = true;
+  std::chrono::nanoseconds service_account_max_token_expiration{0};
+  std::vector<std::string> authorization_modes = {"RBAC"};
+  std::string authorization_policy_file;
+  std::string authorization_webhook_config_file;
+  std::string requestheader_client_ca_file;
+  std::vector<std::string> requestheader_username_headers;
+  std::vector<std::string> requestheader_group_headers;
+  std::vector<std::string> requestheader_extra_headers_prefix;
+  std::vector<std::string> requestheader_allowed_names;
+
+  // Admission.
+  std::vector<std::string> enable_admission_plugins;
+  std::vector<std::string> disable_admission_plugins;
+  std::vector<std::string> admission_control;  // the ordered list of old
+  bool admission_control_given = false;
+  std::string admission_control_config_file;
+  std::int64_t default_not_ready_toleration_seconds = 300;
+  std::int64_t default_unreachable_toleration_seconds = 300;
+  bool allow_privileged = true;
+  // "namespace/name:port" -> "host:port": how webhooks reach Services on a machine without a
+  // cluster network.
+  std::map<std::string, std::string> webhook_service_map;
+
+  // What is served.
+  std::map<std::string, bool> feature_gates;
+  std::map<std::string, std::string> runtime_config;
+  std::string service_cluster_ip_range = "10.0.0.0/24";
+  std::string service_node_port_range = "30000-32767";
+  std::vector<std::string> controllers = {"*"};
+  bool profiling = true;
+
+  // Audit.
+  std::string audit_policy_file;
+  std::string audit_log_path;
+  std::string audit_log_format = "json";
+  int audit_log_maxage = 0;
+  int audit_log_maxbackup = 0;
+  int audit_log_maxsize = 0;
+  bool audit_log_compress = false;
+  std::string audit_log_mode = "blocking";
+  std::string audit_webhook_config_file;
+  std::string audit_webhook_mode = "batch";
+
+  // The log.
+  std::string log_format = "text";
+  int verbosity = 0;
+
+  // Notes about flags that were accepted and ignored, for the log.
+  std::vector<std::string> notes;
+  bool help = false;
+};
+
+enum class FlagType { kString, kInt, kBool, kDuration, kList, kMap };
+
+struct Flag {
+  std::string_view name;  // without dashes
+  FlagType type;
+  std::string_view default_text;  // "" if there is none
+  std::string_view meaning;
+  // Stores the value, or says what is wrong with it. Null for flags that are ignored.
+  base::Status (*set)(Options& options, std::string_view value);
+  std::string_view note;  // why an ignored flag is ignored
+};
+
+// All rows, by name.
+std::span<const Flag> Flags();
+
+// Reads a pflag command line: --name=value, --name value, --bool, --bool=false; lists split at
+// commas and add up over repeated flags. Errors carry pflag's texts ("unknown flag: --x").
+base::Result<Options> ParseOptions(std::span<const std::string> arguments);
+
+// What the flags contradict in, and files that are named but cannot be read: one message per
+// problem.
+std::vector<std::string> CheckOptions(const Options& options);
+
+// The text of `portcullis serve --help`, flags grouped as kube-apiserver's help.
+std::string FlagHelp();
+
+}  // namespace portcullis::server
