@@ -1,0 +1,74 @@
+// Chain: the ordered list of plugins and how a request walks through it.
+//
+//   auto chain = TRY(Chain::Create(TRY(SelectPlugins(flags, registered)), configs, context));
+//   TRY(chain->Mutate(request));      // then strategy and validation, then
+//   TRY(chain->Validate(request2));
+//
+// Each phase asks the plugins that handle the operation and take part in the phase, in order, and
+// stops at the first error. After the mutating pass, if a webhook or policy has asked for it, the
+// whole pass runs exactly once more. Immutable after construction.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "admission/config.h"
+#include "admission/plugin.h"
+
+namespace portcullis::admission {
+
+// Is told of every step; metrics, audit and traces are observers. Called on the request's thread.
+class ChainObserver {
+ public:
+  virtual ~ChainObserver() = default;
+  // One plugin was asked.
+  virtual void OnPlugin(const Request& request, const PluginInfo& plugin, Phase phase,
+                        const base::Status& outcome, std::chrono::nanoseconds took) = 0;
+  // One phase is over; both passes of a reinvocation count as one.
+  virtual void OnPhase(const Request& request, Phase phase, const base::Status& outcome,
+                       std::chrono::nanoseconds took) = 0;
+};
+
+class Chain {
+ public:
+  // Makes every plugin, in the order given. `context` is copied for each with its name and
+  // configuration. Errors: `couldn't init admission plugin "<name>": <error>`.
+  static base::Result<std::unique_ptr<Chain>> Create(std::span<const PluginInfo* const> plugins,
+                                                     const PluginConfigs& configs,
+                                                     const PluginContext& context);
+
+  // `observer` outlives the chain. Before the first request only.
+  void AddObserver(ChainObserver* observer) { observers_.push_back(observer); }
+
+  base::Status Mutate(Request& request) const;
+  base::Status Validate(const Request& request) const;
+
+  // Whether any plugin takes part.
+  bool Handles(Operation operation, Phase phase) const;
+
+  // `Loaded 2 mutating admission controller(s) successfully in the following order: A,B.`
+  std::string LoadedLine(Phase phase) const;
+
+  // The plugin of that name, or null.
+  const Plugin* Find(std::string_view name) const;
+
+ private:
+  struct Entry {
+    const PluginInfo* info;
+    std::unique_ptr<Plugin> plugin;
+  };
+  Chain() = default;
+  base::Status MutateOnce(Request& request) const;
+
+  std::vector<Entry> entries_;
+  std::vector<ChainObserver*> observers_;
+};
+
+// The stable histograms apiserver_admission_controller_… and …_step_admission_duration_seconds, and
+// the step summary. `registry` outlives it.
+std::unique_ptr<ChainObserver> MakeMetricsObserver(metrics::Registry& registry);
+
+}  // namespace portcullis::admission

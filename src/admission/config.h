@@ -1,0 +1,61 @@
+// Which plugins run and with what configuration: the admission flags of kube-apiserver and the
+// AdmissionConfiguration file.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "admission/plugin.h"
+#include "base/status.h"
+
+namespace portcullis::admission {
+
+// The values of --enable-admission-plugins, --disable-admission-plugins and --admission-control,
+// split at commas, in the order given. An unset flag is an empty list.
+struct PluginFlags {
+  std::vector<std::string> enable;
+  std::vector<std::string> disable;
+  std::vector<std::string> admission_control;
+};
+
+// The plugins to run, in chain order. `registered` is in chain order already (plugins/registry.h);
+// `known` are names that may be disabled although this build has no such plugin.
+// Errors: Kubernetes' texts, e.g. `enable-admission-plugins plugin "X" is unknown`.
+base::Result<std::vector<const PluginInfo*>> SelectPlugins(
+    const PluginFlags& flags, std::span<const PluginInfo* const> registered,
+    std::span<const std::string_view> known = {});
+
+// The configuration of each plugin. Immutable after construction.
+class PluginConfigs {
+ public:
+  PluginConfigs() = default;
+
+  // Reads the file of --admission-control-config-file (empty: none) and the files it points to for
+  // the plugins in `enabled`. Errors begin with `failed to read plugin config: `.
+  static base::Result<PluginConfigs> Load(const std::string& path,
+                                          std::span<const PluginInfo* const> enabled);
+  // The same from text; relative paths are resolved against `directory`.
+  static base::Result<PluginConfigs> Parse(std::string_view text, const std::string& directory,
+                                           std::span<const PluginInfo* const> enabled);
+
+  // Null if there is none for that plugin.
+  const PluginConfig* For(std::string_view plugin) const;
+  void Set(std::string plugin, PluginConfig config);
+
+ private:
+  std::map<std::string, PluginConfig, std::less<>> configs_;
+};
+
+// A PluginConfig from JSON or YAML bytes; never fails, see PluginConfig::error.
+PluginConfig ParsePluginConfig(std::string text);
+
+// Strict decoding of a small configuration document: the paths of members of `object` that are not
+// in `allowed`, as `unknown field "<prefix><name>"`.
+std::vector<std::string> UnknownFields(json::Value object, std::string_view prefix,
+                                       std::span<const std::string_view> allowed);
+
+}  // namespace portcullis::admission

@@ -1,0 +1,46 @@
+// ObjectInterfaces: what admission asks of the server about kinds of objects, built-in or custom:
+// which resources are the same thing in another version, and how an object is converted, decoded
+// and defaulted. The server implements it over the catalog and the CustomResourceDefinitions.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "api/names.h"
+#include "base/status.h"
+#include "json/value.h"
+
+namespace portcullis::admission {
+
+// Thread-safe.
+class ObjectInterfaces {
+ public:
+  virtual ~ObjectInterfaces() = default;
+
+  // All resources (the given one included) that stand for the same stored objects and have the same
+  // subresource, in the order in which they were installed.
+  virtual std::vector<api::GroupVersionResource> Equivalents(
+      const api::GroupVersionResource& resource, std::string_view subresource) const = 0;
+  // The kind served there; an empty kind if unknown.
+  virtual api::GroupVersionKind KindFor(const api::GroupVersionResource& resource,
+                                        std::string_view subresource) const = 0;
+
+  // `object` as `kind`, with apiVersion and kind set. The object itself if it is of that kind.
+  virtual base::Result<json::Value> Convert(json::Arena& arena, json::Value object,
+                                            const api::GroupVersionKind& kind) const = 0;
+
+  // Decodes JSON that a webhook or policy has produced, as kube-apiserver decodes the result of a
+  // patch: by its own apiVersion and kind, unknown fields of built-in kinds dropped, Go's texts for
+  // wrong types and for a kind other than `kind`. No defaulting.
+  virtual base::Result<json::Value> Decode(json::Arena& arena, json::Value object,
+                                           const api::GroupVersionKind& kind) const = 0;
+  // Applies the version's defaults again.
+  virtual json::Value Default(json::Arena& arena, json::Value object,
+                              const api::GroupVersionKind& kind) const = 0;
+  // Semantic equality: absent, null and empty collections are equal, quantities and times by value.
+  virtual bool SemanticallyEqual(json::Value a, json::Value b,
+                                 const api::GroupVersionKind& kind) const = 0;
+};
+
+}  // namespace portcullis::admission

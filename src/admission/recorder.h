@@ -1,0 +1,61 @@
+// Recorder: what one HTTP request collects on its way, besides its outcome: warnings for the
+// client, annotations for its audit event, and the time spent waiting for webhooks.
+//
+// The server owns one per HTTP request, and hands it to every Request it makes for it.
+// Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace portcullis::admission {
+
+// The audit level from which on an annotation is part of the audit event.
+enum class AuditLevel : std::uint8_t { kMetadata = 1, kRequest = 2, kRequestResponse = 3 };
+
+struct AuditAnnotation {
+  std::string key;
+  std::string value;
+  AuditLevel level = AuditLevel::kMetadata;
+};
+
+class Recorder {
+ public:
+  // Records a warning by the rules of Kubernetes: empty, repeated, with control characters or
+  // invalid UTF-8: dropped; over a total of 4096 runes texts are cut to 256 and later ones dropped.
+  void Warn(std::string text);
+  // The warnings as they are to be sent, in order, without header syntax.
+  std::vector<std::string> warnings() const;
+
+  // Why a key or a second value of it is not acceptable, or OK.
+  base::Status Annotate(std::string_view key, std::string_view value, AuditLevel level);
+  std::vector<AuditAnnotation> annotations() const;
+
+  // Time spent in webhooks: the sum of the mutating calls, the longest of the validating ones.
+  void AddMutatingWebhookTime(std::chrono::nanoseconds time);
+  void AddValidatingWebhookTime(std::chrono::nanoseconds time);
+  std::chrono::nanoseconds mutating_webhook_time() const;
+  std::chrono::nanoseconds validating_webhook_time() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> warnings_;
+  std::size_t runes_ = 0;
+  bool truncating_ = false;
+  std::vector<std::string> seen_;
+  std::vector<AuditAnnotation> annotations_;
+  std::chrono::nanoseconds mutating_{0};
+  std::chrono::nanoseconds validating_{0};
+};
+
+// The value of a `Warning` header: 299 - "<text>", quotes and backslashes escaped.
+std::string WarningHeader(std::string_view text);
+
+}  // namespace portcullis::admission

@@ -1,0 +1,78 @@
+// The order of the admission chain, as data: that of kube-apiserver v1.36.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "plugins/registry.h"
+
+namespace portcullis::plugins {
+namespace {
+
+constexpr std::array<std::string_view, 41> kOrder = {
+    "AlwaysAdmit",
+    "NamespaceAutoProvision",
+    "NamespaceLifecycle",
+    "NamespaceExists",
+    "LimitPodHardAntiAffinityTopology",
+    "LimitRanger",
+    "ServiceAccount",
+    "NodeRestriction",
+    "TaintNodesByCondition",
+    "AlwaysPullImages",
+    "ImagePolicyWebhook",
+    "PodSecurity",
+    "PodNodeSelector",
+    "Priority",
+    "DefaultTolerationSeconds",
+    "PodTolerationRestriction",
+    "EventRateLimit",
+    "ExtendedResourceToleration",
+    "DefaultStorageClass",
+    "StorageObjectInUseProtection",
+    "PodGroupProtection",
+    "OwnerReferencesPermissionEnforcement",
+    "PersistentVolumeClaimResize",
+    "RuntimeClass",
+    "CertificateApproval",
+    "CertificateSigning",
+    "ClusterTrustBundleAttest",
+    "CertificateSubjectRestriction",
+    "DefaultIngressClass",
+    "DenyServiceExternalIPs",
+    "PodTopologyLabels",
+    "PodGroupWorkloadExists",
+    "NodeDeclaredFeatureValidator",
+    "JobValidation",
+    "PodResizeValidator",
+    // The tail: a plugin of our own runs before it.
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionWebhook",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionWebhook",
+    "ResourceQuota",
+    "AlwaysDeny",
+};
+constexpr std::size_t kTail = 35;
+static_assert(kOrder[kTail] == "MutatingAdmissionPolicy");
+
+// Sort key: twice the position in kOrder; unknown names fall between the last one before the tail
+// and the tail.
+std::pair<std::size_t, std::string_view> KeyOf(std::string_view name) {
+  const auto* found = std::find(kOrder.begin(), kOrder.end(), name);
+  if (found == kOrder.end()) return {2 * kTail - 1, name};
+  return {2 * static_cast<std::size_t>(found - kOrder.begin()), {}};
+}
+
+}  // namespace
+
+std::span<const std::string_view> KubernetesOrder() { return kOrder; }
+
+void SortByOrder(std::vector<const admission::PluginInfo*>& plugins) {
+  std::sort(plugins.begin(), plugins.end(),
+            [](const admission::PluginInfo* a, const admission::PluginInfo* b) {
+              return KeyOf(a->name) < KeyOf(b->name);
+            });
+}
+
+}  // namespace portcullis::plugins
