@@ -1,0 +1,79 @@
+// Certificates and keys as PEM text: making, loading and looking at them.
+//
+//   auto ca = TRY(MakeAuthority("portcullis-ca", clock.Now()));
+//   auto serving = TRY(Issue(ca, {.common_name = "server", .dns_names = {"localhost"},
+//                                 .ip_addresses = {"127.0.0.1"}, .server = true}, clock.Now()));
+//
+// Pure functions. Keys are ECDSA P-256, PKCS#8 when written.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace portcullis::net {
+
+// A certificate (chain, leaf first) with its private key.
+struct KeyPair {
+  std::string certificate_pem;
+  std::string key_pem;
+};
+
+struct CertificateRequest {
+  std::string common_name;
+  std::vector<std::string> organizations;
+  std::vector<std::string> dns_names;
+  std::vector<std::string> ip_addresses;
+  bool server = false;  // extended key usage serverAuth
+  bool client = false;  // extended key usage clientAuth
+  int valid_days = 365;
+};
+
+// A self-signed certificate authority. Valid from an hour before `now`, against clock skew.
+base::Result<KeyPair> MakeAuthority(std::string_view common_name, base::WallTime now,
+                                    int valid_days = 3650);
+base::Result<KeyPair> Issue(const KeyPair& authority, const CertificateRequest& request,
+                            base::WallTime now);
+base::Result<KeyPair> MakeSelfSigned(const CertificateRequest& request, base::WallTime now);
+
+// A private key alone, PKCS#8 PEM (service account signing keys).
+base::Result<std::string> MakeRsaKey(int bits = 2048);
+
+// What a certificate says.
+struct CertificateInfo {
+  std::string der;
+  std::string sha256;  // of the DER, lower-case hex
+  std::string serial;  // decimal
+  std::string common_name;
+  std::vector<std::string> organizations;
+  std::string uid;  // subject attribute 1.3.6.1.4.1.57683.2, which Kubernetes takes for the UID
+  std::string issuer_common_name;
+  std::vector<std::string> dns_names;
+  std::vector<std::string> ip_addresses;
+  std::vector<std::string> emails;
+  std::vector<std::string> uris;
+  base::WallTime not_before;
+  base::WallTime not_after;
+  bool is_authority = false;
+};
+
+// All certificates of a PEM text; other blocks are skipped. No certificate at all is an error with
+// the text of client-go's cert.ParseCertsPEM:
+// "data does not contain any valid RSA or ECDSA certificates".
+base::Result<std::vector<CertificateInfo>> ParseCertificates(std::string_view pem);
+
+// That the key fits the certificate; errors are those of Go's tls.X509KeyPair:
+// "tls: failed to find any PEM data in certificate input", "tls: private key does not match public
+// key".
+base::Status CheckKeyPair(std::string_view certificate_pem, std::string_view key_pem);
+
+// Reads a file whole. Error: `open /x: no such file or directory`, as Go prints it.
+base::Result<std::string> ReadFile(const std::string& path);
+// Reads and checks; errors name the file.
+base::Result<KeyPair> LoadKeyPair(const std::string& certificate_file, const std::string& key_file);
+base::Result<std::string> LoadCertificates(const std::string& file);
+
+}  // namespace portcullis::net

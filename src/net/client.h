@@ -1,0 +1,126 @@
+// HttpsClient calls servers over pooled keep-alive HTTP/1.1 connections, with a deadline for each
+// call and failures worded as Go's net/http words them, for Kubernetes shows those to users.
+//
+// Behaviour of connections follows Go's http.Transport as kube-apiserver sets it up for webhooks:
+// dial 30 s, TLS handshake 10 s, idle 90 s, at most 25 idle connections per host; a call is
+// repeated only if it met a kept connection that had been closed before anything was written to it,
+// or, for methods without side effects, before anything came back.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "net/http.h"
+#include "net/io_threads.h"
+#include "net/tls.h"
+
+namespace portcullis::net {
+
+struct ClientRequest {
+  std::string method = "POST";
+  std::string url;  // absolute; appears in error texts as given
+  Headers headers;  // Host, Content-Length and (if absent) Accept-Encoding: gzip are added
+  std::shared_ptr<const std::string> body;  // null: none
+  std::shared_ptr<const ClientTls> tls;     // for https; null: system roots, no client certificate
+
+  // Where new connections for this URL's host:port go instead: returns "host:port", or an error
+  // that becomes the call's (`Post "…": service "x" not found`). Null: the URL's own host and port.
+  // Called on the calling thread, and only when a connection has to be made.
+  std::function<base::Result<std::string>(const std::string& host_port)> resolve;
+
+  std::size_t max_response_bytes = 0;  // 0: no limit
+  int max_redirects = 0;  // 0: the redirect is the answer; Go's default client follows 10
+  // If set, receives the body in pieces on an I/O thread as it arrives, undecoded; Response::body
+  // stays empty.
+  std::function<void(const ResponseHead& head, std::string_view piece)> on_data;
+};
+
+// Where a call failed.
+enum class CallPhase {
+  kNone,
+  kRequest,  // the URL or the request is malformed
+  kResolve,  // the host name or `resolve`
+  kConnect,
+  kHandshake,
+  kWrite,
+  kFirstByte,  // waiting for, or reading, the head of the answer
+  kRead,       // reading the body
+  kDecode,     // gzip
+};
+std::string_view PhaseName(CallPhase phase);  // "connect", "first byte", …
+
+struct CallFailure {
+  CallPhase phase = CallPhase::kNone;
+  // Go's text without context: "EOF", "dial tcp 127.0.0.1:1: connect: connection refused",
+  // "context deadline exceeded".
+  std::string cause;
+  // As http.Client.Do returns it: `Post "https://…": EOF`. The cause alone for kRead and kDecode.
+  std::string message;
+  bool timed_out = false;  // the call's deadline has passed
+  bool cancelled = false;  // PendingCall::Cancel: "context canceled"
+};
+
+struct CallResult {
+  Response response;  // complete if there is no failure; the head is filled if phase >= kRead
+  std::optional<CallFailure> failure;
+  std::string address;  // connected to, "10.0.0.1:443"
+  base::Duration elapsed{};
+  bool reused_connection = false;
+  // About the server's certificate: no subject alternative name; SHA-1 below the root.
+  bool certificate_without_san = false;
+  bool certificate_with_sha1 = false;
+
+  bool ok() const { return !failure.has_value(); }
+};
+
+// A call under way. Thread-safe. Dropping it does not cancel.
+class PendingCall {
+ public:
+  virtual ~PendingCall() = default;
+  // Blocks until the call is over, which its deadline bounds. Call once.
+  virtual CallResult Wait() = 0;
+  virtual bool done() const = 0;
+  virtual void Cancel() = 0;
+};
+
+struct ClientOptions {
+  std::chrono::milliseconds dial_timeout{30'000};
+  std::chrono::milliseconds handshake_timeout{10'000};
+  std::chrono::milliseconds idle_timeout{90'000};
+  std::size_t max_idle_per_host = 25;
+  std::size_t max_header_bytes = 1 << 20;
+};
+
+struct ClientCounters {
+  std::size_t connections_opened = 0;
+  std::size_t connections_idle = 0;
+  std::size_t calls = 0;
+};
+
+// Thread-safe. Destroying it fails calls under way with "context canceled" and closes connections.
+class HttpsClient {
+ public:
+  using Done = std::function<void(CallResult)>;
+
+  virtual ~HttpsClient() = default;
+  static std::unique_ptr<HttpsClient> Create(IoThreads& threads, const ClientOptions& options = {});
+
+  // Blocks. REQUIRES: not called on an I/O thread.
+  virtual CallResult Call(ClientRequest request, base::SteadyTime deadline) = 0;
+  // Starts now; wait for several one after the other.
+  virtual std::shared_ptr<PendingCall> Begin(ClientRequest request, base::SteadyTime deadline) = 0;
+  // `done` is called once, on an I/O thread (or on this one if nothing could be sent).
+  virtual std::shared_ptr<PendingCall> Begin(ClientRequest request, base::SteadyTime deadline,
+                                             Done done) = 0;
+  virtual void CloseIdle() = 0;
+  virtual ClientCounters counters() const = 0;
+};
+
+}  // namespace portcullis::net

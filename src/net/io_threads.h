@@ -1,0 +1,36 @@
+// IoThreads are the few threads that own sockets: everything servers and clients of this module do
+// with the network happens on them.
+//
+// Thread-safe. Servers and clients keep a reference: they must be destroyed first. The destructor
+// stops and joins the threads.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace portcullis::net {
+
+namespace internal {
+class Loop;
+}
+
+class IoThreads {
+ public:
+  explicit IoThreads(int count = 1);
+  ~IoThreads();
+  IoThreads(const IoThreads&) = delete;
+  IoThreads& operator=(const IoThreads&) = delete;
+
+  // For the classes of this module.
+  internal::Loop& Next();  // round robin
+  internal::Loop& At(std::size_t index) { return *loops_[index]; }
+  std::size_t size() const { return loops_.size(); }
+
+ private:
+  struct Threads;
+  std::vector<std::unique_ptr<internal::Loop>> loops_;
+  std::unique_ptr<Threads> threads_;
+};
+
+}  // namespace portcullis::net

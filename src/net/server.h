@@ -1,0 +1,134 @@
+// HttpsServer accepts HTTP/1.1 and HTTP/2 over TLS (or plain TCP) and hands each complete request
+// to a handler as an Exchange, to be answered from any thread.
+//
+// Limits protect against slow, oversized and malformed input; see ServerOptions. What a client sees
+// on errors below the handler is what Go's net/http answers.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "net/http.h"
+#include "net/io_threads.h"
+#include "net/tls.h"
+
+namespace portcullis::net {
+
+enum class Protocol { kHttp10, kHttp11, kHttp2 };
+
+// The certificate a client has presented, judged once per connection. Immutable.
+struct ClientCertificate {
+  std::string common_name;
+  std::vector<std::string> organizations;
+  std::string uid;                 // see CertificateInfo::uid
+  std::string sha256;              // of the leaf's DER, lower-case hex
+  std::string serial;              // decimal
+  std::vector<std::string> chain;  // DER, leaf first
+  base::WallTime not_after;
+  // "" if it chains up to the client CA for client authentication, else Go's text: "x509:
+  // certificate signed by unknown authority". Nothing else in here is to be believed then.
+  std::string error;
+};
+
+// One request and the way to answer it.
+//
+// Thread-safe: any thread may call any method, one thread at a time. Answer exactly once:
+// Respond(), or Start() + Write()* + Finish(). Dropping the last reference without an answer resets
+// the connection (HTTP/1.1) or the stream (HTTP/2). Methods on a closed exchange do nothing.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+
+  virtual const Request& request() const = 0;
+  // Moves the body out of the request.
+  virtual std::string TakeBody() = 0;
+  // The body was longer than allowed and is cut off: answer with 413. Go's text for it:
+  // "http: request body too large".
+  virtual bool body_too_large() const = 0;
+  virtual Protocol protocol() const = 0;
+  virtual bool secure() const = 0;                        // came over TLS
+  virtual const std::string& remote_address() const = 0;  // "127.0.0.1:50123"
+  virtual std::shared_ptr<const ClientCertificate> client_certificate() const = 0;  // may be null
+  virtual base::SteadyTime received_at() const = 0;  // when the head was complete
+
+  virtual void Respond(Response response) = 0;
+
+  // A streamed answer: chunked (HTTP/1.1), DATA frames (HTTP/2). Each Write is sent at once.
+  virtual void Start(ResponseHead head) = 0;
+  virtual void Write(std::string chunk) = 0;
+  virtual void Write(std::shared_ptr<const std::string> chunk) = 0;  // not copied: for fan-out
+  virtual void Finish() = 0;
+  // Ends a started answer so that the client notices that it is incomplete.
+  virtual void Abort() = 0;
+
+  // Written but not yet taken by the socket: slow readers make it grow; the caller decides when
+  // that is too much.
+  virtual std::size_t buffered_bytes() const = 0;
+  // The client has gone, or the connection failed. Also true after the answer has been sent.
+  virtual bool closed() const = 0;
+  // `fn` is called once, on an I/O thread, when the client goes before the answer is complete;
+  // right away (on this thread) if it has gone already; never otherwise.
+  virtual void OnClosed(std::function<void()> fn) = 0;
+  // `fn` is called on an I/O thread each time buffered_bytes() falls to zero after a Write.
+  virtual void OnDrained(std::function<void()> fn) = 0;
+};
+
+// Called on an I/O thread: must not block. May answer at once (cheapest) or pass the exchange on.
+using Handler = std::function<void(std::shared_ptr<Exchange>)>;
+
+struct ServerOptions {
+  std::string address = "127.0.0.1:0";   // port 0 picks a free one
+  std::shared_ptr<const ServerTls> tls;  // null: plain HTTP/1.1
+  std::size_t max_header_bytes = 1 << 20;
+  // The largest body allowed for a request of which only the head is known; null: 3 MiB for all.
+  std::function<std::size_t(const Request& head)> max_body_bytes;
+  // From connect (or from the first byte of a later request) to the complete head.
+  std::chrono::milliseconds header_timeout{32'000};
+  // From the complete head to the complete body.
+  std::chrono::milliseconds body_timeout{60'000};
+  std::chrono::milliseconds idle_timeout{90'000};
+  // A client that takes not one byte of a waiting answer for so long is dropped.
+  std::chrono::milliseconds write_timeout{120'000};
+  std::size_t max_connections = 100'000;
+  std::uint32_t max_streams_per_connection = 250;
+  // Of one connection that is not yet written; reading stops above it.
+  std::size_t max_http2_buffer = 4 << 20;
+};
+
+struct ServerCounters {
+  std::size_t open_connections = 0;
+  std::size_t open_exchanges = 0;
+  std::size_t accepted = 0;
+  std::size_t tls_errors = 0;
+};
+
+// Thread-safe. Destroying it closes all connections at once.
+class HttpsServer {
+ public:
+  virtual ~HttpsServer() = default;
+
+  // Binds and starts to accept. Errors: `listen tcp 127.0.0.1:443: bind: permission denied`.
+  static base::Result<std::unique_ptr<HttpsServer>> Listen(IoThreads& threads,
+                                                           ServerOptions options, Handler handler);
+
+  virtual const std::string& address() const = 0;  // "127.0.0.1:34567"
+  virtual int port() const = 0;
+  // For connections from now on.
+  virtual void SetTls(std::shared_ptr<const ServerTls> tls) = 0;
+  virtual ServerCounters counters() const = 0;
+
+  // Stops accepting, closes idle connections, lets running exchanges finish (telling clients by
+  // Connection: close or GOAWAY) for at most `grace`, then closes the rest. Blocks; true if nothing
+  // had to be cut off.
+  virtual bool Shutdown(std::chrono::milliseconds grace) = 0;
+};
+
+}  // namespace portcullis::net
