@@ -19,11 +19,12 @@ struct ParseOptions {
   // it and containers remember their bytes.
   bool borrow_text = false;
   // If given, receives the path of each duplicate key as Kubernetes' strict decoding prints it,
-  // e.g. `spec.containers[0].name`, in order of occurrence.
+  // e.g. `spec.containers[0].name`, in order of occurrence, each path once, at most 100 of them.
   std::vector<std::string>* duplicate_keys = nullptr;
   int max_depth = 10000;
 };
 
+// Errors have the reason BadRequest and Go's text as message.
 base::Result<Value> Parse(Arena& arena, std::string_view text, const ParseOptions& options = {});
 // Parses into an arena of its own that also keeps a copy of the text.
 base::Result<Document> ParseDocument(std::string text, const ParseOptions& options = {});

@@ -40,7 +40,16 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   // Uninitialised memory, aligned for any node.
-  void* Allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t));
+  void* Allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
+    const std::size_t padding = (0 - reinterpret_cast<std::uintptr_t>(next_)) & (alignment - 1);
+    if (static_cast<std::size_t>(end_ - next_) < size + padding) [[unlikely]] {
+      return AllocateFromNewBlock(size);
+    }
+    char* result = next_ + padding;
+    next_ = result + size;
+    bytes_used_ += size;
+    return result;
+  }
   // A copy of text that lives as long as the arena.
   std::string_view Copy(std::string_view text);
   // Keeps `owner` alive as long as this arena: another arena, a received body, a stored object.
@@ -50,6 +59,8 @@ class Arena {
 
  private:
   static constexpr std::size_t kFirstBlock = 4096;
+  void* AllocateFromNewBlock(std::size_t size);
+
   char* next_ = nullptr;
   char* end_ = nullptr;
   std::size_t bytes_used_ = 0;
@@ -67,24 +78,83 @@ namespace internal {
 // The bytes a container was parsed from, or empty if it was built; lets the writer splice them.
 struct Source {
   const char* data = nullptr;
-  std::size_t size = 0;
+  std::uint32_t size = 0;
 };
-struct ArrayNode;
-struct ObjectNode;
+// Heads of the nodes; the elements or members follow them in memory.
+struct ArrayNode {
+  Source source;
+  std::uint32_t depth = 1;
+};
+struct ObjectNode {
+  Source source;
+  std::uint32_t depth = 1;
+  // For objects of many members: (hash << 32 | position), ordered by hash, then name. Else null.
+  const std::uint64_t* index = nullptr;
+};
+// Objects with more members than this are looked up through an index.
+inline constexpr std::size_t kLinearMembers = 16;
 }  // namespace internal
 
-// Hash of a member name, kept in every member so that look-ups compare 4 bytes first.
-std::uint32_t HashKey(std::string_view key);
+// Hash of a member name, kept in every member so that look-ups compare 4 bytes first. Stable within
+// one build only; look-ups do not rely on it being hard to collide.
+inline std::uint32_t HashKey(std::string_view key) {
+  constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15U;
+  const char* data = key.data();
+  std::size_t left = key.size();
+  std::uint64_t hash = left * kFactor;
+  for (; left >= 8; data += 8, left -= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, data, 8);
+    hash = (hash ^ word) * kFactor;
+    hash ^= hash >> 29;
+  }
+  std::uint64_t tail = 0;
+  if (left >= 4) {
+    std::uint32_t low;
+    std::uint32_t high;
+    std::memcpy(&low, data, 4);
+    std::memcpy(&high, data + left - 4, 4);
+    tail = (static_cast<std::uint64_t>(high) << 32) | low;
+  } else if (left > 0) {
+    const auto byte = [&](std::size_t i) {
+      return static_cast<std::uint64_t>(static_cast<unsigned char>(data[i]));
+    };
+    tail = byte(0) | byte(left / 2) << 8 | byte(left - 1) << 16;
+  }
+  hash = (hash ^ tail) * kFactor;
+  return static_cast<std::uint32_t>(hash >> 32);
+}
 
 // Immutable after construction; trivially copyable. See the head of this file.
 class Value {
  public:
   constexpr Value() = default;  // null
-  static Value Bool(bool value);
-  static Value Int(std::int64_t value);
-  static Value Double(double value);
+  static Value Bool(bool value) {
+    Value result;
+    result.type_ = Type::kBool;
+    result.bool_ = value;
+    return result;
+  }
+  static Value Int(std::int64_t value) {
+    Value result;
+    result.type_ = Type::kInt;
+    result.int_ = value;
+    return result;
+  }
+  static Value Double(double value) {
+    Value result;
+    result.type_ = Type::kDouble;
+    result.double_ = value;
+    return result;
+  }
   // A view: `text` must live as long as the value (a literal, or text in an arena).
-  static Value StringView(std::string_view text);
+  static Value StringView(std::string_view text) {
+    Value result;
+    result.type_ = Type::kString;
+    result.size_ = static_cast<std::uint32_t>(text.size());
+    result.text_ = text.data();
+    return result;
+  }
 
   Type type() const { return type_; }
   bool is_null() const { return type_ == Type::kNull; }
@@ -126,7 +196,12 @@ class Value {
   // operator[] repeated: Value::At({"spec", "template", "metadata"}).
   Value At(std::initializer_list<std::string_view> path) const;
 
-  // The exact bytes this container was parsed from, or "" if it was built or is a scalar.
+  // Levels of containers: 0 for scalars, 1 for {} and [], 2 for [[]]. Documents that were read or
+  // patched never exceed the reader's limit, so recursion over them is safe.
+  std::uint32_t depth() const;
+
+  // The bytes this container was parsed from, provided the writer would write exactly these (no
+  // white space, no unusual escapes or numbers, no duplicates); else "".
   std::string_view source() const;
 
   // Same node (containers), or the same scalar; a cheap sufficient test for equality.
@@ -135,6 +210,7 @@ class Value {
  private:
   friend Value MakeArray(Arena& arena, std::span<const Value> elements, internal::Source source);
   friend Value MakeObject(Arena& arena, std::span<const Member> members, internal::Source source);
+  const Value* FindIndexed(std::string_view key, std::uint32_t hash) const;
 
   Type type_ = Type::kNull;
   std::uint32_t size_ = 0;
@@ -164,6 +240,16 @@ struct Member {
   Value value;
 };
 
+inline std::span<const Value> Value::elements() const {
+  if (!is_array() || size_ == 0) return {};
+  return {reinterpret_cast<const Value*>(array_ + 1), size_};
+}
+
+inline std::span<const Member> Value::members() const {
+  if (!is_object() || size_ == 0) return {};
+  return {reinterpret_cast<const Member*>(object_ + 1), size_};
+}
+
 // --- Making values. Elements, members and names are views; they are not copied deeply. ---
 
 Value String(Arena& arena, std::string_view text);  // copies the text
@@ -183,8 +269,10 @@ Value DeepCopy(Arena& arena, Value value);
 // copied: they must live as long as the value (use arena.Copy() for computed ones).
 class ObjectBuilder {
  public:
-  explicit ObjectBuilder(Arena& arena) : arena_(arena) {}
+  explicit ObjectBuilder(Arena& arena);
   ObjectBuilder(Arena& arena, Value base);  // starts with the members of `base`
+  ObjectBuilder(ObjectBuilder&&) noexcept;
+  ~ObjectBuilder();
   ObjectBuilder& Set(std::string_view name, Value value);
   ObjectBuilder& Set(std::string_view name, std::string_view text);  // copies the text
   ObjectBuilder& Set(std::string_view name, const char* text) {
@@ -195,14 +283,22 @@ class ObjectBuilder {
     return Set(name, Value::Int(value));
   }
   ObjectBuilder& Set(std::string_view name, int value) { return Set(name, Value::Int(value)); }
+  // Set() for a name that is known to be new; cheaper. REQUIRES: no member of this name.
+  ObjectBuilder& Add(std::string_view name, Value value);
   ObjectBuilder& Remove(std::string_view name);
   const Value* Find(std::string_view name) const;
   bool empty() const { return members_.empty(); }
+  std::size_t size() const { return members_.size(); }
   Value Build();
 
  private:
+  struct Positions;  // by name; only once there are many members
+  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+  std::size_t PositionOf(std::string_view name) const;
+
   Arena& arena_;
   std::vector<Member> members_;
+  mutable std::unique_ptr<Positions> positions_;
 };
 
 class ArrayBuilder {

@@ -1,0 +1,13 @@
+// Pieces of the error texts of Go's encoding/json.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace portcullis::json {
+
+// `invalid character '<c>' <context>`, the character quoted as Go quotes it (its byte taken as a
+// Latin-1 code point).
+std::string InvalidCharacter(char c, std::string_view context);
+
+}  // namespace portcullis::json

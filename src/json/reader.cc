@@ -1,0 +1,563 @@
+#include "json/reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include "json/go_errors.h"
+#include "json/index.h"
+#include "json/scan.h"
+#include "json/utf8.h"
+
+namespace portcullis::json {
+namespace {
+
+constexpr std::size_t kMaxDuplicates = 100;  // what Kubernetes reports at most
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+int HexDigit(char c) {
+  if (IsDigit(c)) return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+bool IsHighSurrogate(char32_t code) { return code >= 0xD800 && code < 0xDC00; }
+bool IsLowSurrogate(char32_t code) { return code >= 0xDC00 && code < 0xE000; }
+
+// One pass without recursion: open containers are frames, finished children wait on two stacks
+// until their container closes and moves them into the arena.
+class Parser {
+ public:
+  Parser(Arena& arena, std::string_view text, const ParseOptions& options)
+      : arena_(arena),
+        options_(options),
+        p_(text.data()),
+        end_(text.data() + text.size()),
+        last_odd_(text.data() - 1) {
+    frames_.reserve(16);
+    members_.reserve(64);
+    elements_.reserve(32);
+  }
+
+  base::Result<Value> Run();
+
+ private:
+  struct Frame {
+    const char* begin;
+    std::uint32_t first;  // its first child on members_ or elements_
+    bool is_object;
+  };
+  // What reading a piece of text led to.
+  enum class Step { kFailed, kOpened, kComplete };
+  struct Duplicate {
+    const char* position;
+    std::string path;
+    bool operator<(const Duplicate& other) const { return position < other.position; }
+  };
+
+  Step Start(Value& value);
+  Step Open(bool is_object, Value& value);
+  Step Store(Value& value);  // puts a value into the innermost container, which may complete it
+  Value Close();
+  Value CloseObject(const Frame& frame);
+  bool ReadKey();
+  bool ReadString(std::string_view& text);
+  bool ReadEscapedString(const char* begin, std::string_view& text);
+  bool ReadEscape();
+  bool ReadHex4(char32_t& code);
+  bool ReadLiteral(std::string_view word, Value literal, Value& value);
+  bool ReadNumber(Value& value);
+  bool ReadDouble(const char* begin, Value& value);
+  bool SkipDigits(std::string_view context);
+
+  void SkipSpace() {
+    if (p_ != end_ && static_cast<unsigned char>(*p_) > ' ') [[likely]] {
+      return;
+    }
+    const char* const begin = p_;
+    while (p_ != end_ && (*p_ == ' ' || *p_ == '\n' || *p_ == '\r' || *p_ == '\t')) ++p_;
+    if (p_ != begin) last_odd_ = p_ - 1;
+  }
+
+  // Both return false. At the end of the text Go feeds its scanner one space, which some states
+  // complain about; the others report the end.
+  bool Unexpected(std::string_view context) {
+    error_ = InvalidCharacter(p_ == end_ ? ' ' : *p_, context);
+    return false;
+  }
+  bool UnexpectedOrEnd(std::string_view context) {
+    if (p_ != end_) return Unexpected(context);
+    error_ = "unexpected end of JSON input";
+    return false;
+  }
+
+  void MergeDuplicates(const Frame& frame);
+  void ReportDuplicate(const Frame& frame, const Member& repeated);
+  std::string PathOf(const Frame& closing, std::string_view name) const;
+
+  Arena& arena_;
+  const ParseOptions& options_;
+  const char* p_;
+  const char* end_;
+  // The last place where the text differs from what the writer would write.
+  const char* last_odd_;
+  std::vector<Frame> frames_;
+  std::vector<Member> members_;
+  std::vector<Value> elements_;
+  std::string scratch_;
+  std::string error_;
+  std::string range_error_;            // Go reports it only if the syntax is fine to the end
+  std::vector<Duplicate> duplicates_;  // a heap: the latest on top
+  // Where keys stand whose text had to be copied; only kept when duplicates are reported.
+  std::vector<std::pair<const char*, const char*>> moved_keys_;
+};
+
+base::Result<Value> Parser::Run() {
+  Value value;
+  while (true) {
+    Step step = Start(value);
+    while (step == Step::kComplete && !frames_.empty()) step = Store(value);
+    if (step == Step::kFailed) return base::BadRequest(std::move(error_));
+    if (step == Step::kComplete) break;
+  }
+  SkipSpace();
+  if (p_ != end_) {
+    (void)Unexpected("after top-level value");
+    return base::BadRequest(std::move(error_));
+  }
+  if (!range_error_.empty()) return base::BadRequest(std::move(range_error_));
+  if (options_.duplicate_keys != nullptr) {
+    std::sort(duplicates_.begin(), duplicates_.end());
+    for (Duplicate& duplicate : duplicates_) {
+      options_.duplicate_keys->push_back(std::move(duplicate.path));
+    }
+  }
+  return value;
+}
+
+Parser::Step Parser::Start(Value& value) {
+  SkipSpace();
+  bool ok = false;
+  switch (p_ == end_ ? '\0' : *p_) {
+    case '{':
+      return Open(true, value);
+    case '[':
+      return Open(false, value);
+    case '"': {
+      std::string_view text;
+      ok = ReadString(text);
+      value = Value::StringView(text);
+      break;
+    }
+    case 't':
+      ok = ReadLiteral("true", Value::Bool(true), value);
+      break;
+    case 'f':
+      ok = ReadLiteral("false", Value::Bool(false), value);
+      break;
+    case 'n':
+      ok = ReadLiteral("null", Value(), value);
+      break;
+    default:
+      if (p_ != end_ && (*p_ == '-' || IsDigit(*p_))) {
+        ok = ReadNumber(value);
+      } else {
+        ok = UnexpectedOrEnd("looking for beginning of value");
+      }
+  }
+  return ok ? Step::kComplete : Step::kFailed;
+}
+
+Parser::Step Parser::Open(bool is_object, Value& value) {
+  if (frames_.size() >= static_cast<std::size_t>(options_.max_depth)) {
+    (void)Unexpected("exceeded max depth");
+    return Step::kFailed;
+  }
+  const std::size_t first = is_object ? members_.size() : elements_.size();
+  frames_.push_back({p_, static_cast<std::uint32_t>(first), is_object});
+  ++p_;
+  SkipSpace();
+  if (p_ != end_ && *p_ == (is_object ? '}' : ']')) {
+    ++p_;
+    value = Close();
+    return Step::kComplete;
+  }
+  if (is_object && !ReadKey()) return Step::kFailed;
+  return Step::kOpened;
+}
+
+Parser::Step Parser::Store(Value& value) {
+  const bool in_object = frames_.back().is_object;
+  if (in_object) {
+    members_.back().value = value;
+  } else {
+    elements_.push_back(value);
+  }
+  SkipSpace();
+  const char next = p_ == end_ ? '\0' : *p_;
+  if (next == ',') {
+    ++p_;
+    if (!in_object) return Step::kOpened;
+    SkipSpace();
+    return ReadKey() ? Step::kOpened : Step::kFailed;
+  }
+  if (next == (in_object ? '}' : ']')) {
+    ++p_;
+    value = Close();
+    return Step::kComplete;
+  }
+  (void)UnexpectedOrEnd(in_object ? "after object key:value pair" : "after array element");
+  return Step::kFailed;
+}
+
+Value Parser::Close() {
+  const Frame frame = frames_.back();
+  frames_.pop_back();
+  if (frame.is_object) return CloseObject(frame);
+  internal::Source source;
+  if (last_odd_ < frame.begin) source = {frame.begin, static_cast<std::uint32_t>(p_ - frame.begin)};
+  const Value result =
+      MakeArray(arena_, std::span<const Value>(elements_).subspan(frame.first), source);
+  elements_.resize(frame.first);
+  return result;
+}
+
+Value Parser::CloseObject(const Frame& frame) {
+  MergeDuplicates(frame);
+  internal::Source source;
+  if (last_odd_ < frame.begin) source = {frame.begin, static_cast<std::uint32_t>(p_ - frame.begin)};
+  const Value result =
+      MakeObject(arena_, std::span<const Member>(members_).subspan(frame.first), source);
+  members_.resize(frame.first);
+  return result;
+}
+
+bool Parser::ReadKey() {
+  if (p_ == end_ || *p_ != '"')
+    return UnexpectedOrEnd("looking for beginning of object key string");
+  const char* const begin = p_;
+  std::string_view name;
+  if (!ReadString(name)) return false;
+  if (options_.duplicate_keys != nullptr && name.data() != begin + 1) {
+    moved_keys_.emplace_back(name.data(), begin);
+  }
+  members_.emplace_back(name, Value());
+  SkipSpace();
+  if (p_ == end_ || *p_ != ':') return UnexpectedOrEnd("after object key");
+  ++p_;
+  return true;
+}
+
+// --- Strings ---
+
+bool Parser::ReadString(std::string_view& text) {
+  const char* const begin = ++p_;
+  const internal::StringScan scan = internal::ScanString(begin, end_);
+  p_ = scan.stop;
+  if (p_ == end_ || *p_ != '"' || scan.non_ascii || scan.html) [[unlikely]] {
+    return ReadEscapedString(begin, text);
+  }
+  text = std::string_view(begin, static_cast<std::size_t>(p_ - begin));
+  ++p_;
+  return true;
+}
+
+// Everything but the plain case: escapes, bytes beyond ASCII, characters the writer would escape.
+bool Parser::ReadEscapedString(const char* begin, std::string_view& text) {
+  scratch_.clear();
+  bool escaped = false;
+  bool non_ascii = false;
+  for (p_ = begin;;) {
+    const internal::StringScan scan = internal::ScanString(p_, end_);
+    non_ascii |= scan.non_ascii;
+    if (scan.html) last_odd_ = scan.stop;
+    const std::string_view chunk(p_, static_cast<std::size_t>(scan.stop - p_));
+    p_ = scan.stop;
+    if (p_ == end_ || (*p_ != '"' && *p_ != '\\')) return UnexpectedOrEnd("in string literal");
+    if (*p_ == '"' && !escaped) {
+      text = chunk;
+      break;
+    }
+    scratch_.append(chunk);
+    if (*p_ == '"') break;
+    escaped = true;
+    if (!ReadEscape()) return false;
+  }
+  ++p_;
+  const bool valid = !non_ascii || IsValidUtf8(escaped ? std::string_view(scratch_) : text);
+  // U+2028 and U+2029 begin with these bytes; the writer escapes them.
+  if (non_ascii && (!valid || (escaped ? std::string_view(scratch_) : text).find("\xE2\x80") !=
+                                  std::string_view::npos)) {
+    last_odd_ = p_ - 1;
+  }
+  if (!valid) {
+    std::string repaired;
+    AppendValidUtf8(escaped ? std::string_view(scratch_) : text, repaired);
+    text = arena_.Copy(repaired);
+  } else if (escaped) {
+    text = arena_.Copy(scratch_);
+  }
+  return true;
+}
+
+// At a backslash: appends what it stands for.
+bool Parser::ReadEscape() {
+  ++p_;
+  const char kind = p_ == end_ ? ' ' : *p_;
+  switch (kind) {
+    case '"':
+    case '\\':
+      scratch_.push_back(kind);
+      break;
+    case 'n':
+      scratch_.push_back('\n');
+      break;
+    case 'r':
+      scratch_.push_back('\r');
+      break;
+    case 't':
+      scratch_.push_back('\t');
+      break;
+    case 'b':
+      scratch_.push_back('\b');
+      break;
+    case 'f':
+      scratch_.push_back('\f');
+      break;
+    case '/':
+      scratch_.push_back('/');
+      last_odd_ = p_;
+      break;
+    case 'u': {
+      last_odd_ = p_;
+      ++p_;
+      char32_t code = 0;
+      if (!ReadHex4(code)) return false;
+      if (IsHighSurrogate(code) && end_ - p_ >= 2 && p_[0] == '\\' && p_[1] == 'u') {
+        const char* const after_first = p_;
+        p_ += 2;
+        char32_t low = 0;
+        if (!ReadHex4(low)) return false;
+        if (IsLowSurrogate(low)) {
+          code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+        } else {
+          p_ = after_first;  // read again on its own
+        }
+      }
+      AppendRune(code, scratch_);
+      return true;
+    }
+    default:
+      return Unexpected("in string escape code");
+  }
+  ++p_;
+  return true;
+}
+
+bool Parser::ReadHex4(char32_t& code) {
+  code = 0;
+  for (int i = 0; i < 4; ++i, ++p_) {
+    const int digit = p_ == end_ ? -1 : HexDigit(*p_);
+    if (digit < 0) return Unexpected("in \\u hexadecimal character escape");
+    code = (code << 4) | static_cast<char32_t>(digit);
+  }
+  return true;
+}
+
+// --- Literals and numbers ---
+
+bool Parser::ReadLiteral(std::string_view word, Value literal, Value& value) {
+  for (std::size_t i = 0; i < word.size(); ++i, ++p_) {
+    if (p_ != end_ && *p_ == word[i]) continue;
+    return Unexpected("in literal " + std::string(word) + " (expecting '" + word[i] + "')");
+  }
+  value = literal;
+  return true;
+}
+
+bool Parser::SkipDigits(std::string_view context) {
+  if (p_ == end_ || !IsDigit(*p_)) return Unexpected(context);
+  while (p_ != end_ && IsDigit(*p_)) ++p_;
+  return true;
+}
+
+bool Parser::ReadNumber(Value& value) {
+  const char* const begin = p_;
+  const bool negative = *p_ == '-';
+  if (negative) ++p_;
+  if (p_ == end_ || !IsDigit(*p_)) return Unexpected("in numeric literal");
+  const char* const digits = p_;
+  std::uint64_t magnitude = 0;
+  if (*p_ == '0') {
+    ++p_;
+  } else {
+    for (; p_ != end_ && IsDigit(*p_); ++p_) {
+      magnitude = magnitude * 10 + static_cast<std::uint64_t>(*p_ - '0');
+    }
+  }
+  const bool is_integer = p_ == end_ || (*p_ != '.' && *p_ != 'e' && *p_ != 'E');
+  if (!is_integer) return ReadDouble(begin, value);
+  if (p_ - digits <= 18) {  // cannot have overflowed
+    if (negative && magnitude == 0) last_odd_ = begin;
+    const auto integer = static_cast<std::int64_t>(magnitude);
+    value = Value::Int(negative ? -integer : integer);
+    return true;
+  }
+  std::int64_t integer = 0;
+  if (std::from_chars(begin, p_, integer).ec != std::errc()) return ReadDouble(begin, value);
+  value = Value::Int(integer);
+  return true;
+}
+
+// With p_ behind the integer digits.
+bool Parser::ReadDouble(const char* begin, Value& value) {
+  if (p_ != end_ && *p_ == '.') {
+    ++p_;
+    if (!SkipDigits("after decimal point in numeric literal")) return false;
+  }
+  if (p_ != end_ && (*p_ == 'e' || *p_ == 'E')) {
+    ++p_;
+    if (p_ != end_ && (*p_ == '+' || *p_ == '-')) ++p_;
+    if (!SkipDigits("in exponent of numeric literal")) return false;
+  }
+  last_odd_ = begin;
+  double number = 0;
+  if (std::from_chars(begin, p_, number).ec != std::errc()) {
+    // Too large or too small; the latter is a zero or a denormal number for Go.
+    const std::string literal(begin, p_);
+    number = std::strtod(literal.c_str(), nullptr);
+    if (std::isinf(number)) {
+      if (range_error_.empty()) {
+        range_error_ =
+            "json: cannot unmarshal number " + literal + " into Go value of type float64";
+      }
+      value = Value();
+      return true;
+    }
+  }
+  value = Value::Double(number);
+  return true;
+}
+
+// --- Duplicate keys ---
+
+// Leaves one member per name: at the place of the first, with the value of the last.
+void Parser::MergeDuplicates(const Frame& frame) {
+  const std::span<Member> members = std::span<Member>(members_).subspan(frame.first);
+  // Pairs (first, repeated) are rare: `same[i]` is only filled when there is one.
+  std::vector<std::uint32_t> first_of;
+  const auto note = [&](std::size_t first, std::size_t repeated) {
+    if (first_of.empty()) {
+      first_of.resize(members.size());
+      for (std::size_t i = 0; i < members.size(); ++i) first_of[i] = static_cast<std::uint32_t>(i);
+    }
+    first_of[repeated] = static_cast<std::uint32_t>(first);
+  };
+  if (members.size() <= internal::kLinearMembers) {
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (members[i].hash != members[j].hash || members[i].name() != members[j].name()) continue;
+        note(j, i);
+        break;
+      }
+    }
+  } else {
+    Arena scratch;
+    const std::uint64_t* index = internal::MakeIndex(scratch, members);
+    std::size_t first = static_cast<std::uint32_t>(index[0]);
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      const std::size_t position = static_cast<std::uint32_t>(index[i]);
+      if (members[position].hash == members[first].hash &&
+          members[position].name() == members[first].name()) {
+        note(first, position);
+      } else {
+        first = position;
+      }
+    }
+  }
+  if (first_of.empty()) return;
+  last_odd_ = p_ - 1;
+  std::vector<bool> reported(members.size());
+  std::vector<std::uint32_t> new_position(members.size());
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (first_of[i] == i) {
+      new_position[i] = static_cast<std::uint32_t>(kept);
+      members[kept++] = members[i];
+      continue;
+    }
+    if (!reported[first_of[i]]) ReportDuplicate(frame, members[i]);
+    reported[first_of[i]] = true;
+    members[new_position[first_of[i]]].value = members[i].value;
+  }
+  members_.resize(frame.first + kept);
+}
+
+void Parser::ReportDuplicate(const Frame& frame, const Member& repeated) {
+  if (options_.duplicate_keys == nullptr) return;
+  const char* position = repeated.name_data;
+  if (position < frame.begin || position >= p_) {
+    for (const auto& [copy, original] : moved_keys_) {
+      if (copy == repeated.name_data) position = original;
+    }
+  }
+  if (duplicates_.size() == kMaxDuplicates) {
+    if (position > duplicates_.front().position) return;
+    std::pop_heap(duplicates_.begin(), duplicates_.end());
+    duplicates_.pop_back();
+  }
+  duplicates_.push_back({position, PathOf(frame, repeated.name())});
+  std::push_heap(duplicates_.begin(), duplicates_.end());
+}
+
+// The path of a member of the object that is closing; its frame is no longer on the stack.
+std::string Parser::PathOf(const Frame& closing, std::string_view name) const {
+  // Each frame's children end where those of the next frame of the same kind begin.
+  std::size_t members_end = closing.first;
+  std::size_t elements_end = elements_.size();
+  std::vector<std::string> steps;
+  for (auto frame = frames_.rbegin(); frame != frames_.rend(); ++frame) {
+    if (frame->is_object) {
+      steps.emplace_back(members_[members_end - 1].name());
+      members_end = frame->first;
+    } else {
+      steps.push_back('[' + std::to_string(elements_end - frame->first) + ']');
+      elements_end = frame->first;
+    }
+  }
+  std::string path;
+  auto frame = frames_.begin();
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step, ++frame) {
+    if (frame->is_object && !path.empty()) path += '.';
+    path += *step;
+  }
+  if (!path.empty()) path += '.';
+  path += name;
+  return path;
+}
+
+}  // namespace
+
+base::Result<Value> Parse(Arena& arena, std::string_view text, const ParseOptions& options) {
+  if (text.size() >= std::numeric_limits<std::uint32_t>::max()) {
+    return base::BadRequest("document of 4 GiB or more");
+  }
+  return Parser(arena, options.borrow_text ? text : arena.Copy(text), options).Run();
+}
+
+base::Result<Document> ParseDocument(std::string text, const ParseOptions& options) {
+  auto arena = std::make_shared<Arena>();
+  auto kept = std::make_shared<const std::string>(std::move(text));
+  arena->Retain(kept);
+  ParseOptions borrowed = options;
+  borrowed.borrow_text = true;
+  const Value root = TRY(Parse(*arena, *kept, borrowed));
+  return Document(std::move(arena), root);
+}
+
+}  // namespace portcullis::json

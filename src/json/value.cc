@@ -1,0 +1,378 @@
+#include "json/value.h"
+
+#include <algorithm>
+#include <map>
+
+#include "json/index.h"
+
+namespace portcullis::json {
+namespace {
+
+constexpr std::size_t kMaxBlock = std::size_t{1} << 20;
+// ObjectBuilder searches linearly below this size.
+constexpr std::size_t kBuilderLinear = 32;
+
+std::uint32_t DepthOf(std::span<const Value> elements) {
+  std::uint32_t depth = 0;
+  for (const Value& element : elements) depth = std::max(depth, element.depth());
+  return depth + 1;
+}
+
+std::uint32_t DepthOf(std::span<const Member> members) {
+  std::uint32_t depth = 0;
+  for (const Member& member : members) depth = std::max(depth, member.value.depth());
+  return depth + 1;
+}
+
+bool SameName(const Member& member, std::string_view name, std::uint32_t hash) {
+  return member.hash == hash && member.name_size == name.size() &&
+         (name.empty() || std::memcmp(member.name_data, name.data(), name.size()) == 0);
+}
+
+}  // namespace
+
+// --- Arena ---
+
+void* Arena::AllocateFromNewBlock(std::size_t size) {
+  bytes_used_ += size;
+  // Large pieces get a block of their own; the current one stays in use.
+  if (size > next_block_ / 4) {
+    blocks_.emplace_back(new char[size]);
+    return blocks_.back().get();
+  }
+  blocks_.emplace_back(new char[next_block_]);
+  char* block = blocks_.back().get();  // new char[] is aligned for any node
+  next_ = block + size;
+  end_ = block + next_block_;
+  next_block_ = std::min(next_block_ * 2, kMaxBlock);
+  return block;
+}
+
+std::string_view Arena::Copy(std::string_view text) {
+  if (text.empty()) return "";
+  char* copy = static_cast<char*>(Allocate(text.size(), 1));
+  std::memcpy(copy, text.data(), text.size());
+  return {copy, text.size()};
+}
+
+void Arena::Retain(std::shared_ptr<const void> owner) {
+  if (owner != nullptr && owner.get() != this) retained_.push_back(std::move(owner));
+}
+
+// --- Value ---
+
+const Value* Value::Find(std::string_view key) const {
+  if (!is_object() || size_ == 0) return nullptr;
+  return Find(key, HashKey(key));
+}
+
+const Value* Value::Find(std::string_view key, std::uint32_t hash) const {
+  if (!is_object() || size_ == 0) return nullptr;
+  if (object_->index != nullptr) return FindIndexed(key, hash);
+  for (const Member& member : members()) {
+    if (SameName(member, key, hash)) return &member.value;
+  }
+  return nullptr;
+}
+
+const Value* Value::FindIndexed(std::string_view key, std::uint32_t hash) const {
+  const std::span<const Member> all = members();
+  const std::span<const std::uint64_t> index(object_->index, size_);
+  const auto before = [&](std::uint64_t entry, int) {
+    const auto entry_hash = static_cast<std::uint32_t>(entry >> 32);
+    if (entry_hash != hash) return entry_hash < hash;
+    return all[static_cast<std::uint32_t>(entry)].name() < key;
+  };
+  const auto found = std::lower_bound(index.begin(), index.end(), 0, before);
+  if (found == index.end()) return nullptr;
+  const Member& member = all[static_cast<std::uint32_t>(*found)];
+  return SameName(member, key, hash) ? &member.value : nullptr;
+}
+
+Value Value::operator[](std::string_view key) const {
+  const Value* found = Find(key);
+  return found == nullptr ? Value() : *found;
+}
+
+Value Value::operator[](std::size_t index) const {
+  return is_array() && index < size_ ? elements()[index] : Value();
+}
+
+Value Value::At(std::initializer_list<std::string_view> path) const {
+  Value value = *this;
+  for (const std::string_view name : path) value = value[name];
+  return value;
+}
+
+std::uint32_t Value::depth() const {
+  if (is_array()) return array_ == nullptr ? 1 : array_->depth;
+  if (is_object()) return object_ == nullptr ? 1 : object_->depth;
+  return 0;
+}
+
+std::string_view Value::source() const {
+  internal::Source source;
+  if (is_array() && array_ != nullptr) source = array_->source;
+  if (is_object() && object_ != nullptr) source = object_->source;
+  return {source.data, source.size};
+}
+
+bool Value::IsSameAs(const Value& other) const {
+  if (type_ != other.type_) return false;
+  switch (type_) {
+    case Type::kNull:
+      return true;
+    case Type::kBool:
+      return bool_ == other.bool_;
+    case Type::kInt:
+      return int_ == other.int_;
+    case Type::kDouble:
+      return double_ == other.double_;
+    case Type::kString:
+      return AsString() == other.AsString();
+    case Type::kArray:
+      return size_ == other.size_ && (size_ == 0 || array_ == other.array_);
+    case Type::kObject:
+      return size_ == other.size_ && (size_ == 0 || object_ == other.object_);
+  }
+  return false;
+}
+
+// --- Making values ---
+
+namespace internal {
+
+std::uint64_t* MakeIndex(Arena& arena, std::span<const Member> members) {
+  auto* index = static_cast<std::uint64_t*>(
+      arena.Allocate(members.size() * sizeof(std::uint64_t), alignof(std::uint64_t)));
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    index[i] = (static_cast<std::uint64_t>(members[i].hash) << 32) | i;
+  }
+  std::uint64_t* const end = index + members.size();
+  std::sort(index, end);
+  // Equal hashes are next to each other now, in the order of their positions: order them by name.
+  const auto by_name = [&](std::uint64_t a, std::uint64_t b) {
+    return members[static_cast<std::uint32_t>(a)].name() <
+           members[static_cast<std::uint32_t>(b)].name();
+  };
+  for (std::uint64_t* run = index; run != end;) {
+    std::uint64_t* run_end = run + 1;
+    while (run_end != end && (*run_end >> 32) == (*run >> 32)) ++run_end;
+    if (run_end - run > 1) std::stable_sort(run, run_end, by_name);
+    run = run_end;
+  }
+  return index;
+}
+
+}  // namespace internal
+
+Value String(Arena& arena, std::string_view text) { return Value::StringView(arena.Copy(text)); }
+
+Value MakeArray(Arena& arena, std::span<const Value> elements, internal::Source source) {
+  Value result;
+  result.type_ = Type::kArray;
+  result.size_ = static_cast<std::uint32_t>(elements.size());
+  result.array_ = nullptr;
+  if (elements.empty()) return result;
+  const std::size_t bytes = elements.size() * sizeof(Value);
+  auto* node = static_cast<internal::ArrayNode*>(
+      arena.Allocate(sizeof(internal::ArrayNode) + bytes, alignof(Value)));
+  new (node) internal::ArrayNode{source, DepthOf(elements)};
+  std::memcpy(static_cast<void*>(node + 1), elements.data(), bytes);
+  result.array_ = node;
+  return result;
+}
+
+Value MakeObject(Arena& arena, std::span<const Member> members, internal::Source source) {
+  Value result;
+  result.type_ = Type::kObject;
+  result.size_ = static_cast<std::uint32_t>(members.size());
+  result.object_ = nullptr;
+  if (members.empty()) return result;
+  const std::size_t bytes = members.size() * sizeof(Member);
+  auto* node = static_cast<internal::ObjectNode*>(
+      arena.Allocate(sizeof(internal::ObjectNode) + bytes, alignof(Member)));
+  const std::uint64_t* index =
+      members.size() > internal::kLinearMembers ? internal::MakeIndex(arena, members) : nullptr;
+  new (node) internal::ObjectNode{source, DepthOf(members), index};
+  std::memcpy(static_cast<void*>(node + 1), members.data(), bytes);
+  result.object_ = node;
+  return result;
+}
+
+Value DeepCopy(Arena& arena, Value value) {
+  if (value.is_string()) return String(arena, value.AsString());
+  if (value.is_array()) {
+    std::vector<Value> elements;
+    elements.reserve(value.size());
+    for (const Value& element : value.elements()) elements.push_back(DeepCopy(arena, element));
+    return MakeArray(arena, elements);
+  }
+  if (value.is_object()) {
+    std::vector<Member> members;
+    members.reserve(value.size());
+    for (const Member& member : value.members()) {
+      Member copy = member;
+      copy.name_data = arena.Copy(member.name()).data();
+      copy.value = DeepCopy(arena, member.value);
+      members.push_back(copy);
+    }
+    return MakeObject(arena, members);
+  }
+  return value;
+}
+
+// --- Builders ---
+
+struct ObjectBuilder::Positions {
+  std::map<std::string_view, std::size_t> by_name;
+};
+
+ObjectBuilder::ObjectBuilder(Arena& arena) : arena_(arena) {}
+ObjectBuilder::ObjectBuilder(Arena& arena, Value base)
+    : arena_(arena), members_(base.members().begin(), base.members().end()) {}
+ObjectBuilder::ObjectBuilder(ObjectBuilder&&) noexcept = default;
+ObjectBuilder::~ObjectBuilder() = default;
+
+std::size_t ObjectBuilder::PositionOf(std::string_view name) const {
+  if (members_.size() <= kBuilderLinear) {
+    const std::uint32_t hash = HashKey(name);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (SameName(members_[i], name, hash)) return i;
+    }
+    return kNowhere;
+  }
+  if (positions_ == nullptr) positions_ = std::make_unique<Positions>();
+  auto& by_name = positions_->by_name;
+  // Catches up with what was added since the last look-up.
+  for (std::size_t i = by_name.size(); i < members_.size(); ++i) by_name[members_[i].name()] = i;
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? kNowhere : found->second;
+}
+
+ObjectBuilder& ObjectBuilder::Set(std::string_view name, Value value) {
+  const std::size_t position = PositionOf(name);
+  if (position == kNowhere) return Add(name, value);
+  members_[position].value = value;
+  return *this;
+}
+
+ObjectBuilder& ObjectBuilder::Set(std::string_view name, std::string_view text) {
+  return Set(name, String(arena_, text));
+}
+
+ObjectBuilder& ObjectBuilder::Add(std::string_view name, Value value) {
+  members_.emplace_back(name, value);
+  return *this;
+}
+
+ObjectBuilder& ObjectBuilder::Remove(std::string_view name) {
+  const std::size_t position = PositionOf(name);
+  if (position == kNowhere) return *this;
+  members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(position));
+  positions_.reset();
+  return *this;
+}
+
+const Value* ObjectBuilder::Find(std::string_view name) const {
+  const std::size_t position = PositionOf(name);
+  return position == kNowhere ? nullptr : &members_[position].value;
+}
+
+Value ObjectBuilder::Build() { return MakeObject(arena_, members_); }
+
+ArrayBuilder::ArrayBuilder(Arena& arena, Value base)
+    : arena_(arena), elements_(base.elements().begin(), base.elements().end()) {}
+
+Value ArrayBuilder::Build() { return MakeArray(arena_, elements_); }
+
+// --- Edits ---
+
+Value With(Arena& arena, Value object, std::string_view name, Value value) {
+  std::vector<Member> members(object.members().begin(), object.members().end());
+  const Value* found = object.Find(name);
+  if (found == nullptr) {
+    members.emplace_back(arena.Copy(name), value);
+    return MakeObject(arena, members);
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (found == &object.members()[i].value) members[i].value = value;
+  }
+  return MakeObject(arena, members);
+}
+
+Value Without(Arena& arena, Value object, std::string_view name) {
+  const Value* found = object.Find(name);
+  if (found == nullptr) return object;
+  std::vector<Member> members;
+  members.reserve(object.size() - 1);
+  for (const Member& member : object.members()) {
+    if (&member.value != found) members.push_back(member);
+  }
+  return MakeObject(arena, members);
+}
+
+Value WithElement(Arena& arena, Value array, std::size_t index, Value element) {
+  if (index >= array.elements().size()) return array;
+  std::vector<Value> elements(array.elements().begin(), array.elements().end());
+  elements[index] = element;
+  return MakeArray(arena, elements);
+}
+
+Value Append(Arena& arena, Value array, Value element) {
+  std::vector<Value> elements(array.elements().begin(), array.elements().end());
+  elements.push_back(element);
+  return MakeArray(arena, elements);
+}
+
+Value SetPath(Arena& arena, Value root, std::span<const std::string_view> path, Value value) {
+  if (path.empty()) return value;
+  return With(arena, root, path[0], SetPath(arena, root[path[0]], path.subspan(1), value));
+}
+
+Value SetPath(Arena& arena, Value root, std::initializer_list<std::string_view> path, Value value) {
+  return SetPath(arena, root, std::span<const std::string_view>(path.begin(), path.size()), value);
+}
+
+namespace {
+
+Value RemoveSpan(Arena& arena, Value root, std::span<const std::string_view> path) {
+  if (path.empty()) return root;
+  const Value* child = root.Find(path[0]);
+  if (child == nullptr) return root;
+  if (path.size() == 1) return Without(arena, root, path[0]);
+  const Value changed = RemoveSpan(arena, *child, path.subspan(1));
+  return changed.IsSameAs(*child) ? root : With(arena, root, path[0], changed);
+}
+
+bool EqualMembers(const Value& a, const Value& b) {
+  const std::span<const Member> left = a.members();
+  const std::span<const Member> right = b.members();
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const Member& member = left[i];
+    const Value* other = SameName(right[i], member.name(), member.hash)
+                             ? &right[i].value
+                             : b.Find(member.name(), member.hash);
+    if (other == nullptr || !(member.value == *other)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Value RemovePath(Arena& arena, Value root, std::initializer_list<std::string_view> path) {
+  return RemoveSpan(arena, root, std::span<const std::string_view>(path.begin(), path.size()));
+}
+
+bool operator==(const Value& a, const Value& b) {
+  if (a.IsSameAs(b)) return true;
+  if (a.type() != b.type() || a.size() != b.size()) return false;
+  if (a.is_object()) return EqualMembers(a, b);
+  if (!a.is_array()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!(a.elements()[i] == b.elements()[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace portcullis::json

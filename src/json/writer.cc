@@ -1,0 +1,308 @@
+#include "json/writer.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "json/scan.h"
+#include "json/utf8.h"
+
+namespace portcullis::json {
+namespace {
+
+// A growing buffer that is written without a capacity check per byte.
+class Sink {
+ public:
+  explicit Sink(std::string& out) : out_(out) {}
+  ~Sink() { Flush(); }
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+
+  void Put(char c) {
+    Reserve(1);
+    *next_++ = c;
+  }
+  void Put(std::string_view text) {
+    Reserve(text.size());
+    PutReserved(text);
+  }
+  void Reserve(std::size_t size) {
+    if (static_cast<std::size_t>(end_ - next_) < size) [[unlikely]] {
+      Grow(size);
+    }
+  }
+  // REQUIRES: reserved.
+  void PutReserved(char c) { *next_++ = c; }
+  void PutReserved(std::string_view text) {
+    if (!text.empty()) std::memcpy(next_, text.data(), text.size());
+    next_ += text.size();
+  }
+  char* next() { return next_; }
+  char* end() { return end_; }
+  void Advance(char* next) { next_ = next; }
+
+ private:
+  static constexpr std::size_t kBlock = 16 * 1024;
+
+  void Flush() {
+    out_.append(begin_, static_cast<std::size_t>(next_ - begin_));
+    next_ = begin_;
+  }
+  void Grow(std::size_t size) {
+    Flush();
+    const std::size_t wanted = std::max(size, kBlock);
+    if (static_cast<std::size_t>(end_ - next_) >= wanted) return;
+    block_.reset(new char[wanted]);
+    begin_ = block_.get();
+    next_ = begin_;
+    end_ = begin_ + wanted;
+  }
+
+  std::string& out_;
+  std::unique_ptr<char[]> block_;
+  char first_[256];  // so that short texts need no block
+  char* begin_ = first_;
+  char* next_ = first_;
+  char* end_ = first_ + sizeof(first_);
+};
+
+constexpr char kHex[] = "0123456789abcdef";
+
+void PutUnicodeEscape(unsigned code, Sink& sink) {
+  sink.Reserve(6);
+  sink.PutReserved("\\u");
+  for (int shift = 12; shift >= 0; shift -= 4) sink.PutReserved(kHex[(code >> shift) & 0xF]);
+}
+
+void PutEscaped(unsigned char c, Sink& sink) {
+  constexpr std::string_view kSpecial = "\"\\\b\f\n\r\t";
+  constexpr std::string_view kNames = "\"\\bfnrt";
+  const std::size_t found = kSpecial.find(static_cast<char>(c));
+  if (found == std::string_view::npos) return PutUnicodeEscape(c, sink);
+  sink.Reserve(2);
+  sink.PutReserved('\\');
+  sink.PutReserved(kNames[found]);
+}
+
+// A string that has something to escape beyond quotes, backslashes and control characters.
+void PutCarefully(std::string_view text, bool escape_html, Sink& sink) {
+  while (!text.empty()) {
+    const auto c = static_cast<unsigned char>(text[0]);
+    if (c < 0x80) {
+      const bool html = escape_html && (c == '<' || c == '>' || c == '&');
+      if (c < 0x20 || c == '"' || c == '\\' || html) {
+        PutEscaped(c, sink);
+      } else {
+        sink.Put(static_cast<char>(c));
+      }
+      text.remove_prefix(1);
+      continue;
+    }
+    const Rune rune = DecodeRune(text);
+    if (!rune.valid || rune.code == 0x2028 || rune.code == 0x2029) {
+      PutUnicodeEscape(static_cast<unsigned>(rune.code), sink);
+    } else {
+      sink.Put(text.substr(0, rune.size));
+    }
+    text.remove_prefix(rune.size);
+  }
+}
+
+void PutString(std::string_view text, bool escape_html, Sink& sink) {
+  sink.Reserve(text.size() + 2);
+  sink.PutReserved('"');
+  const char* p = text.data();
+  const char* const end = p + text.size();
+  while (p != end) {
+    const internal::StringScan scan = internal::ScanString(p, end);
+    const std::string_view chunk(p, static_cast<std::size_t>(scan.stop - p));
+    if (scan.non_ascii || (scan.html && escape_html)) {
+      PutCarefully(chunk, escape_html, sink);
+    } else {
+      sink.Put(chunk);
+    }
+    p = scan.stop;
+    if (p != end) PutEscaped(static_cast<unsigned char>(*p++), sink);
+  }
+  sink.Put('"');
+}
+
+void PutInt(std::int64_t value, Sink& sink) {
+  sink.Reserve(24);
+  sink.Advance(std::to_chars(sink.next(), sink.end(), value).ptr);
+}
+
+// Lays out the shortest digits that read back as `value` as Go does: without an exponent from 1e-6
+// up to 1e21, and with the fewest exponent digits otherwise.
+void PutDouble(double value, Sink& sink) {
+  if (!std::isfinite(value)) return sink.Put("null");  // Go refuses; nothing here produces them
+  char buffer[40];
+  const char* const end =
+      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific).ptr;
+  const char* p = buffer;
+  if (*p == '-') {
+    sink.Put('-');
+    ++p;
+  }
+  const char* const exponent_mark = std::find(p, end, 'e');
+  char digits[32];
+  std::size_t count = 0;
+  for (; p != exponent_mark; ++p) {
+    if (*p != '.') digits[count++] = *p;
+  }
+  int exponent = 0;
+  const char* number = exponent_mark + 1;
+  if (*number == '+') ++number;
+  std::from_chars(number, end, exponent);
+  const std::string_view all(digits, count);
+  const double magnitude = std::fabs(value);
+  if (magnitude != 0 && (magnitude < 1e-6 || magnitude >= 1e21)) {
+    sink.Put(all.substr(0, 1));
+    if (count > 1) {
+      sink.Put('.');
+      sink.Put(all.substr(1));
+    }
+    sink.Put(exponent < 0 ? "e-" : "e+");
+    // Go keeps two digits in e+05 forms but strips the zero of e-0N; below 1e21 there are none.
+    PutInt(std::abs(exponent), sink);
+    return;
+  }
+  if (exponent < 0) {
+    sink.Put("0.");
+    for (int i = -1; i > exponent; --i) sink.Put('0');
+    sink.Put(all);
+    return;
+  }
+  const auto whole = static_cast<std::size_t>(exponent) + 1;
+  sink.Put(all.substr(0, whole));
+  for (std::size_t i = count; i < whole; ++i) sink.Put('0');
+  if (count > whole) {
+    sink.Put('.');
+    sink.Put(all.substr(whole));
+  }
+}
+
+class Writer {
+ public:
+  Writer(Sink& sink, const WriteOptions& options)
+      : sink_(sink),
+        options_(options),
+        splice_(options.splice_source && !options.sort_keys && options.indent == 0) {}
+
+  void Write(const Value& value, int level) {
+    switch (value.type()) {
+      case Type::kNull:
+        return sink_.Put("null");
+      case Type::kBool:
+        return sink_.Put(value.AsBool() ? "true" : "false");
+      case Type::kInt:
+        return PutInt(value.AsInt(), sink_);
+      case Type::kDouble:
+        return PutDouble(value.AsDouble(), sink_);
+      case Type::kString:
+        return PutString(value.AsString(), options_.escape_html, sink_);
+      case Type::kArray:
+        return WriteArray(value, level);
+      case Type::kObject:
+        return WriteObject(value, level);
+    }
+  }
+
+ private:
+  bool Splice(const Value& value) {
+    if (!splice_) return false;
+    const std::string_view source = value.source();
+    if (source.empty()) return false;
+    sink_.Put(source);
+    return true;
+  }
+
+  void WriteArray(const Value& value, int level) {
+    if (value.empty()) return sink_.Put("[]");
+    if (Splice(value)) return;
+    char separator = '[';
+    for (const Value& element : value.elements()) {
+      sink_.Put(separator);
+      separator = ',';
+      NewLine(level + 1);
+      Write(element, level + 1);
+    }
+    NewLine(level);
+    sink_.Put(']');
+  }
+
+  void WriteObject(const Value& value, int level) {
+    if (value.empty()) return sink_.Put("{}");
+    if (Splice(value)) return;
+    if (options_.sort_keys) return WriteSorted(value, level);
+    char separator = '{';
+    for (const Member& member : value.members()) {
+      WriteMember(separator, member, level);
+      separator = ',';
+    }
+    NewLine(level);
+    sink_.Put('}');
+  }
+
+  void WriteSorted(const Value& value, int level) {
+    std::vector<const Member*> members;
+    members.reserve(value.size());
+    for (const Member& member : value.members()) members.push_back(&member);
+    std::sort(members.begin(), members.end(),
+              [](const Member* a, const Member* b) { return a->name() < b->name(); });
+    char separator = '{';
+    for (const Member* member : members) {
+      WriteMember(separator, *member, level);
+      separator = ',';
+    }
+    NewLine(level);
+    sink_.Put('}');
+  }
+
+  void WriteMember(char separator, const Member& member, int level) {
+    sink_.Put(separator);
+    NewLine(level + 1);
+    PutString(member.name(), options_.escape_html, sink_);
+    sink_.Put(':');
+    if (options_.indent > 0) sink_.Put(' ');
+    Write(member.value, level + 1);
+  }
+
+  void NewLine(int level) {
+    if (options_.indent == 0) return;
+    sink_.Put('\n');
+    for (int i = 0; i < level * options_.indent; ++i) sink_.Put(' ');
+  }
+
+  Sink& sink_;
+  const WriteOptions& options_;
+  const bool splice_;
+};
+
+}  // namespace
+
+void Write(Value value, std::string& out, const WriteOptions& options) {
+  Sink sink(out);
+  Writer(sink, options).Write(value, 0);
+}
+
+std::string ToString(Value value, const WriteOptions& options) {
+  std::string out;
+  Write(value, out, options);
+  return out;
+}
+
+void WriteString(std::string_view text, std::string& out, bool escape_html) {
+  Sink sink(out);
+  PutString(text, escape_html, sink);
+}
+
+void WriteDouble(double value, std::string& out) {
+  Sink sink(out);
+  PutDouble(value, sink);
+}
+
+}  // namespace portcullis::json
