@@ -1,0 +1,22 @@
+// The durable store of one server: SQLite 3 in one file, whole content in memory.
+//
+// The file format is described in docs/internals/store.md. The file is locked for as long as the
+// store is open; a second server on the same file is refused.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "store/options.h"
+#include "store/store.h"
+
+namespace portcullis::store {
+
+// Opens the database at `path`, making it if there is none (its folder must exist). Errors name the
+// path, what is wrong with it and what to do: locked by another process, not a database, corrupt,
+// written by a newer version, folder not writable, disk full.
+base::Result<std::unique_ptr<Store>> OpenEmbedded(const std::string& path,
+                                                  const Options& options = {});
+
+}  // namespace portcullis::store

@@ -1,0 +1,69 @@
+// Object is one version of one stored API object. Immutable after construction; shared by the
+// store's current state, its history, watchers and whoever reads it. Free to use from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "json/value.h"
+
+namespace portcullis::store {
+
+class Object;
+using ObjectPtr = std::shared_ptr<const Object>;
+
+// The collection an object belongs to; one instance per collection, shared by its objects.
+struct CollectionName {
+  std::string group;
+  std::string resource;
+};
+
+class Object {
+ public:
+  // `bytes` contain the decimal text of `revision` at `revision_at`.
+  Object(std::shared_ptr<const CollectionName> collection, std::string_view ns,
+         std::string_view name, std::int64_t revision, std::string bytes, std::size_t revision_at);
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  const std::string& group() const { return collection_->group; }
+  const std::string& resource() const { return collection_->resource; }
+  std::string_view ns() const {
+    return ns_size_ == 0 ? std::string_view() : std::string_view(position_).substr(0, ns_size_);
+  }
+  std::string_view name() const {
+    return std::string_view(position_).substr(ns_size_ == 0 ? 0 : ns_size_ + 1);
+  }
+  // "namespace/name", or "name": where the object stands in a list.
+  const std::string& position() const { return position_; }
+
+  std::int64_t revision() const { return revision_; }
+  // JSON in the storage version, metadata.resourceVersion included.
+  std::string_view bytes() const { return bytes_; }
+
+  // The bytes parsed; done at the first call and kept as long as the object. For what is read often
+  // (namespaces, configurations); for passing scans parse bytes() into an arena of your own.
+  const json::Document& document() const;
+  // document()'s metadata.uid.
+  std::string_view uid() const;
+
+  // A copy with another revision in it.
+  ObjectPtr WithRevision(std::int64_t revision) const;
+  std::size_t revision_at() const { return revision_at_; }
+  const std::shared_ptr<const CollectionName>& collection() const { return collection_; }
+
+ private:
+  std::shared_ptr<const CollectionName> collection_;
+  std::string position_;
+  std::string bytes_;
+  std::int64_t revision_;
+  std::uint32_t ns_size_;
+  std::uint32_t revision_at_;
+  mutable std::once_flag parsed_;
+  mutable json::Document document_;
+};
+
+}  // namespace portcullis::store
