@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Replays the recorded conformance suites against a fresh `portcullis serve` each, and holds the floor.
+
+    tests/conformance/run.py --build build/release                 every suite, compared with floors.json
+    tests/conformance/run.py --build build/dev webhooks kubectl    these suites
+    tests/conformance/run.py --build build/dev webhooks --scenario deny-reason -v
+
+The suites and the program that replays them live beside the repository, in ../shared/conformance (or
+--suites DIR); where they are absent this prints so and succeeds. For each suite: the auxiliary files
+are rendered, a server is started on a free port with an empty store and the suite's flags, the suite
+is replayed, `<suite>: N passed, N failed` is printed. floors.json holds the least number of scenarios
+that must pass; a figure below it fails, a figure above it asks for the floor to be raised.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+FLOORS = HERE / "floors.json"
+
+
+def openssl(*args):
+    subprocess.run(["openssl", *map(str, args)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+class Certificates:
+    """A CA, an administrator and a webhook server, made once for all suites."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.ca = self._ca("ca", "conformance-ca")
+        self._signed("admin", "/O=system:masters/CN=conformance-admin", "extendedKeyUsage=clientAuth")
+        self._signed("webhook", "/CN=127.0.0.1",
+                     "subjectAltName=IP:127.0.0.1,DNS:localhost\nextendedKeyUsage=serverAuth")
+
+    def __getitem__(self, name):
+        return self.folder / name
+
+    def _ca(self, name, subject):
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                "-subj", f"/CN={subject}", "-keyout", self[f"{name}.key"], "-out", self[f"{name}.crt"],
+                "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign")
+        return self[f"{name}.crt"]
+
+    def _signed(self, name, subject, extensions):
+        self[f"{name}.ext"].write_text(extensions + "\n")
+        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", subject,
+                "-keyout", self[f"{name}.key"], "-out", self[f"{name}.csr"])
+        openssl("x509", "-req", "-in", self[f"{name}.csr"], "-CA", self["ca.crt"], "-CAkey", self["ca.key"],
+                "-CAcreateserial", "-days", "2", "-extfile", self[f"{name}.ext"], "-out", self[f"{name}.crt"])
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_ready(url, context, process, log):
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"the server stopped with {process.returncode}:\n{log.read_text()[-4000:]}")
+        try:
+            with urllib.request.urlopen(url + "/readyz", context=context, timeout=2) as answer:
+                if answer.read() == b"ok":
+                    return
+        except (urllib.error.URLError, OSError):
+            pass
+        time.sleep(0.02)
+    raise RuntimeError(f"the server is not ready after 30 s:\n{log.read_text()[-4000:]}")
+
+
+def replay(suite, certificates, args):
+    """Runs one suite; returns (name, passed, failed, output)."""
+    replay_py = args.suites / "replay.py"
+    work = pathlib.Path(tempfile.mkdtemp(prefix=f"conformance-{suite.name}-"))
+    hook_port, port = free_port(), free_port()
+    hooks = ["--webhook-listen", f"127.0.0.1:{hook_port}", "--webhook-cert", certificates["webhook.crt"],
+             "--webhook-key", certificates["webhook.key"], "--webhook-ca", certificates["ca.crt"]]
+    rendered = subprocess.run([sys.executable, replay_py, "--suite", suite, "--render", work / "files", *hooks],
+                              check=True, capture_output=True, text=True)
+    url = f"https://127.0.0.1:{port}"
+    log = work / "server.log"
+    command = [args.build / "portcullis", "serve", f"--data-dir={work / 'data'}", "--bind-address=127.0.0.1",
+               f"--secure-port={port}", "--authorization-mode=RBAC", f"--client-ca-file={certificates['ca.crt']}",
+               "--service-account-issuer=https://kubernetes.default.svc", "--service-cluster-ip-range=10.0.0.0/24",
+               "--endpoint-reconciler-type=none", "--controllers=-*", *rendered.stdout.split("\n")]
+    command = [str(word) for word in command if str(word)]
+    output, passed, failed = "", 0, 0
+    with open(log, "w") as sink:
+        process = subprocess.Popen(command, stdout=sink, stderr=sink, stdin=subprocess.DEVNULL)
+    try:
+        context = ssl._create_unverified_context()
+        context.load_cert_chain(certificates["admin.crt"], certificates["admin.key"])
+        wait_ready(url, context, process, log)
+        extra = [word for name in args.scenario for word in ("--scenario", name)]
+        audit = work / "files" / "audit.log"
+        if any("audit-log-path" in word for word in command):
+            extra += ["--audit-log", audit]
+        if args.verbose:
+            extra.append("-v")
+        if args.max_diff is not None:
+            extra += ["--max-diff", args.max_diff]
+        if args.pause_ms is not None:
+            extra += ["--pause-ms", args.pause_ms]
+        if args.settle_ms is not None:
+            extra += ["--settle-ms", args.settle_ms]
+        run = subprocess.run([str(word) for word in [
+            sys.executable, replay_py, "--server", url, "--cert", certificates["admin.crt"], "--key",
+            certificates["admin.key"], "--suite", suite, "--kubectl", args.kubectl, "--check", *hooks, *extra]],
+            capture_output=True, text=True)
+        output = run.stdout + run.stderr
+        found = re.search(r"(\d+) passed, (\d+) failed", output)
+        if found:
+            passed, failed = int(found.group(1)), int(found.group(2))
+        if process.poll() is not None:
+            output += f"\nthe server ended by itself with {process.returncode}\n{log.read_text()[-4000:]}"
+            failed = max(failed, 1)
+    except RuntimeError as error:
+        output, failed = str(error), 1
+    finally:
+        process.terminate()
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output += "\nthe server did not stop within 15 s of SIGTERM"
+            failed = max(failed, 1)
+        if args.keep:
+            output += f"\nkept: {work}\n"
+        else:
+            shutil.rmtree(work, ignore_errors=True)
+    return suite.name, passed, failed, output
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suite", nargs="*", help="names of suites (default: all)")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", metavar="DIR",
+                        help="build folder that holds the program")
+    parser.add_argument("--suites", type=pathlib.Path, default=ROOT.parent / "shared/conformance", metavar="DIR")
+    parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this scenario")
+    parser.add_argument("--kubectl", default="kubectl", metavar="PATH")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="suites at a time")
+    parser.add_argument("--pause-ms", type=int, metavar="N", help="pause after a write")
+    parser.add_argument("--settle-ms", type=int, metavar="N", help="pause after a settle step")
+    parser.add_argument("--max-diff", type=int, metavar="N", help="lines of diff per step; 0 shows all")
+    parser.add_argument("--keep", action="store_true", help="keep the server's files and log")
+    parser.add_argument("-v", "--verbose", action="store_true", help="a line per scenario, and every diff")
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    if not (args.suites / "replay.py").exists():
+        print(f"no recorded suites at {os.path.relpath(args.suites)}: nothing replayed")
+        return 0
+    names = args.suite or sorted(p.parent.name for p in args.suites.glob("*/suite.json"))
+    floors = json.loads(FLOORS.read_text()) if FLOORS.exists() else {}
+    below = False
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        certificates = Certificates(folder)
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            runs = [pool.submit(replay, args.suites / name, certificates, args) for name in names]
+            for run in concurrent.futures.as_completed(runs):
+                name, passed, failed, output = run.result()
+                print(f"{name}: {passed} passed, {failed} failed", flush=True)
+                floor = floors.get(name, 0)
+                whole = not args.scenario
+                if args.verbose or (whole and passed < floor):
+                    print(output)
+                if whole and passed < floor:
+                    print(f"  below the floor: {floor} must pass")
+                    below = True
+                elif whole and passed > floor:
+                    print(f"  above the floor of {floor}: raise it in {FLOORS.relative_to(ROOT)}")
+    return 1 if below else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

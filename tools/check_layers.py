@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Checks that every #include in src/ stays within what its folder may see.
+
+The truth is the pc_module() line of each folder: its DEPS, and what these may see in turn. A folder
+never includes one that (transitively) depends on it. Besides: a header below internal/ is included
+only from the folder that holds internal/ or below it, one below testing/ only by tests, a plugin never
+by another plugin, and each third-party library only by the modules that wrap it.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SRC = ROOT / "src"
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^">]+)[">]', re.M)
+MODULE = re.compile(r"pc_module\(\s*(\w+)([^)]*)\)")
+
+# Who may name whose headers (anchor: "third-party headers appear in one wrapping module").
+WRAPPERS = {
+    "boost/asio": {"net"}, "boost/beast": {"net"}, "nghttp2/": {"net"}, "openssl/": {"net", "authn", "base"},
+    "re2/": {"base", "cel", "kube_cel", "api"}, "yaml.h": {"json"}, "sqlite3.h": {"store"},
+    "prometheus/": {"metrics"}, "spdlog/": {"base"}, "CLI/": {"cli"}, "libdeflate.h": {"api", "net", "server"},
+}
+
+
+def declared():
+    """{module: direct dependencies} from the CMakeLists of each folder."""
+    modules = {}
+    for cmake in sorted(SRC.glob("*/CMakeLists.txt")):
+        found = MODULE.search(cmake.read_text())
+        if not found:
+            modules[cmake.parent.name] = None  # a folder with a build of its own
+            continue
+        words = found.group(2).split()
+        deps, taking = [], False
+        for word in words:
+            if word in ("DEPS", "LIBS"):
+                taking = word == "DEPS"
+            elif taking:
+                deps.append(word)
+        modules[found.group(1)] = deps
+    return modules
+
+
+def closure(modules, name, seen=None):
+    seen = set() if seen is None else seen
+    for dep in modules.get(name) or []:
+        if dep not in seen:
+            seen.add(dep)
+            closure(modules, dep, seen)
+    return seen
+
+
+def check():
+    modules = declared()
+    problems = []
+    for name in modules:
+        if name in closure(modules, name):
+            problems.append(f"src/{name}: depends on itself through {modules[name]}")
+    allowed = {name: closure(modules, name) | {name} for name in modules}
+    for source in sorted([*SRC.rglob("*.cc"), *SRC.rglob("*.h")]):
+        path = source.relative_to(SRC)
+        module = path.parts[0]
+        is_test = source.stem.endswith("_test") or "testing" in path.parts
+        for match in INCLUDE.finditer(source.read_text()):
+            kind, target = match.groups()
+            where = f"src/{path}"
+            if kind == "<":
+                for prefix, wrappers in WRAPPERS.items():
+                    if target.startswith(prefix) and module not in wrappers and not is_test:
+                        problems.append(f"{where}: <{target}> is wrapped by {', '.join(sorted(wrappers))}")
+                continue
+            parts = pathlib.PurePosixPath(target).parts
+            if not (SRC / target).exists():
+                continue  # generated, or a neighbour outside src/
+            other = parts[0]
+            if modules.get(module) is not None and other not in allowed[module]:
+                problems.append(f"{where}: may not include {target} (allowed: {', '.join(sorted(allowed[module]))})")
+            if "internal" in parts:
+                home = pathlib.PurePosixPath(*parts[: parts.index("internal")])
+                if not str(path).startswith(str(home)):
+                    problems.append(f"{where}: {target} is internal to src/{home}")
+            if "testing" in parts and not is_test:
+                problems.append(f"{where}: {target} is for tests only")
+            if other == "plugins" and module == "plugins" and len(parts) > 2 and len(path.parts) > 2:
+                if parts[1] not in (path.parts[1], "common"):
+                    problems.append(f"{where}: a plugin may not include another plugin ({target})")
+    return problems
+
+
+if __name__ == "__main__":
+    found = check()
+    print("\n".join(found))
+    sys.exit(1 if found else 0)
