@@ -440,7 +440,7 @@ bool Parser::ReadDouble(const char* begin, Value& value) {
       return true;
     }
   }
-  value = Value::Double(number);
+  value = json::NumberFromLiteral(arena_, number, {begin, static_cast<std::size_t>(p_ - begin)});
   return true;
 }
 

@@ -127,7 +127,7 @@ bool Value::IsSameAs(const Value& other) const {
     case Type::kInt:
       return int_ == other.int_;
     case Type::kDouble:
-      return double_ == other.double_;
+      return AsDouble() == other.AsDouble();
     case Type::kString:
       return AsString() == other.AsString();
     case Type::kArray:
@@ -168,6 +168,15 @@ std::uint64_t* MakeIndex(Arena& arena, std::span<const Member> members) {
 
 Value String(Arena& arena, std::string_view text) { return Value::StringView(arena.Copy(text)); }
 
+Value NumberFromLiteral(Arena& arena, double value, std::string_view literal) {
+  Value result;
+  result.type_ = Type::kDouble;
+  result.size_ = static_cast<std::uint32_t>(literal.size());
+  void* memory = arena.Allocate(sizeof(internal::NumberNode), alignof(internal::NumberNode));
+  result.number_ = new (memory) internal::NumberNode{value, literal.data()};
+  return result;
+}
+
 Value MakeArray(Arena& arena, std::span<const Value> elements, internal::Source source) {
   Value result;
   result.type_ = Type::kArray;
@@ -202,6 +211,9 @@ Value MakeObject(Arena& arena, std::span<const Member> members, internal::Source
 
 Value DeepCopy(Arena& arena, Value value) {
   if (value.is_string()) return String(arena, value.AsString());
+  if (!value.NumberLiteral().empty()) {
+    return NumberFromLiteral(arena, value.AsDouble(), arena.Copy(value.NumberLiteral()));
+  }
   if (value.is_array()) {
     std::vector<Value> elements;
     elements.reserve(value.size());

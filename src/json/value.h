@@ -11,8 +11,8 @@
 //   pod = json::SetPath(arena, pod, {"metadata", "labels", "app"}, json::String(arena, "web"));
 //
 // Numbers: an integer literal that fits int64 is kInt, every other number kDouble, as Kubernetes'
-// decoder has it. Member order is kept. Duplicate keys never occur in a value: the reader keeps the
-// last one (as Go does) and reports the others.
+// decoder has it; a kDouble that was read remembers its literal. Member order is kept. Duplicate
+// keys never occur in a value: the reader keeps the last one (as Go does) and reports the others.
 //
 // Ownership: a Value owns nothing; it is valid as long as the arena it was made in and all arenas
 // its shared parts came from. Arena::Retain() ties the lifetimes together; a Document bundles a
@@ -79,6 +79,11 @@ namespace internal {
 struct Source {
   const char* data = nullptr;
   std::uint32_t size = 0;
+};
+// A double with the text it was read from.
+struct NumberNode {
+  double value = 0;
+  const char* literal = nullptr;
 };
 // Heads of the nodes; the elements or members follow them in memory.
 struct ArrayNode {
@@ -170,7 +175,14 @@ class Value {
   bool AsBool(bool fallback = false) const { return is_bool() ? bool_ : fallback; }
   std::int64_t AsInt(std::int64_t fallback = 0) const { return is_int() ? int_ : fallback; }
   double AsDouble(double fallback = 0) const {
-    return is_double() ? double_ : is_int() ? static_cast<double>(int_) : fallback;
+    if (is_double()) return size_ == 0 ? double_ : number_->value;
+    return is_int() ? static_cast<double>(int_) : fallback;
+  }
+  // The text a kDouble was read from ("30.0", "1e3", "9223372036854775808"), for messages that
+  // quote it; "" for built numbers and all other types.
+  std::string_view NumberLiteral() const {
+    return is_double() && size_ != 0 ? std::string_view(number_->literal, size_)
+                                     : std::string_view();
   }
   std::string_view AsString(std::string_view fallback = {}) const {
     return is_string() ? std::string_view(text_, size_) : fallback;
@@ -208,6 +220,7 @@ class Value {
   bool IsSameAs(const Value& other) const;
 
  private:
+  friend Value NumberFromLiteral(Arena& arena, double value, std::string_view literal);
   friend Value MakeArray(Arena& arena, std::span<const Value> elements, internal::Source source);
   friend Value MakeObject(Arena& arena, std::span<const Member> members, internal::Source source);
   const Value* FindIndexed(std::string_view key, std::uint32_t hash) const;
@@ -218,6 +231,7 @@ class Value {
     bool bool_;
     std::int64_t int_ = 0;
     double double_;
+    const internal::NumberNode* number_;  // of a kDouble with size_ > 0
     const char* text_;
     const internal::ArrayNode* array_;
     const internal::ObjectNode* object_;
@@ -253,6 +267,8 @@ inline std::span<const Member> Value::members() const {
 // --- Making values. Elements, members and names are views; they are not copied deeply. ---
 
 Value String(Arena& arena, std::string_view text);  // copies the text
+// A number and the literal it was read from, which is not copied.
+Value NumberFromLiteral(Arena& arena, double value, std::string_view literal);
 Value MakeArray(Arena& arena, std::span<const Value> elements, internal::Source source = {});
 // REQUIRES: names are distinct.
 Value MakeObject(Arena& arena, std::span<const Member> members, internal::Source source = {});
