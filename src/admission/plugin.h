@@ -127,6 +127,8 @@ struct PluginContext {
   // --default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds
   std::int64_t default_not_ready_toleration_seconds = 300;
   std::int64_t default_unreachable_toleration_seconds = 300;
+  // The Kubernetes release whose behaviour is asked for: 36 is v1.36, the newest known.
+  int kubernetes_minor = 36;
 
   // The gate's switch, or `by_default` without gates.
   bool GateEnabled(std::string_view gate, bool by_default) const {
@@ -144,6 +146,11 @@ struct PluginInfo {
   Operations operations = 0;  // other operations never reach the plugin
   Default by_default = Default::kOff;
   base::Result<std::unique_ptr<Plugin>> (*create)(const PluginContext& context) = nullptr;
+  // One line on the configuration it reads; empty if it reads none.
+  std::string_view configuration = {};
+  // The releases v1.<since> to v1.<until> that have it; 0 for open ends.
+  int since_minor = 0;
+  int until_minor = 0;
 };
 
 }  // namespace portcullis::admission
