@@ -1,0 +1,172 @@
+// Catalog: the groups, versions, kinds, resources and schemas an apiserver serves, as one immutable
+// snapshot. The built-in kinds are data made by `portcullis schema import`; custom resources are
+// added in a new snapshot that shares everything with the old one.
+//
+//   auto catalog = TRY(Catalog::BuiltIn({}));
+//   const ResourceInfo* pods = catalog->Find("", "v1", "pods");
+//   json::Value object = TRY(schema::Decode(arena, *pods->schema, body));
+//
+// Immutable after construction, shared as std::shared_ptr<const Catalog>. Pointers to its entries
+// live as long as the snapshot (keep the shared_ptr for the length of a request).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "api/names.h"
+#include "api/schema/schema.h"
+#include "base/status.h"
+#include "json/value.h"
+
+namespace portcullis::api::catalog {
+
+struct ColumnInfo {
+  std::string name;
+  std::string type;
+  std::string format;
+  std::string description;
+  int priority = 0;
+  std::string json_path;  // custom resources: additionalPrinterColumns[].jsonPath
+};
+
+struct SubresourceInfo {
+  std::string name;                        // "status", "scale", "log"
+  GroupVersionKind kind;                   // what is read and written: {autoscaling, v1, Scale}
+  std::vector<std::string> verbs;          // sorted
+  const schema::Schema* schema = nullptr;  // null for kinds without one (connect options)
+  bool HasVerb(std::string_view verb) const;
+};
+
+// Paths of a custom resource's scale subresource.
+struct ScalePaths {
+  std::string spec_replicas;
+  std::string status_replicas;
+  std::string label_selector;
+};
+
+struct ResourceInfo {
+  GroupVersionResource resource;
+  GroupVersionKind kind;
+  std::string list_kind;  // "PodList"
+  std::string singular;
+  bool namespaced = false;
+  bool custom = false;
+  bool served_by_default = true;   // false: only with --runtime-config
+  std::vector<std::string> verbs;  // sorted
+  std::vector<std::string> short_names;
+  std::vector<std::string> categories;
+  std::string storage_version_hash;  // "" for what is not stored
+  GroupVersionKind storage_kind;     // as which objects are stored
+  std::vector<SubresourceInfo> subresources;
+  std::vector<ColumnInfo> columns;
+  std::vector<std::string> selectable_fields;  // beyond metadata.name and metadata.namespace
+  const schema::Schema* schema = nullptr;      // of `kind`; null if nothing is known of it
+  const schema::Schema* list_schema = nullptr;
+  std::optional<ScalePaths> scale;  // custom resources
+  std::string deprecation_warning;  // custom versions marked deprecated; else ""
+
+  const SubresourceInfo* FindSubresource(std::string_view name) const;
+  bool HasVerb(std::string_view verb) const;
+  // Objects of this resource lie in the store under this group and resource.
+  GroupResource stored_as() const { return {storage_kind.group, resource.resource}; }
+};
+
+struct VersionInfo {
+  std::string version;
+  std::vector<const ResourceInfo*> resources;  // served, in order of their names
+};
+
+struct GroupInfo {
+  std::string name;                   // "" for the core group
+  std::vector<VersionInfo> versions;  // preferred first; only those with something served
+};
+
+// A CustomResourceDefinition made ready: one resource per served version. Compiled once when the
+// definition changes and shared between snapshots. Immutable after construction.
+class CustomResources {
+ public:
+  // `definition` is a valid, defaulted apiextensions.k8s.io/v1 object; `object_meta` the schema of
+  // ObjectMeta (Catalog::object_meta()). Needs no lifetime of its arguments.
+  static base::Result<std::shared_ptr<const CustomResources>> Compile(
+      json::Value definition, const schema::Schema* object_meta);
+  const std::vector<ResourceInfo>& resources() const { return resources_; }
+  const std::string& group() const { return group_; }
+  std::size_t bytes_used() const;  // about
+
+ private:
+  CustomResources() = default;
+  std::string group_;
+  schema::SchemaPool pool_;
+  std::vector<ResourceInfo> resources_;
+};
+
+// What --runtime-config says: "api/all", "api/beta", "group/version" or "group/version/resource"
+// to true or false.
+using RuntimeConfig = std::map<std::string, bool>;
+// Parses "apps/v1=true,api/beta=false"; a key without value means true.
+base::Result<RuntimeConfig> ParseRuntimeConfig(std::string_view text);
+
+class Catalog {
+ public:
+  // The catalog embedded in the program, with the resources that `config` leaves served.
+  static base::Result<std::shared_ptr<const Catalog>> BuiltIn(const RuntimeConfig& config);
+  // The same of a catalog file's bytes (docs/internals/catalog.md).
+  static base::Result<std::shared_ptr<const Catalog>> Load(std::string_view bytes,
+                                                           const RuntimeConfig& config);
+  // This catalog's built-in kinds with exactly these custom resources.
+  std::shared_ptr<const Catalog> WithCustomResources(
+      std::vector<std::shared_ptr<const CustomResources>> custom) const;
+
+  // Served resources only; null if there is none.
+  const ResourceInfo* Find(std::string_view group, std::string_view version,
+                           std::string_view resource) const;
+  const ResourceInfo* Find(const GroupVersionResource& r) const {
+    return Find(r.group, r.version, r.resource);
+  }
+  // The resource whose objects are of this kind (not subresources).
+  const ResourceInfo* FindKind(const GroupVersionKind& kind) const;
+  // The resource in its preferred version.
+  const ResourceInfo* FindPreferred(std::string_view group, std::string_view resource) const;
+  const GroupInfo* FindGroup(std::string_view group) const;
+  bool ServesVersion(std::string_view group, std::string_view version) const;
+
+  // In discovery order: core first, then by Kubernetes' group priorities, then custom groups.
+  const std::vector<GroupInfo>& groups() const { return groups_; }
+  const std::vector<const ResourceInfo*>& resources() const { return resources_; }
+
+  // All served versions and groups in which the objects of this resource can be had, the resource
+  // itself first (apps/v1 deployments, extensions/v1beta1 deployments, …): matchPolicy Equivalent.
+  std::vector<const ResourceInfo*> Equivalents(const ResourceInfo& resource) const;
+
+  // Schema of any kind, also of those that are no resource (Scale, DeleteOptions, Status, Binding)
+  // or are not served; null if unknown.
+  const schema::Schema* FindSchema(const GroupVersionKind& kind) const;
+  // Schema by OpenAPI definition name: "io.k8s.api.core.v1.PodSpec".
+  const schema::Schema* FindDefinition(std::string_view name) const;
+  const schema::Schema* object_meta() const { return object_meta_; }
+
+ private:
+  struct Base;  // the built-in part, shared by all snapshots
+  Catalog() = default;
+  void Index();
+
+  std::shared_ptr<const Base> base_;
+  std::vector<std::shared_ptr<const CustomResources>> custom_;
+  std::vector<GroupInfo> groups_;
+  std::vector<const ResourceInfo*> resources_;
+  std::unordered_map<std::string, const ResourceInfo*> by_resource_;  // "group/version/resource"
+  std::unordered_map<GroupVersionKind, const ResourceInfo*> by_kind_;
+  std::unordered_map<std::string, std::vector<const ResourceInfo*>> by_storage_;
+  const schema::Schema* object_meta_ = nullptr;
+};
+
+// The sum by which clients recognise a change of the storage version: base64 of the first 8 bytes
+// of SHA-256 over "group/version/kind".
+std::string StorageVersionHash(const GroupVersionKind& kind);
+
+}  // namespace portcullis::api::catalog

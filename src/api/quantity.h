@@ -1,0 +1,58 @@
+// Quantity: the amounts of Kubernetes ("100m", "1.5Gi", "2e3"), exact to a billionth, with the
+// canonical form that k8s.io/apimachinery resource.Quantity prints. Value type.
+//
+//   api::Quantity limit = TRY(api::Quantity::Parse("1500m"));
+//   limit.ToString();                                        // "1500m"
+//   limit.Add(TRY(api::Quantity::Parse("0.5")));             // 2
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace portcullis::api {
+
+class Quantity {
+ public:
+  enum class Format : std::uint8_t { kDecimalSi, kBinarySi, kDecimalExponent };
+
+  Quantity() = default;  // 0, DecimalSI
+  static Quantity FromInt(std::int64_t value, Format format = Format::kDecimalSi);
+  static Quantity FromMilli(std::int64_t milli, Format format = Format::kDecimalSi);
+
+  // Error texts as in Go: "quantities must match the regular expression
+  // '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'", "unable to parse quantity's suffix", …
+  static base::Result<Quantity> Parse(std::string_view text);
+
+  // The canonical form: no fraction, the largest suffix that keeps it whole.
+  std::string ToString() const;
+
+  Format format() const { return format_; }
+  bool is_zero() const { return value_ == 0; }
+  int Sign() const { return value_ < 0 ? -1 : value_ > 0 ? 1 : 0; }
+  // Rounded up (away from zero) to whole units or thousandths; saturates at int64.
+  std::int64_t Value() const;
+  std::int64_t MilliValue() const;
+  bool IsInteger() const;  // no fraction and fits int64
+  double AsDouble() const;
+
+  // The format of the result is the receiver's, or the operand's if the receiver is zero (as Go).
+  void Add(const Quantity& other);
+  void Sub(const Quantity& other);
+  void Negate();
+
+  std::strong_ordering operator<=>(const Quantity& other) const;
+  bool operator==(const Quantity& other) const { return (*this <=> other) == 0; }
+
+ private:
+  __extension__ using Int128 = __int128;
+  // value_ × 10^scale_; scale_ is -9 except for amounts beyond what 128 bits hold in billionths.
+  Int128 value_ = 0;
+  int scale_ = -9;
+  Format format_ = Format::kDecimalSi;
+};
+
+}  // namespace portcullis::api

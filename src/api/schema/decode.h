@@ -1,0 +1,46 @@
+// Decode brings JSON that a client sent into the form in which the Go server would write it again
+// after decoding it into its types: unknown fields, nulls and omitted zeros dropped, fields that Go
+// always writes added, quantities, times and durations normalised, members in Go's order.
+//
+// Fields are matched case-sensitively, as sigs.k8s.io/json does. Type errors have Go's texts:
+//   json: cannot unmarshal string into Go struct field PodSpec.spec.replicas of type int32
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/schema/schema.h"
+#include "base/status.h"
+#include "json/value.h"
+
+namespace portcullis::api::schema {
+
+struct DecodeOptions {
+  // If given, receives the path of each unknown field in order of occurrence, as in
+  // `spec.containers[0].foo`.
+  std::vector<std::string>* unknown_fields = nullptr;
+  // Lists and maps that Go writes even when nil become null when empty, as they do on their way
+  // through the protobuf form in which built-in kinds are stored.
+  bool empty_becomes_null = false;
+};
+
+// On a type error the status is BadRequest with Go's bare text (callers put
+// `Pod in version "v1" cannot be handled as a Pod: ` in front of it).
+base::Result<json::Value> Decode(json::Arena& arena, const Schema& schema, json::Value input,
+                                 const DecodeOptions& options = {});
+
+// Custom resources: nothing is added or dropped for Go's sake, fields the schema does not know are
+// pruned (unless preserved), metadata is decoded as ObjectMeta. `unknown_fields` as above.
+json::Value Prune(json::Arena& arena, const Schema& schema, json::Value input, bool is_resource,
+                  std::vector<std::string>* unknown_fields);
+
+// The text of a strict decoding failure or "" if both lists are empty:
+// `strict decoding error: duplicate field "a", unknown field "spec.b"`.
+std::string StrictDecodingError(const std::vector<std::string>& duplicate_fields,
+                                const std::vector<std::string>& unknown_fields);
+// The texts of the warnings: `duplicate field "a"`, `unknown field "spec.b"`.
+std::vector<std::string> DecodingWarnings(const std::vector<std::string>& duplicate_fields,
+                                          const std::vector<std::string>& unknown_fields);
+
+}  // namespace portcullis::api::schema

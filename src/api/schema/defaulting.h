@@ -1,0 +1,40 @@
+// Defaulting of built-in kinds: what an apiserver fills in before admission and again after each
+// change that admission makes.
+//
+// The defaults are data: src/api/data/defaults.rules, embedded in the program and described in
+// docs/internals/defaults.md. Custom resources have theirs in their schema.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "api/names.h"
+#include "api/schema/schema.h"
+#include "base/status.h"
+#include "json/value.h"
+
+namespace portcullis::api::schema {
+
+// Immutable after construction.
+class Defaulter {
+ public:
+  // Compiles rules of the format above.
+  static base::Result<std::shared_ptr<const Defaulter>> Parse(std::string_view rules);
+  // The rules that are built in.
+  static base::Result<std::shared_ptr<const Defaulter>> BuiltIn();
+  ~Defaulter();
+
+  // The object with its defaults; `object` itself if nothing is missing. Kinds without rules are
+  // left alone. Idempotent. REQUIRES: the object is canonical (schema/decode.h).
+  json::Value Apply(json::Arena& arena, const GroupVersionKind& kind, json::Value object) const;
+
+ private:
+  struct Rules;
+  explicit Defaulter(std::unique_ptr<const Rules> rules);
+  std::unique_ptr<const Rules> rules_;
+};
+
+// Fills in the `default`s of a structural schema (custom resources).
+json::Value ApplySchemaDefaults(json::Arena& arena, const Schema& schema, json::Value object);
+
+}  // namespace portcullis::api::schema
