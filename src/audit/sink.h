@@ -1,0 +1,46 @@
+// Sink takes finished audit events. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace portcullis::audit {
+
+class Sink {
+ public:
+  virtual ~Sink() = default;  // writes what is still queued
+  // One event, a line of JSON without newline. An error matters only to blocking-strict.
+  virtual base::Status Write(std::string event) = 0;
+  // Returns when everything written so far has reached its destination.
+  virtual void Flush() = 0;
+};
+
+// --audit-log-path and its neighbours.
+struct LogFileOptions {
+  std::string path;       // "-" is standard output
+  int max_age_days = 0;   // 0 keeps old files for ever
+  int max_backups = 0;    // 0 keeps all
+  int max_size_mb = 100;  // a file grows to this size, then it is renamed and a new one begun
+  bool compress = false;  // accepted, not done: see the module's README
+};
+base::Result<std::unique_ptr<Sink>> OpenLogFile(const LogFileOptions& options,
+                                                const base::Clock& clock);
+
+// --audit-log-mode. kBlocking writes before the response goes out; kBatch queues and writes in the
+// background, dropping events when the buffer is full; kBlockingStrict refuses the request when its
+// first event cannot be written.
+enum class Mode { kBlocking, kBatch, kBlockingStrict };
+struct BatchOptions {
+  std::size_t buffer_size = 10000;
+  std::size_t max_batch = 400;
+  base::Duration max_wait = std::chrono::seconds(30);
+};
+std::unique_ptr<Sink> MakeBatching(std::unique_ptr<Sink> behind, const BatchOptions& options);
+std::unique_ptr<Sink> MakeTee(std::vector<std::unique_ptr<Sink>> sinks);
+
+}  // namespace portcullis::audit

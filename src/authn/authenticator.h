@@ -1,0 +1,57 @@
+// Authenticator finds out who makes a request.
+//
+// Several are asked in turn (authn/union.h): client certificate, token file, service account token,
+// and last the anonymous one. Immutable after construction; called from many threads at once.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/user_info.h"
+#include "base/status.h"
+
+namespace portcullis::net {
+class Headers;
+struct ClientCertificate;
+}  // namespace portcullis::net
+
+namespace portcullis::authn {
+
+// What authentication may look at. Views, valid for the call.
+struct RequestView {
+  const net::Headers& headers;
+  const net::ClientCertificate* certificate = nullptr;  // null: none was presented
+  std::string_view remote_address;                      // "127.0.0.1:50123"
+};
+
+// `user` as the request is to be judged; the audiences a token was checked for.
+struct Identity {
+  api::UserInfo user;
+  std::vector<std::string> audiences;
+};
+
+class Authenticator {
+ public:
+  virtual ~Authenticator() = default;
+
+  // No value: the request carries nothing this authenticator knows; another may. An error: it does,
+  // and it is wrong (expired, forged, unknown); the request ends with 401 unless another accepts
+  // it.
+  virtual base::Result<std::optional<Identity>> Authenticate(const RequestView& request) const = 0;
+};
+
+// The same for a bare token, for TokenReview. `audiences` empty: those of the API server.
+class TokenAuthenticator {
+ public:
+  virtual ~TokenAuthenticator() = default;
+  virtual base::Result<std::optional<Identity>> AuthenticateToken(
+      std::string_view token, const std::vector<std::string>& audiences) const = 0;
+};
+
+// Extra key of the credential id: "X509SHA256=<hex>" or "JTI=<id>".
+inline constexpr std::string_view kCredentialId = "authentication.kubernetes.io/credential-id";
+
+}  // namespace portcullis::authn

@@ -1,0 +1,76 @@
+// Service account tokens: JWTs that the server signs on TokenRequest and later recognizes.
+//
+// Claims as Kubernetes writes them: iss, sub "system:serviceaccount:<ns>:<name>", aud, exp, iat,
+// nbf, jti and "kubernetes.io" with namespace, serviceaccount and optionally pod, secret or node.
+// RS256 and ES256 (P-256). Immutable after construction. Source: Kubernetes docs, "Managing Service
+// Accounts"; RFC 7515, RFC 7519.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "authn/authenticator.h"
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace portcullis::authn {
+
+struct ObjectRef {
+  std::string name;
+  std::string uid;
+  bool empty() const { return name.empty(); }
+};
+
+// What a token says beside its times.
+struct ServiceAccountClaims {
+  std::string ns;
+  ObjectRef service_account;
+  ObjectRef pod;
+  ObjectRef secret;
+  ObjectRef node;
+  std::vector<std::string> audiences;
+  std::int64_t issued_at = 0;   // seconds since the epoch; filled by Sign
+  std::int64_t expires_at = 0;  // likewise
+  std::string id;               // jti; filled by Sign
+};
+
+class TokenSigner {
+ public:
+  virtual ~TokenSigner() = default;
+  // The token; fills issued_at, expires_at and id of the claims.
+  virtual base::Result<std::string> Sign(ServiceAccountClaims& claims,
+                                         base::Duration lifetime) const = 0;
+  // The JSON Web Key Set for /openid/v1/jwks.
+  virtual std::string KeySetJson() const = 0;
+};
+
+// Makes a signer from a private key in PEM (RSA or EC P-256).
+base::Result<std::unique_ptr<TokenSigner>> MakeTokenSigner(std::string_view private_key_pem,
+                                                           std::string issuer,
+                                                           const base::Clock& clock);
+
+// Asked about the objects a verified token is bound to: returns an error if the service account (or
+// pod, secret, node) is gone or has another uid.
+using ClaimsCheck = std::function<base::Status(const ServiceAccountClaims&)>;
+
+struct ServiceAccountTokenOptions {
+  std::vector<std::string> issuers;        // --service-account-issuer; the first one signs
+  std::vector<std::string> public_keys;    // PEM texts: public keys, certificates or private keys
+  std::vector<std::string> api_audiences;  // --api-audiences
+  ClaimsCheck check;                       // may be empty
+};
+
+base::Result<std::unique_ptr<TokenAuthenticator>> MakeServiceAccountTokens(
+    ServiceAccountTokenOptions options, const base::Clock& clock);
+
+// Group and user names: "system:serviceaccount:ns:name", "system:serviceaccounts:ns".
+std::string ServiceAccountUser(std::string_view ns, std::string_view name);
+
+// True and the parts if `user` is a service account's.
+bool SplitServiceAccountUser(std::string_view user, std::string_view& ns, std::string_view& name);
+
+}  // namespace portcullis::authn

@@ -1,0 +1,32 @@
+// Puts the authorizer together that --authorization-mode asks for.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "authz/authorizer.h"
+#include "base/status.h"
+#include "store/store.h"
+
+namespace portcullis::authz {
+
+namespace rbac {
+class RuleBook;
+}
+
+struct ModeOptions {
+  std::vector<std::string> modes = {"AlwaysAllow"};  // RBAC, Node, AlwaysAllow, AlwaysDeny
+};
+
+// The chain of authorizers, system:masters first. `store` must outlive it. Errors as
+// kube-apiserver's: `unknown authorization mode …`.
+struct Assembled {
+  std::shared_ptr<const Authorizer> authorizer;
+  // Answers role look-ups for escalation checks and aggregation; null unless RBAC is among the
+  // modes.
+  std::shared_ptr<rbac::RuleBook> rbac;
+};
+base::Result<Assembled> Assemble(const ModeOptions& options, store::Store& store);
+
+}  // namespace portcullis::authz

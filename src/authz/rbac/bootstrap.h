@@ -1,0 +1,31 @@
+// The ClusterRoles, Roles and bindings every cluster starts with (Kubernetes 1.36), made from the
+// data in bootstrap_policy.cc. Source: Kubernetes docs, "Default roles and role bindings".
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "json/value.h"
+#include "store/store.h"
+
+namespace portcullis::authz::rbac {
+
+struct BootstrapObject {
+  std::string resource;  // clusterroles, clusterrolebindings, roles, rolebindings
+  std::string ns;
+  std::string name;
+  json::Value object;  // without uid and creationTimestamp
+};
+
+// In the order in which they are to be written; values live in `arena`.
+std::vector<BootstrapObject> BootstrapObjects(json::Arena& arena);
+
+// What an existing role or binding lacks of the bootstrap one is added (kube-apiserver's
+// reconciliation at start), unless it is annotated
+// rbac.authorization.kubernetes.io/autoupdate=false. Returns the object to store, or null if
+// nothing is missing.
+json::Value Reconcile(json::Arena& arena, json::Value existing, const BootstrapObject& wanted);
+
+}  // namespace portcullis::authz::rbac

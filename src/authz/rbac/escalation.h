@@ -1,0 +1,28 @@
+// Nobody may grant by RBAC what they do not have, unless they may `escalate` the role or `bind` it.
+// Called by the registry before a role or binding is stored.
+// Source: Kubernetes docs, "Privilege escalation prevention and bootstrapping".
+#pragma once
+
+#include <string_view>
+
+#include "authz/authorizer.h"
+#include "authz/rbac/rule_book.h"
+#include "base/status.h"
+#include "json/value.h"
+
+namespace portcullis::authz::rbac {
+
+struct EscalationRequest {
+  const api::UserInfo& user;
+  std::string_view resource;  // roles, clusterroles, rolebindings, clusterrolebindings
+  std::string_view ns;
+  std::string_view name;
+  json::Value object;      // as it would be stored
+  json::Value old_object;  // null on create
+};
+
+// OK or the refusal (403), worded as kube-apiserver does.
+base::Status CheckEscalation(const EscalationRequest& request, const Authorizer& authorizer,
+                             const RuleBook& book);
+
+}  // namespace portcullis::authz::rbac

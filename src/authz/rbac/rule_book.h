@@ -1,0 +1,51 @@
+// RuleBook holds the RBAC rules in force, compiled from the stored Roles, ClusterRoles and their
+// bindings, and follows the store synchronously: a write to one of them returns when it is in
+// force. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "authz/authorizer.h"
+#include "base/status.h"
+#include "json/value.h"
+#include "store/store.h"
+
+namespace portcullis::authz::rbac {
+
+// A PolicyRule of rbac.authorization.k8s.io/v1. Value type.
+struct PolicyRule {
+  std::vector<std::string> verbs, api_groups, resources, resource_names, non_resource_urls;
+  bool operator==(const PolicyRule&) const = default;
+};
+std::vector<PolicyRule> RulesFromJson(json::Value rules);
+json::Value RulesToJson(json::Arena& arena, const std::vector<PolicyRule>& rules);
+
+class RuleBook {
+ public:
+  // `store` must outlive the book.
+  static std::shared_ptr<RuleBook> Open(store::Store& store);
+  virtual ~RuleBook() = default;
+
+  virtual Decision Authorize(const Attributes& attributes) const = 0;
+  virtual Rules RulesFor(const api::UserInfo& user, std::string_view ns) const = 0;
+
+  // The rules of a role as stored: kind "ClusterRole" (ns ignored) or "Role". kNotFound with
+  // `clusterrole.rbac.authorization.k8s.io "x" not found`.
+  virtual base::Result<std::vector<PolicyRule>> RoleRules(std::string_view kind,
+                                                          std::string_view ns,
+                                                          std::string_view name) const = 0;
+  // All rules the user has in `ns` ("" for cluster-wide only); what went wrong is put in `errors`.
+  virtual std::vector<PolicyRule> RulesOf(const api::UserInfo& user, std::string_view ns,
+                                          std::vector<std::string>& errors) const = 0;
+};
+
+std::unique_ptr<Authorizer> MakeRbac(std::shared_ptr<const RuleBook> book);
+
+// The rules an aggregated ClusterRole has: those of all ClusterRoles its selectors choose, in order
+// of name, without duplicates. Computed when such a role is written and when a chosen one changes.
+std::vector<PolicyRule> AggregatedRules(json::Value aggregation_rule, const store::Reader& reader);
+
+}  // namespace portcullis::authz::rbac
