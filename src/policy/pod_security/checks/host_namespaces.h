@@ -1,0 +1,10 @@
+// Pods may not share the host's network, process or IPC namespace.
+#pragma once
+
+#include "policy/pod_security/check.h"
+
+namespace portcullis::policy::pod_security {
+
+extern const Check kHostNamespaces;
+
+}  // namespace portcullis::policy::pod_security

@@ -1,0 +1,10 @@
+// Containers may not take ports of the host.
+#pragma once
+
+#include "policy/pod_security/check.h"
+
+namespace portcullis::policy::pod_security {
+
+extern const Check kHostPorts;
+
+}  // namespace portcullis::policy::pod_security

@@ -1,0 +1,33 @@
+#include "policy/pod_security/checks/proc_mount.h"
+
+#include "policy/pod_security/sentences.h"
+
+namespace portcullis::policy::pod_security {
+namespace {
+
+CheckResult CheckMounts(const PodView& pod) {
+  Names containers;
+  Values types;
+  VisitContainers(pod.spec, [&](json::Value container) {
+    const json::Value type = container["securityContext"]["procMount"];
+    if (!type.is_string() || type.AsString() == "Default") return;
+    containers.push_back(container["name"].AsString());
+    types.emplace(type.AsString());
+  });
+  if (containers.empty()) return Allow();
+  return Deny("procMount",
+              base::StrCat(ContainersText(containers),
+                           " must not set securityContext.procMount to ", JoinQuoted(types)));
+}
+
+CheckResult CheckMountsUnlessUserNamespace(const PodView& pod) {
+  return HasOwnUserNamespace(pod.spec) ? Allow() : CheckMounts(pod);
+}
+
+constexpr CheckVersion kVersions[] = {{0, &CheckMounts}, {35, &CheckMountsUnlessUserNamespace}};
+
+}  // namespace
+
+constinit const Check kProcMount = {"procMount", Level::kBaseline, kVersions};
+
+}  // namespace portcullis::policy::pod_security

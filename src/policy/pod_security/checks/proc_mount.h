@@ -1,0 +1,10 @@
+// Containers keep the default /proc mount; from 1.35 other mounts are fine in a user namespace.
+#pragma once
+
+#include "policy/pod_security/check.h"
+
+namespace portcullis::policy::pod_security {
+
+extern const Check kProcMount;
+
+}  // namespace portcullis::policy::pod_security
