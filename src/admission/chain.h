@@ -68,7 +68,8 @@ class Chain {
 };
 
 // The stable histograms apiserver_admission_controller_… and …_step_admission_duration_seconds, and
-// the step summary. `registry` outlives it.
-std::unique_ptr<ChainObserver> MakeMetricsObserver(metrics::Registry& registry);
+// the step summary, for these plugins. `registry` outlives it.
+std::unique_ptr<ChainObserver> MakeMetricsObserver(metrics::Registry& registry,
+                                                   std::span<const PluginInfo* const> plugins);
 
 }  // namespace portcullis::admission

@@ -47,7 +47,8 @@ class PluginConfigs {
   void Set(std::string plugin, PluginConfig config);
 
  private:
-  std::map<std::string, PluginConfig, std::less<>> configs_;
+  // No value: an entry without configuration.
+  std::map<std::string, std::optional<PluginConfig>, std::less<>> configs_;
 };
 
 // A PluginConfig from JSON or YAML bytes; never fails, see PluginConfig::error.

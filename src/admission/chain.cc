@@ -1,0 +1,106 @@
+#include "admission/chain.h"
+
+#include <utility>
+
+#include "base/gotext.h"
+#include "base/strings.h"
+
+namespace portcullis::admission {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+bool TakesPart(const PluginInfo& info, Operation operation, Phase phase) {
+  return (info.phases & phase) != 0 && (info.operations & operation) != 0;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Chain>> Chain::Create(std::span<const PluginInfo* const> plugins,
+                                                   const PluginConfigs& configs,
+                                                   const PluginContext& context) {
+  std::unique_ptr<Chain> chain(new Chain);
+  for (const PluginInfo* info : plugins) {
+    PluginContext own = context;
+    own.name = info->name;
+    own.config = configs.For(info->name);
+    auto plugin = info->create(own);
+    if (!plugin.ok()) {
+      return plugin.status().Annotate(
+          base::StrCat("couldn't init admission plugin ", base::GoQuote(info->name)));
+    }
+    chain->entries_.push_back({info, std::move(plugin).value()});
+  }
+  return chain;
+}
+
+base::Status Chain::MutateOnce(Request& request) const {
+  for (const Entry& entry : entries_) {
+    if (!TakesPart(*entry.info, request.operation(), kMutate)) continue;
+    const auto start = SteadyClock::now();
+    base::Status outcome = entry.plugin->Mutate(request);
+    const auto took = SteadyClock::now() - start;
+    for (ChainObserver* observer : observers_) {
+      observer->OnPlugin(request, *entry.info, kMutate, outcome, took);
+    }
+    if (!outcome.ok()) return outcome;
+  }
+  return base::OkStatus();
+}
+
+base::Status Chain::Mutate(Request& request) const {
+  const auto start = SteadyClock::now();
+  base::Status outcome = MutateOnce(request);
+  if (outcome.ok() && request.reinvocation().should_reinvoke()) {
+    request.reinvocation().BeginSecondPass();
+    outcome = MutateOnce(request);
+  }
+  const auto took = SteadyClock::now() - start;
+  for (ChainObserver* observer : observers_) observer->OnPhase(request, kMutate, outcome, took);
+  return outcome;
+}
+
+base::Status Chain::Validate(const Request& request) const {
+  const auto start = SteadyClock::now();
+  base::Status outcome;
+  for (const Entry& entry : entries_) {
+    if (!TakesPart(*entry.info, request.operation(), kValidate)) continue;
+    const auto plugin_start = SteadyClock::now();
+    outcome = entry.plugin->Validate(request);
+    const auto took = SteadyClock::now() - plugin_start;
+    for (ChainObserver* observer : observers_) {
+      observer->OnPlugin(request, *entry.info, kValidate, outcome, took);
+    }
+    if (!outcome.ok()) break;
+  }
+  const auto took = SteadyClock::now() - start;
+  for (ChainObserver* observer : observers_) observer->OnPhase(request, kValidate, outcome, took);
+  return outcome;
+}
+
+bool Chain::Handles(Operation operation, Phase phase) const {
+  for (const Entry& entry : entries_) {
+    if (TakesPart(*entry.info, operation, phase)) return true;
+  }
+  return false;
+}
+
+std::string Chain::LoadedLine(Phase phase) const {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : entries_) {
+    if ((entry.info->phases & phase) != 0) names.push_back(entry.info->name);
+  }
+  return base::StrCat(
+      "Loaded ", std::to_string(names.size()), phase == kMutate ? " mutating" : " validating",
+      " admission controller(s) successfully in the following order: ", base::Join(names, ","),
+      ".");
+}
+
+const Plugin* Chain::Find(std::string_view name) const {
+  for (const Entry& entry : entries_) {
+    if (entry.info->name == name) return entry.plugin.get();
+  }
+  return nullptr;
+}
+
+}  // namespace portcullis::admission

@@ -1,0 +1,232 @@
+#include "admission/config.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "api/schema/decode.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "json/writer.h"
+#include "json/yaml.h"
+
+namespace portcullis::admission {
+namespace {
+
+constexpr std::string_view kKind = "AdmissionConfiguration";
+constexpr std::string_view kScheme = "k8s.io/apiserver/pkg/server/options/admission.go:<line>";
+
+bool Contains(std::span<const std::string> list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+bool IsRegistered(std::span<const PluginInfo* const> registered, std::string_view name) {
+  return std::any_of(registered.begin(), registered.end(),
+                     [&](const PluginInfo* info) { return info->name == name; });
+}
+
+base::Status CheckKnown(std::string_view flag, std::span<const std::string> names,
+                        std::span<const PluginInfo* const> registered,
+                        std::span<const std::string_view> known) {
+  for (const std::string& name : names) {
+    if (IsRegistered(registered, name)) continue;
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return base::ConfigError(base::StrCat(flag, " plugin ", base::GoQuote(name), " is unknown"));
+  }
+  return base::OkStatus();
+}
+
+base::Result<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    std::string reason = std::strerror(errno);
+    if (!reason.empty()) reason[0] = static_cast<char>(reason[0] | 0x20);
+    return base::ConfigError(base::StrCat("open ", path, ": ", reason));
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad()) return base::ConfigError(base::StrCat("read ", path, ": is a directory"));
+  return text.str();
+}
+
+// Whether the document is an AdmissionConfiguration; the error says why it is none.
+base::Status CheckKind(json::Value document, std::string_view text) {
+  const std::string_view kind = document["kind"].AsString();
+  const std::string_view version = document["apiVersion"].AsString();
+  if (kind.empty()) {
+    return base::ConfigError(base::StrCat("Object 'Kind' is missing in '", text, "'"));
+  }
+  if (version.empty()) {
+    return base::ConfigError(base::StrCat("Object 'apiVersion' is missing in '", text, "'"));
+  }
+  const bool known_version =
+      version == "apiserver.config.k8s.io/v1" || version == "apiserver.k8s.io/v1alpha1";
+  if (!known_version || kind != kKind) {
+    return base::ConfigError(base::StrCat("no kind ", base::GoQuote(kind),
+                                          " is registered for version ", base::GoQuote(version),
+                                          " in scheme ", base::GoQuote(kScheme)));
+  }
+  return base::OkStatus();
+}
+
+// A file of before AdmissionConfiguration existed, read by two plugins.
+bool IsLegacyFile(json::Value document) {
+  return document.is_object() &&
+         (document.Has("imagePolicy") || document.Has("podNodeSelectorPluginConfig"));
+}
+
+base::Status CheckStrict(json::Value document, const std::vector<std::string>& duplicates) {
+  static constexpr std::string_view kTop[] = {"kind", "apiVersion", "plugins"};
+  static constexpr std::string_view kPlugin[] = {"name", "path", "configuration"};
+  std::vector<std::string> unknown = UnknownFields(document, "", kTop);
+  std::size_t index = 0;
+  for (const json::Value plugin : document["plugins"].elements()) {
+    const std::string prefix = base::StrCat("plugins[", std::to_string(index++), "].");
+    const std::vector<std::string> more = UnknownFields(plugin, prefix, kPlugin);
+    unknown.insert(unknown.end(), more.begin(), more.end());
+  }
+  std::string text = api::schema::StrictDecodingError(duplicates, unknown);
+  return text.empty() ? base::OkStatus() : base::ConfigError(std::move(text));
+}
+
+}  // namespace
+
+base::Result<std::vector<const PluginInfo*>> SelectPlugins(
+    const PluginFlags& flags, std::span<const PluginInfo* const> registered,
+    std::span<const std::string_view> known) {
+  if (!flags.admission_control.empty()) {
+    if (!flags.enable.empty() || !flags.disable.empty()) {
+      return base::ConfigError(
+          "admission-control and enable-admission-plugins/disable-admission-plugins flags are "
+          "mutually exclusive");
+    }
+    TRY(CheckKnown("admission-control", flags.admission_control, registered, {}));
+    std::vector<const PluginInfo*> selected;
+    for (const PluginInfo* info : registered) {
+      if (Contains(flags.admission_control, info->name)) selected.push_back(info);
+    }
+    return selected;
+  }
+
+  TRY(CheckKnown("enable-admission-plugins", flags.enable, registered, {}));
+  TRY(CheckKnown("disable-admission-plugins", flags.disable, registered, known));
+  std::set<std::string_view> both;
+  for (const std::string& name : flags.enable) {
+    if (Contains(flags.disable, name)) both.insert(name);
+  }
+  if (!both.empty()) {
+    return base::ConfigError(
+        base::StrCat("[", base::Join(both, " "),
+                     "] in enable-admission-plugins and disable-admission-plugins overlapped"));
+  }
+  std::vector<const PluginInfo*> selected;
+  for (const PluginInfo* info : registered) {
+    const bool on = Contains(flags.enable, info->name) ||
+                    (info->by_default == Default::kOn && !Contains(flags.disable, info->name));
+    if (on) selected.push_back(info);
+  }
+  return selected;
+}
+
+PluginConfig ParsePluginConfig(std::string text) {
+  PluginConfig config;
+  config.text = std::move(text);
+  json::ParseOptions options;
+  options.duplicate_keys = &config.duplicate_fields;
+  auto arena = std::make_shared<json::Arena>();
+  auto parsed = json::ParseYaml(*arena, config.text, options);
+  if (parsed.ok()) {
+    config.document = json::Document(std::move(arena), parsed.value());
+  } else {
+    config.error = parsed.status();
+  }
+  return config;
+}
+
+std::vector<std::string> UnknownFields(json::Value object, std::string_view prefix,
+                                       std::span<const std::string_view> allowed) {
+  std::vector<std::string> unknown;
+  for (const json::Member& member : object.members()) {
+    if (std::find(allowed.begin(), allowed.end(), member.name()) != allowed.end()) continue;
+    unknown.push_back(base::StrCat(prefix, member.name()));
+  }
+  return unknown;
+}
+
+base::Result<PluginConfigs> PluginConfigs::Load(const std::string& path,
+                                                std::span<const PluginInfo* const> enabled) {
+  if (path.empty()) return PluginConfigs();
+  auto text = ReadFile(path);
+  if (!text.ok()) {
+    return base::ConfigError(base::StrCat(
+        "failed to read plugin config: unable to read admission control configuration from ",
+        base::GoQuote(path), " [", text.status().message(), "]"));
+  }
+  const std::size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const PluginConfig file = ParsePluginConfig(text.value());
+  if (!CheckKind(file.document.root(), *text).ok() && IsLegacyFile(file.document.root())) {
+    PluginConfigs configs;
+    for (const PluginInfo* info : enabled) {
+      if (info->name == "ImagePolicyWebhook" || info->name == "PodNodeSelector") {
+        configs.Set(std::string(info->name), file);
+      }
+    }
+    return configs;
+  }
+  return Parse(*text, directory, enabled);
+}
+
+base::Result<PluginConfigs> PluginConfigs::Parse(std::string_view text,
+                                                 const std::string& directory,
+                                                 std::span<const PluginInfo* const> enabled) {
+  constexpr std::string_view kContext = "failed to read plugin config";
+  const PluginConfig file = ParsePluginConfig(std::string(text));
+  if (!file.error.ok()) return file.error.Annotate(kContext);
+  const json::Value document = file.document.root();
+  if (auto bad = CheckKind(document, text); !bad.ok()) return bad.Annotate(kContext);
+  if (auto bad = CheckStrict(document, file.duplicate_fields); !bad.ok()) {
+    return bad.Annotate(kContext);
+  }
+
+  PluginConfigs configs;
+  for (const json::Value entry : document["plugins"].elements()) {
+    const std::string name(entry["name"].AsString());
+    if (configs.configs_.count(name) != 0 || !IsRegistered(enabled, name)) continue;
+    if (const json::Value inline_config = entry["configuration"]; !inline_config.is_null()) {
+      configs.Set(name, ParsePluginConfig(json::ToString(inline_config)));
+      continue;
+    }
+    std::string path(entry["path"].AsString());
+    if (path.empty()) {
+      // First entry wins, even if it says nothing.
+      configs.configs_.try_emplace(name);
+      continue;
+    }
+    if (path.front() != '/') {
+      path = base::StrCat(directory, directory.ends_with('/') ? "" : "/", path);
+    }
+    auto bytes = ReadFile(path);
+    if (!bytes.ok()) {
+      return base::ConfigError(base::StrCat("Couldn't open admission plugin configuration ", path,
+                                            ": ", bytes.status().message()));
+    }
+    configs.Set(name, ParsePluginConfig(std::move(bytes).value()));
+  }
+  return configs;
+}
+
+const PluginConfig* PluginConfigs::For(std::string_view plugin) const {
+  const auto found = configs_.find(plugin);
+  if (found == configs_.end() || !found->second) return nullptr;
+  return &*found->second;
+}
+
+void PluginConfigs::Set(std::string plugin, PluginConfig config) {
+  configs_[std::move(plugin)] = std::move(config);
+}
+
+}  // namespace portcullis::admission

@@ -1,0 +1,67 @@
+#include "admission/store_feed.h"
+
+#include <utility>
+
+#include "store/store.h"
+
+namespace portcullis::admission {
+namespace {
+
+class StoreWatch final : public store::Observer {
+ public:
+  StoreWatch(store::Store& store, std::string_view group, std::string_view resource,
+             ObjectFeed::Callback callback)
+      : group_(group), resource_(resource), callback_(std::move(callback)) {
+    subscription_ = store.Subscribe({{group_, resource_}}, *this, [&] {
+      std::vector<ObjectFeed::Change> changes;
+      const std::vector<store::ObjectPtr> objects = store.List({group_, resource_});
+      for (const store::ObjectPtr& object : objects) Add(object, false, changes);
+      callback_(changes);
+    });
+  }
+
+  void OnCommit(std::span<const store::EventPtr> events) override {
+    std::vector<ObjectFeed::Change> changes;
+    for (const store::EventPtr& event : events) {
+      if (event->object->group() != group_ || event->object->resource() != resource_) continue;
+      Add(event->object, event->type == store::EventType::kDeleted, changes);
+    }
+    if (!changes.empty()) callback_(changes);
+  }
+
+ private:
+  static void Add(const store::ObjectPtr& object, bool deleted,
+                  std::vector<ObjectFeed::Change>& changes) {
+    changes.push_back({object->ns(), object->name(), {}});
+    if (deleted) return;
+    // The stored object keeps the parsed document alive, and the document's owner must keep it.
+    const json::Document& document = object->document();
+    changes.back().object = json::Document(
+        std::shared_ptr<const json::Arena>(object, document.arena().get()), document.root());
+  }
+
+  const std::string group_;
+  const std::string resource_;
+  const ObjectFeed::Callback callback_;
+  std::unique_ptr<store::Subscription> subscription_;
+};
+
+class StoreFeed final : public ObjectFeed {
+ public:
+  explicit StoreFeed(store::Store& store) : store_(store) {}
+  std::shared_ptr<void> Watch(std::string_view group, std::string_view resource,
+                              Callback callback) override {
+    return std::make_shared<StoreWatch>(store_, group, resource, std::move(callback));
+  }
+
+ private:
+  store::Store& store_;
+};
+
+}  // namespace
+
+std::unique_ptr<ObjectFeed> MakeStoreFeed(store::Store& store) {
+  return std::make_unique<StoreFeed>(store);
+}
+
+}  // namespace portcullis::admission

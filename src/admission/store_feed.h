@@ -1,0 +1,17 @@
+// MakeStoreFeed lets plugins watch collections of a store: the ObjectFeed of a real server.
+#pragma once
+
+#include <memory>
+
+#include "admission/plugin.h"
+
+namespace portcullis::store {
+class Store;
+}
+
+namespace portcullis::admission {
+
+// `store` outlives the feed and all its watches. Thread-safe.
+std::unique_ptr<ObjectFeed> MakeStoreFeed(store::Store& store);
+
+}  // namespace portcullis::admission
