@@ -1,0 +1,166 @@
+// Aggregation, for requests and limits alike: app containers run together, so they add up. Init
+// containers run one after the other before them, each beside the sidecars (restartable init
+// containers) started so far; the pod needs the maximum of its steps.
+#include "api/quota/pod_resources.h"
+
+#include <algorithm>
+
+namespace portcullis::api::quota {
+namespace {
+
+bool IsPodLevelName(std::string_view name, bool huge_pages) {
+  return name == "cpu" || name == "memory" || (huge_pages && name.starts_with("hugepages-"));
+}
+
+bool IsSidecar(json::Value container) { return container["restartPolicy"].AsString() == "Always"; }
+
+bool IsResizeInfeasible(json::Value pod) {
+  for (const json::Value& condition : pod["status"]["conditions"].elements()) {
+    if (condition["type"].AsString() == "PodResizePending" &&
+        condition["reason"].AsString() == "Infeasible") {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Reads the amounts of one kind ("requests" or "limits") container by container.
+class ContainerReader {
+ public:
+  ContainerReader(json::Value pod, std::string_view kind, bool use_status)
+      : pod_(pod),
+        kind_(kind),
+        use_status_(use_status && pod["status"].is_object()),
+        infeasible_(use_status_ && IsResizeInfeasible(pod)) {}
+
+  Resources Read(json::Value container) const {
+    Resources spec = ReadResources(container["resources"][kind_]);
+    if (!use_status_) return spec;
+    const json::Value status = StatusOf(container["name"].AsString());
+    if (status["resources"].is_null()) return spec;
+    Resources out = ReadResources(status["resources"][kind_]);
+    if (kind_ == "requests") TakeMax(out, ReadResources(status["allocatedResources"]));
+    if (!infeasible_) TakeMax(out, spec);
+    return out;
+  }
+
+  // The status of an ordinary init container is that of a step already done.
+  Resources ReadInit(json::Value container) const {
+    return IsSidecar(container) ? Read(container) : ReadResources(container["resources"][kind_]);
+  }
+
+ private:
+  json::Value StatusOf(std::string_view name) const {
+    for (std::string_view list : {"containerStatuses", "initContainerStatuses"}) {
+      for (const json::Value& status : pod_["status"][list].elements()) {
+        if (status["name"].AsString() == name) return status;
+      }
+    }
+    return {};
+  }
+
+  json::Value pod_;
+  std::string_view kind_;
+  bool use_status_;
+  bool infeasible_;
+};
+
+Resources Aggregate(json::Value pod, std::string_view kind, const PodResourceOptions& options) {
+  const ContainerReader reader(pod, kind, options.status);
+  const json::Value spec = pod["spec"];
+  Resources total;
+  for (const json::Value& container : spec["containers"].elements()) {
+    Add(total, reader.Read(container));
+  }
+  Resources sidecars;
+  Resources steps;
+  for (const json::Value& container : spec["initContainers"].elements()) {
+    Resources step = reader.ReadInit(container);
+    if (IsSidecar(container)) {
+      Add(total, step);
+      Add(sidecars, step);
+      step = sidecars;
+    } else {
+      Add(step, sidecars);
+    }
+    TakeMax(steps, step);
+  }
+  TakeMax(total, steps);
+
+  if (options.pod_level && HasPodLevelResources(spec)) {
+    for (const auto& [name, amount] : ReadResources(spec["resources"][kind])) {
+      if (IsPodLevelName(name, options.pod_level_huge_pages)) total[name] = amount;
+    }
+  }
+  return total;
+}
+
+// cpu and memory above zero, summed up: all that counts for the class.
+void AddPositive(Resources& total, json::Value list) {
+  for (const auto& [name, amount] : ReadResources(list)) {
+    if ((name == "cpu" || name == "memory") && amount.Sign() > 0) Add(total, {{name, amount}});
+  }
+}
+
+bool HasCpuAndMemory(const Resources& resources) {
+  return resources.contains("cpu") && resources.contains("memory");
+}
+
+QosClass ComputeQos(json::Value spec) {
+  Resources requests;
+  Resources limits;
+  bool guaranteed = true;
+  auto add = [&](json::Value resources) {
+    AddPositive(requests, resources["requests"]);
+    Resources own;
+    AddPositive(own, resources["limits"]);
+    guaranteed = guaranteed && HasCpuAndMemory(own);
+    Add(limits, own);
+  };
+  if (HasPodLevelResources(spec)) {
+    add(spec["resources"]);
+  } else {
+    for (std::string_view list : {"containers", "initContainers"}) {
+      for (const json::Value& container : spec[list].elements()) add(container["resources"]);
+    }
+  }
+  if (requests.empty() && limits.empty()) return QosClass::kBestEffort;
+  return guaranteed && Equal(requests, limits) ? QosClass::kGuaranteed : QosClass::kBurstable;
+}
+
+}  // namespace
+
+Resources PodRequests(json::Value pod, const PodResourceOptions& options) {
+  Resources total = Aggregate(pod, "requests", options);
+  if (options.overhead) Add(total, ReadResources(pod["spec"]["overhead"]));
+  return total;
+}
+
+Resources PodLimits(json::Value pod, const PodResourceOptions& options) {
+  Resources total = Aggregate(pod, "limits", options);
+  if (!options.overhead) return total;
+  for (const auto& [name, amount] : ReadResources(pod["spec"]["overhead"])) {
+    auto limit = total.find(name);
+    if (limit != total.end() && !limit->second.is_zero()) limit->second.Add(amount);
+  }
+  return total;
+}
+
+bool HasPodLevelResources(json::Value pod_spec) {
+  for (std::string_view kind : {"requests", "limits"}) {
+    for (const json::Member& member : pod_spec["resources"][kind].members()) {
+      if (IsPodLevelName(member.name(), true)) return true;
+    }
+  }
+  return false;
+}
+
+QosClass QosOf(json::Value pod) {
+  std::string_view known = pod["status"]["qosClass"].AsString();
+  if (known == "Guaranteed") return QosClass::kGuaranteed;
+  if (known == "Burstable") return QosClass::kBurstable;
+  if (known == "BestEffort") return QosClass::kBestEffort;
+  return ComputeQos(pod["spec"]);
+}
+
+}  // namespace portcullis::api::quota
