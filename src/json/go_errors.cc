@@ -1,6 +1,6 @@
 #include "json/go_errors.h"
 
-#include "json/utf8.h"
+#include "base/gotext.h"
 
 namespace portcullis::json {
 namespace {
@@ -27,7 +27,7 @@ void AppendQuoted(unsigned char c, std::string& out) {
     out += "\\u";
     AppendHex(c, 4, out);
   } else {
-    AppendRune(c, out);
+    base::AppendRune(c, out);
   }
 }
 
@@ -39,6 +39,25 @@ std::string InvalidCharacter(char c, std::string_view context) {
   text += "' ";
   text += context;
   return text;
+}
+
+std::string_view GoTypeName(const Value& value) {
+  switch (value.type()) {
+    case Type::kNull:
+      return "null";
+    case Type::kBool:
+      return "bool";
+    case Type::kInt:
+    case Type::kDouble:
+      return "number";
+    case Type::kString:
+      return "string";
+    case Type::kArray:
+      return "array";
+    case Type::kObject:
+      return "object";
+  }
+  return "";
 }
 
 }  // namespace portcullis::json

@@ -7,10 +7,10 @@
 #include <limits>
 #include <utility>
 
+#include "base/gotext.h"
 #include "json/go_errors.h"
 #include "json/index.h"
 #include "json/scan.h"
-#include "json/utf8.h"
 
 namespace portcullis::json {
 namespace {
@@ -28,6 +28,15 @@ int HexDigit(char c) {
 
 bool IsHighSurrogate(char32_t code) { return code >= 0xD800 && code < 0xDC00; }
 bool IsLowSurrogate(char32_t code) { return code >= 0xDC00 && code < 0xE000; }
+
+// Appends `text`, each invalid byte replaced by U+FFFD.
+void AppendValidUtf8(std::string_view text, std::string& out) {
+  while (!text.empty()) {
+    std::size_t size = 0;
+    base::AppendRune(base::DecodeRune(text, size), out);
+    text.remove_prefix(size);
+  }
+}
 
 // One pass without recursion: open containers are frames, finished children wait on two stacks
 // until their container closes and moves them into the arena.
@@ -289,7 +298,7 @@ bool Parser::ReadEscapedString(const char* begin, std::string_view& text) {
     if (!ReadEscape()) return false;
   }
   ++p_;
-  const bool valid = !non_ascii || IsValidUtf8(escaped ? std::string_view(scratch_) : text);
+  const bool valid = !non_ascii || base::IsValidUtf8(escaped ? std::string_view(scratch_) : text);
   // U+2028 and U+2029 begin with these bytes; the writer escapes them.
   if (non_ascii && (!valid || (escaped ? std::string_view(scratch_) : text).find("\xE2\x80") !=
                                   std::string_view::npos)) {
@@ -349,7 +358,7 @@ bool Parser::ReadEscape() {
           p_ = after_first;  // read again on its own
         }
       }
-      AppendRune(code, scratch_);
+      base::AppendRune(code, scratch_);
       return true;
     }
     default:

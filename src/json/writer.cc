@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/gotext.h"
 #include "json/scan.h"
-#include "json/utf8.h"
 
 namespace portcullis::json {
 namespace {
@@ -101,13 +101,15 @@ void PutCarefully(std::string_view text, bool escape_html, Sink& sink) {
       text.remove_prefix(1);
       continue;
     }
-    const Rune rune = DecodeRune(text);
-    if (!rune.valid || rune.code == 0x2028 || rune.code == 0x2029) {
-      PutUnicodeEscape(static_cast<unsigned>(rune.code), sink);
+    std::size_t size = 0;
+    const char32_t rune = base::DecodeRune(text, size);
+    const bool invalid = rune == 0xFFFD && size == 1;
+    if (invalid || rune == 0x2028 || rune == 0x2029) {
+      PutUnicodeEscape(static_cast<unsigned>(rune), sink);
     } else {
-      sink.Put(text.substr(0, rune.size));
+      sink.Put(text.substr(0, size));
     }
-    text.remove_prefix(rune.size);
+    text.remove_prefix(size);
   }
 }
 

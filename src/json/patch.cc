@@ -1,0 +1,228 @@
+#include "json/patch.h"
+
+#include <string>
+#include <utility>
+
+#include "base/strings.h"
+#include "json/go_errors.h"
+#include "json/reader.h"
+#include "json/working_copy.h"
+#include "json/writer.h"
+
+namespace portcullis::json {
+namespace {
+
+using base::StrCat;
+using internal::Place;
+using internal::Slot;
+
+base::Status Failure(std::string message) { return {base::Reason::kInvalid, std::move(message)}; }
+
+// One patch being applied to one document. Each operation is a method; its texts are the library's,
+// with all their irregularities.
+class Application {
+ public:
+  Application(Arena& arena, Value document, const PatchOptions& options)
+      : options_(options), copy_(arena, document) {}
+
+  base::Status Apply(Value operation) {
+    const std::string_view kind = operation["op"].AsString("unknown");
+    if (kind == "add") return Add(operation);
+    if (kind == "remove") return Remove(operation);
+    if (kind == "replace") return Replace(operation);
+    if (kind == "move") return Move(operation);
+    if (kind == "test") return Test(operation);
+    if (kind == "copy") return Copy(operation);
+    return Failure(StrCat("Unexpected kind: ", kind));
+  }
+  Value Result() const { return copy_.Freeze(copy_.root()); }
+
+ private:
+  static bool Equal(const Slot& slot, const Value& value) {
+    return internal::WorkingCopy::Equal(slot, value);
+  }
+
+  // A path operand: "path" or "from".
+  base::Result<std::string_view> Pointer(Value operation, std::string_view member,
+                                         std::string_view missing) {
+    const Value value = operation[member];
+    if (value.is_string()) return value.AsString();
+    if (value.is_null()) return Failure(StrCat(missing, ": missing value"));
+    return Failure(
+        StrCat("json: cannot unmarshal ", GoTypeName(value), " into Go value of type string"));
+  }
+  base::Result<std::string_view> Path(Value operation) {
+    return Pointer(operation, "path", "operation missing path field");
+  }
+  base::Result<std::string_view> From(Value operation) {
+    return Pointer(operation, "from", "operation, missing from field");
+  }
+
+  // Adds with the check that the document does not become too deep.
+  base::Status Insert(const Place& place, Slot slot) {
+    if (place.depth + internal::WorkingCopy::Depth(slot) > options_.max_depth) {
+      const bool is_array = slot.open != nullptr ? !slot.open->is_object : slot.value.is_array();
+      return Failure(InvalidCharacter(is_array ? '[' : '{', "exceeded max depth"));
+    }
+    return copy_.Add(place, std::move(slot));
+  }
+
+  base::Status Add(Value operation) {
+    const auto path = Path(operation);
+    if (!path.ok()) return Failure("add operation failed to decode path: missing value");
+    const Place place = copy_.Find(*path);
+    if (place.container == nullptr) {
+      return Failure(StrCat("add operation does not apply: doc is missing path: \"", *path,
+                            "\": missing value"));
+    }
+    return Insert(place, {operation["value"], nullptr})
+        .Annotate(StrCat("error in add for path: '", *path, "'"));
+  }
+
+  base::Status Remove(Value operation) {
+    const auto path = Path(operation);
+    if (!path.ok()) return Failure("remove operation failed to decode path: missing value");
+    const Place place = copy_.Find(*path);
+    if (place.container == nullptr) {
+      return Failure(StrCat("remove operation does not apply: doc is missing path: \"", *path,
+                            "\": missing value"));
+    }
+    return copy_.Remove(place).Annotate(StrCat("error in remove for path: '", *path, "'"));
+  }
+
+  base::Status Replace(Value operation) {
+    const auto path = Path(operation);
+    if (!path.ok()) return path.status().Annotate("replace operation failed to decode path");
+    if (path->empty()) return ReplaceDocument(operation["value"]);
+    const Place place = copy_.Find(*path);
+    if (place.container == nullptr) {
+      return Failure(StrCat("replace operation does not apply: doc is missing path: ", *path,
+                            ": missing value"));
+    }
+    const auto slot = copy_.Get(place);
+    if (!slot.ok()) {
+      return Failure(StrCat("replace operation does not apply: doc is missing key: ", *path,
+                            ": missing value"));
+    }
+    // A missing member is added; an element exists by now.
+    if (*slot == nullptr) return Insert(place, {operation["value"], nullptr});
+    if (place.depth + operation["value"].depth() > options_.max_depth) {
+      return Failure(InvalidCharacter('{', "exceeded max depth"));
+    }
+    **slot = {operation["value"], nullptr};
+    return base::OkStatus();
+  }
+
+  base::Status ReplaceDocument(Value value) {
+    if (!value.is_object() && !value.is_array()) {
+      return Failure("replace operation value must be object or array: %!w(<nil>)");
+    }
+    copy_.Replace(value);
+    return base::OkStatus();
+  }
+
+  base::Status Move(Value operation) {
+    const auto from = From(operation);
+    if (!from.ok()) return from.status().Annotate("move operation failed to decode from");
+    const Place source = copy_.Find(*from);
+    if (source.container == nullptr) {
+      return Failure(StrCat("move operation does not apply: doc is missing from path: ", *from,
+                            ": missing value"));
+    }
+    const std::string at_source = StrCat("error in move for path: '", source.key, "'");
+    const auto slot = copy_.Get(source);
+    if (!slot.ok()) return slot.status().Annotate(at_source);
+    Slot moved;
+    if (*slot != nullptr) moved = std::move(**slot);
+    TRY(copy_.Remove(source).Annotate(at_source));
+
+    const auto path = Path(operation);
+    if (!path.ok()) return path.status().Annotate("move operation failed to decode path");
+    const Place target = copy_.Find(*path);
+    if (target.container == nullptr) {
+      return Failure(StrCat("move operation does not apply: doc is missing destination path: ",
+                            *path, ": missing value"));
+    }
+    return Insert(target, std::move(moved))
+        .Annotate(StrCat("error in move for path: '", *path, "'"));
+  }
+
+  base::Status Test(Value operation) {
+    const auto path = Path(operation);
+    if (!path.ok()) return path.status().Annotate("test operation failed to decode path");
+    const base::Status failed = Failure(StrCat("testing value ", *path, " failed: test failed"));
+    const Value expected = operation["value"];
+    if (path->empty()) return Equal(copy_.root(), expected) ? base::OkStatus() : failed;
+    const Place place = copy_.Find(*path);
+    if (place.container == nullptr) {
+      return Failure(
+          StrCat("test operation does not apply: is missing path: ", *path, ": missing value"));
+    }
+    const auto slot = copy_.Get(place);
+    if (!slot.ok()) return slot.status().Annotate(StrCat("error in test for path: '", *path, "'"));
+    const bool equal = *slot == nullptr ? expected.is_null() : Equal(**slot, expected);
+    return equal ? base::OkStatus() : failed;
+  }
+
+  base::Status Copy(Value operation) {
+    const auto from = From(operation);
+    if (!from.ok()) return from.status().Annotate("copy operation failed to decode from");
+    const Place source = copy_.Find(*from);
+    if (source.container == nullptr) {
+      return Failure(StrCat("copy operation does not apply: doc is missing from path: ", *from,
+                            ": missing value"));
+    }
+    const auto slot = copy_.Get(source);
+    if (!slot.ok()) {
+      return slot.status().Annotate(StrCat("error in copy for from: '", *from, "'"));
+    }
+    const Value value = *slot == nullptr ? Value() : copy_.Freeze(**slot);
+    const bool missing = *slot == nullptr;
+
+    const auto path = Path(operation);
+    if (!path.ok()) return Failure("copy operation failed to decode path: missing value");
+    const Place target = copy_.Find(*path);
+    if (target.container == nullptr) {
+      return Failure(StrCat("copy operation does not apply: doc is missing destination path: ",
+                            *path, ": missing value"));
+    }
+    if (!missing) copied_ += static_cast<std::int64_t>(ToString(value).size());
+    if (options_.copy_limit > 0 && copied_ > options_.copy_limit) {
+      return Failure(StrCat(
+          "Unable to complete the copy, the accumulated size increase of copy is ",
+          std::to_string(copied_), ", exceeding the limit ", std::to_string(options_.copy_limit)));
+    }
+    return Insert(target, {value, nullptr}).Annotate("error while adding value during copy");
+  }
+
+  const PatchOptions& options_;
+  internal::WorkingCopy copy_;
+  std::int64_t copied_ = 0;
+};
+
+}  // namespace
+
+base::Result<Value> DecodePatch(Arena& arena, std::string_view text, std::string_view go_type) {
+  const Value patch = TRY(Parse(arena, text));
+  if (patch.is_null()) return MakeArray(arena, std::span<const Value>());
+  if (!patch.is_array()) {
+    return base::BadRequest(
+        StrCat("json: cannot unmarshal ", GoTypeName(patch), " into Go value of type ", go_type));
+  }
+  for (const Value& operation : patch.elements()) {
+    if (operation.is_object() || operation.is_null()) continue;
+    return base::BadRequest(StrCat("json: cannot unmarshal ", GoTypeName(operation),
+                                   " into Go value of type jsonpatch.Operation"));
+  }
+  return patch;
+}
+
+base::Result<Value> ApplyPatch(Arena& arena, Value document, Value patch,
+                               const PatchOptions& options) {
+  if (patch.empty()) return document;
+  Application application(arena, document, options);
+  for (const Value& operation : patch.elements()) TRY(application.Apply(operation));
+  return application.Result();
+}
+
+}  // namespace portcullis::json

@@ -1,0 +1,199 @@
+#include "json/working_copy.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "json/pointer.h"
+
+namespace portcullis::json::internal {
+namespace {
+
+base::Status Failure(std::string message) { return {base::Reason::kInvalid, std::move(message)}; }
+
+base::Status BadIndex(std::int64_t index) {
+  return Failure(base::StrCat("Unable to access invalid index: ", std::to_string(index),
+                              ": invalid index referenced"));
+}
+
+base::Status MissingKey(std::string_view key) {
+  return Failure(base::StrCat("Unable to remove nonexistent key: ", key, ": missing value"));
+}
+
+// Go's strconv.Atoi.
+base::Result<std::int64_t> ParseIndex(std::string_view text) {
+  std::string_view digits = text;
+  const bool negative = !digits.empty() && digits[0] == '-';
+  if (!digits.empty() && (digits[0] == '-' || digits[0] == '+')) digits.remove_prefix(1);
+  const auto failed = [&](std::string_view why) {
+    return Failure(base::StrCat("strconv.Atoi: parsing ", base::GoQuote(text), ": ", why));
+  };
+  const bool all_digits =
+      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (digits.empty() || !all_digits) return failed("invalid syntax");
+  const std::optional<std::int64_t> index =
+      base::ParseInt(negative ? base::StrCat("-", digits) : std::string(digits));
+  if (!index) return failed("value out of range");
+  return *index;
+}
+
+// The position an index means in `size` places, negative ones counted from the end.
+base::Result<std::size_t> Position(std::int64_t index, std::size_t size) {
+  const auto places = static_cast<std::int64_t>(size);
+  if (index >= places || index < -places) return BadIndex(index);
+  return static_cast<std::size_t>(index < 0 ? index + places : index);
+}
+
+std::ptrdiff_t Offset(std::size_t position) { return static_cast<std::ptrdiff_t>(position); }
+
+}  // namespace
+
+WorkingCopy::WorkingCopy(Arena& arena, Value root) : arena_(arena) { root_.value = root; }
+
+void WorkingCopy::Replace(Value root) {
+  root_.value = root;
+  root_.open.reset();
+}
+
+OpenContainer* WorkingCopy::Open(Slot& slot) {
+  if (slot.open != nullptr) return slot.open.get();
+  const Value value = slot.value;
+  if (!value.is_object() && !value.is_array()) return nullptr;
+  auto open = std::make_unique<OpenContainer>();
+  open->is_object = value.is_object();
+  open->elements.reserve(value.elements().size());
+  for (const Value& element : value.elements()) open->elements.push_back({element, nullptr});
+  open->members.reserve(value.members().size());
+  for (const Member& member : value.members()) {
+    open->positions.emplace(member.name(), open->members.size());
+    open->members.push_back({member.name(), {member.value, nullptr}, false});
+  }
+  slot.open = std::move(open);
+  return slot.open.get();
+}
+
+Place WorkingCopy::Find(std::string_view path) {
+  std::vector<std::string_view> tokens = base::Split(path, '/');
+  if (tokens.size() < 2) return {};
+  Place place;
+  place.container = Open(root_);
+  place.depth = static_cast<std::uint32_t>(tokens.size() - 1);
+  for (std::size_t i = 1; i < tokens.size(); ++i) {
+    if (place.container == nullptr) return {};
+    place.key = tokens[i];
+    std::string unescaped;
+    if (place.key.find('~') != std::string_view::npos) {
+      unescaped = UnescapeToken(place.key);
+      place.key = unescaped;
+    }
+    if (i + 1 == tokens.size()) {
+      place.key = arena_.Copy(place.key);
+      return place;
+    }
+    const base::Result<Slot*> next = Get(place);
+    if (!next.ok() || *next == nullptr) return {};
+    place.container = Open(**next);
+  }
+  return {};
+}
+
+base::Result<Slot*> WorkingCopy::Get(const Place& place) {
+  OpenContainer& container = *place.container;
+  if (container.is_object) {
+    const auto found = container.positions.find(place.key);
+    if (found == container.positions.end()) return static_cast<Slot*>(nullptr);
+    return &container.members[found->second].slot;
+  }
+  const std::int64_t index = TRY(ParseIndex(place.key));
+  return &container.elements[TRY(Position(index, container.elements.size()))];
+}
+
+base::Status WorkingCopy::Add(const Place& place, Slot slot) {
+  OpenContainer& container = *place.container;
+  if (container.is_object) {
+    const auto [found, is_new] =
+        container.positions.try_emplace(place.key, container.members.size());
+    if (is_new) {
+      container.members.push_back({place.key, std::move(slot), false});
+    } else {
+      container.members[found->second].slot = std::move(slot);
+    }
+    return base::OkStatus();
+  }
+  if (place.key == "-") {
+    container.elements.push_back(std::move(slot));
+    return base::OkStatus();
+  }
+  const auto index = ParseIndex(place.key);
+  if (!index.ok()) {
+    return index.status().Annotate(
+        base::StrCat("value was not a proper array index: '", place.key, "'"));
+  }
+  const std::size_t position = TRY(Position(*index, container.elements.size() + 1));
+  container.elements.insert(container.elements.begin() + Offset(position), std::move(slot));
+  return base::OkStatus();
+}
+
+base::Status WorkingCopy::Remove(const Place& place) {
+  OpenContainer& container = *place.container;
+  if (container.is_object) {
+    const auto found = container.positions.find(place.key);
+    if (found == container.positions.end()) return MissingKey(place.key);
+    container.members[found->second].removed = true;
+    container.members[found->second].slot = {};
+    container.positions.erase(found);
+    return base::OkStatus();
+  }
+  const std::int64_t index = TRY(ParseIndex(place.key));
+  const std::size_t position = TRY(Position(index, container.elements.size()));
+  container.elements.erase(container.elements.begin() + Offset(position));
+  return base::OkStatus();
+}
+
+Value WorkingCopy::Freeze(const Slot& slot) const {
+  if (slot.open == nullptr) return slot.value;
+  if (slot.open->is_object) {
+    std::vector<Member> members;
+    members.reserve(slot.open->positions.size());
+    for (const OpenMember& member : slot.open->members) {
+      if (!member.removed) members.emplace_back(member.name, Freeze(member.slot));
+    }
+    return MakeObject(arena_, members);
+  }
+  std::vector<Value> elements;
+  elements.reserve(slot.open->elements.size());
+  for (const Slot& element : slot.open->elements) elements.push_back(Freeze(element));
+  return MakeArray(arena_, elements);
+}
+
+std::uint32_t WorkingCopy::Depth(const Slot& slot) {
+  if (slot.open == nullptr) return slot.value.depth();
+  std::uint32_t depth = 0;
+  for (const Slot& element : slot.open->elements) depth = std::max(depth, Depth(element));
+  for (const OpenMember& member : slot.open->members) depth = std::max(depth, Depth(member.slot));
+  return depth + 1;
+}
+
+bool WorkingCopy::Equal(const Slot& slot, const Value& value) {
+  if (slot.open == nullptr) return slot.value == value;
+  const OpenContainer& open = *slot.open;
+  if (open.is_object != value.is_object()) return false;
+  if (open.is_object) {
+    if (open.positions.size() != value.size()) return false;
+    for (const Member& member : value.members()) {
+      const auto found = open.positions.find(member.name());
+      if (found == open.positions.end()) return false;
+      if (!Equal(open.members[found->second].slot, member.value)) return false;
+    }
+    return true;
+  }
+  if (!value.is_array() || open.elements.size() != value.size()) return false;
+  for (std::size_t i = 0; i < open.elements.size(); ++i) {
+    if (!Equal(open.elements[i], value.elements()[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace portcullis::json::internal

@@ -1,0 +1,72 @@
+// The document while a patch is applied to it; private to this folder.
+//
+// Containers on the paths of operations are opened into mutable form, everything else stays as it
+// is. A run of operations on one large array or object therefore does not copy it again and again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "json/value.h"
+
+namespace portcullis::json::internal {
+
+struct OpenContainer;
+
+// A value, opened or not.
+struct Slot {
+  Value value;  // meaningless while open
+  std::unique_ptr<OpenContainer> open;
+};
+
+struct OpenMember {
+  std::string_view name;
+  Slot slot;
+  bool removed = false;
+};
+
+struct OpenContainer {
+  bool is_object = false;
+  std::vector<Slot> elements;
+  std::vector<OpenMember> members;
+  std::map<std::string_view, std::size_t> positions;  // of the members that are not removed
+};
+
+// Where an operation acts: the last token of a path, in the container that all others lead to.
+struct Place {
+  OpenContainer* container = nullptr;  // null if the path leads nowhere
+  std::string_view key;                // unescaped, in the arena
+  std::uint32_t depth = 0;             // levels of containers down to here
+};
+
+class WorkingCopy {
+ public:
+  WorkingCopy(Arena& arena, Value root);
+
+  Place Find(std::string_view path);
+  // The slot at a place. Null for a missing member; a bad index is an error.
+  base::Result<Slot*> Get(const Place& place);
+  base::Status Add(const Place& place, Slot slot);
+  base::Status Remove(const Place& place);
+  void Replace(Value root);
+
+  const Slot& root() const { return root_; }
+  // What a slot holds, as an immutable value.
+  Value Freeze(const Slot& slot) const;
+  static std::uint32_t Depth(const Slot& slot);
+  // Whether the slot holds a value equal to `value`; allocates nothing.
+  static bool Equal(const Slot& slot, const Value& value);
+
+ private:
+  OpenContainer* Open(Slot& slot);
+
+  Arena& arena_;
+  Slot root_;
+};
+
+}  // namespace portcullis::json::internal
