@@ -1,0 +1,218 @@
+#include "api/patch/field_set.h"
+
+#include <algorithm>
+
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace portcullis::api::patch {
+namespace {
+
+constexpr std::string_view kPrefixes[] = {"f:", "k:", "v:", "i:"};
+
+std::string_view PrefixOf(PathElement::Kind kind) { return kPrefixes[static_cast<int>(kind)]; }
+
+// Key and value steps print their JSON as a person would write it in a path.
+std::string StepText(const PathElement& step) {
+  switch (step.kind) {
+    case PathElement::Kind::kField:
+      return "." + step.text;
+    case PathElement::Kind::kIndex:
+      return "[" + step.text + "]";
+    case PathElement::Kind::kValue:
+      return "[=" + step.text + "]";
+    case PathElement::Kind::kKey:
+      break;
+  }
+  json::Arena arena;
+  const auto key = json::Parse(arena, step.text);
+  if (!key.ok()) return "[" + step.text + "]";
+  std::string out = "[";
+  for (const json::Member& member : key->members()) {
+    if (out.size() > 1) out.push_back(',');
+    out += base::StrCat(member.name(), "=", json::ToString(member.value));
+  }
+  return out + "]";
+}
+
+base::Status Malformed(std::string_view key) {
+  return base::Status(base::Reason::kUnknown,
+                      base::StrCat("missing or invalid prefix in field key ", base::GoQuote(key)));
+}
+
+base::Result<PathElement> ParseStep(std::string_view key) {
+  if (key.size() < 2 || key[1] != ':') return Malformed(key);
+  const std::string_view rest = key.substr(2);
+  switch (key[0]) {
+    case 'f':
+      return PathElement::Field(rest);
+    case 'i':
+      if (!base::ParseInt(rest)) return Malformed(key);
+      return PathElement{PathElement::Kind::kIndex, std::string(rest)};
+    case 'v':
+    case 'k': {
+      json::Arena arena;
+      const json::Value value = TRY(json::Parse(arena, rest));
+      if (key[0] == 'k' && !value.is_object()) return Malformed(key);
+      return PathElement{key[0] == 'k' ? PathElement::Kind::kKey : PathElement::Kind::kValue,
+                         json::ToString(value, {.sort_keys = true})};
+    }
+    default:
+      return Malformed(key);
+  }
+}
+
+void Collect(const FieldSet& set, FieldPathSteps& prefix, std::vector<FieldPathSteps>& out) {
+  for (const FieldSet::Node& node : set.nodes()) {
+    prefix.push_back(node.element);
+    if (node.member) out.push_back(prefix);
+    Collect(node.below, prefix, out);
+    prefix.pop_back();
+  }
+}
+
+}  // namespace
+
+std::string ToText(const FieldPathSteps& path) {
+  std::string out;
+  for (const PathElement& step : path) out += StepText(step);
+  return out;
+}
+
+FieldSet::FieldSet() = default;
+FieldSet::~FieldSet() = default;
+FieldSet::FieldSet(const FieldSet&) = default;
+FieldSet::FieldSet(FieldSet&&) noexcept = default;
+FieldSet& FieldSet::operator=(const FieldSet&) = default;
+FieldSet& FieldSet::operator=(FieldSet&&) noexcept = default;
+
+std::span<const FieldSet::Node> FieldSet::nodes() const { return nodes_; }
+
+bool FieldSet::operator==(const FieldSet& other) const { return nodes_ == other.nodes_; }
+
+FieldSet::Node& FieldSet::Slot(const PathElement& element) {
+  auto at =
+      std::lower_bound(nodes_.begin(), nodes_.end(), element,
+                       [](const Node& node, const PathElement& e) { return node.element < e; });
+  if (at == nodes_.end() || at->element != element) {
+    at = nodes_.insert(at, Node{.element = element});
+  }
+  return *at;
+}
+
+const FieldSet::Node* FieldSet::Find(const PathElement& element) const {
+  const auto at =
+      std::lower_bound(nodes_.begin(), nodes_.end(), element,
+                       [](const Node& node, const PathElement& e) { return node.element < e; });
+  return at == nodes_.end() || at->element != element ? nullptr : &*at;
+}
+
+void FieldSet::Insert(const PathElement& element) { Slot(element).member = true; }
+
+void FieldSet::Insert(std::span<const PathElement> path) {
+  if (path.empty()) return;
+  Node& node = Slot(path.front());
+  if (path.size() == 1) {
+    node.member = true;
+  } else {
+    node.below.Insert(path.subspan(1));
+  }
+}
+
+void FieldSet::InsertBelow(const PathElement& element, FieldSet below) {
+  if (below.empty()) return;
+  Node& node = Slot(element);
+  node.below = node.below.empty() ? std::move(below) : node.below.Union(below);
+}
+
+bool FieldSet::Has(const PathElement& element) const {
+  const Node* node = Find(element);
+  return node != nullptr && node->member;
+}
+
+bool FieldSet::Has(std::span<const PathElement> path) const {
+  if (path.empty()) return false;
+  if (path.size() == 1) return Has(path.front());
+  const FieldSet* below = Below(path.front());
+  return below != nullptr && below->Has(path.subspan(1));
+}
+
+const FieldSet* FieldSet::Below(const PathElement& element) const {
+  const Node* node = Find(element);
+  return node != nullptr && !node->below.empty() ? &node->below : nullptr;
+}
+
+std::vector<FieldPathSteps> FieldSet::Paths() const {
+  std::vector<FieldPathSteps> out;
+  FieldPathSteps prefix;
+  Collect(*this, prefix, out);
+  return out;
+}
+
+FieldSet FieldSet::Union(const FieldSet& other) const {
+  FieldSet out = *this;
+  for (const Node& node : other.nodes_) {
+    Node& slot = out.Slot(node.element);
+    slot.member |= node.member;
+    slot.below = slot.below.empty() ? node.below : slot.below.Union(node.below);
+  }
+  return out;
+}
+
+FieldSet FieldSet::Intersection(const FieldSet& other) const {
+  FieldSet out;
+  for (const Node& node : nodes_) {
+    const Node* match = other.Find(node.element);
+    if (match == nullptr) continue;
+    Node both{.element = node.element,
+              .member = node.member && match->member,
+              .below = node.below.Intersection(match->below)};
+    if (both.member || !both.below.empty()) out.nodes_.push_back(std::move(both));
+  }
+  return out;
+}
+
+FieldSet FieldSet::Difference(const FieldSet& other) const {
+  FieldSet out;
+  for (const Node& node : nodes_) {
+    const Node* match = other.Find(node.element);
+    Node rest = match == nullptr ? node
+                                 : Node{.element = node.element,
+                                        .member = node.member && !match->member,
+                                        .below = node.below.Difference(match->below)};
+    if (rest.member || !rest.below.empty()) out.nodes_.push_back(std::move(rest));
+  }
+  return out;
+}
+
+json::Value FieldSet::ToJson(json::Arena& arena) const {
+  json::ObjectBuilder out(arena);
+  for (const Node& node : nodes_) {
+    json::Value value = node.below.ToJson(arena);
+    if (node.member && !node.below.empty()) {
+      json::ObjectBuilder marked(arena);
+      marked.Set(".", json::MakeObject(arena, {}));
+      for (const json::Member& member : value.members()) marked.Set(member.name(), member.value);
+      value = marked.Build();
+    }
+    out.Set(arena.Copy(base::StrCat(PrefixOf(node.element.kind), node.element.text)), value);
+  }
+  return out.Build();
+}
+
+base::Result<FieldSet> FieldSet::FromJson(json::Value fields) {
+  FieldSet out;
+  for (const json::Member& member : fields.members()) {
+    if (member.name() == ".") continue;  // the parent has looked at it
+    const PathElement step = TRY(ParseStep(member.name()));
+    FieldSet below = TRY(FromJson(member.value));
+    Node& node = out.Slot(step);
+    node.member = below.empty() || member.value.Has(".");
+    node.below = std::move(below);
+  }
+  return out;
+}
+
+}  // namespace portcullis::api::patch

@@ -1,0 +1,89 @@
+// FieldSet: which fields of an object someone owns, the currency of server-side apply
+// (KEP-555; sigs.k8s.io/structured-merge-diff, "FieldsV1" of metadata.managedFields).
+//
+// A set of paths. A path leads through names of fields (`f:spec`), elements of keyed lists
+// (`k:{"name":"a"}`), elements of sets (`v:"x"`) and positions (`i:0`). Value type.
+#pragma once
+
+#include <compare>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "json/value.h"
+
+namespace portcullis::api::patch {
+
+// One step of a path. `text` is the field's name, or the JSON of key, value or position in
+// canonical form (keys sorted), so that equal steps have equal texts.
+struct PathElement {
+  enum class Kind : unsigned char { kField, kKey, kValue, kIndex };
+  Kind kind = Kind::kField;
+  std::string text;
+  auto operator<=>(const PathElement&) const = default;
+  bool operator==(const PathElement&) const = default;
+
+  static PathElement Field(std::string_view name) { return {Kind::kField, std::string(name)}; }
+  static PathElement Index(std::size_t i) { return {Kind::kIndex, std::to_string(i)}; }
+};
+
+using FieldPathSteps = std::vector<PathElement>;
+// `.spec.containers[name="a"].image`, `.spec.finalizers["x"]`, `.items[0]`.
+std::string ToText(const FieldPathSteps& path);
+
+class FieldSet {
+ public:
+  struct Node;
+
+  FieldSet();
+  ~FieldSet();
+  FieldSet(const FieldSet&);
+  FieldSet(FieldSet&&) noexcept;
+  FieldSet& operator=(const FieldSet&);
+  FieldSet& operator=(FieldSet&&) noexcept;
+
+  // Adds the element itself.
+  void Insert(const PathElement& element);
+  void Insert(std::span<const PathElement> path);
+  // Adds a whole set below `element`.
+  void InsertBelow(const PathElement& element, FieldSet below);
+
+  bool Has(const PathElement& element) const;
+  bool Has(std::span<const PathElement> path) const;
+  // What is owned below `element`; null if nothing.
+  const FieldSet* Below(const PathElement& element) const;
+  bool empty() const { return nodes_.empty(); }
+  std::span<const Node> nodes() const;
+  // Every owned path in order.
+  std::vector<FieldPathSteps> Paths() const;
+
+  FieldSet Union(const FieldSet& other) const;
+  FieldSet Intersection(const FieldSet& other) const;
+  // Paths of this set that are not in the other one.
+  FieldSet Difference(const FieldSet& other) const;
+
+  bool operator==(const FieldSet& other) const;
+
+  // FieldsV1. The error of a text that is none names the offending key.
+  json::Value ToJson(json::Arena& arena) const;
+  static base::Result<FieldSet> FromJson(json::Value fields);
+
+ private:
+  Node& Slot(const PathElement& element);
+  const Node* Find(const PathElement& element) const;
+
+  std::vector<Node> nodes_;  // sorted by element; none is empty
+};
+
+struct FieldSet::Node {
+  PathElement element;
+  bool member = false;  // the element itself is owned
+  FieldSet below;
+  bool operator==(const Node& other) const {
+    return element == other.element && member == other.member && below == other.below;
+  }
+};
+
+}  // namespace portcullis::api::patch

@@ -1,0 +1,408 @@
+#include "api/patch/managed_fields.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "api/patch/typed.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace portcullis::api::patch {
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kApply = "Apply";
+constexpr std::string_view kUpdate = "Update";
+constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+// Beyond this many Update entries the oldest ones are folded into one of this name.
+constexpr std::size_t kMaxUpdateManagers = 10;
+constexpr std::string_view kAncientManager = "ancient-changes";
+
+struct Entry {
+  std::string manager;
+  std::string operation;
+  std::string api_version;
+  std::string subresource;
+  std::string time;
+  FieldSet fields;
+
+  bool is_apply() const { return operation == kApply; }
+  // The same writer in the same role. An applier is the same in every version.
+  bool IsSameAs(const Entry& other) const {
+    return manager == other.manager && operation == other.operation &&
+           subresource == other.subresource && (is_apply() || api_version == other.api_version);
+  }
+};
+using Entries = std::vector<Entry>;
+
+base::Result<Entries> Decode(Value list) {
+  Entries out;
+  for (const Value& item : list.elements()) {
+    Entry entry{.manager = std::string(item["manager"].AsString()),
+                .operation = std::string(item["operation"].AsString()),
+                .api_version = std::string(item["apiVersion"].AsString()),
+                .subresource = std::string(item["subresource"].AsString()),
+                .time = std::string(item["time"].AsString()),
+                .fields = {}};
+    if (entry.operation != kApply && entry.operation != kUpdate) {
+      return base::Status(base::Reason::kUnknown,
+                          base::StrCat("error decoding managed fields: invalid operation: ",
+                                       base::GoQuote(entry.operation)));
+    }
+    if (entry.api_version.empty()) {
+      return base::Status(base::Reason::kUnknown, "apiVersion must not be empty");
+    }
+    if (const std::string_view type = item["fieldsType"].AsString(); type != "FieldsV1") {
+      return base::Status(base::Reason::kUnknown,
+                          type.empty()
+                              ? std::string("missing fieldsType in managed fields entry")
+                              : base::StrCat("invalid fieldsType in managed fields entry: ", type));
+    }
+    entry.fields = TRY(FieldSet::FromJson(item["fieldsV1"]));
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+Value Encode(json::Arena& arena, Entries& entries) {
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.operation, a.time, a.manager, a.api_version, a.subresource) <
+           std::tie(b.operation, b.time, b.manager, b.api_version, b.subresource);
+  });
+  json::ArrayBuilder out(arena);
+  for (const Entry& entry : entries) {
+    json::ObjectBuilder item(arena);
+    item.Set("manager", entry.manager);
+    item.Set("operation", entry.operation);
+    item.Set("apiVersion", entry.api_version);
+    if (!entry.time.empty()) item.Set("time", entry.time);
+    item.Set("fieldsType", "FieldsV1");
+    item.Set("fieldsV1", entry.fields.ToJson(arena));
+    if (!entry.subresource.empty()) item.Set("subresource", entry.subresource);
+    out.Add(item.Build());
+  }
+  return out.Build();
+}
+
+Value WithEntries(json::Arena& arena, Value object, Entries& entries) {
+  entries.erase(std::remove_if(entries.begin(), entries.end(),
+                               [](const Entry& entry) { return entry.fields.empty(); }),
+                entries.end());
+  if (entries.empty()) return json::RemovePath(arena, object, {"metadata", "managedFields"});
+  return json::SetPath(arena, object, {"metadata", "managedFields"}, Encode(arena, entries));
+}
+
+// What nobody owns: identity and what the server keeps itself.
+const FieldSet& StrippedFields() {
+  static const FieldSet kFields = [] {
+    FieldSet out;
+    for (const std::string_view field : {"apiVersion", "kind", "metadata"}) {
+      out.Insert(PathElement::Field(field));
+    }
+    for (const std::string_view field :
+         {"name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
+          "managedFields", "resourceVersion"}) {
+      out.Insert(FieldPathSteps{PathElement::Field("metadata"), PathElement::Field(field)});
+    }
+    return out;
+  }();
+  return kFields;
+}
+
+// Everything of `fields` that lies at or below a member of `gone`.
+FieldSet WithoutBelow(const FieldSet& fields, const FieldSet& gone) {
+  FieldSet out;
+  for (const FieldSet::Node& node : fields.nodes()) {
+    if (gone.Has(node.element)) continue;
+    const FieldSet* below = gone.Below(node.element);
+    if (node.member) out.Insert(node.element);
+    out.InsertBelow(node.element, below == nullptr ? node.below : WithoutBelow(node.below, *below));
+  }
+  return out;
+}
+
+FieldSet Ownable(FieldSet fields, const Writer& writer) {
+  if (writer.reset != nullptr) fields = WithoutBelow(fields, *writer.reset);
+  return fields.Difference(StrippedFields());
+}
+
+// managedFields as the client wants them, if it says anything sensible, else as they are stored.
+// A single empty entry (`managedFields: [{}]`) asks for a fresh start.
+Entries StartingEntries(Value live, Value next, const Writer& writer) {
+  const Value wanted = next["metadata"]["managedFields"];
+  if (writer.subresource.empty() && wanted.is_array() && !wanted.empty()) {
+    if (wanted.size() == 1 && wanted[0].is_object() && wanted[0].empty()) return {};
+    if (auto decoded = Decode(wanted); decoded.ok()) return *std::move(decoded);
+  } else if (writer.subresource.empty() && wanted.is_array()) {
+    return {};
+  }
+  auto decoded = Decode(live["metadata"]["managedFields"]);
+  return decoded.ok() ? *std::move(decoded) : Entries();
+}
+
+void CapUpdateManagers(Entries& entries) {
+  std::vector<Entry*> updates;
+  for (Entry& entry : entries) {
+    if (!entry.is_apply() && entry.subresource.empty()) updates.push_back(&entry);
+  }
+  if (updates.size() <= kMaxUpdateManagers) return;
+  std::stable_sort(updates.begin(), updates.end(),
+                   [](const Entry* a, const Entry* b) { return a->time < b->time; });
+  std::map<std::string, Entry*> buckets;
+  std::size_t count = updates.size();
+  for (Entry* entry : updates) {
+    if (count <= kMaxUpdateManagers) break;
+    Entry*& bucket = buckets[entry->api_version];
+    if (bucket == nullptr) {
+      bucket = entry;
+      bucket->manager = kAncientManager;
+      continue;
+    }
+    bucket->fields = bucket->fields.Union(entry->fields);
+    bucket->time = std::max(bucket->time, entry->time);
+    entry->fields = FieldSet();
+    --count;
+  }
+}
+
+// Takes from everybody but `except` what a write has changed.
+void Disown(Entries& entries, const Comparison& change, const Entry* except) {
+  const FieldSet changed = change.modified.Union(change.added);
+  for (Entry& entry : entries) {
+    if (&entry == except) continue;
+    entry.fields = entry.fields.Difference(changed).Difference(change.removed);
+  }
+}
+
+Value WithoutManagedFields(json::Arena& arena, Value object) {
+  return json::RemovePath(arena, object, {"metadata", "managedFields"});
+}
+
+// --- apply ---
+
+struct ConflictOf {
+  std::string manager;  // as messages print it
+  FieldPathSteps path;
+};
+
+std::string Describe(const Entry& entry) {
+  std::string out = base::GoQuote(entry.manager);
+  if (!entry.subresource.empty()) {
+    out += base::StrCat(" with subresource ", base::GoQuote(entry.subresource));
+  }
+  if (!entry.is_apply()) out += base::StrCat(" using ", entry.api_version);
+  return out;
+}
+
+base::Status ConflictError(std::vector<ConflictOf> conflicts) {
+  std::stable_sort(conflicts.begin(), conflicts.end(),
+                   [](const auto& a, const auto& b) { return a.manager < b.manager; });
+  base::StatusDetails details;
+  std::string list;
+  std::string_view last;
+  for (const ConflictOf& conflict : conflicts) {
+    const std::string path = ToText(conflict.path);
+    details.causes.push_back({.reason = "FieldManagerConflict",
+                              .message = "conflict with " + conflict.manager,
+                              .field = path});
+    if (last != conflict.manager) {
+      if (!list.empty()) list += "\n";
+      list += base::StrCat("conflicts with ", conflict.manager, ":");
+      last = conflict.manager;
+    }
+    list += "\n- " + path;
+  }
+  std::string message = conflicts.size() == 1
+                            ? base::StrCat("Apply failed with 1 conflict: conflict with ",
+                                           conflicts[0].manager, ": ", details.causes[0].field)
+                            : base::StrCat("Apply failed with ", std::to_string(conflicts.size()),
+                                           " conflicts: ", list);
+  return {base::Reason::kConflict, std::move(message), std::move(details)};
+}
+
+// One application of a configuration.
+class Application {
+ public:
+  Application(json::Arena& arena, const schema::Schema& schema, Value live, Value config,
+              const Writer& writer)
+      : arena_(arena), schema_(schema), live_(live), config_(config), writer_(writer) {}
+
+  base::Result<Value> Run(Force force);
+
+ private:
+  Entry& Own(FieldSet claimed, std::optional<FieldSet>& before);
+  Value Prune(Value merged, const Entries& entries, const FieldSet& last) const;
+  std::vector<ConflictOf> Conflicts(const Entry& own, const Comparison& change) const;
+  FieldSet AllowedByLastApplied() const;
+  Value SyncLastApplied(Value object) const;
+
+  json::Arena& arena_;
+  const schema::Schema& schema_;
+  Value live_;
+  Value config_;
+  const Writer& writer_;
+  Entries entries_;
+};
+
+// The writer's entry with its new claim; `before` receives what it claimed last time.
+Entry& Application::Own(FieldSet claimed, std::optional<FieldSet>& before) {
+  Entry own{.manager = std::string(writer_.manager),
+            .operation = std::string(kApply),
+            .api_version = std::string(writer_.api_version),
+            .subresource = std::string(writer_.subresource),
+            .time = "",
+            .fields = std::move(claimed)};
+  for (Entry& entry : entries_) {
+    if (!entry.IsSameAs(own)) continue;
+    before = std::move(entry.fields);
+    own.time = entry.time;
+    entry = std::move(own);
+    return entry;
+  }
+  entries_.push_back(std::move(own));
+  return entries_.back();
+}
+
+// Drops what the writer applied last time, does not apply any more, and nobody else owns.
+Value Application::Prune(Value merged, const Entries& entries, const FieldSet& last) const {
+  const FieldSet merged_fields = WithNamedFields(&schema_, FieldsOf(&schema_, merged));
+  const auto rest_of = [&](Value object) {
+    return merged_fields.Difference(WithNamedFields(&schema_, FieldsOf(&schema_, object)));
+  };
+  Value pruned = RemoveFields(arena_, &schema_, merged, WithNamedFields(&schema_, last));
+  // Give back what somebody (the writer included) owns …
+  FieldSet owned;
+  for (const Entry& entry : entries) owned = owned.Union(entry.fields);
+  owned = WithNamedFields(&schema_, owned);
+  pruned = RemoveFields(arena_, &schema_, merged, rest_of(pruned).Difference(owned));
+  // … and what went only because it lay inside something that was removed.
+  return RemoveFields(arena_, &schema_, merged,
+                      rest_of(pruned).Intersection(WithNamedFields(&schema_, last)));
+}
+
+std::vector<ConflictOf> Application::Conflicts(const Entry& own, const Comparison& change) const {
+  const FieldSet changed = change.modified.Union(change.added);
+  std::vector<ConflictOf> out;
+  for (const Entry& entry : entries_) {
+    if (&entry == &own) continue;
+    for (FieldPathSteps& path : entry.fields.Intersection(changed).Paths()) {
+      out.push_back({Describe(entry), std::move(path)});
+    }
+  }
+  return out;
+}
+
+// Fields that client-side apply has set before: `kubectl apply --server-side` may take them over.
+FieldSet Application::AllowedByLastApplied() const {
+  const std::string_view text = live_["metadata"]["annotations"][kLastApplied].AsString();
+  if (writer_.manager != "kubectl" || text.empty()) return {};
+  const auto last = json::Parse(arena_, text);
+  return last.ok() ? FieldsOf(&schema_, *last) : FieldSet();
+}
+
+// Keeps kubectl's annotation in step while both ways of applying are in use.
+Value Application::SyncLastApplied(Value object) const {
+  if (writer_.manager != "kubectl" || !live_["metadata"]["annotations"].Has(kLastApplied)) {
+    return object;
+  }
+  const Value plain = WithoutManagedFields(arena_, config_);
+  return json::SetPath(arena_, object, {"metadata", "annotations", kLastApplied},
+                       json::String(arena_, json::ToString(plain, {.sort_keys = true}) + "\n"));
+}
+
+base::Result<Value> Application::Run(Force force) {
+  const Value stored = live_.is_object() ? live_ : json::MakeObject(arena_, {});
+  auto decoded = Decode(stored["metadata"]["managedFields"]);
+  if (decoded.ok()) entries_ = *std::move(decoded);
+  const Value plain = WithoutManagedFields(arena_, stored);
+
+  FieldSet claimed = FieldsOf(&schema_, config_);
+  if (writer_.reset != nullptr) claimed = WithoutBelow(claimed, *writer_.reset);
+  std::optional<FieldSet> before;
+  Entry& own = Own(claimed, before);
+  Value merged = MergeTyped(arena_, &schema_, plain, config_);
+  if (before && !before->empty()) merged = Prune(merged, entries_, *before);
+  const Comparison change = Compare(&schema_, plain, merged);
+
+  std::vector<ConflictOf> conflicts = Conflicts(own, change);
+  if (force == Force::kNo && !conflicts.empty()) {
+    const FieldSet allowed = AllowedByLastApplied();
+    conflicts.erase(std::remove_if(conflicts.begin(), conflicts.end(),
+                                   [&](const ConflictOf& c) { return allowed.Has(c.path); }),
+                    conflicts.end());
+    if (!conflicts.empty()) return ConflictError(std::move(conflicts));
+  }
+  Disown(entries_, change, &own);
+  own.fields = claimed.Difference(StrippedFields());
+  const bool claim_changed = !before || !(*before == own.fields);
+  if (!change.same() || claim_changed || own.time.empty()) own.time = writer_.now;
+  return WithEntries(arena_, SyncLastApplied(merged), entries_);
+}
+
+}  // namespace
+
+std::string ManagerFromUserAgent(std::string_view user_agent) {
+  std::string out;
+  std::string_view rest = user_agent.substr(0, user_agent.find('/'));
+  while (!rest.empty()) {
+    std::size_t size = 0;
+    const char32_t rune = base::DecodeRune(rest, size);
+    if (base::IsPrintable(rune) && out.size() + size <= 128) out.append(rest.substr(0, size));
+    rest.remove_prefix(size);
+  }
+  return out.empty() ? "unknown" : out;
+}
+
+Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value next,
+            const Writer& writer) {
+  Entries entries = StartingEntries(live, next, writer);
+  const Value before =
+      live.is_object() ? WithoutManagedFields(arena, live) : json::MakeObject(arena, {});
+  const Value after = WithoutManagedFields(arena, next);
+  const Comparison change = Compare(&schema, before, after);
+  Disown(entries, change, nullptr);
+
+  Entry own{.manager = std::string(writer.manager),
+            .operation = std::string(kUpdate),
+            .api_version = std::string(writer.api_version),
+            .subresource = std::string(writer.subresource),
+            .time = std::string(writer.now),
+            .fields = Ownable(change.modified.Union(change.added), writer)};
+  if (!own.fields.empty()) {
+    const auto same = std::find_if(entries.begin(), entries.end(),
+                                   [&](const Entry& entry) { return entry.IsSameAs(own); });
+    if (same == entries.end()) {
+      entries.push_back(std::move(own));
+    } else {
+      own.fields = own.fields.Union(same->fields);
+      *same = std::move(own);
+    }
+  }
+  CapUpdateManagers(entries);
+  return WithEntries(arena, after, entries);
+}
+
+base::Result<Value> Apply(json::Arena& arena, const schema::Schema& schema, Value live,
+                          Value config, const Writer& writer, Force force) {
+  if (base::Status status = CheckTyped(schema, config); !status.ok()) {
+    const auto version = config["apiVersion"].AsString();
+    const std::string name = base::StrCat(config["metadata"]["namespace"].AsString(), "/",
+                                          config["metadata"]["name"].AsString(), "; ",
+                                          version.find('/') == std::string_view::npos ? "/" : "",
+                                          version, ", Kind=", config["kind"].AsString());
+    return status.Annotate(base::StrCat("failed to create typed patch object (", name, ")"));
+  }
+  return Application(arena, schema, live, config, writer).Run(force);
+}
+
+base::Status CheckManagedFields(Value object) {
+  return Decode(object["metadata"]["managedFields"]).status();
+}
+
+}  // namespace portcullis::api::patch

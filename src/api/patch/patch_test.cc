@@ -1,0 +1,268 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "api/patch/managed_fields.h"
+#include "api/patch/strategic_merge.h"
+#include "api/patch/typed.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace portcullis::api::patch {
+namespace {
+
+using json::Value;
+using schema::Field;
+using schema::Kind;
+using schema::Schema;
+
+// A kind with what matters to patches: {metadata{name,labels,annotations}, data{*}, spec{replicas,
+// args(atomic), finalizers(set), containers(by name){name,image,ports(by port,protocol)}}}.
+class PatchTest : public ::testing::Test {
+ protected:
+  PatchTest() {
+    const Schema* text = pool_.Leaf(Kind::kString, "string", "");
+    const Schema* number = pool_.Leaf(Kind::kInteger, "int32", "int32");
+    const Schema* texts = Map(text);
+    Field protocol = Of("protocol", text);
+    protocol.default_value = Value::StringView("TCP");
+    Schema* port = Struct({Of("port", number), protocol, Of("name", text)});
+    Schema* ports = List(port, schema::ListType::kMap, {"port", "protocol"});
+    Field ports_field = Of("ports", ports);
+    ports_field.patch_merge = true;
+    ports_field.patch_merge_key = "port";
+    Schema* container = Struct({Of("name", text), Of("image", text), ports_field});
+    Field containers = Of("containers", List(container, schema::ListType::kMap, {"name"}));
+    containers.patch_merge = true;
+    containers.patch_merge_key = "name";
+    Field finalizers = Of("finalizers", List(text, schema::ListType::kSet, {}));
+    finalizers.patch_merge = true;
+    Schema* spec =
+        Struct({Of("replicas", number), Of("args", List(text, schema::ListType::kAtomic, {})),
+                finalizers, containers});
+    Schema* metadata = Struct({Of("name", text), Of("labels", texts), Of("annotations", texts),
+                               Of("managedFields", pool_.Leaf(Kind::kAny, "", ""))});
+    root_ = Struct({Of("apiVersion", text), Of("kind", text), Of("metadata", metadata),
+                    Of("data", texts), Of("spec", spec)});
+  }
+
+  static Field Of(std::string_view name, const Schema* type) {
+    Field field;
+    field.name = name;
+    field.schema = type;
+    return field;
+  }
+  Schema* Struct(std::vector<Field> fields) {
+    Schema* out = pool_.Add();
+    out->kind = Kind::kStruct;
+    out->fields = std::move(fields);
+    schema::SchemaPool::Finish(*out);
+    return out;
+  }
+  Schema* Map(const Schema* element) {
+    Schema* out = pool_.Add();
+    out->kind = Kind::kMap;
+    out->element = element;
+    return out;
+  }
+  Schema* List(const Schema* element, schema::ListType type, std::vector<std::string_view> keys) {
+    Schema* out = pool_.Add();
+    out->kind = Kind::kArray;
+    out->element = element;
+    out->list_type = type;
+    out->list_map_keys = std::move(keys);
+    return out;
+  }
+
+  Value J(std::string_view text) {
+    auto value = json::Parse(arena_, text);
+    EXPECT_TRUE(value.ok()) << text << ": " << value.status().message();
+    return value.ok() ? *value : Value();
+  }
+  std::string Strategic(std::string_view object, std::string_view patch) {
+    const auto result = StrategicMerge(arena_, *root_, J(object), J(patch));
+    return result.ok() ? json::ToString(*result, {.sort_keys = true})
+                       : "error: " + result.status().message();
+  }
+  Value Applied(Value live, std::string_view config, std::string_view manager,
+                Force force = Force::kNo) {
+    const Writer writer{.manager = manager, .api_version = "v1", .subresource = "", .now = "T1"};
+    auto result = Apply(arena_, *root_, live, J(config), writer, force);
+    EXPECT_TRUE(result.ok()) << result.status().message();
+    return result.ok() ? *result : Value();
+  }
+  Value Updated(Value live, std::string_view next, std::string_view manager) {
+    const Writer writer{.manager = manager, .api_version = "v1", .subresource = "", .now = "T1"};
+    Value object = J(next);
+    if (live.is_object()) {
+      object = json::SetPath(arena_, object, {"metadata", "managedFields"},
+                             live["metadata"]["managedFields"]);
+    }
+    return Track(arena_, *root_, live, object, writer);
+  }
+  static std::string Text(Value value) { return json::ToString(value, {.sort_keys = true}); }
+
+  json::Arena arena_;
+  schema::SchemaPool pool_;
+  Schema* root_ = nullptr;
+};
+
+TEST_F(PatchTest, StrategicMergeFollowsDirectivesAndKeys) {
+  struct Case {
+    std::string_view name, object, patch, expected;
+  };
+  const Case cases[] = {
+      {"members are merged", R"({"data":{"a":"1"}})", R"({"data":{"b":"2"}})",
+       R"({"data":{"a":"1","b":"2"}})"},
+      {"null removes", R"({"data":{"a":"1","b":"2"}})", R"({"data":{"a":null}})",
+       R"({"data":{"b":"2"}})"},
+      {"null in something new is dropped", R"({})", R"({"data":{"a":null,"b":"2"}})",
+       R"({"data":{"b":"2"}})"},
+      {"replace", R"({"data":{"a":"1"}})", R"({"data":{"$patch":"replace","z":"1"}})",
+       R"({"data":{"z":"1"}})"},
+      {"delete", R"({"data":{"a":"1"}})", R"({"data":{"$patch":"delete"}})", R"({"data":{}})"},
+      {"unknown directive", R"({"data":{"a":"1"}})", R"({"data":{"$patch":"explode"}})",
+       "error: unknown patch type: explode in map: map[$patch:explode]"},
+      {"elements are matched by key, the patch's first",
+       R"({"spec":{"containers":[{"name":"a","image":"1"},{"name":"b"}]}})",
+       R"({"spec":{"containers":[{"name":"c"},{"name":"a","image":"2"}]}})",
+       R"({"spec":{"containers":[{"name":"c"},{"image":"2","name":"a"},{"name":"b"}]}})"},
+      {"an element is deleted", R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})",
+       R"({"spec":{"containers":[{"$patch":"delete","name":"a"}]}})",
+       R"({"spec":{"containers":[{"name":"b"}]}})"},
+      {"an element without key", R"({"spec":{"containers":[{"name":"a"}]}})",
+       R"({"spec":{"containers":[{"image":"x"}]}})",
+       "error: map: map[image:x] does not contain declared merge key: name"},
+      {"atomic lists are replaced", R"({"spec":{"args":["a","b"]}})", R"({"spec":{"args":["c"]}})",
+       R"({"spec":{"args":["c"]}})"},
+      {"sets are joined", R"({"spec":{"finalizers":["a","b"]}})",
+       R"({"spec":{"finalizers":["c","b"]}})", R"({"spec":{"finalizers":["c","a","b"]}})"},
+      {"scalars leave a set", R"({"spec":{"finalizers":["a","b"]}})",
+       R"({"spec":{"$deleteFromPrimitiveList/finalizers":["a"]}})",
+       R"({"spec":{"finalizers":["b"]}})"},
+      {"the wanted order", R"({"spec":{"containers":[{"name":"a"},{"name":"x"},{"name":"b"}]}})",
+       R"({"spec":{"$setElementOrder/containers":[{"name":"b"},{"name":"a"}],)"
+       R"("containers":[{"name":"b","image":"2"}]}})",
+       R"({"spec":{"containers":[{"name":"x"},{"image":"2","name":"b"},{"name":"a"}]}})"},
+      {"keys to retain", R"({"spec":{"replicas":1,"args":["a"]}})",
+       R"({"spec":{"$retainKeys":["replicas"],"replicas":2}})", R"({"spec":{"replicas":2}})"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(Strategic(c.object, c.patch), c.expected) << c.name;
+}
+
+TEST_F(PatchTest, AnUpdaterOwnsWhatItChanged) {
+  const Value object =
+      Updated({}, R"({"metadata":{"name":"a","labels":{"x":"1"}},"data":{"k":"v"}})", "curl");
+
+  EXPECT_EQ(Text(object["metadata"]["managedFields"]),
+            R"([{"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{".":{},"f:k":{}},)"
+            R"("f:metadata":{"f:labels":{".":{},"f:x":{}}}},"manager":"curl",)"
+            R"("operation":"Update","time":"T1"}])");
+}
+
+TEST_F(PatchTest, AnotherUpdaterTakesOverWhatItChanges) {
+  const Value first = Updated({}, R"({"data":{"k":"v","l":"w"}})", "one");
+  const Value second = Updated(first, R"({"data":{"k":"new"}})", "two");
+
+  EXPECT_EQ(Text(second["metadata"]["managedFields"]),
+            R"([{"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{}},)"
+            R"("manager":"one","operation":"Update","time":"T1"},{"apiVersion":"v1",)"
+            R"("fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:k":{}}},"manager":"two",)"
+            R"("operation":"Update","time":"T1"}])");
+}
+
+TEST_F(PatchTest, AnApplierOwnsExactlyWhatItSends) {
+  const Value object = Applied({}, R"({"spec":{"containers":[{"name":"c","image":"i"}]}})", "me");
+
+  EXPECT_EQ(
+      Text(object["metadata"]["managedFields"][0]["fieldsV1"]),
+      R"({"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:image":{},"f:name":{}}}}})");
+}
+
+TEST_F(PatchTest, KeysTakeTheirDefaults) {
+  const Value object =
+      Applied({}, R"({"spec":{"containers":[{"name":"c","ports":[{"port":80}]}]}})", "me");
+
+  EXPECT_NE(Text(object).find(R"(k:{\"port\":80,\"protocol\":\"TCP\"})"), std::string::npos)
+      << Text(object);
+}
+
+TEST_F(PatchTest, WhatAnApplierNoLongerSendsGoes) {
+  Value object = Applied({}, R"({"data":{"a":"1","b":"2"}})", "me");
+  object = Applied(object, R"({"data":{"a":"1"}})", "me");
+
+  EXPECT_EQ(Text(object["data"]), R"({"a":"1"})");
+}
+
+TEST_F(PatchTest, WhatAnotherApplierSendsStays) {
+  Value object = Applied({}, R"({"data":{"a":"1","b":"2"}})", "me");
+  object = Applied(object, R"({"data":{"b":"2"}})", "other");
+  object = Applied(object, R"({"data":{"a":"1"}})", "me");
+
+  EXPECT_EQ(Text(object["data"]), R"({"a":"1","b":"2"})");
+}
+
+TEST_F(PatchTest, ElementsOfOthersKeepTheirPlace) {
+  Value object = Applied({}, R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})", "me");
+  object = Applied(object, R"({"spec":{"containers":[{"name":"side"}]}})", "other");
+  object = Applied(object, R"({"spec":{"containers":[{"name":"b"},{"name":"c"}]}})", "me");
+
+  EXPECT_EQ(Text(object["spec"]["containers"]), R"([{"name":"b"},{"name":"side"},{"name":"c"}])");
+}
+
+TEST_F(PatchTest, AConflictNamesManagerAndField) {
+  const Value object = Applied({}, R"({"spec":{"containers":[{"name":"c","image":"1"}]}})", "one");
+  const Writer writer{.manager = "two", .api_version = "v1", .subresource = "", .now = "T2"};
+  const std::string_view config = R"({"spec":{"containers":[{"name":"c","image":"2"}]}})";
+
+  const auto refused = Apply(arena_, *root_, object, J(config), writer, Force::kNo);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().message(),
+            "Apply failed with 1 conflict: conflict with \"one\": "
+            ".spec.containers[name=\"c\"].image");
+  EXPECT_EQ(refused.status().http_code(), 409);
+
+  const Value forced = Applied(object, config, "two", Force::kYes);
+  EXPECT_EQ(forced["spec"]["containers"][0]["image"].AsString(), "2");
+}
+
+TEST_F(PatchTest, ApplyingTheSameAgainChangesNothing) {
+  const Value object = Applied({}, R"({"data":{"a":"1"}})", "me");
+  const Writer later{.manager = "me", .api_version = "v1", .subresource = "", .now = "T2"};
+
+  const auto again = Apply(arena_, *root_, object, J(R"({"data":{"a":"1"}})"), later, Force::kNo);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(Text(*again), Text(object));
+}
+
+TEST_F(PatchTest, AConfigurationMustFitTheSchema) {
+  const Writer writer{.manager = "me", .api_version = "v1", .subresource = "", .now = "T1"};
+  const auto error = [&](std::string_view config) {
+    const auto result = Apply(arena_, *root_, {}, J(config), writer, Force::kNo);
+    return result.ok() ? "" : result.status().message();
+  };
+  EXPECT_EQ(error(R"({"apiVersion":"v1","kind":"K","metadata":{"name":"d"},"speck":{}})"),
+            "failed to create typed patch object (/d; /v1, Kind=K): .speck: field not declared in "
+            "schema");
+  EXPECT_EQ(error(R"({"apiVersion":"g/v1","kind":"K","spec":{"replicas":"x"}})"),
+            "failed to create typed patch object (/; g/v1, Kind=K): .spec.replicas: expected "
+            "numeric (int or float), got string");
+}
+
+TEST_F(PatchTest, FieldSetsReadWhatTheyWrite) {
+  const Value fields =
+      J(R"({"f:a":{".":{},"f:b":{}},"f:l":{"k:{\"name\":\"x\"}":{".":{}},"v:\"y\"":{},"i:3":{}}})");
+  const auto set = FieldSet::FromJson(fields);
+  ASSERT_TRUE(set.ok());
+  EXPECT_EQ(Text(set->ToJson(arena_)),
+            R"({"f:a":{".":{},"f:b":{}},"f:l":{"i:3":{},"k:{\"name\":\"x\"}":{},"v:\"y\"":{}}})");
+  EXPECT_FALSE(FieldSet::FromJson(J(R"({"zzz":{}})")).ok());
+}
+
+TEST_F(PatchTest, TheManagerIsTheFirstWordOfTheUserAgent) {
+  EXPECT_EQ(ManagerFromUserAgent("kubectl/v1.32.4 (linux/amd64)"), "kubectl");
+  EXPECT_EQ(ManagerFromUserAgent(""), "unknown");
+}
+
+}  // namespace
+}  // namespace portcullis::api::patch

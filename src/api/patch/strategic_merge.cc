@@ -1,0 +1,338 @@
+// A patch is walked together with the object. Members of a map are merged one by one; a list is
+// merged if its field has the patch strategy "merge" (elements are matched by the merge key, or by
+// value if they are scalars) and replaced otherwise. After a list has been merged its elements are
+// ordered: what the patch mentions stands in the patch's order (or that of `$setElementOrder`),
+// what only the server has keeps its place among the others as well as it can.
+
+#include "api/patch/strategic_merge.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/patch/go_value.h"
+#include "base/strings.h"
+
+namespace portcullis::api::patch {
+namespace {
+
+using json::Value;
+using Values = std::vector<Value>;
+
+constexpr std::string_view kDirective = "$patch";
+constexpr std::string_view kRetainKeys = "$retainKeys";
+constexpr std::string_view kDeleteFromList = "$deleteFromPrimitiveList/";
+constexpr std::string_view kElementOrder = "$setElementOrder/";
+constexpr int kMaxDepth = 10000;
+
+base::Status Error(std::string message) { return {base::Reason::kUnknown, std::move(message)}; }
+
+base::Status UnknownDirective(Value directive, Value map) {
+  return Error(
+      base::StrCat("unknown patch type: ", GoValueText(directive), " in map: ", GoValueText(map)));
+}
+
+base::Status NoMergeKey(Value map, std::string_view key) {
+  return Error(
+      base::StrCat("map: ", GoValueText(map), " does not contain declared merge key: ", key));
+}
+
+bool IsDirective(std::string_view name) {
+  return name == kDirective || name == kRetainKeys || name.starts_with(kDeleteFromList) ||
+         name.starts_with(kElementOrder);
+}
+
+// What the schema says of one field: its type, and how a list or map of it is patched.
+struct FieldRule {
+  const schema::Schema* schema = nullptr;
+  std::string_view merge_key;
+  bool merge = false;
+  bool replace = false;
+};
+
+FieldRule RuleOf(const schema::Schema* schema, std::string_view name) {
+  FieldRule rule;
+  if (schema == nullptr) return rule;
+  if (const schema::Field* field = schema->FindField(name)) {
+    rule.schema = field->schema;
+    rule.merge_key = field->patch_merge_key;
+    rule.merge = field->patch_merge;
+    rule.replace = field->patch_replace;
+  } else if (schema->kind == schema::Kind::kMap) {
+    rule.schema = schema->element;
+  }
+  return rule;
+}
+
+const schema::Schema* ElementSchema(const schema::Schema* schema) {
+  return schema != nullptr && schema->kind == schema::Kind::kArray ? schema->element : nullptr;
+}
+
+// Elements are the same if they agree in the merge key, or in value where there is none.
+bool SameElement(Value a, Value b, std::string_view merge_key) {
+  if (merge_key.empty()) return a == b;
+  const Value* x = a.Find(merge_key);
+  const Value* y = b.Find(merge_key);
+  return x != nullptr && y != nullptr && GoValueText(*x) == GoValueText(*y);
+}
+
+std::ptrdiff_t IndexOf(std::span<const Value> list, Value element, std::string_view merge_key) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (SameElement(list[i], element, merge_key)) return static_cast<std::ptrdiff_t>(i);
+  }
+  return -1;
+}
+
+// Orders `list` by where its elements stand in `order`; those that do not stand there come last.
+void SortBy(Values& list, std::span<const Value> order, std::string_view merge_key) {
+  const auto rank = [&](const Value& v) {
+    const std::ptrdiff_t at = IndexOf(order, v, merge_key);
+    return at < 0 ? static_cast<std::ptrdiff_t>(order.size()) : at;
+  };
+  std::stable_sort(list.begin(), list.end(),
+                   [&](const Value& a, const Value& b) { return rank(a) < rank(b); });
+}
+
+// The elements of `merged` in their final order; see the head of this file.
+Values InOrder(const Values& merged, std::span<const Value> wanted, std::span<const Value> live,
+               std::string_view merge_key) {
+  Values mentioned;
+  Values server_only;
+  for (const Value& element : merged) {
+    (IndexOf(wanted, element, merge_key) >= 0 ? mentioned : server_only).push_back(element);
+  }
+  SortBy(mentioned, wanted, merge_key);
+  SortBy(server_only, live, merge_key);
+  // Each server-only element goes in front of the first mentioned one that stood behind it.
+  Values out;
+  std::size_t next = 0;
+  for (const Value& element : mentioned) {
+    const std::ptrdiff_t place = IndexOf(live, element, merge_key);
+    while (next < server_only.size() && place >= 0) {
+      const std::ptrdiff_t own = IndexOf(live, server_only[next], merge_key);
+      if (own < 0 || own >= place) break;
+      out.push_back(server_only[next++]);
+    }
+    out.push_back(element);
+  }
+  out.insert(out.end(), server_only.begin() + static_cast<std::ptrdiff_t>(next), server_only.end());
+  return out;
+}
+
+class Merger {
+ public:
+  explicit Merger(json::Arena& arena) : arena_(arena) {}
+
+  base::Result<Value> MergeMap(const schema::Schema* schema, Value object, Value patch, int depth);
+
+ private:
+  base::Result<Values> MergeElements(const schema::Schema* list, Values live, Value patch,
+                                     std::string_view merge_key, int depth);
+  base::Result<Value> MergeList(const FieldRule& rule, Value live, Value patch, int depth);
+  base::Result<Value> MergeField(const FieldRule& rule, Value live, Value patch, int depth);
+  base::Status RetainKeys(json::ObjectBuilder& out, Value object, Value patch);
+  base::Status ApplyOrdered(const schema::Schema* schema, json::ObjectBuilder& out, Value patch,
+                            std::string_view field, Value order, int depth);
+  // A patch for something that does not exist yet: the same without nulls and directives.
+  Value Fresh(Value patch);
+  Value Array(const Values& values) { return json::MakeArray(arena_, values); }
+
+  json::Arena& arena_;
+};
+
+Value Merger::Fresh(Value patch) {
+  if (patch.is_array()) {
+    json::ArrayBuilder out(arena_);
+    for (const Value& element : patch.elements()) {
+      if (element.is_object() && element.Has(kDirective)) continue;
+      out.Add(Fresh(element));
+    }
+    return out.Build();
+  }
+  if (!patch.is_object()) return patch;
+  if (patch[kDirective].AsString() == "delete") return json::MakeObject(arena_, {});
+  json::ObjectBuilder out(arena_);
+  for (const json::Member& member : patch.members()) {
+    if (IsDirective(member.name()) || member.value.is_null()) continue;
+    out.Set(member.name(), Fresh(member.value));
+  }
+  return out.Build();
+}
+
+base::Status Merger::RetainKeys(json::ObjectBuilder& out, Value object, Value patch) {
+  const Value* retain = patch.Find(kRetainKeys);
+  if (retain == nullptr) return base::OkStatus();
+  if (!retain->is_array()) return Error("invalid patch format of retainKeys");
+  const auto retained = [&](std::string_view name) {
+    return IndexOf(retain->elements(), Value::StringView(name), {}) >= 0;
+  };
+  for (const json::Member& member : patch.members()) {
+    if (IsDirective(member.name()) || member.value.is_null()) continue;
+    if (!retained(member.name())) return Error("patch content doesn't match retainKeys list");
+  }
+  for (const json::Member& member : object.members()) {
+    if (!retained(member.name())) out.Remove(member.name());
+  }
+  return base::OkStatus();
+}
+
+base::Result<Values> Merger::MergeElements(const schema::Schema* list, Values live, Value patch,
+                                           std::string_view merge_key, int depth) {
+  bool replace = false;
+  Values patches;
+  for (const Value& element : patch.elements()) {
+    const Value* directive = element.Find(kDirective);
+    if (directive == nullptr) {
+      patches.push_back(element);
+    } else if (directive->AsString() == "delete") {
+      if (!element.Has(merge_key)) return NoMergeKey(element, merge_key);
+      live.erase(std::remove_if(live.begin(), live.end(),
+                                [&](const Value& v) { return SameElement(v, element, merge_key); }),
+                 live.end());
+    } else if (directive->AsString() == "replace") {
+      replace = true;
+    } else if (directive->AsString() == "merge") {
+      return Error("merging lists cannot yet be specified in the patch");
+    } else {
+      return UnknownDirective(*directive, element);
+    }
+  }
+  if (replace) {
+    for (Value& element : patches) element = Fresh(element);
+    return patches;
+  }
+  for (const Value& element : patches) {
+    if (!element.is_object()) return Error("lists of lists are not supported");
+    if (!element.Has(merge_key)) return NoMergeKey(element, merge_key);
+    const std::ptrdiff_t at = IndexOf(live, element, merge_key);
+    if (at < 0) {
+      live.push_back(Fresh(element));
+    } else {
+      Value& target = live[static_cast<std::size_t>(at)];
+      target = TRY(MergeMap(ElementSchema(list), target, element, depth + 1));
+    }
+  }
+  return live;
+}
+
+// A list of a field with patch strategy "merge".
+base::Result<Value> Merger::MergeList(const FieldRule& rule, Value live, Value patch, int depth) {
+  Values values(live.elements().begin(), live.elements().end());
+  const bool of_maps = !patch.empty() ? patch[0].is_object() : !live.empty() && live[0].is_object();
+  if (!of_maps) {
+    for (const Value& element : patch.elements()) {
+      if (IndexOf(values, element, {}) < 0) values.push_back(element);
+    }
+    return Array(InOrder(values, patch.elements(), live.elements(), {}));
+  }
+  if (rule.merge_key.empty()) {
+    return Error(base::StrCat("cannot merge lists without merge key for ",
+                              rule.schema ? rule.schema->go_type : std::string_view()));
+  }
+  Values merged = TRY(MergeElements(rule.schema, std::move(values), patch, rule.merge_key, depth));
+  return Array(InOrder(merged, patch.elements(), live.elements(), rule.merge_key));
+}
+
+base::Result<Value> Merger::MergeField(const FieldRule& rule, Value live, Value patch, int depth) {
+  if (live.is_object() && patch.is_object()) {
+    if (rule.replace) return Fresh(patch);
+    return MergeMap(rule.schema, live, patch, depth + 1);
+  }
+  if (live.is_array() && patch.is_array() && rule.merge) {
+    return MergeList(rule, live, patch, depth + 1);
+  }
+  return patch;
+}
+
+// `$setElementOrder/<field>`, together with the list and its deletions.
+base::Status Merger::ApplyOrdered(const schema::Schema* schema, json::ObjectBuilder& out,
+                                  Value patch, std::string_view field, Value order, int depth) {
+  if (!order.is_array()) return Error("invalid patch format of setElementOrder list");
+  const FieldRule rule = RuleOf(schema, field);
+  const Value* live = out.Find(field);
+  const Value* list = patch.Find(field);
+  const std::string deletions = base::StrCat(kDeleteFromList, field);
+  Value merged;
+  if (live != nullptr && list != nullptr && live->is_array() && list->is_array() && rule.merge) {
+    merged = TRY(MergeList(rule, *live, *list, depth + 1));
+  } else if (list != nullptr) {
+    if (list->is_null()) {
+      out.Remove(field);
+      return base::OkStatus();
+    }
+    merged = Fresh(*list);
+  } else if (live != nullptr) {
+    merged = *live;
+  } else {
+    return base::OkStatus();
+  }
+  Values values(merged.elements().begin(), merged.elements().end());
+  for (const Value& gone : patch[deletions].elements()) {
+    values.erase(std::remove(values.begin(), values.end(), gone), values.end());
+  }
+  const bool of_maps = !values.empty() && values[0].is_object();
+  const std::string_view key = of_maps ? rule.merge_key : std::string_view();
+  const std::span<const Value> before =
+      live != nullptr ? live->elements() : std::span<const Value>();
+  out.Set(field, Array(InOrder(values, order.elements(), before, key)));
+  return base::OkStatus();
+}
+
+base::Result<Value> Merger::MergeMap(const schema::Schema* schema, Value object, Value patch,
+                                     int depth) {
+  if (depth > kMaxDepth) return Error("exceeded max depth");
+  if (const Value* directive = patch.Find(kDirective)) {
+    const std::string_view text = directive->AsString();
+    if (text == "replace") return Fresh(json::Without(arena_, patch, kDirective));
+    if (text == "delete") return json::MakeObject(arena_, {});
+    if (text != "merge") return UnknownDirective(*directive, patch);
+  }
+  json::ObjectBuilder out(arena_, object);
+  TRY(RetainKeys(out, object, patch));
+  std::vector<std::string_view> ordered;
+  for (const json::Member& member : patch.members()) {
+    if (!member.name().starts_with(kElementOrder)) continue;
+    const std::string_view field = member.name().substr(kElementOrder.size());
+    ordered.push_back(field);
+    TRY(ApplyOrdered(schema, out, patch, field, member.value, depth));
+  }
+  const auto done = [&](std::string_view field) {
+    return std::find(ordered.begin(), ordered.end(), field) != ordered.end();
+  };
+  for (const json::Member& member : patch.members()) {
+    const std::string_view name = member.name();
+    if (name.starts_with(kDeleteFromList)) {
+      const std::string_view field = name.substr(kDeleteFromList.size());
+      const Value* live = out.Find(field);
+      if (done(field) || live == nullptr) continue;
+      if (!member.value.is_array()) return Error("invalid patch format of primitive list");
+      Values kept;
+      for (const Value& element : live->elements()) {
+        if (IndexOf(member.value.elements(), element, {}) < 0) kept.push_back(element);
+      }
+      out.Set(field, Array(kept));
+      continue;
+    }
+    if (IsDirective(name) || done(name)) continue;
+    const Value* live = out.Find(name);
+    if (member.value.is_null()) {
+      out.Remove(name);
+    } else if (live == nullptr || live->is_null()) {
+      out.Set(name, Fresh(member.value));
+    } else {
+      out.Set(name, TRY(MergeField(RuleOf(schema, name), *live, member.value, depth)));
+    }
+  }
+  return out.Build();
+}
+
+}  // namespace
+
+base::Result<Value> StrategicMerge(json::Arena& arena, const schema::Schema& schema, Value object,
+                                   Value patch) {
+  return Merger(arena).MergeMap(&schema, object, patch, 0);
+}
+
+}  // namespace portcullis::api::patch

@@ -1,0 +1,433 @@
+#include "api/patch/typed.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/patch/go_value.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "json/writer.h"
+
+namespace portcullis::api::patch {
+namespace {
+
+using json::Value;
+using schema::Kind;
+using schema::ListType;
+using schema::MapType;
+using schema::Schema;
+
+enum class Shape { kLeaf, kList, kMap };
+
+// How a value at a place with this schema is treated.
+Shape ShapeOf(const Schema* schema, Value value) {
+  const bool open =
+      schema == nullptr || (schema->kind == Kind::kAny && schema->preserve_unknown_fields);
+  if (open) return value.is_object() ? Shape::kMap : Shape::kLeaf;
+  switch (schema->kind) {
+    case Kind::kStruct:
+    case Kind::kMap:
+      return schema->map_type == MapType::kAtomic || value.is_array() ? Shape::kLeaf : Shape::kMap;
+    case Kind::kArray:
+      return (schema->list_type == ListType::kMap || schema->list_type == ListType::kSet) &&
+                     !value.is_object()
+                 ? Shape::kList
+                 : Shape::kLeaf;
+    default:
+      return Shape::kLeaf;
+  }
+}
+
+const Schema* ChildSchema(const Schema* schema, std::string_view name) {
+  if (schema == nullptr) return nullptr;
+  if (const schema::Field* field = schema->FindField(name)) return field->schema;
+  return schema->kind == Kind::kMap ? schema->element : nullptr;
+}
+
+const Schema* ElementSchema(const Schema* schema) {
+  return schema == nullptr ? nullptr : schema->element;
+}
+
+PathElement StepOf(const Schema& list, Value element) {
+  if (list.list_type == ListType::kSet) {
+    return {PathElement::Kind::kValue, json::ToString(element, {.sort_keys = true})};
+  }
+  json::Arena arena;
+  std::vector<std::string_view> names(list.list_map_keys.begin(), list.list_map_keys.end());
+  std::sort(names.begin(), names.end());
+  json::ObjectBuilder key(arena);
+  for (const std::string_view name : names) {
+    const Value* value = element.Find(name);
+    if (value != nullptr && !value->is_null()) {
+      key.Set(name, *value);
+      continue;
+    }
+    const schema::Field* field = list.element == nullptr ? nullptr : list.element->FindField(name);
+    if (field != nullptr && !field->default_value.is_null()) key.Set(name, field->default_value);
+  }
+  return {PathElement::Kind::kKey, json::ToString(key.Build(), {.sort_keys = true})};
+}
+
+// The elements of a keyed list or set with their steps, in order. Only the first of equal steps.
+struct Element {
+  PathElement step;
+  Value value;
+};
+std::vector<Element> ElementsOf(const Schema& list, const Value* value) {
+  std::vector<Element> out;
+  if (value == nullptr) return out;
+  std::map<PathElement, bool> seen;
+  for (const Value& element : value->elements()) {
+    PathElement step = StepOf(list, element);
+    if (seen.emplace(step, true).second) out.push_back({std::move(step), element});
+  }
+  return out;
+}
+
+const Value* FindElement(const std::vector<Element>& elements, const PathElement& step) {
+  for (const Element& element : elements) {
+    if (element.step == step) return &element.value;
+  }
+  return nullptr;
+}
+
+// --- checking ---
+
+class Checker {
+ public:
+  void Check(const Schema* schema, Value value, const std::string& path);
+  base::Status Outcome() const;
+
+ private:
+  void CheckList(const Schema& schema, Value value, const std::string& path);
+  void CheckMap(const Schema& schema, Value value, const std::string& path);
+  void CheckScalar(const Schema& schema, Value value, const std::string& path);
+  void Add(const std::string& path, std::string_view text) {
+    errors_.push_back(base::StrCat(path, ": ", text));
+  }
+
+  std::vector<std::string> errors_;
+};
+
+base::Status Checker::Outcome() const {
+  if (errors_.empty()) return base::OkStatus();
+  if (errors_.size() == 1) return {base::Reason::kUnknown, errors_[0]};
+  std::string text = "errors:";
+  for (const std::string& error : errors_) text += "\n  " + error;
+  return {base::Reason::kUnknown, text};
+}
+
+// What %#v of a reader's value prints: the Go literal of the value it holds.
+std::string GoLiteral(Value value) {
+  const std::string inner =
+      value.is_string() ? base::GoQuote(value.AsString()) : GoValueText(value);
+  return base::StrCat("&value.valueUnstructured{Value:", inner, "}");
+}
+
+void Checker::CheckScalar(const Schema& schema, Value value, const std::string& path) {
+  const auto got = [&] { return base::StrCat("&{", GoValueText(value), "}"); };
+  switch (schema.kind) {
+    case Kind::kString:
+    case Kind::kBytes:
+    case Kind::kTime:
+    case Kind::kMicroTime:
+    case Kind::kDuration:
+      if (!value.is_string()) Add(path, "expected string, got " + GoLiteral(value));
+      break;
+    case Kind::kInteger:
+    case Kind::kNumber:
+      if (!value.is_number()) {
+        Add(path, base::StrCat("expected numeric (int or float), got ", GoTypeName(value)));
+      }
+      break;
+    case Kind::kBoolean:
+      if (!value.is_bool()) Add(path, "expected boolean, got " + got());
+      break;
+    case Kind::kQuantity:
+    case Kind::kIntOrString:
+      if (value.is_array() || value.is_object()) Add(path, "expected scalar, got " + got());
+      break;
+    default:
+      break;
+  }
+}
+
+void Checker::CheckList(const Schema& schema, Value value, const std::string& path) {
+  if (!value.is_array()) {
+    Add(path, base::StrCat("expected list, got &{", GoValueText(value), "}"));
+    return;
+  }
+  const bool keyed = schema.list_type == ListType::kMap || schema.list_type == ListType::kSet;
+  std::map<PathElement, bool> seen;
+  std::size_t index = 0;
+  for (const Value& element : value.elements()) {
+    PathElement step = PathElement::Index(index++);
+    if (keyed) {
+      if (element.is_null()) {
+        Add(path + ToText({step}), "associative list with keys may not have null elements");
+        continue;
+      }
+      if (schema.list_type == ListType::kMap && !element.is_object()) {
+        Add(path + ToText({step}), "associative list with keys may not have non-map elements");
+        continue;
+      }
+      step = StepOf(schema, element);
+      if (!seen.emplace(step, true).second) {
+        Add(path, base::StrCat("duplicate entries for key ", ToText({step})));
+        continue;
+      }
+    }
+    Check(schema.element, element, path + ToText({step}));
+  }
+}
+
+void Checker::CheckMap(const Schema& schema, Value value, const std::string& path) {
+  if (!value.is_object()) {
+    Add(path, base::StrCat("expected map, got &{", GoValueText(value), "}"));
+    return;
+  }
+  for (const json::Member& member : value.members()) {
+    const std::string below = base::StrCat(path, ".", member.name());
+    const schema::Field* field = schema.FindField(member.name());
+    if (field != nullptr) {
+      Check(field->schema, member.value, below);
+    } else if (schema.kind == Kind::kMap) {
+      Check(schema.element, member.value, below);
+    } else if (!schema.preserve_unknown_fields) {
+      Add(below, "field not declared in schema");
+    }
+  }
+}
+
+void Checker::Check(const Schema* schema, Value value, const std::string& path) {
+  if (schema == nullptr || value.is_null()) return;
+  if (schema->kind == Kind::kArray) {
+    CheckList(*schema, value, path);
+  } else if (schema->kind == Kind::kStruct || schema->kind == Kind::kMap) {
+    CheckMap(*schema, value, path);
+  } else {
+    CheckScalar(*schema, value, path);
+  }
+}
+
+// --- comparing ---
+
+struct Outcome {
+  Comparison below;
+  bool added = false;
+  bool modified = false;
+  bool removed = false;
+};
+
+void Attach(FieldSet& set, const PathElement& step, bool member, FieldSet&& below) {
+  if (member) set.Insert(step);
+  set.InsertBelow(step, std::move(below));
+}
+
+Outcome CompareAt(const Schema* schema, const Value* before, const Value* after);
+
+void CompareChild(const PathElement& step, const Schema* schema, const Value* before,
+                  const Value* after, Comparison& out) {
+  if (before != nullptr && after != nullptr && before->IsSameAs(*after)) return;
+  Outcome child = CompareAt(schema, before, after);
+  Attach(out.added, step, child.added, std::move(child.below.added));
+  Attach(out.modified, step, child.modified, std::move(child.below.modified));
+  Attach(out.removed, step, child.removed, std::move(child.below.removed));
+}
+
+Outcome CompareAt(const Schema* schema, const Value* before, const Value* after) {
+  Outcome out;
+  const Value& witness = after != nullptr && !after->is_null() ? *after
+                         : before != nullptr                   ? *before
+                                                               : *after;
+  Shape shape = ShapeOf(schema, witness);
+  const auto hollow = [](const Value* v) { return v == nullptr || v->empty(); };
+  if (hollow(before) && hollow(after)) shape = Shape::kLeaf;
+  if (before != nullptr && after != nullptr && before->is_object() != after->is_object() &&
+      !before->is_null() && !after->is_null()) {
+    shape = Shape::kLeaf;
+  }
+  if (shape == Shape::kLeaf) {
+    out.modified = before != nullptr && after != nullptr && !(*before == *after);
+  } else if (shape == Shape::kList) {
+    const std::vector<Element> lhs = ElementsOf(*schema, before);
+    const std::vector<Element> rhs = ElementsOf(*schema, after);
+    for (const Element& element : lhs) {
+      CompareChild(element.step, ElementSchema(schema), &element.value,
+                   FindElement(rhs, element.step), out.below);
+    }
+    for (const Element& element : rhs) {
+      if (FindElement(lhs, element.step) != nullptr) continue;
+      CompareChild(element.step, ElementSchema(schema), nullptr, &element.value, out.below);
+    }
+  } else {
+    if (before != nullptr) {
+      for (const json::Member& member : before->members()) {
+        CompareChild(PathElement::Field(member.name()), ChildSchema(schema, member.name()),
+                     &member.value, after == nullptr ? nullptr : after->Find(member.name()),
+                     out.below);
+      }
+    }
+    if (after != nullptr) {
+      for (const json::Member& member : after->members()) {
+        if (before != nullptr && before->Has(member.name())) continue;
+        CompareChild(PathElement::Field(member.name()), ChildSchema(schema, member.name()), nullptr,
+                     &member.value, out.below);
+      }
+    }
+  }
+  out.added = before == nullptr;
+  out.removed = after == nullptr;
+  return out;
+}
+
+// --- merging ---
+
+Value MergeAt(json::Arena& arena, const Schema* schema, const Value* live, const Value* applied);
+
+// Elements of `applied` keep their order; what only `live` has stays where it stood relative to the
+// elements that both have.
+Value MergeLists(json::Arena& arena, const Schema& schema, const Value& live,
+                 const Value& applied) {
+  const std::vector<Element> lhs = ElementsOf(schema, &live);
+  const std::vector<Element> rhs = ElementsOf(schema, &applied);
+  json::ArrayBuilder out(arena);
+  std::size_t l = 0;
+  std::size_t r = 0;
+  const auto emit_live_only_until = [&](std::size_t end) {
+    for (; l < end; ++l) {
+      if (FindElement(rhs, lhs[l].step) == nullptr) out.Add(lhs[l].value);
+    }
+  };
+  const auto emit_applied = [&] {
+    const Value* old = FindElement(lhs, rhs[r].step);
+    out.Add(MergeAt(arena, schema.element, old, &rhs[r].value));
+    ++r;
+  };
+  for (std::size_t next = 0; next < rhs.size(); ++next) {
+    const auto shared = std::find_if(lhs.begin(), lhs.end(), [&](const Element& element) {
+      return element.step == rhs[next].step;
+    });
+    if (shared == lhs.end()) continue;
+    const auto place = static_cast<std::size_t>(shared - lhs.begin());
+    emit_live_only_until(place < l ? lhs.size() : place);
+    while (r <= next) emit_applied();
+    if (place == l) ++l;
+  }
+  emit_live_only_until(lhs.size());
+  while (r < rhs.size()) emit_applied();
+  return out.Build();
+}
+
+Value MergeAt(json::Arena& arena, const Schema* schema, const Value* live, const Value* applied) {
+  if (applied == nullptr) return *live;
+  if (live == nullptr || applied->is_null()) return *applied;
+  switch (ShapeOf(schema, *applied)) {
+    case Shape::kMap: {
+      if (!applied->is_object() || !live->is_object()) return *applied;
+      json::ObjectBuilder out(arena, *live);
+      for (const json::Member& member : applied->members()) {
+        out.Set(member.name(), MergeAt(arena, ChildSchema(schema, member.name()),
+                                       live->Find(member.name()), &member.value));
+      }
+      return out.Build();
+    }
+    case Shape::kList:
+      if (!applied->is_array() || !live->is_array()) return *applied;
+      return MergeLists(arena, *schema, *live, *applied);
+    case Shape::kLeaf:
+      break;
+  }
+  return *applied;
+}
+
+}  // namespace
+
+base::Status CheckTyped(const Schema& schema, Value object) {
+  Checker checker;
+  checker.Check(&schema, object, "");
+  return checker.Outcome();
+}
+
+FieldSet FieldsOf(const Schema* schema, Value object) {
+  FieldSet out;
+  switch (ShapeOf(schema, object)) {
+    case Shape::kLeaf:
+      break;
+    case Shape::kList:
+      for (const Element& element : ElementsOf(*schema, &object)) {
+        out.Insert(element.step);
+        out.InsertBelow(element.step, FieldsOf(ElementSchema(schema), element.value));
+      }
+      break;
+    case Shape::kMap:
+      for (const json::Member& member : object.members()) {
+        const PathElement step = PathElement::Field(member.name());
+        const Schema* child = ChildSchema(schema, member.name());
+        const Shape shape = ShapeOf(child, member.value);
+        const bool free_name = schema == nullptr || schema->FindField(member.name()) == nullptr;
+        const bool hollow =
+            member.value.is_null() || (member.value.is_object() && member.value.empty());
+        if (shape == Shape::kLeaf || free_name || hollow) out.Insert(step);
+        out.InsertBelow(step, FieldsOf(child, member.value));
+      }
+      break;
+  }
+  return out;
+}
+
+Comparison Compare(const Schema* schema, Value before, Value after) {
+  return CompareAt(schema, &before, &after).below;
+}
+
+Value MergeTyped(json::Arena& arena, const Schema* schema, Value live, Value applied) {
+  return MergeAt(arena, schema, &live, &applied);
+}
+
+Value RemoveFields(json::Arena& arena, const Schema* schema, Value object, const FieldSet& fields) {
+  if (fields.empty()) return object;
+  const auto without = [&](const PathElement& step, const Schema* child, Value value) {
+    const FieldSet* below = fields.Below(step);
+    return below == nullptr ? value : RemoveFields(arena, child, value, *below);
+  };
+  switch (ShapeOf(schema, object)) {
+    case Shape::kLeaf:
+      return object;
+    case Shape::kList: {
+      if (object.empty()) return object;
+      json::ArrayBuilder out(arena);
+      for (const Value& element : object.elements()) {
+        const PathElement step = StepOf(*schema, element);
+        if (!fields.Has(step)) out.Add(without(step, ElementSchema(schema), element));
+      }
+      return out.size() == 0 ? Value() : out.Build();
+    }
+    case Shape::kMap:
+      break;
+  }
+  if (object.empty()) return object;
+  json::ObjectBuilder out(arena);
+  for (const json::Member& member : object.members()) {
+    const PathElement step = PathElement::Field(member.name());
+    if (fields.Has(step)) continue;
+    out.Set(member.name(), without(step, ChildSchema(schema, member.name()), member.value));
+  }
+  return out.empty() ? Value() : out.Build();
+}
+
+FieldSet WithNamedFields(const Schema* schema, const FieldSet& fields) {
+  FieldSet out;
+  for (const FieldSet::Node& node : fields.nodes()) {
+    const bool field = node.element.kind == PathElement::Kind::kField;
+    const bool named =
+        field && schema != nullptr && schema->FindField(node.element.text) != nullptr;
+    const Schema* child = field ? ChildSchema(schema, node.element.text) : ElementSchema(schema);
+    if (node.member || named) out.Insert(node.element);
+    out.InsertBelow(node.element, WithNamedFields(child, node.below));
+  }
+  return out;
+}
+
+}  // namespace portcullis::api::patch

@@ -1,0 +1,42 @@
+// Objects seen through their schema, as server-side apply sees them: maps and structs are merged
+// field by field, keyed lists and sets element by element, everything else (scalars, atomic lists
+// and maps) is one leaf. What an unset list type means is Kubernetes' choice: atomic.
+//
+// A null schema means "not described": maps are merged, lists are atomic.
+#pragma once
+
+#include "api/patch/field_set.h"
+#include "api/schema/schema.h"
+#include "base/status.h"
+#include "json/value.h"
+
+namespace portcullis::api::patch {
+
+// OK, or what is wrong with a configuration that a client wants to apply, as in
+// `.spec.replicas: expected numeric (int or float), got string`.
+base::Status CheckTyped(const schema::Schema& schema, json::Value object);
+
+// The fields that an applied configuration claims.
+FieldSet FieldsOf(const schema::Schema* schema, json::Value object);
+
+// The leaves (and new or vanished containers) in which two objects differ.
+struct Comparison {
+  FieldSet added;
+  FieldSet modified;
+  FieldSet removed;
+  bool same() const { return added.empty() && modified.empty() && removed.empty(); }
+};
+Comparison Compare(const schema::Schema* schema, json::Value before, json::Value after);
+
+// `live` with the fields of `applied` put over it.
+json::Value MergeTyped(json::Arena& arena, const schema::Schema* schema, json::Value live,
+                       json::Value applied);
+
+// `object` without the fields of the set.
+json::Value RemoveFields(json::Arena& arena, const schema::Schema* schema, json::Value object,
+                         const FieldSet& fields);
+
+// The set with every struct field on the way to an owned path made a member too.
+FieldSet WithNamedFields(const schema::Schema* schema, const FieldSet& fields);
+
+}  // namespace portcullis::api::patch
