@@ -1,0 +1,16 @@
+// Whether a user may act for a certificate signer, as the certificate plugins ask it.
+#pragma once
+
+#include <string_view>
+
+#include "api/user_info.h"
+#include "authz/authorizer.h"
+
+namespace portcullis::plugins::common {
+
+// Asks for `verb` on signers.certificates.k8s.io by the signer's full name, then for all signers of
+// its domain ("example.com/*"). False without an authorizer.
+bool MayUseSigner(const authz::Authorizer* authorizer, const api::UserInfo& user,
+                  std::string_view verb, std::string_view signer_name);
+
+}  // namespace portcullis::plugins::common

@@ -1,0 +1,22 @@
+// Tolerations as PodTolerationRestriction and RuntimeClass compare and merge them. All values are
+// tolerations in v1 form, {key, operator, value, effect, tolerationSeconds}.
+#pragma once
+
+#include "json/value.h"
+
+namespace portcullis::plugins::common {
+
+// The same toleration; absent and empty members are equal.
+bool SameToleration(json::Value a, json::Value b);
+
+// Whether everything that `narrow` tolerates is tolerated by `wide` too. An operator left out of
+// `narrow` is not taken for Equal here: only an identical toleration covers it.
+bool Covers(json::Value wide, json::Value narrow);
+
+// Both lists without what another element covers; of equal elements the first stays.
+json::Value MergeTolerations(json::Arena& arena, json::Value first, json::Value second);
+
+// Whether every toleration is covered by one of the whitelist. An empty whitelist allows all.
+bool AllowedBy(json::Value tolerations, json::Value whitelist);
+
+}  // namespace portcullis::plugins::common

@@ -1,0 +1,51 @@
+#include "plugins/namespace_auto_provision/namespace_auto_provision.h"
+
+#include "admission/errors.h"
+#include "plugins/common/make.h"
+#include "plugins/common/state.h"
+
+namespace portcullis::plugins::namespace_auto_provision {
+namespace {
+
+class NamespaceAutoProvision final : public admission::Plugin {
+ public:
+  explicit NamespaceAutoProvision(const admission::PluginContext& context)
+      : reader_(context.reader), writer_(context.writer) {}
+
+  base::Status Mutate(admission::Request& request) const override {
+    if (request.dry_run() || request.namespace_name().empty() ||
+        (request.kind().group.empty() && request.kind().kind == "Namespace")) {
+      return base::OkStatus();
+    }
+    if (writer_ == nullptr || common::FindNamespace(reader_, request.namespace_name()) != nullptr) {
+      return base::OkStatus();
+    }
+    json::Arena& arena = request.arena();
+    const json::Value made = json::MakeObject(
+        arena,
+        {{"apiVersion", json::Value::StringView("v1")},
+         {"kind", json::Value::StringView("Namespace")},
+         {"metadata",
+          json::MakeObject(arena, {{"name", json::String(arena, request.namespace_name())}})}});
+    const base::Status outcome = writer_->Create({"", "v1", "namespaces"}, "", made);
+    if (outcome.ok() || outcome.reason() == base::Reason::kAlreadyExists) return base::OkStatus();
+    return admission::Forbidden(request, outcome);
+  }
+
+ private:
+  const store::Reader* reader_;
+  admission::ClusterWriter* writer_;
+};
+
+}  // namespace
+
+constinit const admission::PluginInfo kPlugin = {
+    .name = "NamespaceAutoProvision",
+    .summary = "creates the namespace of a new object if it is missing",
+    .phases = admission::kMutate,
+    .operations = admission::kCreate,
+    .by_default = admission::Default::kOff,
+    .create = &common::Make<NamespaceAutoProvision>,
+};
+
+}  // namespace portcullis::plugins::namespace_auto_provision

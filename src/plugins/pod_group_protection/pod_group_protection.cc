@@ -1,0 +1,44 @@
+#include "plugins/pod_group_protection/pod_group_protection.h"
+
+#include "plugins/common/make.h"
+
+namespace portcullis::plugins::pod_group_protection {
+namespace {
+
+constexpr std::string_view kFinalizer = "scheduling.k8s.io/podgroup-protection";
+
+class PodGroupProtection final : public admission::Plugin {
+ public:
+  explicit PodGroupProtection(const admission::PluginContext& context)
+      : enabled_(context.GateEnabled("GenericWorkload", false)) {}
+
+  base::Status Mutate(admission::Request& request) const override {
+    if (!enabled_ || !request.Is("scheduling.k8s.io", "podgroups")) return base::OkStatus();
+    const json::Value finalizers = request.object()["metadata"]["finalizers"];
+    for (const json::Value& finalizer : finalizers.elements()) {
+      if (finalizer.AsString() == kFinalizer) return base::OkStatus();
+    }
+    json::Arena& arena = request.arena();
+    request.set_object(
+        json::SetPath(arena, request.object(), {"metadata", "finalizers"},
+                      json::Append(arena, finalizers, json::Value::StringView(kFinalizer))));
+    return base::OkStatus();
+  }
+
+ private:
+  bool enabled_;
+};
+
+}  // namespace
+
+constinit const admission::PluginInfo kPlugin = {
+    .name = "PodGroupProtection",
+    .summary = "protects PodGroups in use by a finalizer",
+    .phases = admission::kMutate,
+    .operations = admission::kCreate,
+    .by_default = admission::Default::kOn,
+    .create = &common::Make<PodGroupProtection>,
+    .since_minor = 36,
+};
+
+}  // namespace portcullis::plugins::pod_group_protection
