@@ -13,6 +13,12 @@
 
 namespace portcullis::admission {
 
+// A resource that serves a kind.
+struct ResourceOfKind {
+  api::GroupVersionResource resource;
+  bool namespaced = false;
+};
+
 // Thread-safe.
 class ObjectInterfaces {
  public:
@@ -25,6 +31,11 @@ class ObjectInterfaces {
   // The kind served there; an empty kind if unknown.
   virtual api::GroupVersionKind KindFor(const api::GroupVersionResource& resource,
                                         std::string_view subresource) const = 0;
+  // The resources whose objects are of this kind; none if it is not served.
+  virtual std::vector<ResourceOfKind> ResourcesOf(const api::GroupVersionKind& kind) const {
+    static_cast<void>(kind);
+    return {};
+  }
 
   // `object` as `kind`, with apiVersion and kind set. The object itself if it is of that kind.
   virtual base::Result<json::Value> Convert(json::Arena& arena, json::Value object,
