@@ -58,7 +58,7 @@ struct RequestMetrics {
   Family<Counter>& audit_requests_rejected;  // no labels
   Family<Counter>& authentication_attempts;  // result: success, failure, error
   Family<Counter>& authenticated_users;      // username
-  Family<Counter>& authorization_decisions;  // type, decision
+  Family<Counter>& authorization_decisions;  // type, name, decision
   Family<Gauge>& storage_objects;            // resource
 };
 

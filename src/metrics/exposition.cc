@@ -1,0 +1,91 @@
+#include "metrics/exposition.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+
+namespace portcullis::metrics {
+namespace {
+
+std::string_view StabilityText(Stability stability) {
+  switch (stability) {
+    case Stability::kAlpha:
+      return "[ALPHA] ";
+    case Stability::kBeta:
+      return "[BETA] ";
+    case Stability::kStable:
+      return "[STABLE] ";
+    case Stability::kNone:
+      break;
+  }
+  return "";
+}
+
+void AppendEscaped(std::string& out, std::string_view text, bool quotes) {
+  for (char c : text) {
+    if (c == '\\') {
+      out += "\\\\";
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '"' && quotes) {
+      out += "\\\"";
+    } else {
+      out += c;
+    }
+  }
+}
+
+}  // namespace
+
+std::string FormatNumber(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
+  if (value == 0) return "0";
+  char buffer[32];
+  auto end =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
+  std::string_view text(buffer, static_cast<std::size_t>(end - buffer));
+  const std::size_t e = text.find('e');
+  const int exponent = std::atoi(std::string(text.substr(e + 1)).c_str());
+  if (exponent < -4 || exponent >= 6) {
+    return std::string(text);
+  }
+  end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed).ptr;
+  return {buffer, static_cast<std::size_t>(end - buffer)};
+}
+
+void Exposition::Head(const Description& description, std::string_view type) {
+  has_samples_ = false;
+  out_.append("# HELP ").append(description.name).push_back(' ');
+  out_.append(StabilityText(description.stability));
+  AppendEscaped(out_, description.help, false);
+  out_.append("\n# TYPE ").append(description.name).append(" ").append(type).push_back('\n');
+}
+
+void Exposition::Label(std::string_view name, std::string_view value, bool& first) {
+  out_.push_back(first ? '{' : ',');
+  first = false;
+  out_.append(name).append("=\"");
+  AppendEscaped(out_, value, true);
+  out_.push_back('"');
+}
+
+void Exposition::Sample(std::string_view name, const std::vector<std::string>& labels,
+                        const std::vector<std::string>& values, double value,
+                        std::pair<std::string_view, std::string_view> extra) {
+  has_samples_ = true;
+  out_.append(name);
+  std::vector<std::size_t> order(labels.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return labels[a] < labels[b]; });
+  bool first = true;
+  for (std::size_t i : order) Label(labels[i], values[i], first);
+  if (!extra.first.empty()) Label(extra.first, extra.second, first);
+  if (!first) out_.push_back('}');
+  out_.append(" ").append(FormatNumber(value)).push_back('\n');
+}
+
+}  // namespace portcullis::metrics

@@ -1,0 +1,235 @@
+#include "metrics/metrics.h"
+
+#include <prometheus/summary.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "metrics/exposition.h"
+
+namespace portcullis::metrics {
+namespace {
+
+void AddTo(std::atomic<double>& target, double by) {
+  double seen = target.load(std::memory_order_relaxed);
+  while (!target.compare_exchange_weak(seen, seen + by, std::memory_order_relaxed)) {
+  }
+}
+
+constexpr double kQuantiles[] = {0.5, 0.9, 0.99};
+
+prometheus::Summary::Quantiles SummaryQuantiles() {
+  return {{0.5, 0.05}, {0.9, 0.01}, {0.99, 0.001}};
+}
+
+}  // namespace
+
+void Gauge::Add(double by) { AddTo(value_, by); }
+
+Histogram::Histogram(std::span<const double> bounds)
+    : bounds_(bounds.begin(), bounds.end()),
+      counts_(std::make_unique<std::atomic<std::uint64_t>[]>(bounds.size() + 1)) {}
+
+void Histogram::Observe(double value) {
+  auto bucket = std::lower_bound(bounds_.begin(), bounds_.end(), value) - bounds_.begin();
+  counts_[static_cast<std::size_t>(bucket)].fetch_add(1, std::memory_order_relaxed);
+  AddTo(sum_, value);
+}
+
+std::uint64_t Histogram::count() const {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i <= bounds_.size(); ++i) count += bucket(i);
+  return count;
+}
+
+struct Summary::State {
+  // Five hours in five steps, as kube-apiserver has it.
+  prometheus::Summary summary{SummaryQuantiles(), std::chrono::hours(5), 5};
+};
+
+Summary::Summary() : state_(std::make_unique<State>()) {}
+Summary::~Summary() = default;
+void Summary::Observe(double value) { state_->summary.Observe(value); }
+
+template <typename Metric>
+Metric& Family<Metric>::With(std::initializer_list<std::string_view> values) {
+  return With(std::span<const std::string_view>(values.begin(), values.size()));
+}
+
+template <typename Metric>
+Metric& Family<Metric>::With(std::span<const std::string_view> values) {
+  std::vector<std::string> key(values.begin(), values.end());
+  key.resize(labels_.size());
+  base::MutexLock lock(mutex_);
+  std::unique_ptr<Metric>& metric = metrics_[std::move(key)];
+  if (metric == nullptr) metric = make_();
+  return *metric;
+}
+
+template <typename Metric>
+void Family<Metric>::ForEach(
+    const std::function<void(const std::vector<std::string>&, const Metric&)>& visit) const {
+  base::MutexLock lock(mutex_);
+  for (const auto& [values, metric] : metrics_) visit(values, *metric);
+}
+
+template class Family<Counter>;
+template class Family<Gauge>;
+template class Family<Histogram>;
+template class Family<Summary>;
+
+struct Registry::Entry {
+  Description description;
+  std::variant<std::unique_ptr<Family<Counter>>, std::unique_ptr<Family<Gauge>>,
+               std::unique_ptr<Family<Histogram>>, std::unique_ptr<Family<Summary>>,
+               std::function<double()>>
+      content;
+};
+
+Registry::Registry() = default;
+Registry::~Registry() = default;
+
+namespace {
+
+// The family of an entry, made by the first who asks.
+template <typename Metric, typename Entries>
+Family<Metric>& FamilyOf(Entries& entries, Description description, std::vector<std::string> labels,
+                         typename Family<Metric>::Maker make) {
+  auto& entry = entries[description.name];
+  using Content = std::unique_ptr<Family<Metric>>;
+  if (entry == nullptr) {
+    entry = std::make_unique<typename Entries::mapped_type::element_type>();
+    entry->description = std::move(description);
+    auto family = std::make_unique<Family<Metric>>(std::move(labels), std::move(make));
+    // A metric without labels is there from the start, at zero.
+    if (family->labels().empty()) family->With({});
+    entry->content = std::move(family);
+  }
+  return *std::get<Content>(entry->content);
+}
+
+}  // namespace
+
+Family<Counter>& Registry::AddCounter(Description description, std::vector<std::string> labels) {
+  base::MutexLock lock(mutex_);
+  return FamilyOf<Counter>(entries_, std::move(description), std::move(labels),
+                           [] { return std::make_unique<Counter>(); });
+}
+
+Family<Gauge>& Registry::AddGauge(Description description, std::vector<std::string> labels) {
+  base::MutexLock lock(mutex_);
+  return FamilyOf<Gauge>(entries_, std::move(description), std::move(labels),
+                         [] { return std::make_unique<Gauge>(); });
+}
+
+Family<Histogram>& Registry::AddHistogram(Description description, std::vector<std::string> labels,
+                                          std::vector<double> bounds) {
+  base::MutexLock lock(mutex_);
+  return FamilyOf<Histogram>(
+      entries_, std::move(description), std::move(labels),
+      [bounds = std::move(bounds)] { return std::make_unique<Histogram>(bounds); });
+}
+
+Family<Summary>& Registry::AddSummary(Description description, std::vector<std::string> labels) {
+  base::MutexLock lock(mutex_);
+  return FamilyOf<Summary>(entries_, std::move(description), std::move(labels),
+                           [] { return std::make_unique<Summary>(); });
+}
+
+void Registry::AddGaugeFunction(Description description, std::function<double()> value) {
+  base::MutexLock lock(mutex_);
+  auto& entry = entries_[description.name];
+  entry = std::make_unique<Entry>();
+  entry->description = std::move(description);
+  entry->content = std::move(value);
+}
+
+namespace {
+
+std::vector<double> QuantilesOf(const Summary& summary, double& sum, std::uint64_t& count) {
+  const auto collected = summary.state().summary.Collect().summary;
+  sum = collected.sample_sum;
+  count = collected.sample_count;
+  std::vector<double> values;
+  for (const auto& quantile : collected.quantile) values.push_back(quantile.value);
+  return values;
+}
+
+// Writes the samples of one family, whatever its kind.
+class SampleWriter {
+ public:
+  SampleWriter(Exposition& out, const Description& description)
+      : out_(out), description_(description) {}
+
+  void operator()(const std::unique_ptr<Family<Counter>>& family) const {
+    out_.Head(description_, "counter");
+    family->ForEach([&](const auto& values, const Counter& counter) {
+      out_.Sample(description_.name, family->labels(), values,
+                  static_cast<double>(counter.value()));
+    });
+  }
+  void operator()(const std::unique_ptr<Family<Gauge>>& family) const {
+    out_.Head(description_, "gauge");
+    family->ForEach([&](const auto& values, const Gauge& gauge) {
+      out_.Sample(description_.name, family->labels(), values, gauge.value());
+    });
+  }
+  void operator()(const std::function<double()>& value) const {
+    out_.Head(description_, "gauge");
+    out_.Sample(description_.name, {}, {}, value());
+  }
+  void operator()(const std::unique_ptr<Family<Histogram>>& family) const {
+    out_.Head(description_, "histogram");
+    family->ForEach([&](const auto& values, const Histogram& histogram) {
+      std::uint64_t below = 0;
+      for (std::size_t i = 0; i <= histogram.bounds().size(); ++i) {
+        below += histogram.bucket(i);
+        const std::string bound =
+            i == histogram.bounds().size() ? "+Inf" : FormatNumber(histogram.bounds()[i]);
+        out_.Sample(description_.name + "_bucket", family->labels(), values,
+                    static_cast<double>(below), {"le", bound});
+      }
+      Totals(family->labels(), values, histogram.sum(), below);
+    });
+  }
+  void operator()(const std::unique_ptr<Family<Summary>>& family) const {
+    out_.Head(description_, "summary");
+    family->ForEach([&](const auto& values, const Summary& summary) {
+      double sum = 0;
+      std::uint64_t count = 0;
+      const std::vector<double> quantiles = QuantilesOf(summary, sum, count);
+      for (std::size_t i = 0; i < quantiles.size(); ++i) {
+        out_.Sample(description_.name, family->labels(), values, quantiles[i],
+                    {"quantile", FormatNumber(kQuantiles[i])});
+      }
+      Totals(family->labels(), values, sum, count);
+    });
+  }
+
+ private:
+  void Totals(const std::vector<std::string>& labels, const std::vector<std::string>& values,
+              double sum, std::uint64_t count) const {
+    out_.Sample(description_.name + "_sum", labels, values, sum);
+    out_.Sample(description_.name + "_count", labels, values, static_cast<double>(count));
+  }
+
+  Exposition& out_;
+  const Description& description_;
+};
+
+}  // namespace
+
+std::string Registry::Expose() const {
+  Exposition out;
+  base::MutexLock lock(mutex_);
+  for (const auto& [name, entry] : entries_) {
+    const std::size_t before = out.size();
+    std::visit(SampleWriter(out, entry->description), entry->content);
+    // A family nobody has used yet does not appear at all.
+    if (!out.has_samples()) out.Truncate(before);
+  }
+  return std::move(out).Take();
+}
+
+}  // namespace portcullis::metrics

@@ -1,0 +1,118 @@
+#include "metrics/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <thread>
+
+#include "metrics/apiserver_metrics.h"
+#include "metrics/exposition.h"
+
+namespace portcullis::metrics {
+namespace {
+
+TEST(FormatNumber, PrintsAsGoDoes) {
+  struct Case {
+    double value;
+    std::string_view text;
+  };
+  constexpr Case kCases[] = {
+      {0, "0"},
+      {1, "1"},
+      {-1.5, "-1.5"},
+      {0.005, "0.005"},
+      {123456, "123456"},
+      {1000000, "1e+06"},
+      {1234567, "1.234567e+06"},
+      {0.0001, "0.0001"},
+      {0.00001, "1e-05"},
+      {5e-7, "5e-07"},
+      {1e21, "1e+21"},
+  };
+  for (const Case& c : kCases) EXPECT_EQ(FormatNumber(c.value), c.text);
+  EXPECT_EQ(FormatNumber(std::numeric_limits<double>::infinity()), "+Inf");
+  EXPECT_EQ(FormatNumber(std::numeric_limits<double>::quiet_NaN()), "NaN");
+}
+
+TEST(Registry, WritesCountersAsKubernetesDoes) {
+  Registry registry;
+  auto& family =
+      registry.AddCounter({"calls_total", "Calls made.", Stability::kStable}, {"verb", "code"});
+  family.With({"get", "200"}).Increment(2);
+  family.With({"create", "a\"b\\c\nd"}).Increment();
+
+  EXPECT_EQ(registry.Expose(),
+            "# HELP calls_total [STABLE] Calls made.\n"
+            "# TYPE calls_total counter\n"
+            "calls_total{code=\"a\\\"b\\\\c\\nd\",verb=\"create\"} 1\n"
+            "calls_total{code=\"200\",verb=\"get\"} 2\n");
+}
+
+TEST(Registry, HistogramBucketsAreCumulative) {
+  Registry registry;
+  auto& family = registry.AddHistogram({"t_seconds", "Time."}, {"type"}, {0.1, 1});
+  Histogram& histogram = family.With({"admit"});
+  for (double value : {0.1, 0.5, 3.0}) histogram.Observe(value);
+
+  EXPECT_EQ(registry.Expose(),
+            "# HELP t_seconds [ALPHA] Time.\n"
+            "# TYPE t_seconds histogram\n"
+            "t_seconds_bucket{type=\"admit\",le=\"0.1\"} 1\n"
+            "t_seconds_bucket{type=\"admit\",le=\"1\"} 2\n"
+            "t_seconds_bucket{type=\"admit\",le=\"+Inf\"} 3\n"
+            "t_seconds_sum{type=\"admit\"} 3.6\n"
+            "t_seconds_count{type=\"admit\"} 3\n");
+}
+
+TEST(Registry, SummariesShowQuantiles) {
+  Registry registry;
+  registry.AddSummary({"s", "S."}, {}).With({}).Observe(2);
+
+  EXPECT_EQ(registry.Expose(),
+            "# HELP s [ALPHA] S.\n# TYPE s summary\ns{quantile=\"0.5\"} 2\ns{quantile=\"0.9\"} 2\n"
+            "s{quantile=\"0.99\"} 2\ns_sum 2\ns_count 1\n");
+}
+
+TEST(Registry, LeavesOutFamiliesNobodyHasUsed) {
+  Registry registry;
+  registry.AddCounter({"unused_total", "U."}, {"x"});
+  registry.AddCounter({"bare_total", "B."}, {});
+  registry.AddGaugeFunction({"asked", "A.", Stability::kNone}, [] { return 7.0; });
+
+  EXPECT_EQ(registry.Expose(),
+            "# HELP asked A.\n# TYPE asked gauge\nasked 7\n"
+            "# HELP bare_total [ALPHA] B.\n# TYPE bare_total counter\nbare_total 0\n");
+}
+
+TEST(Registry, TheSameNameIsTheSameFamily) {
+  Registry registry;
+  AdmissionMetrics a(registry);
+  AdmissionMetrics b(registry);
+  EXPECT_EQ(&a.step_duration, &b.step_duration);
+  a.webhook_requests.With({"w", "admit", "CREATE", "200", "false"}).Increment();
+  EXPECT_NE(registry.Expose().find(
+                "apiserver_admission_webhook_request_total{code=\"200\",name=\"w\",operation="
+                "\"CREATE\",rejected=\"false\",type=\"admit\"} 1\n"),
+            std::string::npos);
+}
+
+TEST(Registry, ThreadsMayCountTogether) {
+  Registry registry;
+  RequestMetrics metrics(registry);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 1000; ++i) {
+        metrics.authenticated_users.With({"u"}).Increment();
+        metrics.inflight.With({"mutating"}).Add(1);
+        if (i % 100 == 0) (void)registry.Expose();
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(metrics.authenticated_users.With({"u"}).value(), 4000U);
+  EXPECT_EQ(metrics.inflight.With({"mutating"}).value(), 4000.0);
+}
+
+}  // namespace
+}  // namespace portcullis::metrics

@@ -1,0 +1,359 @@
+// What every store must do, whatever it keeps its objects in.
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "store/embedded/embedded_store.h"
+#include "store/memory/memory_store.h"
+#include "store/testing/objects.h"
+#include "store/testing/temporary_folder.h"
+
+namespace portcullis::store {
+namespace {
+
+using testing::ConfigMap;
+using testing::Encode;
+using testing::Names;
+
+class StoreContract : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { Open({}); }
+  void Open(const Options& options) {
+    store_.reset();
+    if (GetParam() == "memory") {
+      store_ = OpenMemory(options);
+    } else {
+      auto opened = OpenEmbedded(folder_.path() + "/store.db", options);
+      ASSERT_TRUE(opened.ok()) << opened.status().message();
+      store_ = std::move(opened).value();
+    }
+  }
+  ObjectPtr Create(std::string_view ns, std::string_view name, std::string_view value = "") {
+    auto made = store_->Create(ConfigMap(ns, name), Encode(ns, name, value));
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return made.ok() ? *made : nullptr;
+  }
+  ObjectPtr Update(std::string_view ns, std::string_view name, std::string_view value = "") {
+    auto made = store_->Update(ConfigMap(ns, name), Encode(ns, name, value), {});
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return made.ok() ? *made : nullptr;
+  }
+  ObjectPtr Delete(std::string_view ns, std::string_view name) {
+    auto made = store_->Delete(ConfigMap(ns, name), {});
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return made.ok() ? *made : nullptr;
+  }
+  std::unique_ptr<Watch> StartWatch(std::int64_t after, std::string_view ns = {}) {
+    auto watch = store_->StartWatch({{"", "configmaps"}, ns, after}, [this] { ++woken_; });
+    EXPECT_TRUE(watch.ok()) << watch.status().message();
+    return watch.ok() ? std::move(watch).value() : nullptr;
+  }
+  static std::vector<std::string> Poll(Watch& watch, std::size_t max = 100) {
+    std::vector<EventPtr> events;
+    auto found = watch.Poll(max, events);
+    if (!found.ok()) return {found.status().message()};
+    EXPECT_EQ(*found, events.size());
+    std::vector<std::string> out;
+    for (const EventPtr& e : events) {
+      const char* type = e->type == EventType::kAdded      ? "+"
+                         : e->type == EventType::kModified ? "~"
+                                                           : "-";
+      out.push_back(type + e->object->position() + "@" + std::to_string(e->revision));
+    }
+    return out;
+  }
+
+  testing::TemporaryFolder folder_;
+  std::atomic<int> woken_{0};
+  std::unique_ptr<Store> store_;
+};
+
+const Collection kConfigMaps{"", "configmaps"};
+using Strings = std::vector<std::string>;
+
+TEST_P(StoreContract, StartsAtRevisionOneLikeEtcd) {
+  EXPECT_EQ(store_->revision(), 1);
+  EXPECT_EQ(Create("a", "x")->revision(), 2);
+  EXPECT_EQ(Create("a", "y")->revision(), 3);
+  EXPECT_EQ(store_->revision(), 3);
+}
+
+TEST_P(StoreContract, PutsTheRevisionIntoTheBytes) {
+  ObjectPtr made = Create("a", "x", "hello");
+
+  EXPECT_EQ(made->bytes(),
+            R"({"metadata":{"name":"x","namespace":"a","resourceVersion":"2","uid":"uid-x"},)"
+            R"("data":{"value":"hello"}})");
+  EXPECT_EQ(made->document()["metadata"]["resourceVersion"].AsString(), "2");
+  EXPECT_EQ(made->uid(), "uid-x");
+  EXPECT_EQ(made->ns(), "a");
+  EXPECT_EQ(made->name(), "x");
+  EXPECT_EQ(made->resource(), "configmaps");
+}
+
+TEST_P(StoreContract, GivesBackWhatWasStored) {
+  ObjectPtr made = Create("a", "x");
+
+  EXPECT_EQ(store_->Get(ConfigMap("a", "x")), made);
+  EXPECT_EQ(store_->Get(ConfigMap("a", "y")), nullptr);
+  EXPECT_EQ(store_->Get(ConfigMap("b", "x")), nullptr);
+  EXPECT_EQ(store_->Get({"", "secrets", "a", "x"}), nullptr);
+  EXPECT_EQ(store_->Get({"other", "configmaps", "a", "x"}), nullptr);
+}
+
+TEST_P(StoreContract, RefusesToCreateTwice) {
+  Create("a", "x");
+  auto again = store_->Create(ConfigMap("a", "x"), Encode("a", "x"));
+
+  EXPECT_EQ(again.status().reason(), base::Reason::kAlreadyExists);
+  EXPECT_EQ(again.status().message(), "configmaps \"x\" already exists");
+  EXPECT_EQ(store_->revision(), 2);
+}
+
+TEST_P(StoreContract, UpdatesOnlyTheExpectedRevision) {
+  ObjectPtr made = Create("a", "x");
+  auto updated = store_->Update(ConfigMap("a", "x"), Encode("a", "x", "1"), {made->revision(), {}});
+  ASSERT_TRUE(updated.ok());
+  EXPECT_EQ((*updated)->revision(), 3);
+
+  auto stale = store_->Update(ConfigMap("a", "x"), Encode("a", "x", "2"), {made->revision(), {}});
+  EXPECT_EQ(stale.status().reason(), base::Reason::kConflict);
+  EXPECT_EQ(stale.status().message(),
+            "Operation cannot be fulfilled on configmaps \"x\": the object has been modified; "
+            "please apply your changes to the latest version and try again");
+  auto missing = store_->Update(ConfigMap("a", "y"), Encode("a", "y"), {});
+  EXPECT_EQ(missing.status().reason(), base::Reason::kNotFound);
+  EXPECT_EQ(missing.status().message(), "configmaps \"y\" not found");
+}
+
+TEST_P(StoreContract, ChecksTheUidBeforeDeleting) {
+  Create("a", "x");
+  auto refused = store_->Delete(ConfigMap("a", "x"), {std::nullopt, "other"});
+
+  EXPECT_EQ(refused.status().reason(), base::Reason::kConflict);
+  EXPECT_EQ(
+      refused.status().message(),
+      "Operation cannot be fulfilled on configmaps \"x\": StorageError: invalid object, Code: "
+      "4, Key: /registry/configmaps/a/x, ResourceVersion: 0, AdditionalErrorMsg: Precondition "
+      "failed: UID in precondition: other, UID in object meta: uid-x");
+  EXPECT_TRUE(store_->Delete(ConfigMap("a", "x"), {std::nullopt, "uid-x"}).ok());
+}
+
+TEST_P(StoreContract, DeletionHasARevisionOfItsOwn) {
+  Create("a", "x", "v");
+  ObjectPtr last = Delete("a", "x");
+
+  EXPECT_EQ(last->revision(), 3);
+  EXPECT_EQ(last->document()["metadata"]["resourceVersion"].AsString(), "3");
+  EXPECT_EQ(last->document()["data"]["value"].AsString(), "v");
+  EXPECT_EQ(store_->Get(ConfigMap("a", "x")), nullptr);
+  EXPECT_EQ(store_->revision(), 3);
+  EXPECT_EQ(store_->Delete(ConfigMap("a", "x"), {}).status().reason(), base::Reason::kNotFound);
+}
+
+TEST_P(StoreContract, ListsInTheOrderOfEtcdKeys) {
+  for (auto [ns, name] : {std::pair{"b", "1"}, {"a", "2"}, {"a", "10"}, {"a-b", "0"}}) {
+    Create(ns, name);
+  }
+  // '-' sorts before '/', hence "a-b/0" before "a/10".
+  EXPECT_EQ(Names(store_->List(kConfigMaps)), (Strings{"a-b/0", "a/10", "a/2", "b/1"}));
+  EXPECT_EQ(Names(store_->List(kConfigMaps, "a")), (Strings{"a/10", "a/2"}));
+  EXPECT_EQ(Names(store_->List({"", "secrets"})), Strings{});
+  EXPECT_EQ(store_->Count(kConfigMaps), 4U);
+}
+
+TEST_P(StoreContract, ContinuesAListAtItsRevision) {
+  for (const char* name : {"a", "b", "c", "d"}) Create("n", name, "old");
+  auto first = store_->ListPage({kConfigMaps, "n", 2, {}, 0});
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(Names(first->objects), (Strings{"n/a", "n/b"}));
+  EXPECT_EQ(first->remaining, 2U);
+  EXPECT_EQ(first->revision, 5);
+
+  Delete("n", "c");
+  Update("n", "d", "new");
+  Create("n", "cc");
+  Create("n", "e");
+  auto second = store_->ListPage({kConfigMaps, "n", 2, "n/b", first->revision});
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(Names(second->objects), (Strings{"n/c", "n/d"}));
+  EXPECT_EQ(second->objects[1]->document()["data"]["value"].AsString(), "old");
+  EXPECT_EQ(second->remaining, 0U);
+  EXPECT_EQ(second->revision, 5);
+  EXPECT_EQ(Names(store_->ListPage({kConfigMaps, "n", 0, {}, 0})->objects),
+            (Strings{"n/a", "n/b", "n/cc", "n/d", "n/e"}));
+}
+
+TEST_P(StoreContract, RefusesAListOlderThanTheHistory) {
+  Open({.history_events = 2});
+  for (const char* name : {"a", "b", "c", "d"}) Create("n", name);
+
+  auto continued = store_->ListPage({kConfigMaps, {}, 2, "n/a", 2});
+  EXPECT_EQ(continued.status().reason(), base::Reason::kExpired);
+  EXPECT_EQ(continued.status().message().substr(0, 74),
+            "The provided continue parameter is too old to display a consistent list re");
+  auto exact = store_->ListPage({kConfigMaps, {}, 0, {}, 2});
+  EXPECT_EQ(exact.status().message(), "The resourceVersion for the provided list is too old.");
+  auto future = store_->ListPage({kConfigMaps, {}, 0, {}, 100});
+  EXPECT_EQ(future.status().reason(), base::Reason::kTimeout);
+}
+
+TEST_P(StoreContract, WatchTellsWhatHappenedSinceARevision) {
+  Create("n", "a");
+  auto watch = StartWatch(1);
+  Update("n", "a");
+  Delete("n", "a");
+  Create("other", "b");
+
+  EXPECT_EQ(Poll(*watch, 2), (Strings{"+n/a@2", "~n/a@3"}));
+  EXPECT_EQ(Poll(*watch), (Strings{"-n/a@4", "+other/b@5"}));
+  EXPECT_EQ(Poll(*watch), Strings{});
+  EXPECT_EQ(watch->revision(), 5);
+}
+
+TEST_P(StoreContract, WatchOfANamespaceMovesOnWithoutEvents) {
+  Open({.history_events = 2});
+  auto watch = StartWatch(0, "mine");
+  for (int i = 0; i < 5; ++i) Create("other", "x" + std::to_string(i));
+
+  EXPECT_EQ(Poll(*watch), Strings{});
+  EXPECT_EQ(watch->revision(), 6);
+  Create("mine", "a");
+  EXPECT_EQ(Poll(*watch), Strings{"+mine/a@7"});
+}
+
+TEST_P(StoreContract, WatchThatFallsOutOfTheHistoryExpires) {
+  Open({.history_events = 2});
+  auto watch = StartWatch(0);
+  for (int i = 0; i < 5; ++i) Create("n", "x" + std::to_string(i));
+
+  EXPECT_EQ(Poll(*watch), Strings{"too old resource version: 1 (4)"});
+  auto late = store_->StartWatch({kConfigMaps, {}, 3}, [] {});
+  EXPECT_EQ(late.status().reason(), base::Reason::kExpired);
+  EXPECT_EQ(late.status().message(), "too old resource version: 3 (4)");
+}
+
+TEST_P(StoreContract, ModifiedAndDeletedCarryThePreviousObject) {
+  auto watch = StartWatch(0);
+  ObjectPtr first = Create("n", "a");
+  ObjectPtr second = Update("n", "a");
+  Delete("n", "a");
+
+  std::vector<EventPtr> events;
+  ASSERT_TRUE(watch->Poll(10, events).ok());
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_EQ(events[0]->previous, nullptr);
+  EXPECT_EQ(events[1]->previous, first);
+  EXPECT_EQ(events[2]->previous, second);
+}
+
+TEST_P(StoreContract, WakesAWatchThatHasSeenEverything) {
+  auto watch = StartWatch(0);
+  EXPECT_EQ(Poll(*watch), Strings{});
+  const int before = woken_;
+
+  Create("n", "a");
+  while (woken_ == before) std::this_thread::yield();
+  EXPECT_EQ(Poll(*watch), Strings{"+n/a@2"});
+}
+
+TEST_P(StoreContract, ObserversAreToldBeforeTheWriteReturns) {
+  struct Recorder : Observer {
+    void OnCommit(std::span<const EventPtr> events) override {
+      for (const EventPtr& e : events) seen.push_back(e->object->position());
+    }
+    Strings seen;
+  } recorder;
+  Create("n", "before");
+  bool started = false;
+  auto subscription = store_->Subscribe({kConfigMaps}, recorder,
+                                        [&] { started = store_->Count(kConfigMaps) == 1; });
+  EXPECT_TRUE(started);
+
+  Create("n", "a");
+  EXPECT_EQ(recorder.seen, Strings{"n/a"});
+  ASSERT_TRUE(store_->Create({"", "secrets", "n", "s"}, Encode("n", "s")).ok());
+  EXPECT_EQ(recorder.seen, Strings{"n/a"});
+  subscription.reset();
+  Create("n", "b");
+  EXPECT_EQ(recorder.seen, Strings{"n/a"});
+}
+
+TEST_P(StoreContract, ClusterScopedObjectsHaveNoNamespace) {
+  ASSERT_TRUE(store_->Create({"", "namespaces", "", "prod"}, Encode("", "prod")).ok());
+
+  ObjectPtr found = store_->Get({"", "namespaces", "", "prod"});
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->ns(), "");
+  EXPECT_EQ(found->name(), "prod");
+  EXPECT_EQ(Names(store_->List({"", "namespaces"})), Strings{"prod"});
+}
+
+TEST_P(StoreContract, ConcurrentWritersEachGetTheirOwnRevision) {
+  constexpr int kThreads = 8;
+  constexpr int kWrites = 50;
+  auto watch = StartWatch(0);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([this, t] {
+      const std::string ns = "n" + std::to_string(t);
+      for (int i = 0; i < kWrites; ++i) {
+        ObjectPtr made = Create(ns, std::to_string(i));
+        EXPECT_EQ(store_->Get(ConfigMap(ns, std::to_string(i))), made);
+        EXPECT_EQ(store_->List(kConfigMaps, ns).size(), static_cast<std::size_t>(i + 1));
+      }
+    });
+  }
+  std::vector<EventPtr> events;
+  while (events.size() < kThreads * kWrites) ASSERT_TRUE(watch->Poll(64, events).ok());
+  for (auto& thread : threads) thread.join();
+
+  EXPECT_EQ(store_->revision(), 1 + kThreads * kWrites);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(events[i]->revision, static_cast<std::int64_t>(i) + 2);
+  }
+}
+
+TEST_P(StoreContract, OnlyOneOfManyUpdatesOfARevisionWins) {
+  const std::int64_t revision = Create("n", "a")->revision();
+  std::atomic<int> won{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      auto done = store_->Update(ConfigMap("n", "a"), Encode("n", "a"), {revision, {}});
+      if (done.ok()) {
+        ++won;
+      } else {
+        EXPECT_EQ(done.status().reason(), base::Reason::kConflict);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(won, 1);
+}
+
+TEST_P(StoreContract, WatchesMayComeAndGoWhileOthersWrite) {
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    for (int i = 0; !stop; ++i) Create("n", "x" + std::to_string(i));
+  });
+  for (int i = 0; i < 200; ++i) {
+    auto watch = StartWatch(0, i % 2 == 0 ? "" : "n");
+    std::vector<EventPtr> events;
+    EXPECT_TRUE(watch->Poll(10, events).ok());
+    auto subscription_target = store_->ListPage({kConfigMaps, "n", 10, {}, 0});
+    EXPECT_TRUE(subscription_target.ok());
+  }
+  stop = true;
+  writer.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StoreContract, ::testing::Values("memory", "embedded"),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace portcullis::store

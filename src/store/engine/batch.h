@@ -1,0 +1,55 @@
+// Batch judges queued writes against the state they will meet: what is stored, overlaid with what
+// earlier writes of the same batch have done. Confined to the committing thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "store/store.h"
+
+namespace portcullis::store {
+
+// One queued write and, in the end, its outcome. The views point into the waiting caller's
+// arguments.
+struct PendingWrite {
+  enum class Kind : std::uint8_t { kCreate, kUpdate, kDelete, kCall };
+  Kind kind = Kind::kCreate;
+  Key key;
+  Encoded object;
+  Preconditions preconditions;
+  const std::function<void()>* call = nullptr;  // kCall: run between two commits
+  base::Result<ObjectPtr> result = ObjectPtr();
+};
+
+class Batch {
+ public:
+  // `lookup` gives the stored object and the name of its collection (made if need be).
+  struct Place {
+    std::shared_ptr<const CollectionName> collection;
+    ObjectPtr stored;
+  };
+  using Lookup = std::function<Place(const Key& key, std::string_view position)>;
+  Batch(std::int64_t revision, Lookup lookup) : revision_(revision), lookup_(std::move(lookup)) {}
+
+  // Sets write.result, to what holds once the batch has been committed.
+  void Add(PendingWrite& write);
+  const std::vector<EventPtr>& events() const { return events_; }
+
+ private:
+  base::Result<ObjectPtr> Judge(PendingWrite& write);
+  base::Result<ObjectPtr> Put(PendingWrite& write, Place& place);
+  base::Result<ObjectPtr> Remove(PendingWrite& write, Place& place);
+  static base::Status Check(const PendingWrite& write, const Place& place);
+  Place& Find(const Key& key);
+
+  std::int64_t revision_;
+  const Lookup lookup_;
+  std::unordered_map<std::string, Place> places_;
+  std::vector<EventPtr> events_;
+};
+
+}  // namespace portcullis::store

@@ -1,0 +1,172 @@
+#include "store/engine/collection_state.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace portcullis::store {
+namespace {
+
+// Positions of a namespace are those that begin with "<ns>/"; the first one behind them begins with
+// the character that follows '/'.
+struct Range {
+  explicit Range(std::string_view ns) {
+    if (ns.empty()) return;
+    begin.append(ns).push_back('/');
+    end.append(ns).push_back('/' + 1);
+  }
+  bool Contains(std::string_view position) const {
+    return begin.empty() || position.substr(0, begin.size()) == begin;
+  }
+  std::string begin;
+  std::string end;
+};
+
+// Bytes that only the history keeps alive because of this event.
+std::size_t Weight(const Event& event) {
+  std::size_t weight = sizeof(Event);
+  if (event.previous != nullptr) weight += event.previous->bytes().size();
+  if (event.type == EventType::kDeleted) weight += event.object->bytes().size();
+  return weight;
+}
+
+void Take(const ListRequest& request, const ObjectPtr& object, Page& page) {
+  if (request.limit != 0 && page.objects.size() == request.limit) {
+    ++page.remaining;
+  } else {
+    page.objects.push_back(object);
+  }
+}
+
+}  // namespace
+
+CollectionState::CollectionState(const Collection& name, std::int64_t floor)
+    : name_(std::make_shared<const CollectionName>(
+          CollectionName{std::string(name.group), std::string(name.resource)})),
+      first_floor_(floor),
+      floor_(floor) {}
+
+ObjectPtr CollectionState::Find(std::string_view position) const {
+  auto it = objects_.find(position);
+  return it == objects_.end() ? nullptr : it->object;
+}
+
+void CollectionState::Load(ObjectPtr object) { objects_.insert(Slot{std::move(object)}); }
+
+void CollectionState::Apply(EventPtr event, const Options& options,
+                            std::vector<EventPtr>& garbage) {
+  switch (event->type) {
+    case EventType::kAdded:
+      objects_.insert(Slot{event->object});
+      break;
+    case EventType::kModified:
+      objects_.find(event->object->position())->object = event->object;
+      break;
+    case EventType::kDeleted:
+      objects_.erase(objects_.find(event->object->position()));
+      break;
+  }
+  history_bytes_ += Weight(*event);
+  history_.push_back(std::move(event));
+  Trim(options, garbage);
+}
+
+void CollectionState::Trim(const Options& options, std::vector<EventPtr>& garbage) {
+  while (history_.size() > options.history_events || history_bytes_ > options.history_bytes) {
+    const Event& oldest = *history_.front();
+    history_bytes_ -= Weight(oldest);
+    floor_ = oldest.revision;
+    if (auto ns = oldest.object->ns(); !ns.empty()) {
+      auto it = floor_of_namespace_.find(ns);
+      if (it == floor_of_namespace_.end()) {
+        floor_of_namespace_.emplace(std::string(ns), floor_);
+      } else {
+        it->second = floor_;
+      }
+    }
+    garbage.push_back(std::move(history_.front()));
+    history_.pop_front();
+  }
+}
+
+std::vector<ObjectPtr> CollectionState::All(std::string_view ns) const {
+  const Range range(ns);
+  auto it = ns.empty() ? objects_.begin() : objects_.lower_bound(std::string_view(range.begin));
+  auto end = ns.empty() ? objects_.end() : objects_.lower_bound(std::string_view(range.end));
+  std::vector<ObjectPtr> all;
+  if (ns.empty()) all.reserve(objects_.size());
+  for (; it != end; ++it) all.push_back(it->object);
+  return all;
+}
+
+void CollectionState::Newest(const ListRequest& request, Page& page) const {
+  const Range range(request.ns);
+  auto it = objects_.begin();
+  if (request.after > range.begin) {
+    it = objects_.upper_bound(request.after);
+  } else if (!range.begin.empty()) {
+    it = objects_.lower_bound(std::string_view(range.begin));
+  }
+  for (; it != objects_.end() && range.Contains(it->object->position()); ++it) {
+    Take(request, it->object, page);
+  }
+}
+
+void CollectionState::AsOf(const ListRequest& request, Page& page) const {
+  // The first event behind the revision tells for its object how it was then (null: not there);
+  // every object without one is as it is now. The two ordered sequences are merged.
+  const Range range(request.ns);
+  std::map<std::string_view, ObjectPtr> then;
+  for (std::size_t i = FirstBehind(request.revision); i < history_.size(); ++i) {
+    const Event& event = *history_[i];
+    const std::string& position = event.object->position();
+    if (range.Contains(position) && position > request.after) {
+      then.try_emplace(position, event.previous);
+    }
+  }
+  ListRequest newest = request;
+  newest.limit = 0;
+  Page now;
+  Newest(newest, now);
+  auto changed = then.begin();
+  auto take_changed = [&] {
+    if (changed->second != nullptr) Take(request, changed->second, page);
+    ++changed;
+  };
+  for (const ObjectPtr& object : now.objects) {
+    while (changed != then.end() && changed->first < object->position()) take_changed();
+    if (changed != then.end() && changed->first == object->position()) {
+      take_changed();
+    } else {
+      Take(request, object, page);
+    }
+  }
+  while (changed != then.end()) take_changed();
+}
+
+std::int64_t CollectionState::Floor(std::string_view ns) const {
+  if (ns.empty()) return floor_;
+  auto it = floor_of_namespace_.find(ns);
+  return it == floor_of_namespace_.end() ? first_floor_ : it->second;
+}
+
+std::size_t CollectionState::FirstBehind(std::int64_t revision) const {
+  auto it =
+      std::upper_bound(history_.begin(), history_.end(), revision,
+                       [](std::int64_t r, const EventPtr& event) { return r < event->revision; });
+  return static_cast<std::size_t>(it - history_.begin());
+}
+
+std::size_t CollectionState::Events(std::string_view ns, std::int64_t& after, std::size_t max,
+                                    std::vector<EventPtr>& out) const {
+  std::size_t found = 0;
+  for (std::size_t i = FirstBehind(after); i < history_.size() && found < max; ++i) {
+    const EventPtr& event = history_[i];
+    after = event->revision;
+    if (!ns.empty() && event->object->ns() != ns) continue;
+    out.push_back(event);
+    ++found;
+  }
+  return found;
+}
+
+}  // namespace portcullis::store

@@ -1,0 +1,73 @@
+// CollectionState is one collection in memory: its objects in order, and its recent history.
+// Not synchronized: the engine guards it with its state mutex.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/options.h"
+#include "store/store.h"
+
+namespace portcullis::store {
+
+class CollectionState {
+ public:
+  // `floor`: the history knows nothing up to this revision.
+  CollectionState(const Collection& name, std::int64_t floor);
+
+  const std::shared_ptr<const CollectionName>& name() const { return name_; }
+  std::size_t size() const { return objects_.size(); }
+
+  ObjectPtr Find(std::string_view position) const;
+  // Puts an object in place at start-up, without history.
+  void Load(ObjectPtr object);
+  // Makes a committed write visible. What the history drops for it is moved to `garbage`, to be
+  // destroyed outside the lock.
+  void Apply(EventPtr event, const Options& options, std::vector<EventPtr>& garbage);
+
+  std::vector<ObjectPtr> All(std::string_view ns) const;
+  // Up to `limit` objects behind `after`; sets `remaining`.
+  void Newest(const ListRequest& request, Page& page) const;
+  // The same as it was at request.revision. REQUIRES: Floor(request.ns) <= request.revision.
+  void AsOf(const ListRequest& request, Page& page) const;
+
+  // Events behind this revision are all there (for that namespace, or for all if empty).
+  std::int64_t Floor(std::string_view ns) const;
+  // Appends up to `max` events of `ns` behind `after` and moves `after` to the last one looked at.
+  std::size_t Events(std::string_view ns, std::int64_t& after, std::size_t max,
+                     std::vector<EventPtr>& out) const;
+
+ private:
+  // An object that can be replaced by a newer version without touching the tree.
+  struct Slot {
+    mutable ObjectPtr object;
+  };
+  struct ByPosition {
+    using is_transparent = void;
+    bool operator()(const Slot& a, const Slot& b) const {
+      return a.object->position() < b.object->position();
+    }
+    bool operator()(const Slot& a, std::string_view b) const { return a.object->position() < b; }
+    bool operator()(std::string_view a, const Slot& b) const { return a < b.object->position(); }
+  };
+  using Slots = std::set<Slot, ByPosition>;
+
+  std::size_t FirstBehind(std::int64_t revision) const;
+  void Trim(const Options& options, std::vector<EventPtr>& garbage);
+
+  std::shared_ptr<const CollectionName> name_;
+  Slots objects_;
+  std::deque<EventPtr> history_;
+  std::size_t history_bytes_ = 0;
+  std::int64_t first_floor_;
+  std::int64_t floor_;
+  std::map<std::string, std::int64_t, std::less<>> floor_of_namespace_;
+};
+
+}  // namespace portcullis::store

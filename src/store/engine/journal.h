@@ -1,0 +1,34 @@
+// Journal is where the engine makes its writes durable before it shows them. Called by one thread
+// at a time (whoever leads the commit).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "store/store.h"
+
+namespace portcullis::store {
+
+// What an opened journal contains.
+struct Content {
+  std::int64_t revision = 1;
+  std::vector<ObjectPtr> objects;
+};
+
+class Journal {
+ public:
+  virtual ~Journal() = default;
+  // All of the events, in order of revision, or none. Returns when they would survive a power cut.
+  virtual base::Status Commit(std::span<const EventPtr> events) = 0;
+};
+
+// A journal that forgets.
+class NullJournal final : public Journal {
+ public:
+  base::Status Commit(std::span<const EventPtr>) override { return base::OkStatus(); }
+};
+
+}  // namespace portcullis::store
