@@ -52,7 +52,7 @@ struct GroupVersionKind {
   bool empty() const { return group.empty() && version.empty() && kind.empty(); }
   GroupVersion group_version() const { return {group, version}; }
   GroupKind group_kind() const { return {group, kind}; }
-  std::string ToString() const;  // "apps/v1, Kind=Deployment"
+  std::string ToString() const;  // "apps/v1, Kind=Deployment", "/v1, Kind=Pod"
 };
 
 struct GroupVersionResource {
@@ -64,7 +64,7 @@ struct GroupVersionResource {
   bool empty() const { return group.empty() && version.empty() && resource.empty(); }
   GroupVersion group_version() const { return {group, version}; }
   GroupResource group_resource() const { return {group, resource}; }
-  std::string ToString() const;  // "apps/v1, Resource=deployments"
+  std::string ToString() const;  // "apps/v1, Resource=deployments", "/v1, Resource=pods"
 };
 
 // Orders versions as Kubernetes prefers them: v2 before v1 before v1beta2 before v1alpha1 before

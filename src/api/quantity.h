@@ -1,4 +1,5 @@
-// Quantity: the amounts of Kubernetes ("100m", "1.5Gi", "2e3"), exact to a billionth, with the
+// Quantity: the amounts of Kubernetes ("100m", "1.5Gi", "2e3"), exact to a billionth (and
+// to 38 digits), with the
 // canonical form that k8s.io/apimachinery resource.Quantity prints. Value type.
 //
 //   api::Quantity limit = TRY(api::Quantity::Parse("1500m"));
@@ -49,10 +50,15 @@ class Quantity {
 
  private:
   __extension__ using Int128 = __int128;
-  // value_ × 10^scale_; scale_ is -9 except for amounts beyond what 128 bits hold in billionths.
-  Int128 value_ = 0;
-  int scale_ = -9;
+  static Quantity FromSlowPath(std::string_view digits, std::string_view fraction, bool negative,
+                               int base, int exponent, Format format);
+  std::string BinaryText() const;
+  std::string DecimalText(Format format) const;
+
+  Int128 value_ = 0;  // the amount is value_ × 10^scale_
+  int scale_ = 0;
   Format format_ = Format::kDecimalSi;
+  std::string text_;  // as parsed, if Go would print that again; else ""
 };
 
 }  // namespace portcullis::api

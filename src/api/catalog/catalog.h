@@ -111,6 +111,8 @@ using RuntimeConfig = std::map<std::string, bool>;
 // Parses "apps/v1=true,api/beta=false"; a key without value means true.
 base::Result<RuntimeConfig> ParseRuntimeConfig(std::string_view text);
 
+struct CatalogBase;
+
 class Catalog {
  public:
   // The catalog embedded in the program, with the resources that `config` leaves served.
@@ -149,13 +151,14 @@ class Catalog {
   // Schema by OpenAPI definition name: "io.k8s.api.core.v1.PodSpec".
   const schema::Schema* FindDefinition(std::string_view name) const;
   const schema::Schema* object_meta() const { return object_meta_; }
+  // The catalog file this was loaded from (its OpenAPI sections: catalog/openapi.h).
+  std::string_view file() const;
 
  private:
-  struct Base;  // the built-in part, shared by all snapshots
   Catalog() = default;
   void Index();
 
-  std::shared_ptr<const Base> base_;
+  std::shared_ptr<const CatalogBase> base_;  // the built-in part, shared by all snapshots
   std::vector<std::shared_ptr<const CustomResources>> custom_;
   std::vector<GroupInfo> groups_;
   std::vector<const ResourceInfo*> resources_;

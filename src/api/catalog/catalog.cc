@@ -1,0 +1,202 @@
+#include "api/catalog/catalog.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "api/catalog/catalog_base.h"
+#include "api/embedded_data.h"
+#include "base/strings.h"
+
+namespace portcullis::api::catalog {
+namespace {
+
+std::string Key(std::string_view group, std::string_view version, std::string_view resource) {
+  return base::StrCat(group, "/", version, "/", resource);
+}
+
+bool Contains(const std::vector<std::string>& list, std::string_view text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+std::string_view Stage(std::string_view version) {
+  if (version.find("alpha") != std::string_view::npos) return "api/alpha";
+  if (version.find("beta") != std::string_view::npos) return "api/beta";
+  return "api/ga";
+}
+
+// The most specific setting wins: resource, version, stage, all, and last the default.
+bool IsServed(const ResourceInfo& info, const RuntimeConfig& config) {
+  const GroupVersion gv = info.resource.group_version();
+  std::string version = gv.ToString();
+  if (gv.group.empty() && !config.contains(version)) version = "api/" + version;
+  const auto setting = [&](const std::string& key) -> std::optional<bool> {
+    const auto found = config.find(key);
+    return found == config.end() ? std::nullopt : std::optional<bool>(found->second);
+  };
+  if (const auto set = setting(base::StrCat(version, "/", info.resource.resource))) return *set;
+  if (const auto set = setting(version)) return *set;
+  if (const auto set = setting(std::string(Stage(gv.version)))) return *set;
+  if (const auto set = setting("api/all")) return *set;
+  return info.served_by_default;
+}
+
+bool ByName(const ResourceInfo* a, const ResourceInfo* b) {
+  return a->resource.resource < b->resource.resource;
+}
+
+}  // namespace
+
+bool SubresourceInfo::HasVerb(std::string_view verb) const { return Contains(verbs, verb); }
+
+bool ResourceInfo::HasVerb(std::string_view verb) const { return Contains(verbs, verb); }
+
+const SubresourceInfo* ResourceInfo::FindSubresource(std::string_view name) const {
+  for (const SubresourceInfo& subresource : subresources) {
+    if (subresource.name == name) return &subresource;
+  }
+  return nullptr;
+}
+
+base::Result<RuntimeConfig> ParseRuntimeConfig(std::string_view text) {
+  RuntimeConfig config;
+  if (text.empty()) return config;
+  for (const std::string_view piece : base::Split(text, ',')) {
+    const auto parts = base::Cut(piece, "=");
+    const std::string key(base::Trim(parts ? parts->first : piece));
+    const std::string value = base::ToLower(base::Trim(parts ? parts->second : "true"));
+    if (key.empty() ||
+        (value != "true" && value != "false" && value != "1" && value != "0" && !value.empty())) {
+      return base::ConfigError(base::StrCat("invalid value ", piece, ", want <api>=true or false"));
+    }
+    config[key] = value != "false" && value != "0";
+  }
+  return config;
+}
+
+base::Result<std::shared_ptr<const Catalog>> Catalog::BuiltIn(const RuntimeConfig& config) {
+  return Load(EmbeddedCatalogFile(), config);
+}
+
+base::Result<std::shared_ptr<const Catalog>> Catalog::Load(std::string_view bytes,
+                                                           const RuntimeConfig& config) {
+  const std::shared_ptr<CatalogBase> loaded = TRY(LoadBase(bytes));
+  for (const ResourceInfo& info : loaded->resources) {
+    if (IsServed(info, config)) loaded->served.push_back(&info);
+  }
+  std::shared_ptr<Catalog> catalog(new Catalog());
+  catalog->base_ = loaded;
+  const auto meta = loaded->definitions.find("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+  if (meta != loaded->definitions.end()) catalog->object_meta_ = meta->second;
+  catalog->Index();
+  return std::shared_ptr<const Catalog>(std::move(catalog));
+}
+
+std::shared_ptr<const Catalog> Catalog::WithCustomResources(
+    std::vector<std::shared_ptr<const CustomResources>> custom) const {
+  std::shared_ptr<Catalog> catalog(new Catalog());
+  catalog->base_ = base_;
+  catalog->object_meta_ = object_meta_;
+  catalog->custom_ = std::move(custom);
+  catalog->Index();
+  return catalog;
+}
+
+void Catalog::Index() {
+  std::map<std::string_view, std::map<std::string_view, std::vector<const ResourceInfo*>>> grouped;
+  const auto add = [&](const ResourceInfo& info) {
+    const GroupVersionResource& name = info.resource;
+    const auto [place, added] =
+        by_resource_.emplace(Key(name.group, name.version, name.resource), &info);
+    if (!added) return;  // a built-in resource comes before a custom one
+    by_kind_.emplace(info.kind, &info);
+    by_storage_[info.stored_as().ToString()].push_back(&info);
+    grouped[name.group][name.version].push_back(&info);
+    resources_.push_back(&info);
+  };
+  for (const ResourceInfo* info : base_->served) add(*info);
+  for (const auto& resources : custom_) {
+    for (const ResourceInfo& info : resources->resources()) add(info);
+  }
+  const auto add_group = [&](std::string_view name, const std::vector<std::string>& order) {
+    const auto found = grouped.find(name);
+    if (found == grouped.end()) return;
+    GroupInfo& group = groups_.emplace_back();
+    group.name = name;
+    const auto take = [&](std::string_view version) {
+      const auto node = found->second.find(version);
+      if (node == found->second.end()) return;
+      std::sort(node->second.begin(), node->second.end(), ByName);
+      group.versions.push_back({std::string(version), std::move(node->second)});
+      found->second.erase(node);
+    };
+    for (const std::string& version : order) take(version);
+    std::vector<std::string_view> rest;
+    for (const auto& [version, list] : found->second) rest.push_back(version);
+    std::sort(rest.begin(), rest.end(),
+              [](std::string_view a, std::string_view b) { return CompareKubeVersions(a, b) < 0; });
+    for (const std::string_view version : rest) take(version);
+    grouped.erase(found);
+  };
+  for (const auto& [name, versions] : base_->groups) add_group(name, versions);
+  while (!grouped.empty()) add_group(std::string(grouped.begin()->first), {});
+}
+
+const ResourceInfo* Catalog::Find(std::string_view group, std::string_view version,
+                                  std::string_view resource) const {
+  const auto found = by_resource_.find(Key(group, version, resource));
+  return found == by_resource_.end() ? nullptr : found->second;
+}
+
+const ResourceInfo* Catalog::FindKind(const GroupVersionKind& kind) const {
+  const auto found = by_kind_.find(kind);
+  return found == by_kind_.end() ? nullptr : found->second;
+}
+
+const GroupInfo* Catalog::FindGroup(std::string_view group) const {
+  for (const GroupInfo& info : groups_) {
+    if (info.name == group) return &info;
+  }
+  return nullptr;
+}
+
+const ResourceInfo* Catalog::FindPreferred(std::string_view group,
+                                           std::string_view resource) const {
+  const GroupInfo* info = FindGroup(group);
+  if (info == nullptr) return nullptr;
+  for (const VersionInfo& version : info->versions) {
+    if (const ResourceInfo* found = Find(group, version.version, resource)) return found;
+  }
+  return nullptr;
+}
+
+bool Catalog::ServesVersion(std::string_view group, std::string_view version) const {
+  const GroupInfo* info = FindGroup(group);
+  return info != nullptr && std::any_of(info->versions.begin(), info->versions.end(),
+                                        [&](const VersionInfo& v) { return v.version == version; });
+}
+
+std::vector<const ResourceInfo*> Catalog::Equivalents(const ResourceInfo& resource) const {
+  std::vector<const ResourceInfo*> result = {&resource};
+  const auto found = by_storage_.find(resource.stored_as().ToString());
+  if (found == by_storage_.end()) return result;
+  for (const ResourceInfo* other : found->second) {
+    if (other->resource != resource.resource) result.push_back(other);
+  }
+  return result;
+}
+
+const schema::Schema* Catalog::FindSchema(const GroupVersionKind& kind) const {
+  const auto found = base_->kinds.find(kind);
+  if (found != base_->kinds.end()) return found->second;
+  const ResourceInfo* info = FindKind(kind);
+  return info != nullptr ? info->schema : nullptr;
+}
+
+const schema::Schema* Catalog::FindDefinition(std::string_view name) const {
+  const auto found = base_->definitions.find(name);
+  return found == base_->definitions.end() ? nullptr : found->second;
+}
+
+std::string_view Catalog::file() const { return base_->file; }
+
+}  // namespace portcullis::api::catalog

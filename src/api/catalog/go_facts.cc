@@ -1,0 +1,64 @@
+#include "api/catalog/go_facts.h"
+
+#include "base/strings.h"
+
+namespace portcullis::api::catalog {
+namespace {
+
+base::Status LineError(std::size_t number, std::string_view what) {
+  return base::ConfigError(base::StrCat("facts, line ", std::to_string(number), ": ", what));
+}
+
+base::Status ParseField(const std::vector<std::string_view>& words, std::size_t number,
+                        std::vector<GoField>* fields) {
+  if (fields == nullptr) return LineError(number, "a field before the first type");
+  if (words.size() < 3 || words.size() > 4) {
+    return LineError(number, "want: <name> <Go type> <flags> [<Go name>]");
+  }
+  GoField field{words[0], words[1], words.size() == 4 ? words[3] : std::string_view()};
+  for (const char flag : words[2]) {
+    if (flag == 'e') field.omit_empty = true;
+    if (flag == 'z') field.omit_zero = true;
+  }
+  fields->push_back(field);
+  return base::OkStatus();
+}
+
+base::Status ParseDirective(const std::vector<std::string_view>& words, std::size_t number,
+                            GoFacts& facts, std::vector<GoField>*& fields) {
+  if (words[0] == "type" && words.size() == 2) {
+    fields = &facts.types[words[1]];
+    return base::OkStatus();
+  }
+  if (words[0] == "kind" && (words.size() == 3 || words.size() == 4)) {
+    facts.kinds[words[1]] = {words[2], words.size() == 4 ? words[3] : std::string_view()};
+    return base::OkStatus();
+  }
+  if (words[0] == "selectable" && words.size() > 2) {
+    facts.selectable[words[1]].assign(words.begin() + 2, words.end());
+    return base::OkStatus();
+  }
+  return LineError(number, "want: type, kind or selectable");
+}
+
+}  // namespace
+
+base::Result<GoFacts> ParseGoFacts(std::string_view text) {
+  GoFacts facts;
+  std::vector<GoField>* fields = nullptr;
+  std::size_t number = 0;
+  for (const std::string_view line : base::Split(text, '\n')) {
+    ++number;
+    const std::string_view content = base::Trim(line);
+    if (content.empty() || content[0] == '#') continue;
+    const auto words = base::Split(content, ' ');
+    if (line[0] == ' ') {
+      TRY(ParseField(words, number, fields));
+    } else {
+      TRY(ParseDirective(words, number, facts, fields));
+    }
+  }
+  return facts;
+}
+
+}  // namespace portcullis::api::catalog

@@ -1,0 +1,402 @@
+// Kubernetes keeps a quantity as an int64 with a decimal scale while it can, and as a big decimal
+// otherwise; which of the two paths parsing takes decides small things that clients see, such as
+// whether "1.500" is printed again as it stands. Parse() below makes the same decisions; the amount
+// itself is one 128-bit integer with a decimal scale in both cases.
+#include "api/quantity.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace portcullis::api {
+namespace {
+
+__extension__ using Int128 = __int128;
+using Format = Quantity::Format;
+
+constexpr int kNano = -9;
+constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMinInt64 = std::numeric_limits<std::int64_t>::min();
+constexpr std::string_view kFormatWrong =
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+constexpr std::string_view kSuffixWrong = "unable to parse quantity's suffix";
+constexpr Int128 kMaxMantissa = (Int128{1} << 126) - 1 + (Int128{1} << 126);
+
+struct Suffix {
+  std::string_view text;
+  int base;
+  int exponent;
+};
+constexpr std::array<Suffix, 16> kSuffixes = {{{"", 10, 0},
+                                               {"n", 10, -9},
+                                               {"u", 10, -6},
+                                               {"m", 10, -3},
+                                               {"k", 10, 3},
+                                               {"M", 10, 6},
+                                               {"G", 10, 9},
+                                               {"T", 10, 12},
+                                               {"P", 10, 15},
+                                               {"E", 10, 18},
+                                               {"Ki", 2, 10},
+                                               {"Mi", 2, 20},
+                                               {"Gi", 2, 30},
+                                               {"Ti", 2, 40},
+                                               {"Pi", 2, 50},
+                                               {"Ei", 2, 60}}};
+
+std::string_view SuffixFor(int base, int exponent) {
+  for (const Suffix& suffix : kSuffixes) {
+    if (suffix.base == base && suffix.exponent == exponent) return suffix.text;
+  }
+  return "";  // as Go, which has no suffix beyond E and prints none
+}
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+std::size_t SkipDigits(std::string_view text, std::size_t at) {
+  while (at < text.size() && IsDigit(text[at])) ++at;
+  return at;
+}
+
+struct Parts {
+  bool negative = false;
+  std::string_view number;    // without leading zeros; "0" if nothing is left
+  std::string_view fraction;  // what follows the point
+  std::string_view suffix;
+};
+
+std::optional<Parts> Split(std::string_view text) {
+  Parts parts;
+  std::size_t at = 0;
+  if (text[0] == '-' || text[0] == '+') {
+    parts.negative = text[0] == '-';
+    at = 1;
+  }
+  while (at < text.size() && text[at] == '0') ++at;
+  if (at == text.size()) {
+    parts.number = "0";
+    return parts;
+  }
+  std::size_t end = SkipDigits(text, at);
+  parts.number = end == at ? std::string_view("0") : text.substr(at, end - at);
+  if (end < text.size() && text[end] == '.') {
+    at = end + 1;
+    end = SkipDigits(text, at);
+    parts.fraction = text.substr(at, end - at);
+  }
+  const std::size_t suffix = end;
+  while (end < text.size() &&
+         std::string_view("eEinumkKMGTP").find(text[end]) != std::string::npos) {
+    ++end;
+  }
+  if (end < text.size() && (text[end] == '-' || text[end] == '+')) ++end;
+  end = SkipDigits(text, end);
+  if (end != text.size()) return std::nullopt;
+  parts.suffix = text.substr(suffix);
+  return parts;
+}
+
+struct Scaling {
+  int base = 10;
+  int exponent = 0;
+  Format format = Format::kDecimalSi;
+};
+
+std::optional<Scaling> Interpret(std::string_view suffix) {
+  for (const Suffix& known : kSuffixes) {
+    if (known.text != suffix) continue;
+    return Scaling{known.base, known.exponent,
+                   known.base == 2 ? Format::kBinarySi : Format::kDecimalSi};
+  }
+  if (suffix.size() < 2 || (suffix[0] != 'e' && suffix[0] != 'E')) return std::nullopt;
+  std::string_view digits = suffix.substr(1);
+  if (digits[0] == '+') digits.remove_prefix(1);
+  if (digits.empty() || digits[0] == '+') return std::nullopt;
+  const auto exponent = base::ParseInt(digits);
+  if (!exponent) return std::nullopt;
+  // Beyond this the amounts mean nothing; Go would wrap around at 32 bits.
+  constexpr std::int64_t kMaxExponent = 1'000'000;
+  return Scaling{10, static_cast<int>(std::clamp(*exponent, -kMaxExponent, kMaxExponent)),
+                 Format::kDecimalExponent};
+}
+
+Int128 Magnitude(Int128 value) { return value < 0 ? -value : value; }
+
+std::string Digits(Int128 value) {
+  if (value == 0) return "0";
+  std::string text;
+  for (Int128 rest = Magnitude(value); rest != 0; rest /= 10) {
+    text += static_cast<char>('0' + static_cast<int>(rest % 10));
+  }
+  if (value < 0) text += '-';
+  std::reverse(text.begin(), text.end());
+  return text;
+}
+
+// Multiplies by 10^power if the result fits.
+std::optional<Int128> Raise(Int128 value, int power) {
+  for (; power > 0 && value != 0; --power) {
+    if (Magnitude(value) > kMaxMantissa / 10) return std::nullopt;
+    value *= 10;
+  }
+  return value;
+}
+
+// Divides by 10^power, rounding away from zero; sets `exact` to false if that was needed.
+Int128 LowerRoundingUp(Int128 value, int power, bool& exact) {
+  bool lost = false;
+  for (; power > 0 && value != 0; --power) {
+    lost = lost || value % 10 != 0;
+    const int sign = value < 0 ? -1 : 1;
+    value /= 10;
+    if (value == 0 && lost) {
+      exact = false;
+      return sign;
+    }
+    if (lost && power == 1) value += sign;
+  }
+  exact = exact && !lost;
+  return value;
+}
+
+int Compare(Int128 left, int left_scale, Int128 right, int right_scale) {
+  const auto sign = [](Int128 v) { return v < 0 ? -1 : v > 0 ? 1 : 0; };
+  if (sign(left) != sign(right)) return sign(left) < sign(right) ? -1 : 1;
+  if (left == 0) return 0;
+  const std::string a = Digits(Magnitude(left));
+  const std::string b = Digits(Magnitude(right));
+  const auto a_length = static_cast<std::int64_t>(a.size()) + left_scale;
+  const auto b_length = static_cast<std::int64_t>(b.size()) + right_scale;
+  if (a_length != b_length) return (a_length < b_length) == (left > 0) ? -1 : 1;
+  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    const char x = i < a.size() ? a[i] : '0';
+    const char y = i < b.size() ? b[i] : '0';
+    if (x != y) return (x < y) == (left > 0) ? -1 : 1;
+  }
+  return 0;
+}
+
+// The amount in units of 10^unit, rounded away from zero, kept within int64.
+std::int64_t InUnits(Int128 value, int scale, int unit) {
+  bool exact = true;
+  if (scale < unit) {
+    value = LowerRoundingUp(value, unit - scale, exact);
+  } else {
+    const auto raised = Raise(value, scale - unit);
+    if (!raised) return value < 0 ? kMinInt64 : kMaxInt64;
+    value = *raised;
+  }
+  if (value > kMaxInt64) return kMaxInt64;
+  if (value < kMinInt64) return kMinInt64;
+  return static_cast<std::int64_t>(value);
+}
+
+// How many decimal digits Go's fast path has left for this number; negative sends it to big
+// decimals.
+int FastPathPrecision(const Parts& parts, const Scaling& scaling) {
+  const int digits = static_cast<int>(parts.number.size());
+  const int places = static_cast<int>(parts.fraction.size());
+  if (scaling.format != Format::kBinarySi) return 18 - digits - places;
+  if (places > 0) return -1;
+  return 15 - digits - scaling.exponent * 3 / 10 - 1;
+}
+
+std::int64_t SmallNumber(std::string_view digits) {
+  std::int64_t value = 0;
+  for (const char c : digits) value = value * 10 + (c - '0');
+  return value;
+}
+
+}  // namespace
+
+Quantity Quantity::FromInt(std::int64_t value, Format format) {
+  Quantity quantity;
+  quantity.value_ = value;
+  quantity.format_ = format;
+  return quantity;
+}
+
+Quantity Quantity::FromMilli(std::int64_t milli, Format format) {
+  Quantity quantity = FromInt(milli, format);
+  quantity.scale_ = -3;
+  return quantity;
+}
+
+base::Result<Quantity> Quantity::Parse(std::string_view text) {
+  text = base::Trim(text);
+  if (text.empty()) return base::BadRequest(std::string(kFormatWrong));
+  const auto parts = Split(text);
+  if (!parts) return base::BadRequest(std::string(kFormatWrong));
+  const auto scaling = Interpret(parts->suffix);
+  if (!scaling) return base::BadRequest(std::string(kSuffixWrong));
+
+  const bool binary = scaling->format == Format::kBinarySi;
+  const int scale = (binary ? 0 : scaling->exponent) - static_cast<int>(parts->fraction.size());
+  if (FastPathPrecision(*parts, *scaling) >= 0 && scale >= kNano) {
+    const std::string digits = base::StrCat(parts->number, parts->fraction);
+    const std::int64_t number = SmallNumber(digits);
+    Quantity quantity;
+    quantity.format_ = scaling->format;
+    quantity.scale_ = scale;
+    quantity.value_ = number;
+    if (binary) quantity.value_ <<= scaling->exponent;
+    if (parts->negative) quantity.value_ = -quantity.value_;
+    const bool kept =
+        binary ? (number & 7) != 0 : scale % 3 == 0 && !digits.ends_with("000") && digits[0] != '0';
+    if (kept || text == "0") quantity.text_ = text;
+    return quantity;
+  }
+  return FromSlowPath(parts->number, parts->fraction, parts->negative, scaling->base,
+                      scaling->exponent, scaling->format);
+}
+
+Quantity Quantity::FromSlowPath(std::string_view digits, std::string_view fraction, bool negative,
+                                int base, int exponent, Format format) {
+  Int128 value = 0;
+  int scale = -static_cast<int>(fraction.size());
+  int dropped = 0;
+  for (const std::string_view piece : {digits, fraction}) {
+    for (const char c : piece) {
+      if (dropped > 0 || value > (kMaxMantissa - 9) / 10) {
+        ++dropped;
+      } else {
+        value = value * 10 + (c - '0');
+      }
+    }
+  }
+  scale += dropped;
+  bool exact = true;
+  if (base == 10) {
+    scale += exponent;
+  } else {
+    while (value > (kMaxMantissa >> exponent)) {
+      value = LowerRoundingUp(value, 1, exact);
+      ++scale;
+    }
+    value <<= exponent;
+  }
+  if (scale < kNano) {
+    value = LowerRoundingUp(value, kNano - scale, exact);
+    scale = kNano;
+  }
+  if (format == Format::kBinarySi) {
+    if (Compare(value, scale, kMaxInt64, 0) > 0) {
+      value = kMaxInt64;
+      scale = 0;
+    }
+    if (value != 0 && Compare(value, scale, 1, 0) < 0) format = Format::kDecimalSi;
+  }
+  Quantity quantity;
+  quantity.value_ = negative ? -value : value;
+  quantity.scale_ = scale;
+  quantity.format_ = format;
+  return quantity;
+}
+
+std::string Quantity::DecimalText(Format format) const {
+  Int128 amount = value_;
+  int exponent = scale_;
+  while (amount % 10 == 0) {
+    amount /= 10;
+    ++exponent;
+  }
+  while (exponent % 3 != 0) {
+    amount *= 10;
+    --exponent;
+  }
+  std::string text = Digits(amount);
+  if (format == Format::kDecimalSi) {
+    text += SuffixFor(10, exponent);
+  } else if (exponent != 0) {
+    text += "e" + std::to_string(exponent);
+  }
+  return text;
+}
+
+std::string Quantity::BinaryText() const {
+  bool exact = true;
+  Int128 amount =
+      scale_ < 0 ? LowerRoundingUp(value_, -scale_, exact) : Raise(value_, scale_).value_or(value_);
+  int exponent = 0;
+  while (amount % 1024 == 0) {
+    amount /= 1024;
+    exponent += 10;
+  }
+  std::string text = Digits(amount);
+  text += SuffixFor(exponent == 0 ? 10 : 2, exponent);
+  return text;
+}
+
+std::string Quantity::ToString() const {
+  if (!text_.empty()) return text_;
+  if (value_ == 0) return "0";
+  if (format_ != Format::kBinarySi) return DecimalText(format_);
+  const bool small = Compare(value_, scale_, -1024, 0) > 0 && Compare(value_, scale_, 1024, 0) < 0;
+  bool exact = true;
+  if (scale_ < 0) LowerRoundingUp(value_, -scale_, exact);
+  return small || !exact ? DecimalText(Format::kDecimalSi) : BinaryText();
+}
+
+std::int64_t Quantity::Value() const { return InUnits(value_, scale_, 0); }
+
+std::int64_t Quantity::MilliValue() const { return InUnits(value_, scale_, -3); }
+
+bool Quantity::IsInteger() const {
+  bool exact = true;
+  if (scale_ < 0) LowerRoundingUp(value_, -scale_, exact);
+  return exact && Compare(value_, scale_, kMaxInt64, 0) <= 0 &&
+         Compare(value_, scale_, kMinInt64, 0) >= 0;
+}
+
+double Quantity::AsDouble() const {
+  const auto base = static_cast<double>(value_);
+  if (scale_ == 0) return base;
+  return scale_ < 0 ? base / std::pow(10.0, -scale_) : base * std::pow(10.0, scale_);
+}
+
+void Quantity::Add(const Quantity& other) {
+  text_.clear();
+  if (value_ == 0) {
+    value_ = other.value_;
+    scale_ = other.scale_;
+    format_ = other.format_;
+    return;
+  }
+  if (other.value_ == 0) return;
+  const bool other_is_finer = other.scale_ < scale_;
+  const Quantity& coarse = other_is_finer ? *this : other;
+  const Quantity& fine = other_is_finer ? other : *this;
+  const auto raised = Raise(coarse.value_, coarse.scale_ - fine.scale_);
+  if (!raised || Magnitude(*raised) > kMaxMantissa / 2 ||
+      Magnitude(fine.value_) > kMaxMantissa / 2) {
+    // The finer amount lies below the digits that can be told apart.
+    value_ = coarse.value_;
+    scale_ = coarse.scale_;
+    return;
+  }
+  const Int128 sum = *raised + fine.value_;
+  scale_ = fine.scale_;
+  value_ = sum;
+}
+
+void Quantity::Sub(const Quantity& other) {
+  Quantity negated = other;
+  negated.Negate();
+  Add(negated);
+}
+
+void Quantity::Negate() {
+  text_.clear();
+  value_ = -value_;
+}
+
+std::strong_ordering Quantity::operator<=>(const Quantity& other) const {
+  return Compare(value_, scale_, other.value_, other.scale_) <=> 0;
+}
+
+}  // namespace portcullis::api

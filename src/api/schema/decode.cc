@@ -1,0 +1,447 @@
+#include "api/schema/decode.h"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "api/quantity.h"
+#include "api/time.h"
+#include "base/clock.h"
+#include "base/strings.h"
+#include "json/writer.h"
+
+namespace portcullis::api::schema {
+namespace {
+
+using json::Value;
+
+// Go's name of a JSON value in "cannot unmarshal <what>".
+std::string WhatIs(Value value) {
+  switch (value.type()) {
+    case json::Type::kNull:
+      return "null";
+    case json::Type::kBool:
+      return "bool";
+    case json::Type::kInt:
+    case json::Type::kDouble:
+      return "number";
+    case json::Type::kString:
+      return "string";
+    case json::Type::kArray:
+      return "array";
+    case json::Type::kObject:
+      return "object";
+  }
+  return "";
+}
+
+std::string LiteralOf(Value number) {
+  const std::string_view literal = number.NumberLiteral();
+  return literal.empty() ? json::ToString(number) : std::string(literal);
+}
+
+bool IsEmptyInGo(Kind kind, Value value) {
+  switch (kind) {
+    case Kind::kArray:
+    case Kind::kMap:
+      return value.empty();
+    case Kind::kString:
+    case Kind::kBytes:
+      return value.AsString().empty();
+    case Kind::kInteger:
+    case Kind::kNumber:
+      return value.AsDouble() == 0;
+    case Kind::kBoolean:
+      return !value.AsBool();
+    default:
+      return false;  // structs are never empty to omitempty
+  }
+}
+
+bool IsZeroInGo(Kind kind, Value value) {
+  if (kind == Kind::kStruct) return value.empty();
+  return IsEmptyInGo(kind, value);
+}
+
+class Decoder {
+ public:
+  Decoder(json::Arena& arena, const DecodeOptions& options) : arena_(arena), options_(options) {}
+
+  base::Result<Value> Decode(const Schema& schema, Value input) {
+    switch (schema.kind) {
+      case Kind::kStruct:
+        return Struct(schema, input);
+      case Kind::kMap:
+        return Map(schema, input);
+      case Kind::kArray:
+        return Array(schema, input);
+      case Kind::kUnion:
+        return Union(schema, input);
+      case Kind::kAny:
+        return input;
+      default:
+        return Leaf(schema, input);
+    }
+  }
+
+ private:
+  // The chain of fields that leads to the value at hand; lives on the stack.
+  struct Frame {
+    const Frame* parent;
+    const Schema* owner;    // the struct the field belongs to; null for elements
+    std::string_view name;  // the field, or the key in a map
+    std::size_t index;      // the element of an array if name is empty
+  };
+  class Enter {
+   public:
+    Enter(Decoder& decoder, const Schema* owner, std::string_view name, std::size_t index = 0)
+        : decoder_(decoder), frame_{decoder.frame_, owner, name, index} {
+      decoder_.frame_ = &frame_;
+    }
+    ~Enter() { decoder_.frame_ = frame_.parent; }
+    Enter(const Enter&) = delete;
+    Enter& operator=(const Enter&) = delete;
+
+   private:
+    Decoder& decoder_;
+    Frame frame_;
+  };
+
+  // Go's path: names of struct fields only. Kubernetes' path has keys and indices as well.
+  static void GoPath(const Frame* frame, std::string& out) {
+    if (frame == nullptr) return;
+    GoPath(frame->parent, out);
+    if (frame->owner != nullptr) AppendName(out, frame->name);
+  }
+  static void AppendName(std::string& out, std::string_view name) {
+    if (!out.empty()) out += '.';
+    out += name;
+  }
+  static void FullPath(const Frame* frame, std::string& out) {
+    if (frame == nullptr) return;
+    FullPath(frame->parent, out);
+    if (frame->name.empty()) {
+      out += base::StrCat("[", std::to_string(frame->index), "]");
+    } else {
+      AppendName(out, frame->name);
+    }
+  }
+
+  base::Status TypeError(std::string_view what, std::string_view go_type) const {
+    const Schema* owner = nullptr;
+    for (const Frame* f = frame_; f != nullptr && owner == nullptr; f = f->parent) owner = f->owner;
+    std::string text = base::StrCat("json: cannot unmarshal ", what, " into Go ");
+    if (owner == nullptr) {
+      text += "value";
+    } else {
+      std::string path;
+      GoPath(frame_, path);
+      text += base::StrCat("struct field ", owner->go_struct, ".", path);
+    }
+    return base::BadRequest(base::StrCat(text, " of type ", go_type));
+  }
+
+  void ReportUnknown(std::string_view name) {
+    if (options_.unknown_fields == nullptr) return;
+    std::string path;
+    FullPath(frame_, path);
+    AppendName(path, name);
+    options_.unknown_fields->push_back(std::move(path));
+  }
+
+  base::Result<Value> Struct(const Schema& schema, Value input) {
+    if (!input.is_object()) {
+      if (input.is_null()) return ZeroOf(schema);
+      return TypeError(WhatIs(input), schema.go_type);
+    }
+    constexpr std::size_t kOnStack = 48;
+    std::array<Value, kOnStack> stack_values;
+    std::array<bool, kOnStack> stack_present{};
+    std::vector<Value> heap_values;
+    std::vector<char> heap_present;
+    if (schema.fields.size() > kOnStack) {
+      heap_values.resize(schema.fields.size());
+      heap_present.resize(schema.fields.size());
+    }
+    Value* values = heap_values.empty() ? stack_values.data() : heap_values.data();
+    const auto present = [&](std::size_t i) -> bool {
+      return heap_present.empty() ? stack_present[i] : heap_present[i] != 0;
+    };
+    for (const json::Member& member : input.members()) {
+      const Field* field = schema.FindField(member.name(), member.hash);
+      if (field == nullptr) {
+        if (!schema.preserve_unknown_fields) ReportUnknown(member.name());
+        continue;
+      }
+      if (member.value.is_null() && field->schema->kind != Kind::kUnion) continue;
+      const Enter enter(*this, &schema, field->name);
+      const auto i = static_cast<std::size_t>(field - schema.fields.data());
+      values[i] = TRY(Decode(*field->schema, member.value));
+      if (heap_present.empty()) {
+        stack_present[i] = true;
+      } else {
+        heap_present[i] = 1;
+      }
+    }
+    std::vector<json::Member> members;
+    members.reserve(schema.fields.size());
+    for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+      const Field& field = schema.fields[i];
+      const std::optional<Value> value =
+          present(i) ? WhenPresent(field, values[i]) : WhenAbsent(field);
+      if (value) members.emplace_back(field.name, *value);
+    }
+    return Same(input, members) ? input : json::MakeObject(arena_, members);
+  }
+
+  static bool Same(Value input, const std::vector<json::Member>& members) {
+    const auto old = input.members();
+    if (old.size() != members.size()) return false;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (old[i].name() != members[i].name() || !old[i].value.IsSameAs(members[i].value)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::optional<Value> WhenPresent(const Field& field, Value value) const {
+    if (field.pointer) return value;
+    const Kind kind = field.schema->kind;
+    const bool dropped = field.omit == Omit::kEmpty  ? IsEmptyInGo(kind, value)
+                         : field.omit == Omit::kZero ? IsZeroInGo(kind, value)
+                                                     : false;
+    if (dropped) return std::nullopt;
+    const bool collection = kind == Kind::kArray || kind == Kind::kMap;
+    if (collection && options_.empty_becomes_null && value.empty()) return Value();
+    return value;
+  }
+
+  std::optional<Value> WhenAbsent(const Field& field) {
+    const Kind kind = field.schema->kind;
+    const bool never = field.omit == Omit::kNever;
+    const bool nil = field.pointer || kind == Kind::kArray || kind == Kind::kMap ||
+                     kind == Kind::kBytes || kind == Kind::kUnion;
+    if (nil) return never ? std::optional<Value>(Value()) : std::nullopt;
+    if (field.omit == Omit::kZero) return std::nullopt;
+    switch (kind) {
+      case Kind::kStruct:
+      case Kind::kQuantity:
+      case Kind::kIntOrString:
+      case Kind::kTime:
+      case Kind::kMicroTime:
+      case Kind::kDuration:
+      case Kind::kAny:
+        return ZeroOf(*field.schema);
+      default:
+        return never ? std::optional<Value>(ZeroOf(*field.schema)) : std::nullopt;
+    }
+  }
+
+  // What Go writes for a zero value.
+  Value ZeroOf(const Schema& schema) {
+    switch (schema.kind) {
+      case Kind::kString:
+        return Value::StringView("");
+      case Kind::kInteger:
+      case Kind::kNumber:
+      case Kind::kIntOrString:
+        return Value::Int(0);
+      case Kind::kBoolean:
+        return Value::Bool(false);
+      case Kind::kQuantity:
+        return Value::StringView("0");
+      case Kind::kDuration:
+        return Value::StringView("0s");
+      case Kind::kStruct: {
+        std::vector<json::Member> members;
+        for (const Field& field : schema.fields) {
+          if (const auto value = WhenAbsent(field)) members.emplace_back(field.name, *value);
+        }
+        return json::MakeObject(arena_, members);
+      }
+      default:
+        return {};
+    }
+  }
+
+  base::Result<Value> Map(const Schema& schema, Value input) {
+    if (!input.is_object()) return TypeError(WhatIs(input), schema.go_type);
+    std::vector<json::Member> members;
+    members.reserve(input.size());
+    bool changed = false;
+    for (const json::Member& member : input.members()) {
+      const Enter enter(*this, nullptr, member.name());
+      const Value value = TRY(Element(schema, member.value));
+      changed = changed || !value.IsSameAs(member.value);
+      members.emplace_back(member.name(), value);
+    }
+    return changed ? json::MakeObject(arena_, members) : input;
+  }
+
+  base::Result<Value> Array(const Schema& schema, Value input) {
+    if (!input.is_array()) return TypeError(WhatIs(input), schema.go_type);
+    std::vector<Value> elements;
+    elements.reserve(input.size());
+    bool changed = false;
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      const Enter enter(*this, nullptr, {}, i);
+      elements.push_back(TRY(Element(schema, input[i])));
+      changed = changed || !elements.back().IsSameAs(input[i]);
+    }
+    return changed ? json::MakeArray(arena_, elements) : input;
+  }
+
+  base::Result<Value> Element(const Schema& schema, Value input) {
+    if (schema.element == nullptr) return input;
+    if (input.is_null() && schema.element->kind != Kind::kAny) {
+      return schema.element_pointer ? Value() : ZeroOf(*schema.element);
+    }
+    return Decode(*schema.element, input);
+  }
+
+  base::Result<Value> Union(const Schema& schema, Value input) {
+    if (input.is_object()) return Decode(*schema.element, input);
+    if (!input.is_array()) return input;
+    std::vector<Value> elements;
+    bool changed = false;
+    for (const Value& element : input.elements()) {
+      elements.push_back(element.is_object() ? TRY(Decode(*schema.element, element)) : element);
+      changed = changed || !elements.back().IsSameAs(element);
+    }
+    return changed ? json::MakeArray(arena_, elements) : input;
+  }
+
+  base::Result<Value> Leaf(const Schema& schema, Value input) {
+    switch (schema.kind) {
+      case Kind::kString:
+        if (!input.is_string()) return TypeError(WhatIs(input), schema.go_type);
+        return input;
+      case Kind::kBoolean:
+        if (!input.is_bool()) return TypeError(WhatIs(input), schema.go_type);
+        return input;
+      case Kind::kInteger:
+        return Integer(schema, input);
+      case Kind::kNumber:
+        if (!input.is_number()) return TypeError(WhatIs(input), schema.go_type);
+        return input;
+      case Kind::kBytes:
+        return Bytes(schema, input);
+      case Kind::kQuantity:
+        return QuantityText(input);
+      case Kind::kIntOrString:
+        return IntOrString(input);
+      case Kind::kTime:
+      case Kind::kMicroTime:
+        return Time(schema, input);
+      case Kind::kDuration:
+        return Duration(input);
+      default:
+        return input;
+    }
+  }
+
+  base::Result<Value> Integer(const Schema& schema, Value input) {
+    if (!input.is_number()) return TypeError(WhatIs(input), schema.go_type);
+    const bool narrow = schema.format == "int32";
+    const std::int64_t value = input.AsInt();
+    const bool fits = input.is_int() && (!narrow || (value >= std::numeric_limits<int>::min() &&
+                                                     value <= std::numeric_limits<int>::max()));
+    if (!fits) return TypeError("number " + LiteralOf(input), schema.go_type);
+    return input;
+  }
+
+  base::Result<Value> Bytes(const Schema& schema, Value input) {
+    if (!input.is_string()) return TypeError(WhatIs(input), schema.go_type);
+    std::size_t at = 0;
+    const auto bytes = base::Base64Decode(input.AsString(), &at);
+    if (!bytes) {
+      return base::BadRequest(
+          base::StrCat("illegal base64 data at input byte ", std::to_string(at)));
+    }
+    const std::string canonical = base::Base64Encode(*bytes);
+    return canonical == input.AsString() ? input : json::String(arena_, canonical);
+  }
+
+  base::Result<Value> QuantityText(Value input) {
+    std::string raw;
+    std::string_view text;
+    if (input.is_string()) {
+      text = input.AsString();
+    } else {
+      raw = input.is_double() ? LiteralOf(input) : json::ToString(input);
+      text = raw;
+    }
+    const Quantity quantity = TRY(Quantity::Parse(text));
+    const std::string canonical = quantity.ToString();
+    return input.is_string() && canonical == text ? input : json::String(arena_, canonical);
+  }
+
+  base::Result<Value> IntOrString(Value input) {
+    if (input.is_string()) return input;
+    const auto wrong = [](std::string_view what) {
+      return base::BadRequest(
+          base::StrCat("json: cannot unmarshal ", what, " into Go value of type int32"));
+    };
+    if (!input.is_number()) return wrong(WhatIs(input));
+    const std::int64_t value = input.AsInt();
+    const bool fits = input.is_int() && value >= std::numeric_limits<int>::min() &&
+                      value <= std::numeric_limits<int>::max();
+    if (!fits) return wrong("number " + LiteralOf(input));
+    return input;
+  }
+
+  base::Result<Value> Time(const Schema& schema, Value input) {
+    if (!input.is_string()) {
+      return base::BadRequest(
+          base::StrCat("json: cannot unmarshal ", WhatIs(input), " into Go value of type string"));
+    }
+    const std::string_view text = input.AsString();
+    const bool micro = schema.kind == Kind::kMicroTime;
+    const Moment moment = TRY(micro ? ParseMicroTime(text) : ParseTime(text));
+    const std::string canonical = micro ? FormatMicroTime(moment) : FormatTime(moment);
+    return canonical == text ? input : json::String(arena_, canonical);
+  }
+
+  base::Result<Value> Duration(Value input) {
+    if (!input.is_string()) {
+      return base::BadRequest(
+          base::StrCat("json: cannot unmarshal ", WhatIs(input), " into Go value of type string"));
+    }
+    const std::int64_t nanos = TRY(ParseDuration(input.AsString()));
+    const std::string canonical = base::FormatDuration(base::Duration(nanos));
+    return canonical == input.AsString() ? input : json::String(arena_, canonical);
+  }
+
+  json::Arena& arena_;
+  const DecodeOptions& options_;
+  const Frame* frame_ = nullptr;
+};
+
+}  // namespace
+
+base::Result<Value> Decode(json::Arena& arena, const Schema& schema, Value input,
+                           const DecodeOptions& options) {
+  return Decoder(arena, options).Decode(schema, input);
+}
+
+std::vector<std::string> DecodingWarnings(const std::vector<std::string>& duplicate_fields,
+                                          const std::vector<std::string>& unknown_fields) {
+  std::vector<std::string> texts;
+  for (const std::string& path : duplicate_fields) {
+    texts.push_back(base::StrCat("duplicate field \"", path, "\""));
+  }
+  for (const std::string& path : unknown_fields) {
+    texts.push_back(base::StrCat("unknown field \"", path, "\""));
+  }
+  return texts;
+}
+
+std::string StrictDecodingError(const std::vector<std::string>& duplicate_fields,
+                                const std::vector<std::string>& unknown_fields) {
+  const auto texts = DecodingWarnings(duplicate_fields, unknown_fields);
+  return texts.empty() ? "" : base::StrCat("strict decoding error: ", base::Join(texts, ", "));
+}
+
+}  // namespace portcullis::api::schema

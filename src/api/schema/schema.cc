@@ -1,0 +1,90 @@
+#include "api/schema/schema.h"
+
+#include "base/strings.h"
+
+namespace portcullis::api::schema {
+namespace {
+
+// Structs with more fields than this are looked up through an index.
+constexpr std::size_t kLinearFields = 6;
+constexpr std::uint16_t kFree = 0xFFFF;
+
+}  // namespace
+
+const Field* Schema::FindField(std::string_view name) const {
+  return FindField(name, json::HashKey(name));
+}
+
+const Field* Schema::FindField(std::string_view name, std::uint32_t hash) const {
+  if (field_index.empty()) {
+    for (const Field& field : fields) {
+      if (field.hash == hash && field.name == name) return &field;
+    }
+    return nullptr;
+  }
+  const std::size_t mask = field_index.size() - 1;
+  for (std::size_t slot = hash & mask; field_index[slot] != kFree; slot = (slot + 1) & mask) {
+    const Field& field = fields[field_index[slot]];
+    if (field.hash == hash && field.name == name) return &field;
+  }
+  return nullptr;
+}
+
+const Schema* SchemaPool::Leaf(Kind kind, std::string_view go_type, std::string_view format) {
+  const std::string key =
+      base::StrCat(std::to_string(static_cast<int>(kind)), "|", go_type, "|", format);
+  const auto [place, added] = leaves_.try_emplace(key, nullptr);
+  if (added) {
+    Schema* leaf = Add();
+    leaf->kind = kind;
+    leaf->go_type = Copy(go_type);
+    leaf->format = Copy(format);
+    place->second = leaf;
+  }
+  return place->second;
+}
+
+const Constraints* SchemaPool::AddConstraints(json::Value props) {
+  return &constraints_.emplace_back(Constraints{props});
+}
+
+void SchemaPool::Finish(Schema& node) {
+  for (Field& field : node.fields) field.hash = json::HashKey(field.name);
+  if (node.fields.size() <= kLinearFields) return;
+  std::size_t slots = 16;
+  while (slots < node.fields.size() * 2) slots *= 2;
+  node.field_index.assign(slots, kFree);
+  for (std::size_t i = 0; i < node.fields.size(); ++i) {
+    std::size_t slot = node.fields[i].hash & (slots - 1);
+    while (node.field_index[slot] != kFree) slot = (slot + 1) & (slots - 1);
+    node.field_index[slot] = static_cast<std::uint16_t>(i);
+  }
+}
+
+std::size_t SchemaPool::bytes_used() const {
+  std::size_t bytes = arena_.bytes_used() + nodes_.size() * sizeof(Schema) +
+                      constraints_.size() * sizeof(Constraints);
+  for (const Schema& node : nodes_) {
+    bytes +=
+        node.fields.capacity() * sizeof(Field) + node.field_index.capacity() * 2 +
+        (node.list_map_keys.capacity() + node.enum_values.capacity()) * sizeof(std::string_view);
+  }
+  return bytes;
+}
+
+const Schema* FindSchema(const Schema& root, std::initializer_list<std::string_view> path) {
+  const Schema* node = &root;
+  for (const std::string_view step : path) {
+    while (node->kind == Kind::kArray && node->element != nullptr) node = node->element;
+    if (node->kind == Kind::kMap) {
+      node = node->element;
+    } else {
+      const Field* field = node->FindField(step);
+      node = field != nullptr ? field->schema : nullptr;
+    }
+    if (node == nullptr) return nullptr;
+  }
+  return node;
+}
+
+}  // namespace portcullis::api::schema
