@@ -10,6 +10,7 @@
 #include "api/schema/decode.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/reader.h"
 #include "json/writer.h"
 #include "json/yaml.h"
 
@@ -78,7 +79,7 @@ bool IsLegacyFile(json::Value document) {
          (document.Has("imagePolicy") || document.Has("podNodeSelectorPluginConfig"));
 }
 
-base::Status CheckStrict(json::Value document, const std::vector<std::string>& duplicates) {
+base::Status CheckStrict(json::Value document, const PluginConfig& file) {
   static constexpr std::string_view kTop[] = {"kind", "apiVersion", "plugins"};
   static constexpr std::string_view kPlugin[] = {"name", "path", "configuration"};
   std::vector<std::string> unknown = UnknownFields(document, "", kTop);
@@ -88,7 +89,10 @@ base::Status CheckStrict(json::Value document, const std::vector<std::string>& d
     const std::vector<std::string> more = UnknownFields(plugin, prefix, kPlugin);
     unknown.insert(unknown.end(), more.begin(), more.end());
   }
-  std::string text = api::schema::StrictDecodingError(duplicates, unknown);
+  if (!file.duplicate_yaml_keys.empty()) {
+    return base::ConfigError(base::StrCat("strict decoding error: ", file.duplicate_yaml_keys));
+  }
+  std::string text = api::schema::StrictDecodingError(file.duplicate_fields, unknown);
   return text.empty() ? base::OkStatus() : base::ConfigError(std::move(text));
 }
 
@@ -134,10 +138,12 @@ base::Result<std::vector<const PluginInfo*>> SelectPlugins(
 PluginConfig ParsePluginConfig(std::string text) {
   PluginConfig config;
   config.text = std::move(text);
-  json::ParseOptions options;
-  options.duplicate_keys = &config.duplicate_fields;
   auto arena = std::make_shared<json::Arena>();
-  auto parsed = json::ParseYaml(*arena, config.text, options);
+  json::ParseOptions json_options;
+  json_options.duplicate_keys = &config.duplicate_fields;
+  auto parsed = json::HasJsonPrefix(config.text)
+                    ? json::Parse(*arena, config.text, json_options)
+                    : json::ParseYaml(*arena, config.text, {&config.duplicate_yaml_keys});
   if (parsed.ok()) {
     config.document = json::Document(std::move(arena), parsed.value());
   } else {
@@ -188,7 +194,7 @@ base::Result<PluginConfigs> PluginConfigs::Parse(std::string_view text,
   if (!file.error.ok()) return file.error.Annotate(kContext);
   const json::Value document = file.document.root();
   if (auto bad = CheckKind(document, text); !bad.ok()) return bad.Annotate(kContext);
-  if (auto bad = CheckStrict(document, file.duplicate_fields); !bad.ok()) {
+  if (auto bad = CheckStrict(document, file); !bad.ok()) {
     return bad.Annotate(kContext);
   }
 

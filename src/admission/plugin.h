@@ -63,8 +63,10 @@ struct PluginConfig {
   // The parsed document; null if the text does not parse (`error` says why).
   json::Document document;
   base::Status error;
-  // Paths of keys that occur twice, as strict decoding reports them.
+  // Paths of keys that occur twice, as strict decoding of JSON reports them.
   std::vector<std::string> duplicate_fields;
+  // The same of YAML: "" or `yaml: unmarshal errors:\n  line 3: key "a" already set in map`.
+  std::string duplicate_yaml_keys;
 };
 
 // Switches of --feature-gates, by name.

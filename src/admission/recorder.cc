@@ -6,6 +6,7 @@
 #include "api/selector/label_selector.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/writer.h"
 
 namespace portcullis::admission {
 namespace {
@@ -100,6 +101,23 @@ base::Status Recorder::Annotate(std::string_view key, std::string_view value, Au
 std::vector<AuditAnnotation> Recorder::annotations() const {
   const std::lock_guard lock(mutex_);
   return annotations_;
+}
+
+void Recorder::KeepForeignStatus(json::Value status) {
+  ForeignStatus foreign;
+  if (const json::Value metadata = status["metadata"]; metadata.size() != 0) {
+    foreign.metadata_json = json::ToString(metadata);
+  }
+  const std::string_view word = status["status"].AsString();
+  if (word != "Success") foreign.status = word;
+  const std::lock_guard lock(mutex_);
+  foreign_status_.reset();
+  if (!foreign.metadata_json.empty() || !foreign.status.empty()) foreign_status_ = foreign;
+}
+
+std::optional<ForeignStatus> Recorder::foreign_status() const {
+  const std::lock_guard lock(mutex_);
+  return foreign_status_;
 }
 
 void Recorder::AddMutatingWebhookTime(std::chrono::nanoseconds time) {

@@ -9,11 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "json/value.h"
 
 namespace portcullis::admission {
 
@@ -24,6 +26,13 @@ struct AuditAnnotation {
   std::string key;
   std::string value;
   AuditLevel level = AuditLevel::kMetadata;
+};
+
+// What a webhook's Status object may hold and base::Status does not. The server puts it into the
+// Status object it answers with.
+struct ForeignStatus {
+  std::string metadata_json;  // of `metadata`, or "" for an empty one
+  std::string status;         // instead of "Failure", or ""
 };
 
 class Recorder {
@@ -38,6 +47,10 @@ class Recorder {
   base::Status Annotate(std::string_view key, std::string_view value, AuditLevel level);
   std::vector<AuditAnnotation> annotations() const;
 
+  // Remembers what is peculiar about the Status object of the webhook that has refused the request.
+  void KeepForeignStatus(json::Value status);
+  std::optional<ForeignStatus> foreign_status() const;
+
   // Time spent in webhooks: the sum of the mutating calls, the longest of the validating ones.
   void AddMutatingWebhookTime(std::chrono::nanoseconds time);
   void AddValidatingWebhookTime(std::chrono::nanoseconds time);
@@ -51,6 +64,7 @@ class Recorder {
   bool truncating_ = false;
   std::vector<std::string> seen_;
   std::vector<AuditAnnotation> annotations_;
+  std::optional<ForeignStatus> foreign_status_;
   std::chrono::nanoseconds mutating_{0};
   std::chrono::nanoseconds validating_{0};
 };

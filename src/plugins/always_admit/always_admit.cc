@@ -1,11 +1,16 @@
 #include "plugins/always_admit/always_admit.h"
 
+#include "base/log.h"
+
 namespace portcullis::plugins::always_admit {
 namespace {
 
 class AlwaysAdmit final : public admission::Plugin {};
 
 base::Result<std::unique_ptr<admission::Plugin>> Create(const admission::PluginContext&) {
+  base::LogWarning(
+      "AlwaysAdmit admission controller is deprecated. Please remove this controller from your "
+      "configuration files and scripts.");
   return std::unique_ptr<admission::Plugin>(std::make_unique<AlwaysAdmit>());
 }
 

@@ -1,0 +1,42 @@
+// CatalogObjects answers ObjectInterfaces from a catalog: built-in kinds by their schemas and
+// rules, custom resources as they stand, with conversion strategy None.
+//
+// The server derives from it where more is needed (conversion webhooks). Thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "admission/object_interfaces.h"
+#include "api/catalog/catalog.h"
+#include "api/schema/defaulting.h"
+
+namespace portcullis::admission {
+
+class CatalogObjects : public ObjectInterfaces {
+ public:
+  using CatalogSource = std::function<std::shared_ptr<const api::catalog::Catalog>()>;
+
+  CatalogObjects(CatalogSource catalog, std::shared_ptr<const api::schema::Defaulter> defaulter);
+
+  std::vector<api::GroupVersionResource> Equivalents(const api::GroupVersionResource& resource,
+                                                     std::string_view subresource) const override;
+  api::GroupVersionKind KindFor(const api::GroupVersionResource& resource,
+                                std::string_view subresource) const override;
+  base::Result<json::Value> Convert(json::Arena& arena, json::Value object,
+                                    const api::GroupVersionKind& kind) const override;
+  base::Result<json::Value> Decode(json::Arena& arena, json::Value object,
+                                   const api::GroupVersionKind& kind) const override;
+  json::Value Default(json::Arena& arena, json::Value object,
+                      const api::GroupVersionKind& kind) const override;
+  bool SemanticallyEqual(json::Value a, json::Value b,
+                         const api::GroupVersionKind& kind) const override;
+
+ private:
+  const CatalogSource catalog_;
+  const std::shared_ptr<const api::schema::Defaulter> defaulter_;
+};
+
+}  // namespace portcullis::admission

@@ -1,0 +1,175 @@
+#include "webhook/call.h"
+
+#include <algorithm>
+
+#include "base/gotext.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/strings.h"
+#include "net/url.h"
+#include "webhook/endpoint.h"
+
+namespace portcullis::webhook {
+namespace {
+
+constexpr int kMaxRetries = 10;
+constexpr std::chrono::seconds kClientTimeout{30};
+
+// The remaining time in whole seconds, rounded up, as Go prints a duration.
+std::string TimeoutText(base::SteadyTime deadline, base::SteadyTime now) {
+  const base::Duration left = deadline - now;
+  if (left <= base::Duration::zero()) return base::FormatDuration(kClientTimeout);
+  return base::FormatDuration(std::chrono::ceil<std::chrono::seconds>(left));
+}
+
+bool IsSuccess(int status) { return status >= 200 && status <= 206; }
+
+std::optional<int> RetryAfterHeader(const net::CallResult& result) {
+  const int status = result.response.status;
+  if (status != 429 && status < 500) return std::nullopt;
+  const auto seconds = base::ParseInt(result.response.headers.Get("Retry-After"));
+  if (!seconds || *seconds < 0 || *seconds > 86400) return std::nullopt;
+  return static_cast<int>(*seconds);
+}
+
+CallError FailedToCall(std::string_view error, int code) {
+  return {base::StrCat("failed to call webhook: ", error), code, false};
+}
+
+CallError TransportError(HookType type, const PreparedCall& call, const net::CallResult& result,
+                         HookMetrics* metrics) {
+  const net::CallFailure& failure = *result.failure;
+  base::LogWarning("webhook call failed",
+                   {{"webhook", call.hook->name},
+                    {"configuration", call.hook->configuration},
+                    {"type", type == HookType::kMutating ? "mutating" : "validating"},
+                    {"phase", std::string(net::PhaseName(failure.phase))},
+                    {"address", result.address},
+                    {"after", base::FormatDuration(result.elapsed)},
+                    {"error", failure.cause}});
+  if (metrics != nullptr) metrics->CountFailurePhase(call.hook->name, failure.phase);
+  std::string message = failure.message;
+  if (failure.phase == net::CallPhase::kRead || failure.phase == net::CallPhase::kDecode) {
+    message = base::StrCat(
+        "unexpected error when reading response body. Please retry. Original error: ", message);
+  }
+  CallError error = FailedToCall(message, 503);
+  error.cancelled = failure.cancelled;
+  return error;
+}
+
+}  // namespace
+
+std::string CallErrorText(const Hook& hook, const CallError& error) {
+  return base::StrCat("failed calling webhook ", base::GoQuote(hook.name), ": ", error.reason);
+}
+
+std::variant<PreparedCall, CallError> PrepareCall(
+    const Hook& hook, const std::string& shared,
+    const std::optional<base::SteadyTime>& request_deadline, base::SteadyTime now) {
+  if (!hook.review_version) {
+    return CallError{
+        "could not create admission objects: webhook does not accept known AdmissionReview "
+        "versions (v1, v1beta1)",
+        400, false};
+  }
+  PreparedCall call;
+  call.hook = &hook;
+  call.uid = base::Uuid();
+  call.version = *hook.review_version;
+  const auto own_timeout =
+      hook.timeout_seconds > 0 ? std::chrono::seconds(hook.timeout_seconds) : kClientTimeout;
+  call.deadline = now + std::min(own_timeout, kClientTimeout);
+  if (request_deadline) call.deadline = std::min(call.deadline, *request_deadline);
+
+  auto request = hook.endpoint->NewRequest(hook.name, TimeoutText(call.deadline, now));
+  if (!request.ok()) {
+    return CallError{base::StrCat("could not get REST client: ", request.status().message()), 500,
+                     false};
+  }
+  call.request = std::move(request).value();
+  call.request.body =
+      std::make_shared<const std::string>(EncodeReview(call.version, call.uid, shared));
+  return call;
+}
+
+std::optional<std::chrono::seconds> RetryDelay(const PreparedCall& call,
+                                               const net::CallResult& result) {
+  if (!result.ok() || call.attempts >= kMaxRetries) return std::nullopt;
+  const std::optional<int> seconds = RetryAfterHeader(result);
+  if (!seconds) return std::nullopt;
+  return std::chrono::seconds(*seconds);
+}
+
+std::optional<CallError> CheckDryRun(const Hook& hook, bool dry_run, base::Status& refusal) {
+  if (!dry_run) return std::nullopt;
+  switch (hook.side_effects) {
+    case SideEffects::kNone:
+    case SideEffects::kNoneOnDryRun:
+      return std::nullopt;
+    case SideEffects::kAbsent:
+      return CallError{"Webhook SideEffects is nil", 400, false};
+    case SideEffects::kSome:
+    case SideEffects::kUnknown:
+      break;
+  }
+  refusal = base::BadRequest(
+      base::StrCat("admission webhook ", base::GoQuote(hook.name), " does not support dry run"));
+  return std::nullopt;
+}
+
+std::variant<ReviewAnswer, CallError> JudgeCall(json::Arena& arena, HookType type,
+                                                const PreparedCall& call,
+                                                const net::CallResult& result,
+                                                HookMetrics* metrics) {
+  if (!result.ok()) return TransportError(type, call, result, metrics);
+  const int http_status = result.response.status;
+  const std::string_view content_type = result.response.headers.Get("Content-Type");
+  const std::string_view body = result.response.content();
+  if (!IsSuccess(http_status)) {
+    const base::Status status =
+        HttpErrorStatus(http_status, content_type, body, RetryAfterHeader(result));
+    return FailedToCall(status.message(), status.http_code());
+  }
+  auto review = DecodeReview(arena, call.version, http_status, content_type, body);
+  if (!review.ok()) {
+    const bool internal = review.status().reason() == base::Reason::kInternalError;
+    return FailedToCall(review.status().message(), internal ? 500 : 503);
+  }
+  auto answer = VerifyReview(*review, call.version, type, call.uid);
+  if (!answer.ok()) {
+    return CallError{base::StrCat("received invalid webhook response: ", answer.status().message()),
+                     503, false};
+  }
+  return std::move(answer).value();
+}
+
+void RecordAnswer(const admission::Request& request, const Hook& hook, const ReviewAnswer& answer) {
+  for (const auto& [key, value] : answer.audit_annotations) {
+    const base::Status outcome = request.Annotate(base::StrCat(hook.name, "/", key), value);
+    if (outcome.ok()) continue;
+    base::LogWarning("failed to set audit annotation of a webhook",
+                     {{"webhook", hook.name}, {"key", key}, {"error", outcome.message()}});
+  }
+  for (const std::string& warning : answer.warnings) request.Warn(warning);
+}
+
+void RecordCertificateProblems(const admission::Request& request, const PreparedCall& call,
+                               const net::CallResult& result, HookMetrics* metrics) {
+  if (!result.certificate_without_san && !result.certificate_with_sha1) return;
+  const auto url = net::ParseUrl(call.request.url);
+  const std::string host = url.ok() ? url->host : std::string();
+  if (result.certificate_without_san) {
+    if (metrics != nullptr) metrics->CountMissingSan();
+    (void)request.Annotate(
+        base::StrCat("missing-san.invalid-cert.kubernetes.io/", host),
+        "relies on a legacy Common Name field instead of the SAN extension for subject validation");
+  }
+  if (result.certificate_with_sha1) {
+    if (metrics != nullptr) metrics->CountInsecureSha1();
+    (void)request.Annotate(base::StrCat("insecure-sha1.invalid-cert.kubernetes.io/", host),
+                           "uses an insecure SHA-1 signature");
+  }
+}
+
+}  // namespace portcullis::webhook

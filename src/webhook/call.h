@@ -1,0 +1,68 @@
+// One call of a webhook: making the HTTP request, deciding whether to send it again, and turning
+// what came back into an answer or a call error.
+//
+// A call error is a failure to get a usable answer: to it, and only to it, failurePolicy applies.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "admission/request.h"
+#include "base/clock.h"
+#include "net/client.h"
+#include "webhook/configuration.h"
+#include "webhook/hook_metrics.h"
+#include "webhook/review.h"
+
+namespace portcullis::webhook {
+
+struct CallError {
+  std::string reason;      // what follows `failed calling webhook "<name>": `
+  int code = 500;          // for metrics
+  bool cancelled = false;  // the client has gone: not counted
+};
+
+// The text of a call error: `failed calling webhook "<name>": <reason>`.
+std::string CallErrorText(const Hook& hook, const CallError& error);
+
+// A request ready to be sent, and sent again.
+struct PreparedCall {
+  const Hook* hook = nullptr;
+  std::string uid;
+  ReviewVersion version = ReviewVersion::kV1;
+  net::ClientRequest request;
+  base::SteadyTime deadline;
+  int attempts = 0;
+};
+
+// `shared` is EncodeSharedPart()'s text for the hook's invocation.
+std::variant<PreparedCall, CallError> PrepareCall(
+    const Hook& hook, const std::string& shared,
+    const std::optional<base::SteadyTime>& request_deadline, base::SteadyTime now);
+
+// How long to wait before sending the same request again, if the answer asks for that (429 or 5xx
+// with Retry-After, at most ten times).
+std::optional<std::chrono::seconds> RetryDelay(const PreparedCall& call,
+                                               const net::CallResult& result);
+
+// Whether a dry run may reach the hook. `refusal` is set if the request is to be refused whatever
+// the failure policy says.
+std::optional<CallError> CheckDryRun(const Hook& hook, bool dry_run, base::Status& refusal);
+
+// What came back, judged. Failures of the connection are logged and counted with their phase.
+std::variant<ReviewAnswer, CallError> JudgeCall(json::Arena& arena, HookType type,
+                                                const PreparedCall& call,
+                                                const net::CallResult& result,
+                                                HookMetrics* metrics);
+
+// Records what every usable answer brings along: audit annotations, then warnings.
+void RecordAnswer(const admission::Request& request, const Hook& hook, const ReviewAnswer& answer);
+
+// Annotations and counters about certificates that will not be accepted much longer.
+void RecordCertificateProblems(const admission::Request& request, const PreparedCall& call,
+                               const net::CallResult& result, HookMetrics* metrics);
+
+}  // namespace portcullis::webhook

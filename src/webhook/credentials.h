@@ -1,0 +1,54 @@
+// Credentials with which webhooks are called: the users of a kubeconfig file, chosen by the host of
+// the webhook (https://kubernetes.io/docs/reference/access-authn-authz/
+// extensible-admission-controllers/#authenticate-apiservers).
+//
+// Immutable after construction.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "net/http.h"
+
+namespace portcullis::webhook {
+
+// One entry of `users`.
+struct UserEntry {
+  std::string token;
+  std::string token_file;
+  std::string username;
+  std::string password;
+  std::string certificate_pem;
+  std::string key_pem;
+  net::Headers impersonation;
+  base::Status error;  // what makes the entry unusable
+};
+
+class Credentials {
+ public:
+  Credentials() = default;  // nobody: anonymous everywhere
+
+  // Reads a kubeconfig. Errors say what is wrong with the file.
+  static base::Result<std::shared_ptr<const Credentials>> Load(const std::string& path);
+  static base::Result<std::shared_ptr<const Credentials>> Parse(std::string_view text,
+                                                                const std::string& directory);
+
+  // The user for a target "host:port", or null for an anonymous call.
+  const UserEntry* Find(std::string_view host, int port) const;
+
+ private:
+  const UserEntry* FindName(std::string_view name) const;
+  const UserEntry* FindHost(std::string_view target) const;
+
+  std::map<std::string, UserEntry, std::less<>> users_;
+  std::string current_user_;
+};
+
+// The headers by which `user` identifies itself; reads the token file. An error is the text that
+// follows "could not get REST client: ".
+base::Result<net::Headers> AuthorizationHeaders(const UserEntry& user);
+
+}  // namespace portcullis::webhook

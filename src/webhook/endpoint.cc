@@ -1,0 +1,155 @@
+#include "webhook/endpoint.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "net/url.h"
+#include "webhook/configuration.h"
+
+namespace portcullis::webhook {
+namespace {
+
+constexpr std::string_view kUserAgent = "kube-apiserver-admission";
+
+std::string KeyOf(const ClientConfig& config) {
+  std::string key = config.url ? base::StrCat("u", *config.url) : std::string();
+  if (config.service) {
+    const ServiceReference& service = *config.service;
+    for (const std::string& part :
+         {service.namespace_name, service.name, service.path, std::to_string(service.port)}) {
+      key.append("\ns").append(part);
+    }
+  }
+  return base::StrCat(key, "\nc", config.ca_bundle);
+}
+
+}  // namespace
+
+std::string CleanPath(std::string_view path) {
+  std::vector<std::string_view> parts;
+  for (const std::string_view part : base::Split(path, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      if (!parts.empty()) parts.pop_back();
+      continue;
+    }
+    parts.push_back(part);
+  }
+  return base::StrCat("/", base::Join(parts, "/"));
+}
+
+Endpoint::Endpoint(std::unique_ptr<const ClientConfig> config, net::ClientTlsCache& tls,
+                   std::shared_ptr<const Credentials> credentials,
+                   const admission::ServiceResolver* services)
+    : config_(std::move(config)),
+      tls_(tls),
+      credentials_(std::move(credentials)),
+      services_(services) {}
+
+Endpoint::~Endpoint() = default;
+
+void Endpoint::Prepare() const {
+  net::ClientTlsOptions options;
+  options.ca_pem = config_->ca_bundle;
+  std::string host;
+  int port = 443;
+  if (config_->service) {
+    const ServiceReference& service = *config_->service;
+    host = base::StrCat(service.name, ".", service.namespace_name, ".svc");
+    port = service.port;
+    options.server_name = host;
+    ready_.service_host_port = base::StrCat(host, ":", std::to_string(port));
+    ready_.url = base::StrCat("https://", ready_.service_host_port, CleanPath(service.path));
+  } else if (config_->url) {
+    auto url = net::ParseUrl(*config_->url);
+    if (!url.ok()) {
+      error_ = base::ConfigError(base::StrCat("Unparsable URL: ", url.status().message()));
+      return;
+    }
+    host = url->host;
+    port = url->EffectivePort();
+    ready_.url = base::StrCat(url->scheme, "://", url->Authority(), CleanPath(url->path));
+  } else {
+    no_target_ = true;
+    return;
+  }
+
+  ready_.user = credentials_ ? credentials_->Find(host, port) : nullptr;
+  if (ready_.user != nullptr) {
+    if (!ready_.user->error.ok()) {
+      error_ = ready_.user->error;
+      return;
+    }
+    if (auto headers = AuthorizationHeaders(*ready_.user); !headers.ok()) {
+      error_ = headers.status();
+      return;
+    }
+    options.certificate_pem = ready_.user->certificate_pem;
+    options.key_pem = ready_.user->key_pem;
+  }
+  ready_.headers.Add("User-Agent", kUserAgent);
+  ready_.headers.Add("Accept", "application/json, */*");
+  ready_.headers.Add("Content-Type", "application/json");
+  auto tls = tls_.Get(options);
+  if (!tls.ok()) {
+    error_ = tls.status();
+    return;
+  }
+  ready_.tls = std::move(tls).value();
+}
+
+base::Result<const Endpoint::Ready*> Endpoint::Get(std::string_view webhook) const {
+  std::call_once(once_, [this] { Prepare(); });
+  if (no_target_) {
+    return base::ConfigError(
+        base::StrCat("failed calling webhook ", base::GoQuote(webhook),
+                     ": webhook configuration must have either service or URL"));
+  }
+  if (!error_.ok()) return error_;
+  return &ready_;
+}
+
+base::Result<net::ClientRequest> Endpoint::NewRequest(std::string_view webhook,
+                                                      std::string_view timeout_text) const {
+  const Ready* ready = TRY(Get(webhook));
+  net::ClientRequest request;
+  request.method = "POST";
+  request.url = base::StrCat(ready->url, "?timeout=", timeout_text);
+  request.headers = ready->headers;
+  if (ready->user != nullptr) {
+    for (const net::Header& header : TRY(AuthorizationHeaders(*ready->user))) {
+      request.headers.Add(header.name, header.value);
+    }
+  }
+  request.tls = ready->tls;
+  request.max_redirects = 10;
+  if (!config_->service) return request;
+  // A redirect may lead elsewhere: only the service's own address is looked up here.
+  request.resolve =
+      [services = services_, service = *config_->service,
+       own = ready->service_host_port](const std::string& host_port) -> base::Result<std::string> {
+    if (host_port != own || services == nullptr) return host_port;
+    const admission::ServiceAddress address =
+        TRY(services->Resolve(service.namespace_name, service.name, service.port));
+    return net::JoinHostPort(address.host, std::to_string(address.port));
+  };
+  return request;
+}
+
+EndpointCache::EndpointCache(std::shared_ptr<const Credentials> credentials,
+                             const admission::ServiceResolver* services)
+    : credentials_(std::move(credentials)), services_(services) {}
+
+std::shared_ptr<const Endpoint> EndpointCache::Get(const ClientConfig& config) {
+  const std::lock_guard lock(mutex_);
+  auto& slot = endpoints_[KeyOf(config)];
+  if (auto known = slot.lock()) return known;
+  auto made = std::make_shared<Endpoint>(std::make_unique<ClientConfig>(config), tls_, credentials_,
+                                         services_);
+  slot = made;
+  return made;
+}
+
+}  // namespace portcullis::webhook

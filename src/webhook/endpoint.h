@@ -1,0 +1,79 @@
+// Endpoint: where one clientConfig leads to and how to go there: URL, TLS identity, credentials.
+// EndpointCache shares endpoints between webhooks with equal clientConfigs.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "admission/service_resolver.h"
+#include "base/status.h"
+#include "net/client.h"
+#include "net/tls.h"
+#include "webhook/credentials.h"
+
+namespace portcullis::webhook {
+
+struct ClientConfig;
+
+// What is needed to reach it, made at the first call: loading certificates is not cheap, and most
+// webhooks of a large cluster are never called. Thread-safe.
+class Endpoint {
+ public:
+  struct Ready {
+    std::string url;  // without query
+    net::Headers headers;
+    std::shared_ptr<const net::ClientTls> tls;
+    std::string service_host_port;  // "web.ns.svc:443" for a service reference, else ""
+    const UserEntry* user = nullptr;
+  };
+
+  Endpoint(std::unique_ptr<const ClientConfig> config, net::ClientTlsCache& tls,
+           std::shared_ptr<const Credentials> credentials,
+           const admission::ServiceResolver* services);
+  ~Endpoint();
+
+  // The error is what follows "could not get REST client: ". `webhook` names the asking webhook.
+  base::Result<const Ready*> Get(std::string_view webhook) const;
+
+  // A request for it, complete but for body and timeout parameter.
+  base::Result<net::ClientRequest> NewRequest(std::string_view webhook,
+                                              std::string_view timeout_text) const;
+
+ private:
+  void Prepare() const;
+
+  const std::unique_ptr<const ClientConfig> config_;
+  net::ClientTlsCache& tls_;
+  const std::shared_ptr<const Credentials> credentials_;
+  const admission::ServiceResolver* const services_;
+  mutable std::once_flag once_;
+  mutable Ready ready_;
+  mutable base::Status error_;
+  mutable bool no_target_ = false;  // neither url nor service
+};
+
+// Thread-safe.
+class EndpointCache {
+ public:
+  // `services` may be null: service references cannot be called then. It outlives the cache and
+  // all endpoints; the cache outlives its endpoints.
+  EndpointCache(std::shared_ptr<const Credentials> credentials,
+                const admission::ServiceResolver* services);
+  std::shared_ptr<const Endpoint> Get(const ClientConfig& config);
+
+ private:
+  const std::shared_ptr<const Credentials> credentials_;
+  const admission::ServiceResolver* const services_;
+  net::ClientTlsCache tls_;
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<const Endpoint>> endpoints_;  // guarded by mutex_
+};
+
+// The path of a webhook's URL as Go's path.Join leaves it: no doubled slashes, no dots, no trailing
+// slash; escapes stay.
+std::string CleanPath(std::string_view path);
+
+}  // namespace portcullis::webhook

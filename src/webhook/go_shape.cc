@@ -1,0 +1,263 @@
+#include "webhook/go_shape.h"
+
+#include <limits>
+
+#include "base/strings.h"
+#include "json/writer.h"
+
+namespace portcullis::webhook {
+namespace {
+
+constexpr GoField kCauseFields[] = {
+    {"reason", GoKind::kString, "v1.CauseType"},
+    {"message"},
+    {"field"},
+};
+constexpr GoStruct kCause = {"StatusCause", kCauseFields};
+
+constexpr GoField kDetailsFields[] = {
+    {"name"},
+    {"group"},
+    {"kind"},
+    {"uid", GoKind::kString, "types.UID"},
+    {"causes", GoKind::kStructList, "[]v1.StatusCause", &kCause},
+    {"retryAfterSeconds", GoKind::kInt32, "int32"},
+};
+constexpr GoStruct kDetails = {"StatusDetails", kDetailsFields};
+
+constexpr GoField kListMetaFields[] = {
+    {"selfLink"},
+    {"resourceVersion"},
+    {"continue"},
+};
+constexpr GoStruct kListMeta = {"ListMeta", kListMetaFields};
+
+constexpr GoField kStatusFields[] = {
+    {"kind"},
+    {"apiVersion"},
+    {"metadata", GoKind::kStruct, "v1.ListMeta", &kListMeta},
+    {"status"},
+    {"message"},
+    {"reason", GoKind::kString, "v1.StatusReason"},
+    {"details", GoKind::kStruct, "v1.StatusDetails", &kDetails},
+    {"code", GoKind::kInt32, "int32"},
+};
+constexpr GoStruct kStatus = {"Status", kStatusFields};
+
+constexpr GoField kResponseFields[] = {
+    {"uid", GoKind::kString, "types.UID"},
+    {"allowed", GoKind::kBool, "bool"},
+    {"status", GoKind::kStruct, "v1.Status", &kStatus},
+    {"patch", GoKind::kBytes, "[]uint8"},
+    {"patchType", GoKind::kString, "v1.PatchType"},
+    {"auditAnnotations", GoKind::kStringMap, "map[string]string"},
+    {"warnings", GoKind::kStringList, "[]string"},
+};
+constexpr GoStruct kResponse = {"AdmissionResponse", kResponseFields};
+
+constexpr GoField kGvkFields[] = {{"group"}, {"version"}, {"kind"}};
+constexpr GoStruct kGvk = {"GroupVersionKind", kGvkFields};
+constexpr GoField kGvrFields[] = {{"group"}, {"version"}, {"resource"}};
+constexpr GoStruct kGvr = {"GroupVersionResource", kGvrFields};
+constexpr GoField kUserFields[] = {
+    {"username"},
+    {"uid"},
+    {"groups", GoKind::kStringList, "[]string"},
+    {"extra", GoKind::kStringListMap, "map[string]v1.ExtraValue"},
+};
+constexpr GoStruct kUser = {"UserInfo", kUserFields};
+
+constexpr GoField kRequestFields[] = {
+    {"uid", GoKind::kString, "types.UID"},
+    {"kind", GoKind::kStruct, "v1.GroupVersionKind", &kGvk},
+    {"resource", GoKind::kStruct, "v1.GroupVersionResource", &kGvr},
+    {"subResource"},
+    {"requestKind", GoKind::kStruct, "v1.GroupVersionKind", &kGvk},
+    {"requestResource", GoKind::kStruct, "v1.GroupVersionResource", &kGvr},
+    {"requestSubResource"},
+    {"name"},
+    {"namespace"},
+    {"operation", GoKind::kString, "v1.Operation"},
+    {"userInfo", GoKind::kStruct, "v1.UserInfo", &kUser},
+    {"object", GoKind::kAny},
+    {"oldObject", GoKind::kAny},
+    {"dryRun", GoKind::kBool, "bool"},
+    {"options", GoKind::kAny},
+};
+constexpr GoStruct kRequest = {"AdmissionRequest", kRequestFields};
+
+constexpr GoField kReviewFields[] = {
+    {"kind"},
+    {"apiVersion"},
+    {"request", GoKind::kStruct, "v1.AdmissionRequest", &kRequest},
+    {"response", GoKind::kStruct, "v1.AdmissionResponse", &kResponse},
+};
+constexpr GoStruct kReview = {"AdmissionReview", kReviewFields};
+
+std::string_view TypeWord(json::Value value) {
+  switch (value.type()) {
+    case json::Type::kNull:
+      return "null";
+    case json::Type::kBool:
+      return "bool";
+    case json::Type::kInt:
+    case json::Type::kDouble:
+      return "number";
+    case json::Type::kString:
+      return "string";
+    case json::Type::kArray:
+      return "array";
+    case json::Type::kObject:
+      return "object";
+  }
+  return "";
+}
+
+class Decoder {
+ public:
+  explicit Decoder(json::Arena& arena) : arena_(arena) {}
+
+  base::Result<json::Value> Struct(const GoStruct& shape, json::Value input) {
+    json::ObjectBuilder out(arena_);
+    const std::size_t depth = path_.size();
+    for (const json::Member& member : input.members()) {
+      const GoField* field = Find(shape, member.name());
+      if (field == nullptr || member.value.is_null()) continue;
+      if (depth != 0) path_.push_back('.');
+      path_.append(field->name);
+      out.Set(field->name, TRY(Field(shape, *field, member.value)));
+      path_.resize(depth);
+    }
+    return out.Build();
+  }
+
+ private:
+  static const GoField* Find(const GoStruct& shape, std::string_view name) {
+    for (const GoField& field : shape.fields) {
+      if (field.name == name) return &field;
+    }
+    return nullptr;
+  }
+
+  base::Status Mismatch(const GoStruct& shape, json::Value value, std::string_view go_type) const {
+    return base::BadRequest(base::StrCat("json: cannot unmarshal ", TypeWord(value),
+                                         " into Go struct field ", shape.name, ".", path_,
+                                         " of type ", go_type));
+  }
+
+  base::Result<json::Value> Field(const GoStruct& shape, const GoField& field, json::Value value) {
+    switch (field.kind) {
+      case GoKind::kAny:
+        return value;
+      case GoKind::kString:
+        return Check(value.is_string(), shape, field, value);
+      case GoKind::kBool:
+        return Check(value.is_bool(), shape, field, value);
+      case GoKind::kInt32:
+        return Int32(shape, field, value);
+      case GoKind::kBytes:
+        return Bytes(shape, field, value);
+      case GoKind::kStringMap:
+        return StringMap(shape, field, value);
+      case GoKind::kStringList:
+        return StringList(shape, field.go_type, value);
+      case GoKind::kStringListMap:
+        return StringListMap(shape, field, value);
+      case GoKind::kStruct:
+        if (!value.is_object()) return Mismatch(shape, value, field.go_type);
+        return Struct(*field.shape, value);
+      case GoKind::kStructList:
+        return StructList(shape, field, value);
+    }
+    return value;
+  }
+
+  base::Result<json::Value> Check(bool fits, const GoStruct& shape, const GoField& field,
+                                  json::Value value) const {
+    if (!fits) return Mismatch(shape, value, field.go_type);
+    return value;
+  }
+
+  base::Result<json::Value> Int32(const GoStruct& shape, const GoField& field,
+                                  json::Value value) const {
+    if (!value.is_number()) return Mismatch(shape, value, field.go_type);
+    const bool fits = value.is_int() && value.AsInt() >= std::numeric_limits<std::int32_t>::min() &&
+                      value.AsInt() <= std::numeric_limits<std::int32_t>::max();
+    if (fits) return value;
+    return base::BadRequest(base::StrCat("json: cannot unmarshal number ", json::ToString(value),
+                                         " into Go struct field ", shape.name, ".", path_,
+                                         " of type ", field.go_type));
+  }
+
+  base::Result<json::Value> Bytes(const GoStruct& shape, const GoField& field, json::Value value) {
+    if (!value.is_string()) return Mismatch(shape, value, field.go_type);
+    std::size_t error_at = 0;
+    const auto bytes = base::Base64Decode(value.AsString(), &error_at);
+    if (!bytes) {
+      return base::BadRequest(
+          base::StrCat("illegal base64 data at input byte ", std::to_string(error_at)));
+    }
+    return json::String(arena_, *bytes);
+  }
+
+  base::Result<json::Value> StringMap(const GoStruct& shape, const GoField& field,
+                                      json::Value value) {
+    if (!value.is_object()) return Mismatch(shape, value, field.go_type);
+    json::ObjectBuilder out(arena_);
+    for (const json::Member& member : value.members()) {
+      if (!member.value.is_string() && !member.value.is_null()) {
+        return Mismatch(shape, member.value, "string");
+      }
+      out.Set(member.name(), json::Value::StringView(member.value.AsString()));
+    }
+    return out.Build();
+  }
+
+  base::Result<json::Value> StringList(const GoStruct& shape, std::string_view go_type,
+                                       json::Value value) {
+    if (!value.is_array()) return Mismatch(shape, value, go_type);
+    json::ArrayBuilder out(arena_);
+    for (const json::Value element : value.elements()) {
+      if (!element.is_string() && !element.is_null()) return Mismatch(shape, element, "string");
+      out.Add(json::Value::StringView(element.AsString()));
+    }
+    return out.Build();
+  }
+
+  base::Result<json::Value> StringListMap(const GoStruct& shape, const GoField& field,
+                                          json::Value value) {
+    if (!value.is_object()) return Mismatch(shape, value, field.go_type);
+    for (const json::Member& member : value.members()) {
+      if (!member.value.is_null()) TRY(StringList(shape, "v1.ExtraValue", member.value));
+    }
+    return value;
+  }
+
+  base::Result<json::Value> StructList(const GoStruct& shape, const GoField& field,
+                                       json::Value value) {
+    if (!value.is_array()) return Mismatch(shape, value, field.go_type);
+    json::ArrayBuilder out(arena_);
+    for (const json::Value element : value.elements()) {
+      if (!element.is_object() && !element.is_null()) {
+        return Mismatch(shape, element, field.go_type.substr(2));
+      }
+      out.Add(TRY(Struct(*field.shape, element)));
+    }
+    return out.Build();
+  }
+
+  json::Arena& arena_;
+  std::string path_;
+};
+
+}  // namespace
+
+const GoStruct& AdmissionReviewShape() { return kReview; }
+const GoStruct& StatusShape() { return kStatus; }
+
+base::Result<json::Value> DecodeStruct(json::Arena& arena, const GoStruct& shape,
+                                       json::Value input) {
+  return Decoder(arena).Struct(shape, input);
+}
+
+}  // namespace portcullis::webhook

@@ -1,0 +1,99 @@
+#include "webhook/hook_metrics.h"
+
+#include <algorithm>
+#include <string>
+
+namespace portcullis::webhook {
+namespace {
+
+std::string CodeText(int code) { return std::to_string(std::min(code, 600)); }
+
+double Seconds(std::chrono::nanoseconds took) {
+  return std::chrono::duration<double>(took).count();
+}
+
+std::string_view ErrorTypeText(ErrorType error) {
+  switch (error) {
+    case ErrorType::kCallingWebhook:
+      return "calling_webhook_error";
+    case ErrorType::kApiServerInternal:
+      return "apiserver_internal_error";
+    case ErrorType::kNone:
+      return "no_error";
+  }
+  return "";
+}
+
+}  // namespace
+
+HookMetrics::HookMetrics(metrics::Registry& registry, HookType type)
+    : type_(type),
+      metrics_(registry),
+      failure_phases_(registry.AddCounter(
+          {"portcullis_admission_webhook_call_failures_total",
+           "Failed calls of admission webhooks by the phase in which they failed.",
+           metrics::Stability::kNone},
+          {"name", "type", "phase"})) {}
+
+std::string_view HookMetrics::TypeText() const {
+  return type_ == HookType::kMutating ? "admit" : "validating";
+}
+
+void HookMetrics::ObserveCall(std::string_view hook, admission::Operation operation, bool rejected,
+                              int code, std::chrono::nanoseconds took) {
+  const std::string_view operation_text = admission::OperationText(operation);
+  const std::string_view rejected_text = rejected ? "true" : "false";
+  metrics_.webhook_duration.With({hook, TypeText(), operation_text, rejected_text})
+      .Observe(Seconds(took));
+  metrics_.webhook_requests.With({hook, TypeText(), operation_text, CodeText(code), rejected_text})
+      .Increment();
+}
+
+void HookMetrics::CountRejection(std::string_view hook, admission::Operation operation,
+                                 ErrorType error, int code) {
+  metrics_.webhook_rejections
+      .With({hook, TypeText(), admission::OperationText(operation), ErrorTypeText(error),
+             CodeText(code)})
+      .Increment();
+}
+
+void HookMetrics::CountFailOpen(std::string_view hook) {
+  metrics_.webhook_fail_open.With({hook, TypeText()}).Increment();
+}
+
+void HookMetrics::CountFailurePhase(std::string_view hook, net::CallPhase phase) {
+  failure_phases_.With({hook, TypeText(), net::PhaseName(phase)}).Increment();
+}
+
+void HookMetrics::CountConditionErrors(std::string_view hook, admission::Operation operation,
+                                       int errors) {
+  if (errors <= 0) return;
+  metrics_.match_condition_errors
+      .With({hook, "webhook", TypeText(), admission::OperationText(operation)})
+      .Increment(static_cast<std::uint64_t>(errors));
+}
+
+void HookMetrics::CountConditionExclusion(std::string_view hook, admission::Operation operation) {
+  // This one metric says "validate" where the others say "validating".
+  const std::string_view type = type_ == HookType::kMutating ? "admit" : "validate";
+  metrics_.match_condition_exclusions
+      .With({hook, "webhook", type, admission::OperationText(operation)})
+      .Increment();
+}
+
+void HookMetrics::ObserveConditions(std::string_view hook, admission::Operation operation,
+                                    std::chrono::nanoseconds took) {
+  metrics_.match_condition_duration
+      .With({hook, "webhook", TypeText(), admission::OperationText(operation)})
+      .Observe(Seconds(took));
+}
+
+void HookMetrics::CountMissingSan() {
+  metrics_.x509_missing_san.With(std::initializer_list<std::string_view>{}).Increment();
+}
+
+void HookMetrics::CountInsecureSha1() {
+  metrics_.x509_insecure_sha1.With(std::initializer_list<std::string_view>{}).Increment();
+}
+
+}  // namespace portcullis::webhook

@@ -1,0 +1,355 @@
+#include "webhook/mutating_dispatcher.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "admission/errors.h"
+#include "base/gotext.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "json/patch.h"
+#include "json/writer.h"
+#include "webhook/call.h"
+
+namespace portcullis::webhook {
+namespace {
+
+constexpr std::string_view kPlugin = "MutatingAdmissionWebhook";
+
+// Which webhooks may be, and which are to be, called again in the second pass.
+struct Memory final : admission::Reinvocation::State {
+  json::Value last_output;
+  std::set<std::string> previously_invoked;
+  std::set<std::string> reinvoke;
+
+  void ReinvokePrevious() {
+    reinvoke.merge(previously_invoked);
+    previously_invoked.clear();
+  }
+};
+
+// What calling one webhook came to.
+struct Outcome {
+  enum class Kind : std::uint8_t { kAllowed, kCallError, kDenied, kInternalError };
+  Kind kind = Kind::kAllowed;
+  bool changed = false;
+  CallError call_error;
+  base::Status status;  // of a denial or an internal error
+};
+
+Outcome Failed(CallError error) {
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::kCallError;
+  outcome.call_error = std::move(error);
+  return outcome;
+}
+
+Outcome Broken(base::Status status) {
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::kInternalError;
+  outcome.status = std::move(status);
+  return outcome;
+}
+
+// One operation with its members in alphabetical order, everything below as it came.
+void WriteOperation(json::Value operation, std::string& out) {
+  std::vector<const json::Member*> members;
+  for (const json::Member& member : operation.members()) members.push_back(&member);
+  std::sort(members.begin(), members.end(),
+            [](const auto* a, const auto* b) { return a->name() < b->name(); });
+  out.push_back('{');
+  for (const json::Member* member : members) {
+    if (out.back() != '{') out.push_back(',');
+    json::WriteString(member->name(), out);
+    out.push_back(':');
+    json::Write(member->value, out, {.splice_source = false});
+  }
+  out.push_back('}');
+}
+
+class Dispatcher {
+ public:
+  Dispatcher(const Services& services, const HookSet& hooks, admission::Request& request)
+      : services_(services),
+        request_(request),
+        matcher_(hooks, request, services),
+        memory_(request.reinvocation().StateOf<Memory>(kPlugin)),
+        object_(request.object()),
+        old_object_(request.old_object()),
+        kind_(request.kind()) {}
+
+  base::Status Run() {
+    admission::Reinvocation& reinvocation = request_.reinvocation();
+    if (reinvocation.is_reinvoke() &&
+        !SemanticallyEqual(memory_.last_output, request_.object(), request_.kind())) {
+      memory_.ReinvokePrevious();
+    }
+    base::Status outcome = CallAll();
+    if (outcome.ok()) outcome = WriteBack();
+    memory_.last_output = request_.object();
+    return outcome;
+  }
+
+ private:
+  base::Status CallAll() {
+    for (const Candidate& candidate : matcher_.candidates()) {
+      if (!TRY(matcher_.IsSelected(candidate, object_))) continue;
+      if (candidate.hook->has_conditions) {
+        TRY(SwitchTo(candidate.invocation.kind));
+        if (!TRY(matcher_.MeetsConditions(candidate, object_, old_object_))) continue;
+      }
+      const bool again = request_.reinvocation().is_reinvoke();
+      if (again && memory_.reinvoke.count(candidate.hook->uid) == 0) continue;
+      TRY(SwitchTo(candidate.invocation.kind));
+      TRY(CallAndAccount(candidate));
+    }
+    return base::OkStatus();
+  }
+
+  // Makes object_ and old_object_ of that kind.
+  base::Status SwitchTo(const api::GroupVersionKind& kind) {
+    if (kind == kind_) return base::OkStatus();
+    TRY(WriteBack());
+    auto object = ConvertTo(request_.object(), kind);
+    if (!object.ok()) return base::InternalError(object.status().message());
+    auto old_object = ConvertTo(request_.old_object(), kind);
+    if (!old_object.ok()) return base::InternalError(old_object.status().message());
+    object_ = *object;
+    old_object_ = *old_object;
+    kind_ = kind;
+    shared_.clear();
+    return base::OkStatus();
+  }
+
+  base::Result<json::Value> ConvertTo(json::Value object, const api::GroupVersionKind& kind) const {
+    if (object.is_null() || kind == request_.kind() || services_.objects == nullptr) return object;
+    return services_.objects->Convert(request_.arena(), object, kind);
+  }
+
+  // Brings changes back into the request.
+  base::Status WriteBack() {
+    if (!dirty_) return base::OkStatus();
+    json::Value object = object_;
+    if (kind_ != request_.kind()) {
+      auto converted = services_.objects->Convert(request_.arena(), object_, request_.kind());
+      if (!converted.ok()) return admission::PlainError(converted.status().message());
+      object = *converted;
+    }
+    request_.set_object(object);
+    dirty_ = false;
+    return base::OkStatus();
+  }
+
+  base::Status CallAndAccount(const Candidate& candidate) {
+    const Hook& hook = *candidate.hook;
+    const auto start = services_.clock->Steady();
+    Outcome outcome = CallOne(candidate);
+    const auto took = services_.clock->Steady() - start;
+    Annotate("mutation.webhook.admission.k8s.io/", candidate,
+             base::StrCat(Names(hook), ",\"mutated\":", outcome.changed ? "true}" : "false}"),
+             admission::AuditLevel::kMetadata);
+    Count(hook, outcome, took);
+    if (outcome.changed) {
+      memory_.ReinvokePrevious();
+      request_.reinvocation().RequestReinvocation();
+    }
+    if (hook.reinvoke_if_needed) memory_.previously_invoked.insert(hook.uid);
+
+    switch (outcome.kind) {
+      case Outcome::Kind::kAllowed:
+        return base::OkStatus();
+      case Outcome::Kind::kDenied:
+      case Outcome::Kind::kInternalError:
+        return outcome.status;
+      case Outcome::Kind::kCallError:
+        break;
+    }
+    const std::string text = CallErrorText(hook, outcome.call_error);
+    if (!hook.ignore_failures) return base::InternalError(text);
+    base::LogWarning("failed calling webhook, failing open",
+                     {{"webhook", hook.name}, {"error", text}});
+    if (!outcome.call_error.cancelled) {
+      Annotate("failed-open.mutation.webhook.admission.k8s.io/", candidate, hook.name,
+               admission::AuditLevel::kMetadata);
+      if (services_.metrics != nullptr) services_.metrics->CountFailOpen(hook.name);
+    }
+    const auto& deadline = request_.deadline();
+    if (deadline && services_.clock->Steady() >= *deadline) return admission::RequestTimeout();
+    return base::OkStatus();
+  }
+
+  void Count(const Hook& hook, const Outcome& outcome, base::Duration took) const {
+    if (services_.metrics == nullptr) return;
+    const admission::Operation operation = request_.operation();
+    switch (outcome.kind) {
+      case Outcome::Kind::kAllowed:
+        services_.metrics->ObserveCall(hook.name, operation, false, 200, took);
+        return;
+      case Outcome::Kind::kDenied:
+        services_.metrics->CountRejection(hook.name, operation, ErrorType::kNone,
+                                          outcome.status.http_code());
+        services_.metrics->ObserveCall(hook.name, operation, true, outcome.status.http_code(),
+                                       took);
+        return;
+      case Outcome::Kind::kInternalError:
+        services_.metrics->CountRejection(hook.name, operation, ErrorType::kApiServerInternal, 0);
+        services_.metrics->ObserveCall(hook.name, operation, true, 0, took);
+        return;
+      case Outcome::Kind::kCallError:
+        if (!hook.ignore_failures && !outcome.call_error.cancelled) {
+          services_.metrics->CountRejection(hook.name, operation, ErrorType::kCallingWebhook,
+                                            outcome.call_error.code);
+        }
+        services_.metrics->ObserveCall(hook.name, operation, !hook.ignore_failures,
+                                       outcome.call_error.code, took);
+        return;
+    }
+  }
+
+  Outcome CallOne(const Candidate& candidate) {
+    const Hook& hook = *candidate.hook;
+    base::Status refusal;
+    if (auto error = CheckDryRun(hook, request_.dry_run(), refusal)) return Failed(*error);
+    if (!refusal.ok()) return Broken(std::move(refusal));
+
+    const auto start = services_.clock->Steady();
+    if (shared_.empty() || candidate.invocation.resource != shared_resource_) {
+      shared_ = EncodeSharedPart(request_, candidate.invocation, object_, old_object_);
+      shared_resource_ = candidate.invocation.resource;
+    }
+    auto prepared = PrepareCall(hook, shared_, request_.deadline(), start);
+    if (auto* error = std::get_if<CallError>(&prepared)) return Failed(std::move(*error));
+    auto& call = std::get<PreparedCall>(prepared);
+    net::CallResult result = Send(call);
+    request_.recorder().AddMutatingWebhookTime(services_.clock->Steady() - start);
+    RecordCertificateProblems(request_, call, result, services_.metrics);
+
+    auto judged = JudgeCall(request_.arena(), HookType::kMutating, call, result, services_.metrics);
+    if (auto* error = std::get_if<CallError>(&judged)) return Failed(std::move(*error));
+    const auto& answer = std::get<ReviewAnswer>(judged);
+    RecordAnswer(request_, hook, answer);
+    if (!answer.allowed) {
+      Outcome denied;
+      denied.kind = Outcome::Kind::kDenied;
+      denied.status = DenialStatus(hook.name, answer.status);
+      request_.recorder().KeepForeignStatus(answer.status);
+      return denied;
+    }
+    return ApplyPatch(candidate, answer);
+  }
+
+  // Sends until there is an answer that does not ask for a repetition.
+  net::CallResult Send(PreparedCall& call) const {
+    while (true) {
+      net::CallResult result = services_.https->Call(call.request, call.deadline);
+      const auto delay = RetryDelay(call, result);
+      if (!delay) return result;
+      ++call.attempts;
+      if (services_.clock->Steady() + *delay >= call.deadline) {
+        std::this_thread::sleep_until(call.deadline);
+      } else {
+        std::this_thread::sleep_for(*delay);
+      }
+    }
+  }
+
+  Outcome ApplyPatch(const Candidate& candidate, const ReviewAnswer& answer) {
+    if (answer.patch.empty()) return {};
+    const Hook& hook = *candidate.hook;
+    json::Arena& arena = request_.arena();
+    auto patch = json::DecodePatch(arena, arena.Copy(answer.patch));
+    if (!patch.ok()) {
+      return Failed({base::StrCat("received undecodable patch in webhook response: ",
+                                  patch.status().message()),
+                     503, false});
+    }
+    if (patch->empty()) return {};
+    if (object_.is_null()) {
+      return Broken(base::InternalError(base::StrCat(
+          "admission webhook ", base::GoQuote(hook.name),
+          " attempted to modify the object, which is not supported for this operation")));
+    }
+    if (answer.patch_type != "JSONPatch") {
+      const int code = DenialStatus(hook.name, answer.status).http_code();
+      return Failed(
+          {base::StrCat("unsupported patch type ", base::GoQuote(answer.patch_type)), code, false});
+    }
+    auto patched = json::ApplyPatch(arena, object_, *patch, {.copy_limit = 0});
+    if (!patched.ok()) return Broken(base::InternalError(patched.status().message()));
+    json::Value result = *patched;
+    if (services_.objects != nullptr) {
+      auto decoded = services_.objects->Decode(arena, result, kind_);
+      if (!decoded.ok()) return Broken(base::InternalError(decoded.status().message()));
+      result = *decoded;
+    }
+    Outcome outcome;
+    outcome.changed = !SemanticallyEqual(object_, result, kind_);
+    AnnotatePatch(candidate, *patch);
+    object_ =
+        services_.objects != nullptr ? services_.objects->Default(arena, result, kind_) : result;
+    dirty_ = true;
+    shared_.clear();
+    // Selectors of later webhooks look at the request's object only through object_; the request
+    // itself is brought up to date when the kind changes or at the end.
+    if (kind_ == request_.kind()) (void)WriteBack();
+    return outcome;
+  }
+
+  bool SemanticallyEqual(json::Value a, json::Value b, const api::GroupVersionKind& kind) const {
+    if (services_.objects == nullptr) return a == b;
+    return services_.objects->SemanticallyEqual(a, b, kind);
+  }
+
+  std::string Names(const Hook& hook) const {
+    std::string out = "{\"configuration\":";
+    json::WriteString(hook.configuration, out);
+    out.append(",\"webhook\":");
+    json::WriteString(hook.name, out);
+    return out;
+  }
+
+  void AnnotatePatch(const Candidate& candidate, json::Value patch) const {
+    std::string value = base::StrCat(Names(*candidate.hook), ",\"patch\":[");
+    bool first = true;
+    for (const json::Value operation : patch.elements()) {
+      if (!first) value.push_back(',');
+      first = false;
+      WriteOperation(operation, value);
+    }
+    value.append("],\"patchType\":\"JSONPatch\"}");
+    Annotate("patch.webhook.admission.k8s.io/", candidate, value, admission::AuditLevel::kRequest);
+  }
+
+  void Annotate(std::string_view prefix, const Candidate& candidate, std::string_view value,
+                admission::AuditLevel level) const {
+    const std::string key =
+        base::StrCat(prefix, "round_", request_.reinvocation().is_reinvoke() ? "1" : "0", "_index_",
+                     std::to_string(candidate.index));
+    (void)request_.Annotate(key, value, level);
+  }
+
+  const Services& services_;
+  admission::Request& request_;
+  Matcher matcher_;
+  Memory& memory_;
+  // The object as it goes from webhook to webhook, of kind_; dirty_ if the request lags behind.
+  json::Value object_;
+  json::Value old_object_;
+  api::GroupVersionKind kind_;
+  bool dirty_ = false;
+  std::string shared_;  // EncodeSharedPart of the above, or ""
+  api::GroupVersionResource shared_resource_;
+};
+
+}  // namespace
+
+base::Status DispatchMutating(const Services& services, const HookSet& hooks,
+                              admission::Request& request) {
+  if (hooks.hooks.empty()) return base::OkStatus();
+  return Dispatcher(services, hooks, request).Run();
+}
+
+}  // namespace portcullis::webhook

@@ -1,0 +1,67 @@
+// AdmissionReview: the request that is sent to a webhook, and what may come back
+// (admission.k8s.io/v1 and v1beta1, https://kubernetes.io/docs/reference/access-authn-authz/
+// extensible-admission-controllers/#webhook-request-and-response).
+//
+// Pure functions. Error texts are kube-apiserver's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "admission/request.h"
+#include "api/names.h"
+#include "base/status.h"
+#include "json/value.h"
+
+namespace portcullis::webhook {
+
+enum class ReviewVersion : std::uint8_t { kV1, kV1beta1 };
+std::string_view ReviewVersionText(ReviewVersion version);  // "v1"
+
+// What a webhook is called with: the kind and resource its rule has matched.
+struct Invocation {
+  api::GroupVersionKind kind;
+  api::GroupVersionResource resource;
+  bool operator==(const Invocation&) const = default;
+};
+
+// The part of a review that all webhooks with one Invocation share: everything behind the uid.
+// `object` and `old_object` are of the invocation's kind.
+std::string EncodeSharedPart(const admission::Request& request, const Invocation& invocation,
+                             json::Value object, json::Value old_object);
+// The whole body.
+std::string EncodeReview(ReviewVersion version, std::string_view uid, std::string_view shared);
+
+enum class HookType : std::uint8_t { kMutating, kValidating };
+
+// A decoded, verified answer.
+struct ReviewAnswer {
+  bool allowed = false;
+  json::Value status;      // the Status object, or null
+  std::string patch;       // decoded; "" if there is none
+  std::string patch_type;  // "JSONPatch" or what the webhook has made up
+  std::vector<std::pair<std::string, std::string>> audit_annotations;
+  std::vector<std::string> warnings;
+};
+
+// The body of an answer with status 200 to 206, decoded into an AdmissionReview of the version that
+// was sent. The error is what follows "failed to call webhook: ".
+base::Result<json::Value> DecodeReview(json::Arena& arena, ReviewVersion sent, int http_status,
+                                       std::string_view content_type, std::string_view body);
+// Checks a decoded review. The error is what follows "received invalid webhook response: ".
+base::Result<ReviewAnswer> VerifyReview(json::Value review, ReviewVersion sent, HookType type,
+                                        std::string_view uid);
+
+// What a denial is answered with: the webhook's status with Kubernetes' code and message.
+base::Status DenialStatus(std::string_view webhook_name, json::Value status);
+
+// The error of an answer with a status outside 200 to 206, as client-go words it.
+base::Status HttpErrorStatus(int http_status, std::string_view content_type, std::string_view body,
+                             std::optional<int> retry_after);
+
+}  // namespace portcullis::webhook

@@ -1,0 +1,28 @@
+// Resolves service references of webhooks as kube-apiserver does: from the Service object to its
+// cluster IP, external name, or a ready endpoint; and, on a machine without a cluster network, from
+// a table given by flag.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "admission/service_resolver.h"
+#include "store/store.h"
+
+namespace portcullis::webhook {
+
+struct ServiceResolverOptions {
+  // "namespace/name:port" -> "host:port"; asked first.
+  std::map<std::string, std::string> table;
+  // --enable-aggregator-routing: a ready endpoint instead of the cluster IP.
+  bool route_to_endpoints = false;
+  // Where the server itself listens, "host:port": what default/kubernetes:443 means.
+  std::string own_address;
+};
+
+// `reader` outlives it. Thread-safe.
+std::unique_ptr<admission::ServiceResolver> MakeServiceResolver(const store::Reader& reader,
+                                                                ServiceResolverOptions options);
+
+}  // namespace portcullis::webhook

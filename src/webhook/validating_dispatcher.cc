@@ -1,0 +1,274 @@
+// All decisions are taken before the first call: whatever can go wrong there refuses the request
+// without any webhook having been asked. Then the calls are started together; their results arrive
+// on I/O threads in a queue, and this thread judges them in the order of arrival, because the first
+// error is the one the client sees.
+#include "webhook/validating_dispatcher.h"
+
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "admission/errors.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "webhook/call.h"
+
+namespace portcullis::webhook {
+namespace {
+
+// Results on their way from the I/O threads. Shared with the callbacks, so that a late one finds
+// it. Thread-safe.
+class Arrivals {
+ public:
+  void Add(std::size_t call, net::CallResult result) {
+    {
+      const std::lock_guard lock(mutex_);
+      queue_.emplace_back(call, std::move(result));
+    }
+    arrived_.notify_one();
+  }
+
+  // The next one; nothing if none has come by then.
+  std::optional<std::pair<std::size_t, net::CallResult>> Next(
+      std::optional<base::SteadyTime> until) {
+    std::unique_lock lock(mutex_);
+    const auto has_some = [this] { return !queue_.empty(); };
+    if (!until) {
+      arrived_.wait(lock, has_some);
+    } else if (!arrived_.wait_until(lock, *until, has_some)) {
+      return std::nullopt;
+    }
+    auto first = std::move(queue_.front());
+    queue_.pop_front();
+    return first;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<std::pair<std::size_t, net::CallResult>> queue_;
+};
+
+// The objects of one kind.
+struct Versioned {
+  api::GroupVersionKind kind;
+  json::Value object;
+  json::Value old_object;
+};
+
+struct Relevant {
+  const Candidate* candidate = nullptr;
+  const Versioned* versioned = nullptr;
+};
+
+class Dispatcher {
+ public:
+  Dispatcher(const Services& services, const HookSet& hooks, const admission::Request& request)
+      : services_(services), request_(request), matcher_(hooks, request, services) {}
+
+  base::Status Run() {
+    TRY(Decide());
+    if (relevant_.empty()) return base::OkStatus();
+    const auto& deadline = request_.deadline();
+    if (deadline && services_.clock->Steady() >= *deadline) return admission::RequestTimeout();
+    StartAll();
+    WaitForAll();
+    for (std::size_t i = 1; i < errors_.size(); ++i) {
+      base::LogWarning("another webhook refused the request as well",
+                       {{"error", errors_[i].first.message()}});
+    }
+    if (errors_.empty()) return base::OkStatus();
+    request_.recorder().KeepForeignStatus(errors_.front().second);
+    return errors_.front().first;
+  }
+
+ private:
+  base::Status Decide() {
+    for (const Candidate& candidate : matcher_.candidates()) {
+      if (!TRY(matcher_.IsSelected(candidate, request_.object()))) continue;
+      const Versioned* versioned = TRY(VersionedFor(candidate.invocation.kind));
+      if (!TRY(matcher_.MeetsConditions(candidate, versioned->object, versioned->old_object))) {
+        continue;
+      }
+      relevant_.push_back({&candidate, versioned});
+    }
+    return base::OkStatus();
+  }
+
+  base::Result<const Versioned*> VersionedFor(const api::GroupVersionKind& kind) {
+    for (const Versioned& known : versions_) {
+      if (known.kind == kind) return &known;
+    }
+    auto object = ConvertTo(request_.object(), kind);
+    if (!object.ok()) return base::InternalError(object.status().message());
+    auto old_object = ConvertTo(request_.old_object(), kind);
+    if (!old_object.ok()) return base::InternalError(old_object.status().message());
+    versions_.push_back({kind, *object, *old_object});
+    return &versions_.back();
+  }
+
+  base::Result<json::Value> ConvertTo(json::Value object, const api::GroupVersionKind& kind) const {
+    if (object.is_null() || kind == request_.kind() || services_.objects == nullptr) return object;
+    return services_.objects->Convert(request_.arena(), object, kind);
+  }
+
+  void StartAll() {
+    start_ = services_.clock->Steady();
+    calls_.resize(relevant_.size());
+    for (std::size_t i = 0; i < relevant_.size(); ++i) {
+      const Hook& hook = *relevant_[i].candidate->hook;
+      base::Status refusal;
+      if (auto error = CheckDryRun(hook, request_.dry_run(), refusal)) {
+        FinishWithCallError(i, *error);
+        continue;
+      }
+      if (!refusal.ok()) {
+        FinishWithInternalError(i, refusal);
+        continue;
+      }
+      auto prepared = PrepareCall(hook, SharedPart(relevant_[i]), request_.deadline(), start_);
+      if (auto* error = std::get_if<CallError>(&prepared)) {
+        FinishWithCallError(i, *error);
+        continue;
+      }
+      calls_[i] = std::move(std::get<PreparedCall>(prepared));
+      Send(i);
+    }
+  }
+
+  // One serialization for all webhooks that are called with the same kind and resource.
+  const std::string& SharedPart(const Relevant& relevant) {
+    const Invocation& invocation = relevant.candidate->invocation;
+    for (const auto& [known, text] : shared_parts_) {
+      if (known == invocation) return text;
+    }
+    shared_parts_.emplace_back(invocation,
+                               EncodeSharedPart(request_, invocation, relevant.versioned->object,
+                                                relevant.versioned->old_object));
+    return shared_parts_.back().second;
+  }
+
+  void Send(std::size_t index) {
+    ++under_way_;
+    services_.https->Begin(calls_[index].request, calls_[index].deadline,
+                           [arrivals = arrivals_, index](net::CallResult result) {
+                             arrivals->Add(index, std::move(result));
+                           });
+  }
+
+  void WaitForAll() {
+    while (under_way_ > 0 || !repeats_.empty()) {
+      std::optional<base::SteadyTime> until;
+      if (!repeats_.empty()) until = repeats_.begin()->first;
+      if (auto arrival = arrivals_->Next(until)) {
+        --under_way_;
+        Take(arrival->first, arrival->second);
+        continue;
+      }
+      const std::size_t index = repeats_.begin()->second;
+      repeats_.erase(repeats_.begin());
+      Send(index);
+    }
+  }
+
+  void Take(std::size_t index, const net::CallResult& result) {
+    PreparedCall& call = calls_[index];
+    if (const auto delay = RetryDelay(call, result)) {
+      ++call.attempts;
+      repeats_.emplace(std::min(services_.clock->Steady() + *delay, call.deadline), index);
+      return;
+    }
+    const base::Duration took = services_.clock->Steady() - start_;
+    request_.recorder().AddValidatingWebhookTime(took);
+    RecordCertificateProblems(request_, call, result, services_.metrics);
+    auto judged =
+        JudgeCall(request_.arena(), HookType::kValidating, call, result, services_.metrics);
+    if (const auto* error = std::get_if<CallError>(&judged)) {
+      FinishWithCallError(index, *error);
+      return;
+    }
+    const auto& answer = std::get<ReviewAnswer>(judged);
+    const Hook& hook = *relevant_[index].candidate->hook;
+    RecordAnswer(request_, hook, answer);
+    const admission::Operation operation = request_.operation();
+    if (answer.allowed) {
+      if (services_.metrics != nullptr) {
+        services_.metrics->ObserveCall(hook.name, operation, false, 200, took);
+      }
+      return;
+    }
+    base::Status denial = DenialStatus(hook.name, answer.status);
+    if (services_.metrics != nullptr) {
+      services_.metrics->CountRejection(hook.name, operation, ErrorType::kNone, denial.http_code());
+      services_.metrics->ObserveCall(hook.name, operation, true, denial.http_code(), took);
+    }
+    errors_.emplace_back(std::move(denial), answer.status);
+  }
+
+  void FinishWithCallError(std::size_t index, const CallError& error) {
+    const Hook& hook = *relevant_[index].candidate->hook;
+    const bool rejected = !hook.ignore_failures;
+    const std::string text = CallErrorText(hook, error);
+    if (services_.metrics != nullptr) {
+      const admission::Operation operation = request_.operation();
+      if (rejected && !error.cancelled) {
+        services_.metrics->CountRejection(hook.name, operation, ErrorType::kCallingWebhook,
+                                          error.code);
+      }
+      services_.metrics->ObserveCall(hook.name, operation, rejected, error.code,
+                                     services_.clock->Steady() - start_);
+      if (!rejected && !error.cancelled) services_.metrics->CountFailOpen(hook.name);
+    }
+    if (rejected) {
+      errors_.emplace_back(base::InternalError(text), json::Value());
+      return;
+    }
+    base::LogWarning("failed calling webhook, failing open",
+                     {{"webhook", hook.name}, {"error", text}});
+    if (error.cancelled) return;
+    (void)request_.Annotate(
+        base::StrCat("failed-open.validating.webhook.admission.k8s.io/round_0_index_",
+                     std::to_string(index)),
+        hook.name);
+  }
+
+  void FinishWithInternalError(std::size_t index, const base::Status& status) {
+    const Hook& hook = *relevant_[index].candidate->hook;
+    if (services_.metrics != nullptr) {
+      const admission::Operation operation = request_.operation();
+      services_.metrics->CountRejection(hook.name, operation, ErrorType::kApiServerInternal, 0);
+      services_.metrics->ObserveCall(hook.name, operation, true, 0,
+                                     services_.clock->Steady() - start_);
+    }
+    errors_.emplace_back(status, json::Value());
+  }
+
+  const Services& services_;
+  const admission::Request& request_;
+  Matcher matcher_;
+  std::list<Versioned> versions_;
+  std::vector<Relevant> relevant_;
+  std::list<std::pair<Invocation, std::string>> shared_parts_;
+  std::vector<PreparedCall> calls_;  // as relevant_; empty where nothing could be sent
+  std::shared_ptr<Arrivals> arrivals_ = std::make_shared<Arrivals>();
+  std::size_t under_way_ = 0;
+  std::multimap<base::SteadyTime, std::size_t> repeats_;  // calls to send again, by time
+  // In the order of arrival, with the webhook's Status object.
+  std::vector<std::pair<base::Status, json::Value>> errors_;
+  base::SteadyTime start_;
+};
+
+}  // namespace
+
+base::Status DispatchValidating(const Services& services, const HookSet& hooks,
+                                const admission::Request& request) {
+  if (hooks.hooks.empty()) return base::OkStatus();
+  return Dispatcher(services, hooks, request).Run();
+}
+
+}  // namespace portcullis::webhook

@@ -1,0 +1,36 @@
+// What the plugins MutatingAdmissionWebhook and ValidatingAdmissionWebhook have in common: their
+// configuration, credentials, connections, metrics and the webhooks in force.
+#pragma once
+
+#include <memory>
+
+#include "admission/plugin.h"
+#include "base/status.h"
+#include "webhook/configuration.h"
+#include "webhook/endpoint.h"
+#include "webhook/hook_metrics.h"
+#include "webhook/matcher.h"
+
+namespace portcullis::webhook {
+
+// Thread-safe.
+class WebhookPluginCore {
+ public:
+  static base::Result<std::unique_ptr<WebhookPluginCore>> Create(
+      const admission::PluginContext& context, HookType type);
+
+  const Services& services() const { return services_; }
+  // The webhooks that may judge this request; null if none may.
+  std::shared_ptr<const HookSet> HooksFor(const admission::Request& request) const;
+
+ private:
+  WebhookPluginCore() = default;
+
+  Services services_;
+  std::unique_ptr<HookMetrics> metrics_;
+  SelectorCache selectors_;
+  std::unique_ptr<EndpointCache> endpoints_;
+  std::unique_ptr<HookSource> source_;
+};
+
+}  // namespace portcullis::webhook
