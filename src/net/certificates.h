@@ -60,6 +60,9 @@ struct CertificateInfo {
   bool is_authority = false;
 };
 
+// Of one certificate in DER; empty but for `der` if it cannot be parsed.
+CertificateInfo DescribeCertificate(std::string_view der);
+
 // All certificates of a PEM text; other blocks are skipped. No certificate at all is an error with
 // the text of client-go's cert.ParseCertsPEM:
 // "data does not contain any valid RSA or ECDSA certificates".

@@ -5,6 +5,7 @@
 // stops and joins the threads.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -23,14 +24,15 @@ class IoThreads {
   IoThreads& operator=(const IoThreads&) = delete;
 
   // For the classes of this module.
-  internal::Loop& Next();  // round robin
-  internal::Loop& At(std::size_t index) { return *loops_[index]; }
+  const std::shared_ptr<internal::Loop>& Next();  // round robin
+  const std::shared_ptr<internal::Loop>& At(std::size_t index) { return loops_[index]; }
   std::size_t size() const { return loops_.size(); }
 
  private:
   struct Threads;
-  std::vector<std::unique_ptr<internal::Loop>> loops_;
+  std::vector<std::shared_ptr<internal::Loop>> loops_;
   std::unique_ptr<Threads> threads_;
+  std::atomic<std::size_t> next_{0};
 };
 
 }  // namespace portcullis::net

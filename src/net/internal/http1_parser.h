@@ -1,0 +1,70 @@
+// Http1Parser reads one HTTP/1.1 message from bytes that arrive in pieces. It is Boost.Beast's
+// parser behind a small interface; no other file names Beast.
+//
+// Confined to its connection's thread. One parser per message.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "net/http.h"
+
+namespace portcullis::net::internal {
+
+// Receives what the parser finds, in this order: the head, then pieces of the body.
+class MessageSink {
+ public:
+  virtual ~MessageSink() = default;
+  virtual void OnRequestLine(std::string_view method, std::string_view target, int version) {
+    (void)method, (void)target, (void)version;
+  }
+  virtual void OnStatusLine(int status, std::string_view reason, int version) {
+    (void)status, (void)reason, (void)version;
+  }
+  virtual void OnField(std::string_view name, std::string_view value) = 0;
+  // The head is complete. False stops the parser: the sink knows why.
+  virtual bool OnHead() = 0;
+  virtual bool OnBody(std::string_view piece) = 0;
+};
+
+class Http1Parser {
+ public:
+  enum class Kind { kRequest, kResponse };
+  enum class State {
+    kNeedMore,  // give the unconsumed bytes again, with more behind them
+    kDone,
+    kStopped,         // the sink said so
+    kHeaderTooLarge,  // more than max_header_bytes without the end of the head
+    kMalformed,
+  };
+
+  Http1Parser(Kind kind, MessageSink& sink, std::size_t max_header_bytes);
+  ~Http1Parser();
+  Http1Parser(const Http1Parser&) = delete;
+  Http1Parser& operator=(const Http1Parser&) = delete;
+
+  // The answer to a HEAD request has no body whatever its head says. Call before the first Feed.
+  void ExpectNoBody();
+  // Consumes a prefix of `data`; `consumed` tells how much.
+  State Feed(std::string_view data, std::size_t& consumed);
+  // The peer has closed: kDone if the message ends with the connection, else kMalformed.
+  State FeedEof();
+
+  bool head_done() const;
+  // Whether the connection can serve another message afterwards. REQUIRES: head_done().
+  bool keep_alive() const;
+  bool chunked() const;
+  // From Content-Length; -1 if there is none.
+  std::int64_t content_length() const;
+  const std::string& error() const { return error_; }
+
+ private:
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+  std::string error_;
+};
+
+}  // namespace portcullis::net::internal

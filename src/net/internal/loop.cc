@@ -1,0 +1,208 @@
+#include "net/internal/loop.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <ctime>
+#include <mutex>
+
+namespace portcullis::net::internal {
+namespace {
+
+constexpr std::uint64_t kWakeupToken = ~std::uint64_t{0};
+constexpr int kEventsPerWait = 128;
+
+}  // namespace
+
+Loop::Loop() : clock_(base::SystemClock()) {
+  epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  wakeup_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  event.data.u64 = kWakeupToken;
+  epoll_ctl(epoll_, EPOLL_CTL_ADD, wakeup_, &event);
+}
+
+Loop::~Loop() {
+  close(wakeup_);
+  close(epoll_);
+}
+
+void Loop::Run() {
+  thread_ = std::this_thread::get_id();
+  std::array<epoll_event, kEventsPerWait> events{};
+  while (!stopping_) {
+    const int timeout = RunTimers();
+    RunDeferred();
+    const int count = epoll_wait(epoll_, events.data(), kEventsPerWait, timeout);
+    bool woken = false;
+    for (int i = 0; i < count; ++i) {
+      const auto& event = events[static_cast<std::size_t>(i)];
+      if (event.data.u64 == kWakeupToken) {
+        woken = true;
+      } else {
+        Dispatch(event.data.u64, event.events);
+      }
+    }
+    if (woken) RunTasks();
+    RunDeferred();
+  }
+  deferred_.clear();
+  std::vector<std::unique_ptr<Task>> dropped;
+  {
+    base::MutexLock lock(mutex_);
+    dropped.swap(tasks_);
+  }
+  timers_.clear();
+}
+
+void Loop::Stop() {
+  {
+    base::MutexLock lock(mutex_);
+    stopped_ = true;
+  }
+  stopping_ = true;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = write(wakeup_, &one, sizeof(one));
+}
+
+bool Loop::PostTask(std::unique_ptr<Task> task) {
+  bool first = false;
+  {
+    base::MutexLock lock(mutex_);
+    if (stopped_) return false;
+    first = tasks_.empty();
+    tasks_.push_back(std::move(task));
+  }
+  if (first) {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = write(wakeup_, &one, sizeof(one));
+  }
+  return true;
+}
+
+void Loop::RunTasks() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto got = read(wakeup_, &count, sizeof(count));
+  std::vector<std::unique_ptr<Task>> tasks;
+  {
+    base::MutexLock lock(mutex_);
+    tasks.swap(tasks_);
+  }
+  for (auto& task : tasks) {
+    task->Run();
+    task.reset();
+  }
+}
+
+void Loop::RunDeferred() {
+  while (!deferred_.empty()) {
+    std::vector<std::function<void()>> tasks;
+    tasks.swap(deferred_);
+    for (auto& task : tasks) task();
+  }
+}
+
+void Loop::RunAndWait(const std::function<void()>& task) {
+  if (InThread()) return task();
+  struct Gate {
+    std::mutex mutex;
+    std::condition_variable condition;
+    bool done = false;
+  };
+  auto gate = std::make_shared<Gate>();
+  // Opens the gate also when the task is dropped unrun.
+  struct Opener {
+    explicit Opener(std::shared_ptr<Gate> g) : gate(std::move(g)) {}
+    Opener(Opener&&) = default;
+    ~Opener() {
+      if (!gate) return;
+      const std::lock_guard<std::mutex> lock(gate->mutex);
+      gate->done = true;
+      gate->condition.notify_all();
+    }
+    std::shared_ptr<Gate> gate;
+  };
+  Post([&task, opener = Opener(gate)] { task(); });
+  std::unique_lock<std::mutex> lock(gate->mutex);
+  gate->condition.wait(lock, [&] { return gate->done; });
+}
+
+std::uint64_t Loop::Add(int fd, Sink& sink) {
+  std::uint32_t index = 0;
+  if (free_slots_.empty()) {
+    index = static_cast<std::uint32_t>(slots_.size());
+    slots_.emplace_back();
+  } else {
+    index = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  slots_[index].sink = &sink;
+  const std::uint64_t token = (std::uint64_t{slots_[index].generation} << 32U) | index;
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+  event.data.u64 = token;
+  epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event);
+  return token;
+}
+
+void Loop::Remove(std::uint64_t token, int fd) {
+  const auto index = static_cast<std::uint32_t>(token);
+  if (slots_[index].generation != static_cast<std::uint32_t>(token >> 32U)) return;
+  epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
+  slots_[index].sink = nullptr;
+  // Events of this batch that still carry the old token find another generation.
+  slots_[index].generation = (slots_[index].generation + 1) & 0x7fffffffU;
+  free_slots_.push_back(index);
+}
+
+void Loop::Dispatch(std::uint64_t token, std::uint32_t events) {
+  const auto index = static_cast<std::uint32_t>(token);
+  if (index >= slots_.size()) return;
+  const Slot slot = slots_[index];
+  if (slot.sink == nullptr || slot.generation != static_cast<std::uint32_t>(token >> 32U)) return;
+  slot.sink->OnReady({.readable = (events & EPOLLIN) != 0,
+                      .writable = (events & EPOLLOUT) != 0,
+                      .hangup = (events & (EPOLLRDHUP | EPOLLHUP)) != 0,
+                      .broken = (events & (EPOLLHUP | EPOLLERR)) != 0});
+}
+
+Loop::TimerKey Loop::At(base::SteadyTime time, std::function<void()> fn) {
+  const TimerKey key{time, next_timer_++};
+  timers_.emplace(key, std::move(fn));
+  return key;
+}
+
+void Loop::Cancel(const TimerKey& key) { timers_.erase(key); }
+
+int Loop::RunTimers() {
+  if (timers_.empty()) return -1;
+  auto time = now();
+  while (!timers_.empty() && timers_.begin()->first.time <= time) {
+    auto node = timers_.extract(timers_.begin());
+    node.mapped()();
+  }
+  if (timers_.empty()) return -1;
+  time = now();
+  const auto left = timers_.begin()->first.time - time;
+  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  return static_cast<int>(std::clamp<std::int64_t>(milliseconds, 0, 60'000));
+}
+
+const std::string& Loop::HttpDate() {
+  const std::time_t second = std::chrono::system_clock::to_time_t(clock_.Now());
+  if (second != date_second_) {
+    std::tm parts{};
+    gmtime_r(&second, &parts);
+    std::array<char, 40> text{};
+    const auto size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    date_.assign(text.data(), size);
+    date_second_ = second;
+  }
+  return date_;
+}
+
+}  // namespace portcullis::net::internal

@@ -1,0 +1,126 @@
+// Loop is one thread's event loop: readiness of sockets (epoll, edge-triggered), timers, and tasks
+// posted from other threads.
+//
+// Why not Asio's: a TLS stream here works on the socket itself and needs to know no more than
+// "something has changed" once per edge, so one epoll registration per connection serves its whole
+// life, and nothing is allocated per operation.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+
+namespace portcullis::net::internal {
+
+// What has happened to a socket. `hangup`: the peer will send no more (data may still be waiting);
+// `broken`: nothing can be sent either.
+struct Readiness {
+  bool readable = false;
+  bool writable = false;
+  bool hangup = false;
+  bool broken = false;
+};
+
+// Receives the events of one socket, on the loop's thread.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void OnReady(Readiness readiness) = 0;
+};
+
+// Thread-safe: Post, InThread. Everything else only on the loop's own thread.
+// Held by shared_ptr by all who post, so that a late Post after Stop() is harmless: it is dropped.
+class Loop {
+ public:
+  struct TimerKey {
+    base::SteadyTime time;
+    std::uint64_t id = 0;
+    auto operator<=>(const TimerKey&) const = default;
+  };
+
+  Loop();
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  void Run();   // until Stop()
+  void Stop();  // any thread; queued tasks are dropped
+  bool InThread() const { return std::this_thread::get_id() == thread_.load(); }
+
+  // Runs `task` (any callable, also move-only) on the loop's thread. False if the loop has stopped.
+  template <typename F>
+  bool Post(F&& task) {
+    return PostTask(std::make_unique<TaskOf<std::decay_t<F>>>(std::forward<F>(task)));
+  }
+  // Runs `task` later in this turn of the loop, when the current event has been dealt with.
+  // REQUIRES: InThread().
+  void Defer(std::function<void()> task) { deferred_.push_back(std::move(task)); }
+  // Runs `task` on the loop's thread and waits for it; at once if called on that thread.
+  void RunAndWait(const std::function<void()>& task);
+
+  // Registers a socket. `sink` must live until Remove; returns the token for it.
+  std::uint64_t Add(int fd, Sink& sink);
+  void Remove(std::uint64_t token, int fd);
+
+  TimerKey At(base::SteadyTime time, std::function<void()> fn);
+  void Cancel(const TimerKey& key);
+
+  base::SteadyTime now() const { return clock_.Steady(); }
+  // "Tue, 15 Nov 1994 08:12:31 GMT" of now, formatted once per second.
+  const std::string& HttpDate();
+  // A buffer for reading that every connection of the loop borrows, so that idle ones need none.
+  char* scratch() { return scratch_.data(); }
+  std::size_t scratch_size() const { return scratch_.size(); }
+
+ private:
+  struct Task {
+    virtual ~Task() = default;
+    virtual void Run() = 0;
+  };
+  template <typename F>
+  struct TaskOf final : Task {
+    explicit TaskOf(F f) : fn(std::move(f)) {}
+    void Run() override { fn(); }
+    F fn;
+  };
+  struct Slot {
+    Sink* sink = nullptr;
+    std::uint32_t generation = 0;
+  };
+
+  bool PostTask(std::unique_ptr<Task> task);
+  void RunTasks();
+  void RunDeferred();
+  int RunTimers();  // milliseconds until the next one, -1 if there is none
+  void Dispatch(std::uint64_t token, std::uint32_t events);
+
+  const base::Clock& clock_;
+  int epoll_ = -1;
+  int wakeup_ = -1;
+  std::atomic<std::thread::id> thread_{};
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_slots_;
+  std::map<TimerKey, std::function<void()>> timers_;
+  std::vector<std::function<void()>> deferred_;
+  std::uint64_t next_timer_ = 1;
+  std::string date_;
+  std::int64_t date_second_ = -1;
+  std::array<char, 64 * 1024> scratch_{};
+  std::atomic<bool> stopping_{false};
+
+  base::Mutex mutex_;
+  std::vector<std::unique_ptr<Task>> tasks_ PC_GUARDED_BY(mutex_);
+  bool stopped_ PC_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace portcullis::net::internal

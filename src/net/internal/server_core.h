@@ -1,0 +1,69 @@
+// What the connections of one HttpsServer share: its settings and counters (ServerCore), and one
+// ServerShard per I/O thread that owns the connections of that thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <unordered_set>
+
+#include "base/mutex.h"
+#include "net/internal/loop.h"
+#include "net/internal/tls_context.h"
+#include "net/server.h"
+
+namespace portcullis::net::internal {
+
+class ServerConnection;
+
+// Thread-safe.
+struct ServerCore {
+  ServerCore(ServerOptions server_options, Handler server_handler)
+      : options(std::move(server_options)), handler(std::move(server_handler)) {}
+
+  const ServerOptions options;
+  const Handler handler;
+  std::atomic<std::size_t> connections{0};
+  std::atomic<std::size_t> exchanges{0};
+  std::atomic<std::size_t> accepted{0};
+  std::atomic<std::size_t> tls_errors{0};
+  std::atomic<bool> draining{false};
+
+  std::shared_ptr<const ServerTls> Tls() {
+    base::MutexLock lock(mutex);
+    return tls;
+  }
+  base::Mutex mutex;
+  std::shared_ptr<const ServerTls> tls PC_GUARDED_BY(mutex);
+};
+
+// Confined to its loop's thread.
+class ServerShard : public std::enable_shared_from_this<ServerShard> {
+ public:
+  ServerShard(std::shared_ptr<Loop> loop, std::shared_ptr<ServerCore> core)
+      : loop_(std::move(loop)), core_(std::move(core)) {}
+
+  Loop& loop() { return *loop_; }
+  const std::shared_ptr<Loop>& shared_loop() { return loop_; }
+  ServerCore& core() { return *core_; }
+
+  void Adopt(int fd);
+  void Forget(const std::shared_ptr<ServerConnection>& connection);
+  void Drain();
+  void CloseAll();
+
+  // Scratch for building response heads.
+  std::string& head_buffer() { return head_buffer_; }
+
+ private:
+  void ScheduleTick();
+  void Tick();
+
+  const std::shared_ptr<Loop> loop_;
+  const std::shared_ptr<ServerCore> core_;
+  std::unordered_set<std::shared_ptr<ServerConnection>> connections_;
+  std::string head_buffer_;
+  bool ticking_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace portcullis::net::internal

@@ -1,0 +1,272 @@
+#include "net/internal/stream.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/strings.h"
+#include "net/internal/tls_texts.h"
+#include "net/url.h"
+
+namespace portcullis::net::internal {
+namespace {
+
+Stream* StreamOf(BIO* bio) { return static_cast<Stream*>(BIO_get_data(bio)); }
+
+int BioRead(BIO* bio, char* data, int size) {
+  BIO_clear_retry_flags(bio);
+  const IoResult result = StreamOf(bio)->Receive(data, static_cast<std::size_t>(size));
+  if (result.status == IoStatus::kOk) return static_cast<int>(result.bytes);
+  if (result.status == IoStatus::kWouldBlock) BIO_set_retry_read(bio);
+  return result.status == IoStatus::kEof ? 0 : -1;
+}
+
+int BioWrite(BIO* bio, const char* data, int size) {
+  BIO_clear_retry_flags(bio);
+  const IoResult result = StreamOf(bio)->Send(data, static_cast<std::size_t>(size));
+  if (result.status == IoStatus::kOk) return static_cast<int>(result.bytes);
+  if (result.status == IoStatus::kWouldBlock) BIO_set_retry_write(bio);
+  return -1;
+}
+
+long BioControl(BIO* bio, int command, long number, void* pointer) {
+  (void)bio;
+  (void)number;
+  (void)pointer;
+  return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+const BIO_METHOD* StreamBioMethod() {
+  static const BIO_METHOD* const kMethod = [] {
+    BIO_METHOD* method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "stream");
+    BIO_meth_set_read(method, BioRead);
+    BIO_meth_set_write(method, BioWrite);
+    BIO_meth_set_ctrl(method, BioControl);
+    return method;
+  }();
+  return kMethod;
+}
+
+std::string AddressText(const sockaddr_storage& storage) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (storage.ss_family == AF_INET) {
+    sockaddr_in address{};
+    std::memcpy(&address, &storage, sizeof(address));
+    inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size());
+    return JoinHostPort(text.data(), std::to_string(ntohs(address.sin_port)));
+  }
+  if (storage.ss_family == AF_INET6) {
+    sockaddr_in6 address{};
+    std::memcpy(&address, &storage, sizeof(address));
+    if (IN6_IS_ADDR_V4MAPPED(&address.sin6_addr)) {
+      inet_ntop(AF_INET, &address.sin6_addr.s6_addr[12], text.data(), text.size());
+    } else {
+      inet_ntop(AF_INET6, &address.sin6_addr, text.data(), text.size());
+    }
+    return JoinHostPort(text.data(), std::to_string(ntohs(address.sin6_port)));
+  }
+  return "";
+}
+
+}  // namespace
+
+Stream::Stream(int fd) : fd_(fd) {}
+
+Stream::~Stream() { Close(); }
+
+void Stream::Close() {
+  if (ssl_ != nullptr) {
+    SSL_free(ssl_);
+    ssl_ = nullptr;
+  }
+  if (fd_ >= 0) {
+    close(fd_);
+    fd_ = -1;
+  }
+}
+
+void Stream::StartTls(SSL* ssl, PeerCheck check) {
+  ssl_ = ssl;
+  check_ = std::move(check);
+  SSL_set_app_data(ssl_, &check_);
+  BIO* bio = BIO_new(StreamBioMethod());
+  BIO_set_data(bio, this);
+  BIO_set_init(bio, 1);
+  SSL_set_bio(ssl_, bio, bio);
+}
+
+void Stream::SetReadable(bool hangup) {
+  drained_ = false;
+  hangup_ = hangup_ || hangup;
+}
+
+IoResult Stream::Receive(char* data, std::size_t size) {
+  if (eof_) return {IoStatus::kEof, 0};
+  if (drained_) return {IoStatus::kWouldBlock, 0};
+  const ssize_t got = recv(fd_, data, size, 0);
+  if (got > 0) {
+    const auto count = static_cast<std::size_t>(got);
+    if (ssl_ != nullptr && bytes_received_ == 0 && data[0] != 0x16 && data[0] != 0x15) {
+      first_bytes_.assign(data, std::min<std::size_t>(count, 16));
+    }
+    bytes_received_ += count;
+    // With a hang-up announced, the end of the stream follows without another edge.
+    if (count < size && !hangup_) drained_ = true;
+    return {IoStatus::kOk, count};
+  }
+  if (got == 0) {
+    eof_ = true;
+    return {IoStatus::kEof, 0};
+  }
+  errno_ = errno;
+  if (errno_ == EAGAIN || errno_ == EINTR) {
+    drained_ = errno_ == EAGAIN;
+    return {IoStatus::kWouldBlock, 0};
+  }
+  return {IoStatus::kError, 0};
+}
+
+IoResult Stream::Send(const char* data, std::size_t size) {
+  if (write_blocked_) return {IoStatus::kWouldBlock, 0};
+  const ssize_t put = send(fd_, data, size, MSG_NOSIGNAL);
+  if (put >= 0) {
+    bytes_sent_ += static_cast<std::size_t>(put);
+    return {IoStatus::kOk, static_cast<std::size_t>(put)};
+  }
+  errno_ = errno;
+  if (errno_ == EAGAIN || errno_ == EINTR) {
+    write_blocked_ = true;
+    return {IoStatus::kWouldBlock, 0};
+  }
+  return {IoStatus::kError, 0};
+}
+
+IoStatus Stream::FromTls(int result, std::string_view operation) {
+  switch (SSL_get_error(ssl_, result)) {
+    case SSL_ERROR_NONE:
+      return IoStatus::kOk;
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE:
+      return IoStatus::kWouldBlock;
+    case SSL_ERROR_ZERO_RETURN:
+      return IoStatus::kEof;
+    case SSL_ERROR_SYSCALL:
+      if (errno_ == 0 || eof_) {
+        error_ = "EOF";
+        return IoStatus::kEof;
+      }
+      error_ = SystemError(operation);
+      return IoStatus::kError;
+    default:
+      break;
+  }
+  const unsigned long code = ERR_peek_last_error();
+  if (ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
+    ERR_clear_error();
+    // Closing the connection without close_notify is what most programs do. Messages of HTTP have
+    // lengths, so nothing can be cut off unnoticed.
+    error_ = "EOF";
+    return IoStatus::kEof;
+  }
+  if (ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED) {
+    error_ = base::StrCat("tls: failed to verify certificate: ", check_.error);
+  } else {
+    error_ = TlsErrorText(code);
+  }
+  ERR_clear_error();
+  return IoStatus::kError;
+}
+
+IoStatus Stream::Handshake() {
+  if (established_) return IoStatus::kOk;
+  ERR_clear_error();
+  errno_ = 0;
+  const int result = SSL_do_handshake(ssl_);
+  if (result == 1) {
+    established_ = true;
+    first_bytes_.clear();
+    return IoStatus::kOk;
+  }
+  return FromTls(result, "read");
+}
+
+IoResult Stream::Read(char* data, std::size_t size) {
+  if (ssl_ == nullptr) {
+    const IoResult result = Receive(data, size);
+    if (result.status == IoStatus::kError) error_ = SystemError("read");
+    return result;
+  }
+  ERR_clear_error();
+  errno_ = 0;
+  std::size_t got = 0;
+  const int result = SSL_read_ex(ssl_, data, size, &got);
+  if (result == 1) return {IoStatus::kOk, got};
+  return {FromTls(result, "read"), 0};
+}
+
+IoResult Stream::Write(const char* data, std::size_t size) {
+  if (size == 0) return {IoStatus::kOk, 0};
+  if (ssl_ == nullptr) {
+    const IoResult result = Send(data, size);
+    if (result.status == IoStatus::kError) error_ = SystemError("write");
+    return result;
+  }
+  ERR_clear_error();
+  errno_ = 0;
+  std::size_t put = 0;
+  const int result = SSL_write_ex(ssl_, data, size, &put);
+  if (result == 1) return {IoStatus::kOk, put};
+  const IoStatus status = FromTls(result, "write");
+  return {status == IoStatus::kEof ? IoStatus::kError : status, 0};
+}
+
+void Stream::ShutdownWrite() {
+  if (fd_ < 0) return;
+  if (ssl_ != nullptr && established_) {
+    ERR_clear_error();
+    SSL_shutdown(ssl_);
+    ERR_clear_error();
+  }
+  shutdown(fd_, SHUT_WR);
+}
+
+std::string Stream::SystemError(std::string_view operation) const {
+  return base::StrCat(operation, " tcp ", LocalAddress(fd_), "->", RemoteAddress(fd_), ": ",
+                      operation, ": ", ErrnoText(errno_));
+}
+
+std::string LocalAddress(int fd) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof(storage);
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return "";
+  return AddressText(storage);
+}
+
+std::string RemoteAddress(int fd) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof(storage);
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return "";
+  return AddressText(storage);
+}
+
+std::string ErrnoText(int error) {
+  // Go's table has the C library's words with a small first letter.
+  std::array<char, 128> buffer{};
+  std::string text = strerror_r(error, buffer.data(), buffer.size());
+  if (text.size() > 1 && text[1] >= 'a' && text[1] <= 'z') {
+    text[0] = static_cast<char>(text[0] | 0x20);
+  }
+  return text;
+}
+
+}  // namespace portcullis::net::internal

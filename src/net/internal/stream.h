@@ -1,0 +1,101 @@
+// Stream is a non-blocking TCP connection with or without TLS on top, driven by a Loop's edges.
+//
+// Confined to its loop's thread. Owns the socket and the TLS state.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+using SSL = struct ssl_st;
+using X509_STORE = struct x509_store_st;
+
+namespace portcullis::net::internal {
+
+enum class IoStatus { kOk, kWouldBlock, kEof, kError };
+
+struct IoResult {
+  IoStatus status = IoStatus::kOk;
+  std::size_t bytes = 0;
+};
+
+// What the verification of the peer's certificate is to check, and what it found. Attached to the
+// SSL by StartTls, so that callbacks of the TLS library reach it.
+struct PeerCheck {
+  const X509_STORE* roots = nullptr;  // null: no verification
+  std::string host;                   // name or address the certificate must be for; "" for clients
+  std::string error;                  // Go's text, "" if all is well
+  bool without_san = false;
+  bool with_sha1 = false;
+};
+
+class Stream {
+ public:
+  explicit Stream(int fd);  // takes the socket, which must be non-blocking
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  int fd() const { return fd_; }
+  SSL* ssl() const { return ssl_; }
+  // Takes the TLS state, already set to accept or connect.
+  void StartTls(SSL* ssl, PeerCheck check);
+  const PeerCheck& peer_check() const { return check_; }
+
+  // The loop's news: after `readable` the socket is asked again.
+  void SetReadable(bool hangup);
+  void SetWritable() { write_blocked_ = false; }
+
+  // True if nothing can be waiting to be read.
+  bool drained() const { return drained_ && !eof_; }
+
+  // kOk when the handshake is complete. After kError, error() has Go's text.
+  IoStatus Handshake();
+  IoResult Read(char* data, std::size_t size);
+  IoResult Write(const char* data, std::size_t size);
+  // Sends close_notify (best effort) and closes the sending half.
+  void ShutdownWrite();
+  void Close();
+
+  // Bytes that have crossed the socket, TLS included.
+  std::size_t bytes_received() const { return bytes_received_; }
+  std::size_t bytes_sent() const { return bytes_sent_; }
+
+  // Why the last call failed, in the words of Go's net and crypto/tls: "read tcp a->b: read:
+  // connection reset by peer", "remote error: tls: bad certificate".
+  const std::string& error() const { return error_; }
+  // True if the first bytes of the peer were no TLS record; then the bytes that were seen.
+  bool peer_speaks_no_tls() const { return !first_bytes_.empty(); }
+  const std::string& first_bytes() const { return first_bytes_; }
+
+  // For the BIO: plain socket I/O with the bookkeeping above.
+  IoResult Receive(char* data, std::size_t size);
+  IoResult Send(const char* data, std::size_t size);
+
+ private:
+  IoStatus FromTls(int result, std::string_view operation);
+  std::string SystemError(std::string_view operation) const;
+
+  int fd_;
+  SSL* ssl_ = nullptr;
+  // After a short read the socket is known to be empty until the next edge: no second system call.
+  bool drained_ = false;
+  bool hangup_ = false;
+  bool write_blocked_ = false;
+  bool eof_ = false;
+  bool established_ = false;
+  int errno_ = 0;
+  std::size_t bytes_received_ = 0;
+  std::size_t bytes_sent_ = 0;
+  std::string error_;
+  std::string first_bytes_;
+  PeerCheck check_;
+};
+
+// "127.0.0.1:8080", "[::1]:8080"; "" on failure.
+std::string LocalAddress(int fd);
+std::string RemoteAddress(int fd);
+// "connection refused": the text Go has for an errno.
+std::string ErrnoText(int error);
+
+}  // namespace portcullis::net::internal

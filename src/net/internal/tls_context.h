@@ -1,0 +1,56 @@
+// The OpenSSL side of ServerTls and ClientTls, for the sources of this module.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/internal/stream.h"
+#include "net/internal/x509.h"
+#include "net/server.h"
+#include "net/tls.h"
+
+namespace portcullis::net::internal {
+
+class ServerTlsContext final : public ServerTls {
+ public:
+  struct Entry {
+    SslContextPtr context;
+    std::vector<std::string> names;  // lower case
+  };
+  // Ready to be given to Stream::StartTls.
+  SSL* NewSession() const;
+  SSL_CTX* ContextFor(std::string_view server_name) const;
+  // What the client of an established connection has presented; null if nothing.
+  std::shared_ptr<const ClientCertificate> PeerOf(SSL* ssl) const;
+  bool http2() const { return http2_; }
+  const X509_STORE* required_roots() const { return require_ ? client_roots_.get() : nullptr; }
+
+ private:
+  friend base::Result<std::shared_ptr<const ServerTls>> ServerTls::Create(const ServerTlsOptions&);
+  base::Status AddCertificate(const ServingCertificate& certificate,
+                              const ServerTlsOptions& options);
+
+  std::vector<Entry> entries_;  // the first is the default
+  X509StorePtr client_roots_;
+  bool require_ = false;
+  bool http2_ = false;
+};
+
+class ClientTlsContext final : public ClientTls {
+ public:
+  // For a connection to `host`, ready to be given to Stream::StartTls with Check(host).
+  SSL* NewSession(const std::string& host) const;
+  PeerCheck Check(const std::string& host) const;
+
+ private:
+  friend base::Result<std::shared_ptr<const ClientTls>> ClientTls::Create(const ClientTlsOptions&);
+  SslContextPtr context_;
+  X509StorePtr roots_;  // null: no verification
+  std::string server_name_;
+};
+
+// The protocol agreed on by ALPN, "" if none.
+std::string NegotiatedProtocol(SSL* ssl);
+
+}  // namespace portcullis::net::internal

@@ -1,0 +1,221 @@
+#include "net/internal/x509.h"
+
+#include <arpa/inet.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+
+#include <array>
+#include <ctime>
+
+#include "base/strings.h"
+
+namespace portcullis::net::internal {
+namespace {
+
+constexpr std::string_view kBegin = "-----BEGIN ";
+constexpr std::string_view kEnd = "-----END ";
+constexpr std::string_view kDashes = "-----";
+
+// The line at the front of `text`, without its end; `text` moves past it.
+std::string_view TakeLine(std::string_view& text) {
+  const auto end = text.find('\n');
+  auto line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) {
+    line.remove_suffix(1);
+  }
+  return line;
+}
+
+bool ReadBlockBody(std::string_view& text, PemBlock& block) {
+  std::string encoded;
+  while (!text.empty()) {
+    const auto line = TakeLine(text);
+    if (line.starts_with(kEnd)) {
+      auto decoded = base::Base64Decode(encoded);
+      if (!decoded || line != base::StrCat(kEnd, block.type, kDashes)) return false;
+      block.bytes = std::move(*decoded);
+      return true;
+    }
+    if (line.starts_with(kBegin)) return false;
+    if (line.find(':') != std::string_view::npos) {
+      block.has_headers = true;
+    } else {
+      encoded.append(line);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool NextPemBlock(std::string_view& text, PemBlock& block) {
+  while (!text.empty()) {
+    const auto line = TakeLine(text);
+    if (!line.starts_with(kBegin) || !line.ends_with(kDashes) ||
+        line.size() < kBegin.size() + kDashes.size()) {
+      continue;
+    }
+    block = {};
+    block.type = line.substr(kBegin.size(), line.size() - kBegin.size() - kDashes.size());
+    auto rest = text;
+    if (ReadBlockBody(rest, block)) {
+      text = rest;
+      return true;
+    }
+  }
+  return false;
+}
+
+X509Ptr ParseDer(std::string_view der) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(der.data());
+  X509Ptr certificate(d2i_X509(nullptr, &bytes, static_cast<long>(der.size())));
+  if (!certificate) ERR_clear_error();
+  return certificate;
+}
+
+std::string DerOf(X509* certificate) {
+  const int size = i2d_X509(certificate, nullptr);
+  std::string der(static_cast<std::size_t>(std::max(size, 0)), '\0');
+  auto* out = reinterpret_cast<unsigned char*>(der.data());
+  i2d_X509(certificate, &out);
+  return der;
+}
+
+base::WallTime TimeOf(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (time == nullptr || ASN1_TIME_to_tm(time, &parts) != 1) return {};
+  return std::chrono::system_clock::from_time_t(timegm(&parts));
+}
+
+std::vector<std::string> SubjectAttributes(const X509_NAME* name, int nid) {
+  std::vector<std::string> values;
+  int at = -1;
+  while ((at = X509_NAME_get_index_by_NID(name, nid, at)) >= 0) {
+    unsigned char* utf8 = nullptr;
+    const int size =
+        ASN1_STRING_to_UTF8(&utf8, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
+    if (size >= 0)
+      values.emplace_back(reinterpret_cast<char*>(utf8), static_cast<std::size_t>(size));
+    OPENSSL_free(utf8);
+  }
+  return values;
+}
+
+std::string SubjectAttribute(const X509_NAME* name, int nid) {
+  // Go keeps the last of several.
+  auto values = SubjectAttributes(name, nid);
+  return values.empty() ? "" : values.back();
+}
+
+std::string SerialOf(const X509* certificate) {
+  BIGNUM* number = ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate), nullptr);
+  char* text = BN_bn2dec(number);
+  std::string serial = text != nullptr ? text : "";
+  OPENSSL_free(text);
+  BN_free(number);
+  return serial;
+}
+
+std::string IpText(const unsigned char* bytes, int size) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (size != 4 && size != 16) return "";
+  inet_ntop(size == 4 ? AF_INET : AF_INET6, bytes, text.data(), text.size());
+  return text.data();
+}
+
+base::Result<std::vector<X509Ptr>> ParseChain(std::string_view pem) {
+  std::vector<X509Ptr> chain;
+  std::vector<std::string> skipped;
+  PemBlock block;
+  while (NextPemBlock(pem, block)) {
+    if (block.type != "CERTIFICATE") {
+      skipped.push_back(block.type);
+      continue;
+    }
+    auto certificate = ParseDer(block.bytes);
+    if (!certificate) return base::ConfigError("x509: malformed certificate");
+    chain.push_back(std::move(certificate));
+  }
+  if (!chain.empty()) return chain;
+  if (skipped.empty()) {
+    return base::ConfigError("tls: failed to find any PEM data in certificate input");
+  }
+  if (skipped.size() == 1 && skipped[0].ends_with("PRIVATE KEY")) {
+    return base::ConfigError(
+        "tls: failed to find certificate PEM data in certificate input, but did find a private "
+        "key; PEM inputs may have been switched");
+  }
+  return base::ConfigError(
+      base::StrCat("tls: failed to find \"CERTIFICATE\" PEM block in certificate input after "
+                   "skipping PEM blocks of the following types: [",
+                   base::Join(skipped, " "), "]"));
+}
+
+base::Result<KeyPtr> ParsePrivateKey(std::string_view pem) {
+  std::vector<std::string> skipped;
+  PemBlock block;
+  while (NextPemBlock(pem, block)) {
+    if (block.type != "PRIVATE KEY" && !block.type.ends_with(" PRIVATE KEY")) {
+      skipped.push_back(block.type);
+      continue;
+    }
+    const auto* bytes = reinterpret_cast<const unsigned char*>(block.bytes.data());
+    KeyPtr key(d2i_AutoPrivateKey(nullptr, &bytes, static_cast<long>(block.bytes.size())));
+    if (key) return key;
+    ERR_clear_error();
+    return base::ConfigError("tls: failed to parse private key");
+  }
+  if (skipped.empty()) return base::ConfigError("tls: failed to find any PEM data in key input");
+  if (skipped.size() == 1 && skipped[0] == "CERTIFICATE") {
+    return base::ConfigError(
+        "tls: found a certificate rather than a key in the PEM for the private key");
+  }
+  return base::ConfigError(
+      base::StrCat("tls: failed to find PEM block with type ending in \"PRIVATE KEY\" in key input "
+                   "after skipping PEM blocks of the following types: [",
+                   base::Join(skipped, " "), "]"));
+}
+
+base::Result<ChainAndKey> ParseKeyPair(std::string_view certificate_pem, std::string_view key_pem) {
+  ChainAndKey pair;
+  pair.chain = TRY(ParseChain(certificate_pem));
+  pair.key = TRY(ParsePrivateKey(key_pem));
+  EVP_PKEY* public_key = X509_get0_pubkey(pair.chain[0].get());
+  if (public_key == nullptr || EVP_PKEY_base_id(public_key) != EVP_PKEY_base_id(pair.key.get())) {
+    return base::ConfigError("tls: private key type does not match public key type");
+  }
+  if (EVP_PKEY_eq(public_key, pair.key.get()) != 1) {
+    ERR_clear_error();
+    return base::ConfigError("tls: private key does not match public key");
+  }
+  return pair;
+}
+
+base::Status AddRoots(X509_STORE& store, std::string_view pem) {
+  bool any = false;
+  base::Status first_error;
+  PemBlock block;
+  bool any_block = false;
+  while (NextPemBlock(pem, block)) {
+    any_block = true;
+    if (block.type != "CERTIFICATE" || block.has_headers) continue;
+    const auto certificate = ParseDer(block.bytes);
+    if (!certificate) {
+      if (first_error.ok()) {
+        first_error = base::ConfigError("failed to parse certificate: x509: malformed certificate");
+      }
+      continue;
+    }
+    X509_STORE_add_cert(&store, certificate.get());
+    any = true;
+  }
+  ERR_clear_error();
+  if (any) return base::OkStatus();
+  if (!first_error.ok()) return first_error;
+  return base::ConfigError(any_block ? "no valid certificate authority data seen"
+                                     : "unable to parse bytes as PEM block");
+}
+
+}  // namespace portcullis::net::internal

@@ -1,0 +1,68 @@
+// Owning pointers for OpenSSL's types, and PEM as Go's encoding/pem reads it. Only sources of this
+// module that speak OpenSSL include this.
+#pragma once
+
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace portcullis::net::internal {
+
+template <auto Free>
+struct Freer {
+  template <typename T>
+  void operator()(T* pointer) const {
+    Free(pointer);
+  }
+};
+struct StackFreer {
+  void operator()(STACK_OF(X509) * stack) const { sk_X509_pop_free(stack, X509_free); }
+};
+using X509Ptr = std::unique_ptr<X509, Freer<X509_free>>;
+using X509StackPtr = std::unique_ptr<STACK_OF(X509), StackFreer>;
+using X509StorePtr = std::unique_ptr<X509_STORE, Freer<X509_STORE_free>>;
+using X509StoreContextPtr = std::unique_ptr<X509_STORE_CTX, Freer<X509_STORE_CTX_free>>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
+using SslContextPtr = std::unique_ptr<SSL_CTX, Freer<SSL_CTX_free>>;
+
+struct PemBlock {
+  std::string type;
+  bool has_headers = false;
+  std::string bytes;
+};
+// The next block of `text`, which is moved past it; false if there is none. Text between blocks and
+// malformed blocks are skipped.
+bool NextPemBlock(std::string_view& text, PemBlock& block);
+
+X509Ptr ParseDer(std::string_view der);
+std::string DerOf(X509* certificate);
+base::WallTime TimeOf(const ASN1_TIME* time);
+std::string SubjectAttribute(const X509_NAME* name, int nid);
+std::vector<std::string> SubjectAttributes(const X509_NAME* name, int nid);
+std::string SerialOf(const X509* certificate);  // decimal
+// An IPv4 or IPv6 address from its 4 or 16 bytes, printed as Go does.
+std::string IpText(const unsigned char* bytes, int size);
+
+// The certificates of a PEM text that Go's tls.X509KeyPair would take as the chain, leaf first.
+base::Result<std::vector<X509Ptr>> ParseChain(std::string_view pem);
+base::Result<KeyPtr> ParsePrivateKey(std::string_view pem);
+// Chain and key, checked against each other.
+struct ChainAndKey {
+  std::vector<X509Ptr> chain;
+  KeyPtr key;
+};
+base::Result<ChainAndKey> ParseKeyPair(std::string_view certificate_pem, std::string_view key_pem);
+// Adds all certificates of a PEM text to a store, as Go's CertPool.AppendCertsFromPEM; the error,
+// if there is not one, is client-go's for CA data.
+base::Status AddRoots(X509_STORE& store, std::string_view pem);
+
+}  // namespace portcullis::net::internal

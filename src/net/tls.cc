@@ -1,0 +1,315 @@
+#include "net/tls.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/strings.h"
+#include "net/certificates.h"
+#include "net/internal/tls_context.h"
+#include "net/internal/verify.h"
+#include "net/url.h"
+
+namespace portcullis::net {
+namespace internal {
+namespace {
+
+constexpr unsigned char kHttp1Only[] = "\x08http/1.1";
+constexpr unsigned char kHttp2And1[] = "\x02h2\x08http/1.1";
+
+// Called by OpenSSL instead of its own verification. The answer's text waits in the PeerCheck.
+int VerifyServer(X509_STORE_CTX* context, void* unused) {
+  (void)unused;
+  auto* ssl =
+      static_cast<SSL*>(X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  auto* check = static_cast<PeerCheck*>(SSL_get_app_data(ssl));
+  X509* leaf = X509_STORE_CTX_get0_cert(context);
+  check->without_san = !HasSubjectAlternativeName(leaf);
+  const STACK_OF(X509)* sent = X509_STORE_CTX_get0_untrusted(context);
+  for (int i = 0; i < sk_X509_num(sent); ++i) {
+    X509* certificate = sk_X509_value(sent, i);
+    const bool self_issued =
+        X509_NAME_cmp(X509_get_subject_name(certificate), X509_get_issuer_name(certificate)) == 0;
+    if (!self_issued && HasInsecureSignature(certificate)) check->with_sha1 = true;
+  }
+  if (check->roots == nullptr) return 1;
+  check->error = VerifyCertificate({.leaf = leaf,
+                                    .intermediates = X509_STORE_CTX_get0_untrusted(context),
+                                    .roots = const_cast<X509_STORE*>(check->roots),
+                                    .host = check->host,
+                                    .use = CertificateUse::kServer,
+                                    .now = base::SystemClock().Now()});
+  if (check->error.empty()) return 1;
+  X509_STORE_CTX_set_error(context, X509_V_ERR_CERT_REJECTED);  // alert bad_certificate, as Go
+  return 0;
+}
+
+int VerifyClient(X509_STORE_CTX* context, void* unused) {
+  (void)unused;
+  auto* ssl =
+      static_cast<SSL*>(X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  auto* check = static_cast<PeerCheck*>(SSL_get_app_data(ssl));
+  if (check->roots == nullptr) return 1;  // judged by the authenticator: see PeerOf
+  check->error = VerifyCertificate({.leaf = X509_STORE_CTX_get0_cert(context),
+                                    .intermediates = X509_STORE_CTX_get0_untrusted(context),
+                                    .roots = const_cast<X509_STORE*>(check->roots),
+                                    .host = {},
+                                    .use = CertificateUse::kClient,
+                                    .now = base::SystemClock().Now()});
+  if (check->error.empty()) return 1;
+  X509_STORE_CTX_set_error(context, X509_V_ERR_CERT_REJECTED);
+  return 0;
+}
+
+int ChooseProtocol(SSL* ssl, const unsigned char** out, unsigned char* out_size,
+                   const unsigned char* offered, unsigned int offered_size, void* tls) {
+  (void)ssl;
+  const bool http2 = static_cast<const ServerTlsContext*>(tls)->http2();
+  const unsigned char* ours = http2 ? kHttp2And1 : kHttp1Only;
+  const unsigned int ours_size = http2 ? sizeof(kHttp2And1) - 1 : sizeof(kHttp1Only) - 1;
+  unsigned char* chosen = nullptr;
+  if (SSL_select_next_proto(&chosen, out_size, ours, ours_size, offered, offered_size) !=
+      OPENSSL_NPN_NEGOTIATED) {
+    return SSL_TLSEXT_ERR_ALERT_FATAL;  // RFC 7301 §3.2: no_application_protocol
+  }
+  *out = chosen;
+  return SSL_TLSEXT_ERR_OK;
+}
+
+int ChooseCertificate(SSL* ssl, int* alert, void* tls) {
+  (void)alert;
+  const char* name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+  if (name != nullptr) {
+    SSL_set_SSL_CTX(ssl, static_cast<const ServerTlsContext*>(tls)->ContextFor(name));
+  }
+  return SSL_TLSEXT_ERR_OK;
+}
+
+void SetCommonOptions(SSL_CTX* context) {
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION |
+                                   SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_num_tickets(context, 0);
+  SSL_CTX_set_read_ahead(context, 1);
+  SSL_CTX_set_security_level(context, 1);
+}
+
+base::Status UseKeyPair(SSL_CTX* context, std::string_view certificate_pem,
+                        std::string_view key_pem) {
+  const ChainAndKey pair = TRY(ParseKeyPair(certificate_pem, key_pem));
+  bool good = SSL_CTX_use_certificate(context, pair.chain[0].get()) == 1 &&
+              SSL_CTX_use_PrivateKey(context, pair.key.get()) == 1;
+  for (std::size_t i = 1; good && i < pair.chain.size(); ++i) {
+    good = SSL_CTX_add1_chain_cert(context, pair.chain[i].get()) == 1;
+  }
+  if (good) return base::OkStatus();
+  const char* reason = ERR_reason_error_string(ERR_get_error());
+  ERR_clear_error();
+  return base::ConfigError(base::StrCat("tls: ", reason != nullptr ? reason : "unusable key pair"));
+}
+
+base::Status SetCiphers(SSL_CTX* context, const std::vector<std::string>& suites) {
+  std::vector<std::string> tls13;
+  std::vector<std::string> tls12;
+  for (const auto& suite : suites) {
+    const SSL_CIPHER* cipher = nullptr;
+    STACK_OF(SSL_CIPHER)* known = SSL_CTX_get_ciphers(context);
+    for (int i = 0; i < sk_SSL_CIPHER_num(known) && cipher == nullptr; ++i) {
+      const SSL_CIPHER* candidate = sk_SSL_CIPHER_value(known, i);
+      if (suite == SSL_CIPHER_standard_name(candidate)) cipher = candidate;
+    }
+    if (cipher == nullptr) {
+      return base::ConfigError(
+          base::StrCat("Cipher suite ", suite, " not supported or doesn't exist"));
+    }
+    const bool is_13 = std::string_view(SSL_CIPHER_get_version(cipher)) == "TLSv1.3";
+    (is_13 ? tls13 : tls12).emplace_back(SSL_CIPHER_get_name(cipher));
+  }
+  if (!tls12.empty()) SSL_CTX_set_cipher_list(context, base::Join(tls12, ":").c_str());
+  if (!tls13.empty()) SSL_CTX_set_ciphersuites(context, base::Join(tls13, ":").c_str());
+  return base::OkStatus();
+}
+
+// The names of the CAs a client may choose a certificate by.
+void AnnounceClientCas(SSL_CTX* context, std::string_view pem) {
+  PemBlock block;
+  while (NextPemBlock(pem, block)) {
+    const auto certificate = ParseDer(block.bytes);
+    if (certificate) SSL_CTX_add_client_CA(context, certificate.get());
+  }
+}
+
+bool MatchesName(std::string_view pattern, std::string_view name) {
+  if (!pattern.starts_with("*.")) return pattern == name;
+  const auto dot = name.find('.');
+  return dot != std::string_view::npos && name.substr(dot) == pattern.substr(1);
+}
+
+}  // namespace
+
+std::string NegotiatedProtocol(SSL* ssl) {
+  const unsigned char* data = nullptr;
+  unsigned int size = 0;
+  SSL_get0_alpn_selected(ssl, &data, &size);
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+base::Status ServerTlsContext::AddCertificate(const ServingCertificate& certificate,
+                                              const ServerTlsOptions& options) {
+  Entry entry;
+  entry.context.reset(SSL_CTX_new(TLS_server_method()));
+  SSL_CTX* context = entry.context.get();
+  SetCommonOptions(context);
+  SSL_CTX_set_min_proto_version(
+      context, options.min_version == TlsVersion::k13 ? TLS1_3_VERSION : TLS1_2_VERSION);
+  if (!options.cipher_suites.empty()) TRY(SetCiphers(context, options.cipher_suites));
+  TRY(UseKeyPair(context, certificate.certificate_pem, certificate.key_pem));
+  for (const auto& name : certificate.names) entry.names.push_back(base::ToLower(name));
+  if (entry.names.empty()) {
+    const auto infos = TRY(ParseCertificates(certificate.certificate_pem));
+    for (const auto& name : infos[0].dns_names) entry.names.push_back(base::ToLower(name));
+  }
+  SSL_CTX_set_alpn_select_cb(context, ChooseProtocol, this);
+  SSL_CTX_set_tlsext_servername_callback(context, ChooseCertificate);
+  SSL_CTX_set_tlsext_servername_arg(context, this);
+  if (options.client_certificates != ClientCertificates::kNone) {
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | (require_ ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
+                       nullptr);
+    SSL_CTX_set_cert_verify_callback(context, VerifyClient, nullptr);
+    AnnounceClientCas(context, options.client_ca_pem);
+  }
+  entries_.push_back(std::move(entry));
+  return base::OkStatus();
+}
+
+SSL* ServerTlsContext::NewSession() const {
+  SSL* ssl = SSL_new(entries_[0].context.get());
+  SSL_set_accept_state(ssl);
+  return ssl;
+}
+
+SSL_CTX* ServerTlsContext::ContextFor(std::string_view server_name) const {
+  const std::string name = base::ToLower(server_name);
+  for (std::size_t i = 1; i < entries_.size(); ++i) {
+    for (const auto& pattern : entries_[i].names) {
+      if (MatchesName(pattern, name)) return entries_[i].context.get();
+    }
+  }
+  return entries_[0].context.get();
+}
+
+std::shared_ptr<const ClientCertificate> ServerTlsContext::PeerOf(SSL* ssl) const {
+  X509* leaf = SSL_get0_peer_certificate(ssl);
+  if (leaf == nullptr) return nullptr;
+  auto peer = std::make_shared<ClientCertificate>();
+  STACK_OF(X509)* chain = SSL_get_peer_cert_chain(ssl);
+  peer->chain.push_back(DerOf(leaf));
+  for (int i = 0; i < sk_X509_num(chain); ++i) {
+    auto der = DerOf(sk_X509_value(chain, i));
+    if (der != peer->chain[0]) peer->chain.push_back(std::move(der));
+  }
+  const auto info = DescribeCertificate(peer->chain[0]);
+  peer->common_name = info.common_name;
+  peer->organizations = info.organizations;
+  peer->uid = info.uid;
+  peer->sha256 = info.sha256;
+  peer->serial = info.serial;
+  peer->not_after = info.not_after;
+  if (!client_roots_) {
+    peer->error = "x509: certificate signed by unknown authority";
+  } else {
+    peer->error = VerifyCertificate({.leaf = leaf,
+                                     .intermediates = chain,
+                                     .roots = client_roots_.get(),
+                                     .host = {},
+                                     .use = CertificateUse::kClient,
+                                     .now = base::SystemClock().Now()});
+  }
+  return peer;
+}
+
+SSL* ClientTlsContext::NewSession(const std::string& host) const {
+  SSL* ssl = SSL_new(context_.get());
+  const std::string& name = server_name_.empty() ? host : server_name_;
+  if (!IsIpAddress(name)) SSL_set_tlsext_host_name(ssl, name.c_str());
+  SSL_set_connect_state(ssl);
+  return ssl;
+}
+
+PeerCheck ClientTlsContext::Check(const std::string& host) const {
+  PeerCheck check;
+  check.roots = roots_.get();
+  check.host = server_name_.empty() ? host : server_name_;
+  return check;
+}
+
+}  // namespace internal
+
+base::Result<std::shared_ptr<const ServerTls>> ServerTls::Create(const ServerTlsOptions& options) {
+  auto tls = std::make_shared<internal::ServerTlsContext>();
+  tls->http2_ = options.http2;
+  tls->require_ = options.client_certificates == ClientCertificates::kRequire;
+  if (options.client_certificates != ClientCertificates::kNone && !options.client_ca_pem.empty()) {
+    tls->client_roots_.reset(X509_STORE_new());
+    TRY(internal::AddRoots(*tls->client_roots_, options.client_ca_pem));
+  }
+  if (tls->require_ && !tls->client_roots_) {
+    return base::ConfigError("client certificates are required but there is no client CA");
+  }
+  TRY(tls->AddCertificate(options.certificate, options));
+  for (const auto& certificate : options.sni) TRY(tls->AddCertificate(certificate, options));
+  return std::shared_ptr<const ServerTls>(std::move(tls));
+}
+
+base::Result<std::shared_ptr<const ClientTls>> ClientTls::Create(const ClientTlsOptions& options) {
+  auto tls = std::make_shared<internal::ClientTlsContext>();
+  tls->server_name_ = options.server_name;
+  tls->context_.reset(SSL_CTX_new(TLS_client_method()));
+  SSL_CTX* context = tls->context_.get();
+  internal::SetCommonOptions(context);
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_alpn_protos(context, internal::kHttp1Only, sizeof(internal::kHttp1Only) - 1);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_cert_verify_callback(context, internal::VerifyServer, nullptr);
+  if (!options.insecure_skip_verify) {
+    tls->roots_.reset(X509_STORE_new());
+    if (options.ca_pem.empty()) {
+      X509_STORE_set_default_paths(tls->roots_.get());
+      ERR_clear_error();
+    } else if (auto status = internal::AddRoots(*tls->roots_, options.ca_pem); !status.ok()) {
+      return status.Annotate("unable to load root certificates");
+    }
+  }
+  if (!options.certificate_pem.empty() || !options.key_pem.empty()) {
+    TRY(internal::UseKeyPair(context, options.certificate_pem, options.key_pem));
+  }
+  return std::shared_ptr<const ClientTls>(std::move(tls));
+}
+
+struct ClientTlsCache::State {
+  base::Mutex mutex;
+  std::vector<std::pair<ClientTlsOptions, std::weak_ptr<const ClientTls>>> known
+      PC_GUARDED_BY(mutex);
+};
+
+ClientTlsCache::ClientTlsCache() : state_(std::make_unique<State>()) {}
+ClientTlsCache::~ClientTlsCache() = default;
+
+base::Result<std::shared_ptr<const ClientTls>> ClientTlsCache::Get(
+    const ClientTlsOptions& options) {
+  base::MutexLock lock(state_->mutex);
+  auto& known = state_->known;
+  std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
+  for (const auto& [candidate, weak] : known) {
+    if (!(candidate == options)) continue;
+    if (auto tls = weak.lock()) return tls;
+  }
+  auto tls = TRY(ClientTls::Create(options));
+  known.emplace_back(options, tls);
+  return tls;
+}
+
+}  // namespace portcullis::net
