@@ -1,0 +1,34 @@
+// Any bytes: reading never crashes; what reads well prints, reads back equal, and prints the same
+// whether or not pieces of the text are spliced.
+#include <cstdlib>
+
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace json = portcullis::json;
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  json::Arena arena;
+  std::vector<std::string> duplicates;
+  json::ParseOptions options;
+  options.borrow_text = true;
+  options.max_depth = 500;
+  options.duplicate_keys = &duplicates;
+  const auto value = json::Parse(arena, text, options);
+  if (!value.ok()) {
+    if (value.status().message().empty()) std::abort();
+    return 0;
+  }
+  json::WriteOptions plain;
+  plain.splice_source = false;
+  const std::string printed = json::ToString(*value, plain);
+  if (json::ToString(*value) != printed) std::abort();
+  const auto again = json::Parse(arena, printed);
+  if (!again.ok() || json::ToString(*again) != printed) std::abort();
+  if (!(json::DeepCopy(arena, *value) == *value)) std::abort();
+  for (const json::Member& member : value->members()) {
+    if (!value->Find(member.name())->IsSameAs(member.value)) std::abort();
+  }
+  return 0;
+}

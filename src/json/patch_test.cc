@@ -1,0 +1,121 @@
+#include "json/patch.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace portcullis::json {
+namespace {
+
+Value MustParse(Arena& arena, std::string_view text) {
+  auto value = Parse(arena, text);
+  EXPECT_TRUE(value.ok()) << value.status().message() << " in " << text;
+  return value.ok() ? *value : Value();
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(std::string(PC_SOURCE_DIR "/src/json/testdata/") + path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(Patch, Cases) {
+  Arena arena;
+  const Value cases = MustParse(arena, ReadFile("patch_cases.json"));
+  ASSERT_GT(cases.size(), 60U);
+  for (const Value& entry : cases.elements()) {
+    SCOPED_TRACE(entry["name"].AsString());
+    const Value document = entry["doc"];
+    const std::string before = ToString(document);
+    const auto patch = DecodePatch(arena, ToString(entry["patch"]));
+    ASSERT_TRUE(patch.ok()) << patch.status().message();
+    // Spelling of numbers matters, so the patch is taken as it stands rather than printed again.
+    const auto result = ApplyPatch(arena, document, entry["patch"]);
+    if (entry.Has("error")) {
+      ASSERT_FALSE(result.ok()) << ToString(*result);
+      EXPECT_EQ(result.status().message(), entry["error"].AsString());
+    } else {
+      ASSERT_TRUE(result.ok()) << result.status().message();
+      EXPECT_EQ(ToString(*result), ToString(entry["result"]));
+    }
+    EXPECT_EQ(ToString(document), before) << "the original has changed";
+  }
+}
+
+TEST(Patch, DecodeErrors) {
+  Arena arena;
+  const auto error = [&](std::string_view text) {
+    return DecodePatch(arena, text).status().message();
+  };
+  EXPECT_EQ(error("{}"), "json: cannot unmarshal object into Go value of type jsonpatch.Patch");
+  EXPECT_EQ(error("\"x\""), "json: cannot unmarshal string into Go value of type jsonpatch.Patch");
+  EXPECT_EQ(error("[1]"),
+            "json: cannot unmarshal number into Go value of type jsonpatch.Operation");
+  EXPECT_EQ(error("[{"), "unexpected end of JSON input");
+  EXPECT_EQ(error("nope"), "invalid character 'o' in literal null (expecting 'u')");
+  EXPECT_EQ(DecodePatch(arena, "{}", "[]handlers.jsonPatchOp").status().message(),
+            "json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp");
+  EXPECT_TRUE(DecodePatch(arena, "null")->empty());
+}
+
+TEST(Patch, KeepsLiteralsOfNumbers) {
+  Arena arena;
+  const Value patch = *DecodePatch(arena, R"([{"op":"add","path":"/n","value":30.0}])");
+  const Value result = *ApplyPatch(arena, MustParse(arena, "{}"), patch);
+  EXPECT_EQ(result["n"].NumberLiteral(), "30.0");
+}
+
+TEST(Patch, LimitsWhatCopiesAdd) {
+  Arena arena;
+  std::string text = "[";
+  for (int i = 0; i < 40; ++i) {
+    text += R"({"op":"copy","from":"/a","path":"/a/-"},)";
+  }
+  text.back() = ']';
+  const Value patch = *DecodePatch(arena, text);
+  const auto result = ApplyPatch(arena, MustParse(arena, R"({"a":["0123456789"]})"), patch);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.status().message(),
+            "Unable to complete the copy, the accumulated size increase of copy is 3932127, "
+            "exceeding the limit 3145728");
+}
+
+TEST(Patch, LimitsDepth) {
+  Arena arena;
+  PatchOptions options;
+  options.max_depth = 4;
+  const Value document = MustParse(arena, R"({"a":{"b":{}}})");
+  const auto apply = [&](std::string_view patch) {
+    return ApplyPatch(arena, document, *DecodePatch(arena, patch), options);
+  };
+  EXPECT_TRUE(apply(R"([{"op":"add","path":"/a/b/c","value":{}}])").ok());
+  EXPECT_EQ(apply(R"([{"op":"add","path":"/a/b/c","value":[[]]}])").status().message(),
+            "error in add for path: '/a/b/c': invalid character '[' exceeded max depth");
+  EXPECT_FALSE(apply(R"([{"op":"copy","from":"/a","path":"/a/b/c"}])").ok());
+  EXPECT_FALSE(apply(R"([{"op":"add","path":"/x","value":{}},
+                         {"op":"move","from":"/a","path":"/x/y"},
+                         {"op":"move","from":"/x","path":"/z"},
+                         {"op":"add","path":"/z/y/b/c","value":1},
+                         {"op":"replace","path":"/z/y/b","value":{"c":{}}}])")
+                   .ok());
+}
+
+TEST(Patch, ManyOperationsOnOneArray) {
+  Arena arena;
+  std::string text = "[";
+  for (int i = 0; i < 2000; ++i) text += R"({"op":"add","path":"/l/0","value":1},)";
+  text.back() = ']';
+  const Value patch = *DecodePatch(arena, text);
+  const std::size_t before = arena.bytes_used();
+  const Value result = *ApplyPatch(arena, MustParse(arena, R"({"l":[]})"), patch);
+  EXPECT_EQ(result["l"].size(), 2000U);
+  EXPECT_LT(arena.bytes_used() - before, std::size_t{1} << 20);
+}
+
+}  // namespace
+}  // namespace portcullis::json

@@ -1,0 +1,189 @@
+#include "json/yaml.h"
+
+#include <gtest/gtest.h>
+
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace portcullis::json {
+namespace {
+
+std::string ToJson(std::string_view yaml) {
+  Arena arena;
+  const auto value = ParseYaml(arena, yaml);
+  return value.ok() ? ToString(*value) : value.status().message();
+}
+
+std::string FromJson(std::string_view text) {
+  Arena arena;
+  const auto value = Parse(arena, text);
+  return value.ok() ? ToYaml(*value) : value.status().message();
+}
+
+TEST(Yaml, Scalars) {
+  EXPECT_EQ(ToJson("[1, -1, +1, 0x1F, 017, 0o17, 08, 0b11, -0b11, 1_000]"),
+            "[1,-1,1,31,15,15,8,3,-3,1000]");
+  EXPECT_EQ(ToJson("[1.5, 30.0, 1e3, .5, -.5, 1., 1e400]"), R"([1.5,30,1000,0.5,-0.5,1,"1e400"])");
+  EXPECT_EQ(ToJson("[y, Yes, on, TRUE, n, no, OFF, False]"),
+            "[true,true,true,true,false,false,false,false]");
+  EXPECT_EQ(ToJson("[~, null, NULL, '', '~', \"null\"]"), R"([null,null,null,"","~","null"])");
+  EXPECT_EQ(ToJson("a:"), R"({"a":null})");
+  EXPECT_EQ(ToJson("[2001-01-01, 1:20, 0x, 1.2.3, 12e03x, '1', \"2\", -, .]"),
+            R"(["2001-01-01","1:20","0x","1.2.3","12e03x","1","2","-","."])");
+  EXPECT_EQ(ToJson("9223372036854775808"), "9223372036854776000");
+  EXPECT_EQ(ToJson("!!str 12"), R"("12")");
+  EXPECT_EQ(ToJson("!!float 12"), "12");
+  EXPECT_EQ(ToJson("!!binary aGk="), R"("hi")");
+  EXPECT_EQ(ToJson("!custom 12"), R"("12")");
+  EXPECT_EQ(ToJson("!!int x"), "yaml: cannot decode !!str `x` as a !!int");
+  EXPECT_EQ(ToJson(".nan"), "json: unsupported value: NaN");
+  EXPECT_EQ(ToJson("-.inf"), "json: unsupported value: -Inf");
+}
+
+TEST(Yaml, NamesBecomeText) {
+  EXPECT_EQ(ToJson("{1: a, 1.5: b, yes: c, 0x10: d}"),
+            R"({"1":"a","1.5":"b","true":"c","16":"d"})");
+  EXPECT_EQ(ToJson("~: x"), "unsupported map key of type: %!s(<nil>), key: <nil>, value: \"x\"");
+  EXPECT_EQ(
+      ToJson("{{ replicas }}: x"),
+      R"(yaml: invalid map key: map[interface {}]interface {}{"replicas":interface {}(nil)})");
+}
+
+TEST(Yaml, AnchorsAndMergeKeys) {
+  EXPECT_EQ(ToJson("a: &x [1]\nb: *x"), R"({"a":[1],"b":[1]})");
+  EXPECT_EQ(ToJson("a: &x {k: 1, l: 2}\nb: {<<: *x, k: 3}"),
+            R"({"a":{"k":1,"l":2},"b":{"k":3,"l":2}})");
+  EXPECT_EQ(ToJson("a: &x {k: 1}\nb: &y {k: 2, m: 3}\nc: {<<: [*x, *y]}"),
+            R"({"a":{"k":1},"b":{"k":2,"m":3},"c":{"k":1,"m":3}})");
+  EXPECT_EQ(ToJson("a: {<<: 1}"), "yaml: map merge requires map or sequence of maps as the value");
+  EXPECT_EQ(ToJson("a: *x"), "yaml: unknown anchor 'x' referenced");
+  EXPECT_EQ(ToJson("a: &x [*x]"), "yaml: anchor 'x' value contains itself");
+  std::string bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n";
+  for (int i = 1; i < 9; ++i) {
+    const std::string last = "*a" + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + last;
+    for (int j = 0; j < 8; ++j) bomb += "," + last;
+    bomb += "]\n";
+  }
+  EXPECT_EQ(ToJson(bomb), "yaml: document contains excessive aliasing");
+}
+
+TEST(Yaml, Errors) {
+  EXPECT_EQ(ToJson("a: b: c"), "yaml: mapping values are not allowed in this context");
+  EXPECT_EQ(ToJson("a:\n\t- b"), "yaml: line 2: found character that cannot start any token");
+  EXPECT_EQ(ToJson("a: b\n c: d"), "yaml: line 2: mapping values are not allowed in this context");
+  EXPECT_EQ(ToJson("["), "yaml: line 1: did not find expected node content");
+  EXPECT_EQ(ToJson("a: 1\nb:\n  - x\n c: d"), "yaml: line 3: did not find expected key");
+  EXPECT_EQ(ToJson(std::string(20000, '[')), "yaml: line 1: exceeded max depth of 10000");
+}
+
+TEST(Yaml, StrictReadingReportsDuplicates) {
+  Arena arena;
+  std::string error;
+  YamlOptions options;
+  options.strict_error = &error;
+  EXPECT_EQ(ToString(*ParseYaml(arena, "a: 1\nb: 2\na: 3\nb: 4\n", options)), R"({"a":3,"b":4})");
+  EXPECT_EQ(error,
+            "yaml: unmarshal errors:\n  line 3: key \"a\" already set in map\n  line 4: key \"b\" "
+            "already set in map");
+  EXPECT_TRUE(ParseYaml(arena, "a: {x: 1}\nb: {x: 1}", options).ok());
+  EXPECT_EQ(error, "");
+}
+
+TEST(Yaml, Streams) {
+  EXPECT_EQ(ToJson(""), "null");
+  EXPECT_EQ(ToJson("# only a comment\n"), "null");
+  EXPECT_EQ(ToJson("a: 1\n---\nb: ["), R"({"a":1})");
+  using Documents = std::vector<std::string_view>;
+  EXPECT_EQ(SplitYaml("a: 1\n---\nb: 2\n"), (Documents{"a: 1\n", "b: 2\n"}));
+  EXPECT_EQ(SplitYaml("---\na: 1\n--- # next\nb: 2"), (Documents{"---\na: 1\n", "b: 2"}));
+  EXPECT_EQ(SplitYaml("a: |\n  ---\n---x\n"), (Documents{"a: |\n  ---\n---x\n"}));
+  EXPECT_TRUE(SplitYaml("").empty());
+  EXPECT_TRUE(HasJsonPrefix("\n {"));
+  EXPECT_FALSE(HasJsonPrefix("[1]"));
+  Arena arena;
+  EXPECT_EQ(ParseYamlOrJson(arena, "{\"a\"").status().message(), "unexpected end of JSON input");
+  EXPECT_EQ(ParseYamlOrJson(arena, "a: b: c").status().message(),
+            "error converting YAML to JSON: yaml: mapping values are not allowed in this context");
+}
+
+TEST(Yaml, WritesBlocks) {
+  EXPECT_EQ(FromJson(R"({"kind":"Pod","apiVersion":"v1","spec":{"containers":[{"name":"a",
+                         "args":["-c",["x","y"],{}]}],"empty":[],"none":null}})"),
+            "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - args:\n    - -c\n    - - x\n"
+            "      - \"y\"\n    - {}\n    name: a\n  empty: []\n  none: null\n");
+  EXPECT_EQ(FromJson("{}"), "{}\n");
+  EXPECT_EQ(FromJson("[]"), "[]\n");
+  EXPECT_EQ(FromJson("null"), "null\n");
+  EXPECT_EQ(FromJson("[[1]]"), "- - 1\n");
+  EXPECT_EQ(FromJson(R"({"a10":1,"a2":1,"a":1,"B":1,"1":1,"_x":1})"),
+            "_x: 1\n\"1\": 1\nB: 1\na: 1\na2: 1\na10: 1\n");
+}
+
+TEST(Yaml, WritesNumbers) {
+  EXPECT_EQ(FromJson("[1,1.5,30.0,1e6,1234567.5,1e21,0.00001,-9223372036854775808]"),
+            "- 1\n- 1.5\n- 30\n- 1000000\n- 1.2345675e+06\n- 1e+21\n- 1e-05\n"
+            "- -9223372036854775808\n");
+}
+
+TEST(Yaml, QuotesWhereGoYamlDoes) {
+  const auto scalar = [](std::string_view text) {
+    std::string out = ToYaml(Value::StringView(text));
+    out.pop_back();
+    return out;
+  };
+  for (const std::string_view plain :
+       {"a",    "a b",   "a:b",      "a#b",         "-a",  "?a",        ":a",           "<<",
+        "=",    "1.2.3", "10.0.0.1", "10.0.0.0/24", "a,b", "a]",        "http://x/y?z", "é",
+        "100m", "1Gi",   "v1.2",     "yeah",        "-",   "2001-13-01"}) {
+    if (plain == "-") continue;
+    EXPECT_EQ(scalar(plain), plain);
+  }
+  for (const std::string_view quoted :
+       {"", "null", "~", "true", "y", "No", "off", "1", "-1", "0x1F", "1e3", ".5", "1_000", ".inf",
+        "2024-01-01", "2024-01-01T00:00:00Z", "2024-01-01 10:00:00", "1:20:30", "0b1"}) {
+    EXPECT_EQ(scalar(quoted), '"' + std::string(quoted) + '"');
+  }
+  for (const std::string_view single :
+       {"-",  "- a", "? a", ": a", "a: b", "a:", "a #b", "#a",  "@a",   "*a",  "&a", "!a",
+        "%a", "|",   ">a",  "[a",  "{a",   " a", "a ",   "---", "...x", "\"a", ",a", "`a"}) {
+    EXPECT_EQ(scalar(single), '\'' + std::string(single) + '\'');
+  }
+  EXPECT_EQ(scalar("'a"), "'''a'");
+  EXPECT_EQ(scalar("a\tb"), R"("a\tb")");
+  EXPECT_EQ(scalar("\U0001F600"), R"("\U0001F600")");
+  EXPECT_EQ(scalar("\x1b[0m"), R"("\e[0m")");
+  EXPECT_EQ(scalar("a\n"), "|\n  a");
+  EXPECT_EQ(FromJson(R"({"a":"x\ny","b":"x\n\n","c":" x\ny\n","d":"x \ny","e":{"f":"1\n\n2\n"}})"),
+            "a: |-\n  x\n  y\nb: |+\n  x\n\nc: |2\n   x\n  y\nd: \"x \\ny\"\ne:\n  f: |\n    1\n\n"
+            "    2\n");
+}
+
+TEST(Yaml, FoldsLongLines) {
+  const std::string words =
+      "The quick brown fox jumps over the lazy dog and runs far away from all the other "
+      "animals in the forest";
+  EXPECT_EQ(FromJson("{\"message\":\"" + words + "\"}"),
+            "message: The quick brown fox jumps over the lazy dog and runs far away from all the\n"
+            "  other animals in the forest\n");
+  const std::string key(129, 'k');
+  EXPECT_EQ(FromJson("{\"" + key + "\":{\"a\":[1]}}"), "? " + key + "\n: a:\n  - 1\n");
+}
+
+TEST(Yaml, RoundTrips) {
+  Arena arena;
+  for (
+      const std::string_view text :
+      {R"({"a":["","x y"," lead","trail ","tab\t","nl\n","\n","\n\nx","a: b","- x","#","é\u2028"]})",
+       R"([[],[[]],{},{"a":{}},[{"b":[{"c":null}]}],true,false,null,0,-1,1.25,1e300])",
+       R"({"?":"?","y":"y","1":"1","":"","a b":"c","x:":": ","\"":"\\","\n":"\r\n"})"}) {
+    const Value value = *Parse(arena, text);
+    const std::string yaml = ToYaml(value);
+    const auto back = ParseYaml(arena, yaml);
+    ASSERT_TRUE(back.ok()) << back.status().message() << "\n" << yaml;
+    EXPECT_EQ(*back, value) << yaml;
+  }
+}
+
+}  // namespace
+}  // namespace portcullis::json
