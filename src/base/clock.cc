@@ -50,7 +50,7 @@ std::string FormatTime(WallTime time) {
 std::string FormatMicroTime(WallTime time) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
   const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(time - seconds).count();
-  std::array<char, 16> fraction{};
+  std::array<char, 32> fraction{};  // more than needed: GCC cannot know that micros < 1e6
   std::snprintf(fraction.data(), fraction.size(), ".%06lldZ", static_cast<long long>(micros));
   return FormatSeconds(std::chrono::system_clock::to_time_t(seconds)) + fraction.data();
 }
