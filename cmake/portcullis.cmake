@@ -34,6 +34,10 @@ if(PC_SANITIZE)
   add_link_options(-fsanitize=${PC_SANITIZE})
 endif()
 
+if(PC_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)  # lets the fuzzers see which code they reach
+endif()
+
 if(PC_PCH)
   file(WRITE "${CMAKE_BINARY_DIR}/pch.cc" "// Carries the precompiled standard headers.\n")
   add_library(pc_pch OBJECT "${CMAKE_BINARY_DIR}/pch.cc")
