@@ -1,0 +1,24 @@
+// Validation of MutatingWebhookConfiguration and ValidatingWebhookConfiguration, with the order,
+// the texts and the leniency towards stored objects that kube-apiserver has
+// (k8s.io/kubernetes/pkg/apis/admissionregistration/validation). Pure functions.
+#pragma once
+
+#include <cstdint>
+
+#include "api/field_error.h"
+#include "json/value.h"
+#include "registry/expression_checker.h"
+
+namespace portcullis::registry {
+
+enum class WebhookKind : std::uint8_t { kMutating, kValidating };
+
+// `expressions` may be null: matchConditions are not compiled then.
+void ValidateWebhookConfiguration(json::Value object, WebhookKind kind,
+                                  const ExpressionChecker* expressions, api::FieldErrors& errors);
+// What the old object got away with, the new one may keep.
+void ValidateWebhookConfigurationUpdate(json::Value object, json::Value old, WebhookKind kind,
+                                        const ExpressionChecker* expressions,
+                                        api::FieldErrors& errors);
+
+}  // namespace portcullis::registry
