@@ -346,6 +346,22 @@ std::int64_t Quantity::Value() const { return InUnits(value_, scale_, 0); }
 
 std::int64_t Quantity::MilliValue() const { return InUnits(value_, scale_, -3); }
 
+bool Quantity::IsMilli() const {
+  bool exact = true;
+  if (scale_ < -3) LowerRoundingUp(value_, -3 - scale_, exact);
+  return exact;
+}
+
+Quantity Quantity::RoundedToMilli() const {
+  if (IsMilli()) return *this;
+  Quantity rounded = *this;
+  bool exact = true;
+  rounded.value_ = LowerRoundingUp(value_, -3 - scale_, exact);
+  rounded.scale_ = -3;
+  rounded.text_.clear();
+  return rounded;
+}
+
 bool Quantity::IsInteger() const {
   bool exact = true;
   if (scale_ < 0) LowerRoundingUp(value_, -scale_, exact);

@@ -37,6 +37,9 @@ class Quantity {
   // Rounded up (away from zero) to whole units or thousandths; saturates at int64.
   std::int64_t Value() const;
   std::int64_t MilliValue() const;
+  // No finer than a thousandth; RoundedToMilli() makes it so, away from zero.
+  bool IsMilli() const;
+  Quantity RoundedToMilli() const;
   bool IsInteger() const;  // no fraction and fits int64
   double AsDouble() const;
 

@@ -1,0 +1,270 @@
+#include "api/schema/default_functions.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+
+#include "api/quantity.h"
+#include "base/strings.h"
+
+namespace portcullis::api::schema {
+namespace {
+
+using json::Value;
+
+// The tag of an image reference: what follows the last colon of its last part; "latest" if there is
+// neither tag nor digest.
+std::string_view TagOf(std::string_view image) {
+  const std::size_t digest = image.find('@');
+  const bool has_digest = digest != std::string_view::npos;
+  const std::string_view name = image.substr(0, digest);
+  const std::string_view last = name.substr(name.rfind('/') + 1);
+  const std::size_t colon = last.rfind(':');
+  if (colon != std::string_view::npos) return last.substr(colon + 1);
+  return has_digest ? std::string_view() : std::string_view("latest");
+}
+
+std::string_view PolicyFor(std::string_view image) {
+  // An empty name does not parse, hence has no tag.
+  return !image.empty() && TagOf(image) == "latest" ? "Always" : "IfNotPresent";
+}
+
+Value ImagePullPolicy(json::Arena& arena, Value container) {
+  if (!container["imagePullPolicy"].AsString().empty()) return container;
+  const std::string_view policy = PolicyFor(container["image"].AsString());
+  return json::With(arena, container, "imagePullPolicy", Value::StringView(policy));
+}
+
+Value ImageVolumePullPolicy(json::Arena& arena, Value image) {
+  if (!image["pullPolicy"].AsString().empty()) return image;
+  const std::string_view policy = PolicyFor(image["reference"].AsString());
+  return json::With(arena, image, "pullPolicy", Value::StringView(policy));
+}
+
+Value VolumeSource(json::Arena& arena, Value volume) {
+  const auto members = volume.members();
+  const bool has_source =
+      std::any_of(members.begin(), members.end(), [](const json::Member& member) {
+        return member.name() != "name" && !member.value.is_null();
+      });
+  if (has_source) return volume;
+  return json::With(arena, volume, "emptyDir", json::MakeObject(arena, {}));
+}
+
+// Quantities finer than a thousandth are rounded up to it.
+Value RoundMilli(json::Arena& arena, Value list) {
+  for (const json::Member& member : list.members()) {
+    const auto quantity = Quantity::Parse(member.value.AsString());
+    if (!quantity.ok() || quantity->IsMilli()) continue;
+    const Quantity rounded = quantity->RoundedToMilli();
+    list = json::With(arena, list, member.name(), json::String(arena, rounded.ToString()));
+  }
+  return list;
+}
+
+// The members of `target` and those of `source` it lacks.
+Value Fill(json::Arena& arena, Value target, Value source) {
+  json::ObjectBuilder filled(arena, target);
+  bool changed = false;
+  for (const json::Member& member : source.members()) {
+    if (target.Has(member.name())) continue;
+    filled.Set(member.name(), member.value);
+    changed = true;
+  }
+  return changed ? filled.Build() : target;
+}
+
+Value FillMember(json::Arena& arena, Value object, std::string_view name, Value source) {
+  const Value filled = Fill(arena, object[name], source);
+  return filled.IsSameAs(object[name]) ? object : json::With(arena, object, name, filled);
+}
+
+Value RequestsFromLimits(json::Arena& arena, Value resources) {
+  return FillMember(arena, resources, "requests", resources["limits"]);
+}
+
+Value HostPorts(json::Arena& arena, Value container) {
+  Value ports = container["ports"];
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i]["hostPort"].AsInt() != 0) continue;
+    const Value port = json::With(arena, ports[i], "hostPort", ports[i]["containerPort"]);
+    ports = json::WithElement(arena, ports, i, port);
+  }
+  if (ports.IsSameAs(container["ports"])) return container;
+  return json::With(arena, container, "ports", ports);
+}
+
+Value LimitRangeItem(json::Arena& arena, Value item) {
+  if (item["type"].AsString() != "Container") return item;
+  item = FillMember(arena, item, "default", item["max"]);
+  item = FillMember(arena, item, "defaultRequest", item["default"]);
+  return FillMember(arena, item, "defaultRequest", item["min"]);
+}
+
+// stringData is written only: each text replaces the entry of `data`.
+Value SecretStringData(json::Arena& arena, Value secret) {
+  const Value texts = secret["stringData"];
+  if (texts.empty()) return secret;
+  json::ObjectBuilder data(arena, secret["data"]);
+  for (const json::Member& text : texts.members()) {
+    data.Set(text.name(), base::Base64Encode(text.value.AsString()));
+  }
+  return json::With(arena, json::Without(arena, secret, "stringData"), "data", data.Build());
+}
+
+Value CrdNames(json::Arena& arena, Value names) {
+  const std::string_view kind = names["kind"].AsString();
+  if (names["singular"].AsString().empty()) {
+    names = json::With(arena, names, "singular", json::String(arena, base::ToLower(kind)));
+  }
+  if (names["listKind"].AsString().empty() && !kind.empty()) {
+    const std::string list = base::StrCat(kind, "List");
+    names = json::With(arena, names, "listKind", json::String(arena, list));
+  }
+  return names;
+}
+
+// --- Pod-level resources (KEP-2837). ---
+
+bool IsHugePage(std::string_view resource) { return resource.starts_with("hugepages-"); }
+
+bool IsPodLevel(std::string_view resource) {
+  return resource == "cpu" || resource == "memory" || IsHugePage(resource);
+}
+
+using Amounts = std::map<std::string_view, Quantity>;
+
+void AddAll(Amounts& sum, const Amounts& more) {
+  for (const auto& [resource, amount] : more) {
+    const auto [place, added] = sum.emplace(resource, amount);
+    if (!added) place->second.Add(amount);
+  }
+}
+
+void MaxAll(Amounts& most, const Amounts& other) {
+  for (const auto& [resource, amount] : other) {
+    const auto [place, added] = most.emplace(resource, amount);
+    if (!added && place->second < amount) place->second = amount;
+  }
+}
+
+Amounts AmountsOf(Value container, std::string_view list) {
+  Amounts amounts;
+  for (const json::Member& member : container["resources"][list].members()) {
+    const auto quantity = Quantity::Parse(member.value.AsString());
+    if (quantity.ok()) amounts.emplace(member.name(), *quantity);
+  }
+  return amounts;
+}
+
+// What all containers together need at most: the regular ones and the sidecars at once, or an init
+// container with the sidecars started before it.
+Amounts AggregateContainers(Value spec, std::string_view list) {
+  Amounts total;
+  for (const Value& container : spec["containers"].elements()) {
+    AddAll(total, AmountsOf(container, list));
+  }
+  Amounts sidecars;
+  Amounts starting;
+  for (const Value& container : spec["initContainers"].elements()) {
+    Amounts needed = AmountsOf(container, list);
+    if (container["restartPolicy"].AsString() == "Always") {
+      AddAll(total, needed);
+      AddAll(sidecars, needed);
+      needed = sidecars;
+    } else {
+      AddAll(needed, sidecars);
+    }
+    MaxAll(starting, needed);
+  }
+  MaxAll(total, starting);
+  return total;
+}
+
+bool AllContainersLimit(Value spec, std::string_view resource) {
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    for (const Value& container : spec[list].elements()) {
+      if (list == "initContainers" && container["restartPolicy"].AsString() != "Always") continue;
+      if (!container["resources"]["limits"].Has(resource)) return false;
+    }
+  }
+  return true;
+}
+
+template <typename Wanted>
+Value FillAmounts(json::Arena& arena, Value resources, std::string_view list,
+                  const Amounts& amounts, Wanted wanted) {
+  json::ObjectBuilder filled(arena, resources[list]);
+  bool changed = false;
+  for (const auto& [resource, amount] : amounts) {
+    if (filled.Find(resource) != nullptr || !wanted(resource)) continue;
+    filled.Set(resource, std::string_view(amount.ToString()));
+    changed = true;
+  }
+  return changed ? json::With(arena, resources, list, filled.Build()) : resources;
+}
+
+bool HasPodLevel(Value list) {
+  const auto members = list.members();
+  return std::any_of(members.begin(), members.end(),
+                     [](const json::Member& member) { return IsPodLevel(member.name()); });
+}
+
+Value PodLevelResources(json::Arena& arena, Value spec) {
+  Value resources = spec["resources"];
+  if (!resources.is_object()) return spec;
+  if (!resources["limits"].empty() || !resources["requests"].empty()) {
+    resources = FillAmounts(arena, resources, "limits", AggregateContainers(spec, "limits"),
+                            [&](std::string_view resource) {
+                              return IsHugePage(resource) && !resources["requests"].Has(resource);
+                            });
+  }
+  if (!resources["limits"].empty()) {
+    resources = FillAmounts(
+        arena, resources, "requests", AggregateContainers(spec, "requests"),
+        [](std::string_view resource) { return IsPodLevel(resource) && !IsHugePage(resource); });
+    for (const json::Member& limit : resources["limits"].members()) {
+      if (!IsPodLevel(limit.name()) || resources["requests"].Has(limit.name())) continue;
+      const Value requests = json::With(arena, resources["requests"], limit.name(), limit.value);
+      resources = json::With(arena, resources, "requests", requests);
+    }
+  }
+  if (!HasPodLevel(resources["limits"]) && HasPodLevel(resources["requests"])) {
+    resources = FillAmounts(arena, resources, "limits", AggregateContainers(spec, "limits"),
+                            [&](std::string_view resource) {
+                              return IsPodLevel(resource) && !IsHugePage(resource) &&
+                                     AllContainersLimit(spec, resource);
+                            });
+  }
+  return resources.IsSameAs(spec["resources"]) ? spec
+                                               : json::With(arena, spec, "resources", resources);
+}
+
+struct Entry {
+  std::string_view name;
+  DefaultFunction function;
+};
+constexpr std::array<Entry, 10> kFunctions = {{
+    {"crdNames", &CrdNames},
+    {"hostPorts", &HostPorts},
+    {"imagePullPolicy", &ImagePullPolicy},
+    {"imageVolumePullPolicy", &ImageVolumePullPolicy},
+    {"limitRangeItem", &LimitRangeItem},
+    {"podLevelResources", &PodLevelResources},
+    {"requestsFromLimits", &RequestsFromLimits},
+    {"roundMilli", &RoundMilli},
+    {"secretStringData", &SecretStringData},
+    {"volumeSource", &VolumeSource},
+}};
+
+}  // namespace
+
+DefaultFunction FindDefaultFunction(std::string_view name) {
+  for (const Entry& entry : kFunctions) {
+    if (entry.name == name) return entry.function;
+  }
+  return nullptr;
+}
+
+}  // namespace portcullis::api::schema

@@ -1,0 +1,188 @@
+#include "api/schema/defaulting.h"
+
+#include <unordered_map>
+#include <vector>
+
+#include "api/embedded_data.h"
+#include "api/schema/default_functions.h"
+#include "api/schema/rules.h"
+#include "base/strings.h"
+
+namespace portcullis::api::schema {
+namespace {
+
+using json::Value;
+
+struct Program;
+
+// A statement whose names are resolved.
+struct Step {
+  const Statement* statement = nullptr;
+  const Program* used = nullptr;
+  DefaultFunction function = nullptr;
+};
+
+struct Program {
+  std::vector<Step> steps;
+};
+
+Value Run(json::Arena& arena, const Program& program, Value object);
+
+// What the statement makes of the value its path leads to. `root` is what @paths start from.
+Value ApplyHere(json::Arena& arena, const Step& step, Value root, Value value) {
+  const Statement& statement = *step.statement;
+  switch (statement.action) {
+    case Statement::Action::kUse:
+      return value.is_object() ? Run(arena, *step.used, value) : value;
+    case Statement::Action::kCall:
+      return value.is_object() ? step.function(arena, value) : value;
+    case Statement::Action::kSetIfAbsent:
+      if (!value.is_null()) return value;
+      break;
+    case Statement::Action::kSetIfZero:
+      if (!IsZeroValue(value)) return value;
+      break;
+    default:
+      break;
+  }
+  return statement.source ? AtPath(root, *statement.source) : statement.value;
+}
+
+// The object with the statement applied at all places its path leads to from step `at` on. Objects
+// on the way are never made: a default of a field needs the struct that has it.
+Value ApplyAt(json::Arena& arena, const Step& step, Value root, Value object, std::size_t at) {
+  const RulePath& path = step.statement->path;
+  if (at == path.size()) return ApplyHere(arena, step, root, object);
+  if (!object.is_object()) return object;
+  const PathStep& next = path[at];
+  const Value* found = object.Find(next.name, next.hash);
+  const Value old = found != nullptr ? *found : Value();
+  Value changed = old;
+  if (next.each) {
+    for (std::size_t i = 0; i < old.size() && old.is_array(); ++i) {
+      const Value element = ApplyAt(arena, step, root, old[i], at + 1);
+      if (!element.IsSameAs(old[i])) changed = json::WithElement(arena, changed, i, element);
+    }
+  } else {
+    const bool last = at + 1 == path.size();
+    if (!last && !old.is_object()) return object;
+    changed = ApplyAt(arena, step, root, old, at + 1);
+  }
+  if (changed.IsSameAs(old)) return object;
+  return changed.is_null() ? json::Without(arena, object, next.name)
+                           : json::With(arena, object, next.name, changed);
+}
+
+Value Run(json::Arena& arena, const Program& program, Value object) {
+  for (const Step& step : program.steps) {
+    if (!Holds(step.statement->conditions, object)) continue;
+    object = ApplyAt(arena, step, object, object, 0);
+  }
+  return object;
+}
+
+}  // namespace
+
+struct Defaulter::Rules {
+  RuleFile file;
+  std::unordered_map<std::string_view, Program> defined;
+  std::unordered_map<GroupVersionKind, Program> kinds;
+
+  base::Status Compile(const RuleBlock& block, Program& program) {
+    for (const Statement& statement : block.statements) {
+      Step step;
+      step.statement = &statement;
+      if (statement.action == Statement::Action::kUse) {
+        const auto found = defined.find(statement.name);
+        if (found == defined.end()) {
+          return base::ConfigError(base::StrCat("no define ", statement.name));
+        }
+        step.used = &found->second;
+      }
+      if (statement.action == Statement::Action::kCall) {
+        step.function = FindDefaultFunction(statement.name);
+        if (step.function == nullptr) {
+          return base::ConfigError(base::StrCat("no function ", statement.name));
+        }
+      }
+      if (statement.action == Statement::Action::kMove) {
+        return base::ConfigError("defaults cannot move fields");
+      }
+      program.steps.push_back(step);
+    }
+    return base::OkStatus();
+  }
+
+  // Blocks may use one another in any order, so that all names are known first.
+  base::Status Link() {
+    for (const RuleBlock& block : file.blocks) {
+      if (block.head == "define") defined.emplace(block.words[0], Program{});
+    }
+    for (const RuleBlock& block : file.blocks) {
+      if (block.head == "define") {
+        TRY(Compile(block, defined[block.words[0]]));
+        continue;
+      }
+      if (block.head != "kind" || block.words.size() != 2) {
+        return base::ConfigError("want: kind <apiVersion> <Kind>");
+      }
+      const GroupVersion gv = TRY(ParseGroupVersion(block.words[0]));
+      TRY(Compile(block, kinds[{gv.group, gv.version, std::string(block.words[1])}]));
+    }
+    return base::OkStatus();
+  }
+};
+
+Defaulter::Defaulter(std::unique_ptr<const Rules> rules) : rules_(std::move(rules)) {}
+Defaulter::~Defaulter() = default;
+
+base::Result<std::shared_ptr<const Defaulter>> Defaulter::Parse(std::string_view text) {
+  auto rules = std::make_unique<Rules>();
+  TRY(ParseRules(text, rules->file));
+  TRY(rules->Link());
+  return std::shared_ptr<const Defaulter>(new Defaulter(std::move(rules)));
+}
+
+base::Result<std::shared_ptr<const Defaulter>> Defaulter::BuiltIn() {
+  return Parse(EmbeddedDefaultRules());
+}
+
+Value Defaulter::Apply(json::Arena& arena, const GroupVersionKind& kind, Value object) const {
+  const auto found = rules_->kinds.find(kind);
+  return found == rules_->kinds.end() ? object : Run(arena, found->second, object);
+}
+
+Value ApplySchemaDefaults(json::Arena& arena, const Schema& schema, Value object) {
+  if (schema.kind == Kind::kArray && object.is_array() && schema.element != nullptr) {
+    Value changed = object;
+    for (std::size_t i = 0; i < object.size(); ++i) {
+      const Value element = ApplySchemaDefaults(arena, *schema.element, object[i]);
+      if (!element.IsSameAs(object[i])) changed = json::WithElement(arena, changed, i, element);
+    }
+    return changed;
+  }
+  if (!object.is_object()) return object;
+  if (schema.kind == Kind::kMap && schema.element != nullptr) {
+    Value changed = object;
+    for (const json::Member& member : object.members()) {
+      const Value value = ApplySchemaDefaults(arena, *schema.element, member.value);
+      if (!value.IsSameAs(member.value)) changed = json::With(arena, changed, member.name(), value);
+    }
+    return changed;
+  }
+  for (const Field& field : schema.fields) {
+    const Value* found = object.Find(field.name, field.hash);
+    // A null where null is not allowed counts as absent.
+    const bool absent = found == nullptr || (found->is_null() && !field.schema->nullable);
+    if (absent && field.default_value.is_null()) continue;
+    const Value old = found != nullptr ? *found : Value();
+    const Value value =
+        ApplySchemaDefaults(arena, *field.schema, absent ? field.default_value : old);
+    if (found == nullptr || !value.IsSameAs(old)) {
+      object = json::With(arena, object, field.name, value);
+    }
+  }
+  return object;
+}
+
+}  // namespace portcullis::api::schema
