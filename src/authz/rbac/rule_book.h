@@ -9,19 +9,12 @@
 #include <vector>
 
 #include "authz/authorizer.h"
+#include "authz/rbac/policy_rule.h"
 #include "base/status.h"
 #include "json/value.h"
 #include "store/store.h"
 
 namespace portcullis::authz::rbac {
-
-// A PolicyRule of rbac.authorization.k8s.io/v1. Value type.
-struct PolicyRule {
-  std::vector<std::string> verbs, api_groups, resources, resource_names, non_resource_urls;
-  bool operator==(const PolicyRule&) const = default;
-};
-std::vector<PolicyRule> RulesFromJson(json::Value rules);
-json::Value RulesToJson(json::Arena& arena, const std::vector<PolicyRule>& rules);
 
 class RuleBook {
  public:

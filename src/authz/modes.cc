@@ -1,0 +1,49 @@
+#include "authz/modes.h"
+
+#include <algorithm>
+
+#include "authz/node/node_authorizer.h"
+#include "authz/rbac/rule_book.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+
+namespace portcullis::authz {
+namespace {
+
+base::Status CheckModes(const std::vector<std::string>& modes) {
+  static constexpr std::string_view kKnown[] = {"AlwaysAllow", "AlwaysDeny", "Node", "RBAC"};
+  if (modes.empty()) return base::ConfigError("at least one authorization-mode must be passed");
+  for (auto mode = modes.begin(); mode != modes.end(); ++mode) {
+    if (std::find(std::begin(kKnown), std::end(kKnown), *mode) == std::end(kKnown)) {
+      return base::ConfigError(
+          base::StrCat("authorization-mode ", base::GoQuote(*mode), " is not a valid mode"));
+    }
+    if (std::find(modes.begin(), mode, *mode) != mode) {
+      return base::ConfigError(base::StrCat("authorization-mode ", base::GoQuote(*mode),
+                                            " has mode specified more than once"));
+    }
+  }
+  return base::OkStatus();
+}
+
+}  // namespace
+
+base::Result<Assembled> Assemble(const ModeOptions& options, store::Store& store) {
+  TRY(CheckModes(options.modes));
+  Assembled assembled;
+  std::vector<std::shared_ptr<const Authorizer>> members;
+  members.push_back(MakePrivilegedGroup(std::string(api::kGroupMasters)));
+  for (const std::string& mode : options.modes) {
+    if (mode == "AlwaysAllow") members.push_back(MakeAlwaysAllow());
+    if (mode == "AlwaysDeny") members.push_back(MakeAlwaysDeny());
+    if (mode == "Node") members.push_back(node::MakeNodeAuthorizer(store));
+    if (mode == "RBAC") {
+      assembled.rbac = rbac::RuleBook::Open(store);
+      members.push_back(rbac::MakeRbac(assembled.rbac));
+    }
+  }
+  assembled.authorizer = MakeUnion(std::move(members));
+  return assembled;
+}
+
+}  // namespace portcullis::authz

@@ -1,0 +1,241 @@
+#include "authz/rbac/bootstrap.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "authz/rbac/bootstrap_policy.h"
+#include "authz/rbac/policy_rule.h"
+#include "base/strings.h"
+
+namespace portcullis::authz::rbac {
+namespace {
+
+constexpr std::string_view kApiVersion = "rbac.authorization.k8s.io/v1";
+constexpr std::string_view kAutoUpdate = "rbac.authorization.kubernetes.io/autoupdate";
+constexpr std::string_view kAggregate = "rbac.authorization.k8s.io/aggregate-to-";
+
+using Words = std::vector<std::string_view>;
+
+Words Pieces(std::string_view text, char separator) {
+  Words out;
+  for (std::string_view piece : base::Split(text, separator)) {
+    if (piece = base::Trim(piece); !piece.empty()) out.push_back(piece);
+  }
+  return out;
+}
+
+// A list in the data, its shorthands spelled out, in alphabetical order as Kubernetes stores it.
+std::vector<std::string> List(std::string_view text) {
+  std::vector<std::string> out;
+  for (std::string_view word : Pieces(text, ',')) {
+    if (word == "read") {
+      out.insert(out.end(), {"get", "list", "watch"});
+    } else if (word == "write") {
+      out.insert(out.end(), {"create", "delete", "deletecollection", "patch", "update"});
+    } else {
+      out.emplace_back(word == "core" ? "" : word);
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+PolicyRule RuleOf(std::string_view line) {
+  PolicyRule rule;
+  if (line == "events") {
+    return {{"create", "patch", "update"}, {"", "events.k8s.io"}, {"events"}, {}, {}};
+  }
+  const std::vector<std::string_view> parts = base::Split(line, '|');
+  rule.verbs = List(parts[2]);
+  if (base::Trim(parts[0]) == "url") {
+    rule.non_resource_urls = List(parts[1]);
+    return rule;
+  }
+  rule.api_groups = List(parts[0]);
+  rule.resources = List(parts[1]);
+  if (parts.size() > 3) rule.resource_names = List(parts[3]);
+  return rule;
+}
+
+class Builder {
+ public:
+  explicit Builder(json::Arena& arena) : arena_(arena) {}
+
+  std::vector<BootstrapObject> Build() {
+    for (std::string_view line : base::Split(kBootstrapPolicy, '\n')) {
+      const bool is_rule = line.starts_with("  ");
+      if (line = base::Trim(line); line.empty()) continue;
+      if (is_rule) {
+        rules_.push_back(RuleOf(line));
+        continue;
+      }
+      FinishRole();
+      const Words words = Pieces(line, ' ');
+      if (words[0] == "bind") {
+        Bind(words);
+      } else {
+        role_ = words;
+      }
+    }
+    FinishRole();
+    return std::move(objects_);
+  }
+
+ private:
+  // The value of the option `key=…`, or "".
+  static std::string_view Option(const Words& words, std::string_view key) {
+    for (std::string_view word : words) {
+      if (word.starts_with(key) && word.substr(key.size()).starts_with('=')) {
+        return word.substr(key.size() + 1);
+      }
+    }
+    return {};
+  }
+
+  json::Value Metadata(std::string_view name, std::string_view ns, std::string_view aggregate) {
+    json::ObjectBuilder labels(arena_);
+    labels.Set("kubernetes.io/bootstrapping", "rbac-defaults");
+    if (!aggregate.empty()) labels.Set(arena_.Copy(base::StrCat(kAggregate, aggregate)), "true");
+    json::ObjectBuilder metadata(arena_);
+    metadata.Set("name", name);
+    if (!ns.empty()) metadata.Set("namespace", ns);
+    metadata.Set("labels", labels.Build());
+    metadata.Set("annotations",
+                 json::ObjectBuilder(arena_).Set(kAutoUpdate, std::string_view("true")).Build());
+    return metadata.Build();
+  }
+
+  void Add(std::string_view resource, std::string_view ns, std::string_view name,
+           json::Value object) {
+    objects_.push_back({std::string(resource), std::string(ns), std::string(name), object});
+  }
+
+  void FinishRole() {
+    if (role_.empty()) return;
+    const bool controller = role_[0] == "controller";
+    const std::string name =
+        controller ? base::StrCat("system:controller:", role_[1]) : std::string(role_[1]);
+    const std::string_view ns = Option(role_, "in");
+    json::ObjectBuilder role(arena_);
+    role.Set("kind", ns.empty() ? "ClusterRole" : "Role").Set("apiVersion", kApiVersion);
+    role.Set("metadata", Metadata(name, ns, Option(role_, "to")));
+    if (std::string_view from = Option(role_, "from"); !from.empty()) {
+      role.Set("rules", json::Value());
+      role.Set("aggregationRule", Aggregation(from));
+    } else {
+      role.Set("rules", RulesToJson(arena_, rules_));
+    }
+    Add(ns.empty() ? "clusterroles" : "roles", ns, name, role.Build());
+    if (controller) {
+      const std::string subject = base::StrCat("sa:kube-system/", role_[1]);
+      Bind({"bind", arena_.Copy(name), arena_.Copy(subject)});
+    }
+    role_.clear();
+    rules_.clear();
+  }
+
+  json::Value Aggregation(std::string_view from) {
+    const std::string_view label = arena_.Copy(base::StrCat(kAggregate, from));
+    json::Value labels = json::ObjectBuilder(arena_).Set(label, std::string_view("true")).Build();
+    json::Value selector = json::ObjectBuilder(arena_).Set("matchLabels", labels).Build();
+    return json::ObjectBuilder(arena_)
+        .Set("clusterRoleSelectors", json::MakeArray(arena_, {selector}))
+        .Build();
+  }
+
+  void Bind(const Words& words) {
+    const std::string_view ns = Option(words, "in");
+    const std::string_view as = Option(words, "as");
+    const std::string_view name = as.empty() ? words[1] : as;
+    json::ArrayBuilder subjects(arena_);
+    for (std::size_t i = 2; i < words.size(); ++i) {
+      const auto parts = base::Cut(words[i], ":");
+      if (parts) subjects.Add(Subject(parts->first, parts->second));
+    }
+    json::ObjectBuilder binding(arena_);
+    binding.Set("kind", ns.empty() ? "ClusterRoleBinding" : "RoleBinding");
+    binding.Set("apiVersion", kApiVersion).Set("metadata", Metadata(name, ns, {}));
+    if (subjects.size() > 0) binding.Set("subjects", subjects.Build());
+    binding.Set("roleRef", json::ObjectBuilder(arena_)
+                               .Set("apiGroup", "rbac.authorization.k8s.io")
+                               .Set("kind", ns.empty() ? "ClusterRole" : "Role")
+                               .Set("name", words[1])
+                               .Build());
+    Add(ns.empty() ? "clusterrolebindings" : "rolebindings", ns, name, binding.Build());
+  }
+
+  json::Value Subject(std::string_view kind, std::string_view name) {
+    json::ObjectBuilder subject(arena_);
+    if (kind == "sa") {
+      const auto parts = base::Cut(name, "/");
+      subject.Set("kind", "ServiceAccount").Set("name", parts->second);
+      subject.Set("namespace", parts->first);
+    } else {
+      subject.Set("kind", kind == "user" ? "User" : "Group");
+      subject.Set("apiGroup", "rbac.authorization.k8s.io").Set("name", name);
+    }
+    return subject.Build();
+  }
+
+  json::Arena& arena_;
+  Words role_;
+  std::vector<PolicyRule> rules_;
+  std::vector<BootstrapObject> objects_;
+};
+
+// Adds the members of `wanted` that `object` does not have.
+json::Value AddMissing(json::Arena& arena, json::Value object, json::Value wanted, bool& changed) {
+  for (const json::Member& member : wanted.members()) {
+    if (object.Has(member.name())) continue;
+    object = json::With(arena, object, member.name(), member.value);
+    changed = true;
+  }
+  return object;
+}
+
+json::Value AddMissingSubjects(json::Arena& arena, json::Value existing, json::Value wanted,
+                               bool& changed) {
+  json::ArrayBuilder subjects(arena, existing);
+  for (json::Value subject : wanted.elements()) {
+    const auto have = existing.elements();
+    if (std::find(have.begin(), have.end(), subject) != have.end()) continue;
+    subjects.Add(subject);
+    changed = true;
+  }
+  return subjects.Build();
+}
+
+}  // namespace
+
+std::vector<BootstrapObject> BootstrapObjects(json::Arena& arena) { return Builder(arena).Build(); }
+
+json::Value Reconcile(json::Arena& arena, json::Value existing, const BootstrapObject& wanted) {
+  const json::Value metadata = existing["metadata"];
+  if (metadata["annotations"][kAutoUpdate].AsString() == "false") return {};
+  bool changed = false;
+  json::Value out = existing;
+  for (std::string_view part : {"labels", "annotations"}) {
+    const json::Value merged =
+        AddMissing(arena, metadata[part], wanted.object["metadata"][part], changed);
+    if (!merged.is_null()) out = json::SetPath(arena, out, {"metadata", part}, merged);
+  }
+  if (wanted.object.Has("subjects")) {
+    out = json::With(
+        arena, out, "subjects",
+        AddMissingSubjects(arena, existing["subjects"], wanted.object["subjects"], changed));
+  }
+  // Aggregated roles get their rules from others.
+  if (wanted.object.Has("rules") && !wanted.object.Has("aggregationRule")) {
+    std::vector<PolicyRule> rules = RulesFromJson(existing["rules"]);
+    const std::vector<PolicyRule> missing = Uncovered(rules, RulesFromJson(wanted.object["rules"]));
+    if (!missing.empty()) {
+      const std::vector<PolicyRule> compact = Compact(missing);
+      rules.insert(rules.end(), compact.begin(), compact.end());
+      out = json::With(arena, out, "rules", RulesToJson(arena, rules));
+      changed = true;
+    }
+  }
+  return changed ? out : json::Value();
+}
+
+}  // namespace portcullis::authz::rbac

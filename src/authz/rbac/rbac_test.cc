@@ -1,0 +1,216 @@
+#include <gtest/gtest.h>
+
+#include "authz/modes.h"
+#include "authz/rbac/bootstrap.h"
+#include "authz/rbac/escalation.h"
+#include "authz/rbac/rule_book.h"
+#include "base/strings.h"
+#include "json/writer.h"
+#include "store/memory/memory_store.h"
+#include "store/testing/objects.h"
+
+namespace portcullis::authz::rbac {
+namespace {
+
+constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
+
+class RbacTest : public ::testing::Test {
+ protected:
+  RbacTest() { assembled_ = *Assemble({{"RBAC"}}, *store_); }
+
+  // `json` without metadata.resourceVersion.
+  void Put(std::string_view resource, std::string_view ns, std::string_view name,
+           std::string_view rest) {
+    const std::string json = base::StrCat(R"({"metadata":{"name":")", name, R"(","namespace":")",
+                                          ns, R"(","resourceVersion":""},)", rest, "}");
+    auto made = store_->Create({kGroup, resource, ns, name}, store::testing::EncodeText(json));
+    ASSERT_TRUE(made.ok()) << made.status().message();
+  }
+  void PutBootstrap() {
+    json::Arena arena;
+    for (const BootstrapObject& object : BootstrapObjects(arena)) {
+      const json::Value full = json::SetPath(arena, object.object, {"metadata", "resourceVersion"},
+                                             json::Value::StringView(""));
+      auto made = store_->Create({kGroup, object.resource, object.ns, object.name},
+                                 store::testing::EncodeText(json::ToString(full)));
+      ASSERT_TRUE(made.ok()) << made.status().message();
+    }
+  }
+  Decision Ask(const api::UserInfo& user, std::string_view verb, std::string_view group,
+               std::string_view resource, std::string_view ns = {}, std::string_view name = {},
+               std::string_view subresource = {}) {
+    Attributes a;
+    a.user = &user;
+    a.verb = verb;
+    a.group = group;
+    a.resource = resource;
+    a.subresource = subresource;
+    a.ns = ns;
+    a.name = name;
+    return assembled_.authorizer->Authorize(a);
+  }
+
+  std::unique_ptr<store::Store> store_ = store::OpenMemory();
+  Assembled assembled_;
+  const api::UserInfo joe_{"joe", "", {"system:authenticated"}, {}};
+};
+
+TEST_F(RbacTest, AWriteIsInForceWhenItReturns) {
+  EXPECT_FALSE(Ask(joe_, "get", "", "pods", "n").allowed());
+  Put("roles", "n", "r", R"("rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}])");
+  Put("rolebindings", "n", "b",
+      R"("roleRef":{"kind":"Role","name":"r"},"subjects":[{"kind":"User","name":"joe"}])");
+
+  const Decision decision = Ask(joe_, "get", "", "pods", "n");
+  EXPECT_TRUE(decision.allowed());
+  EXPECT_EQ(decision.reason, R"(RBAC: allowed by RoleBinding "b/n" of Role "r" to User "joe")");
+  EXPECT_FALSE(Ask(joe_, "get", "", "pods", "other").allowed());
+  EXPECT_FALSE(Ask(joe_, "get", "", "pods").allowed());
+  EXPECT_FALSE(Ask(joe_, "get", "", "pods", "n", "p", "log").allowed());
+  ASSERT_TRUE(store_->Delete({kGroup, "rolebindings", "n", "b"}, {}).ok());
+  EXPECT_FALSE(Ask(joe_, "get", "", "pods", "n").allowed());
+}
+
+TEST_F(RbacTest, NamesRolesThatAreMissing) {
+  Put("clusterrolebindings", "", "b",
+      R"("roleRef":{"kind":"ClusterRole","name":"none"},"subjects":[{"kind":"User","name":"joe"}])");
+
+  const Decision decision = Ask(joe_, "list", "", "pods", "y");
+  EXPECT_EQ(decision.reason, R"(RBAC: clusterrole.rbac.authorization.k8s.io "none" not found)");
+  Attributes a;
+  a.user = &joe_;
+  a.verb = "list";
+  a.resource = "pods";
+  a.ns = "y";
+  EXPECT_EQ(Denied(a, decision.reason).message(),
+            R"(pods is forbidden: User "joe" cannot list resource "pods" in API group "" in the )"
+            R"(namespace "y": RBAC: clusterrole.rbac.authorization.k8s.io "none" not found)");
+}
+
+TEST_F(RbacTest, BindsServiceAccountsAndGroups) {
+  Put("clusterroles", "", "r",
+      R"("rules":[{"apiGroups":["*"],"resources":["*/scale","secrets"],"resourceNames":["s"],)"
+      R"("verbs":["*"]},{"nonResourceURLs":["/metrics","/logs/*"],"verbs":["get"]}])");
+  Put("rolebindings", "n", "sa",
+      R"("roleRef":{"kind":"ClusterRole","name":"r"},"subjects":[{"kind":"ServiceAccount","name":"a"}])");
+  Put("clusterrolebindings", "", "g",
+      R"("roleRef":{"kind":"ClusterRole","name":"r"},"subjects":[{"kind":"Group","name":"devs"}])");
+
+  const api::UserInfo account{"system:serviceaccount:n:a", "", {}, {}};
+  EXPECT_EQ(Ask(account, "update", "apps", "deployments", "n", "s", "scale").reason,
+            R"(RBAC: allowed by RoleBinding "sa/n" of ClusterRole "r" to ServiceAccount "a/n")");
+  EXPECT_FALSE(Ask(account, "get", "", "secrets", "n", "other").allowed());
+  const api::UserInfo dev{"d", "", {"devs"}, {}};
+  Attributes path;
+  path.user = &dev;
+  path.verb = "get";
+  path.resource_request = false;
+  for (auto [url, allowed] :
+       {std::pair{"/metrics", true}, {"/logs/a/b", true}, {"/healthz", false}}) {
+    path.path = url;
+    EXPECT_EQ(assembled_.authorizer->Authorize(path).allowed(), allowed) << url;
+  }
+}
+
+TEST_F(RbacTest, BootstrapRolesAllowWhatTheyShould) {
+  PutBootstrap();
+  EXPECT_EQ(store_->Count({kGroup, "clusterroles"}), 72U);
+  EXPECT_TRUE(Ask(joe_, "create", "authorization.k8s.io", "selfsubjectaccessreviews").allowed());
+  EXPECT_FALSE(Ask(joe_, "list", "", "pods", "n").allowed());
+  const api::UserInfo master{"m", "", {"system:masters"}, {}};
+  EXPECT_TRUE(Ask(master, "delete", "x", "y").allowed());
+  const api::UserInfo scheduler{"system:kube-scheduler", "", {}, {}};
+  EXPECT_TRUE(Ask(scheduler, "create", "", "pods", "n", "p", "binding").allowed());
+  const api::UserInfo gc{"system:serviceaccount:kube-system:generic-garbage-collector", "", {}, {}};
+  EXPECT_TRUE(Ask(gc, "delete", "apps", "deployments", "n", "d").allowed());
+}
+
+TEST_F(RbacTest, AggregatesRulesByLabels) {
+  PutBootstrap();
+  json::Arena arena;
+  const auto view = AggregatedRules(
+      store_->Get({kGroup, "clusterroles", "", "view"})->document()["aggregationRule"], *store_);
+  ASSERT_EQ(view.size(), 10U);
+  EXPECT_EQ(view[0].verbs, (std::vector<std::string>{"get", "list", "watch"}));
+}
+
+TEST_F(RbacTest, ReconcileAddsOnlyWhatIsMissing) {
+  json::Arena arena;
+  BootstrapObject wanted;
+  for (const BootstrapObject& object : BootstrapObjects(arena)) {
+    if (object.name == "system:basic-user" && object.resource == "clusterroles") wanted = object;
+  }
+  EXPECT_TRUE(Reconcile(arena, wanted.object, wanted).is_null());
+  json::Value less = json::With(arena, wanted.object, "rules", json::MakeArray(arena, {}));
+  json::Value mended = Reconcile(arena, less, wanted);
+  EXPECT_EQ(mended["rules"].size(), 3U);  // one per resource, as missing permissions are single
+  less = json::SetPath(arena, less,
+                       {"metadata", "annotations", "rbac.authorization.kubernetes.io/autoupdate"},
+                       json::Value::StringView("false"));
+  EXPECT_TRUE(Reconcile(arena, less, wanted).is_null());
+}
+
+TEST_F(RbacTest, RefusesToGrantWhatTheUserDoesNotHave) {
+  Put("clusterroles", "", "cm",
+      R"("rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["*"]}])");
+  Put("rolebindings", "n", "b",
+      R"("roleRef":{"kind":"ClusterRole","name":"cm"},"subjects":[{"kind":"User","name":"joe"}])");
+  json::Arena arena;
+  auto role = [&](std::string_view resource) {
+    PolicyRule rule{{"get", "list"}, {""}, {std::string(resource)}, {}, {}};
+    return json::ObjectBuilder(arena).Set("rules", RulesToJson(arena, {rule})).Build();
+  };
+  EscalationRequest request{joe_, "roles", "n", "r", role("secrets"), {}};
+  EXPECT_EQ(
+      CheckEscalation(request, *assembled_.authorizer, *assembled_.rbac).message(),
+      "roles.rbac.authorization.k8s.io \"r\" is forbidden: user \"joe\" "
+      "(groups=[\"system:authenticated\"]) is attempting to grant RBAC permissions not "
+      "currently held:\n{APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\" \"list\"]}");
+  request.object = role("configmaps");
+  EXPECT_TRUE(CheckEscalation(request, *assembled_.authorizer, *assembled_.rbac).ok());
+  request.ns = "other";
+  EXPECT_FALSE(CheckEscalation(request, *assembled_.authorizer, *assembled_.rbac).ok());
+}
+
+TEST_F(RbacTest, BindNeedsTheRoleOrTheVerb) {
+  Put("clusterroles", "", "strong",
+      R"("rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}])");
+  json::Arena arena;
+  const json::Value ref =
+      json::ObjectBuilder(arena).Set("kind", "ClusterRole").Set("name", "strong").Build();
+  const json::Value binding = json::ObjectBuilder(arena).Set("roleRef", ref).Build();
+  const EscalationRequest request{joe_, "rolebindings", "n", "b", binding, {}};
+  EXPECT_NE(CheckEscalation(request, *assembled_.authorizer, *assembled_.rbac)
+                .message()
+                .find("{APIGroups:[\"*\"], Resources:[\"*\"], Verbs:[\"*\"]}"),
+            std::string::npos);
+  Put("clusterroles", "", "binder",
+      R"("rules":[{"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"],"verbs":["bind"]}])");
+  Put("clusterrolebindings", "", "x",
+      R"("roleRef":{"kind":"ClusterRole","name":"binder"},"subjects":[{"kind":"User","name":"joe"}])");
+  EXPECT_TRUE(CheckEscalation(request, *assembled_.authorizer, *assembled_.rbac).ok());
+}
+
+TEST_F(RbacTest, ListsTheRulesOfAUser) {
+  PutBootstrap();
+  const Rules rules = assembled_.authorizer->RulesFor(joe_, "default");
+  ASSERT_EQ(rules.resource_rules.size(), 2U);
+  EXPECT_EQ(rules.resource_rules[1].resources, std::vector<std::string>{"selfsubjectreviews"});
+  EXPECT_EQ(rules.non_resource_rules.size(), 2U);
+  EXPECT_FALSE(rules.incomplete);
+}
+
+TEST(Modes, AreChecked) {
+  auto store = store::OpenMemory();
+  auto error = [&](std::vector<std::string> modes) {
+    return Assemble({std::move(modes)}, *store).status().message();
+  };
+  EXPECT_EQ(error({}), "at least one authorization-mode must be passed");
+  EXPECT_EQ(error({"Foo"}), R"(authorization-mode "Foo" is not a valid mode)");
+  EXPECT_EQ(error({"RBAC", "RBAC"}),
+            R"(authorization-mode "RBAC" has mode specified more than once)");
+  EXPECT_EQ(error({"Node", "RBAC"}), "");
+}
+
+}  // namespace
+}  // namespace portcullis::authz::rbac

@@ -1,0 +1,288 @@
+// Roles and bindings are compiled into one immutable snapshot: for each subject the grants it has,
+// and for each grant the rules and the words that describe it. The observer only notes that
+// something has changed; the next question compiles anew. A burst of writes therefore costs one
+// compilation, and yet nobody who asks after a write has returned gets an answer from before it.
+
+#include "authz/rbac/rule_book.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <utility>
+
+#include "api/api_status.h"
+#include "api/selector/label_selector.h"
+#include "authn/service_account.h"
+#include "base/gotext.h"
+#include "base/mutex.h"
+#include "base/published.h"
+#include "base/strings.h"
+
+namespace portcullis::authz::rbac {
+namespace {
+
+constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
+constexpr store::Collection kClusterRoles{kGroup, "clusterroles"};
+constexpr store::Collection kRoles{kGroup, "roles"};
+constexpr store::Collection kClusterRoleBindings{kGroup, "clusterrolebindings"};
+constexpr store::Collection kRoleBindings{kGroup, "rolebindings"};
+
+using RulesPtr = std::shared_ptr<const std::vector<PolicyRule>>;
+
+// What one subject has got by one binding.
+struct Grant {
+  std::string ns;       // "" everywhere
+  std::string by;       // `ClusterRoleBinding "b" of ClusterRole "r" to User "u"`
+  std::string missing;  // why there are no rules: the role does not exist
+  RulesPtr rules;       // null if missing
+  std::size_t order = 0;
+};
+
+struct Snapshot {
+  std::uint64_t generation = 0;
+  std::map<std::string, RulesPtr, std::less<>> cluster_roles;
+  std::map<std::string, RulesPtr, std::less<>> roles;  // by "namespace/name"
+  std::map<std::string, std::vector<Grant>, std::less<>> of_user;
+  std::map<std::string, std::vector<Grant>, std::less<>> of_group;
+};
+
+base::Status RoleNotFound(std::string_view kind, std::string_view name) {
+  const std::string_view resource = kind == "ClusterRole" ? "clusterrole" : "role";
+  return api::NotFoundStatus({std::string(kGroup), std::string(resource)}, name);
+}
+
+class Compiler {
+ public:
+  Compiler(const store::Reader& reader, Snapshot& out) : reader_(reader), out_(out) {}
+
+  void Run() {
+    for (const auto& role : reader_.List(kClusterRoles)) {
+      out_.cluster_roles[std::string(role->name())] = RulesOf(*role);
+    }
+    for (const auto& role : reader_.List(kRoles)) out_.roles[role->position()] = RulesOf(*role);
+    for (const auto& binding : reader_.List(kClusterRoleBindings)) Bind(*binding);
+    for (const auto& binding : reader_.List(kRoleBindings)) Bind(*binding);
+  }
+
+ private:
+  static RulesPtr RulesOf(const store::Object& role) {
+    return std::make_shared<const std::vector<PolicyRule>>(RulesFromJson(role.document()["rules"]));
+  }
+
+  void Bind(const store::Object& binding) {
+    const json::Value ref = binding.document()["roleRef"];
+    const std::string_view kind = ref["kind"].AsString();
+    const std::string_view role = ref["name"].AsString();
+    Grant grant;
+    grant.ns = binding.ns();
+    grant.order = order_++;
+    grant.rules = Find(kind, binding.ns(), role);
+    if (grant.rules == nullptr) grant.missing = RoleNotFound(kind, role).message();
+    const std::string what =
+        binding.ns().empty()
+            ? base::StrCat("ClusterRoleBinding ", base::GoQuote(binding.name()))
+            : base::StrCat("RoleBinding ",
+                           base::GoQuote(base::StrCat(binding.name(), "/", binding.ns())));
+    const std::string of = base::StrCat(what, " of ", kind, " ", base::GoQuote(role), " to ");
+    for (json::Value subject : binding.document()["subjects"].elements()) {
+      grant.by = of;
+      Give(subject, binding.ns(), grant);
+    }
+  }
+
+  RulesPtr Find(std::string_view kind, std::string_view ns, std::string_view name) const {
+    if (kind == "ClusterRole") {
+      auto it = out_.cluster_roles.find(name);
+      return it == out_.cluster_roles.end() ? nullptr : it->second;
+    }
+    auto it = out_.roles.find(base::StrCat(ns, "/", name));
+    return it == out_.roles.end() ? nullptr : it->second;
+  }
+
+  void Give(json::Value subject, std::string_view binding_ns, Grant grant) {
+    const std::string_view kind = subject["kind"].AsString();
+    const std::string_view name = subject["name"].AsString();
+    if (kind == "ServiceAccount") {
+      std::string_view ns = subject["namespace"].AsString();
+      if (ns.empty()) ns = binding_ns;
+      if (ns.empty()) return;
+      grant.by += base::StrCat(kind, " ", base::GoQuote(base::StrCat(name, "/", ns)));
+      out_.of_user[authn::ServiceAccountUser(ns, name)].push_back(std::move(grant));
+      return;
+    }
+    grant.by += base::StrCat(kind, " ", base::GoQuote(name));
+    auto& grants = kind == "Group" ? out_.of_group : out_.of_user;
+    grants[std::string(name)].push_back(std::move(grant));
+  }
+
+  const store::Reader& reader_;
+  Snapshot& out_;
+  std::size_t order_ = 0;
+};
+
+class OpenRuleBook final : public RuleBook, private store::Observer {
+ public:
+  explicit OpenRuleBook(store::Store& store) : store_(store) {
+    subscription_ = store.Subscribe({kClusterRoles, kRoles, kClusterRoleBindings, kRoleBindings},
+                                    *this, nullptr);
+  }
+  ~OpenRuleBook() override { subscription_.reset(); }
+
+  Decision Authorize(const Attributes& a) const override {
+    const std::shared_ptr<const Snapshot> snapshot = Current();
+    std::vector<std::string> errors;
+    for (const Grant* grant : GrantsOf(*snapshot, *a.user, a.ns)) {
+      if (grant->rules == nullptr) {
+        if (std::find(errors.begin(), errors.end(), grant->missing) == errors.end()) {
+          errors.push_back(grant->missing);
+        }
+        continue;
+      }
+      for (const PolicyRule& rule : *grant->rules) {
+        if (Allows(rule, a)) {
+          return {Verdict::kAllowed, base::StrCat("RBAC: allowed by ", grant->by), ""};
+        }
+      }
+    }
+    return {Verdict::kNoOpinion, Reason(errors), ""};
+  }
+
+  Rules RulesFor(const api::UserInfo& user, std::string_view ns) const override {
+    std::vector<std::string> errors;
+    Rules out;
+    for (PolicyRule& rule : RulesOf(user, ns, errors)) {
+      if (!rule.resources.empty()) {
+        out.resource_rules.push_back(
+            {rule.verbs, rule.api_groups, rule.resources, rule.resource_names});
+      }
+      if (!rule.non_resource_urls.empty()) {
+        out.non_resource_rules.push_back({rule.verbs, rule.non_resource_urls});
+      }
+    }
+    out.incomplete = !errors.empty();
+    out.error = Aggregate(errors);
+    return out;
+  }
+
+  base::Result<std::vector<PolicyRule>> RoleRules(std::string_view kind, std::string_view ns,
+                                                  std::string_view name) const override {
+    const std::shared_ptr<const Snapshot> snapshot = Current();
+    const bool cluster = kind == "ClusterRole";
+    const auto& roles = cluster ? snapshot->cluster_roles : snapshot->roles;
+    auto it = roles.find(cluster ? std::string(name) : base::StrCat(ns, "/", name));
+    if (it == roles.end()) return RoleNotFound(kind, name);
+    return *it->second;
+  }
+
+  std::vector<PolicyRule> RulesOf(const api::UserInfo& user, std::string_view ns,
+                                  std::vector<std::string>& errors) const override {
+    const std::shared_ptr<const Snapshot> snapshot = Current();
+    std::vector<PolicyRule> rules;
+    for (const Grant* grant : GrantsOf(*snapshot, user, ns)) {
+      if (grant->rules == nullptr) {
+        errors.push_back(grant->missing);
+      } else {
+        rules.insert(rules.end(), grant->rules->begin(), grant->rules->end());
+      }
+    }
+    return rules;
+  }
+
+ private:
+  // The grants that count in `ns`, in the order of their bindings, cluster-wide ones first.
+  static std::vector<const Grant*> GrantsOf(const Snapshot& snapshot, const api::UserInfo& user,
+                                            std::string_view ns) {
+    std::vector<const Grant*> grants;
+    auto add = [&](const auto& by_subject, std::string_view name) {
+      auto it = by_subject.find(name);
+      if (it == by_subject.end()) return;
+      for (const Grant& grant : it->second) {
+        if (grant.ns.empty() || grant.ns == ns) grants.push_back(&grant);
+      }
+    };
+    add(snapshot.of_user, user.name);
+    for (const std::string& group : user.groups) add(snapshot.of_group, group);
+    std::sort(grants.begin(), grants.end(),
+              [](const Grant* a, const Grant* b) { return a->order < b->order; });
+    return grants;
+  }
+
+  // Several errors as Go's aggregate prints them.
+  static std::string Aggregate(const std::vector<std::string>& errors) {
+    if (errors.size() <= 1) return errors.empty() ? "" : errors.front();
+    return base::StrCat("[", base::Join(errors, ", "), "]");
+  }
+  static std::string Reason(const std::vector<std::string>& errors) {
+    return errors.empty() ? "" : base::StrCat("RBAC: ", Aggregate(errors));
+  }
+
+  void OnCommit(std::span<const store::EventPtr>) override {
+    wanted_.fetch_add(1, std::memory_order_acq_rel);
+  }
+
+  std::shared_ptr<const Snapshot> Current() const {
+    auto is_current = [this](const std::shared_ptr<const Snapshot>& snapshot) {
+      return snapshot != nullptr && snapshot->generation == wanted_.load(std::memory_order_acquire);
+    };
+    std::shared_ptr<const Snapshot> snapshot = snapshot_.Get();
+    if (is_current(snapshot)) return snapshot;
+    base::MutexLock lock(compile_mutex_);
+    snapshot = snapshot_.Get();
+    if (is_current(snapshot)) return snapshot;
+    auto next = std::make_shared<Snapshot>();
+    // Read before the roles are: what is committed meanwhile makes it stale again.
+    next->generation = wanted_.load(std::memory_order_acquire);
+    Compiler(store_, *next).Run();
+    snapshot_.Set(next);
+    return next;
+  }
+
+  store::Store& store_;
+  std::atomic<std::uint64_t> wanted_{1};
+  mutable base::Mutex compile_mutex_;
+  mutable base::Published<Snapshot> snapshot_;
+  std::unique_ptr<store::Subscription> subscription_;
+};
+
+class Rbac final : public Authorizer {
+ public:
+  explicit Rbac(std::shared_ptr<const RuleBook> book) : book_(std::move(book)) {}
+  Decision Authorize(const Attributes& attributes) const override {
+    return book_->Authorize(attributes);
+  }
+  Rules RulesFor(const api::UserInfo& user, std::string_view ns) const override {
+    return book_->RulesFor(user, ns);
+  }
+
+ private:
+  const std::shared_ptr<const RuleBook> book_;
+};
+
+}  // namespace
+
+std::shared_ptr<RuleBook> RuleBook::Open(store::Store& store) {
+  return std::make_shared<OpenRuleBook>(store);
+}
+
+std::unique_ptr<Authorizer> MakeRbac(std::shared_ptr<const RuleBook> book) {
+  return std::make_unique<Rbac>(std::move(book));
+}
+
+std::vector<PolicyRule> AggregatedRules(json::Value aggregation_rule, const store::Reader& reader) {
+  std::vector<PolicyRule> rules;
+  for (json::Value selector : aggregation_rule["clusterRoleSelectors"].elements()) {
+    const auto labels = api::LabelSelector::FromJson(selector);
+    if (!labels.ok()) continue;
+    for (const store::ObjectPtr& role : reader.List(kClusterRoles)) {
+      if (!labels->Matches(role->document()["metadata"]["labels"])) continue;
+      for (PolicyRule& rule : RulesFromJson(role->document()["rules"])) {
+        if (std::find(rules.begin(), rules.end(), rule) == rules.end()) {
+          rules.push_back(std::move(rule));
+        }
+      }
+    }
+  }
+  return rules;
+}
+
+}  // namespace portcullis::authz::rbac
