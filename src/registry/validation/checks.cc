@@ -1,0 +1,233 @@
+#include "registry/validation/checks.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "json/writer.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr std::string_view kNonNegative = "must be greater than or equal to 0";
+constexpr std::string_view kImmutable = "field is immutable";
+constexpr std::size_t kTotalAnnotationSize = 256 * 1024;
+
+bool IsLetterOrDigit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+}  // namespace
+
+void AddInvalid(const FieldPath& path, std::string_view value,
+                const std::vector<std::string>& texts, FieldErrors& errors) {
+  for (const std::string& text : texts) errors.push_back(api::Invalid(path, value, text));
+}
+
+bool RequireField(json::Value parent, std::string_view name, const FieldPath& parent_path,
+                  FieldErrors& errors, std::string_view detail) {
+  const json::Value value = parent[name];
+  const bool absent = value.is_null() || (value.is_string() && value.AsString().empty()) ||
+                      ((value.is_array() || value.is_object()) && value.empty());
+  if (absent) errors.push_back(api::Required(parent_path.Child(name), detail));
+  return !absent;
+}
+
+bool CheckOneOf(json::Value value, const FieldPath& path,
+                std::initializer_list<std::string_view> allowed, FieldErrors& errors) {
+  if (std::find(allowed.begin(), allowed.end(), value.AsString()) != allowed.end()) return true;
+  errors.push_back(api::NotSupported(path, value.AsString(), allowed));
+  return false;
+}
+
+void CheckNonNegative(std::int64_t value, const FieldPath& path, FieldErrors& errors) {
+  if (value < 0) errors.push_back(api::Invalid(path, value, kNonNegative));
+}
+
+void CheckNonNegative(json::Value value, const FieldPath& path, FieldErrors& errors) {
+  CheckNonNegative(value.AsInt(), path, errors);
+}
+
+void CheckPositive(json::Value value, const FieldPath& path, FieldErrors& errors) {
+  if (value.is_int() && value.AsInt() <= 0) {
+    errors.push_back(api::Invalid(path, value.AsInt(), "must be greater than 0"));
+  }
+}
+
+void CheckPort(std::int64_t port, const FieldPath& path, FieldErrors& errors) {
+  if (port < 1 || port > 65535) {
+    errors.push_back(api::Invalid(path, port, "must be between 1 and 65535, inclusive"));
+  }
+}
+
+void CheckPortNumOrName(json::Value port, const FieldPath& path, FieldErrors& errors) {
+  if (port.is_string()) {
+    AddInvalid(path, port.AsString(), IsValidPortName(port.AsString()), errors);
+  } else {
+    CheckPort(port.AsInt(), path, errors);
+  }
+}
+
+bool CheckImmutable(json::Value value, json::Value old, const FieldPath& path,
+                    FieldErrors& errors) {
+  if (value == old) return true;
+  errors.push_back(api::Invalid(path, value, kImmutable));
+  return false;
+}
+
+void CheckLabels(json::Value labels, const FieldPath& path, FieldErrors& errors) {
+  for (const json::Member* label : SortedMembers(labels)) {
+    AddInvalid(path, label->name(), api::IsQualifiedName(label->name()), errors);
+    AddInvalid(path, label->value.AsString(), api::IsValidLabelValue(label->value.AsString()),
+               errors);
+  }
+}
+
+void CheckAnnotations(json::Value annotations, const FieldPath& path, FieldErrors& errors) {
+  std::size_t total = 0;
+  for (const json::Member* annotation : SortedMembers(annotations)) {
+    const std::string lower = base::ToLower(annotation->name());
+    AddInvalid(path, annotation->name(), api::IsQualifiedName(lower), errors);
+    total += annotation->name().size() + annotation->value.AsString().size();
+  }
+  if (total > kTotalAnnotationSize) {
+    errors.push_back(api::TooLong(path, static_cast<int>(kTotalAnnotationSize)));
+  }
+}
+
+std::optional<std::int64_t> PercentOf(json::Value value) {
+  const std::string_view text = value.AsString();
+  if (text.empty() || text.back() != '%') return std::nullopt;
+  const std::string_view digits = text.substr(0, text.size() - 1);
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  return base::ParseInt(digits);
+}
+
+void CheckIntOrPercent(json::Value value, const FieldPath& path, FieldErrors& errors) {
+  if (value.is_string()) {
+    if (!PercentOf(value)) {
+      errors.push_back(api::Invalid(path, value,
+                                    "a valid percent string must be a numeric string followed by "
+                                    "an ending '%' (e.g. '1%',  or '93%', regex used for "
+                                    "validation is '[0-9]+%')"));
+    }
+  } else {
+    CheckNonNegative(value, path, errors);
+  }
+}
+
+void CheckDnsLabel(std::string_view value, const FieldPath& path, FieldErrors& errors) {
+  AddInvalid(path, value, api::IsDns1123Label(value), errors);
+}
+
+void CheckSubdomain(std::string_view value, const FieldPath& path, FieldErrors& errors) {
+  AddInvalid(path, value, api::IsDns1123Subdomain(value), errors);
+}
+
+std::vector<std::string> IsConfigMapKey(std::string_view key) {
+  std::vector<std::string> out;
+  if (key.size() > 253) out.push_back("must be no more than 253 characters");
+  const bool good = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return IsLetterOrDigit(c) || c == '-' || c == '_' || c == '.';
+  });
+  if (!good) {
+    out.push_back(
+        "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. "
+        "'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is "
+        "'[-._a-zA-Z0-9]+')");
+  } else if (key == ".") {
+    out.push_back("must not be '.'");
+  } else if (key == "..") {
+    out.push_back("must not be '..'");
+  } else if (key.starts_with("..")) {
+    out.push_back("must not start with '..'");
+  }
+  return out;
+}
+
+std::vector<std::string> IsValidPortName(std::string_view name) {
+  std::vector<std::string> out;
+  if (name.size() > 15) out.push_back("must be no more than 15 characters");
+  const bool characters = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+  if (!characters || name.empty()) {
+    out.push_back("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+  }
+  if (std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; })) {
+    out.push_back("must contain at least one letter (a-z)");
+  }
+  if (name.find("--") != std::string_view::npos) {
+    out.push_back("must not contain consecutive hyphens");
+  }
+  if (!name.empty() && (name.front() == '-' || name.back() == '-')) {
+    out.push_back("must not begin or end with a hyphen");
+  }
+  return out;
+}
+
+std::vector<std::string> IsPathSegmentName(std::string_view name, bool is_prefix) {
+  std::vector<std::string> out;
+  if (!is_prefix && (name == "." || name == "..")) {
+    return {base::StrCat("may not be '", name, "'")};
+  }
+  for (const char c : {'/', '%'}) {
+    if (name.find(c) != std::string_view::npos) {
+      out.push_back(base::StrCat("may not contain '", std::string(1, c), "'"));
+    }
+  }
+  return out;
+}
+
+bool IsIp(std::string_view text) {
+  const std::string address(text);
+  unsigned char bytes[16];
+  return inet_pton(AF_INET, address.c_str(), bytes) == 1 ||
+         inet_pton(AF_INET6, address.c_str(), bytes) == 1;
+}
+
+bool IsCidr(std::string_view text) {
+  const auto parts = base::Cut(text, "/");
+  if (!parts || !IsIp(parts->first)) return false;
+  const auto bits = base::ParseInt(parts->second);
+  const int most = parts->first.find(':') == std::string_view::npos ? 32 : 128;
+  return bits && *bits >= 0 && *bits <= most;
+}
+
+api::Quantity QuantityOf(json::Value value) {
+  const std::string text =
+      value.is_string() ? std::string(value.AsString()) : json::ToString(value);
+  auto quantity = api::Quantity::Parse(text);
+  return quantity.ok() ? *quantity : api::Quantity();
+}
+
+std::string Json(json::Value value) { return json::ToString(value); }
+
+std::string Quoted(std::string_view text) {
+  std::string out;
+  json::WriteString(text, out);
+  return out;
+}
+
+std::string StructJson(std::initializer_list<std::pair<std::string_view, std::string>> members) {
+  std::string out = "{";
+  for (const auto& [name, text] : members) {
+    if (out.size() > 1) out += ",";
+    out += base::StrCat("\"", name, "\":", text);
+  }
+  return out + "}";
+}
+
+std::vector<const json::Member*> SortedMembers(json::Value object) {
+  std::vector<const json::Member*> out;
+  for (const json::Member& member : object.members()) out.push_back(&member);
+  std::sort(out.begin(), out.end(),
+            [](const json::Member* a, const json::Member* b) { return a->name() < b->name(); });
+  return out;
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,134 @@
+#include "registry/validation/field_rules.h"
+
+#include <functional>
+
+#include "base/strings.h"
+
+namespace portcullis::registry {
+namespace {
+
+using enum FieldRuleKind;
+
+constexpr FieldRule kRules[] = {
+    {"", "events", "involvedObject", kRequired},
+    {"", "endpoints", "subsets[*].ports[*].protocol", kOneOf, "SCTP|TCP|UDP"},
+    {"apps", "controllerrevisions", "revision", kMinimum, "0"},
+    {"apps", "controllerrevisions", "data", kImmutable},
+    {"coordination.k8s.io", "leases", "spec.leaseTransitions", kMinimum, "0"},
+    {"discovery.k8s.io", "endpointslices", "addressType", kRequired},
+    {"discovery.k8s.io", "endpointslices", "addressType", kImmutable},
+    {"discovery.k8s.io", "endpointslices", "ports[*].protocol", kOneOf, "SCTP|TCP|UDP"},
+    {"networking.k8s.io", "ingressclasses", "spec.controller", kImmutable},
+    {"node.k8s.io", "runtimeclasses", "handler", kRequired},
+    {"node.k8s.io", "runtimeclasses", "handler", kDnsLabel},
+    {"node.k8s.io", "runtimeclasses", "handler", kImmutable},
+    {"policy", "poddisruptionbudgets", "spec.unhealthyPodEvictionPolicy", kOneOf,
+     "AlwaysAllow|IfHealthyBudget"},
+    {"scheduling.k8s.io", "priorityclasses", "value", kFrozen, "may not be changed in an update."},
+    {"scheduling.k8s.io", "priorityclasses", "preemptionPolicy", kImmutable},
+    {"storage.k8s.io", "csinodes", "spec.drivers[*].name", kRequired},
+    {"storage.k8s.io", "storageclasses", "provisioner", kRequired},
+    {"storage.k8s.io", "storageclasses", "reclaimPolicy", kOneOf, "Delete|Retain"},
+    {"storage.k8s.io", "storageclasses", "volumeBindingMode", kOneOf,
+     "Immediate|WaitForFirstConsumer"},
+    {"storage.k8s.io", "storageclasses", "provisioner", kFrozen,
+     "updates to provisioner are forbidden."},
+    {"storage.k8s.io", "storageclasses", "parameters", kFrozen,
+     "updates to parameters are forbidden."},
+    {"storage.k8s.io", "storageclasses", "reclaimPolicy", kFrozen,
+     "updates to reclaimPolicy are forbidden."},
+    {"storage.k8s.io", "volumeattachments", "spec.attacher", kRequired},
+    {"storage.k8s.io", "volumeattachments", "spec.nodeName", kRequired},
+    {"storage.k8s.io", "volumeattachments", "spec", kImmutable},
+};
+
+bool IsEmpty(json::Value value) {
+  return value.is_null() || (value.is_string() && value.AsString().empty()) ||
+         ((value.is_array() || value.is_object()) && value.empty());
+}
+
+// Calls `visit` for each place the path leads to; absent fields are visited as null.
+void Visit(json::Value value, std::string_view path, const FieldPath& at,
+           const std::function<void(json::Value, const FieldPath&)>& visit) {
+  if (path.empty()) {
+    visit(value, at);
+    return;
+  }
+  const std::size_t end = path.find('.');
+  std::string_view step = path.substr(0, end);
+  const std::string_view rest = end == std::string_view::npos ? "" : path.substr(end + 1);
+  const bool each = step.ends_with("[*]");
+  if (each) step.remove_suffix(3);
+  const FieldPath below = at.Child(step);
+  if (!each) {
+    Visit(value[step], rest, below, visit);
+    return;
+  }
+  std::size_t index = 0;
+  for (const json::Value& element : value[step].elements()) {
+    Visit(element, rest, below.Index(index++), visit);
+  }
+}
+
+void CheckValue(const FieldRule& rule, json::Value value, const FieldPath& at,
+                FieldErrors& errors) {
+  switch (rule.kind) {
+    case kRequired:
+      if (IsEmpty(value)) errors.push_back(api::Required(at, ""));
+      break;
+    case kOneOf: {
+      if (IsEmpty(value)) break;
+      const std::vector<std::string_view> allowed = base::Split(rule.argument, '|');
+      for (const std::string_view text : allowed) {
+        if (text == value.AsString()) return;
+      }
+      errors.push_back(api::NotSupported(at, value.AsString(), allowed));
+      break;
+    }
+    case kMinimum:
+      if (value.is_int() && value.AsInt() < base::ParseInt(rule.argument).value_or(0)) {
+        errors.push_back(api::Invalid(
+            at, value.AsInt(), base::StrCat("must be greater than or equal to ", rule.argument)));
+      }
+      break;
+    case kDnsLabel:
+      if (!IsEmpty(value)) CheckDnsLabel(value.AsString(), at, errors);
+      break;
+    case kSubdomain:
+      if (!IsEmpty(value)) CheckSubdomain(value.AsString(), at, errors);
+      break;
+    case kImmutable:
+    case kFrozen:
+      break;
+  }
+}
+
+void CheckChange(const FieldRule& rule, json::Value object, json::Value old, FieldErrors& errors) {
+  json::Value before;
+  Visit(old, rule.path, {}, [&](json::Value value, const FieldPath&) { before = value; });
+  Visit(object, rule.path, {}, [&](json::Value value, const FieldPath& at) {
+    if (value == before) return;
+    if (rule.kind == kImmutable) {
+      errors.push_back(api::Invalid(at, value, "field is immutable"));
+    } else {
+      errors.push_back(api::Forbidden(at, rule.argument));
+    }
+  });
+}
+
+}  // namespace
+
+void CheckFieldRules(const Context& ctx, json::Value object, const json::Value* old,
+                     FieldErrors& errors) {
+  for (const FieldRule& rule : kRules) {
+    if (rule.resource != ctx.resource.resource || rule.group != ctx.resource.group) continue;
+    if (rule.kind == kImmutable || rule.kind == kFrozen) {
+      if (old != nullptr) CheckChange(rule, object, *old, errors);
+      continue;
+    }
+    Visit(object, rule.path, {},
+          [&](json::Value value, const FieldPath& at) { CheckValue(rule, value, at, errors); });
+  }
+}
+
+}  // namespace portcullis::registry

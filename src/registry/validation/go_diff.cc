@@ -1,0 +1,232 @@
+#include "registry/validation/go_diff.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/strings.h"
+#include "json/writer.h"
+
+namespace portcullis::registry {
+namespace {
+
+using api::schema::Field;
+using api::schema::Kind;
+using api::schema::Schema;
+
+// Fields of a v1 PodSpec that internally belong to its security context.
+constexpr std::string_view kHostFields[] = {"hostNetwork", "hostPID", "hostIPC",
+                                            "shareProcessNamespace", "hostUsers"};
+
+bool IsHostField(std::string_view name) {
+  return std::find(std::begin(kHostFields), std::end(kHostFields), name) != std::end(kHostFields);
+}
+
+class Printer {
+ public:
+  std::string out;
+
+  void Print(const Schema* schema, json::Value value, bool pointer, int depth,
+             json::Value pod_spec = {}) {
+    if (schema == nullptr || schema->kind == Kind::kAny) {
+      out += value.is_null() ? "null" : json::ToString(value);
+      return;
+    }
+    switch (schema->kind) {
+      case Kind::kStruct:
+        if (value.is_null() && pointer) {
+          out += "null";
+        } else {
+          PrintStruct(*schema, value, depth, pod_spec);
+        }
+        return;
+      case Kind::kArray:
+        PrintList(*schema, value, depth);
+        return;
+      case Kind::kMap:
+        PrintMap(*schema, value, depth);
+        return;
+      default:
+        PrintScalar(*schema, value, pointer);
+    }
+  }
+
+ private:
+  void Line(int depth) {
+    out += "\n";
+    out.append(static_cast<std::size_t>(depth), ' ');
+  }
+
+  void PrintScalar(const Schema& schema, json::Value value, bool pointer) {
+    if (!value.is_null()) {
+      out += json::ToString(value);
+    } else if (pointer || schema.kind == Kind::kTime || schema.kind == Kind::kBytes) {
+      out += "null";
+    } else if (schema.kind == Kind::kBoolean) {
+      out += "false";
+    } else if (schema.kind == Kind::kInteger || schema.kind == Kind::kNumber ||
+               schema.kind == Kind::kIntOrString) {
+      out += "0";
+    } else {
+      out += "\"\"";
+    }
+  }
+
+  void PrintField(std::string_view name, const Schema* schema, json::Value value, bool pointer,
+                  int depth, bool& first, json::Value pod_spec = {}) {
+    if (!first) out += ",";
+    first = false;
+    Line(depth + 1);
+    out += base::StrCat("\"", name, "\": ");
+    Print(schema, value, pointer, depth + 1, pod_spec);
+  }
+
+  void PrintStruct(const Schema& schema, json::Value value, int depth, json::Value pod_spec) {
+    out += "{";
+    bool first = true;
+    const bool is_pod_spec = schema.go_struct == "PodSpec";
+    if (schema.go_struct == "PodSecurityContext" && pod_spec.is_object()) {
+      for (const std::string_view field : kHostFields) {
+        const bool pointer = field == "shareProcessNamespace" || field == "hostUsers";
+        const json::Value held = pod_spec[field];
+        if (!first) out += ",";
+        first = false;
+        Line(depth + 1);
+        const std::string go_name =
+            base::StrCat(std::string(1, static_cast<char>(field[0] - 'a' + 'A')), field.substr(1));
+        out += base::StrCat("\"", go_name, "\": ",
+                            !held.is_null() ? json::ToString(held)
+                            : pointer       ? "null"
+                                            : "false");
+      }
+    }
+    for (const Field& field : schema.fields) {
+      if (is_pod_spec && (IsHostField(field.name) || field.name == "serviceAccount")) continue;
+      const bool security = is_pod_spec && field.name == "securityContext";
+      PrintField(field.go_name, field.schema, value[field.name], field.pointer, depth, first,
+                 security ? value : json::Value());
+    }
+    if (!first) Line(depth);
+    out += "}";
+  }
+
+  void PrintList(const Schema& schema, json::Value value, int depth) {
+    if (!value.is_array()) {
+      out += "null";
+      return;
+    }
+    out += "[";
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (i > 0) out += ",";
+      Line(depth + 1);
+      Print(schema.element, value[i], schema.element_pointer, depth + 1);
+    }
+    if (!value.empty()) Line(depth);
+    out += "]";
+  }
+
+  void PrintMap(const Schema& schema, json::Value value, int depth) {
+    if (!value.is_object()) {
+      out += "null";
+      return;
+    }
+    std::vector<json::Member> members(value.members().begin(), value.members().end());
+    std::sort(members.begin(), members.end(),
+              [](const json::Member& a, const json::Member& b) { return a.name() < b.name(); });
+    out += "{";
+    bool first = true;
+    for (const json::Member& member : members) {
+      PrintField(member.name(), schema.element, member.value, schema.element_pointer, depth, first);
+    }
+    if (!first) Line(depth);
+    out += "}";
+  }
+};
+
+struct Edit {
+  char mark;  // ' ', '-' or '+'
+  std::string_view line;
+};
+
+// Longest common subsequence by dynamic programming: specs have a few hundred lines.
+std::vector<Edit> DiffLines(const std::vector<std::string_view>& a,
+                            const std::vector<std::string_view>& b) {
+  std::vector<std::vector<std::uint32_t>> common(a.size() + 1,
+                                                 std::vector<std::uint32_t>(b.size() + 1, 0));
+  for (std::size_t i = a.size(); i-- > 0;) {
+    for (std::size_t j = b.size(); j-- > 0;) {
+      common[i][j] =
+          a[i] == b[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
+    }
+  }
+  std::vector<Edit> out;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() || j < b.size()) {
+    if (i < a.size() && j < b.size() && a[i] == b[j]) {
+      out.push_back({' ', a[i]});
+      ++i;
+      ++j;
+    } else if (i < a.size() && (j == b.size() || common[i + 1][j] >= common[i][j + 1])) {
+      out.push_back({'-', a[i++]});
+    } else {
+      out.push_back({'+', b[j++]});
+    }
+  }
+  return out;
+}
+
+std::string Unified(const std::vector<Edit>& edits) {
+  constexpr std::size_t kContext = 3;
+  std::string out;
+  std::size_t old_line = 1;
+  std::size_t new_line = 1;
+  std::size_t i = 0;
+  while (i < edits.size()) {
+    if (edits[i].mark == ' ') {
+      ++i;
+      ++old_line;
+      ++new_line;
+      continue;
+    }
+    // A hunk: from here until more than twice the context is unchanged.
+    const std::size_t before = std::min(kContext, i);
+    std::size_t end = i;
+    std::size_t quiet = 0;
+    for (std::size_t k = i; k < edits.size() && quiet <= 2 * kContext; ++k) {
+      quiet = edits[k].mark == ' ' ? quiet + 1 : 0;
+      if (edits[k].mark != ' ') end = k + 1;
+    }
+    end = std::min(edits.size(), end + kContext);
+    std::string body;
+    std::size_t old_count = 0;
+    std::size_t new_count = 0;
+    for (std::size_t k = i - before; k < end; ++k) {
+      old_count += edits[k].mark != '+' ? 1 : 0;
+      new_count += edits[k].mark != '-' ? 1 : 0;
+      body += base::StrCat(std::string(1, edits[k].mark), edits[k].line, "\n");
+    }
+    out += base::StrCat("@@ -", std::to_string(old_line - before), ",", std::to_string(old_count),
+                        " +", std::to_string(new_line - before), ",", std::to_string(new_count),
+                        " @@\n", body);
+    old_line += old_count - before;
+    new_line += new_count - before;
+    i = end;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string GoJson(const Schema& schema, json::Value value) {
+  Printer printer;
+  printer.Print(&schema, value, false, 0);
+  return printer.out;
+}
+
+std::string GoDiff(const Schema& schema, json::Value before, json::Value after) {
+  const std::string a = GoJson(schema, before);
+  const std::string b = GoJson(schema, after);
+  return Unified(DiffLines(base::Split(a, '\n'), base::Split(b, '\n')));
+}
+
+}  // namespace portcullis::registry

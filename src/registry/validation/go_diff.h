@@ -1,0 +1,17 @@
+// The difference of two values as Kubernetes shows it in "pod updates may not change fields":
+// both printed as indented JSON of their internal Go types, then a unified diff with three lines of
+// context and without file names.
+#pragma once
+
+#include <string>
+
+#include "api/schema/schema.h"
+#include "json/value.h"
+
+namespace portcullis::registry {
+
+// The JSON of the Go value: every field, under its Go name, absent ones as null, "", 0 or false.
+std::string GoJson(const api::schema::Schema& schema, json::Value value);
+std::string GoDiff(const api::schema::Schema& schema, json::Value before, json::Value after);
+
+}  // namespace portcullis::registry

@@ -1,0 +1,78 @@
+#include "registry/validation/validation.h"
+
+#include "registry/validation/field_rules.h"
+#include "registry/validation/kinds.h"
+
+namespace portcullis::registry {
+namespace {
+
+struct Row {
+  std::string_view group;
+  std::string_view resource;
+  Check create;
+  UpdateCheck update = nullptr;  // null: the same checks as for a create
+};
+
+constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
+constexpr std::string_view kFlowControl = "flowcontrol.apiserver.k8s.io";
+
+constexpr Row kRows[] = {
+    {"", "configmaps", &ValidateConfigMap, &ValidateConfigMapUpdate},
+    {"", "limitranges", &ValidateLimitRange},
+    {"", "nodes", &ValidateNode},
+    {"", "persistentvolumeclaims", &ValidatePersistentVolumeClaim,
+     &ValidatePersistentVolumeClaimUpdate},
+    {"", "persistentvolumes", &ValidatePersistentVolume},
+    {"", "pods", &ValidatePod, &ValidatePodUpdate},
+    {"", "replicationcontrollers", &ValidateReplicationController},
+    {"", "resourcequotas", &ValidateResourceQuota, &ValidateResourceQuotaUpdate},
+    {"", "secrets", &ValidateSecret, &ValidateSecretUpdate},
+    {"", "services", &ValidateService, &ValidateServiceUpdate},
+    {"apps", "daemonsets", &ValidateDaemonSet, &ValidateDaemonSetUpdate},
+    {"apps", "deployments", &ValidateDeployment, &ValidateDeploymentUpdate},
+    {"apps", "replicasets", &ValidateReplicaSet, &ValidateReplicaSetUpdate},
+    {"apps", "statefulsets", &ValidateStatefulSet, &ValidateStatefulSetUpdate},
+    {"autoscaling", "horizontalpodautoscalers", &ValidateHorizontalPodAutoscaler},
+    {"batch", "cronjobs", &ValidateCronJob},
+    {"batch", "jobs", &ValidateJob, &ValidateJobUpdate},
+    {"certificates.k8s.io", "certificatesigningrequests", &ValidateCertificateSigningRequest,
+     &ValidateCertificateSigningRequestUpdate},
+    {"certificates.k8s.io", "clustertrustbundles", &ValidateClusterTrustBundle},
+    {kFlowControl, "flowschemas", &ValidateFlowSchema},
+    {kFlowControl, "prioritylevelconfigurations", &ValidatePriorityLevelConfiguration},
+    {"networking.k8s.io", "ingresses", &ValidateIngress},
+    {"networking.k8s.io", "networkpolicies", &ValidateNetworkPolicy},
+    {kRbac, "clusterrolebindings", &ValidateRoleBinding, &ValidateRoleBindingUpdate},
+    {kRbac, "clusterroles", &ValidateClusterRole},
+    {kRbac, "rolebindings", &ValidateRoleBinding, &ValidateRoleBindingUpdate},
+    {kRbac, "roles", &ValidateRole},
+    {"scheduling.k8s.io", "priorityclasses", &ValidatePriorityClass},
+};
+
+const Row* Find(const Context& ctx) {
+  for (const Row& row : kRows) {
+    if (row.resource == ctx.resource.resource && row.group == ctx.resource.group) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void ValidateKind(const Context& ctx, json::Value object, api::FieldErrors& errors) {
+  if (const Row* row = Find(ctx)) row->create(ctx, object, errors);
+  CheckFieldRules(ctx, object, nullptr, errors);
+}
+
+void ValidateKindUpdate(const Context& ctx, json::Value object, json::Value old,
+                        api::FieldErrors& errors) {
+  if (const Row* row = Find(ctx)) {
+    if (row->update != nullptr) {
+      row->update(ctx, object, old, errors);
+    } else {
+      row->create(ctx, object, errors);
+    }
+  }
+  if (ctx.subresource.empty()) CheckFieldRules(ctx, object, &old, errors);
+}
+
+}  // namespace portcullis::registry
