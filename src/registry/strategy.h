@@ -30,15 +30,17 @@
 #include "base/status.h"
 #include "json/value.h"
 
-namespace portcullis::api {
+namespace portcullis::api::catalog {
 class Catalog;
-}
+struct ResourceInfo;
+}  // namespace portcullis::api::catalog
 namespace portcullis::store {
 class Reader;
 }
 
 namespace portcullis::registry {
 
+class ExpressionChecker;
 class ServiceNetwork;
 
 // What a strategy may look at besides the object. References outlive the call.
@@ -51,10 +53,11 @@ struct Context {
   std::string_view name_space;  // "" for cluster-scoped resources
   const api::UserInfo& user;
   const base::Clock& clock;
-  const store::Reader* reader = nullptr;  // may be null in tests
-  const api::Catalog* catalog = nullptr;  // may be null in tests
-  ServiceNetwork* services = nullptr;     // hands out cluster IPs and node ports; may be null
+  const store::Reader* reader = nullptr;           // may be null in tests
+  const api::catalog::Catalog* catalog = nullptr;  // may be null in tests
+  ServiceNetwork* services = nullptr;  // hands out cluster IPs and node ports; may be null
   bool dry_run = false;
+  const ExpressionChecker* expressions = nullptr;  // null: expressions are not compiled
 };
 
 // DeleteOptions as they reach a strategy.
@@ -66,13 +69,13 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  // Before mutating admission: drops what a client may not set (status) and sets what the server
+  // After mutating admission: drops what a client may not set (status) and sets what the server
   // owns. Returns the object to go on with (ctx.arena).
   virtual json::Value PrepareForCreate(const Context& ctx, json::Value object) const;
   virtual json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                        json::Value old) const;
 
-  // After mutating admission: everything that is wrong, in field order. ObjectMeta has been
+  // Then: everything that is wrong, in field order. ObjectMeta has been
   // checked already.
   virtual void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const;
   virtual void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
@@ -104,12 +107,18 @@ class Strategy {
   // True if something other than metadata.finalizers keeps a terminating object alive
   // (spec.finalizers of a Namespace).
   virtual bool HeldByOther(json::Value object) const;
+  // A delete that removes the object at once answers with the object, not with a Status.
+  virtual bool ReturnsDeletedObject() const { return false; }
   // The kind's dependents are orphaned unless the client says otherwise.
   virtual bool OrphansDependentsByDefault() const { return false; }
 
-  // Called after the commit of a create or update, and after the object is gone; never fails.
-  // Gives back what PrepareForCreate took (node ports, cluster IPs).
-  virtual void Released(const Context& ctx, json::Value object) const;
+  // After validation, before validating admission: takes what objects of the kind share (cluster
+  // IPs, node ports). `old` is null on create.
+  virtual base::Result<json::Value> Allocate(const Context& ctx, json::Value object,
+                                             json::Value old) const;
+  // Gives back what `gone` holds and `kept` (may be null) does not: when an object is gone, when an
+  // update has been stored, or when a create or update has failed after Allocate().
+  virtual void Release(const Context& ctx, json::Value gone, json::Value kept) const;
 };
 
 // The strategy of each resource. Thread-safe: immutable after construction.
@@ -120,9 +129,9 @@ class StrategyTable {
   StrategyTable(const StrategyTable&) = delete;
   StrategyTable& operator=(const StrategyTable&) = delete;
 
-  // The row of the resource (any version), else the default strategy. `has_status` says whether the
-  // catalog lists a status subresource.
-  const Strategy& Find(std::string_view group, std::string_view resource, bool has_status) const;
+  // The row of the resource (any version), else one of the default strategies: what the catalog
+  // says about a status subresource, and whether objects of the kind count generations.
+  const Strategy& Find(const api::catalog::ResourceInfo& resource) const;
 
  private:
   struct Rows;

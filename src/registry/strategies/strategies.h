@@ -8,7 +8,10 @@
 
 namespace portcullis::registry {
 
+std::unique_ptr<Strategy> MakeMutatingWebhookConfigurations();
 std::unique_ptr<Strategy> MakeNamespaces();
 std::unique_ptr<Strategy> MakePods();
+std::unique_ptr<Strategy> MakeServices();
+std::unique_ptr<Strategy> MakeValidatingWebhookConfigurations();
 
 }  // namespace portcullis::registry

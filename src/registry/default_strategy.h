@@ -1,0 +1,33 @@
+// DefaultStrategy: what can be said about any kind from the catalog alone. Strategies of particular
+// kinds derive from it and call it for the common part.
+#pragma once
+
+#include "registry/strategy.h"
+
+namespace portcullis::registry {
+
+struct Traits {
+  bool has_status = false;         // a status subresource: the main resource cannot write status
+  bool counts_generation = false;  // metadata.generation is kept
+  bool returns_deleted = false;    // see Strategy::ReturnsDeletedObject
+};
+
+// Immutable after construction.
+class DefaultStrategy : public Strategy {
+ public:
+  explicit DefaultStrategy(Traits traits) : traits_(traits) {}
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override;
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override;
+  // The checks of registry/validation/.
+  void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override;
+  void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
+                      api::FieldErrors& errors) const override;
+  bool ReturnsDeletedObject() const override { return traits_.returns_deleted; }
+
+ private:
+  const Traits traits_;
+};
+
+}  // namespace portcullis::registry

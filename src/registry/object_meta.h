@@ -1,0 +1,16 @@
+// The checks of ObjectMeta that all kinds share (k8s.io/apimachinery/pkg/api/validation,
+// ValidateObjectMeta and ValidateObjectMetaUpdate), with their texts.
+#pragma once
+
+#include "api/field_error.h"
+#include "json/value.h"
+#include "registry/strategy.h"
+
+namespace portcullis::registry {
+
+void ValidateObjectMeta(json::Value object, bool namespaced, const Strategy& strategy,
+                        api::FieldErrors& errors);
+// `object` has the resourceVersion it is to be stored against.
+void ValidateObjectMetaUpdate(json::Value object, json::Value old, api::FieldErrors& errors);
+
+}  // namespace portcullis::registry

@@ -1,0 +1,104 @@
+#include "registry/strategy.h"
+
+#include "api/selector/label_selector.h"
+#include "json/value.h"
+
+namespace portcullis::registry {
+
+json::Value Strategy::PrepareForCreate(const Context&, json::Value object) const { return object; }
+
+json::Value Strategy::PrepareForUpdate(const Context&, json::Value object, json::Value) const {
+  return object;
+}
+
+void Strategy::Validate(const Context&, json::Value, api::FieldErrors&) const {}
+
+void Strategy::ValidateUpdate(const Context& ctx, json::Value object, json::Value,
+                              api::FieldErrors& errors) const {
+  Validate(ctx, object, errors);
+}
+
+void Strategy::Warnings(const Context&, json::Value, std::vector<std::string>&) const {}
+
+void Strategy::UpdateWarnings(const Context&, json::Value, json::Value,
+                              std::vector<std::string>&) const {}
+
+json::Value Strategy::Canonicalize(const Context&, json::Value object) const { return object; }
+
+std::vector<std::string> Strategy::CheckName(std::string_view name, bool is_prefix) const {
+  if (is_prefix && !name.empty() && name.back() == '-') {
+    // A generateName may end in a dash: the generated part follows.
+    std::string completed(name.substr(0, name.size() - 1));
+    completed += 'a';
+    return api::IsDns1123Subdomain(completed);
+  }
+  return api::IsDns1123Subdomain(name);
+}
+
+std::optional<std::int64_t> Strategy::GracePeriod(const Context&, json::Value,
+                                                  const DeleteRequest&) const {
+  return std::nullopt;
+}
+
+json::Value Strategy::PrepareForTermination(const Context&, json::Value object) const {
+  return object;
+}
+
+bool Strategy::HeldByOther(json::Value) const { return false; }
+
+base::Result<json::Value> Strategy::Allocate(const Context&, json::Value object,
+                                             json::Value) const {
+  return object;
+}
+
+void Strategy::Release(const Context&, json::Value, json::Value) const {}
+
+json::Value KeepStatus(json::Arena& arena, json::Value object, json::Value old) {
+  const json::Value* status = old.Find("status");
+  if (status != nullptr) return json::With(arena, object, "status", *status);
+  return object.Has("status") ? json::Without(arena, object, "status") : object;
+}
+
+json::Value OnlyStatus(json::Arena& arena, json::Value object, json::Value old) {
+  json::Value result = KeepStatus(arena, old, object);
+  json::ObjectBuilder metadata(arena, old["metadata"]);
+  const json::Value given = object["metadata"];
+  // What a status write may change of the metadata besides what the generic code handles.
+  for (std::string_view name : {"labels", "annotations", "managedFields", "resourceVersion"}) {
+    if (const json::Value* value = given.Find(name)) {
+      metadata.Set(name, *value);
+    } else {
+      metadata.Remove(name);
+    }
+  }
+  return json::With(arena, result, "metadata", metadata.Build());
+}
+
+namespace {
+
+// All of an object that counts as its specification.
+bool SameSpecification(json::Value a, json::Value b) {
+  const auto counts = [](std::string_view name) {
+    return name != "metadata" && name != "status" && name != "apiVersion" && name != "kind";
+  };
+  for (const json::Member& member : a.members()) {
+    if (!counts(member.name())) continue;
+    const json::Value* other = b.Find(member.name());
+    if (other == nullptr || !(*other == member.value)) return false;
+  }
+  for (const json::Member& member : b.members()) {
+    if (counts(member.name()) && !a.Has(member.name())) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+json::Value CountGeneration(json::Arena& arena, json::Value object, json::Value old) {
+  const std::int64_t before = old["metadata"]["generation"].AsInt();
+  const std::int64_t now = SameSpecification(object, old) ? before : before + 1;
+  if (now == 0) return object;
+  return json::SetPath(arena, object, {"metadata", "generation"}, json::Value::Int(now));
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,119 @@
+// The table of all strategies, and the defaults for resources without a row.
+
+#include <map>
+#include <vector>
+
+#include "api/catalog/catalog.h"
+#include "registry/default_strategy.h"
+#include "registry/strategies/strategies.h"
+#include "registry/strategy.h"
+
+namespace portcullis::registry {
+namespace {
+
+struct Row {
+  std::string_view group;
+  std::string_view resource;
+  std::unique_ptr<Strategy> (*make)();
+};
+
+constexpr Row kRows[] = {
+    {"", "namespaces", &MakeNamespaces},
+    {"", "pods", &MakePods},
+    {"", "services", &MakeServices},
+    {"admissionregistration.k8s.io", "mutatingwebhookconfigurations",
+     &MakeMutatingWebhookConfigurations},
+    {"admissionregistration.k8s.io", "validatingwebhookconfigurations",
+     &MakeValidatingWebhookConfigurations},
+};
+
+// Built-in resources whose objects count generations; custom resources always do.
+constexpr std::pair<std::string_view, std::string_view> kCountsGeneration[] = {
+    {"", "podtemplates"},
+    {"", "replicationcontrollers"},
+    {"admissionregistration.k8s.io", "mutatingadmissionpolicies"},
+    {"admissionregistration.k8s.io", "mutatingadmissionpolicybindings"},
+    {"admissionregistration.k8s.io", "mutatingwebhookconfigurations"},
+    {"admissionregistration.k8s.io", "validatingadmissionpolicies"},
+    {"admissionregistration.k8s.io", "validatingadmissionpolicybindings"},
+    {"admissionregistration.k8s.io", "validatingwebhookconfigurations"},
+    {"apiextensions.k8s.io", "customresourcedefinitions"},
+    {"apps", "daemonsets"},
+    {"apps", "deployments"},
+    {"apps", "replicasets"},
+    {"apps", "statefulsets"},
+    {"batch", "cronjobs"},
+    {"batch", "jobs"},
+    {"discovery.k8s.io", "endpointslices"},
+    {"flowcontrol.apiserver.k8s.io", "flowschemas"},
+    {"flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"},
+    {"networking.k8s.io", "ingressclasses"},
+    {"networking.k8s.io", "ingresses"},
+    {"networking.k8s.io", "networkpolicies"},
+    {"policy", "poddisruptionbudgets"},
+    {"resource.k8s.io", "deviceclasses"},
+    {"resource.k8s.io", "resourceslices"},
+    {"scheduling.k8s.io", "priorityclasses"},
+};
+
+// Built-in resources whose deletes answer with the object.
+constexpr std::pair<std::string_view, std::string_view> kReturnsDeleted[] = {
+    {"", "persistentvolumeclaims"},
+    {"", "persistentvolumes"},
+    {"", "podtemplates"},
+    {"", "resourcequotas"},
+    {"", "serviceaccounts"},
+    {"storage.k8s.io", "csidrivers"},
+    {"storage.k8s.io", "csinodes"},
+    {"storage.k8s.io", "storageclasses"},
+    {"storage.k8s.io", "volumeattachments"},
+    {"storage.k8s.io", "volumeattributesclasses"},
+};
+
+template <typename List>
+bool Lists(const List& list, const api::GroupVersionResource& resource) {
+  for (const auto& [group, name] : list) {
+    if (group == resource.group && name == resource.resource) return true;
+  }
+  return false;
+}
+
+bool CountsGeneration(const api::catalog::ResourceInfo& resource) {
+  return resource.custom || Lists(kCountsGeneration, resource.resource);
+}
+
+bool ReturnsDeleted(const api::catalog::ResourceInfo& resource) {
+  return !resource.custom && Lists(kReturnsDeleted, resource.resource);
+}
+
+}  // namespace
+
+struct StrategyTable::Rows {
+  std::map<std::pair<std::string_view, std::string_view>, std::unique_ptr<Strategy>> by_resource;
+  // Indexed by the traits: status, generation, returns deleted.
+  std::vector<DefaultStrategy> defaults;
+};
+
+StrategyTable::StrategyTable() {
+  auto rows = std::make_unique<Rows>();
+  for (const Row& row : kRows) rows->by_resource[{row.group, row.resource}] = row.make();
+  for (unsigned bits = 0; bits < 8; ++bits) {
+    rows->defaults.emplace_back(Traits{(bits & 4U) != 0, (bits & 2U) != 0, (bits & 1U) != 0});
+  }
+  rows_ = std::move(rows);
+}
+
+StrategyTable::~StrategyTable() = default;
+
+const Strategy& StrategyTable::Find(const api::catalog::ResourceInfo& resource) const {
+  if (!resource.custom) {
+    const auto row =
+        rows_->by_resource.find({resource.storage_kind.group, resource.resource.resource});
+    if (row != rows_->by_resource.end()) return *row->second;
+  }
+  const bool has_status = resource.FindSubresource("status") != nullptr;
+  return rows_->defaults[(has_status ? 4U : 0U) + (CountsGeneration(resource) ? 2U : 0U) +
+                         (ReturnsDeleted(resource) ? 1U : 0U)];
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,314 @@
+#include "server/codec.h"
+
+#include <algorithm>
+#include <array>
+
+#include "api/conversion/conversion.h"
+#include "api/schema/decode.h"
+#include "api/schema/defaulting.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "json/yaml.h"
+
+namespace portcullis::server {
+namespace {
+
+using api::GroupVersionKind;
+
+// What an undecodable body is shown as: its beginning as text if it looks like an object, else as
+// hexadecimal digits.
+std::string Summary(std::string_view body) {
+  constexpr std::size_t kShown = 30;
+  if (body.empty()) return "<empty>";
+  const std::string_view shown = body.substr(0, kShown);
+  std::string text = body.front() == '{' ? std::string(shown) : base::HexEncode(shown);
+  if (body.size() > kShown) text += " ...";
+  return text;
+}
+
+base::Status Unrecognized(const GroupVersionKind& kind, std::string_view error,
+                          std::string_view body) {
+  return base::BadRequest(base::StrCat(
+      "the object provided is unrecognized (must be of type ", kind.kind,
+      "): couldn't get version/kind; json parse error: ", error, " (", Summary(body), ")"));
+}
+
+base::Status CannotBeHandled(std::string_view kind, std::string_view version,
+                             const GroupVersionKind& expected, std::string_view error) {
+  return base::BadRequest(base::StrCat(kind, " in version ", base::GoQuote(version),
+                                       " cannot be handled as a ", expected.kind, ": ", error));
+}
+
+std::string_view GoTypeName(json::Value value) {
+  switch (value.type()) {
+    case json::Type::kArray:
+      return "array";
+    case json::Type::kString:
+      return "string";
+    case json::Type::kBool:
+      return "bool";
+    case json::Type::kInt:
+    case json::Type::kDouble:
+      return "number";
+    default:
+      return "object";
+  }
+}
+
+// The type of the struct that the Go server reads kind and version into.
+constexpr std::string_view kTypeMetaStruct =
+    R"(struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" })";
+
+// The Go package of a group's types: "core", "apps", "admissionregistration".
+std::string_view PackageOf(std::string_view group) {
+  if (group.empty()) return "core";
+  return group.substr(0, group.find('.'));
+}
+
+bool IsRegistered(const Call& call, const GroupVersionKind& kind) {
+  return call.catalog->FindKind(kind) != nullptr || call.catalog->FindSchema(kind) != nullptr;
+}
+
+// Checks the kind and version a body claims; fills in `claimed` what it leaves out.
+base::Status CheckKind(const Call& call, const GroupVersionKind& expected, json::Value object,
+                       std::string_view body, GroupVersionKind& claimed) {
+  if (!object.is_object() && !object.is_null()) {
+    return Unrecognized(expected,
+                        base::StrCat("json: cannot unmarshal ", GoTypeName(object),
+                                     " into Go value of type ", kTypeMetaStruct),
+                        body);
+  }
+  claimed = expected;
+  for (std::string_view name : {"apiVersion", "kind"}) {
+    const json::Value value = object[name];
+    if (!value.is_null() && !value.is_string()) {
+      return Unrecognized(expected,
+                          base::StrCat("json: cannot unmarshal ", GoTypeName(value),
+                                       " into Go struct field .", name, " of type string"),
+                          body);
+    }
+  }
+  const std::string_view version_text = object["apiVersion"].AsString();
+  if (!version_text.empty()) {
+    auto parsed = api::ParseGroupVersion(version_text);
+    if (!parsed.ok()) return Unrecognized(expected, parsed.status().message(), body);
+    claimed.group = parsed->group;
+    claimed.version = parsed->version;
+  }
+  const std::string_view kind_text = object["kind"].AsString();
+  if (!kind_text.empty()) claimed.kind = std::string(kind_text);
+  if (claimed == expected) return base::OkStatus();
+
+  if (call.resource != nullptr && call.resource->custom) {
+    if (claimed.group_version() == expected.group_version()) {
+      return CannotBeHandled(
+          claimed.kind, claimed.version, expected,
+          base::StrCat("no kind ", base::GoQuote(claimed.kind), " is registered for version ",
+                       base::GoQuote(claimed.group_version().ToString()),
+                       " in scheme \"pkg/runtime/scheme.go:110\""));
+    }
+  } else if (!IsRegistered(call, claimed)) {
+    return CannotBeHandled(
+        claimed.kind, claimed.version, expected,
+        base::StrCat("no kind ", base::GoQuote(claimed.kind), " is registered for version ",
+                     base::GoQuote(claimed.group_version().ToString()),
+                     " in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""));
+  }
+  if (claimed.kind != expected.kind || !api::IsConvertible(claimed, expected)) {
+    return CannotBeHandled(
+        claimed.kind, claimed.version, expected,
+        base::StrCat("converting (", claimed.version, ".", claimed.kind, ") to (",
+                     PackageOf(expected.group), ".", expected.kind, "): unknown conversion"));
+  }
+  return base::BadRequest(base::StrCat(
+      "the API version in the data (", claimed.group_version().ToString(),
+      ") does not match the expected API version (", expected.group_version().ToString(), ")"));
+}
+
+const api::schema::Schema* SchemaOf(const api::catalog::Catalog& catalog,
+                                    const GroupVersionKind& kind, bool& custom) {
+  const api::catalog::ResourceInfo* resource = catalog.FindKind(kind);
+  custom = resource != nullptr && resource->custom;
+  if (resource != nullptr && resource->schema != nullptr) return resource->schema;
+  return catalog.FindSchema(kind);
+}
+
+json::Value WithTypeMeta(json::Arena& arena, json::Value object, const GroupVersionKind& kind) {
+  const std::string version = ApiVersion(kind);
+  if (object["kind"].AsString() == kind.kind && object["apiVersion"].AsString() == version) {
+    return object;
+  }
+  object = json::With(arena, object, "kind", json::String(arena, kind.kind));
+  return json::With(arena, object, "apiVersion", json::String(arena, version));
+}
+
+}  // namespace
+
+std::string ApiVersion(const GroupVersionKind& kind) {
+  return kind.group.empty() ? kind.version : base::StrCat(kind.group, "/", kind.version);
+}
+
+std::string KindPrefix(const GroupVersionKind& kind) {
+  return base::StrCat("{\"kind\":\"", kind.kind, "\",\"apiVersion\":\"", ApiVersion(kind), "\",");
+}
+
+base::Result<json::Value> ParseBody(json::Arena& arena, std::string_view body, MediaType type,
+                                    std::vector<std::string>* duplicates) {
+  json::ParseOptions options;
+  options.duplicate_keys = duplicates;
+  if (type == MediaType::kJson) return json::Parse(arena, body, options);
+  return json::ParseYaml(arena, body, options);
+}
+
+base::Result<json::Value> Canonical(Call& call, const GroupVersionKind& kind, json::Value object,
+                                    FieldValidation validation,
+                                    const std::vector<std::string>& duplicates) {
+  std::vector<std::string> unknown;
+  std::vector<std::string>* unknown_or_null =
+      validation == FieldValidation::kIgnore ? nullptr : &unknown;
+  bool custom = false;
+  const api::schema::Schema* schema = SchemaOf(*call.catalog, kind, custom);
+  if (schema != nullptr && custom) {
+    object = api::schema::Prune(call.arena, *schema, object, true, unknown_or_null);
+  } else if (schema != nullptr) {
+    api::schema::DecodeOptions options;
+    options.unknown_fields = unknown_or_null;
+    object = TRY(api::schema::Decode(call.arena, *schema, object, options));
+  }
+  if (validation == FieldValidation::kStrict) {
+    const std::string error = api::schema::StrictDecodingError(duplicates, unknown);
+    if (!error.empty()) return base::BadRequest(error);
+  } else if (validation == FieldValidation::kWarn) {
+    for (std::string& text : api::schema::DecodingWarnings(duplicates, unknown)) {
+      call.recorder.Warn(std::move(text));
+    }
+  }
+  return object;
+}
+
+base::Result<json::Value> DecodeBody(Call& call, const GroupVersionKind& kind,
+                                     std::string_view body, MediaType type,
+                                     FieldValidation validation) {
+  std::vector<std::string> duplicates;
+  auto parsed = ParseBody(call.arena, body, type, &duplicates);
+  if (!parsed.ok()) return Unrecognized(kind, parsed.status().message(), body);
+  GroupVersionKind claimed;
+  TRY(CheckKind(call, kind, *parsed, body, claimed));
+  json::Value object = *parsed;
+  if (!object.is_object()) object = json::MakeObject(call.arena, {});
+  object = WithTypeMeta(call.arena, object, kind);
+  auto canonical = Canonical(call, kind, object, validation, duplicates);
+  if (!canonical.ok()) {
+    return CannotBeHandled(kind.kind, kind.version, kind, canonical.status().message());
+  }
+  return ApplyDefaults(call.env, *call.catalog, call.arena, kind,
+                       WithTypeMeta(call.arena, *canonical, kind));
+}
+
+json::Value ApplyDefaults(const Environment& env, const api::catalog::Catalog& catalog,
+                          json::Arena& arena, const GroupVersionKind& kind, json::Value object) {
+  const api::catalog::ResourceInfo* resource = catalog.FindKind(kind);
+  if (resource != nullptr && resource->custom) {
+    if (resource->schema == nullptr) return object;
+    return api::schema::ApplySchemaDefaults(arena, *resource->schema, object);
+  }
+  return env.defaulter->Apply(arena, kind, object);
+}
+
+json::Value Recanonicalize(const api::catalog::Catalog& catalog, json::Arena& arena,
+                           const GroupVersionKind& kind, json::Value object) {
+  bool custom = false;
+  const api::schema::Schema* schema = SchemaOf(catalog, kind, custom);
+  if (schema == nullptr || custom) return object;
+  auto decoded = api::schema::Decode(arena, *schema, object);
+  return decoded.ok() ? WithTypeMeta(arena, *decoded, kind) : object;
+}
+
+json::Value Ordered(json::Arena& arena, json::Value object) {
+  constexpr std::array<std::string_view, 15> kOrder = {"name",
+                                                       "generateName",
+                                                       "namespace",
+                                                       "selfLink",
+                                                       "uid",
+                                                       "resourceVersion",
+                                                       "generation",
+                                                       "creationTimestamp",
+                                                       "deletionTimestamp",
+                                                       "deletionGracePeriodSeconds",
+                                                       "labels",
+                                                       "annotations",
+                                                       "ownerReferences",
+                                                       "finalizers",
+                                                       "managedFields"};
+  const json::Value metadata = object["metadata"];
+  std::vector<json::Member> members;
+  members.reserve(metadata.size());
+  for (std::string_view name : kOrder) {
+    const json::Value* value = metadata.Find(name);
+    if (value != nullptr && !value->is_null()) members.emplace_back(name, *value);
+  }
+  std::vector<json::Member> top;
+  top.reserve(object.size() + 1);
+  top.emplace_back("kind", object["kind"]);
+  top.emplace_back("apiVersion", object["apiVersion"]);
+  top.emplace_back("metadata", json::MakeObject(arena, members));
+  for (const json::Member& member : object.members()) {
+    const std::string_view name = member.name();
+    if (name != "kind" && name != "apiVersion" && name != "metadata") top.push_back(member);
+  }
+  return json::MakeObject(arena, top);
+}
+
+base::Result<store::Encoded> EncodeForStore(json::Arena& arena, json::Value object,
+                                            const GroupVersionKind& storage_kind) {
+  object = TRY(api::Convert(arena, object, storage_kind));
+  object = Ordered(arena, json::SetPath(arena, object, {"metadata", "resourceVersion"},
+                                        json::Value::StringView("")));
+  store::Encoded encoded;
+  encoded.bytes = KindPrefix(storage_kind);
+  encoded.bytes += "\"metadata\":{";
+  bool first = true;
+  for (const json::Member& member : object["metadata"].members()) {
+    if (!first) encoded.bytes += ',';
+    first = false;
+    json::WriteString(member.name(), encoded.bytes);
+    encoded.bytes += ':';
+    if (member.name() == "resourceVersion") encoded.revision_at = encoded.bytes.size() + 1;
+    json::Write(member.value, encoded.bytes);
+  }
+  encoded.bytes += '}';
+  for (const json::Member& member : object.members()) {
+    const std::string_view name = member.name();
+    if (name == "kind" || name == "apiVersion" || name == "metadata") continue;
+    encoded.bytes += ',';
+    json::WriteString(name, encoded.bytes);
+    encoded.bytes += ':';
+    json::Write(member.value, encoded.bytes);
+  }
+  encoded.bytes += '}';
+  return encoded;
+}
+
+base::Result<json::Value> FromStore(json::Arena& arena, const store::ObjectPtr& object,
+                                    const GroupVersionKind& kind) {
+  arena.Retain(object);
+  json::ParseOptions options;
+  options.borrow_text = true;
+  const json::Value value = TRY(json::Parse(arena, object->bytes(), options));
+  return api::Convert(arena, value, kind);
+}
+
+base::Result<std::string_view> BytesAs(const store::ObjectPtr& object,
+                                       const GroupVersionKind& storage_kind,
+                                       const GroupVersionKind& kind, std::string& scratch) {
+  if (storage_kind == kind) return object->bytes();
+  json::Arena arena;
+  const json::Value value = TRY(FromStore(arena, object, kind));
+  scratch.clear();
+  json::Write(Ordered(arena, value), scratch);
+  return std::string_view(scratch);
+}
+
+}  // namespace portcullis::server

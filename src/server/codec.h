@@ -1,0 +1,72 @@
+// Between bytes and objects: request bodies to canonical, defaulted values; values to stored bytes;
+// stored bytes to values of the version a request speaks.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/names.h"
+#include "base/status.h"
+#include "json/value.h"
+#include "server/call.h"
+#include "server/negotiation.h"
+#include "store/object.h"
+#include "store/store.h"
+
+namespace portcullis::server {
+
+// How unknown and repeated fields of a body are treated.
+enum class FieldValidation { kIgnore, kWarn, kStrict };
+
+// The body as the object of an endpoint that expects `kind`: syntax, apiVersion and kind, types and
+// unknown fields are checked (warnings go to the call's recorder), defaults are filled in. Errors
+// are those of kube-apiserver's decoder.
+base::Result<json::Value> DecodeBody(Call& call, const api::GroupVersionKind& kind,
+                                     std::string_view body, MediaType type,
+                                     FieldValidation validation);
+
+// Syntax only: JSON, or YAML turned into JSON. `duplicates` may be null.
+base::Result<json::Value> ParseBody(json::Arena& arena, std::string_view body, MediaType type,
+                                    std::vector<std::string>* duplicates);
+
+// An object that is JSON already (the result of a patch) through the same checks, without texts
+// around the error. Duplicate fields have been lost by then; `duplicates` adds them.
+base::Result<json::Value> Canonical(Call& call, const api::GroupVersionKind& kind,
+                                    json::Value object, FieldValidation validation,
+                                    const std::vector<std::string>& duplicates);
+
+// Defaults of the kind (also of custom resources).
+json::Value ApplyDefaults(const Environment& env, const api::catalog::Catalog& catalog,
+                          json::Arena& arena, const api::GroupVersionKind& kind,
+                          json::Value object);
+
+// Go's form of an object of a built-in kind once more: fields that Go always writes come back,
+// empty ones go. Custom resources as they are.
+json::Value Recanonicalize(const api::catalog::Catalog& catalog, json::Arena& arena,
+                           const api::GroupVersionKind& kind, json::Value object);
+
+// The object with kind and apiVersion first and the members of metadata in Go's order.
+json::Value Ordered(json::Arena& arena, json::Value object);
+
+// In the version it is stored in, ready for the store.
+base::Result<store::Encoded> EncodeForStore(json::Arena& arena, json::Value object,
+                                            const api::GroupVersionKind& storage_kind);
+
+// A stored object in the version of `kind`; parsed into `arena`, which keeps the object alive.
+base::Result<json::Value> FromStore(json::Arena& arena, const store::ObjectPtr& object,
+                                    const api::GroupVersionKind& kind);
+
+// A stored object's bytes as `kind`: the bytes themselves if they are of that version, else written
+// into `scratch`.
+base::Result<std::string_view> BytesAs(const store::ObjectPtr& object,
+                                       const api::GroupVersionKind& storage_kind,
+                                       const api::GroupVersionKind& kind, std::string& scratch);
+
+// `{"kind":"Pod","apiVersion":"v1",`: how stored bytes of a kind begin.
+std::string KindPrefix(const api::GroupVersionKind& kind);
+
+// The apiVersion of a group and version.
+std::string ApiVersion(const api::GroupVersionKind& kind);
+
+}  // namespace portcullis::server

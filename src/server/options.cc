@@ -1,0 +1,475 @@
+#include "server/options.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "server/flag_values.h"
+
+namespace portcullis::server {
+namespace internal {
+
+base::Result<bool> ReadBool(std::string_view text) {
+  for (std::string_view yes : {"1", "t", "T", "TRUE", "true", "True"}) {
+    if (text == yes) return true;
+  }
+  for (std::string_view no : {"0", "f", "F", "FALSE", "false", "False"}) {
+    if (text == no) return false;
+  }
+  return base::BadRequest(
+      base::StrCat("strconv.ParseBool: parsing ", base::GoQuote(text), ": invalid syntax"));
+}
+
+base::Result<std::int64_t> ReadInt(std::string_view text) {
+  if (const auto number = base::ParseInt(text)) return *number;
+  return base::BadRequest(
+      base::StrCat("strconv.ParseInt: parsing ", base::GoQuote(text), ": invalid syntax"));
+}
+
+base::Result<std::chrono::nanoseconds> ReadDuration(std::string_view text) {
+  const auto bad = [&] {
+    return base::BadRequest(base::StrCat("time: invalid duration ", base::GoQuote(text)));
+  };
+  if (text.empty()) return bad();
+  if (text == "0") return std::chrono::nanoseconds(0);
+  struct Unit {
+    std::string_view name;
+    double nanoseconds;
+  };
+  constexpr Unit kUnits[] = {{"ns", 1},  {"us", 1e3}, {"ms", 1e6},
+                             {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+  double total = 0;
+  std::string_view rest = text;
+  const bool negative = rest.front() == '-';
+  if (negative) rest.remove_prefix(1);
+  if (rest.empty()) return bad();
+  while (!rest.empty()) {
+    const std::size_t digits = std::min(rest.find_first_not_of("0123456789."), rest.size());
+    if (digits == 0) return bad();
+    const double number = std::strtod(std::string(rest.substr(0, digits)).c_str(), nullptr);
+    rest.remove_prefix(digits);
+    const std::size_t letters = std::min(rest.find_first_of("0123456789."), rest.size());
+    const std::string_view name = rest.substr(0, letters);
+    if (name.empty()) {
+      return base::BadRequest(base::StrCat("time: missing unit in duration ", base::GoQuote(text)));
+    }
+    const auto* unit = std::find_if(std::begin(kUnits), std::end(kUnits),
+                                    [&](const Unit& u) { return u.name == name; });
+    if (unit == std::end(kUnits)) {
+      return base::BadRequest(base::StrCat("time: unknown unit ", base::GoQuote(name),
+                                           " in duration ", base::GoQuote(text)));
+    }
+    total += number * unit->nanoseconds;
+    rest.remove_prefix(letters);
+  }
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(negative ? -total : total));
+}
+
+}  // namespace internal
+
+namespace {
+
+using internal::AddToList;
+using internal::SetBool;
+using internal::SetDuration;
+using internal::SetInt;
+using internal::SetText;
+
+base::Status SetIssuer(Options& options, std::string_view value) {
+  if (options.service_account_issuers.empty()) {
+    options.service_account_issuer = std::string(value);
+  }
+  options.service_account_issuers.emplace_back(value);
+  return base::OkStatus();
+}
+
+base::Status SetAdmissionControl(Options& options, std::string_view value) {
+  options.admission_control_given = true;
+  return AddToList<&Options::admission_control>(options, value);
+}
+
+base::Status SetStore(Options& options, std::string_view value) {
+  if (value != "sqlite" && value != "memory") {
+    return base::BadRequest("must be sqlite or memory");
+  }
+  options.store = std::string(value);
+  return base::OkStatus();
+}
+
+base::Status SetFeatureGates(Options& options, std::string_view value) {
+  for (std::string_view piece : base::Split(value, ',')) {
+    piece = base::Trim(piece);
+    if (piece.empty()) continue;
+    const auto cut = base::Cut(piece, "=");
+    if (!cut) return base::BadRequest(base::StrCat("missing bool value for ", piece));
+    const auto enabled = internal::ReadBool(base::Trim(cut->second));
+    if (!enabled.ok()) {
+      return base::BadRequest(base::StrCat("invalid value of ", cut->first, "=", cut->second,
+                                           ", err: ", enabled.status().message()));
+    }
+    options.feature_gates[std::string(base::Trim(cut->first))] = *enabled;
+  }
+  return base::OkStatus();
+}
+
+base::Status SetRuntimeConfig(Options& options, std::string_view value) {
+  for (std::string_view piece : base::Split(value, ',')) {
+    piece = base::Trim(piece);
+    if (piece.empty()) continue;
+    const auto cut = base::Cut(piece, "=");
+    options.runtime_config[std::string(cut ? cut->first : piece)] =
+        cut ? std::string(cut->second) : "true";
+  }
+  return base::OkStatus();
+}
+
+base::Status SetServiceMap(Options& options, std::string_view value) {
+  for (std::string_view piece : base::Split(value, ',')) {
+    piece = base::Trim(piece);
+    if (piece.empty()) continue;
+    const auto cut = base::Cut(piece, "=");
+    if (!cut || cut->first.find('/') == std::string_view::npos ||
+        cut->first.find(':') == std::string_view::npos ||
+        cut->second.find(':') == std::string_view::npos) {
+      return base::BadRequest("must be namespace/name:port=host:port");
+    }
+    options.webhook_service_map[std::string(cut->first)] = std::string(cut->second);
+  }
+  return base::OkStatus();
+}
+
+constexpr std::string_view kNoEtcd = "objects are kept in --data-dir, not in etcd";
+constexpr std::string_view kNoNodes = "there are no nodes to connect to";
+constexpr std::string_view kOwnLimits =
+    "requests are limited by --max-requests-inflight and --max-mutating-requests-inflight";
+constexpr std::string_view kOwnFlow = "reads never leave the store's memory";
+constexpr std::string_view kNoAggregation = "no aggregated API servers are called";
+constexpr std::string_view kOneServer = "there is one server";
+
+constexpr FlagType kText = FlagType::kString;
+constexpr FlagType kNumber = FlagType::kInt;
+constexpr FlagType kSwitch = FlagType::kBool;
+constexpr FlagType kTime = FlagType::kDuration;
+constexpr FlagType kMany = FlagType::kList;
+constexpr FlagType kPairs = FlagType::kMap;
+
+// In the order of names: name, type, default, meaning, setter, note.
+constexpr Flag kFlags[] = {
+    {"admission-control", kMany, "", "Ordered list of the plugins to run (the form of old)",
+     &SetAdmissionControl, ""},
+    {"admission-control-config-file", kText, "", "File with the configuration of admission plugins",
+     &SetText<&Options::admission_control_config_file>, ""},
+    {"advertise-address", kText, "", "Address that the Service kubernetes points to",
+     &SetText<&Options::advertise_address>, ""},
+    {"aggregator-reject-forwarding-redirect", kSwitch, "true", "", nullptr, kNoAggregation},
+    {"allow-privileged", kSwitch, "true", "Let containers run privileged",
+     &SetBool<&Options::allow_privileged>, ""},
+    {"anonymous-auth", kSwitch, "true", "Let requests without credentials in as system:anonymous",
+     &SetBool<&Options::anonymous_auth>, ""},
+    {"api-audiences", kMany, "", "Audiences that service account tokens are checked against",
+     &AddToList<&Options::api_audiences>, ""},
+    {"apiserver-count", kNumber, "1", "", nullptr, kOneServer},
+    {"audit-log-compress", kSwitch, "false", "Compress rotated audit logs",
+     &SetBool<&Options::audit_log_compress>, ""},
+    {"audit-log-format", kText, "json", "Form of audit log lines: json or legacy",
+     &SetText<&Options::audit_log_format>, ""},
+    {"audit-log-maxage", kNumber, "0", "Days to keep rotated audit logs",
+     &SetInt<&Options::audit_log_maxage>, ""},
+    {"audit-log-maxbackup", kNumber, "0", "Number of rotated audit logs to keep",
+     &SetInt<&Options::audit_log_maxbackup>, ""},
+    {"audit-log-maxsize", kNumber, "0", "Megabytes at which the audit log is rotated",
+     &SetInt<&Options::audit_log_maxsize>, ""},
+    {"audit-log-mode", kText, "blocking", "batch, blocking or blocking-strict",
+     &SetText<&Options::audit_log_mode>, ""},
+    {"audit-log-path", kText, "", "File of the audit log, - for standard output",
+     &SetText<&Options::audit_log_path>, ""},
+    {"audit-policy-file", kText, "", "File that says what is audited",
+     &SetText<&Options::audit_policy_file>, ""},
+    {"audit-webhook-config-file", kText, "", "kubeconfig of a server that receives audit events",
+     &SetText<&Options::audit_webhook_config_file>, ""},
+    {"audit-webhook-mode", kText, "batch", "batch, blocking or blocking-strict",
+     &SetText<&Options::audit_webhook_mode>, ""},
+    {"authorization-mode", kMany, "RBAC", "Ordered list of AlwaysAllow, AlwaysDeny, RBAC, Node",
+     &AddToList<&Options::authorization_modes>, ""},
+    {"bind-address", kText, "0.0.0.0", "Address to listen on", &SetText<&Options::bind_address>,
+     ""},
+    {"cert-dir", kText, "", "Folder of generated certificates; default: the data folder",
+     &SetText<&Options::cert_dir>, ""},
+    {"client-ca-file", kText, "", "Authorities whose client certificates are believed",
+     &SetText<&Options::client_ca_file>, ""},
+    {"contention-profiling", kSwitch, "false", "", nullptr, "there is no profiler"},
+    {"controllers", kMany, "*",
+     "In-process controllers to run: * for all, name for one, -name or -* for none",
+     &AddToList<&Options::controllers>, ""},
+    {"cors-allowed-origins", kMany, "", "", nullptr, "CORS is not served"},
+    {"data-dir", kText, "portcullis-data", "Folder of the store, certificates and kubeconfig",
+     &SetText<&Options::data_dir>, ""},
+    {"default-not-ready-toleration-seconds", kNumber, "300",
+     "Seconds pods tolerate a node that is not ready",
+     &SetInt<&Options::default_not_ready_toleration_seconds>, ""},
+    {"default-unreachable-toleration-seconds", kNumber, "300",
+     "Seconds pods tolerate a node that is unreachable",
+     &SetInt<&Options::default_unreachable_toleration_seconds>, ""},
+    {"default-watch-cache-size", kNumber, "100", "", nullptr, kOwnFlow},
+    {"delete-collection-workers", kNumber, "1", "Threads of one deletecollection",
+     &SetInt<&Options::delete_collection_workers>, ""},
+    {"disable-admission-plugins", kMany, "",
+     "Admission plugins that are on by default to switch off",
+     &AddToList<&Options::disable_admission_plugins>, ""},
+    {"egress-selector-config-file", kText, "", "", nullptr, kNoNodes},
+    {"enable-admission-plugins", kMany, "",
+     "Admission plugins to switch on besides the default ones",
+     &AddToList<&Options::enable_admission_plugins>, ""},
+    {"enable-aggregator-routing", kSwitch, "false", "", nullptr, kNoAggregation},
+    {"enable-bootstrap-token-auth", kSwitch, "false", "", nullptr,
+     "bootstrap tokens are not supported"},
+    {"enable-garbage-collector", kSwitch, "true", "", nullptr, "see --controllers"},
+    {"enable-priority-and-fairness", kSwitch, "true", "", nullptr, kOwnLimits},
+    {"encryption-provider-config", kText, "", "", nullptr, "the store is not encrypted"},
+    {"endpoint-reconciler-type", kText, "none", "", nullptr, kOneServer},
+    {"etcd-cafile", kText, "", "", nullptr, kNoEtcd},
+    {"etcd-certfile", kText, "", "", nullptr, kNoEtcd},
+    {"etcd-compaction-interval", kTime, "5m0s", "", nullptr, kNoEtcd},
+    {"etcd-keyfile", kText, "", "", nullptr, kNoEtcd},
+    {"etcd-prefix", kText, "/registry", "", nullptr, kNoEtcd},
+    {"etcd-servers", kMany, "", "", nullptr, kNoEtcd},
+    {"event-ttl", kTime, "1h0m0s", "", nullptr, "events are kept until deleted"},
+    {"external-hostname", kText, "", "Host name for generated certificates and URLs",
+     &SetText<&Options::external_hostname>, ""},
+    {"feature-gates", kPairs, "", "Features to switch: Name=true,Other=false", &SetFeatureGates,
+     ""},
+    {"goaway-chance", kText, "0", "", nullptr, kOneServer},
+    {"http2-max-streams-per-connection", kNumber, "250", "Streams of one HTTP/2 connection",
+     &SetInt<&Options::http2_max_streams_per_connection>, ""},
+    {"kubelet-certificate-authority", kText, "", "", nullptr, kNoNodes},
+    {"kubelet-client-certificate", kText, "", "", nullptr, kNoNodes},
+    {"kubelet-client-key", kText, "", "", nullptr, kNoNodes},
+    {"kubelet-preferred-address-types", kMany, "", "", nullptr, kNoNodes},
+    {"kubelet-timeout", kTime, "5s", "", nullptr, kNoNodes},
+    {"livez-grace-period", kTime, "0s", "", nullptr, "the server is live when it listens"},
+    {"log-format", kText, "text", "Form of the log: text or json", &SetText<&Options::log_format>,
+     ""},
+    {"max-mutating-requests-inflight", kNumber, "200", "Writes under way at one time",
+     &SetInt<&Options::max_mutating_requests_inflight>, ""},
+    {"max-requests-inflight", kNumber, "400", "Reads under way at one time",
+     &SetInt<&Options::max_requests_inflight>, ""},
+    {"min-request-timeout", kNumber, "1800", "Seconds a watch lasts at least",
+     &SetInt<&Options::min_request_timeout>, ""},
+    {"profiling", kSwitch, "true", "", nullptr, "there is no profiler"},
+    {"proxy-client-cert-file", kText, "", "", nullptr, kNoAggregation},
+    {"proxy-client-key-file", kText, "", "", nullptr, kNoAggregation},
+    {"request-timeout", kTime, "1m0s", "How long a request may take",
+     &SetDuration<&Options::request_timeout>, ""},
+    {"requestheader-allowed-names", kMany, "", "Common names of front proxies that are believed",
+     &AddToList<&Options::requestheader_allowed_names>, ""},
+    {"requestheader-client-ca-file", kText, "", "Authorities of front proxies",
+     &SetText<&Options::requestheader_client_ca_file>, ""},
+    {"requestheader-extra-headers-prefix", kMany, "", "Prefix of headers with extra user data",
+     &AddToList<&Options::requestheader_extra_headers_prefix>, ""},
+    {"requestheader-group-headers", kMany, "", "Headers with groups",
+     &AddToList<&Options::requestheader_group_headers>, ""},
+    {"requestheader-username-headers", kMany, "", "Headers with the user name",
+     &AddToList<&Options::requestheader_username_headers>, ""},
+    {"runtime-config", kPairs, "", "Versions to serve: api/all, api/beta, group/version=true|false",
+     &SetRuntimeConfig, ""},
+    {"secure-port", kNumber, "6443", "Port to listen on; 0 takes a free one",
+     &SetInt<&Options::secure_port>, ""},
+    {"service-account-extend-token-expiration", kSwitch, "true", "Extend tokens of pods to a year",
+     &SetBool<&Options::service_account_extend_token_expiration>, ""},
+    {"service-account-issuer", kText, "https://kubernetes.default.svc.cluster.local",
+     "Issuer of service account tokens", &SetIssuer, ""},
+    {"service-account-jwks-uri", kText, "", "", nullptr, "issuer discovery is not served"},
+    {"service-account-key-file", kMany, "", "Keys that service account tokens are verified with",
+     &AddToList<&Options::service_account_key_files>, ""},
+    {"service-account-lookup", kSwitch, "true", "Check that the service account of a token exists",
+     &SetBool<&Options::service_account_lookup>, ""},
+    {"service-account-max-token-expiration", kTime, "0s", "Longest life of a token",
+     &SetDuration<&Options::service_account_max_token_expiration>, ""},
+    {"service-account-signing-key-file", kText, "",
+     "Key that service account tokens are signed with",
+     &SetText<&Options::service_account_signing_key_file>, ""},
+    {"service-cluster-ip-range", kText, "10.0.0.0/24", "Addresses of Services",
+     &SetText<&Options::service_cluster_ip_range>, ""},
+    {"service-node-port-range", kText, "30000-32767", "Node ports of Services",
+     &SetText<&Options::service_node_port_range>, ""},
+    {"shutdown-delay-duration", kTime, "0s", "How long to go on serving after a stop is asked for",
+     &SetDuration<&Options::shutdown_delay>, ""},
+    {"shutdown-send-retry-after", kSwitch, "false", "", nullptr, kOneServer},
+    {"storage-backend", kText, "", "", nullptr, kNoEtcd},
+    {"storage-media-type", kText, "", "", nullptr, "objects are stored as JSON"},
+    {"store", kText, "sqlite", "Where objects are kept: sqlite or memory", &SetStore, ""},
+    {"strict-transport-security-directives", kMany, "", "", nullptr, "TLS is always on"},
+    {"tls-cert-file", kText, "", "Serving certificate; default: made at first start",
+     &SetText<&Options::tls_cert_file>, ""},
+    {"tls-cipher-suites", kMany, "", "", nullptr, "the TLS library's defaults are used"},
+    {"tls-min-version", kText, "VersionTLS12", "VersionTLS12 or VersionTLS13",
+     &SetText<&Options::tls_min_version>, ""},
+    {"tls-private-key-file", kText, "", "Key of --tls-cert-file",
+     &SetText<&Options::tls_private_key_file>, ""},
+    {"tls-sni-cert-key", kMany, "", "Further certificates by name: certificate,key:name,name",
+     nullptr, "one serving certificate is used"},
+    {"token-auth-file", kText, "", "CSV file of bearer tokens: token,user,uid,\"groups\"",
+     &SetText<&Options::token_auth_file>, ""},
+    {"v", kNumber, "0", "Verbosity of the log", &SetInt<&Options::verbosity>, ""},
+    {"watch-cache", kSwitch, "true", "", nullptr, kOwnFlow},
+    {"watch-cache-sizes", kMany, "", "", nullptr, kOwnFlow},
+    {"webhook-service-map", kPairs, "",
+     "Where Services of webhooks are reached: namespace/name:port=host:port", &SetServiceMap, ""},
+    {"write-kubeconfig", kText, "",
+     "File of the administrator's kubeconfig; default: in --data-dir",
+     &SetText<&Options::write_kubeconfig>, ""},
+};
+
+const Flag* FindFlag(std::string_view name) {
+  for (const Flag& flag : kFlags) {
+    if (flag.name == name) return &flag;
+  }
+  return nullptr;
+}
+
+base::Status UnknownFlag(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Flag& flag : kFlags) names.push_back(flag.name);
+  const std::string_view near = base::Nearest(name, names);
+  std::string text = base::StrCat("unknown flag: --", name);
+  if (!near.empty()) text += base::StrCat(" (did you mean --", near, "?)");
+  return base::ConfigError(std::move(text));
+}
+
+base::Status Apply(const Flag& flag, std::string_view value, Options& options) {
+  if (flag.set == nullptr) {
+    options.notes.push_back(
+        base::StrCat("--", flag.name, " is accepted and has no effect: ", flag.note));
+    return base::OkStatus();
+  }
+  const base::Status status = flag.set(options, value);
+  if (status.ok()) return status;
+  return base::ConfigError(base::StrCat("invalid argument ", base::GoQuote(value), " for \"--",
+                                        flag.name, "\" flag: ", status.message()));
+}
+
+// Defaults that lists have are replaced, not extended, by the first use of their flag.
+void ClearDefaultList(std::string_view name, std::set<std::string_view>& seen, Options& options) {
+  if (!seen.insert(name).second) return;
+  if (name == "authorization-mode") options.authorization_modes.clear();
+  if (name == "controllers") options.controllers.clear();
+}
+
+}  // namespace
+
+std::span<const Flag> Flags() { return kFlags; }
+
+base::Result<Options> ParseOptions(std::span<const std::string> arguments) {
+  Options options;
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument == "-h" || argument == "--help") {
+      options.help = true;
+      return options;
+    }
+    if (argument.substr(0, 2) != "--") {
+      if (argument.size() > 1 && argument.front() == '-' && argument.substr(0, 3) != "-v=") {
+        return base::ConfigError(
+            base::StrCat("unknown shorthand flag: '", argument.substr(1, 1), "' in ", argument));
+      }
+      if (argument.substr(0, 3) == "-v=") {
+        TRY(Apply(*FindFlag("v"), argument.substr(3), options));
+        continue;
+      }
+      return base::ConfigError(
+          base::StrCat("unknown command ", base::GoQuote(argument), " for \"portcullis serve\""));
+    }
+    const std::string_view body = argument.substr(2);
+    const std::size_t equals = body.find('=');
+    const std::string_view name = body.substr(0, equals);
+    const Flag* flag = FindFlag(name);
+    if (flag == nullptr) return UnknownFlag(name);
+    ClearDefaultList(flag->name, seen, options);
+    if (equals != std::string_view::npos) {
+      TRY(Apply(*flag, body.substr(equals + 1), options));
+    } else if (flag->type == FlagType::kBool) {
+      TRY(Apply(*flag, "true", options));
+    } else if (i + 1 < arguments.size()) {
+      TRY(Apply(*flag, arguments[++i], options));
+    } else {
+      return base::ConfigError(base::StrCat("flag needs an argument: --", name));
+    }
+  }
+  return options;
+}
+
+std::vector<std::string> CheckOptions(const Options& options) {
+  std::vector<std::string> problems;
+  const auto readable = [&](std::string_view flag, const std::string& path) {
+    if (path.empty() || std::filesystem::exists(path)) return;
+    problems.push_back(base::StrCat("--", flag, ": open ", path, ": no such file or directory"));
+  };
+  readable("client-ca-file", options.client_ca_file);
+  readable("token-auth-file", options.token_auth_file);
+  readable("tls-cert-file", options.tls_cert_file);
+  readable("tls-private-key-file", options.tls_private_key_file);
+  readable("audit-policy-file", options.audit_policy_file);
+  readable("admission-control-config-file", options.admission_control_config_file);
+  readable("service-account-signing-key-file", options.service_account_signing_key_file);
+  for (const std::string& file : options.service_account_key_files) {
+    readable("service-account-key-file", file);
+  }
+  if (options.tls_cert_file.empty() != options.tls_private_key_file.empty()) {
+    problems.push_back("--tls-cert-file and --tls-private-key-file must be given together");
+  }
+  if (options.secure_port < 0 || options.secure_port > 65535) {
+    problems.push_back(base::StrCat("--secure-port ", std::to_string(options.secure_port),
+                                    " must be between 0 and 65535, inclusive"));
+  }
+  for (const std::string& mode : options.authorization_modes) {
+    if (mode == "AlwaysAllow" || mode == "AlwaysDeny" || mode == "RBAC" || mode == "Node") continue;
+    problems.push_back(
+        base::StrCat("authorization-mode ", base::GoQuote(mode),
+                     " is not a valid mode: use AlwaysAllow, AlwaysDeny, RBAC, Node"));
+  }
+  if (options.max_requests_inflight < 0) {
+    problems.push_back("--max-requests-inflight can not be negative value");
+  }
+  if (options.max_mutating_requests_inflight < 0) {
+    problems.push_back("--max-mutating-requests-inflight can not be negative value");
+  }
+  if (options.request_timeout.count() < 0) {
+    problems.push_back("--request-timeout can not be negative value");
+  }
+  if (options.tls_min_version != "VersionTLS12" && options.tls_min_version != "VersionTLS13") {
+    problems.push_back(base::StrCat("--tls-min-version: unsupported value ",
+                                    base::GoQuote(options.tls_min_version),
+                                    ": use VersionTLS12 or VersionTLS13"));
+  }
+  if (options.admission_control_given &&
+      (!options.enable_admission_plugins.empty() || !options.disable_admission_plugins.empty())) {
+    problems.push_back(
+        "admission-control and enable-admission-plugins/disable-admission-plugins flags are "
+        "mutually exclusive");
+  }
+  return problems;
+}
+
+std::string FlagHelp() {
+  std::string text;
+  std::string ignored;
+  for (const Flag& flag : kFlags) {
+    if (flag.set == nullptr) {
+      ignored += base::StrCat("  --", flag.name, "\n      ", flag.note, "\n");
+      continue;
+    }
+    constexpr std::string_view kTypes[] = {" string",   " int",     "",
+                                           " duration", " strings", " mapStringString"};
+    text += base::StrCat("  --", flag.name, kTypes[static_cast<std::size_t>(flag.type)], "\n      ",
+                         flag.meaning);
+    if (!flag.default_text.empty()) text += base::StrCat(" (default ", flag.default_text, ")");
+    text += '\n';
+  }
+  return base::StrCat("Flags:\n", text, "\nAccepted as kube-apiserver's, without effect:\n",
+                      ignored);
+}
+
+}  // namespace portcullis::server

@@ -1,0 +1,48 @@
+#include "server/query.h"
+
+#include "net/url.h"
+
+namespace portcullis::server {
+
+bool PercentDecode(std::string_view text, std::string& out) {
+  auto decoded = net::PathUnescape(text);
+  if (!decoded.ok()) return false;
+  out = *std::move(decoded);
+  return true;
+}
+
+Query Query::Parse(std::string_view text) {
+  Query query;
+  if (!text.empty()) query.pairs_ = net::ParseQuery(text);
+  return query;
+}
+
+std::string_view Query::Get(std::string_view name) const {
+  for (const auto& [key, value] : pairs_) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+bool Query::Has(std::string_view name) const {
+  for (const auto& pair : pairs_) {
+    if (pair.first == name) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> Query::All(std::string_view name) const {
+  std::vector<std::string> values;
+  for (const auto& [key, value] : pairs_) {
+    if (key == name) values.push_back(value);
+  }
+  return values;
+}
+
+bool Query::GetBool(std::string_view name) const {
+  if (!Has(name)) return false;
+  const std::string_view value = Get(name);
+  return value != "false" && value != "0";
+}
+
+}  // namespace portcullis::server

@@ -1,0 +1,73 @@
+#include "server/reply.h"
+
+#include "api/api_status.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "json/yaml.h"
+
+namespace portcullis::server {
+namespace {
+
+std::string Encode(const Call& call, json::Value value) {
+  if (call.accepted.type == MediaType::kYaml) return json::ToYaml(value);
+  json::WriteOptions options;
+  if (call.accepted.pretty) options.indent = 2;
+  std::string text;
+  json::Write(value, text, options);
+  text += '\n';
+  return text;
+}
+
+}  // namespace
+
+Reply ErrorReply(Call& call, const base::Status& status) {
+  Reply reply = ValueReply(call, status.http_code(), api::StatusToJson(call.arena, status));
+  if (status.details() != nullptr && status.details()->retry_after_seconds > 0) {
+    reply.headers.Set("Retry-After", std::to_string(status.details()->retry_after_seconds));
+  }
+  if (status.http_code() == 401 && status.reason() == base::Reason::kUnauthorized) {
+    reply.headers.Remove("WWW-Authenticate");
+  }
+  return reply;
+}
+
+Reply ValueReply(Call& call, int http_status, json::Value value) {
+  Reply reply;
+  reply.status = http_status;
+  reply.content_type = call.accepted.ContentType();
+  reply.body = Encode(call, value);
+  return reply;
+}
+
+Reply JsonTextReply(Call& call, int http_status, std::string text) {
+  if (call.accepted.type != MediaType::kJson || call.accepted.pretty) {
+    auto value = json::Parse(call.arena, text);
+    if (value.ok()) return ValueReply(call, http_status, *value);
+  }
+  Reply reply;
+  reply.status = http_status;
+  reply.body = std::move(text);
+  reply.body += '\n';
+  return reply;
+}
+
+Reply TextReply(int http_status, std::string text) {
+  Reply reply;
+  reply.status = http_status;
+  reply.content_type = "text/plain; charset=utf-8";
+  reply.body = std::move(text);
+  return reply;
+}
+
+base::Status UnknownResource() {
+  return base::Status(base::Reason::kNotFound, "the server could not find the requested resource",
+                      base::StatusDetails{});
+}
+
+base::Status MethodNotAllowed() {
+  return base::Status(base::Reason::kMethodNotAllowed,
+                      "the server does not allow this method on the requested resource",
+                      base::StatusDetails{});
+}
+
+}  // namespace portcullis::server

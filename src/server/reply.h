@@ -1,0 +1,26 @@
+// Replies: how outcomes are written in the form a client asked for.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "json/value.h"
+#include "server/call.h"
+
+namespace portcullis::server {
+
+// The Status object of a failure. REQUIRES: !status.ok().
+Reply ErrorReply(Call& call, const base::Status& status);
+// An object in JSON or YAML, as the call accepts; pretty if asked for.
+Reply ValueReply(Call& call, int http_status, json::Value value);
+// JSON text that stands already, e.g. spliced of stored bytes.
+Reply JsonTextReply(Call& call, int http_status, std::string text);
+Reply TextReply(int http_status, std::string text);
+
+// 404 "the server could not find the requested resource" and 405 "the server does not allow this
+// method on the requested resource", as kube-apiserver's router answers.
+base::Status UnknownResource();
+base::Status MethodNotAllowed();
+
+}  // namespace portcullis::server

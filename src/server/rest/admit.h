@@ -1,0 +1,29 @@
+// Admission as the verbs use it: one chain phase over one object.
+#pragma once
+
+#include <string_view>
+
+#include "admission/request.h"
+#include "base/status.h"
+#include "json/value.h"
+#include "server/call.h"
+
+namespace portcullis::server::rest {
+
+struct AdmissionInput {
+  admission::Operation operation = admission::kCreate;
+  std::string_view name;
+  json::Value object;
+  json::Value old_object;
+  json::Value options;
+  // Another kind than the call's (the pod of a binding); empty: the call's.
+  const api::GroupVersionKind* kind = nullptr;
+};
+
+// The object after the mutating phase.
+base::Result<json::Value> RunMutating(Call& call, const AdmissionInput& input);
+base::Status RunValidating(Call& call, const AdmissionInput& input);
+// Both phases on one record, as deletes have it.
+base::Status RunBoth(Call& call, const AdmissionInput& input);
+
+}  // namespace portcullis::server::rest

@@ -1,0 +1,205 @@
+#include "server/rest/patching.h"
+
+#include <algorithm>
+
+#include "api/api_status.h"
+#include "api/patch/field_set.h"
+#include "api/patch/go_value.h"
+#include "api/patch/managed_fields.h"
+#include "api/patch/strategic_merge.h"
+#include "base/strings.h"
+#include "json/merge_patch.h"
+#include "json/patch.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "json/yaml.h"
+#include "server/codec.h"
+
+namespace portcullis::server::rest {
+namespace {
+
+using Transform = std::function<base::Result<json::Value>(json::Value live)>;
+constexpr std::size_t kMaxOperations = 10000;
+
+// The Go server prints the whole patched document where it does not fit the type.
+base::Status PatchedInvalid(std::string_view shown, const base::Status& error) {
+  const api::FieldErrors errors = {api::Invalid(api::FieldPath("patch"), shown, error.message())};
+  return api::InvalidStatus({}, "", errors);
+}
+
+json::Value SortedTop(json::Arena& arena, json::Value object) {
+  std::vector<json::Member> members(object.members().begin(), object.members().end());
+  std::sort(members.begin(), members.end(),
+            [](const json::Member& a, const json::Member& b) { return a.name() < b.name(); });
+  return json::MakeObject(arena, members);
+}
+
+// A client that patches without looking cannot be told apart from one that means it.
+base::Status Rejected() {
+  return base::Status(base::Reason::kInvalid,
+                      "the server rejected our request due to an error in our request",
+                      base::StatusDetails{});
+}
+
+base::Result<json::Value> Finish(Call& call, const PatchTarget& target, json::Value patched,
+                                 FieldValidation validation,
+                                 const std::vector<std::string>& duplicates, json::Value live,
+                                 const std::string* shown) {
+  const json::Value original = patched;
+  auto canonical = Canonical(call, target.kind, patched, validation, duplicates);
+  if (!canonical.ok()) {
+    if (shown != nullptr) return PatchedInvalid(*shown, canonical.status());
+    json::Value ordered = Ordered(call.arena, original);
+    ordered = SortedTop(call.arena, ordered);
+    json::WriteOptions plain;
+    plain.splice_source = false;
+    return PatchedInvalid(json::ToString(ordered, plain), canonical.status());
+  }
+  if (canonical->operator[]("kind").AsString() != target.kind.kind ||
+      (*canonical)["apiVersion"].AsString() != ApiVersion(target.kind)) {
+    (void)live;
+  }
+  return ApplyDefaults(call.env, *call.catalog, call.arena, target.kind, *canonical);
+}
+
+base::Result<Transform> MakeJsonPatch(Call& call, const PatchTarget& target,
+                                      FieldValidation validation) {
+  auto decoded = json::DecodePatch(call.arena, call.body, "[]handlers.jsonPatchOp");
+  if (!decoded.ok()) {
+    return base::BadRequest(base::StrCat("error decoding patch: ", decoded.status().message()));
+  }
+  if (decoded->size() > kMaxOperations) {
+    return api::RequestEntityTooLargeStatus(
+        base::StrCat("The allowed maximum operations in a JSON patch is ",
+                     std::to_string(kMaxOperations), ", got ", std::to_string(decoded->size())));
+  }
+  const json::Value patch = *decoded;
+  return Transform(
+      [&call, target, validation, patch](json::Value live) -> base::Result<json::Value> {
+        auto patched = json::ApplyPatch(call.arena, live, patch);
+        if (!patched.ok()) return Rejected();
+        return Finish(call, target, *patched, validation, {}, live, nullptr);
+      });
+}
+
+base::Result<Transform> MakeMergePatch(Call& call, const PatchTarget& target,
+                                       FieldValidation validation) {
+  std::vector<std::string> duplicates;
+  json::ParseOptions options;
+  options.duplicate_keys = &duplicates;
+  auto parsed = json::Parse(call.arena, call.body, options);
+  if (!parsed.ok()) {
+    return base::BadRequest(base::StrCat("error decoding patch: ", parsed.status().message()));
+  }
+  if (!parsed->is_object() && !parsed->is_null()) {
+    constexpr std::string_view kNames[] = {"null",   "bool",  "number", "number",
+                                           "string", "array", "object"};
+    return base::BadRequest(base::StrCat("error decoding patch: json: cannot unmarshal ",
+                                         kNames[static_cast<std::size_t>(parsed->type())],
+                                         " into Go value of type map[string]interface {}"));
+  }
+  const json::Value patch = *parsed;
+  return Transform([&call, target, validation, patch,
+                    duplicates](json::Value live) -> base::Result<json::Value> {
+    auto patched = json::MergePatch(call.arena, live, patch);
+    if (!patched.ok()) return base::BadRequest(patched.status().message());
+    return Finish(call, target, *patched, validation, duplicates, live, nullptr);
+  });
+}
+
+base::Result<Transform> MakeStrategicPatch(Call& call, const PatchTarget& target,
+                                           FieldValidation validation) {
+  std::vector<std::string> duplicates;
+  json::ParseOptions options;
+  options.duplicate_keys = &duplicates;
+  auto parsed = json::Parse(call.arena, call.body, options);
+  if (!parsed.ok()) return base::BadRequest(parsed.status().message());
+  const json::Value patch = *parsed;
+  return Transform([&call, target, validation, patch,
+                    duplicates](json::Value live) -> base::Result<json::Value> {
+    const json::Value patched =
+        TRY(api::patch::StrategicMerge(call.arena, *target.schema, live, patch));
+    const std::string shown = api::patch::GoValueText(patch);
+    return Finish(call, target, patched, validation, duplicates, live, &shown);
+  });
+}
+
+base::Result<Transform> MakeApply(Call& call, const PatchTarget& target,
+                                  const WriteOptions& options) {
+  json::ParseOptions parse_options;
+  std::vector<std::string> duplicates;
+  parse_options.duplicate_keys = &duplicates;
+  auto parsed = json::ParseYaml(call.arena, call.body, parse_options);
+  if (!parsed.ok()) {
+    return base::BadRequest(base::StrCat("error decoding YAML: ", parsed.status().message()));
+  }
+  const json::Value config = *parsed;
+  const std::string_view version = config["apiVersion"].AsString();
+  if (version.empty() || config["kind"].AsString().empty()) {
+    return base::BadRequest(base::StrCat("error decoding YAML: Object '",
+                                         config["kind"].AsString().empty() ? "Kind" : "apiVersion",
+                                         "' is missing in '", json::ToString(config), "'"));
+  }
+  if (version != ApiVersion(target.kind)) {
+    return base::BadRequest(
+        base::StrCat("Incorrect version specified in apply patch. Specified "
+                     "patch version: ",
+                     version, ", expected: ", ApiVersion(target.kind)));
+  }
+  const bool force = options.force.value_or(false);
+  const std::string manager = options.field_manager;
+  return Transform(
+      [&call, target, config, force, manager](json::Value live) -> base::Result<json::Value> {
+        const std::string now = base::FormatTime(call.env.clock->Now());
+        const std::string api_version = ApiVersion(target.kind);
+        api::patch::FieldSet reset;
+        if (call.info.subresource == "status") {
+          reset.Insert(api::patch::PathElement::Field("spec"));
+        } else if (call.resource->FindSubresource("status") != nullptr) {
+          reset.Insert(api::patch::PathElement::Field("status"));
+        }
+        api::patch::Writer writer;
+        writer.manager = manager;
+        writer.api_version = api_version;
+        writer.subresource = call.info.subresource;
+        writer.now = now;
+        writer.reset = &reset;
+        const json::Value applied =
+            TRY(api::patch::Apply(call.arena, *target.schema, live, config, writer,
+                                  force ? api::patch::Force::kYes : api::patch::Force::kNo));
+        return Finish(call, target, applied, FieldValidation::kIgnore, {}, live, nullptr);
+      });
+}
+
+}  // namespace
+
+base::Result<PatchType> ReadPatchType(const Call& call, bool strategic) {
+  const std::string type = BareMediaType(call.headers().Get("Content-Type"));
+  if (type == "application/json-patch+json") return PatchType::kJson;
+  if (type == "application/merge-patch+json") return PatchType::kMerge;
+  if (type == "application/apply-patch+yaml") return PatchType::kApply;
+  if (type == "application/strategic-merge-patch+json" && strategic) return PatchType::kStrategic;
+  return base::Status(
+      base::Reason::kUnsupportedMediaType,
+      base::StrCat("the body of the request was in an unknown format - accepted media types "
+                   "include: application/json-patch+json, application/merge-patch+json, ",
+                   strategic ? "application/strategic-merge-patch+json, " : "",
+                   "application/apply-patch+yaml, application/apply-patch+cbor"));
+}
+
+base::Result<Transform> MakePatch(Call& call, PatchType type, const PatchTarget& target,
+                                  const WriteOptions& options) {
+  switch (type) {
+    case PatchType::kJson:
+      return MakeJsonPatch(call, target, options.validation);
+    case PatchType::kMerge:
+      return MakeMergePatch(call, target, options.validation);
+    case PatchType::kStrategic:
+      return MakeStrategicPatch(call, target, options.validation);
+    case PatchType::kApply:
+      return MakeApply(call, target, options);
+  }
+  return base::InternalError("unknown patch type");
+}
+
+}  // namespace portcullis::server::rest

@@ -1,0 +1,242 @@
+// What can be done with a pod besides reading and writing it: eviction, binding, connections, log.
+
+#include "api/api_status.h"
+#include "api/selector/label_selector.h"
+#include "base/strings.h"
+#include "server/codec.h"
+#include "server/reply.h"
+#include "server/rest/admit.h"
+#include "server/rest/system_fields.h"
+#include "server/rest/verbs.h"
+#include "server/rest/write.h"
+#include "store/store.h"
+
+namespace portcullis::server::rest {
+namespace {
+
+json::Value CreatedStatus(json::Arena& arena) {
+  return json::ObjectBuilder(arena)
+      .Set("kind", "Status")
+      .Set("apiVersion", "v1")
+      .Set("metadata", json::MakeObject(arena, {}))
+      .Set("status", "Success")
+      .Set("code", 201)
+      .Build();
+}
+
+// The body of a POST to a subresource, decoded, its metadata completed by the request.
+base::Result<json::Value> ReadSubresourceBody(Call& call, WriteOptions& options) {
+  options = TRY(ReadWriteOptions(call, WriteKind::kCreate));
+  call.dry_run = options.dry_run;
+  const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
+  json::Value object = TRY(DecodeBody(call, call.kind(), call.body, type, options.validation));
+  object = TRY(MatchNamespace(call, object));
+  if (object["metadata"]["name"].AsString().empty()) {
+    object = json::SetPath(call.arena, object, {"metadata", "name"},
+                           json::String(call.arena, call.info.name));
+  }
+  return object;
+}
+
+// A pod may not be evicted while a budget that covers it allows no disruption.
+base::Status CheckBudgets(Call& call, json::Value pod) {
+  const std::string_view phase = pod["status"]["phase"].AsString();
+  if (phase == "Pending" || phase == "Succeeded" || phase == "Failed" ||
+      !pod["metadata"]["deletionTimestamp"].is_null()) {
+    return base::OkStatus();
+  }
+  for (const store::ObjectPtr& object :
+       call.env.store->List({"policy", "poddisruptionbudgets"}, call.info.name_space)) {
+    const json::Value budget = object->document().root();
+    const auto selector = api::LabelSelector::FromJson(budget["spec"]["selector"]);
+    if (!selector.ok() || !selector->Matches(pod["metadata"]["labels"])) continue;
+    if (budget["status"]["disruptionsAllowed"].AsInt() > 0) continue;
+    base::StatusDetails details;
+    details.causes.push_back(
+        {"DisruptionBudget",
+         base::StrCat("The disruption budget ", budget["metadata"]["name"].AsString(), " needs ",
+                      std::to_string(budget["status"]["desiredHealthy"].AsInt()),
+                      " healthy pods and has ",
+                      std::to_string(budget["status"]["currentHealthy"].AsInt()), " currently"),
+         ""});
+    return base::Status(base::Reason::kTooManyRequests,
+                        "Cannot evict pod as it would violate the pod's disruption budget.",
+                        details);
+  }
+  return base::OkStatus();
+}
+
+}  // namespace
+
+VerbResult CreateEviction(Call& call) {
+  WriteOptions options;
+  json::Value eviction = TRY(ReadSubresourceBody(call, options));
+  if (eviction["metadata"]["name"].AsString() != call.info.name) {
+    return base::BadRequest("name in URL does not match name in Eviction object");
+  }
+  eviction = TRY(RunMutating(call, {.operation = admission::kCreate,
+                                    .name = call.info.name,
+                                    .object = eviction,
+                                    .options = options.as_create}));
+  const store::ObjectPtr pod = call.env.store->Get(KeyOf(call, call.info.name));
+  if (pod == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
+  TRY(RunValidating(call, {.operation = admission::kCreate,
+                           .name = call.info.name,
+                           .object = eviction,
+                           .options = options.as_create}));
+  TRY(CheckBudgets(call, TRY(FromStore(call.arena, pod, call.resource->kind))));
+  DeleteOptions deletion;
+  deletion.value = json::MakeObject(call.arena, {});
+  deletion.dry_run = call.dry_run;
+  const json::Value given = eviction["deleteOptions"];
+  if (given["gracePeriodSeconds"].is_int()) {
+    deletion.grace_period_seconds = given["gracePeriodSeconds"].AsInt();
+  }
+  deletion.uid = std::string(given["preconditions"]["uid"].AsString());
+  if (!given["dryRun"].empty()) call.dry_run = true;
+  TRY(RemovePod(call, deletion));
+  return ValueReply(call, 201, CreatedStatus(call.arena));
+}
+
+VerbResult CreateBinding(Call& call) {
+  // POST /bindings names the pod in its body, POST /pods/<name>/binding in its path.
+  const bool of_pod = call.subresource != nullptr;
+  WriteOptions options;
+  json::Value binding = TRY(ReadSubresourceBody(call, options));
+  const std::string name(binding["metadata"]["name"].AsString());
+  if (of_pod && name != call.info.name) {
+    return base::BadRequest("name in URL does not match name in Binding object");
+  }
+  binding = TRY(RunMutating(call, {.operation = admission::kCreate,
+                                   .name = name,
+                                   .object = binding,
+                                   .options = options.as_create}));
+  api::FieldErrors errors;
+  const json::Value target = binding["target"];
+  const std::string_view kind = target["kind"].AsString();
+  if (!kind.empty() && kind != "Node") {
+    errors.push_back(
+        api::NotSupported(api::FieldPath("target", "kind"), kind, {"Node", "<empty>"}));
+  }
+  if (target["name"].AsString().empty()) {
+    errors.push_back(api::Required(api::FieldPath("target", "name"), ""));
+  }
+  if (!errors.empty()) return api::InvalidStatus({"", "Binding"}, name, errors);
+  TRY(RunValidating(call, {.operation = admission::kCreate,
+                           .name = name,
+                           .object = binding,
+                           .options = options.as_create}));
+  const api::GroupResource pods{"", "pods"};
+  const store::Key key{"", "pods", call.info.name_space, name};
+  const store::ObjectPtr current = call.env.store->Get(key);
+  if (current == nullptr) return api::NotFoundStatus(pods, name);
+  const api::GroupVersionKind pod_kind{"", "v1", "Pod"};
+  json::Value pod = TRY(FromStore(call.arena, current, pod_kind));
+  const std::string_view bound = pod["spec"]["nodeName"].AsString();
+  if (!bound.empty()) {
+    return api::ConflictStatus(
+        {"", "pods/binding"}, name,
+        base::StrCat("pod ", name, " is already assigned to node \"", bound, "\""));
+  }
+  if (call.dry_run) return ValueReply(call, 201, CreatedStatus(call.arena));
+  pod = json::SetPath(call.arena, pod, {"spec", "nodeName"}, target["name"]);
+  const json::Value scheduled =
+      json::ObjectBuilder(call.arena)
+          .Set("type", "PodScheduled")
+          .Set("status", "True")
+          .Set("lastProbeTime", json::Value())
+          .Set("lastTransitionTime", std::string_view(base::FormatTime(call.env.clock->Now())))
+          .Build();
+  pod = json::SetPath(call.arena, pod, {"status", "conditions"},
+                      json::Append(call.arena, pod["status"]["conditions"], scheduled));
+  store::Preconditions preconditions;
+  preconditions.revision = current->revision();
+  TRY(call.env.store->Update(key, TRY(EncodeForStore(call.arena, pod, pod_kind)), preconditions));
+  return ValueReply(call, 201, CreatedStatus(call.arena));
+}
+
+namespace {
+
+// The options object of a connect request, from the query, by the schema of its kind.
+json::Value ConnectOptions(Call& call) {
+  json::Arena& arena = call.arena;
+  json::ObjectBuilder options(arena);
+  options.Set("kind", call.kind().kind).Set("apiVersion", ApiVersion(call.kind()));
+  const Query& query = call.info.query;
+  if (call.info.subresource == "proxy") {
+    std::string path;
+    for (std::size_t i = 3; i < call.info.parts.size(); ++i) path += "/" + call.info.parts[i];
+    if (!path.empty() && call.info.path.back() == '/') path += '/';
+    if (path.empty()) path = query.Get("path");
+    if (!path.empty()) options.Set("path", path);
+    return options.Build();
+  }
+  if (call.info.subresource == "portforward") {
+    json::ArrayBuilder ports(arena);
+    for (const std::string& text : query.All("ports")) {
+      for (std::string_view piece : base::Split(text, ',')) {
+        if (const auto port = base::ParseInt(piece)) ports.Add(json::Value::Int(*port));
+      }
+    }
+    if (ports.size() > 0) options.Set("ports", ports.Build());
+    return options.Build();
+  }
+  for (std::string_view name : {"stdin", "stdout", "stderr", "tty"}) {
+    if (query.GetBool(name)) options.Set(name, true);
+  }
+  if (!query.Get("container").empty()) options.Set("container", query.Get("container"));
+  if (call.info.subresource == "exec") {
+    json::ArrayBuilder command(arena);
+    for (const std::string& word : query.All("command")) command.Add(word);
+    options.Set("command", command.size() > 0 ? command.Build() : json::Value());
+  }
+  return options.Build();
+}
+
+}  // namespace
+
+VerbResult Connect(Call& call) {
+  if (call.info.query.Has("dryRun")) return base::BadRequest("dryRun is not supported");
+  const json::Value options = ConnectOptions(call);
+  const AdmissionInput input{
+      .operation = admission::kConnect, .name = call.info.name, .object = options};
+  const json::Value admitted = TRY(RunMutating(call, input));
+  TRY(RunValidating(
+      call, {.operation = admission::kConnect, .name = call.info.name, .object = admitted}));
+  // Services and nodes are named with a scheme and port around: "https:web:443".
+  std::string name = call.info.name;
+  if (call.resource->resource.resource != "pods") {
+    const auto pieces = base::Split(name, ':');
+    if (pieces.size() == 3) name = std::string(pieces[1]);
+    if (pieces.size() == 2) name = std::string(pieces[0]);
+  } else if (call.info.subresource == "proxy") {
+    const auto pieces = base::Split(name, ':');
+    if (pieces.size() == 3) name = std::string(pieces[1]);
+    if (pieces.size() == 2) name = std::string(pieces[0]);
+  }
+  const store::ObjectPtr object = call.env.store->Get(KeyOf(call, name));
+  if (object == nullptr) return api::NotFoundStatus(call.group_resource(), name);
+  if (call.resource->resource.resource == "pods") {
+    const json::Value pod = TRY(FromStore(call.arena, object, call.resource->kind));
+    if (call.info.subresource != "proxy" && pod["spec"]["nodeName"].AsString().empty()) {
+      return base::BadRequest(base::StrCat("pod ", name, " does not have a host assigned"));
+    }
+    if (call.info.subresource == "proxy" && pod["status"]["podIP"].AsString().empty()) {
+      return base::BadRequest("address not allowed");
+    }
+  }
+  return base::Status(base::Reason::kServiceUnavailable, "this server has no connection to nodes");
+}
+
+VerbResult GetLog(Call& call) {
+  const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.info.name));
+  if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
+  const json::Value pod = TRY(FromStore(call.arena, object, call.resource->kind));
+  if (pod["spec"]["nodeName"].AsString().empty()) {
+    // Nothing has run yet: an empty log, as kube-apiserver answers.
+    return TextReply(200, "");
+  }
+  return base::Status(base::Reason::kServiceUnavailable, "this server has no connection to nodes");
+}
+
+}  // namespace portcullis::server::rest

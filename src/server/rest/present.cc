@@ -1,0 +1,134 @@
+#include "server/rest/present.h"
+
+#include "base/strings.h"
+#include "json/writer.h"
+#include "server/codec.h"
+#include "server/reply.h"
+#include "server/table/table.h"
+
+namespace portcullis::server::rest {
+namespace {
+
+json::Value ListMetadata(json::Arena& arena, const ListMeta& meta) {
+  json::ObjectBuilder metadata(arena);
+  metadata.Set("resourceVersion", meta.resource_version);
+  if (!meta.continue_token.empty()) metadata.Set("continue", meta.continue_token);
+  if (meta.remaining > 0) {
+    metadata.Set("remainingItemCount", static_cast<std::int64_t>(meta.remaining));
+  }
+  return metadata.Build();
+}
+
+json::Value TableOf(Call& call, std::span<const json::Value> objects, json::Value metadata) {
+  const auto include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
+  json::ArrayBuilder rows(call.arena);
+  for (const json::Value& object : objects) {
+    rows.Add(table::Row(call.arena, *call.resource, object, include, call.env.clock->Now()));
+  }
+  return table::Make(call.arena, call.accepted.form_version, metadata,
+                     table::ColumnDefinitions(call.arena, *call.resource), rows.Build());
+}
+
+// The stored bytes without kind and apiVersion, as items of a list of a built-in kind are written.
+void AppendItem(const Call& call, std::string_view bytes, std::string_view prefix,
+                std::string& out) {
+  if (!call.resource->custom && bytes.substr(0, prefix.size()) == prefix) {
+    out += '{';
+    out.append(bytes.substr(prefix.size()));
+  } else {
+    out.append(bytes);
+  }
+}
+
+std::string ListText(Call& call, const std::vector<store::ObjectPtr>& objects, const ListMeta& meta,
+                     base::Status& failure) {
+  const auto& kind = call.resource->kind;
+  std::string text = base::StrCat("{\"kind\":\"", call.resource->list_kind, "\",\"apiVersion\":\"",
+                                  ApiVersion(kind), "\",\"metadata\":");
+  json::Write(ListMetadata(call.arena, meta), text);
+  text += ",\"items\":[";
+  const std::string prefix = KindPrefix(kind);
+  std::string scratch;
+  bool first = true;
+  for (const store::ObjectPtr& object : objects) {
+    auto bytes = BytesAs(object, call.resource->storage_kind, kind, scratch);
+    if (!bytes.ok()) {
+      failure = std::move(bytes).status();
+      return {};
+    }
+    if (!first) text += ',';
+    first = false;
+    AppendItem(call, *bytes, prefix, text);
+  }
+  text += "]}";
+  return text;
+}
+
+}  // namespace
+
+json::Value PartialMetadata(json::Arena& arena, json::Value object, std::string_view version) {
+  return json::MakeObject(
+      arena, {{"kind", json::Value::StringView("PartialObjectMetadata")},
+              {"apiVersion", json::String(arena, base::StrCat("meta.k8s.io/", version))},
+              {"metadata", object["metadata"]}});
+}
+
+base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object) {
+  switch (call.accepted.form) {
+    case Form::kTable: {
+      ListMeta meta;
+      meta.resource_version = std::string(object["metadata"]["resourceVersion"].AsString());
+      return ValueReply(call, http_status,
+                        TableOf(call, std::span(&object, 1), ListMetadata(call.arena, meta)));
+    }
+    case Form::kPartialObject:
+      return ValueReply(call, http_status,
+                        PartialMetadata(call.arena, object, call.accepted.form_version));
+    default:
+      return ValueReply(call, http_status, object);
+  }
+}
+
+base::Result<Reply> ObjectReply(Call& call, int http_status, const store::ObjectPtr& object) {
+  if (call.accepted.form == Form::kObject) {
+    std::string scratch;
+    const std::string_view bytes =
+        TRY(BytesAs(object, call.resource->storage_kind, call.resource->kind, scratch));
+    return JsonTextReply(call, http_status, std::string(bytes));
+  }
+  const json::Value value = TRY(FromStore(call.arena, object, call.resource->kind));
+  return PresentValue(call, http_status, value);
+}
+
+base::Result<Reply> ListReply(Call& call, const std::vector<store::ObjectPtr>& objects,
+                              const ListMeta& meta) {
+  if (call.accepted.form == Form::kObject) {
+    base::Status failure;
+    std::string text = ListText(call, objects, meta, failure);
+    if (!failure.ok()) return failure;
+    return JsonTextReply(call, 200, std::move(text));
+  }
+  std::vector<json::Value> values;
+  values.reserve(objects.size());
+  for (const store::ObjectPtr& object : objects) {
+    values.push_back(TRY(FromStore(call.arena, object, call.resource->kind)));
+  }
+  if (call.accepted.form == Form::kTable) {
+    return ValueReply(call, 200, TableOf(call, values, ListMetadata(call.arena, meta)));
+  }
+  json::ArrayBuilder items(call.arena);
+  for (const json::Value& value : values) {
+    items.Add(PartialMetadata(call.arena, value, call.accepted.form_version));
+  }
+  return ValueReply(
+      call, 200,
+      json::MakeObject(
+          call.arena,
+          {{"kind", json::Value::StringView("PartialObjectMetadataList")},
+           {"apiVersion",
+            json::String(call.arena, base::StrCat("meta.k8s.io/", call.accepted.form_version))},
+           {"metadata", ListMetadata(call.arena, meta)},
+           {"items", items.Build()}}));
+}
+
+}  // namespace portcullis::server::rest

@@ -1,0 +1,35 @@
+// How objects and lists are shown: as they are, as a Table, or as PartialObjectMetadata.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "json/value.h"
+#include "server/call.h"
+#include "store/object.h"
+
+namespace portcullis::server::rest {
+
+// One object of the call's resource.
+base::Result<Reply> ObjectReply(Call& call, int http_status, const store::ObjectPtr& object);
+base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object);
+
+struct ListMeta {
+  std::string resource_version;
+  std::string continue_token;
+  std::size_t remaining = 0;  // not written if 0
+};
+base::Result<Reply> ListReply(Call& call, const std::vector<store::ObjectPtr>& objects,
+                              const ListMeta& meta);
+
+// The `object` of one watch event: JSON text in the form asked for. `first` tells tables to bring
+// their column definitions.
+base::Result<std::string> WatchObjectText(Call& call, const store::ObjectPtr& object, bool first);
+// The object of a bookmark.
+std::string BookmarkText(Call& call, std::int64_t revision, bool initial_events_end);
+
+json::Value PartialMetadata(json::Arena& arena, json::Value object, std::string_view version);
+
+}  // namespace portcullis::server::rest

@@ -1,0 +1,137 @@
+// GET of one object and of a collection.
+
+#include "api/api_status.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "server/rest/present.h"
+#include "server/rest/selection.h"
+#include "server/rest/verbs.h"
+#include "server/rest/write.h"
+#include "server/rest_options.h"
+#include "store/store.h"
+
+namespace portcullis::server::rest {
+namespace {
+
+struct Continue {
+  std::int64_t revision = 0;
+  std::string after;
+};
+
+// The token is base64 of {"v":"meta.k8s.io/v1","rv":5,"start":"default/a\u0000"}.
+std::string MakeToken(json::Arena& arena, std::int64_t revision, std::string_view position) {
+  const std::string start = base::StrCat(position, std::string_view("\0", 1));
+  const json::Value value = json::ObjectBuilder(arena)
+                                .Set("v", "meta.k8s.io/v1")
+                                .Set("rv", revision)
+                                .Set("start", std::string_view(start))
+                                .Build();
+  return base::Base64UrlEncode(json::ToString(value));
+}
+
+base::Result<Continue> ReadToken(json::Arena& arena, std::string_view token) {
+  const auto bad = [](std::string_view why) {
+    return base::BadRequest(base::StrCat("continue key is not valid: ", why));
+  };
+  const auto text = base::Base64UrlDecode(token);
+  if (!text) return bad("illegal base64 data at input byte 0");
+  auto value = json::Parse(arena, *text);
+  if (!value.ok()) return bad(value.status().message());
+  if ((*value)["v"].AsString() != "meta.k8s.io/v1") {
+    return bad(base::StrCat("server does not recognize this encoded version ",
+                            base::GoQuote((*value)["v"].AsString())));
+  }
+  Continue result;
+  result.revision = (*value)["rv"].AsInt();
+  result.after = std::string((*value)["start"].AsString());
+  if (result.after.empty()) return bad("encoded start key is empty");
+  if (result.after.back() == '\0') result.after.pop_back();
+  return result;
+}
+
+base::Status TooLarge(std::int64_t wanted, std::int64_t current) {
+  base::StatusDetails details;
+  details.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
+  details.retry_after_seconds = 1;
+  return base::Status(base::Reason::kTimeout,
+                      base::StrCat("Too large resource version: ", std::to_string(wanted),
+                                   ", current: ", std::to_string(current)),
+                      details);
+}
+
+base::Result<std::int64_t> ReadRevision(std::string_view text) {
+  if (text.empty()) return std::int64_t{0};
+  const auto number = base::ParseInt(text);
+  if (number && *number >= 0) return *number;
+  return base::BadRequest(base::StrCat("resourceVersion: Invalid value: ", base::GoQuote(text),
+                                       ": strconv.ParseUint: parsing ", base::GoQuote(text),
+                                       ": invalid syntax"));
+}
+
+}  // namespace
+
+VerbResult Get(Call& call) {
+  const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.info.name));
+  if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
+  const std::int64_t wanted = TRY(ReadRevision(call.info.query.Get("resourceVersion")));
+  if (wanted > call.env.store->revision()) return TooLarge(wanted, call.env.store->revision());
+  return ObjectReply(call, 200, object);
+}
+
+VerbResult List(Call& call) {
+  const ListOptions options = TRY(ReadListOptions(call, false));
+  const Selection selection = TRY(ReadSelection(call, options));
+  store::ListRequest request;
+  request.collection = {call.resource->storage_kind.group, call.resource->resource.resource};
+  request.ns = selection.ns;
+  const std::int64_t revision = TRY(ReadRevision(options.resource_version));
+  if (revision > call.env.store->revision()) {
+    return TooLarge(revision, call.env.store->revision());
+  }
+  Continue from;
+  if (!options.continue_token.empty()) {
+    if (!options.resource_version.empty() && options.resource_version != "0") {
+      return base::BadRequest("specifying resource version is not allowed when using continue");
+    }
+    from = TRY(ReadToken(call.arena, options.continue_token));
+    request.revision = from.revision > 0 ? from.revision : 0;
+    request.after = from.after;
+  } else if (options.resource_version_match == "Exact") {
+    request.revision = revision;
+  }
+  const auto limit = static_cast<std::size_t>(options.limit > 0 ? options.limit : 0);
+  const bool everything = selection.everything();
+  std::vector<store::ObjectPtr> objects;
+  ListMeta meta;
+  store::Page page;
+  std::string last;
+  // With a selector a page of the answer may take several pages of the store.
+  for (;;) {
+    request.limit = limit;
+    page = TRY(call.env.store->ListPage(request));
+    request.revision = page.revision;
+    if (!page.objects.empty()) last = page.objects.back()->position();
+    std::vector<store::ObjectPtr> batch = std::move(page.objects);
+    TRY(Filter(call, selection, batch));
+    for (store::ObjectPtr& object : batch) {
+      if (limit != 0 && objects.size() == limit) {
+        last = objects.back()->position();
+        page.remaining = 1;
+        break;
+      }
+      objects.push_back(std::move(object));
+    }
+    if (limit == 0 || page.remaining == 0 || objects.size() >= limit) break;
+    request.after = last;
+  }
+  meta.resource_version = std::to_string(page.revision);
+  if (limit != 0 && page.remaining > 0) {
+    meta.continue_token = MakeToken(call.arena, page.revision, last);
+    if (everything) meta.remaining = page.remaining;
+  }
+  return ListReply(call, objects, meta);
+}
+
+}  // namespace portcullis::server::rest

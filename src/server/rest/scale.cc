@@ -1,0 +1,190 @@
+// The scale subresource: a Scale object is a view of the number of replicas of another kind
+// (Kubernetes docs: autoscaling/v1 Scale).
+
+#include "api/api_status.h"
+#include "api/selector/label_selector.h"
+#include "base/strings.h"
+#include "registry/object_meta.h"
+#include "server/codec.h"
+#include "server/reply.h"
+#include "server/rest/admit.h"
+#include "server/rest/patching.h"
+#include "server/rest/system_fields.h"
+#include "server/rest/verbs.h"
+#include "server/rest/write.h"
+
+namespace portcullis::server::rest {
+namespace {
+
+constexpr int kRetries = 5;
+
+// ".spec.replicas" as the names on the way.
+std::vector<std::string_view> PathNames(std::string_view path) {
+  if (!path.empty() && path.front() == '.') path.remove_prefix(1);
+  return base::Split(path, '.');
+}
+
+json::Value At(json::Value object, std::string_view path) {
+  for (std::string_view name : PathNames(path)) object = object[name];
+  return object;
+}
+
+std::string_view ReplicasPath(const api::catalog::ResourceInfo& resource) {
+  return resource.scale ? std::string_view(resource.scale->spec_replicas)
+                        : std::string_view(".spec.replicas");
+}
+
+std::string SelectorOf(const api::catalog::ResourceInfo& resource, json::Value object) {
+  if (resource.scale) {
+    return resource.scale->label_selector.empty()
+               ? std::string()
+               : std::string(At(object, resource.scale->label_selector).AsString());
+  }
+  const json::Value selector = object["spec"]["selector"];
+  if (resource.resource.resource == "replicationcontrollers") {
+    return api::LabelSelector::FromSet(selector).ToString();
+  }
+  const auto parsed = api::LabelSelector::FromJson(selector);
+  return parsed.ok() ? parsed->ToString() : std::string();
+}
+
+json::Value ScaleOf(Call& call, json::Value object) {
+  json::Arena& arena = call.arena;
+  const api::catalog::ResourceInfo& resource = *call.resource;
+  json::ObjectBuilder metadata(arena);
+  for (std::string_view name :
+       {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"}) {
+    if (const json::Value* value = object["metadata"].Find(name)) metadata.Set(name, *value);
+  }
+  const std::int64_t wanted = At(object, ReplicasPath(resource)).AsInt();
+  json::ObjectBuilder spec(arena);
+  if (wanted != 0) spec.Set("replicas", wanted);
+  json::ObjectBuilder status(arena);
+  status.Set("replicas",
+             At(object, resource.scale ? std::string_view(resource.scale->status_replicas)
+                                       : std::string_view(".status.replicas"))
+                 .AsInt());
+  const std::string selector = SelectorOf(resource, object);
+  if (!selector.empty()) status.Set("selector", selector);
+  return json::ObjectBuilder(arena)
+      .Set("kind", "Scale")
+      .Set("apiVersion", "autoscaling/v1")
+      .Set("metadata", metadata.Build())
+      .Set("spec", spec.Build())
+      .Set("status", status.Build())
+      .Build();
+}
+
+using Transform = std::function<base::Result<json::Value>(json::Value live)>;
+
+class ScaleUpdate {
+ public:
+  ScaleUpdate(Call& call, const WriteOptions& options, const Transform& transform)
+      : call_(call), options_(options), transform_(transform), strategy_(StrategyOf(call)) {}
+
+  base::Result<json::Value> Run() {
+    for (int attempt = 0;; ++attempt) {
+      retry_ = false;
+      auto scale = RunOnce();
+      if (scale.ok() || !retry_ || attempt == kRetries) return scale;
+    }
+  }
+
+ private:
+  base::Result<json::Value> RunOnce() {
+    const std::string& name = call_.info.name;
+    const store::ObjectPtr current = call_.env.store->Get(KeyOf(call_, name));
+    if (current == nullptr) return api::NotFoundStatus(call_.group_resource(), name);
+    const json::Value live = TRY(FromStore(call_.arena, current, call_.resource->kind));
+    const json::Value old_scale = ScaleOf(call_, live);
+    json::Value scale = TRY(transform_(old_scale));
+    TRY(MatchName(name, scale));
+    scale = TRY(RunMutating(call_, {.operation = admission::kUpdate,
+                                    .name = name,
+                                    .object = scale,
+                                    .old_object = old_scale,
+                                    .options = options_.as_update}));
+    TRY(CheckScale(scale, current->revision()));
+    const json::Value next = TRY(Scaled(live, scale, current->revision()));
+    TRY(RunValidating(call_, {.operation = admission::kUpdate,
+                              .name = name,
+                              .object = scale,
+                              .old_object = old_scale,
+                              .options = options_.as_update}));
+    if (call_.dry_run || next == live) return ScaleOf(call_, next);
+    store::Encoded encoded = TRY(EncodeForStore(call_.arena, next, call_.resource->storage_kind));
+    store::Preconditions preconditions;
+    preconditions.revision = current->revision();
+    auto stored = call_.env.store->Update(KeyOf(call_, name), std::move(encoded), preconditions);
+    if (!stored.ok()) {
+      retry_ = stored.status().reason() == base::Reason::kConflict &&
+               scale["metadata"]["resourceVersion"].AsString().empty();
+      return std::move(stored).status();
+    }
+    return ScaleOf(call_, TRY(FromStore(call_.arena, *stored, call_.resource->kind)));
+  }
+
+  base::Status CheckScale(json::Value scale, std::int64_t revision) const {
+    const std::string_view version = scale["metadata"]["resourceVersion"].AsString();
+    if (!version.empty() && version != std::to_string(revision)) {
+      return api::ConflictStatus(call_.group_resource(), call_.info.name,
+                                 "the object has been modified; please apply your changes to the "
+                                 "latest version and try again");
+    }
+    const std::int64_t replicas = scale["spec"]["replicas"].AsInt();
+    if (replicas >= 0) return base::OkStatus();
+    const api::FieldErrors errors = {api::Invalid(api::FieldPath("spec", "replicas"), replicas,
+                                                  "must be greater than or equal to 0")};
+    return api::InvalidStatus({"autoscaling", "Scale"}, call_.info.name, errors);
+  }
+
+  base::Result<json::Value> Scaled(json::Value live, json::Value scale, std::int64_t revision) {
+    const auto names = PathNames(ReplicasPath(*call_.resource));
+    json::Value next = json::SetPath(call_.arena, live, std::span(names),
+                                     json::Value::Int(scale["spec"]["replicas"].AsInt()));
+    // To its strategy this is a write of the object itself.
+    const std::string subresource = std::move(call_.info.subresource);
+    call_.info.subresource.clear();
+    next = strategy_.PrepareForUpdate(StrategyContext(call_, call_.info.name), next, live);
+    call_.info.subresource = subresource;
+    return json::SetPath(call_.arena, next, {"metadata", "resourceVersion"},
+                         json::String(call_.arena, std::to_string(revision)));
+  }
+
+  Call& call_;
+  const WriteOptions& options_;
+  const Transform& transform_;
+  const registry::Strategy& strategy_;
+  bool retry_ = false;
+};
+
+}  // namespace
+
+VerbResult GetScale(Call& call) {
+  const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.info.name));
+  if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
+  const json::Value value = TRY(FromStore(call.arena, object, call.resource->kind));
+  return ValueReply(call, 200, ScaleOf(call, value));
+}
+
+VerbResult UpdateScale(Call& call) {
+  const bool patch = call.info.verb == "patch";
+  PatchType type = PatchType::kMerge;
+  const PatchTarget target{call.kind(), call.catalog->FindSchema(call.kind())};
+  if (patch) type = TRY(ReadPatchType(call, target.schema != nullptr));
+  const WriteOptions options =
+      TRY(ReadWriteOptions(call, patch ? WriteKind::kPatch : WriteKind::kUpdate));
+  call.dry_run = options.dry_run;
+  Transform transform;
+  if (patch) {
+    transform = TRY(MakePatch(call, type, target, options));
+  } else {
+    const MediaType media = TRY(NegotiateInput(call.headers().Get("Content-Type")));
+    const json::Value scale =
+        TRY(DecodeBody(call, call.kind(), call.body, media, options.validation));
+    transform = [scale](json::Value) -> base::Result<json::Value> { return scale; };
+  }
+  return ValueReply(call, 200, TRY(ScaleUpdate(call, options, transform).Run()));
+}
+
+}  // namespace portcullis::server::rest

@@ -1,0 +1,33 @@
+// Selection: which objects of a collection a list, watch or deletecollection is about.
+#pragma once
+
+#include "api/selector/field_selector.h"
+#include "api/selector/label_selector.h"
+#include "base/status.h"
+#include "json/value.h"
+#include "server/call.h"
+#include "server/rest_options.h"
+#include "store/object.h"
+
+namespace portcullis::server::rest {
+
+// Value type.
+struct Selection {
+  api::LabelSelector labels;
+  api::FieldSelector fields;
+  std::string ns;    // "" for all
+  std::string name;  // of the URL, for a watch of one object; else ""
+
+  bool everything() const { return labels.is_everything() && fields.empty() && name.empty(); }
+  // `object` in the version of the request.
+  bool Matches(json::Value object) const;
+};
+
+// Errors: BadRequest with Kubernetes' texts for selectors that cannot be read or name a field that
+// objects of the kind cannot be selected by.
+base::Result<Selection> ReadSelection(const Call& call, const ListOptions& options);
+
+// Keeps those that match. Parses what it has to look into.
+base::Status Filter(Call& call, const Selection& selection, std::vector<store::ObjectPtr>& objects);
+
+}  // namespace portcullis::server::rest

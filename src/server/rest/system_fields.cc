@@ -1,0 +1,180 @@
+#include "server/rest/system_fields.h"
+
+#include <algorithm>
+
+#include "api/patch/field_set.h"
+#include "api/patch/managed_fields.h"
+#include "api/view/metadata.h"
+#include "base/random.h"
+#include "base/strings.h"
+
+namespace portcullis::server::rest {
+namespace {
+
+constexpr std::size_t kMaxNameLength = 63;
+constexpr std::size_t kSuffixLength = 5;
+
+const api::schema::Schema* SchemaOf(const Call& call) { return call.resource->schema; }
+
+// What a write through this endpoint cannot change is owned by nobody.
+api::patch::FieldSet ResetFields(const Call& call) {
+  using api::patch::PathElement;
+  api::patch::FieldSet reset;
+  if (call.info.subresource == "status") {
+    reset.Insert(PathElement::Field("spec"));
+  } else if (call.resource->FindSubresource("status") != nullptr) {
+    reset.Insert(PathElement::Field("status"));
+  }
+  return reset;
+}
+
+}  // namespace
+
+base::Result<json::Value> MatchNamespace(Call& call, json::Value object) {
+  const std::string_view given = object["metadata"]["namespace"].AsString();
+  if (!call.resource->namespaced) {
+    if (given.empty()) return object;
+    // Kubernetes drops a namespace on a cluster-scoped object.
+    return json::RemovePath(call.arena, object, {"metadata", "namespace"});
+  }
+  if (given == call.info.name_space) return object;
+  if (!given.empty()) {
+    return base::BadRequest(
+        "the namespace of the provided object does not match the namespace sent on the request");
+  }
+  return json::SetPath(call.arena, object, {"metadata", "namespace"},
+                       json::String(call.arena, call.info.name_space));
+}
+
+base::Status MatchName(std::string_view url_name, json::Value object) {
+  const std::string_view name = object["metadata"]["name"].AsString();
+  if (name.empty() || name == url_name) return base::OkStatus();
+  return base::BadRequest(base::StrCat("the name of the object (", name,
+                                       ") does not match the name on the URL (", url_name, ")"));
+}
+
+base::Result<json::Value> PrepareMetadata(Call& call, json::Value object) {
+  json::ObjectBuilder metadata(call.arena, object["metadata"]);
+  for (std::string_view name : {"creationTimestamp", "uid", "deletionTimestamp",
+                                "deletionGracePeriodSeconds", "selfLink"}) {
+    metadata.Remove(name);
+  }
+  object = json::With(call.arena, object, "metadata", metadata.Build());
+  return MatchNamespace(call, object);
+}
+
+json::Value DeduplicateOwners(Call& call, json::Value object, When when) {
+  const json::Value owners = object["metadata"]["ownerReferences"];
+  if (owners.size() < 2) return object;
+  json::ArrayBuilder kept(call.arena);
+  std::vector<json::Value> seen;
+  std::vector<std::string> repeated;
+  for (const json::Value& owner : owners.elements()) {
+    const bool known = std::any_of(seen.begin(), seen.end(),
+                                   [&](const json::Value& other) { return other == owner; });
+    if (known) {
+      std::string uid(owner["uid"].AsString());
+      if (std::find(repeated.begin(), repeated.end(), uid) == repeated.end()) {
+        repeated.push_back(std::move(uid));
+      }
+      continue;
+    }
+    seen.push_back(owner);
+    kept.Add(owner);
+  }
+  if (repeated.empty()) return object;
+  call.recorder.Warn(base::StrCat(
+      ".metadata.ownerReferences contains duplicate entries",
+      when == When::kAfterAdmission ? " after mutating admission happens" : "",
+      "; API server dedups owner references in 1.20+, and may reject such requests as early as "
+      "1.24; please fix your requests; duplicate UID(s) observed: ",
+      base::Join(repeated, ", ")));
+  return json::SetPath(call.arena, object, {"metadata", "ownerReferences"}, kept.Build());
+}
+
+json::Value RegenerateName(Call& call, json::Value object) {
+  const std::string_view base = object["metadata"]["generateName"].AsString();
+  const std::string name = base::StrCat(base.substr(0, kMaxNameLength - kSuffixLength),
+                                        base::RandomSuffix(kSuffixLength));
+  return json::SetPath(call.arena, object, {"metadata", "name"}, json::String(call.arena, name));
+}
+
+json::Value AssignIdentity(Call& call, json::Value object) {
+  const api::view::Metadata metadata(object);
+  const bool generate = metadata.name().empty() && !metadata.generate_name().empty();
+  json::ObjectBuilder builder(call.arena, object["metadata"]);
+  builder.Set("uid", std::string_view(base::Uuid()));
+  builder.Set("creationTimestamp", std::string_view(base::FormatTime(call.env.clock->Now())));
+  builder.Remove("resourceVersion");
+  object = json::With(call.arena, object, "metadata", builder.Build());
+  return generate ? RegenerateName(call, object) : object;
+}
+
+json::Value KeepSystemFields(Call& call, json::Value object, json::Value old) {
+  const json::Value before = old["metadata"];
+  json::ObjectBuilder metadata(call.arena, object["metadata"]);
+  const auto keep = [&](std::string_view name) {
+    if (const json::Value* value = before.Find(name)) {
+      metadata.Set(name, *value);
+    } else {
+      metadata.Remove(name);
+    }
+  };
+  const auto fill = [&](std::string_view name) {
+    const json::Value* value = before.Find(name);
+    if (value != nullptr && metadata.Find(name) == nullptr) metadata.Set(name, *value);
+  };
+  fill("uid");
+  fill("name");
+  fill("namespace");
+  keep("creationTimestamp");
+  keep("generation");
+  if (before.Has("deletionTimestamp"))
+    metadata.Set("deletionTimestamp", before["deletionTimestamp"]);
+  fill("deletionGracePeriodSeconds");
+  metadata.Remove("selfLink");
+  return json::With(call.arena, object, "metadata", metadata.Build());
+}
+
+registry::Context StrategyContext(Call& call, std::string_view name) {
+  registry::Context context{
+      call.arena, call.resource->resource, call.resource->kind, call.info.subresource,
+      name,       call.info.name_space,    call.user,           *call.env.clock};
+  context.reader = call.env.store;
+  context.catalog = call.catalog.get();
+  context.services = call.env.services;
+  context.dry_run = call.dry_run;
+  return context;
+}
+
+const registry::Strategy& StrategyOf(const Call& call) {
+  return call.env.strategies->Find(*call.resource);
+}
+
+json::Value TrackFields(Call& call, json::Value live, json::Value next, std::string_view manager) {
+  const api::schema::Schema* schema = SchemaOf(call);
+  if (schema == nullptr) return next;
+  const std::string now = base::FormatTime(call.env.clock->Now());
+  const std::string version = call.resource->resource.group_version().ToString();
+  const api::patch::FieldSet reset = ResetFields(call);
+  api::patch::Writer writer;
+  writer.manager = manager;
+  writer.api_version = version;
+  writer.subresource = call.info.subresource;
+  writer.now = now;
+  writer.reset = &reset;
+  return api::patch::Track(call.arena, *schema, live, next, writer);
+}
+
+json::Value RestoreManagedFields(Call& call, json::Value object, json::Value before) {
+  const base::Status status = api::patch::CheckManagedFields(object);
+  if (status.ok()) return object;
+  call.recorder.Warn(base::StrCat(
+      ".metadata.managedFields was in an invalid state after admission; this could be caused by an "
+      "outdated mutating admission controller; please fix your requests: ",
+      status.message()));
+  return json::SetPath(call.arena, object, {"metadata", "managedFields"},
+                       before["metadata"]["managedFields"]);
+}
+
+}  // namespace portcullis::server::rest

@@ -1,0 +1,41 @@
+// What the server itself does to the metadata of every object that is written
+// (k8s.io/apiserver/pkg/registry/rest: BeforeCreate, BeforeUpdate).
+#pragma once
+
+#include <string_view>
+
+#include "base/status.h"
+#include "json/value.h"
+#include "registry/strategy.h"
+#include "server/call.h"
+
+namespace portcullis::server::rest {
+
+// Before admission: what clients may not set on create goes, the request's namespace is filled in.
+base::Result<json::Value> PrepareMetadata(Call& call, json::Value object);
+// That the body speaks of the object of the URL; the namespace is filled in.
+base::Result<json::Value> MatchNamespace(Call& call, json::Value object);
+base::Status MatchName(std::string_view url_name, json::Value object);
+
+// Entries of ownerReferences that are equal to an earlier one go, with a warning.
+enum class When { kBeforeAdmission, kAfterAdmission };
+json::Value DeduplicateOwners(Call& call, json::Value object, When when);
+
+// uid, creationTimestamp and, for generateName, the name.
+json::Value AssignIdentity(Call& call, json::Value object);
+// A new name for another attempt.
+json::Value RegenerateName(Call& call, json::Value object);
+
+// What an update cannot change, from the stored object.
+json::Value KeepSystemFields(Call& call, json::Value object, json::Value old);
+
+// The context of strategies.
+registry::Context StrategyContext(Call& call, std::string_view name);
+const registry::Strategy& StrategyOf(const Call& call);
+
+// managedFields after an ordinary write, unless the kind has no schema.
+json::Value TrackFields(Call& call, json::Value live, json::Value next, std::string_view manager);
+// If admission has made managedFields unreadable they become those of `before`, with a warning.
+json::Value RestoreManagedFields(Call& call, json::Value object, json::Value before);
+
+}  // namespace portcullis::server::rest

@@ -1,0 +1,85 @@
+// WATCH: checks what is asked for, sends the present state if it is wanted, and hands the rest to
+// the hub (Kubernetes docs: API Concepts, "Efficient detection of changes", "Streaming lists").
+
+#include <functional>
+
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "server/options.h"
+#include "server/rest/selection.h"
+#include "server/rest/verbs.h"
+#include "server/rest_options.h"
+#include "server/watch_hub.h"
+#include "store/store.h"
+
+namespace portcullis::server::rest {
+namespace {
+
+// Between one and two times --min-request-timeout, different for each watch so that they do not all
+// end together.
+std::chrono::seconds DefaultTimeout(const Call& call) {
+  const std::size_t spread = std::hash<std::string>()(call.exchange->remote_address()) ^
+                             std::hash<const void*>()(call.exchange.get());
+  const auto least = static_cast<std::size_t>(std::max(1, call.env.options->min_request_timeout));
+  return std::chrono::seconds(static_cast<std::int64_t>(least + spread % least));
+}
+
+}  // namespace
+
+VerbResult Watch(Call& call) {
+  const ListOptions options = TRY(ReadListOptions(call, true));
+  auto session = std::make_unique<WatchSession>();
+  session->selection = TRY(ReadSelection(call, options));
+  session->exchange = call.exchange;
+  session->catalog = call.catalog;
+  session->resource = call.resource;
+  session->accepted = call.accepted;
+  session->include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
+  session->bookmarks = options.allow_bookmarks;
+  const auto timeout = options.timeout_seconds && *options.timeout_seconds > 0
+                           ? std::chrono::seconds(*options.timeout_seconds)
+                           : DefaultTimeout(call);
+  session->ends = call.env.clock->Steady() + timeout;
+
+  const std::string& version = options.resource_version;
+  std::int64_t after = 0;
+  if (!version.empty()) {
+    const auto number = base::ParseInt(version);
+    if (!number || *number < 0) {
+      return base::BadRequest(base::StrCat(
+          "resourceVersion: Invalid value: ", base::GoQuote(version),
+          ": strconv.ParseUint: parsing ", base::GoQuote(version), ": invalid syntax"));
+    }
+    after = *number;
+  }
+  const bool initial = options.send_initial_events.value_or(after == 0);
+  std::string lines;
+  if (initial) {
+    store::ListRequest request;
+    request.collection = {call.resource->storage_kind.group, call.resource->resource.resource};
+    request.ns = session->selection.ns;
+    store::Page page = TRY(call.env.store->ListPage(request));
+    TRY(Filter(call, session->selection, page.objects));
+    for (const store::ObjectPtr& object : page.objects) {
+      lines += TRY(EventLine(*session, "ADDED", object, call.env.clock->Now()));
+    }
+    after = page.revision;
+    if (options.send_initial_events && session->bookmarks) {
+      lines += BookmarkLine(*session, page.revision, true);
+    }
+  } else if (after == 0) {
+    after = call.env.store->revision();
+  }
+  session->after = after;
+
+  net::ResponseHead head;
+  head.headers.Set("Content-Type", call.accepted.StreamContentType());
+  head.headers.Set("Cache-Control", "no-cache, private");
+  call.exchange->Start(std::move(head));
+  call.env.watches->Add(std::move(session), std::move(lines));
+  Reply reply;
+  reply.streaming = true;
+  return reply;
+}
+
+}  // namespace portcullis::server::rest

@@ -1,0 +1,344 @@
+#include "server/rest/write.h"
+
+#include "api/api_status.h"
+#include "api/view/metadata.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "json/writer.h"
+#include "registry/object_meta.h"
+#include "server/codec.h"
+#include "server/rest/admit.h"
+#include "server/rest/present.h"
+#include "server/rest/system_fields.h"
+
+namespace portcullis::server::rest {
+namespace {
+
+constexpr int kNameAttempts = 8;
+constexpr int kConflictRetries = 5;
+constexpr std::string_view kModified =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+// Fields that Go always writes come back if a strategy has dropped a whole member.
+json::Value Settle(Call& call, json::Value before, json::Value after) {
+  if (before.IsSameAs(after)) return after;
+  if (before["status"].IsSameAs(after["status"])) return after;
+  return Recanonicalize(*call.catalog, call.arena, call.resource->kind, after);
+}
+
+base::Status ResourceInvalid(const Call& call, std::string_view name,
+                             const api::FieldErrors& errors) {
+  return api::InvalidStatus(call.resource->kind.group_kind(), name, errors);
+}
+
+// Stores a new object; on a name collision of a generated name, with another one.
+base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOptions& options,
+                                   bool generated) {
+  const registry::Strategy& strategy = StrategyOf(call);
+  for (int attempt = 1;; ++attempt) {
+    const std::string name(object["metadata"]["name"].AsString());
+    TRY(RunValidating(call, {.operation = admission::kCreate,
+                             .name = name,
+                             .object = object,
+                             .options = options.as_create}));
+    Written written;
+    written.created = true;
+    written.object = object;
+    base::Status failure;
+    if (call.dry_run) {
+      if (call.env.store->Get(KeyOf(call, name)) == nullptr) {
+        strategy.Release(StrategyContext(call, name), object, {});
+        return written;
+      }
+      failure = api::AlreadyExistsStatus(call.group_resource(), name);
+    } else {
+      auto encoded = EncodeForStore(call.arena, object, call.resource->storage_kind);
+      if (!encoded.ok()) return std::move(encoded).status();
+      auto stored = call.env.store->Create(KeyOf(call, name), *std::move(encoded));
+      if (stored.ok()) {
+        written.stored = *std::move(stored);
+        return written;
+      }
+      failure = std::move(stored).status();
+    }
+    if (failure.reason() != base::Reason::kAlreadyExists || !generated) {
+      return failure.reason() == base::Reason::kAlreadyExists
+                 ? api::AlreadyExistsStatus(call.group_resource(), name)
+                 : failure;
+    }
+    if (attempt == kNameAttempts) {
+      return api::GenerateNameConflictStatus(call.group_resource(), name, 1);
+    }
+    object = RegenerateName(call, object);
+  }
+}
+
+struct Version {
+  bool given = false;
+  std::int64_t number = 0;
+};
+
+base::Result<Version> RequestedVersion(json::Value object) {
+  const std::string_view text = object["metadata"]["resourceVersion"].AsString();
+  if (text.empty()) return Version{};
+  const auto number = base::ParseInt(text);
+  if (!number || *number < 0) {
+    return base::Status(
+        base::Reason::kUnknown,
+        base::StrCat("strconv.ParseUint: parsing ", base::GoQuote(text), ": invalid syntax"));
+  }
+  return Version{*number != 0, *number};
+}
+
+// The key under which kube-apiserver keeps an object; part of one of its texts.
+std::string RegistryKey(const Call& call, std::string_view name) {
+  std::string key = "/registry/";
+  if (call.resource->custom) key += call.resource->resource.group + "/";
+  key += call.resource->resource.resource + "/";
+  if (call.resource->namespaced) key += call.info.name_space + "/";
+  return key.append(name);
+}
+
+base::Status CheckUid(const Call& call, std::string_view name, json::Value object,
+                      json::Value live) {
+  const std::string_view wanted = object["metadata"]["uid"].AsString();
+  const std::string_view actual = live["metadata"]["uid"].AsString();
+  if (wanted.empty() || wanted == actual) return base::OkStatus();
+  return api::ConflictStatus(
+      call.group_resource(), name,
+      base::StrCat("StorageError: invalid object, Code: 4, Key: ", RegistryKey(call, name),
+                   ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
+                   "precondition: ",
+                   wanted, ", UID in object meta: ", actual));
+}
+
+// An object that is being deleted goes for good with its last finalizer.
+bool ShouldDelete(const registry::Strategy& strategy, json::Value object, json::Value live) {
+  const api::view::Metadata metadata(object);
+  if (!metadata.is_being_deleted() || !metadata.finalizers().empty()) return false;
+  if (strategy.HeldByOther(object)) return false;
+  const json::Value grace = live["metadata"]["deletionGracePeriodSeconds"];
+  return grace.is_null() || grace.AsInt() == 0;
+}
+
+bool SameContent(const store::Encoded& encoded, const store::ObjectPtr& current) {
+  const std::string_view bytes = current->bytes();
+  const std::string revision = std::to_string(current->revision());
+  if (encoded.bytes.size() + revision.size() != bytes.size()) return false;
+  if (encoded.revision_at != current->revision_at()) return false;
+  return std::string_view(encoded.bytes).substr(0, encoded.revision_at) ==
+             bytes.substr(0, encoded.revision_at) &&
+         std::string_view(encoded.bytes).substr(encoded.revision_at) ==
+             bytes.substr(encoded.revision_at + revision.size());
+}
+
+// One attempt of an update against `current`. A conflict that may be tried again has kConflict and
+// sets `retry`.
+class Attempt {
+ public:
+  Attempt(Call& call, const UpdateSpec& spec, const WriteOptions& options, store::ObjectPtr current)
+      : call_(call),
+        spec_(spec),
+        options_(options),
+        current_(std::move(current)),
+        strategy_(StrategyOf(call)) {}
+
+  base::Result<Written> Run(bool& retry) {
+    live_ = TRY(FromStore(call_.arena, current_, call_.resource->kind));
+    json::Value object = TRY(spec_.transform(live_));
+    TRY(MatchName(spec_.name, object));
+    object = TRY(MatchNamespace(call_, object));
+    TRY(CheckUid(call_, spec_.name, object, live_));
+    object = DeduplicateOwners(call_, object, When::kBeforeAdmission);
+    if (spec_.track_fields) {
+      object = TrackFields(call_, live_, object, FieldManager(call_, options_));
+    }
+    const json::Value before = object;
+    object = TRY(RunMutating(call_, {.operation = admission::kUpdate,
+                                     .name = spec_.name,
+                                     .object = object,
+                                     .old_object = live_,
+                                     .options = options_.as_update}));
+    if (!object.IsSameAs(before)) object = RestoreManagedFields(call_, object, before);
+    object = DeduplicateOwners(call_, object, When::kAfterAdmission);
+    object = TRY(SettleVersion(object, retry));
+    object = TRY(PrepareAndValidate(object));
+    auto allocated = strategy_.Allocate(StrategyContext(call_, spec_.name), object, live_);
+    if (!allocated.ok()) return std::move(allocated).status();
+    auto result = Commit(*allocated, retry);
+    const auto context = StrategyContext(call_, spec_.name);
+    if (!result.ok() || call_.dry_run) {
+      strategy_.Release(context, *allocated, live_);
+    } else {
+      strategy_.Release(context, live_, *allocated);
+    }
+    return result;
+  }
+
+ private:
+  // resourceVersion of the new object: as given and checked, else the live one's.
+  base::Result<json::Value> SettleVersion(json::Value object, bool& retry) {
+    const Version version = TRY(RequestedVersion(object));
+    const std::int64_t live = current_->revision();
+    if (version.given && version.number != live) {
+      return api::ConflictStatus(call_.group_resource(), spec_.name, kModified);
+    }
+    retry = !version.given;
+    if (!version.given && !strategy_.AllowUnconditionalUpdate()) {
+      const api::FieldErrors errors = {
+          api::Invalid(api::FieldPath("metadata").Child("resourceVersion"), 0,
+                       "must be specified for an update")};
+      return ResourceInvalid(call_, spec_.name, errors);
+    }
+    return json::SetPath(call_.arena, object, {"metadata", "resourceVersion"},
+                         json::String(call_.arena, std::to_string(live)));
+  }
+
+  base::Result<json::Value> PrepareAndValidate(json::Value object) {
+    const auto context = StrategyContext(call_, spec_.name);
+    object = KeepSystemFields(call_, object, live_);
+    object = Settle(call_, object, strategy_.PrepareForUpdate(context, object, live_));
+    api::FieldErrors errors;
+    registry::ValidateObjectMetaUpdate(object, live_, errors);
+    // Kubernetes checks the metadata twice, once for all kinds and once in each kind's own check.
+    const std::size_t count = errors.size();
+    for (std::size_t i = 0; i < count; ++i) errors.push_back(api::FieldError(errors[i]));
+    strategy_.ValidateUpdate(context, object, live_, errors);
+    if (!errors.empty()) return ResourceInvalid(call_, spec_.name, errors);
+    std::vector<std::string> warnings;
+    strategy_.UpdateWarnings(context, object, live_, warnings);
+    for (std::string& text : warnings) call_.recorder.Warn(std::move(text));
+    return strategy_.Canonicalize(context, object);
+  }
+
+  base::Result<Written> Commit(json::Value object, bool& retry) {
+    const bool may_retry = retry;
+    retry = false;
+    TRY(RunValidating(call_, {.operation = admission::kUpdate,
+                              .name = spec_.name,
+                              .object = object,
+                              .old_object = live_,
+                              .options = options_.as_update}));
+    Written written;
+    written.object = object;
+    if (call_.dry_run) return written;
+    const store::Key key = KeyOf(call_, spec_.name);
+    store::Preconditions preconditions;
+    preconditions.revision = current_->revision();
+    if (ShouldDelete(strategy_, object, live_)) {
+      auto gone = call_.env.store->Delete(key, preconditions);
+      if (!gone.ok()) return Failed(std::move(gone).status(), may_retry, retry);
+      return written;
+    }
+    store::Encoded encoded = TRY(EncodeForStore(call_.arena, object, call_.resource->storage_kind));
+    if (SameContent(encoded, current_)) {
+      written.stored = current_;
+      return written;
+    }
+    auto stored = call_.env.store->Update(key, std::move(encoded), preconditions);
+    if (!stored.ok()) return Failed(std::move(stored).status(), may_retry, retry);
+    written.stored = *std::move(stored);
+    return written;
+  }
+
+  base::Status Failed(base::Status status, bool may_retry, bool& retry) const {
+    if (status.reason() == base::Reason::kConflict) {
+      retry = may_retry;
+      return api::ConflictStatus(call_.group_resource(), spec_.name, kModified);
+    }
+    if (status.reason() == base::Reason::kNotFound) {
+      return api::NotFoundStatus(call_.group_resource(), spec_.name);
+    }
+    return status;
+  }
+
+  Call& call_;
+  const UpdateSpec& spec_;
+  const WriteOptions& options_;
+  const store::ObjectPtr current_;
+  const registry::Strategy& strategy_;
+  json::Value live_;
+};
+
+}  // namespace
+
+store::Key KeyOf(const Call& call, std::string_view name) {
+  return {call.resource->storage_kind.group, call.resource->resource.resource,
+          call.resource->namespaced ? std::string_view(call.info.name_space) : std::string_view(),
+          name};
+}
+
+base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOptions& options) {
+  const registry::Strategy& strategy = StrategyOf(call);
+  object = TRY(PrepareMetadata(call, object));
+  object = DeduplicateOwners(call, object, When::kBeforeAdmission);
+  object = TrackFields(call, {}, object, FieldManager(call, options));
+  const json::Value before = object;
+  object = TRY(RunMutating(call, {.operation = admission::kCreate,
+                                  .name = object["metadata"]["name"].AsString(),
+                                  .object = object,
+                                  .options = options.as_create}));
+  if (!object.IsSameAs(before)) {
+    object = RestoreManagedFields(call, object, before);
+    object = DeduplicateOwners(call, object, When::kAfterAdmission);
+    object = TRY(MatchNamespace(call, object));
+  }
+  const bool generated = object["metadata"]["name"].AsString().empty();
+  object = AssignIdentity(call, object);
+  const std::string name(object["metadata"]["name"].AsString());
+  const auto context = StrategyContext(call, name);
+  object = Settle(call, object, strategy.PrepareForCreate(context, object));
+  api::FieldErrors errors;
+  registry::ValidateObjectMeta(object, call.resource->namespaced, strategy, errors);
+  strategy.Validate(context, object, errors);
+  if (!errors.empty()) return ResourceInvalid(call, name, errors);
+  std::vector<std::string> warnings;
+  strategy.Warnings(context, object, warnings);
+  for (std::string& text : warnings) call.recorder.Warn(std::move(text));
+  object = strategy.Canonicalize(context, object);
+  object = TRY(strategy.Allocate(context, object, {}));
+  auto written = CommitCreate(call, object, options, generated);
+  if (!written.ok()) strategy.Release(context, object, {});
+  return written;
+}
+
+base::Result<Written> UpdateObject(Call& call, const UpdateSpec& spec,
+                                   const WriteOptions& options) {
+  for (int attempt = 0;; ++attempt) {
+    store::ObjectPtr current = call.env.store->Get(KeyOf(call, spec.name));
+    if (current == nullptr) {
+      if (!spec.create_if_absent) return api::NotFoundStatus(call.group_resource(), spec.name);
+      json::Value object = TRY(spec.transform({}));
+      TRY(MatchName(spec.name, object));
+      return CreateObject(call, object, options);
+    }
+    bool retry = false;
+    auto written = Attempt(call, spec, options, std::move(current)).Run(retry);
+    if (written.ok() || !retry || attempt == kConflictRetries ||
+        written.status().reason() != base::Reason::kConflict) {
+      return written;
+    }
+  }
+}
+
+base::Status MatchNameForUpdate(Call& call, json::Value object) {
+  const std::string_view name = object["metadata"]["name"].AsString();
+  if (name.empty()) {
+    return base::BadRequest("name must be provided");
+  }
+  TRY(MatchName(call.info.name, object));
+  TRY(MatchNamespace(call, object));
+  return base::OkStatus();
+}
+
+bool CreatesOnUpdate(const Call& call) {
+  return call.info.subresource.empty() && StrategyOf(call).AllowCreateOnUpdate();
+}
+
+base::Result<Reply> WrittenReply(Call& call, const Written& written) {
+  const int status = written.created ? 201 : 200;
+  if (written.stored != nullptr) return ObjectReply(call, status, written.stored);
+  return PresentValue(call, status, Ordered(call.arena, written.object));
+}
+
+}  // namespace portcullis::server::rest

@@ -1,0 +1,52 @@
+// The two ways a stored object comes to be: a create and an update, each the whole way from the
+// decoded object through admission and validation to the store. Every verb that writes uses them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "json/value.h"
+#include "server/call.h"
+#include "server/rest_options.h"
+#include "store/store.h"
+
+namespace portcullis::server::rest {
+
+// What was written: the stored object, or on a dry run the object that would have been.
+struct Written {
+  store::ObjectPtr stored;  // null on a dry run
+  json::Value object;       // in the request's version, resourceVersion included where there is one
+  bool created = false;
+};
+
+// `object` is decoded and defaulted; its metadata is as the client sent it.
+base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOptions& options);
+
+struct UpdateSpec {
+  std::string_view name;
+  // Makes the new object of the live one (in the request's version; null if there is none and
+  // `create_if_absent`), canonical and defaulted. Called again after a conflict.
+  std::function<base::Result<json::Value>(json::Value live)> transform;
+  bool create_if_absent = false;
+  // Conflicts of a write that names no resourceVersion are tried again.
+  bool track_fields = true;  // false: `transform` has done it (apply)
+};
+base::Result<Written> UpdateObject(Call& call, const UpdateSpec& spec, const WriteOptions& options);
+
+// The key of an object of the call's resource.
+store::Key KeyOf(const Call& call, std::string_view name);
+
+// That the body names the object of the URL, before anything else is looked at; and whether PUT of
+// an absent object makes it.
+base::Status MatchNameForUpdate(Call& call, json::Value object);
+bool CreatesOnUpdate(const Call& call);
+
+// Deletes the pod of the call without admission, as an eviction does that has been admitted itself.
+base::Status RemovePod(Call& call, const DeleteOptions& options);
+
+// The reply for something written, in the form asked for.
+base::Result<Reply> WrittenReply(Call& call, const Written& written);
+
+}  // namespace portcullis::server::rest

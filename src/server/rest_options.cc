@@ -1,0 +1,271 @@
+#include "server/rest_options.h"
+
+#include <algorithm>
+
+#include "api/api_status.h"
+#include "api/field_error.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "json/writer.h"
+
+namespace portcullis::server {
+namespace {
+
+constexpr std::string_view kMetaVersion = "meta.k8s.io/v1";
+constexpr std::size_t kMaxManagerLength = 128;
+
+json::Value StringArray(json::Arena& arena, const std::vector<std::string>& values) {
+  json::ArrayBuilder array(arena);
+  for (const std::string& value : values) array.Add(value);
+  return array.Build();
+}
+
+void CheckDryRun(json::Arena& arena, const std::vector<std::string>& values,
+                 api::FieldErrors& errors) {
+  for (const std::string& value : values) {
+    if (value == "All") continue;
+    errors.push_back(api::NotSupported(api::FieldPath("dryRun"),
+                                       api::BadValue(StringArray(arena, values)), {"All"}));
+    return;
+  }
+}
+
+void CheckFieldManager(const std::string& manager, api::FieldErrors& errors) {
+  const api::FieldPath path("fieldManager");
+  if (manager.size() > kMaxManagerLength) {
+    errors.push_back(api::TooLong(path, static_cast<int>(kMaxManagerLength)));
+  }
+  std::size_t index = 0;
+  for (std::size_t at = 0; at < manager.size(); ++index) {
+    std::size_t size = 1;
+    const char32_t rune = base::DecodeRune(std::string_view(manager).substr(at), size);
+    if (!base::IsPrintable(rune)) {
+      errors.push_back(api::Invalid(path, manager, "should only contain printable characters"));
+      break;
+    }
+    at += size;
+  }
+}
+
+base::Status OptionsInvalid(std::string_view kind, const api::FieldErrors& errors) {
+  return api::InvalidStatus({"meta.k8s.io", std::string(kind)}, "", errors);
+}
+
+bool ReadFieldValidation(std::string_view text, FieldValidation& validation) {
+  if (text.empty() || text == "Warn") {
+    validation = FieldValidation::kWarn;
+  } else if (text == "Strict") {
+    validation = FieldValidation::kStrict;
+  } else if (text == "Ignore") {
+    validation = FieldValidation::kIgnore;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// metav1.ParseDryRun and the fields that all three kinds of write options share.
+json::Value OptionsValue(json::Arena& arena, std::string_view kind, const Query& query) {
+  json::ObjectBuilder value(arena);
+  value.Set("kind", kind).Set("apiVersion", kMetaVersion);
+  const auto dry_run = query.All("dryRun");
+  if (!dry_run.empty()) value.Set("dryRun", StringArray(arena, dry_run));
+  for (std::string_view name : {"fieldManager", "fieldValidation"}) {
+    if (!query.Get(name).empty()) value.Set(name, query.Get(name));
+  }
+  return value.Build();
+}
+
+base::Result<std::optional<std::int64_t>> ReadInt(const Query& query, std::string_view name) {
+  if (!query.Has(name) || query.Get(name).empty()) return std::optional<std::int64_t>();
+  if (const auto number = base::ParseInt(query.Get(name))) {
+    return std::optional<std::int64_t>(*number);
+  }
+  return base::BadRequest(base::StrCat("strconv.ParseInt: parsing ", base::GoQuote(query.Get(name)),
+                                       ": invalid syntax"));
+}
+
+std::optional<bool> ReadBool(const Query& query, std::string_view name) {
+  if (!query.Has(name)) return std::nullopt;
+  return query.GetBool(name);
+}
+
+}  // namespace
+
+base::Result<WriteOptions> ReadWriteOptions(Call& call, WriteKind kind) {
+  const Query& query = call.info.query;
+  WriteOptions options;
+  api::FieldErrors errors;
+  const auto dry_run = query.All("dryRun");
+  options.field_manager = std::string(query.Get("fieldManager"));
+  const bool apply =
+      kind == WriteKind::kPatch &&
+      BareMediaType(call.headers().Get("Content-Type")).substr(0, 23) == "application/apply-patch";
+  if (kind == WriteKind::kPatch) {
+    options.force = ReadBool(query, "force");
+    if (apply && options.field_manager.empty()) {
+      errors.push_back(
+          api::Required(api::FieldPath("fieldManager"), "is required for apply patch"));
+    } else if (!apply && options.force) {
+      errors.push_back(
+          api::Forbidden(api::FieldPath("force"), "may not be specified for non-apply patch"));
+    }
+  }
+  CheckFieldManager(options.field_manager, errors);
+  CheckDryRun(call.arena, dry_run, errors);
+  const std::string_view validation = query.Get("fieldValidation");
+  if (!ReadFieldValidation(validation, options.validation)) {
+    errors.push_back(api::NotSupported(api::FieldPath("fieldValidation"), validation,
+                                       {"Ignore", "Strict", "Warn"}));
+  }
+  if (!errors.empty()) {
+    constexpr std::string_view kKinds[] = {"CreateOptions", "UpdateOptions", "PatchOptions"};
+    return OptionsInvalid(kKinds[static_cast<std::size_t>(kind)], errors);
+  }
+  options.dry_run = !dry_run.empty();
+  options.as_create = OptionsValue(call.arena, "CreateOptions", query);
+  options.as_update = OptionsValue(call.arena, "UpdateOptions", query);
+  return options;
+}
+
+std::string FieldManager(const Call& call, const WriteOptions& options) {
+  if (!options.field_manager.empty()) return options.field_manager;
+  std::string_view agent = call.headers().Get("User-Agent");
+  agent = agent.substr(0, agent.find('/'));
+  std::string manager;
+  for (std::size_t at = 0; at < agent.size() && manager.size() < kMaxManagerLength;) {
+    std::size_t size = 1;
+    const char32_t rune = base::DecodeRune(agent.substr(at), size);
+    if (base::IsPrintable(rune)) manager.append(agent.substr(at, size));
+    at += size;
+  }
+  return manager.empty() ? "unknown" : manager;
+}
+
+base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
+  DeleteOptions options;
+  json::ObjectBuilder value(call.arena);
+  value.Set("kind", "DeleteOptions").Set("apiVersion", kMetaVersion);
+  std::vector<std::string> dry_run;
+  if (!call.body.empty()) {
+    const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
+    auto parsed = ParseBody(call.arena, call.body, type, nullptr);
+    if (!parsed.ok()) {
+      return base::BadRequest(
+          base::StrCat("couldn't get version/kind; json parse error: ", parsed.status().message()));
+    }
+    const json::Value body = *parsed;
+    const std::string_view kind = body["kind"].AsString("DeleteOptions");
+    if (!kind.empty() && kind != "DeleteOptions") {
+      return base::BadRequest("decoded object cannot be converted to DeleteOptions");
+    }
+    if (body["gracePeriodSeconds"].is_int()) {
+      options.grace_period_seconds = body["gracePeriodSeconds"].AsInt();
+    }
+    if (body["orphanDependents"].is_bool()) {
+      options.orphan_dependents = body["orphanDependents"].AsBool();
+    }
+    options.propagation_policy = std::string(body["propagationPolicy"].AsString());
+    options.uid = std::string(body["preconditions"]["uid"].AsString());
+    options.resource_version = std::string(body["preconditions"]["resourceVersion"].AsString());
+    for (const json::Value& item : body["dryRun"].elements()) {
+      dry_run.emplace_back(item.AsString());
+    }
+    for (std::string_view name :
+         {"gracePeriodSeconds", "preconditions", "orphanDependents", "propagationPolicy", "dryRun",
+          "ignoreStoreReadErrorWithClusterBreakingPotential"}) {
+      if (!body[name].is_null()) value.Set(name, body[name]);
+    }
+  } else {
+    const Query& query = call.info.query;
+    dry_run = query.All("dryRun");
+    options.grace_period_seconds = TRY(ReadInt(query, "gracePeriodSeconds"));
+    options.orphan_dependents = ReadBool(query, "orphanDependents");
+    options.propagation_policy = std::string(query.Get("propagationPolicy"));
+    if (options.grace_period_seconds) {
+      value.Set("gracePeriodSeconds", *options.grace_period_seconds);
+    }
+    if (options.orphan_dependents) value.Set("orphanDependents", *options.orphan_dependents);
+    if (!options.propagation_policy.empty()) {
+      value.Set("propagationPolicy", options.propagation_policy);
+    }
+    if (!dry_run.empty()) value.Set("dryRun", StringArray(call.arena, dry_run));
+  }
+  api::FieldErrors errors;
+  const std::string& policy = options.propagation_policy;
+  if (options.orphan_dependents && !policy.empty()) {
+    errors.push_back(api::Invalid(api::FieldPath("propagationPolicy"), policy,
+                                  "orphanDependents and deletionPropagation cannot be both set"));
+  }
+  if (!policy.empty() && policy != "Foreground" && policy != "Background" && policy != "Orphan") {
+    errors.push_back(api::NotSupported(api::FieldPath("propagationPolicy"), policy,
+                                       {"Foreground", "Background", "Orphan", "nil"}));
+  }
+  CheckDryRun(call.arena, dry_run, errors);
+  if (!errors.empty()) return OptionsInvalid("DeleteOptions", errors);
+  options.dry_run = !dry_run.empty();
+  options.value = value.Build();
+  return options;
+}
+
+base::Result<ListOptions> ReadListOptions(Call& call, bool forced_watch) {
+  const Query& query = call.info.query;
+  ListOptions options;
+  options.label_selector = std::string(query.Get("labelSelector"));
+  options.field_selector = std::string(query.Get("fieldSelector"));
+  options.resource_version = std::string(query.Get("resourceVersion"));
+  options.resource_version_match = std::string(query.Get("resourceVersionMatch"));
+  options.continue_token = std::string(query.Get("continue"));
+  options.watch = forced_watch || query.GetBool("watch");
+  options.allow_bookmarks = query.GetBool("allowWatchBookmarks");
+  options.send_initial_events = ReadBool(query, "sendInitialEvents");
+  options.limit = TRY(ReadInt(query, "limit")).value_or(0);
+  options.timeout_seconds = TRY(ReadInt(query, "timeoutSeconds"));
+
+  api::FieldErrors errors;
+  const api::FieldPath match_path("resourceVersionMatch");
+  const std::string& match = options.resource_version_match;
+  if (options.watch) {
+    // https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists
+    if (options.send_initial_events) {
+      if (match.empty()) {
+        errors.push_back(api::Forbidden(
+            match_path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+      } else if (match != "NotOlderThan") {
+        errors.push_back(api::NotSupported(match_path, match, {"NotOlderThan"}));
+      }
+    } else if (!match.empty()) {
+      errors.push_back(api::Forbidden(match_path, "resourceVersionMatch is forbidden for watch"));
+    }
+    if (!options.continue_token.empty() && options.send_initial_events) {
+      errors.push_back(
+          api::Forbidden(api::FieldPath("continue"), "continue is forbidden for watch"));
+    }
+  } else {
+    if (options.send_initial_events) {
+      errors.push_back(api::Forbidden(api::FieldPath("sendInitialEvents"),
+                                      "sendInitialEvents is forbidden for list"));
+    }
+    if (!match.empty()) {
+      if (options.resource_version.empty()) {
+        errors.push_back(api::Forbidden(
+            match_path, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+      }
+      if (!options.continue_token.empty()) {
+        errors.push_back(api::Forbidden(
+            match_path, "resourceVersionMatch is forbidden when continue is provided"));
+      }
+      if (match != "NotOlderThan" && match != "Exact") {
+        errors.push_back(api::NotSupported(match_path, match, {"Exact", "NotOlderThan", ""}));
+      }
+      if (match == "Exact" && options.resource_version == "0") {
+        errors.push_back(api::Forbidden(
+            match_path, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
+      }
+    }
+  }
+  if (!errors.empty()) return OptionsInvalid("ListOptions", errors);
+  return options;
+}
+
+}  // namespace portcullis::server

@@ -1,0 +1,65 @@
+// Cells: what printers of kinds are made of. Private to this folder.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "json/value.h"
+
+namespace portcullis::server::table {
+
+// The cells of one object in the order of the columns.
+struct CellWriter {
+  json::Arena& arena;
+  base::WallTime now;
+  std::vector<json::Value> cells;
+
+  CellWriter& Text(std::string_view text) {
+    cells.push_back(json::String(arena, text));
+    return *this;
+  }
+  CellWriter& Int(std::int64_t number) {
+    cells.push_back(json::Value::Int(number));
+    return *this;
+  }
+  CellWriter& Bool(bool value) {
+    cells.push_back(json::Value::Bool(value));
+    return *this;
+  }
+  // The text, or `otherwise` if it is empty.
+  CellWriter& TextOr(std::string_view text, std::string_view otherwise) {
+    return Text(text.empty() ? otherwise : text);
+  }
+  CellWriter& Name(json::Value object) { return Text(object["metadata"]["name"].AsString()); }
+  CellWriter& Age(json::Value object) {
+    return Since(object["metadata"]["creationTimestamp"].AsString());
+  }
+  // How long ago a time was, as kubectl writes it; <unknown> for none.
+  CellWriter& Since(std::string_view timestamp);
+};
+
+// k8s.io/apimachinery/pkg/util/duration.HumanDuration: "5m", "3h25m", "2d".
+std::string HumanDuration(std::int64_t seconds);
+// Seconds from `timestamp` (RFC 3339) to `now`; false if it is none.
+bool SecondsSince(std::string_view timestamp, base::WallTime now, std::int64_t& seconds);
+// "a=b,c=d" sorted by key, <none> if empty.
+std::string LabelsText(json::Value labels);
+// A LabelSelector: "a=b,c in (d,e)", <none> if empty.
+std::string SelectorText(json::Value selector);
+// Names and images of the containers of a PodSpec, joined by commas.
+void ContainerCells(CellWriter& writer, json::Value pod_spec);
+
+using Printer = void (*)(CellWriter& writer, json::Value object);
+struct PrinterRow {
+  std::string_view group;
+  std::string_view resource;
+  Printer print;
+};
+std::span<const PrinterRow> WorkloadPrinters();  // pods, apps, batch
+std::span<const PrinterRow> CorePrinters();      // the rest of the core group
+std::span<const PrinterRow> GroupPrinters();     // the other groups
+
+}  // namespace portcullis::server::table

@@ -1,0 +1,210 @@
+#include "server/table/table.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "api/selector/label_selector.h"
+#include "base/strings.h"
+#include "json/writer.h"
+#include "server/rest/present.h"
+#include "server/table/cells.h"
+
+namespace portcullis::server::table {
+namespace {
+
+Printer FindPrinter(const api::catalog::ResourceInfo& resource) {
+  for (std::span<const PrinterRow> rows : {WorkloadPrinters(), CorePrinters(), GroupPrinters()}) {
+    for (const PrinterRow& row : rows) {
+      if (row.resource == resource.resource.resource && row.group == resource.resource.group) {
+        return row.print;
+      }
+    }
+  }
+  return nullptr;
+}
+
+// `.spec.a.b[0]` of a custom resource's printer column.
+json::Value AtJsonPath(json::Value object, std::string_view path) {
+  while (!path.empty()) {
+    if (path.front() == '.') {
+      path.remove_prefix(1);
+      const std::size_t end = std::min(path.find_first_of(".["), path.size());
+      if (end > 0) object = object[path.substr(0, end)];
+      path.remove_prefix(end);
+    } else if (path.front() == '[') {
+      const std::size_t end = path.find(']');
+      if (end == std::string_view::npos) return {};
+      std::string_view key = path.substr(1, end - 1);
+      path.remove_prefix(end + 1);
+      if (key.size() >= 2 && (key.front() == '\'' || key.front() == '"')) {
+        object = object[key.substr(1, key.size() - 2)];
+      } else if (const auto index = base::ParseInt(key)) {
+        object = object[static_cast<std::size_t>(*index)];
+      } else {
+        return {};
+      }
+    } else {
+      return {};
+    }
+  }
+  return object;
+}
+
+json::Value CustomCell(CellWriter& writer, const api::catalog::ColumnInfo& column,
+                       json::Value value) {
+  if (value.is_null()) return value;
+  if (column.type == "date") {
+    writer.Since(value.AsString());
+    const json::Value cell = writer.cells.back();
+    writer.cells.pop_back();
+    return cell;
+  }
+  if (column.type == "string" && !value.is_string()) {
+    return json::String(writer.arena, json::ToString(value));
+  }
+  return value;
+}
+
+// Kinds without a printer of their own: by the path of the column, or what its name tells.
+void PrintGeneric(CellWriter& writer, const api::catalog::ResourceInfo& resource,
+                  json::Value object) {
+  for (const api::catalog::ColumnInfo& column : resource.columns) {
+    if (!column.json_path.empty()) {
+      writer.cells.push_back(CustomCell(writer, column, AtJsonPath(object, column.json_path)));
+    } else if (column.name == "Name") {
+      writer.Name(object);
+    } else if (column.name == "Age") {
+      writer.Age(object);
+    } else if (column.name == "Created At") {
+      writer.Text(object["metadata"]["creationTimestamp"].AsString());
+    } else if (column.type == "integer") {
+      writer.Int(0);
+    } else if (column.type == "boolean") {
+      writer.Bool(false);
+    } else {
+      writer.Text("<none>");
+    }
+  }
+}
+
+}  // namespace
+
+IncludeObject ReadIncludeObject(std::string_view text) {
+  if (text == "None") return IncludeObject::kNone;
+  if (text == "Object") return IncludeObject::kObject;
+  return IncludeObject::kMetadata;
+}
+
+json::Value ColumnDefinitions(json::Arena& arena, const api::catalog::ResourceInfo& resource) {
+  json::ArrayBuilder columns(arena);
+  for (const api::catalog::ColumnInfo& column : resource.columns) {
+    columns.Add(json::ObjectBuilder(arena)
+                    .Set("name", column.name)
+                    .Set("type", column.type)
+                    .Set("format", column.format)
+                    .Set("description", column.description)
+                    .Set("priority", column.priority)
+                    .Build());
+  }
+  return columns.Build();
+}
+
+json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, json::Value object,
+                IncludeObject include, base::WallTime now) {
+  CellWriter writer{arena, now, {}};
+  const Printer printer = resource.custom ? nullptr : FindPrinter(resource);
+  if (printer != nullptr) {
+    printer(writer, object);
+  } else {
+    PrintGeneric(writer, resource, object);
+  }
+  json::Value shown;
+  if (include == IncludeObject::kObject) shown = object;
+  if (include == IncludeObject::kMetadata) {
+    shown = rest::PartialMetadata(arena, object, "v1");
+  }
+  return json::MakeObject(arena,
+                          {{"cells", json::MakeArray(arena, writer.cells)}, {"object", shown}});
+}
+
+json::Value Make(json::Arena& arena, std::string_view version, json::Value list_metadata,
+                 json::Value columns, json::Value rows) {
+  return json::MakeObject(
+      arena, {{"kind", json::Value::StringView("Table")},
+              {"apiVersion", json::String(arena, base::StrCat("meta.k8s.io/", version))},
+              {"metadata", list_metadata},
+              {"columnDefinitions", columns},
+              {"rows", rows}});
+}
+
+CellWriter& CellWriter::Since(std::string_view timestamp) {
+  std::int64_t seconds = 0;
+  if (!SecondsSince(timestamp, now, seconds)) return Text("<unknown>");
+  return Text(HumanDuration(seconds));
+}
+
+bool SecondsSince(std::string_view timestamp, base::WallTime now, std::int64_t& seconds) {
+  std::tm parts{};
+  const std::string text(timestamp.substr(0, 19));
+  if (text.size() != 19 || strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) {
+    return false;
+  }
+  const std::time_t then = timegm(&parts);
+  seconds = static_cast<std::int64_t>(std::chrono::system_clock::to_time_t(now) - then);
+  return true;
+}
+
+std::string HumanDuration(std::int64_t seconds) {
+  const auto unit = [](std::int64_t number, const char* name) {
+    return std::to_string(number) + name;
+  };
+  // Two units up to a limit, then one; the limits are those of the library kubectl shows ages with.
+  const auto two = [&](std::int64_t large, const char* large_name, std::int64_t small,
+                       const char* small_name) {
+    return small == 0 ? unit(large, large_name) : unit(large, large_name) + unit(small, small_name);
+  };
+  if (seconds < -1) return "<invalid>";
+  if (seconds < 0) return "0s";
+  if (seconds < 120) return unit(seconds, "s");
+  const std::int64_t minutes = seconds / 60;
+  if (minutes < 10) return two(minutes, "m", seconds % 60, "s");
+  if (minutes < 180) return unit(minutes, "m");
+  const std::int64_t hours = minutes / 60;
+  if (hours < 8) return two(hours, "h", minutes % 60, "m");
+  if (hours < 48) return unit(hours, "h");
+  const std::int64_t days = hours / 24;
+  if (days < 8) return two(days, "d", hours % 24, "h");
+  if (days < 730) return unit(days, "d");
+  const std::int64_t years = days / 365;
+  if (years < 8) return two(years, "y", days % 365, "d");
+  return unit(years, "y");
+}
+
+std::string LabelsText(json::Value labels) {
+  std::vector<std::string> pairs;
+  for (const json::Member& member : labels.members()) {
+    pairs.push_back(base::StrCat(member.name(), "=", member.value.AsString()));
+  }
+  if (pairs.empty()) return "<none>";
+  std::sort(pairs.begin(), pairs.end());
+  return base::Join(pairs, ",");
+}
+
+std::string SelectorText(json::Value selector) {
+  const auto parsed = api::LabelSelector::FromJson(selector);
+  if (!parsed.ok()) return "<error>";
+  const std::string text = parsed->ToString();
+  return text.empty() ? "<none>" : text;
+}
+
+void ContainerCells(CellWriter& writer, json::Value pod_spec) {
+  std::vector<std::string_view> names;
+  std::vector<std::string_view> images;
+  for (const json::Value& container : pod_spec["containers"].elements()) {
+    names.push_back(container["name"].AsString());
+    images.push_back(container["image"].AsString());
+  }
+  writer.Text(base::Join(names, ",")).Text(base::Join(images, ","));
+}
+
+}  // namespace portcullis::server::table

@@ -1,0 +1,30 @@
+// Tables: how `kubectl get` shows objects (meta.k8s.io/v1 Table). Column definitions come from the
+// catalog; cells are made by one function per kind (cells_*.cc), found through one table.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/catalog/catalog.h"
+#include "base/clock.h"
+#include "json/value.h"
+
+namespace portcullis::server::table {
+
+enum class IncludeObject { kNone, kMetadata, kObject };
+
+// The value of ?includeObject=; an unknown one counts as Metadata.
+IncludeObject ReadIncludeObject(std::string_view text);
+
+// {"name", "type", "format", "description", "priority"} for each column of the resource.
+json::Value ColumnDefinitions(json::Arena& arena, const api::catalog::ResourceInfo& resource);
+
+// {"cells": […], "object": …} of one object in the resource's version.
+json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, json::Value object,
+                IncludeObject include, base::WallTime now);
+
+json::Value Make(json::Arena& arena, std::string_view version, json::Value list_metadata,
+                 json::Value columns, json::Value rows);
+
+}  // namespace portcullis::server::table

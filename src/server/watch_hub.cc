@@ -1,0 +1,247 @@
+#include "server/watch_hub.h"
+
+#include <algorithm>
+
+#include "api/api_status.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "json/writer.h"
+#include "server/codec.h"
+#include "server/rest/present.h"
+
+namespace portcullis::server {
+namespace {
+
+constexpr std::size_t kEventsPerPoll = 256;
+constexpr std::size_t kMaxBuffered = 1 << 20;
+constexpr std::chrono::seconds kBookmarkEvery{60};
+constexpr std::chrono::seconds kTick{1};
+
+bool IsSelected(const WatchSession& session, const store::ObjectPtr& object) {
+  if (object == nullptr) return false;
+  if (session.selection.everything()) return true;
+  json::Arena arena;
+  const auto value = FromStore(arena, object, session.resource->kind);
+  return value.ok() && session.selection.Matches(*value);
+}
+
+// How an event looks to a watch with a selector: an object that leaves the selection is deleted.
+std::string_view SeenAs(const WatchSession& session, const store::Event& event) {
+  const bool was = IsSelected(session, event.previous);
+  if (event.type == store::EventType::kDeleted) {
+    return was || IsSelected(session, event.object) ? "DELETED" : "";
+  }
+  const bool is = IsSelected(session, event.object);
+  if (event.type == store::EventType::kAdded) return is ? "ADDED" : "";
+  if (is) return was ? "MODIFIED" : "ADDED";
+  return was ? "DELETED" : "";
+}
+
+std::string Line(std::string_view type, std::string_view object) {
+  return base::StrCat("{\"type\":\"", type, "\",\"object\":", object, "}\n");
+}
+
+}  // namespace
+
+base::Result<std::string> EventLine(WatchSession& session, std::string_view type,
+                                    const store::ObjectPtr& object, base::WallTime now) {
+  const api::catalog::ResourceInfo& resource = *session.resource;
+  if (session.accepted.form == Form::kObject) {
+    std::string scratch;
+    const std::string_view bytes =
+        TRY(BytesAs(object, resource.storage_kind, resource.kind, scratch));
+    return Line(type, bytes);
+  }
+  json::Arena arena;
+  const json::Value value = TRY(FromStore(arena, object, resource.kind));
+  if (session.accepted.form != Form::kTable) {
+    return Line(type,
+                json::ToString(rest::PartialMetadata(arena, value, session.accepted.form_version)));
+  }
+  json::Value columns;
+  if (!session.columns_sent) columns = table::ColumnDefinitions(arena, resource);
+  session.columns_sent = true;
+  const json::Value metadata =
+      json::MakeObject(arena, {{"resourceVersion", value["metadata"]["resourceVersion"]}});
+  const json::Value row = table::Row(arena, resource, value, session.include, now);
+  return Line(type, json::ToString(table::Make(arena, session.accepted.form_version, metadata,
+                                               columns, json::MakeArray(arena, {row}))));
+}
+
+std::string BookmarkLine(const WatchSession& session, std::int64_t revision,
+                         bool initial_events_end) {
+  const api::GroupVersionKind& kind = session.resource->kind;
+  std::string metadata = base::StrCat("{\"resourceVersion\":\"", std::to_string(revision), "\"");
+  if (initial_events_end) {
+    metadata += ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}";
+  }
+  metadata += '}';
+  std::string name = kind.kind;
+  std::string version = ApiVersion(kind);
+  std::string rest;
+  if (session.accepted.form == Form::kTable) {
+    name = "Table";
+    version = base::StrCat("meta.k8s.io/", session.accepted.form_version);
+    rest = base::StrCat(
+        ",\"columnDefinitions\":null,\"rows\":[{\"cells\":null,\"object\":{\"kind\":\"", kind.kind,
+        "\",\"apiVersion\":\"", ApiVersion(kind), "\",\"metadata\":", metadata, "}}]");
+  } else if (session.accepted.form != Form::kObject) {
+    name = "PartialObjectMetadata";
+    version = base::StrCat("meta.k8s.io/", session.accepted.form_version);
+  }
+  return Line("BOOKMARK", base::StrCat("{\"kind\":\"", name, "\",\"apiVersion\":\"", version,
+                                       "\",\"metadata\":", metadata, rest, "}"));
+}
+
+std::string ErrorLine(const base::Status& status) {
+  json::Arena arena;
+  return Line("ERROR", json::ToString(api::StatusToJson(arena, status)));
+}
+
+WatchHub::WatchHub(store::Store& store, const base::Clock& clock)
+    : store_(store), clock_(clock), thread_([this] { Run(); }) {}
+
+WatchHub::~WatchHub() {
+  Stop();
+  thread_.join();
+}
+
+void WatchHub::Stop() {
+  base::MutexLock lock(mutex_);
+  stopping_ = true;
+  changed_.NotifyAll();
+}
+
+std::size_t WatchHub::size() const {
+  base::MutexLock lock(mutex_);
+  return count_;
+}
+
+void WatchHub::Add(std::unique_ptr<WatchSession> session, std::string initial) {
+  std::shared_ptr<net::Exchange> exchange = session->exchange;
+  if (!initial.empty()) exchange->Write(std::move(initial));
+  Id id = 0;
+  {
+    base::MutexLock lock(mutex_);
+    id = next_id_++;
+    added_.emplace(id, std::move(session));
+    ++count_;
+    ready_.insert(id);
+    changed_.NotifyAll();
+  }
+  exchange->OnClosed([this, id] { Wake(id); });
+  exchange->OnDrained([this, id] { Wake(id); });
+}
+
+void WatchHub::Wake(Id id) {
+  base::MutexLock lock(mutex_);
+  if (ready_.insert(id).second) changed_.NotifyAll();
+}
+
+void WatchHub::Run() {
+  base::SteadyTime next_tick = clock_.Steady() + kTick;
+  for (;;) {
+    std::unordered_set<Id> ready;
+    std::vector<Id> fresh;
+    bool stop = false;
+    {
+      base::MutexLock lock(mutex_);
+      while (ready_.empty() && !stopping_ && clock_.Steady() < next_tick) {
+        if (sessions_.empty() && added_.empty()) {
+          changed_.Wait(mutex_);
+          next_tick = clock_.Steady() + kTick;
+        } else {
+          changed_.WaitUntil(mutex_, next_tick);
+        }
+      }
+      ready.swap(ready_);
+      for (auto& [id, session] : added_) {
+        fresh.push_back(id);
+        sessions_.emplace(id, std::move(session));
+      }
+      added_.clear();
+      stop = stopping_;
+    }
+    if (stop) break;
+    for (Id id : fresh) Begin(id);
+    for (Id id : ready) Serve(id);
+    if (clock_.Steady() >= next_tick) {
+      next_tick = clock_.Steady() + kTick;
+      SendBookmarks();
+    }
+  }
+  std::vector<Id> all;
+  for (const auto& entry : sessions_) all.push_back(entry.first);
+  for (Id id : all) End(id);
+}
+
+void WatchHub::Begin(Id id) {
+  WatchSession& session = *sessions_.at(id);
+  session.next_bookmark = clock_.Steady() + kBookmarkEvery;
+  store::WatchRequest request;
+  request.collection = {session.resource->storage_kind.group, session.resource->resource.resource};
+  request.ns = session.selection.ns;
+  request.after = session.after;
+  auto watch = store_.StartWatch(request, [this, id] { Wake(id); });
+  if (!watch.ok()) {
+    session.exchange->Write(ErrorLine(watch.status()));
+    End(id);
+    return;
+  }
+  session.watch = *std::move(watch);
+}
+
+void WatchHub::Serve(Id id) {
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end()) return;
+  WatchSession& session = *found->second;
+  if (session.exchange->closed()) return End(id);
+  std::vector<store::EventPtr> events;
+  // A slow client is served again when its buffer has drained.
+  while (session.exchange->buffered_bytes() < kMaxBuffered) {
+    events.clear();
+    const auto polled = session.watch->Poll(kEventsPerPoll, events);
+    if (!polled.ok()) {
+      session.exchange->Write(ErrorLine(polled.status()));
+      return End(id);
+    }
+    if (*polled == 0) return;
+    std::string lines;
+    for (const store::EventPtr& event : events) {
+      const std::string_view type = SeenAs(session, *event);
+      if (type.empty()) continue;
+      auto line = EventLine(session, type, event->object, clock_.Now());
+      if (line.ok()) lines += *line;
+    }
+    if (!lines.empty()) session.exchange->Write(std::move(lines));
+  }
+}
+
+void WatchHub::SendBookmarks() {
+  const base::SteadyTime now = clock_.Steady();
+  std::vector<Id> over;
+  for (auto& [id, session] : sessions_) {
+    if (now >= session->ends || session->exchange->closed()) {
+      over.push_back(id);
+      continue;
+    }
+    if (!session->bookmarks || now < session->next_bookmark || session->watch == nullptr) continue;
+    session->next_bookmark = now + kBookmarkEvery;
+    session->exchange->Write(BookmarkLine(*session, session->watch->revision(), false));
+  }
+  for (Id id : over) End(id);
+}
+
+void WatchHub::End(Id id) {
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end()) return;
+  std::unique_ptr<WatchSession> session = std::move(found->second);
+  sessions_.erase(found);
+  session->watch.reset();
+  session->exchange->Finish();
+  if (session->on_end) session->on_end();
+  base::MutexLock lock(mutex_);
+  --count_;
+}
+
+}  // namespace portcullis::server

@@ -1,0 +1,94 @@
+// WatchHub serves all watches from one thread: it polls what the store reports ready, turns events
+// into lines, hands them to the I/O threads, sends bookmarks, and ends watches when their time is
+// up, the client has gone or it is too slow for the store's history.
+//
+// Thread-safe. Its thread is started by the constructor and joined by the destructor; watches still
+// open then are finished.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "api/catalog/catalog.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "net/server.h"
+#include "server/negotiation.h"
+#include "server/rest/selection.h"
+#include "server/table/table.h"
+#include "store/store.h"
+
+namespace portcullis::server {
+
+// What one watch shows and how long it lasts.
+struct WatchSession {
+  std::shared_ptr<net::Exchange> exchange;
+  std::shared_ptr<const api::catalog::Catalog> catalog;  // keeps `resource` alive
+  const api::catalog::ResourceInfo* resource = nullptr;
+  rest::Selection selection;
+  Accepted accepted;
+  table::IncludeObject include = table::IncludeObject::kMetadata;
+  bool bookmarks = false;
+  base::SteadyTime ends;
+  std::int64_t after = 0;  // events with a greater revision
+  std::function<void()> on_end;
+
+  // State of the hub's thread.
+  std::unique_ptr<store::Watch> watch;
+  bool columns_sent = false;
+  base::SteadyTime next_bookmark;
+};
+
+class WatchHub {
+ public:
+  WatchHub(store::Store& store, const base::Clock& clock);
+  ~WatchHub();
+  WatchHub(const WatchHub&) = delete;
+  WatchHub& operator=(const WatchHub&) = delete;
+
+  // Writes `initial` (lines made by EventLine) and goes on with what happens after session.after.
+  // The head of the answer must have been started.
+  void Add(std::unique_ptr<WatchSession> session, std::string initial);
+  // Ends every watch: the server stops.
+  void Stop();
+  std::size_t size() const;
+
+ private:
+  using Id = std::uint64_t;
+  void Run();
+  void Begin(Id id);
+  void Serve(Id id);
+  void End(Id id);
+  void Wake(Id id);
+  void SendBookmarks();
+
+  store::Store& store_;
+  const base::Clock& clock_;
+
+  mutable base::Mutex mutex_;
+  base::CondVar changed_;
+  std::unordered_set<Id> ready_ PC_GUARDED_BY(mutex_);
+  std::unordered_map<Id, std::unique_ptr<WatchSession>> added_ PC_GUARDED_BY(mutex_);
+  Id next_id_ PC_GUARDED_BY(mutex_) = 1;
+  std::size_t count_ PC_GUARDED_BY(mutex_) = 0;
+  bool stopping_ PC_GUARDED_BY(mutex_) = false;
+
+  // Confined to the hub's thread.
+  std::unordered_map<Id, std::unique_ptr<WatchSession>> sessions_;
+  std::thread thread_;
+};
+
+// One line of a watch: {"type":…,"object":…}. `session` is told that columns have been sent.
+base::Result<std::string> EventLine(WatchSession& session, std::string_view type,
+                                    const store::ObjectPtr& object, base::WallTime now);
+std::string BookmarkLine(const WatchSession& session, std::int64_t revision,
+                         bool initial_events_end);
+std::string ErrorLine(const base::Status& status);
+
+}  // namespace portcullis::server
