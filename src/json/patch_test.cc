@@ -105,6 +105,23 @@ TEST(Patch, LimitsDepth) {
                    .ok());
 }
 
+TEST(Patch, DeepDocuments) {
+  Arena arena;
+  const std::string text =
+      R"({"a":)" + std::string(9998, '[') + std::string(9998, ']') + R"(,"b":1})";
+  const Value document = MustParse(arena, text);
+  std::string pointer = "/a";
+  for (int i = 0; i < 9997; ++i) pointer += "/0";
+  const Value patch =
+      *DecodePatch(arena, R"([{"op":"add","path":")" + pointer +
+                              R"(/-","value":[]},{"op":"test","path":"/b","value":1},
+                                              {"op":"copy","from":"/a","path":"/c"},
+                                              {"op":"test","path":"/c","value":1}])");
+  EXPECT_EQ(ApplyPatch(arena, document, patch).status().message(),
+            "testing value /c failed: test failed");
+  EXPECT_TRUE(DeepCopy(arena, document) == document);
+}
+
 TEST(Patch, ManyOperationsOnOneArray) {
   Arena arena;
   std::string text = "[";

@@ -12,7 +12,7 @@ static_assert(std::is_trivially_copyable_v<Value>);
 static_assert(std::is_trivially_copyable_v<Member>);
 
 TEST(Value, Fallbacks) {
-  const Value null;
+  const Value null{};
   EXPECT_EQ(null.AsString("x"), "x");
   EXPECT_EQ(null.AsInt(7), 7);
   EXPECT_TRUE(null.AsBool(true));

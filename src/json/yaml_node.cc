@@ -130,8 +130,7 @@ class TreeReader {
     open_.push_back(&node);
     if (is_flow) ++flow_depth_;
     if (open_.size() > kYamlMaxDepth || flow_depth_ > kMaxFlowDepth) {
-      return YamlError(base::StrCat("line ", std::to_string(node.line), ": exceeded max depth of ",
-                                    std::to_string(kYamlMaxDepth)));
+      return YamlTooDeep();
     }
     return base::OkStatus();
   }
@@ -147,6 +146,10 @@ class TreeReader {
 
 base::Status YamlError(std::string_view what) {
   return base::BadRequest(base::StrCat("yaml: ", what));
+}
+
+base::Status YamlTooDeep() {
+  return YamlError(base::StrCat("exceeded max depth of ", std::to_string(kYamlMaxDepth)));
 }
 
 base::Result<YamlTree> ReadYamlTree(std::string_view text) { return TreeReader(text).Run(); }

@@ -28,7 +28,8 @@ struct YamlTree {
   const YamlNode* root = nullptr;  // null if the text has no document
 };
 
-inline constexpr std::size_t kYamlMaxDepth = 10000;
+// Go allows 10,000; decoding is recursive here, and nobody nests YAML by hand like that.
+inline constexpr std::size_t kYamlMaxDepth = 2000;
 
 // Reads the first document. Errors: BadRequest, "yaml: line 2: found character that cannot start
 // any token".
@@ -36,5 +37,6 @@ base::Result<YamlTree> ReadYamlTree(std::string_view text);
 
 // "yaml: <what>".
 base::Status YamlError(std::string_view what);
+base::Status YamlTooDeep();
 
 }  // namespace portcullis::json::internal

@@ -90,7 +90,7 @@ class YamlDecoder {
     if (alias_nodes_ > 100 && nodes_ > 1000 && alias_nodes_ / nodes_ > AllowedAliasRatio(nodes_)) {
       return YamlError("document contains excessive aliasing");
     }
-    if (depth_ > internal::kYamlMaxDepth) return YamlError("exceeded max depth of 10000");
+    if (depth_ > internal::kYamlMaxDepth) return internal::YamlTooDeep();
     return base::OkStatus();
   }
 
