@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/schema/schema.h"
 #include "base/status.h"
 #include "json/value.h"
 
@@ -26,8 +27,8 @@ class FieldSelector {
   static base::Result<FieldSelector> Parse(std::string_view text);
 
   // `field` values are looked up in the object: strings as they are, booleans and numbers printed,
-  // absent as "".
-  bool Matches(json::Value object) const;
+  // absent as "", or as the schema says ("false" of a boolean, "0" of a number).
+  bool Matches(json::Value object, const schema::Schema* schema = nullptr) const;
   bool empty() const { return terms_.empty(); }
   const std::vector<Term>& terms() const { return terms_; }
   // The value a selector demands of `field` with `=`, if there is such a term.

@@ -1,0 +1,134 @@
+// The shapes of names are simple enough to be checked by hand; the regular expressions appear in
+// the texts only.
+#include <string>
+
+#include "api/selector/label_selector.h"
+#include "base/strings.h"
+
+namespace portcullis::api {
+namespace {
+
+constexpr std::size_t kLabelLength = 63;
+constexpr std::size_t kSubdomainLength = 253;
+
+bool IsLower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool IsAlphanumeric(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
+
+std::string TooManyBytes(std::size_t limit) {
+  return base::StrCat("must be no more than ", std::to_string(limit), " bytes");
+}
+
+// [a-z0-9]([-a-z0-9]*[a-z0-9])?
+bool IsLabelShaped(std::string_view text) {
+  if (text.empty() || !IsLower(text.front()) || !IsLower(text.back())) return false;
+  for (const char c : text) {
+    if (!IsLower(c) && c != '-') return false;
+  }
+  return true;
+}
+
+bool IsSubdomainShaped(std::string_view text) {
+  for (const std::string_view label : base::Split(text, '.')) {
+    if (!IsLabelShaped(label)) return false;
+  }
+  return true;
+}
+
+// ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]
+bool IsNameShaped(std::string_view text) {
+  if (text.empty() || !IsAlphanumeric(text.front()) || !IsAlphanumeric(text.back())) return false;
+  for (const char c : text) {
+    if (!IsAlphanumeric(c) && c != '-' && c != '_' && c != '.') return false;
+  }
+  return true;
+}
+
+constexpr std::string_view kNameText =
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
+    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+
+}  // namespace
+
+std::vector<std::string> IsQualifiedName(std::string_view key) {
+  std::vector<std::string> errors;
+  const auto parts = base::Split(key, '/');
+  if (parts.size() > 2) {
+    errors.push_back(
+        base::StrCat("a valid label key ", kNameText,
+                     " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"));
+    return errors;
+  }
+  if (parts.size() == 2) {
+    if (parts[0].empty()) {
+      errors.emplace_back("prefix part must be non-empty");
+    } else {
+      for (const std::string& text : IsDns1123Subdomain(parts[0])) {
+        errors.push_back("prefix part " + text);
+      }
+    }
+  }
+  const std::string_view name = parts.back();
+  if (name.empty()) {
+    errors.emplace_back("name part must be non-empty");
+  } else if (name.size() > kLabelLength) {
+    errors.push_back("name part " + TooManyBytes(kLabelLength));
+  }
+  if (!IsNameShaped(name)) errors.push_back(base::StrCat("name part ", kNameText));
+  return errors;
+}
+
+std::vector<std::string> IsValidLabelValue(std::string_view value) {
+  std::vector<std::string> errors;
+  if (value.size() > kLabelLength) errors.push_back(TooManyBytes(kLabelLength));
+  if (!value.empty() && !IsNameShaped(value)) {
+    errors.emplace_back(
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+        "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or "
+        "'my_value',  or '12345', regex used for validation is "
+        "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')");
+  }
+  return errors;
+}
+
+std::vector<std::string> IsDns1123Label(std::string_view name) {
+  std::vector<std::string> errors;
+  if (name.size() > kLabelLength) errors.push_back(TooManyBytes(kLabelLength));
+  if (IsLabelShaped(name)) return errors;
+  if (IsSubdomainShaped(name)) {
+    errors.emplace_back("must not contain dots");
+  } else {
+    errors.emplace_back(
+        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+        "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "
+        "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')");
+  }
+  return errors;
+}
+
+std::vector<std::string> IsDns1123Subdomain(std::string_view name) {
+  std::vector<std::string> errors;
+  if (name.size() > kSubdomainLength) errors.push_back(TooManyBytes(kSubdomainLength));
+  if (!IsSubdomainShaped(name)) {
+    errors.emplace_back(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+        "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex "
+        "used for validation is "
+        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+  }
+  return errors;
+}
+
+std::vector<std::string> IsDns1035Label(std::string_view name) {
+  std::vector<std::string> errors;
+  if (name.size() > kLabelLength) errors.push_back(TooManyBytes(kLabelLength));
+  if (!IsLabelShaped(name) || name[0] < 'a' || name[0] > 'z') {
+    errors.emplace_back(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+        "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "
+        "'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')");
+  }
+  return errors;
+}
+
+}  // namespace portcullis::api
