@@ -1,0 +1,101 @@
+#include "admission/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "admission/chain.h"
+
+namespace portcullis::admission {
+namespace {
+
+using ::testing::ElementsAre;
+
+class Nothing final : public Plugin {};
+
+base::Result<std::unique_ptr<Plugin>> MakeNothing(const PluginContext&) {
+  return std::unique_ptr<Plugin>(std::make_unique<Nothing>());
+}
+base::Result<std::unique_ptr<Plugin>> MakeBroken(const PluginContext&) {
+  return base::ConfigError("no config specified");
+}
+
+constexpr PluginInfo kA = {.name = "A", .by_default = Default::kOn, .create = &MakeNothing};
+constexpr PluginInfo kB = {.name = "B", .by_default = Default::kOff, .create = &MakeNothing};
+constexpr PluginInfo kC = {.name = "C", .by_default = Default::kOn, .create = &MakeBroken};
+constexpr const PluginInfo* kAll[] = {&kA, &kB, &kC};
+
+std::vector<std::string_view> Select(const PluginFlags& flags) {
+  std::vector<std::string_view> names;
+  auto selected = SelectPlugins(flags, kAll);
+  if (!selected.ok()) return {};
+  for (const PluginInfo* info : *selected) names.push_back(info->name);
+  return names;
+}
+
+std::string SelectError(const PluginFlags& flags) {
+  return SelectPlugins(flags, kAll).status().message();
+}
+
+TEST(SelectPluginsTest, FollowsDefaultsAndFlags) {
+  EXPECT_THAT(Select({}), ElementsAre("A", "C"));
+  EXPECT_THAT(Select({.enable = {"B"}, .disable = {"A"}}), ElementsAre("B", "C"));
+  EXPECT_THAT(Select({.admission_control = {"C", "B"}}), ElementsAre("B", "C"));
+}
+
+TEST(SelectPluginsTest, SaysWhatIsWrong) {
+  EXPECT_EQ(SelectError({.enable = {"X"}}), "enable-admission-plugins plugin \"X\" is unknown");
+  EXPECT_EQ(SelectError({.disable = {"X"}}), "disable-admission-plugins plugin \"X\" is unknown");
+  EXPECT_EQ(SelectError({.enable = {"B", "A"}, .disable = {"A", "B"}}),
+            "[A B] in enable-admission-plugins and disable-admission-plugins overlapped");
+  EXPECT_EQ(SelectError({.admission_control = {"X"}}), "admission-control plugin \"X\" is unknown");
+  EXPECT_EQ(SelectError({.enable = {"A"}, .admission_control = {"B"}}),
+            "admission-control and enable-admission-plugins/disable-admission-plugins flags are "
+            "mutually exclusive");
+}
+
+base::Result<PluginConfigs> Parse(std::string_view text) {
+  return PluginConfigs::Parse(text, "/nonexistent", kAll);
+}
+
+TEST(PluginConfigsTest, FirstEntryOfAnEnabledPluginWins) {
+  const auto configs = Parse(
+      "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n"
+      "- {name: A, configuration: {x: 1}, path: nowhere}\n- {name: A, configuration: {x: 2}}\n"
+      "- {name: Unknown, path: /nowhere}\n- {name: B}\n");
+  ASSERT_TRUE(configs.ok()) << configs.status().message();
+  ASSERT_NE(configs->For("A"), nullptr);
+  EXPECT_EQ(configs->For("A")->document["x"].AsInt(), 1);
+  EXPECT_EQ(configs->For("B"), nullptr);
+}
+
+TEST(PluginConfigsTest, IsStrict) {
+  EXPECT_EQ(
+      Parse("{\"apiVersion\":\"apiserver.config.k8s.io/v1\",\"kind\":\"AdmissionConfiguration\""
+            ",\"plugins\":[{\"name\":\"A\",\"foo\":1}]}")
+          .status()
+          .message(),
+      "failed to read plugin config: strict decoding error: unknown field \"plugins[0].foo\"");
+}
+
+TEST(PluginConfigsTest, OpensThePathsOfEnabledPlugins) {
+  EXPECT_EQ(Parse("apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n"
+                  "plugins: [{name: A, path: a.yaml}]\n")
+                .status()
+                .message(),
+            "Couldn't open admission plugin configuration /nonexistent/a.yaml: open "
+            "/nonexistent/a.yaml: no such file or directory");
+}
+
+TEST(PluginConfigsTest, NamesTheMissingFile) {
+  EXPECT_EQ(PluginConfigs::Load("/nonexistent/c.yaml", kAll).status().message(),
+            "failed to read plugin config: unable to read admission control configuration from "
+            "\"/nonexistent/c.yaml\" [open /nonexistent/c.yaml: no such file or directory]");
+}
+
+TEST(ChainTest, NamesThePluginThatCannotBeMade) {
+  const auto chain = Chain::Create(kAll, {}, {});
+  EXPECT_EQ(chain.status().message(), "couldn't init admission plugin \"C\": no config specified");
+}
+
+}  // namespace
+}  // namespace portcullis::admission

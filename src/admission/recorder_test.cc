@@ -1,0 +1,60 @@
+#include "admission/recorder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace portcullis::admission {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(RecorderTest, DropsWhatCannotBeAHeader) {
+  Recorder recorder;
+  for (const std::string text : {"", "a\nb", "a\tb", "\xff", "fine", "fine", " "}) {
+    recorder.Warn(text);
+  }
+  EXPECT_THAT(recorder.warnings(), ElementsAre("fine", " "));
+}
+
+TEST(RecorderTest, SendsOneLongTextWhole) {
+  Recorder recorder;
+  recorder.Warn(std::string(4000, 'a'));
+  EXPECT_THAT(recorder.warnings(), ElementsAre(std::string(4000, 'a')));
+}
+
+TEST(RecorderTest, CutsEverythingOverTheBudget) {
+  Recorder recorder;
+  recorder.Warn(std::string(4000, 'a'));
+  recorder.Warn(std::string(300, 'b'));
+  EXPECT_THAT(recorder.warnings(), ElementsAre(std::string(256, 'a'), std::string(256, 'b')));
+}
+
+TEST(RecorderTest, StopsOnceTheBudgetIsSpent) {
+  Recorder recorder;
+  for (int i = 0; i < 25; ++i) recorder.Warn(std::string(249, 'a') + static_cast<char>('a' + i));
+  // 250 runes each: the seventeenth still fits because only the sum before it counts.
+  EXPECT_EQ(recorder.warnings().size(), 17U);
+}
+
+TEST(RecorderTest, KeepsTheFirstValueOfAnAnnotation) {
+  Recorder recorder;
+  EXPECT_TRUE(recorder.Annotate("a.b/c", "1", AuditLevel::kMetadata).ok());
+  EXPECT_TRUE(recorder.Annotate("a.b/c", "1", AuditLevel::kMetadata).ok());
+  EXPECT_FALSE(recorder.Annotate("a.b/c", "2", AuditLevel::kMetadata).ok());
+  ASSERT_EQ(recorder.annotations().size(), 1U);
+  EXPECT_EQ(recorder.annotations()[0].value, "1");
+}
+
+TEST(RecorderTest, RefusesIllegalAnnotationKeys) {
+  Recorder recorder;
+  for (const std::string_view key : {"", "a", "a/b/c", "a/", "A B/c", "a/b!"}) {
+    EXPECT_FALSE(recorder.Annotate(key, "", AuditLevel::kMetadata).ok()) << key;
+  }
+}
+
+TEST(WarningHeaderTest, EscapesQuotes) {
+  EXPECT_EQ(WarningHeader(R"(say "a\b")"), R"(299 - "say \"a\\b\"")");
+}
+
+}  // namespace
+}  // namespace portcullis::admission
