@@ -19,7 +19,7 @@ MODULE = re.compile(r"pc_module\(\s*(\w+)([^)]*)\)")
 # Who may name whose headers (anchor: "third-party headers appear in one wrapping module").
 WRAPPERS = {
     "boost/asio": {"net"}, "boost/beast": {"net"}, "nghttp2/": {"net"}, "openssl/": {"net", "authn", "base"},
-    "re2/": {"base", "cel", "kube_cel", "api"}, "yaml.h": {"json"}, "sqlite3.h": {"store"},
+    "re2/": {"base", "cel", "kube_cel", "api", "registry"}, "yaml.h": {"json"}, "sqlite3.h": {"store"},
     "prometheus/": {"metrics"}, "spdlog/": {"base"}, "CLI/": {"cli"}, "libdeflate.h": {"api", "net", "server"},
 }
 

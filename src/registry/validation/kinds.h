@@ -93,4 +93,10 @@ void ValidateHorizontalPodAutoscaler(const Context& ctx, json::Value object,
 void ValidateIngress(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidateNetworkPolicy(const Context& ctx, json::Value object, api::FieldErrors& errors);
 
+// custom_resource_definitions.cc
+void ValidateCustomResourceDefinition(const Context& ctx, json::Value object,
+                                      api::FieldErrors& errors);
+void ValidateCustomResourceDefinitionUpdate(const Context& ctx, json::Value object, json::Value old,
+                                            api::FieldErrors& errors);
+
 }  // namespace portcullis::registry

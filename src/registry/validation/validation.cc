@@ -1,5 +1,7 @@
 #include "registry/validation/validation.h"
 
+#include "api/catalog/catalog.h"
+#include "api/schema/validate.h"
 #include "registry/validation/field_rules.h"
 #include "registry/validation/kinds.h"
 
@@ -28,6 +30,8 @@ constexpr Row kRows[] = {
     {"", "resourcequotas", &ValidateResourceQuota, &ValidateResourceQuotaUpdate},
     {"", "secrets", &ValidateSecret, &ValidateSecretUpdate},
     {"", "services", &ValidateService, &ValidateServiceUpdate},
+    {"apiextensions.k8s.io", "customresourcedefinitions", &ValidateCustomResourceDefinition,
+     &ValidateCustomResourceDefinitionUpdate},
     {"apps", "daemonsets", &ValidateDaemonSet, &ValidateDaemonSetUpdate},
     {"apps", "deployments", &ValidateDeployment, &ValidateDeploymentUpdate},
     {"apps", "replicasets", &ValidateReplicaSet, &ValidateReplicaSetUpdate},
@@ -49,6 +53,19 @@ constexpr Row kRows[] = {
     {"scheduling.k8s.io", "priorityclasses", &ValidatePriorityClass},
 };
 
+// Custom resources are checked against the schema of their version.
+void ValidateCustom(const Context& ctx, json::Value object, api::FieldErrors& errors) {
+  if (ctx.catalog == nullptr) return;
+  const auto* resource = ctx.catalog->Find(ctx.resource);
+  if (resource == nullptr || !resource->custom || resource->schema == nullptr ||
+      resource->schema->constraints == nullptr) {
+    return;
+  }
+  const json::Value props = resource->schema->constraints->props;
+  api::schema::ValidateValue(props, object, api::FieldPath(), errors);
+  if (errors.empty()) api::schema::ValidateListTypes(props, object, api::FieldPath(), errors);
+}
+
 const Row* Find(const Context& ctx) {
   for (const Row& row : kRows) {
     if (row.resource == ctx.resource.resource && row.group == ctx.resource.group) return &row;
@@ -59,12 +76,14 @@ const Row* Find(const Context& ctx) {
 }  // namespace
 
 void ValidateKind(const Context& ctx, json::Value object, api::FieldErrors& errors) {
+  ValidateCustom(ctx, object, errors);
   if (const Row* row = Find(ctx)) row->create(ctx, object, errors);
   CheckFieldRules(ctx, object, nullptr, errors);
 }
 
 void ValidateKindUpdate(const Context& ctx, json::Value object, json::Value old,
                         api::FieldErrors& errors) {
+  ValidateCustom(ctx, object, errors);
   if (const Row* row = Find(ctx)) {
     if (row->update != nullptr) {
       row->update(ctx, object, old, errors);

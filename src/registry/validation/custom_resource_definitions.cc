@@ -1,0 +1,345 @@
+// CustomResourceDefinitions (apiextensions-apiserver, pkg/apis/apiextensions/validation).
+//
+// Internally Kubernetes keeps what all versions have in common (schema, subresources, columns,
+// selectable fields) once, at the top of the spec; messages name the fields there.
+
+#include <algorithm>
+#include <set>
+
+#include "base/strings.h"
+#include "registry/validation/kinds.h"
+#include "registry/validation/structural_schema.h"
+
+namespace portcullis::registry {
+namespace {
+
+using json::Value;
+
+// True if the field is the same in every version, so that it counts as the definition's own.
+bool IsCommon(Value versions, std::string_view field) {
+  if (versions.empty()) return false;
+  const Value first = versions[std::size_t{0}][field];
+  for (const Value& version : versions.elements()) {
+    if (!(version[field] == first)) return false;
+  }
+  return true;
+}
+
+std::string NullOr(Value value) { return value.is_null() ? "null" : Json(value); }
+
+// The list of versions as the internal Go type prints.
+std::string VersionsText(Value versions) {
+  std::string out = "[";
+  for (const Value& version : versions.elements()) {
+    if (out.size() > 1) out += ",";
+    const auto own = [&](std::string_view field) {
+      return IsCommon(versions, field) ? std::string("null") : NullOr(version[field]);
+    };
+    out += StructJson({{"Name", Quoted(version["name"].AsString())},
+                       {"Served", version["served"].AsBool() ? "true" : "false"},
+                       {"Storage", version["storage"].AsBool() ? "true" : "false"},
+                       {"Deprecated", version["deprecated"].AsBool() ? "true" : "false"},
+                       {"DeprecationWarning", NullOr(version["deprecationWarning"])},
+                       {"Schema", own("schema")},
+                       {"Subresources", own("subresources")},
+                       {"AdditionalPrinterColumns", own("additionalPrinterColumns")},
+                       {"SelectableFields", own("selectableFields")}});
+  }
+  return out + "]";
+}
+
+void CheckColumns(Value columns, const FieldPath& path, FieldErrors& errors) {
+  std::size_t index = 0;
+  for (const Value& column : columns.elements()) {
+    const FieldPath at = path.Index(index++);
+    const std::string_view json_path = column["jsonPath"].AsString();
+    if (column["name"].AsString().empty()) errors.push_back(api::Required(at.Child("name"), ""));
+    if (json_path.empty()) {
+      errors.push_back(api::Required(at.Child("JSONPath"), ""));
+    } else if (json_path[0] != '.') {
+      errors.push_back(api::Invalid(at.Child("JSONPath"), json_path,
+                                    "must be a simple json path starting with ."));
+    }
+    const std::string_view type = column["type"].AsString();
+    if (type.empty()) {
+      errors.push_back(
+          api::Required(at.Child("type"), "must be one of boolean,date,integer,number,string"));
+    } else if (type != "boolean" && type != "date" && type != "integer" && type != "number" &&
+               type != "string") {
+      errors.push_back(api::Invalid(at.Child("type"), type,
+                                    "must be one of boolean,date,integer,number,string"));
+    }
+    const std::string_view format = column["format"].AsString();
+    constexpr std::string_view kFormats[] = {"int32", "int64",     "float",    "double", "byte",
+                                             "date",  "date-time", "password", ""};
+    if (std::find(std::begin(kFormats), std::end(kFormats), format) == std::end(kFormats)) {
+      errors.push_back(api::Invalid(at.Child("format"), format,
+                                    "must be one of byte,date,date-time,double,float,int32,int64,"
+                                    "password"));
+    }
+  }
+}
+
+void CheckSubresources(Value subresources, const FieldPath& path, FieldErrors& errors) {
+  const Value scale = subresources["scale"];
+  if (scale.is_null()) return;
+  const FieldPath at = path.Child("scale");
+  const auto check = [&](std::string_view field, std::string_view prefix, bool required) {
+    const std::string_view text = scale[field].AsString();
+    if (text.empty()) {
+      if (required) errors.push_back(api::Required(at.Child(field), ""));
+      return;
+    }
+    if (!text.starts_with(prefix)) {
+      errors.push_back(api::Invalid(at.Child(field), text,
+                                    base::StrCat("should be a json path under ", prefix)));
+    }
+  };
+  check("specReplicasPath", ".spec", true);
+  check("statusReplicasPath", ".status", true);
+  if (const std::string_view text = scale["labelSelectorPath"].AsString();
+      !text.empty() && !text.starts_with(".spec") && !text.starts_with(".status")) {
+    errors.push_back(api::Invalid(at.Child("labelSelectorPath"), text,
+                                  "should be a json path under either .spec or .status"));
+  }
+}
+
+void CheckVersionContent(Value version, const FieldPath& schema_path, const FieldPath& sub_path,
+                         const FieldPath& column_path, FieldErrors& errors) {
+  const Value schema = version["schema"]["openAPIV3Schema"];
+  if (schema.is_object()) ValidateStructuralSchema(schema, schema_path, errors);
+  CheckSubresources(version["subresources"], sub_path, errors);
+  CheckColumns(version["additionalPrinterColumns"], column_path, errors);
+}
+
+void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
+  const Value versions = spec["versions"];
+  const FieldPath list = path.Child("versions");
+  std::size_t storage = 0;
+  std::set<std::string_view> names;
+  bool unique = true;
+  const bool common_schema = IsCommon(versions, "schema");
+  const bool common_subresources = IsCommon(versions, "subresources");
+  const bool common_columns = IsCommon(versions, "additionalPrinterColumns");
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    const Value version = versions[i];
+    const FieldPath at = list.Index(i);
+    storage += version["storage"].AsBool() ? 1 : 0;
+    unique &= names.insert(version["name"].AsString()).second;
+    const auto texts = api::IsDns1035Label(version["name"].AsString());
+    if (!texts.empty()) {
+      errors.push_back(api::Invalid(at.Child("name"), version["name"], base::Join(texts, ",")));
+    }
+    if (!version["schema"]["openAPIV3Schema"].is_object()) {
+      errors.push_back(api::Required(at.Child("schema", "openAPIV3Schema"), ""));
+    }
+    if (const Value warning = version["deprecationWarning"];
+        !warning.is_null() && !version["deprecated"].AsBool()) {
+      errors.push_back(api::Invalid(at.Child("deprecationWarning"), warning,
+                                    "can only be set for deprecated versions"));
+    }
+    const bool first = i == 0;
+    Value own = version;
+    json::Arena arena;
+    // What is common has been checked with the first version.
+    for (const auto& [field, common] :
+         {std::pair<std::string_view, bool>{"schema", common_schema},
+          std::pair<std::string_view, bool>{"subresources", common_subresources},
+          std::pair<std::string_view, bool>{"additionalPrinterColumns", common_columns}}) {
+      if (common && !first) own = json::Without(arena, own, field);
+    }
+    CheckVersionContent(own,
+                        common_schema ? path.Child("validation", "openAPIV3Schema")
+                                      : at.Child("schema", "openAPIV3Schema"),
+                        common_subresources ? path.Child("subresources") : at.Child("subresources"),
+                        common_columns ? path.Child("additionalPrinterColumns")
+                                       : at.Child("additionalPrinterColumns"),
+                        errors);
+  }
+  if (!unique) {
+    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions)),
+                                  "must contain unique version names"));
+  }
+  if (storage != 1) {
+    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions)),
+                                  "must have exactly one version marked as storage version"));
+  }
+}
+
+void CheckNames(Value names, const FieldPath& path, FieldErrors& errors) {
+  const auto label = [&](std::string_view field, std::string_view text) {
+    const std::string lower = base::ToLower(text);
+    const auto texts = api::IsDns1035Label(lower);
+    if (!texts.empty()) {
+      errors.push_back(
+          api::Invalid(path.Child(field), text,
+                       field == "kind" || field == "listKind"
+                           ? base::StrCat("may have mixed case, but should otherwise match: ",
+                                          base::Join(texts, ","))
+                           : base::Join(texts, ",")));
+    }
+  };
+  for (const std::string_view field : {"plural", "singular", "kind", "listKind"}) {
+    const std::string_view text = names[field].AsString();
+    if (text.empty()) {
+      errors.push_back(api::Required(path.Child(field), ""));
+      continue;
+    }
+    label(field, text);
+  }
+  std::size_t index = 0;
+  for (const Value& name : names["shortNames"].elements()) {
+    const auto texts = api::IsDns1035Label(name.AsString());
+    const FieldPath at = path.Child("shortNames").Index(index++);
+    if (!texts.empty()) errors.push_back(api::Invalid(at, name, base::Join(texts, ",")));
+  }
+  if (!names["kind"].AsString().empty() && names["kind"] == names["listKind"]) {
+    errors.push_back(api::Invalid(path.Child("listKind"), names["listKind"],
+                                  "kind and listKind may not be the same"));
+  }
+  index = 0;
+  for (const Value& category : names["categories"].elements()) {
+    const auto texts = api::IsDns1035Label(category.AsString());
+    const FieldPath at = path.Child("categories").Index(index++);
+    if (!texts.empty()) errors.push_back(api::Invalid(at, category, base::Join(texts, ",")));
+  }
+}
+
+void CheckConversion(Value spec, const FieldPath& path, FieldErrors& errors) {
+  const Value conversion = spec["conversion"];
+  if (conversion.is_null()) return;
+  const FieldPath at = path.Child("conversion");
+  if (!CheckOneOf(conversion["strategy"], at.Child("strategy"), {"None", "Webhook"}, errors))
+    return;
+  const Value webhook = conversion["webhook"];
+  if (conversion["strategy"].AsString() == "None") {
+    if (!webhook["clientConfig"].is_null()) {
+      errors.push_back(api::Forbidden(at.Child("webhookClientConfig"),
+                                      "should not be set when strategy is not set to Webhook"));
+    }
+    return;
+  }
+  if (webhook["clientConfig"].is_null()) {
+    errors.push_back(
+        api::Required(at.Child("webhookClientConfig"), "required when strategy is set to Webhook"));
+  } else if (webhook["clientConfig"]["url"].is_null() ==
+             webhook["clientConfig"]["service"].is_null()) {
+    errors.push_back(api::Required(at.Child("webhookClientConfig"),
+                                   "exactly one of url or service is required"));
+  }
+  if (webhook["conversionReviewVersions"].empty()) {
+    errors.push_back(api::Required(at.Child("conversionReviewVersions"), ""));
+  }
+}
+
+void CheckApproval(Value object, FieldErrors& errors) {
+  const std::string_view group = object["spec"]["group"].AsString();
+  const bool is_protected = group == "k8s.io" || group == "kubernetes.io" ||
+                            group.ends_with(".k8s.io") || group.ends_with(".kubernetes.io");
+  if (!is_protected) return;
+  constexpr std::string_view kKey = "api-approved.kubernetes.io";
+  const std::string_view value = object["metadata"]["annotations"][kKey].AsString();
+  const FieldPath at = FieldPath("metadata", "annotations").Key(kKey);
+  if (value.empty()) {
+    errors.push_back(api::Required(
+        at,
+        "protected groups must have approval annotation \"api-approved.kubernetes.io\", see "
+        "https://github.com/kubernetes/enhancements/pull/1111"));
+  } else if (!value.starts_with("unapproved") && value.find("://") == std::string_view::npos) {
+    errors.push_back(api::Invalid(
+        at, value,
+        base::StrCat("protected groups must have approval annotation \"", kKey,
+                     "\" with either a URL or a reason starting with \"unapproved\", see "
+                     "https://github.com/kubernetes/enhancements/pull/1111")));
+  }
+}
+
+void CheckSpec(Value spec, FieldErrors& errors) {
+  const FieldPath path("spec");
+  const std::string_view group = spec["group"].AsString();
+  if (group.empty()) {
+    errors.push_back(api::Required(path.Child("group"), ""));
+  } else if (const auto texts = api::IsDns1123Subdomain(group); !texts.empty()) {
+    errors.push_back(api::Invalid(path.Child("group"), group, base::Join(texts, ",")));
+  } else if (group.find('.') == std::string_view::npos) {
+    errors.push_back(
+        api::Invalid(path.Child("group"), group, "should be a domain with at least one dot"));
+  }
+  if (spec["scope"].AsString().empty()) {
+    errors.push_back(api::Required(path.Child("scope"), ""));
+  } else {
+    CheckOneOf(spec["scope"], path.Child("scope"), {"Cluster", "Namespaced"}, errors);
+  }
+  if (spec["preserveUnknownFields"].AsBool()) {
+    errors.push_back(
+        api::Invalid(path.Child("preserveUnknownFields"), true,
+                     "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
+                     "spec.versions[*].schema instead"));
+  }
+  CheckVersions(spec, path, errors);
+  CheckNames(spec["names"], path.Child("names"), errors);
+  CheckConversion(spec, path, errors);
+}
+
+void CheckStoredVersions(Value object, FieldErrors& errors) {
+  const Value stored = object["status"]["storedVersions"];
+  const FieldPath path("status", "storedVersions");
+  if (stored.empty()) {
+    errors.push_back(api::Invalid(path, stored, "must have at least one stored version"));
+    return;
+  }
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    bool found = false;
+    for (const Value& version : object["spec"]["versions"].elements()) {
+      found |= version["name"] == stored[i];
+    }
+    if (!found) {
+      errors.push_back(api::Invalid(
+          path.Index(i), stored[i],
+          base::StrCat("missing from spec.versions; ", stored[i].AsString(),
+                       " was previously a storage version, and must remain in spec.versions until "
+                       "a storage migration ensures no data remains persisted in ",
+                       stored[i].AsString(), " and removes ", stored[i].AsString(),
+                       " from status.storedVersions")));
+    }
+  }
+}
+
+}  // namespace
+
+void ValidateCustomResourceDefinition(const Context&, Value object, FieldErrors& errors) {
+  const std::string name = base::StrCat(object["spec"]["names"]["plural"].AsString(), ".",
+                                        object["spec"]["group"].AsString());
+  if (object["metadata"]["name"].AsString() != name) {
+    errors.push_back(api::Invalid(FieldPath("metadata", "name"), object["metadata"]["name"],
+                                  "must be spec.names.plural+\".\"+spec.group"));
+  }
+  CheckSpec(object["spec"], errors);
+  CheckStoredVersions(object, errors);
+  CheckApproval(object, errors);
+}
+
+void ValidateCustomResourceDefinitionUpdate(const Context& ctx, Value object, Value old,
+                                            FieldErrors& errors) {
+  if (ctx.subresource == "status") return CheckStoredVersions(object, errors);
+  CheckSpec(object["spec"], errors);
+  const FieldPath path("spec");
+  CheckImmutable(object["spec"]["group"], old["spec"]["group"], path.Child("group"), errors);
+  bool established = false;
+  for (const Value& condition : old["status"]["conditions"].elements()) {
+    established |=
+        condition["type"].AsString() == "Established" && condition["status"].AsString() == "True";
+  }
+  if (established) {
+    CheckImmutable(object["spec"]["scope"], old["spec"]["scope"], path.Child("scope"), errors);
+    CheckImmutable(object["spec"]["names"]["kind"], old["spec"]["names"]["kind"],
+                   path.Child("names", "kind"), errors);
+  }
+  CheckImmutable(object["spec"]["names"]["plural"], old["spec"]["names"]["plural"],
+                 path.Child("names", "plural"), errors);
+  CheckStoredVersions(object, errors);
+  if (!old["metadata"]["annotations"].Has("api-approved.kubernetes.io")) return;
+  CheckApproval(object, errors);
+}
+
+}  // namespace portcullis::registry

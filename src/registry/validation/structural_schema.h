@@ -1,0 +1,12 @@
+// Structural schemas: what an openAPIV3Schema of a CustomResourceDefinition must look like
+// (Kubernetes documentation, "Specifying a structural schema").
+#pragma once
+
+#include "registry/validation/checks.h"
+
+namespace portcullis::registry {
+
+// Checks the schema (a JSONSchemaProps object) at `path`; appends what is wrong.
+void ValidateStructuralSchema(json::Value props, const FieldPath& path, FieldErrors& errors);
+
+}  // namespace portcullis::registry
