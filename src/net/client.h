@@ -32,7 +32,8 @@ struct ClientRequest {
 
   // Where new connections for this URL's host:port go instead: returns "host:port", or an error
   // that becomes the call's (`Post "…": service "x" not found`). Null: the URL's own host and port.
-  // Called on the calling thread, and only when a connection has to be made.
+  // Called only when a connection has to be made, on the calling thread or (when a kept connection
+  // turned out to be dead, or after a redirect) on an I/O thread: must not block.
   std::function<base::Result<std::string>(const std::string& host_port)> resolve;
 
   std::size_t max_response_bytes = 0;  // 0: no limit

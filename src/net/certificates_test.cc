@@ -1,0 +1,91 @@
+#include "net/certificates.h"
+
+#include <gtest/gtest.h>
+
+#include "net/tls.h"
+
+namespace portcullis::net {
+namespace {
+
+base::WallTime Now() { return base::SystemClock().Now(); }
+
+TEST(CertificatesTest, AnIssuedCertificateSaysWhatWasAskedFor) {
+  const auto authority = MakeAuthority("ca", Now()).value();
+  const auto pair = Issue(authority,
+                          {.common_name = "alice",
+                           .organizations = {"system:masters", "dev"},
+                           .dns_names = {"a.example", "*.b.example"},
+                           .ip_addresses = {"127.0.0.1", "::1"},
+                           .server = true,
+                           .client = true},
+                          Now());
+  ASSERT_TRUE(pair.ok()) << pair.status().message();
+
+  const auto infos = ParseCertificates(pair->certificate_pem).value();
+
+  ASSERT_EQ(infos.size(), 1U);
+  EXPECT_EQ(infos[0].common_name, "alice");
+  EXPECT_EQ(infos[0].organizations, (std::vector<std::string>{"system:masters", "dev"}));
+  EXPECT_EQ(infos[0].issuer_common_name, "ca");
+  EXPECT_EQ(infos[0].dns_names, (std::vector<std::string>{"a.example", "*.b.example"}));
+  EXPECT_EQ(infos[0].ip_addresses, (std::vector<std::string>{"127.0.0.1", "::1"}));
+  EXPECT_FALSE(infos[0].is_authority);
+  EXPECT_EQ(infos[0].sha256.size(), 64U);
+  EXPECT_LT(infos[0].not_before, Now());
+  EXPECT_GT(infos[0].not_after, Now() + std::chrono::hours(24 * 364));
+  EXPECT_TRUE(ParseCertificates(authority.certificate_pem).value()[0].is_authority);
+}
+
+TEST(CertificatesTest, KeyPairErrorsAreGos) {
+  const auto a = MakeAuthority("a", Now()).value();
+  const auto b = MakeAuthority("b", Now()).value();
+
+  EXPECT_TRUE(CheckKeyPair(a.certificate_pem, a.key_pem).ok());
+  EXPECT_EQ(CheckKeyPair("", a.key_pem).message(),
+            "tls: failed to find any PEM data in certificate input");
+  EXPECT_EQ(CheckKeyPair("nonsense", "nonsense").message(),
+            "tls: failed to find any PEM data in certificate input");
+  EXPECT_EQ(CheckKeyPair(a.certificate_pem, "").message(),
+            "tls: failed to find any PEM data in key input");
+  EXPECT_EQ(CheckKeyPair(a.key_pem, a.certificate_pem).message(),
+            "tls: failed to find certificate PEM data in certificate input, but did find a private "
+            "key; PEM inputs may have been switched");
+  EXPECT_EQ(CheckKeyPair(a.certificate_pem, a.certificate_pem).message(),
+            "tls: found a certificate rather than a key in the PEM for the private key");
+  EXPECT_EQ(CheckKeyPair(a.certificate_pem, b.key_pem).message(),
+            "tls: private key does not match public key");
+  EXPECT_EQ(CheckKeyPair(a.certificate_pem, MakeRsaKey().value()).message(),
+            "tls: private key type does not match public key type");
+}
+
+TEST(CertificatesTest, CaBundleErrorsAreClientGos) {
+  const auto make = [](std::string pem) {
+    return ClientTls::Create({.ca_pem = std::move(pem)}).status().message();
+  };
+
+  EXPECT_EQ(make("nonsense"),
+            "unable to load root certificates: unable to parse bytes as PEM block");
+  EXPECT_EQ(make("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+            "unable to load root certificates: failed to parse certificate: x509: malformed "
+            "certificate");
+  EXPECT_EQ(make(MakeAuthority("a", Now()).value().key_pem),
+            "unable to load root certificates: no valid certificate authority data seen");
+}
+
+TEST(CertificatesTest, ACacheGivesEqualOptionsTheSameIdentity) {
+  const auto ca = MakeAuthority("a", Now()).value();
+  ClientTlsCache cache;
+  const auto first = cache.Get({.ca_pem = ca.certificate_pem}).value();
+
+  EXPECT_EQ(cache.Get({.ca_pem = ca.certificate_pem}).value(), first);
+  EXPECT_NE(cache.Get({.ca_pem = ca.certificate_pem, .server_name = "x"}).value(), first);
+}
+
+TEST(CertificatesTest, AMissingFileIsNamed) {
+  EXPECT_EQ(ReadFile("/nonexistent/file").status().message(),
+            "open /nonexistent/file: no such file or directory");
+  EXPECT_EQ(ReadFile("/").status().message(), "read /: is a directory");
+}
+
+}  // namespace
+}  // namespace portcullis::net

@@ -1,0 +1,144 @@
+#include "net/internal/client_call.h"
+
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "net/internal/client_connection.h"
+
+namespace portcullis::net::internal {
+namespace {
+
+constexpr std::string_view kDeadlineExceeded = "context deadline exceeded";
+
+// "POST" as http.Client names the operation: "Post".
+std::string OperationName(std::string_view method) {
+  if (method.empty()) return "Get";
+  std::string name = base::ToLower(method);
+  name[0] = method[0];
+  return name;
+}
+
+std::string WithoutPassword(const Url& url, std::string_view as_given) {
+  const auto colon = url.userinfo.find(':');
+  if (colon == std::string::npos) return std::string(as_given);
+  Url shown = url;
+  shown.userinfo = base::StrCat(url.userinfo.substr(0, colon), ":***");
+  return shown.ToString();
+}
+
+bool IsRedirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+}  // namespace
+
+ClientCall::ClientCall(std::weak_ptr<ClientCore> core, ClientRequest client_request,
+                       base::SteadyTime call_deadline, HttpsClient::Done done)
+    : request(std::move(client_request)),
+      deadline(call_deadline),
+      core_(std::move(core)),
+      started_(base::SystemClock().Steady()),
+      first_method_(request.method),
+      callback_(std::move(done)) {}
+
+CallResult ClientCall::Wait() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  condition_.wait(lock, [this] { return done_.load(); });
+  return std::move(result);
+}
+
+void ClientCall::SetConnection(std::weak_ptr<ClientConnection> connection) {
+  bool cancelled = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    connection_ = std::move(connection);
+    cancelled = cancelled_;
+  }
+  if (cancelled) Cancel();
+}
+
+void ClientCall::Cancel() {
+  cancelled_ = true;
+  std::shared_ptr<ClientConnection> connection;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    connection = connection_.lock();
+  }
+  if (!connection) return;
+  connection->loop().Post(
+      [connection, self = shared_from_this()] { connection->CancelCall(*self); });
+}
+
+void ClientCall::Complete(Response response) {
+  if (settling_.exchange(true)) return;
+  result.response = std::move(response);
+  Settle();
+}
+
+void ClientCall::Fail(CallPhase phase, std::string cause) {
+  if (settling_.exchange(true)) return;
+  CallFailure failure;
+  failure.phase = phase;
+  failure.timed_out = cause == kDeadlineExceeded;
+  failure.cancelled = cancelled_ || cause == "context canceled";
+  const bool bare = phase == CallPhase::kRead || phase == CallPhase::kDecode ||
+                    (phase == CallPhase::kRequest && url.host.empty());
+  failure.message =
+      bare ? cause
+           : base::StrCat(OperationName(first_method_), " ",
+                          base::GoQuote(WithoutPassword(url, request.url)), ": ", cause);
+  failure.cause = std::move(cause);
+  result.failure = std::move(failure);
+  Settle();
+}
+
+void ClientCall::Settle() {
+  result.elapsed = base::SystemClock().Steady() - started_;
+  HttpsClient::Done callback = std::move(callback_);
+  callback_ = nullptr;
+  CallResult for_callback;
+  const bool has_callback = callback != nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (has_callback) for_callback = std::move(result);
+    done_ = true;
+    condition_.notify_all();
+  }
+  if (has_callback) callback(std::move(for_callback));
+}
+
+bool ClientCall::FollowRedirect(const Response& response) {
+  if (request.max_redirects <= 0 || !IsRedirect(response.status)) return false;
+  const auto location = response.headers.Get("Location");
+  if (location.empty()) return false;
+  if (redirects >= request.max_redirects) {
+    Fail(CallPhase::kFirstByte,
+         base::StrCat("stopped after ", std::to_string(request.max_redirects), " redirects"));
+    return true;
+  }
+  auto next = ResolveReference(url, location);
+  if (!next.ok()) {
+    Fail(CallPhase::kFirstByte,
+         base::StrCat("failed to parse Location header ", base::GoQuote(location), ": ",
+                      next.status().message()));
+    return true;
+  }
+  ++redirects;
+  if (url.scheme == next->scheme || next->scheme == "https") {
+    request.headers.Set("Referer", url.ToString());
+  }
+  if (next->host != url.host) {
+    for (const std::string_view name : {"Authorization", "Cookie", "Www-Authenticate"}) {
+      request.headers.Remove(name);
+    }
+  }
+  if (response.status < 307) {
+    if (request.method != "HEAD") request.method = "GET";
+    request.body = nullptr;
+  }
+  url = std::move(*next);
+  request.url = url.ToString();
+  if (const auto core = core_.lock()) core->Dispatch(shared_from_this());
+  return true;
+}
+
+}  // namespace portcullis::net::internal

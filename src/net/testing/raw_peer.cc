@@ -1,0 +1,215 @@
+#include "net/testing/raw_peer.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "net/internal/tls_texts.h"
+#include "net/internal/x509.h"
+
+namespace portcullis::net::testing {
+namespace {
+
+SSL* Ssl(void* pointer) { return static_cast<SSL*>(pointer); }
+
+sockaddr_in Loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  return address;
+}
+
+void Use(SSL_CTX* context, const KeyPair& pair) {
+  const auto parsed = internal::ParseKeyPair(pair.certificate_pem, pair.key_pem);
+  if (!parsed.ok()) return;
+  SSL_CTX_use_certificate(context, parsed->chain[0].get());
+  for (std::size_t i = 1; i < parsed->chain.size(); ++i) {
+    SSL_CTX_add1_chain_cert(context, parsed->chain[i].get());
+  }
+  SSL_CTX_use_PrivateKey(context, parsed->key.get());
+}
+
+}  // namespace
+
+RawPeer::RawPeer(int fd) : fd_(fd) {
+  timeval timeout{.tv_sec = 10, .tv_usec = 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+}
+
+RawPeer::~RawPeer() {
+  SSL_free(Ssl(ssl_));
+  SSL_CTX_free(static_cast<SSL_CTX*>(context_));
+  if (fd_ >= 0) close(fd_);
+}
+
+std::unique_ptr<RawPeer> RawPeer::Connect(int port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const auto address = Loopback(port);
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    close(fd);
+    return nullptr;
+  }
+  return std::unique_ptr<RawPeer>(new RawPeer(fd));
+}
+
+std::unique_ptr<RawPeer> RawPeer::ConnectTls(int port, const Tls& tls, std::string* error) {
+  auto peer = Connect(port);
+  if (!peer) return nullptr;
+  SSL_CTX* context = SSL_CTX_new(TLS_client_method());
+  peer->context_ = context;
+  SSL_CTX_set_security_level(context, 0);
+  SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nullptr);
+  SSL_CTX_set_min_proto_version(context, tls.min_version);
+  SSL_CTX_set_max_proto_version(context, tls.max_version);
+  if (!tls.client.key_pem.empty()) Use(context, tls.client);
+  if (!tls.alpn.empty()) {
+    const std::string wire = static_cast<char>(tls.alpn.size()) + tls.alpn;
+    SSL_CTX_set_alpn_protos(context, reinterpret_cast<const unsigned char*>(wire.data()),
+                            static_cast<unsigned int>(wire.size()));
+  }
+  SSL* ssl = SSL_new(context);
+  peer->ssl_ = ssl;
+  if (!tls.server_name.empty()) SSL_set_tlsext_host_name(ssl, tls.server_name.c_str());
+  SSL_set_fd(ssl, peer->fd_);
+  if (SSL_connect(ssl) == 1) return peer;
+  if (error != nullptr) *error = internal::TlsErrorText(ERR_peek_last_error());
+  ERR_clear_error();
+  return nullptr;
+}
+
+bool RawPeer::Send(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto put = ssl_ != nullptr
+                         ? SSL_write(Ssl(ssl_), bytes.data(), static_cast<int>(bytes.size()))
+                         : static_cast<int>(send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
+    if (put <= 0) {
+      ERR_clear_error();
+      return false;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+std::string RawPeer::Read() {
+  std::array<char, 16384> buffer{};
+  const auto got = ssl_ != nullptr ? SSL_read(Ssl(ssl_), buffer.data(), buffer.size())
+                                   : static_cast<int>(recv(fd_, buffer.data(), buffer.size(), 0));
+  ERR_clear_error();
+  return got <= 0 ? "" : std::string(buffer.data(), static_cast<std::size_t>(got));
+}
+
+std::string RawPeer::ReadUntil(std::string_view mark) {
+  std::string all;
+  while (all.find(mark) == std::string::npos) {
+    const auto piece = Read();
+    if (piece.empty()) break;
+    all += piece;
+  }
+  return all;
+}
+
+std::string RawPeer::ReadToEnd() {
+  std::string all;
+  for (auto piece = Read(); !piece.empty(); piece = Read()) all += piece;
+  return all;
+}
+
+void RawPeer::ShutdownWrite() {
+  if (ssl_ != nullptr) SSL_shutdown(Ssl(ssl_));
+  shutdown(fd_, SHUT_WR);
+}
+
+void RawPeer::Reset() {
+  const linger now{.l_onoff = 1, .l_linger = 0};
+  setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+  close(fd_);
+  fd_ = -1;
+}
+
+std::string RawPeer::PeerCertificate() const {
+  X509* leaf = SSL_get0_peer_certificate(Ssl(ssl_));
+  if (leaf == nullptr) return "";
+  BIO* bio = BIO_new(BIO_s_mem());
+  PEM_write_bio_X509(bio, leaf);
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio, &data);
+  std::string pem(data, static_cast<std::size_t>(size));
+  BIO_free(bio);
+  return pem;
+}
+
+RawServer::RawServer(Script script) : RawServer(std::move(script), KeyPair{}) {}
+
+RawServer::RawServer(Script script, KeyPair serving, int max_tls_version)
+    : script_(std::move(script)), serving_(std::move(serving)), max_tls_version_(max_tls_version) {
+  fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  auto address = Loopback(0);
+  bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  listen(fd_, 64);
+  socklen_t size = sizeof(address);
+  getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size);
+  port_ = ntohs(address.sin_port);
+  thread_ = std::thread([this] { Run(); });
+}
+
+RawServer::~RawServer() {
+  shutdown(fd_, SHUT_RDWR);
+  thread_.join();
+  for (auto& worker : workers_) worker.join();
+  close(fd_);
+}
+
+void RawServer::Run() {
+  for (;;) {
+    const int fd = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd < 0) return;
+    const int number = ++connections_;
+    workers_.emplace_back([this, fd, number] {
+      RawPeer peer(fd);
+      if (!serving_.key_pem.empty()) {
+        SSL_CTX* context = SSL_CTX_new(TLS_server_method());
+        peer.context_ = context;
+        SSL_CTX_set_security_level(context, 0);
+        SSL_CTX_set_min_proto_version(context, TLS1_VERSION);
+        SSL_CTX_set_max_proto_version(context, max_tls_version_);
+        Use(context, serving_);
+        SSL* ssl = SSL_new(context);
+        peer.ssl_ = ssl;
+        SSL_set_fd(ssl, fd);
+        if (SSL_accept(ssl) != 1) {
+          ERR_clear_error();
+          return;
+        }
+      }
+      script_(peer, number);
+    });
+  }
+}
+
+TestCertificates TestCertificates::Make() {
+  const auto now = base::SystemClock().Now();
+  TestCertificates certificates;
+  certificates.authority = MakeAuthority("test-ca", now).value();
+  certificates.serving = Issue(certificates.authority,
+                               {.common_name = "test",
+                                .organizations = {},
+                                .dns_names = {"localhost"},
+                                .ip_addresses = {"127.0.0.1"},
+                                .server = true,
+                                .client = false,
+                                .valid_days = 1},
+                               now)
+                             .value();
+  return certificates;
+}
+
+}  // namespace portcullis::net::testing

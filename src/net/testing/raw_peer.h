@@ -1,0 +1,81 @@
+// Peers for tests that say exactly the bytes they are told to: a client (RawPeer) and a server
+// (RawServer), both blocking, with or without TLS.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "net/certificates.h"
+
+namespace portcullis::net::testing {
+
+// One blocking connection. Reads give up after ten seconds. Confined to one thread at a time.
+class RawPeer {
+ public:
+  struct Tls {
+    std::string alpn;     // "", "h2" or "http/1.1"
+    KeyPair client;       // client certificate, optional
+    int max_version = 0;  // OpenSSL's number; 0: any
+    int min_version = 0;
+    std::string server_name;  // SNI
+  };
+
+  // Plain TCP to 127.0.0.1:port.
+  static std::unique_ptr<RawPeer> Connect(int port);
+  // TLS without verification; null and `error` filled if the handshake fails.
+  static std::unique_ptr<RawPeer> ConnectTls(int port, const Tls& tls,
+                                             std::string* error = nullptr);
+  ~RawPeer();
+
+  bool Send(std::string_view bytes);  // all of it
+  std::string Read();                 // what comes next, "" at the end
+  std::string ReadUntil(std::string_view mark);
+  std::string ReadToEnd();
+  void ShutdownWrite();
+  void Reset();                         // closes so that the other side sees a reset
+  std::string PeerCertificate() const;  // PEM of the server's leaf
+
+ private:
+  friend class RawServer;
+  explicit RawPeer(int fd);
+  int fd_ = -1;
+  void* ssl_ = nullptr;
+  void* context_ = nullptr;
+};
+
+// Runs `script` for each connection, on a thread of its own.
+class RawServer {
+ public:
+  using Script = std::function<void(RawPeer& peer, int number)>;  // number counts from 1
+
+  explicit RawServer(Script script);
+  RawServer(Script script, KeyPair serving, int max_tls_version = 0);
+  ~RawServer();
+  int port() const { return port_; }
+  int connections() const { return connections_; }
+
+ private:
+  void Run();
+  Script script_;
+  KeyPair serving_;
+  int max_tls_version_ = 0;
+  int fd_ = -1;
+  int port_ = 0;
+  std::atomic<int> connections_{0};
+  std::thread thread_;
+  std::vector<std::thread> workers_;
+};
+
+// A certificate authority with a serving certificate for 127.0.0.1 and localhost.
+struct TestCertificates {
+  KeyPair authority;
+  KeyPair serving;
+  static TestCertificates Make();
+};
+
+}  // namespace portcullis::net::testing
