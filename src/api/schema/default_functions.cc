@@ -125,6 +125,16 @@ Value CrdNames(json::Arena& arena, Value names) {
   return names;
 }
 
+Value CrdStoredVersions(json::Arena& arena, Value definition) {
+  if (!definition["status"]["storedVersions"].empty()) return definition;
+  for (const Value& version : definition["spec"]["versions"].elements()) {
+    if (!version["storage"].AsBool()) continue;
+    const Value stored = json::MakeArray(arena, {version["name"]});
+    return json::SetPath(arena, definition, {"status", "storedVersions"}, stored);
+  }
+  return definition;
+}
+
 // --- Pod-level resources (KEP-2837). ---
 
 bool IsHugePage(std::string_view resource) { return resource.starts_with("hugepages-"); }
@@ -245,8 +255,9 @@ struct Entry {
   std::string_view name;
   DefaultFunction function;
 };
-constexpr std::array<Entry, 10> kFunctions = {{
+constexpr std::array<Entry, 11> kFunctions = {{
     {"crdNames", &CrdNames},
+    {"crdStoredVersions", &CrdStoredVersions},
     {"hostPorts", &HostPorts},
     {"imagePullPolicy", &ImagePullPolicy},
     {"imageVolumePullPolicy", &ImageVolumePullPolicy},

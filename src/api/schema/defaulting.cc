@@ -172,9 +172,13 @@ Value ApplySchemaDefaults(json::Arena& arena, const Schema& schema, Value object
   }
   for (const Field& field : schema.fields) {
     const Value* found = object.Find(field.name, field.hash);
+    if (field.schema == nullptr) continue;
     // A null where null is not allowed counts as absent.
     const bool absent = found == nullptr || (found->is_null() && !field.schema->nullable);
-    if (absent && field.default_value.is_null()) continue;
+    if (absent && field.default_value.is_null()) {
+      if (found != nullptr) object = json::Without(arena, object, field.name);
+      continue;
+    }
     const Value old = found != nullptr ? *found : Value();
     const Value value =
         ApplySchemaDefaults(arena, *field.schema, absent ? field.default_value : old);

@@ -34,7 +34,8 @@ class Defaulter {
   std::unique_ptr<const Rules> rules_;
 };
 
-// Fills in the `default`s of a structural schema (custom resources).
+// Fills in the `default`s of a structural schema (custom resources) and drops nulls where null is
+// neither allowed nor has a default.
 json::Value ApplySchemaDefaults(json::Arena& arena, const Schema& schema, json::Value object);
 
 }  // namespace portcullis::api::schema

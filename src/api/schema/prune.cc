@@ -1,0 +1,108 @@
+// Pruning of custom resources: fields that the structural schema does not name are removed, below
+// preserved ones only where the schema says something again.
+#include <algorithm>
+#include <optional>
+
+#include "api/schema/decode.h"
+#include "base/strings.h"
+
+namespace portcullis::api::schema {
+namespace {
+
+using json::Value;
+
+bool IsMetaField(std::string_view name) {
+  return name == "apiVersion" || name == "kind" || name == "metadata";
+}
+
+class Pruner {
+ public:
+  Pruner(json::Arena& arena, std::vector<std::string>* unknown)
+      : arena_(arena), unknown_(unknown) {}
+
+  // `schema` is null where nothing is known: everything goes.
+  Value Prune(const Schema* schema, Value value, const std::string& path, bool resource) {
+    if (value.is_array()) return PruneList(schema, value, path);
+    if (!value.is_object()) return value;
+    if (schema != nullptr && schema->kind == Kind::kAny && schema->preserve_unknown_fields) {
+      return value;
+    }
+    const bool embedded = resource || (schema != nullptr && schema->embedded_resource);
+    json::ObjectBuilder kept(arena_);
+    bool changed = false;
+    for (const json::Member& member : value.members()) {
+      const std::string_view name = member.name();
+      const std::optional<Value> result = PruneMember(schema, member, path, embedded);
+      if (result) kept.Add(name, *result);
+      changed = changed || !result || !result->IsSameAs(member.value);
+    }
+    return changed ? kept.Build() : value;
+  }
+
+ private:
+  static std::string Join(const std::string& path, std::string_view name) {
+    return path.empty() ? std::string(name) : base::StrCat(path, ".", name);
+  }
+
+  std::optional<Value> PruneMember(const Schema* schema, const json::Member& member,
+                                   const std::string& path, bool embedded) {
+    const std::string_view name = member.name();
+    if (embedded && name == "metadata" && path.empty()) return Metadata(schema, member.value);
+    if (embedded && IsMetaField(name)) return member.value;
+    if (schema != nullptr) {
+      if (const Field* field = schema->FindField(name, member.hash)) {
+        return Prune(field->schema, member.value, Join(path, name), false);
+      }
+      if (schema->kind == Kind::kMap) {
+        if (schema->element == nullptr || schema->element->kind == Kind::kAny) return member.value;
+        return Prune(schema->element, member.value, Join(path, name), false);
+      }
+      if (schema->preserve_unknown_fields) return member.value;
+    }
+    if (unknown_ != nullptr && (!IsMetaField(name) || !path.empty())) {
+      unknown_->push_back(Join(path, name));
+    }
+    return std::nullopt;
+  }
+
+  Value PruneList(const Schema* schema, Value list, const std::string& path) {
+    const Schema* element = schema != nullptr ? schema->element : nullptr;
+    if (element == nullptr && schema != nullptr && schema->preserve_unknown_fields) return list;
+    Value changed = list;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string at = base::StrCat(path, "[", std::to_string(i), "]");
+      const Value pruned = Prune(element, list[i], at, false);
+      if (!pruned.IsSameAs(list[i])) changed = json::WithElement(arena_, changed, i, pruned);
+    }
+    return changed;
+  }
+
+  // Metadata has the Go type of built-in kinds. What does not fit it is left to validation.
+  Value Metadata(const Schema* schema, Value metadata) {
+    const Field* field = schema != nullptr ? schema->FindField("metadata") : nullptr;
+    if (field == nullptr || field->schema == nullptr) return metadata;
+    std::vector<std::string> unknown;
+    DecodeOptions options;
+    options.unknown_fields = &unknown;
+    const auto decoded = Decode(arena_, *field->schema, metadata, options);
+    if (!decoded.ok()) return metadata;
+    if (unknown_ != nullptr) {
+      for (const std::string& name : unknown) unknown_->push_back("metadata." + name);
+    }
+    return *decoded;
+  }
+
+  json::Arena& arena_;
+  std::vector<std::string>* unknown_;
+};
+
+}  // namespace
+
+Value Prune(json::Arena& arena, const Schema& schema, Value input, bool is_resource,
+            std::vector<std::string>* unknown_fields) {
+  const Value pruned = Pruner(arena, unknown_fields).Prune(&schema, input, "", is_resource);
+  if (unknown_fields != nullptr) std::sort(unknown_fields->begin(), unknown_fields->end());
+  return pruned;
+}
+
+}  // namespace portcullis::api::schema

@@ -1,0 +1,168 @@
+#include "api/schema/structural.h"
+
+#include <algorithm>
+#include <array>
+
+namespace portcullis::api::schema {
+namespace {
+
+using json::Value;
+
+// Descriptions are most of a definition's bytes and nobody asks the schema for them.
+Value CopyWithoutDescriptions(SchemaPool& pool, Value value, bool names) {
+  json::Arena& arena = pool.arena();
+  if (value.is_array()) {
+    std::vector<Value> elements;
+    for (const Value& element : value.elements()) {
+      elements.push_back(CopyWithoutDescriptions(pool, element, false));
+    }
+    return json::MakeArray(arena, elements);
+  }
+  if (!value.is_object()) return json::DeepCopy(arena, value);
+  std::vector<json::Member> members;
+  for (const json::Member& member : value.members()) {
+    // Below `properties` a description is a field like others.
+    if (!names && (member.name() == "description" || member.name() == "externalDocs")) continue;
+    const bool names_below = !names && (member.name() == "properties" ||
+                                        member.name() == "default" || member.name() == "enum");
+    members.emplace_back(pool.Copy(member.name()),
+                         CopyWithoutDescriptions(pool, member.value, names_below));
+  }
+  return json::MakeObject(arena, members);
+}
+
+constexpr std::array<std::string_view, 19> kConstraints = {"maximum",
+                                                           "exclusiveMaximum",
+                                                           "minimum",
+                                                           "exclusiveMinimum",
+                                                           "maxLength",
+                                                           "minLength",
+                                                           "pattern",
+                                                           "maxItems",
+                                                           "minItems",
+                                                           "uniqueItems",
+                                                           "multipleOf",
+                                                           "enum",
+                                                           "maxProperties",
+                                                           "minProperties",
+                                                           "required",
+                                                           "allOf",
+                                                           "oneOf",
+                                                           "anyOf",
+                                                           "x-kubernetes-validations"};
+
+bool HasConstraints(Value props) {
+  return props.Has("not") || std::any_of(kConstraints.begin(), kConstraints.end(),
+                                         [&](std::string_view name) { return props.Has(name); });
+}
+
+ListType ListTypeOf(std::string_view name) {
+  if (name == "atomic") return ListType::kAtomic;
+  if (name == "set") return ListType::kSet;
+  return name == "map" ? ListType::kMap : ListType::kUnset;
+}
+
+class Maker {
+ public:
+  explicit Maker(SchemaPool& pool) : pool_(pool) {}
+
+  Schema* Make(Value props) {
+    Schema* node = pool_.Add();
+    node->nullable = props["nullable"].AsBool();
+    node->preserve_unknown_fields = props["x-kubernetes-preserve-unknown-fields"].AsBool();
+    node->embedded_resource = props["x-kubernetes-embedded-resource"].AsBool();
+    node->format = props["format"].AsString();
+    node->list_type = ListTypeOf(props["x-kubernetes-list-type"].AsString());
+    if (props["x-kubernetes-map-type"].AsString() == "atomic") node->map_type = MapType::kAtomic;
+    for (const Value& key : props["x-kubernetes-list-map-keys"].elements()) {
+      node->list_map_keys.push_back(key.AsString());
+    }
+    for (const Value& value : props["enum"].elements()) {
+      if (value.is_string()) node->enum_values.push_back(value.AsString());
+    }
+    SetKind(*node, props);
+    if (HasConstraints(props)) node->constraints = pool_.AddConstraints(props);
+    return node;
+  }
+
+ private:
+  void SetKind(Schema& node, Value props) {
+    const std::string_view type = props["type"].AsString();
+    if (props["x-kubernetes-int-or-string"].AsBool()) {
+      node.kind = Kind::kIntOrString;
+    } else if (type == "object") {
+      SetObject(node, props);
+    } else if (type == "array") {
+      node.kind = Kind::kArray;
+      if (props["items"].is_object()) node.element = Make(props["items"]);
+    } else if (type == "string") {
+      node.kind = Kind::kString;
+    } else if (type == "integer") {
+      node.kind = Kind::kInteger;
+    } else if (type == "number") {
+      node.kind = Kind::kNumber;
+    } else if (type == "boolean") {
+      node.kind = Kind::kBoolean;
+    } else if (props["properties"].is_object()) {
+      SetObject(node, props);
+    }
+  }
+
+  void SetObject(Schema& node, Value props) {
+    const Value additional = props["additionalProperties"];
+    if (!props["properties"].is_object() && (additional.is_object() || additional.AsBool())) {
+      node.kind = Kind::kMap;
+      node.element = additional.is_object() ? Make(additional) : pool_.Leaf(Kind::kAny, "", "");
+      return;
+    }
+    node.kind = Kind::kStruct;
+    const auto required = props["required"].elements();
+    for (const json::Member& property : props["properties"].members()) {
+      Field& field = node.fields.emplace_back();
+      field.name = property.name();
+      field.schema = Make(property.value);
+      field.pointer = true;
+      field.default_value = property.value["default"];
+      field.required = std::any_of(required.begin(), required.end(), [&](const Value& name) {
+        return name.AsString() == property.name();
+      });
+    }
+    SchemaPool::Finish(node);
+  }
+
+  SchemaPool& pool_;
+};
+
+void PutField(Schema& node, std::string_view name, const Schema* schema) {
+  for (Field& field : node.fields) {
+    if (field.name != name) continue;
+    field.schema = schema;
+    return;
+  }
+  Field& field = node.fields.emplace_back();
+  field.name = name;
+  field.schema = schema;
+  field.pointer = true;
+}
+
+}  // namespace
+
+const Schema* MakeStructural(SchemaPool& pool, Value props, const Schema* object_meta) {
+  const Value kept = CopyWithoutDescriptions(pool, props, false);
+  Schema* root = Maker(pool).Make(kept);
+  if (root->kind != Kind::kStruct) {
+    root->kind = Kind::kStruct;
+    root->preserve_unknown_fields = root->preserve_unknown_fields || props.is_null();
+  }
+  // The root's props are always wanted: OpenAPI documents are made from them.
+  root->constraints = pool.AddConstraints(kept);
+  const Schema* text = pool.Leaf(Kind::kString, "string", "");
+  PutField(*root, "apiVersion", text);
+  PutField(*root, "kind", text);
+  PutField(*root, "metadata", object_meta);
+  root->field_index.clear();
+  SchemaPool::Finish(*root);
+  return root;
+}
+
+}  // namespace portcullis::api::schema

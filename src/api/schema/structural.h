@@ -1,0 +1,14 @@
+// Schemas of custom resources, made from the structural schema in their definition.
+#pragma once
+
+#include "api/schema/schema.h"
+#include "json/value.h"
+
+namespace portcullis::api::schema {
+
+// The schema of a whole object: `props` is openAPIV3Schema (null: everything is allowed),
+// `object_meta` becomes the schema of metadata. Everything needed is copied into the pool, without
+// descriptions.
+const Schema* MakeStructural(SchemaPool& pool, json::Value props, const Schema* object_meta);
+
+}  // namespace portcullis::api::schema
