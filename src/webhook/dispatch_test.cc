@@ -1,0 +1,398 @@
+// Both dispatchers against a real HTTPS server that answers as each test tells it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+
+#include "admission/catalog_objects.h"
+#include "admission/store_feed.h"
+#include "api/catalog/catalog.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "net/testing/test_server.h"
+#include "store/memory/memory_store.h"
+#include "webhook/mutating_dispatcher.h"
+#include "webhook/service_resolver.h"
+#include "webhook/validating_dispatcher.h"
+#include "webhook/webhook_plugin.h"
+
+namespace portcullis::webhook {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// What the server answers on a path: the members of `response` besides the uid, or anything else.
+struct Answer {
+  std::string response = R"("allowed":true)";
+  int status = 200;
+  std::string raw_body;
+  std::string content_type = "application/json";
+  std::string retry_after;
+  bool hang = false;
+  bool drop = false;
+};
+
+std::string Patch(std::string_view operations) {
+  return base::StrCat(R"("allowed":true,"patchType":"JSONPatch","patch":")",
+                      base::Base64Encode(operations), "\"");
+}
+
+class DispatchTest : public ::testing::Test {
+ protected:
+  DispatchTest() {
+    feed_ = admission::MakeStoreFeed(*store_);
+    resolver_ = MakeServiceResolver(*store_, {.table = {{"ns/svc:443", Address()}}});
+  }
+  ~DispatchTest() override {
+    // Exchanges left hanging are dropped before the server goes.
+    const std::lock_guard lock(mutex_);
+    hanging_.clear();
+  }
+
+  std::string Address() const { return "127.0.0.1:" + std::to_string(server_.server->port()); }
+
+  void Serve(const std::shared_ptr<net::Exchange>& exchange) {
+    const std::string path(exchange->request().path());
+    json::Arena arena;
+    const auto review = json::Parse(arena, exchange->request().body);
+    Answer answer;
+    {
+      const std::lock_guard lock(mutex_);
+      calls_.push_back(base::StrCat(exchange->request().target));
+      if (review.ok()) bodies_.push_back(exchange->request().body);
+      if (auto& queue = answers_[path]; !queue.empty()) {
+        answer = queue.front();
+        if (queue.size() > 1) queue.erase(queue.begin());
+      }
+      if (answer.hang) {
+        hanging_.push_back(exchange);
+        return;
+      }
+    }
+    if (answer.drop) return;
+    net::Response response;
+    response.status = answer.status;
+    response.headers.Set("Content-Type", answer.content_type);
+    if (!answer.retry_after.empty()) response.headers.Set("Retry-After", answer.retry_after);
+    response.body = answer.raw_body;
+    if (response.body.empty()) {
+      response.body = base::StrCat(
+          R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":")",
+          review.ok() ? (*review)["request"]["uid"].AsString() : "", "\",", answer.response, "}}");
+    }
+    exchange->Respond(std::move(response));
+  }
+
+  // A webhook entry as JSON; `more` adds or replaces members.
+  std::string Hook(std::string_view name, std::string_view path, std::string_view more = "") {
+    return base::StrCat(
+        R"({"name":")", name, R"(","clientConfig":{"url":")", server_.Url(path),
+        R"(","caBundle":")", base::Base64Encode(server_.certificates.authority.certificate_pem),
+        R"("},"rules":[{"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":)"
+        R"(["*/*"]}],"namespaceSelector":{},"objectSelector":{},"sideEffects":"None",)"
+        R"("timeoutSeconds":5,"admissionReviewVersions":["v1"])",
+        more.empty() ? "" : ",", more, "}");
+  }
+
+  void Configure(std::string_view resource, std::string_view name,
+                 std::initializer_list<std::string> hooks) {
+    store::Encoded object;
+    object.bytes = base::StrCat(R"({"metadata":{"name":")", name, R"(","resourceVersion":"")",
+                                R"(},"webhooks":[)", base::Join(hooks, ","), "]}");
+    object.revision_at = object.bytes.find(R"("resourceVersion":")") + 19;
+    ASSERT_TRUE(store_->Create({"admissionregistration.k8s.io", resource, "", name}, object).ok());
+  }
+  void Validating(std::initializer_list<std::string> hooks) {
+    Configure("validatingwebhookconfigurations", "v", hooks);
+  }
+  void Mutating(std::initializer_list<std::string> hooks) {
+    Configure("mutatingwebhookconfigurations", "m", hooks);
+  }
+
+  admission::Attributes ConfigMap(std::string_view more = R"("data":{"a":"1"})") {
+    admission::Attributes attributes;
+    attributes.resource = {"", "v1", "configmaps"};
+    attributes.kind = {"", "v1", "ConfigMap"};
+    attributes.namespace_name = "default";
+    attributes.name = "c";
+    attributes.user.name = "alice";
+    const std::string text = base::StrCat(
+        R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"default"},)",
+        more, "}");
+    attributes.object = *json::Parse(arena_, text);
+    return attributes;
+  }
+
+  admission::PluginContext Context() {
+    admission::PluginContext context;
+    context.reader = store_.get();
+    context.feed = feed_.get();
+    context.https = server_.client.get();
+    context.services = resolver_.get();
+    context.objects = &objects_;
+    context.metrics = &metrics_;
+    return context;
+  }
+
+  base::Status Validate(admission::Attributes attributes) {
+    if (validating_ == nullptr) {
+      validating_ = WebhookPluginCore::Create(Context(), HookType::kValidating).value();
+    }
+    const admission::Request request(std::move(attributes), arena_, recorder_);
+    const auto hooks = validating_->HooksFor(request);
+    if (hooks == nullptr) return base::OkStatus();
+    return DispatchValidating(validating_->services(), *hooks, request);
+  }
+
+  // The outcome and, if it went well, the data of the ConfigMap.
+  std::string Mutate(admission::Attributes attributes, int passes = 1) {
+    if (mutating_ == nullptr) {
+      mutating_ = WebhookPluginCore::Create(Context(), HookType::kMutating).value();
+    }
+    admission::Request request(std::move(attributes), arena_, recorder_);
+    const auto hooks = mutating_->HooksFor(request);
+    for (int pass = 0; pass < passes; ++pass) {
+      if (pass == 1) request.reinvocation().BeginSecondPass();
+      const base::Status status = DispatchMutating(mutating_->services(), *hooks, request);
+      if (!status.ok())
+        return base::StrCat(std::to_string(status.http_code()), " ", status.message());
+    }
+    return json::ToString(request.object()["data"], {.sort_keys = true, .splice_source = false});
+  }
+
+  std::map<std::string, std::string> Annotations() const {
+    std::map<std::string, std::string> out;
+    for (const auto& annotation : recorder_.annotations()) out[annotation.key] = annotation.value;
+    return out;
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, std::vector<Answer>> answers_;
+  std::vector<std::string> calls_;
+  std::vector<std::string> bodies_;
+  std::vector<std::shared_ptr<net::Exchange>> hanging_;
+
+  json::Arena arena_;
+  admission::Recorder recorder_;
+  metrics::Registry metrics_;
+  std::unique_ptr<store::Store> store_ = store::OpenMemory();
+  std::unique_ptr<admission::ObjectFeed> feed_;
+  std::unique_ptr<admission::ServiceResolver> resolver_;
+  std::shared_ptr<const api::catalog::Catalog> catalog_ =
+      api::catalog::Catalog::BuiltIn({}).value();
+  admission::CatalogObjects objects_{[this] { return catalog_; }, nullptr};
+  net::testing::TestServer server_{
+      [this](const std::shared_ptr<net::Exchange>& exchange) { Serve(exchange); }};
+  std::unique_ptr<WebhookPluginCore> validating_;
+  std::unique_ptr<WebhookPluginCore> mutating_;
+};
+
+TEST_F(DispatchTest, AsksEveryMatchingValidatingWebhook) {
+  Validating({Hook("a.x.y", "/a"), Hook("b.x.y", "/b"),
+              Hook("c.x.y", "/c", R"("objectSelector":{"matchLabels":{"no":"such"}})")});
+  EXPECT_TRUE(Validate(ConfigMap()).ok());
+  EXPECT_THAT(calls_, ::testing::UnorderedElementsAre("/a?timeout=5s", "/b?timeout=5s"));
+}
+
+TEST_F(DispatchTest, RefusesWithTheWebhooksWords) {
+  answers_["/a"] = {{.response =
+                         R"("allowed":false,"warnings":["careful"],"auditAnnotations":)"
+                         R"({"k":"v","bad key":"x"},"status":{"code":422,"reason":"Invalid",)"
+                         R"("message":"no","metadata":{"resourceVersion":"5"}})"}};
+  Validating({Hook("a.x.y", "/a")});
+  const base::Status status = Validate(ConfigMap());
+  EXPECT_EQ(status.message(), "admission webhook \"a.x.y\" denied the request: no");
+  EXPECT_EQ(status.http_code(), 422);
+  EXPECT_THAT(recorder_.warnings(), ElementsAre("careful"));
+  EXPECT_THAT(Annotations(), ElementsAre(::testing::Pair("a.x.y/k", "v")));
+  ASSERT_TRUE(recorder_.foreign_status().has_value());
+  EXPECT_EQ(recorder_.foreign_status()->metadata_json, R"({"resourceVersion":"5"})");
+}
+
+TEST_F(DispatchTest, TellsCallErrorsApart) {
+  struct ErrorCase {
+    Answer answer;
+    std::string text;
+  };
+  const ErrorCase cases[] = {
+      {{.status = 500, .raw_body = "out of order", .content_type = "text/plain"},
+       "failed to call webhook: an error on the server (\"out of order\") has prevented the "
+       "request from succeeding"},
+      {{.raw_body = "{}"}, "received invalid webhook response: webhook response was absent"},
+      {{.drop = true},
+       base::StrCat("failed to call webhook: Post ", base::GoQuote(server_.Url("/a?timeout=5s")),
+                    ": EOF")},
+  };
+  Validating({Hook("a.x.y", "/a")});
+  for (const ErrorCase& c : cases) {
+    answers_["/a"] = {c.answer};
+    EXPECT_EQ(Validate(ConfigMap()).message(),
+              base::StrCat("Internal error occurred: failed calling webhook \"a.x.y\": ", c.text));
+  }
+  EXPECT_THAT(metrics_.Expose(), HasSubstr("error_type=\"calling_webhook_error\""));
+}
+
+TEST_F(DispatchTest, FailsOpenWhenToldTo) {
+  answers_["/a"] = {{.status = 500}};
+  Validating({Hook("b.x.y", "/b"), Hook("a.x.y", "/a", R"("failurePolicy":"Ignore")")});
+  EXPECT_TRUE(Validate(ConfigMap()).ok());
+  EXPECT_EQ(Annotations()["failed-open.validating.webhook.admission.k8s.io/round_0_index_1"],
+            "a.x.y");
+  EXPECT_THAT(metrics_.Expose(),
+              HasSubstr("apiserver_admission_webhook_fail_open_count{name=\"a.x.y\""));
+}
+
+TEST_F(DispatchTest, GivesUpAtTheWebhooksTimeout) {
+  answers_["/a"] = {{.hang = true}};
+  Validating({Hook("a.x.y", "/a", R"("timeoutSeconds":1)")});
+  EXPECT_EQ(
+      Validate(ConfigMap()).message(),
+      base::StrCat("Internal error occurred: failed calling webhook \"a.x.y\": failed to "
+                   "call webhook: Post ",
+                   base::GoQuote(server_.Url("/a?timeout=1s")), ": context deadline exceeded"));
+}
+
+TEST_F(DispatchTest, SendsAgainWhenAskedTo) {
+  answers_["/a"] = {{.status = 503, .raw_body = "busy", .retry_after = "0"}, {}};
+  answers_["/m"] = {{.status = 429, .raw_body = "busy", .retry_after = "0"}, {}};
+  Validating({Hook("a.x.y", "/a")});
+  Mutating({Hook("m.x.y", "/m")});
+  EXPECT_TRUE(Validate(ConfigMap()).ok());
+  EXPECT_EQ(Mutate(ConfigMap()), R"({"a":"1"})");
+  EXPECT_EQ(calls_.size(), 4U);
+}
+
+TEST_F(DispatchTest, RefusesDryRunsOfWebhooksWithSideEffects) {
+  Validating({Hook("a.x.y", "/a", R"("sideEffects":"Some")")});
+  admission::Attributes attributes = ConfigMap();
+  attributes.dry_run = true;
+  EXPECT_EQ(Validate(std::move(attributes)).message(),
+            "admission webhook \"a.x.y\" does not support dry run");
+  EXPECT_THAT(calls_, IsEmpty());
+}
+
+TEST_F(DispatchTest, ReachesServicesThroughTheTable) {
+  Validating(
+      {Hook("a.x.y", "/a",
+            base::StrCat(R"("clientConfig":{"service":{"namespace":"ns","name":"gone"}})"))});
+  EXPECT_EQ(Validate(ConfigMap()).message(),
+            "Internal error occurred: failed calling webhook \"a.x.y\": failed to call webhook: "
+            "Post \"https://gone.ns.svc:443/?timeout=5s\": service \"gone\" not found");
+}
+
+TEST_F(DispatchTest, NeedsATarget) {
+  Validating({Hook("a.x.y", "/a", R"("clientConfig":{})")});
+  EXPECT_EQ(Validate(ConfigMap()).message(),
+            "Internal error occurred: failed calling webhook \"a.x.y\": could not get REST client: "
+            "failed calling webhook \"a.x.y\": webhook configuration must have either service or "
+            "URL");
+}
+
+TEST_F(DispatchTest, JudgesNamespacesByTheirLabels) {
+  store::Encoded ns;
+  ns.bytes = R"({"metadata":{"name":"default","resourceVersion":"","labels":{"tier":"one"}}})";
+  ns.revision_at = ns.bytes.find(R"("resourceVersion":")") + 19;
+  Validating({Hook("a.x.y", "/a", R"("namespaceSelector":{"matchLabels":{"tier":"one"}})")});
+  EXPECT_EQ(Validate(ConfigMap()).message(), "namespaces \"default\" not found");
+  ASSERT_TRUE(store_->Create({"", "namespaces", "", "default"}, ns).ok());
+  EXPECT_TRUE(Validate(ConfigMap()).ok());
+  EXPECT_EQ(calls_.size(), 1U);
+}
+
+TEST_F(DispatchTest, HandsTheObjectFromWebhookToWebhook) {
+  answers_["/m1"] = {{.response = Patch(R"([{"op":"add","path":"/data/b","value":"<2>"}])")}};
+  answers_["/m2"] = {{.response = Patch(R"([{"path":"/data/a","op":"remove"}])")}};
+  Mutating({Hook("m1.x.y", "/m1"), Hook("m2.x.y", "/m2"), Hook("m3.x.y", "/m3")});
+  EXPECT_EQ(Mutate(ConfigMap()), "{\"b\":\"\\u003c2\\u003e\"}");
+  const auto annotations = Annotations();
+  EXPECT_EQ(annotations.at("mutation.webhook.admission.k8s.io/round_0_index_0"),
+            R"({"configuration":"m","webhook":"m1.x.y","mutated":true})");
+  EXPECT_EQ(annotations.at("mutation.webhook.admission.k8s.io/round_0_index_2"),
+            R"({"configuration":"m","webhook":"m3.x.y","mutated":false})");
+  EXPECT_EQ(annotations.at("patch.webhook.admission.k8s.io/round_0_index_1"),
+            R"({"configuration":"m","webhook":"m2.x.y","patch":[{"op":"remove","path":"/data/a"}],)"
+            R"("patchType":"JSONPatch"})");
+}
+
+TEST_F(DispatchTest, NamesWhatIsWrongWithAPatch) {
+  const std::pair<std::string, std::string> cases[] = {
+      {Patch(R"([{"op":"remove","path":"/data/zz"}])"),
+       "500 Internal error occurred: error in remove for path: '/data/zz': Unable to remove "
+       "nonexistent key: zz: missing value"},
+      {Patch("{}"),
+       "500 Internal error occurred: failed calling webhook \"m.x.y\": received undecodable patch "
+       "in webhook response: json: cannot unmarshal object into Go value of type jsonpatch.Patch"},
+      {Patch(R"([{"op":"replace","path":"/apiVersion","value":"v2"}])"),
+       "500 Internal error occurred: no kind \"ConfigMap\" is registered for version \"v2\" in "
+       "scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""},
+      {Patch(R"([{"op":"add","path":"/data","value":{"a":{}}}])"),
+       "500 Internal error occurred: json: cannot unmarshal object into Go struct field "
+       "ConfigMap.data of type string"},
+  };
+  Mutating({Hook("m.x.y", "/m")});
+  for (const auto& [response, text] : cases) {
+    answers_["/m"] = {{.response = response}};
+    EXPECT_EQ(Mutate(ConfigMap()), text);
+  }
+}
+
+TEST_F(DispatchTest, CannotPatchWhatIsDeleted) {
+  answers_["/m"] = {{.response = Patch(R"([{"op":"add","path":"/x","value":1}])")}};
+  Mutating({Hook("m.x.y", "/m", R"("failurePolicy":"Ignore")")});
+  admission::Attributes attributes = ConfigMap();
+  attributes.operation = admission::kDelete;
+  std::swap(attributes.object, attributes.old_object);
+  EXPECT_EQ(Mutate(std::move(attributes)),
+            "500 Internal error occurred: admission webhook \"m.x.y\" attempted to modify the "
+            "object, which is not supported for this operation");
+}
+
+TEST_F(DispatchTest, CallsAgainWhatALaterWebhookHasOvertaken) {
+  answers_["/m1"] = {{.response = Patch(R"([{"op":"add","path":"/data/x","value":"1"}])")}};
+  answers_["/m2"] = {{.response = Patch(R"([{"op":"add","path":"/data/y","value":"1"}])")}};
+  Mutating({Hook("m1.x.y", "/m1", R"("reinvocationPolicy":"IfNeeded")"),
+            Hook("m2.x.y", "/m2", R"("reinvocationPolicy":"IfNeeded")"), Hook("m3.x.y", "/m3")});
+  Mutate(ConfigMap(), 2);
+  // The first is called again because of the second, whose own change does not count for itself.
+  EXPECT_THAT(calls_,
+              ElementsAre("/m1?timeout=5s", "/m2?timeout=5s", "/m3?timeout=5s", "/m1?timeout=5s"));
+  EXPECT_EQ(Annotations()["mutation.webhook.admission.k8s.io/round_1_index_0"],
+            R"({"configuration":"m","webhook":"m1.x.y","mutated":false})");
+}
+
+TEST_F(DispatchTest, ConfigurationsAreInForceWhenTheWriteReturns) {
+  Validating({Hook("a.x.y", "/a")});
+  EXPECT_TRUE(Validate(ConfigMap()).ok());
+  answers_["/b"] = {{.response = R"("allowed":false)"}};
+  Configure("validatingwebhookconfigurations", "w", {Hook("b.x.y", "/b")});
+  EXPECT_FALSE(Validate(ConfigMap()).ok());
+  ASSERT_TRUE(
+      store_
+          ->Delete({"admissionregistration.k8s.io", "validatingwebhookconfigurations", "", "w"}, {})
+          .ok());
+  EXPECT_TRUE(Validate(ConfigMap()).ok());
+}
+
+TEST_F(DispatchTest, LeavesConfigurationsThemselvesAlone) {
+  answers_["/a"] = {{.response = R"("allowed":false)"}};
+  Validating({Hook("a.x.y", "/a")});
+  admission::Attributes attributes;
+  attributes.operation = admission::kDelete;
+  attributes.resource = {"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations"};
+  attributes.kind = {"admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"};
+  EXPECT_TRUE(Validate(std::move(attributes)).ok());
+}
+
+TEST_F(DispatchTest, KeepsItsConnections) {
+  Validating({Hook("a.x.y", "/a"), Hook("b.x.y", "/b")});
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(Validate(ConfigMap()).ok());
+  EXPECT_LE(server_.client->counters().connections_opened, 2U);
+}
+
+}  // namespace
+}  // namespace portcullis::webhook
