@@ -1,0 +1,95 @@
+#include "api/conversion/conversion_functions.h"
+
+#include <array>
+
+#include "base/strings.h"
+
+namespace portcullis::api {
+namespace {
+
+using json::Value;
+
+template <typename Edit>
+Value EditElements(json::Arena& arena, Value object, std::string_view list, Edit edit) {
+  Value elements = object[list];
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    elements = json::WithElement(arena, elements, i, edit(elements[i]));
+  }
+  return elements.IsSameAs(object[list]) ? object : json::With(arena, object, list, elements);
+}
+
+// v1beta1 keeps the exact request's fields in the request itself.
+Value DeviceRequestsFromV1beta1(json::Arena& arena, Value devices) {
+  return EditElements(arena, devices, "requests", [&](Value request) {
+    if (!request["firstAvailable"].empty() || request.Has("exactly")) return request;
+    json::ObjectBuilder outer(arena);
+    json::ObjectBuilder exactly(arena);
+    for (const json::Member& member : request.members()) {
+      const bool is_outer = member.name() == "name" || member.name() == "firstAvailable";
+      (is_outer ? outer : exactly).Set(member.name(), member.value);
+    }
+    if (!exactly.empty()) outer.Set("exactly", exactly.Build());
+    return outer.Build();
+  });
+}
+
+Value DeviceRequestsToV1beta1(json::Arena& arena, Value devices) {
+  return EditElements(arena, devices, "requests", [&](Value request) {
+    if (!request["exactly"].is_object()) {
+      // deviceClassName has no omitempty in v1beta1's Go type.
+      return request.Has("deviceClassName")
+                 ? request
+                 : json::With(arena, request, "deviceClassName", Value::StringView(""));
+    }
+    json::ObjectBuilder flat(arena, json::Without(arena, request, "exactly"));
+    for (const json::Member& member : request["exactly"].members()) {
+      flat.Set(member.name(), member.value);
+    }
+    return flat.Build();
+  });
+}
+
+// v1beta1 keeps everything of a device but its name below `basic`.
+Value DevicesFromV1beta1(json::Arena& arena, Value spec) {
+  return EditElements(arena, spec, "devices", [&](Value device) {
+    if (!device["basic"].is_object()) return device;
+    json::ObjectBuilder flat(arena, json::Without(arena, device, "basic"));
+    for (const json::Member& member : device["basic"].members()) {
+      flat.Set(member.name(), member.value);
+    }
+    return flat.Build();
+  });
+}
+
+Value DevicesToV1beta1(json::Arena& arena, Value spec) {
+  return EditElements(arena, spec, "devices", [&](Value device) {
+    json::ObjectBuilder basic(arena, json::Without(arena, device, "name"));
+    json::ObjectBuilder outer(arena);
+    outer.Set("name", device["name"]).Set("basic", basic.Build());
+    return outer.Build();
+  });
+}
+
+struct Entry {
+  std::string_view name;
+  ConversionFunction function;
+};
+constexpr std::array<Entry, 6> kFunctions = {{
+    {"autoscalerFromV1", &AutoscalerFromV1},
+    {"autoscalerToV1", &AutoscalerToV1},
+    {"deviceRequestsFromV1beta1", &DeviceRequestsFromV1beta1},
+    {"deviceRequestsToV1beta1", &DeviceRequestsToV1beta1},
+    {"devicesFromV1beta1", &DevicesFromV1beta1},
+    {"devicesToV1beta1", &DevicesToV1beta1},
+}};
+
+}  // namespace
+
+ConversionFunction FindConversionFunction(std::string_view name) {
+  for (const Entry& entry : kFunctions) {
+    if (entry.name == name) return entry.function;
+  }
+  return nullptr;
+}
+
+}  // namespace portcullis::api

@@ -1,0 +1,19 @@
+// The conversions that are more than moving fields: named functions conversions.rules calls.
+#pragma once
+
+#include <string_view>
+
+#include "json/value.h"
+
+namespace portcullis::api {
+
+using ConversionFunction = json::Value (*)(json::Arena& arena, json::Value value);
+
+// Null if there is no function of this name.
+ConversionFunction FindConversionFunction(std::string_view name);
+
+// autoscaling/v1 <-> v2 (conversion/autoscaler.cc).
+json::Value AutoscalerFromV1(json::Arena& arena, json::Value autoscaler);
+json::Value AutoscalerToV1(json::Arena& arena, json::Value autoscaler);
+
+}  // namespace portcullis::api
