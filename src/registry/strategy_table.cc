@@ -25,6 +25,7 @@ constexpr Row kRows[] = {
      &MakeMutatingWebhookConfigurations},
     {"admissionregistration.k8s.io", "validatingwebhookconfigurations",
      &MakeValidatingWebhookConfigurations},
+    {"apiextensions.k8s.io", "customresourcedefinitions", &MakeCustomResourceDefinitions},
 };
 
 // Built-in resources whose objects count generations; custom resources always do.

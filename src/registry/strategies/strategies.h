@@ -8,6 +8,7 @@
 
 namespace portcullis::registry {
 
+std::unique_ptr<Strategy> MakeCustomResourceDefinitions();
 std::unique_ptr<Strategy> MakeMutatingWebhookConfigurations();
 std::unique_ptr<Strategy> MakeNamespaces();
 std::unique_ptr<Strategy> MakePods();
