@@ -42,15 +42,17 @@ class Event {
   std::string user_agent;
   std::optional<ObjectReference> object_ref;
 
-  // Kept if the level asks for it; managedFields are left out if the policy says so.
+  // Kept if the level asks for it; managedFields are left out if the policy says so. Of a response
+  // that is a Status, status, message, reason and details are recorded at every level.
   void SetRequestObject(json::Value object);
   void SetResponseObject(json::Value object);
-  // The outcome: an HTTP code, and the status of a failure.
-  void SetResponse(int http_code);
-  void SetResponse(const base::Status& failure);
+  // The HTTP code of the response.
+  void SetResponseCode(int code);
 
   // The first value of a key stays; a second one is ignored (and logged), as in Kubernetes.
   void Annotate(std::string_view key, std::string_view value);
+  // The same, if the event is recorded at `least` or deeper.
+  void AnnotateAt(Level least, std::string_view key, std::string_view value);
   const std::map<std::string, std::string, std::less<>>& annotations() const {
     return annotations_;
   }
@@ -64,8 +66,8 @@ class Event {
   base::WallTime received_;
   std::string request_object_;
   std::string response_object_;
+  std::string status_members_;  // of a Status response: `"status":…,"message":…,`
   int code_ = 0;
-  base::Status failure_;
   std::map<std::string, std::string, std::less<>> annotations_;
 };
 

@@ -59,8 +59,9 @@ class Policy {
   std::vector<Rule> rules_;
 };
 
-// YAML or JSON. Unknown fields, unknown levels and stages, rules that mix resources with URLs are
-// errors that name the field, as kube-apiserver words them.
+// YAML or JSON. Unknown levels and stages, rules that mix resources with URLs, a policy without
+// rules are errors that name the field, as kube-apiserver words them. Unknown and duplicate fields
+// are logged and ignored, as there.
 base::Result<Policy> ParsePolicy(std::string_view text);
 base::Result<Policy> LoadPolicy(const std::string& path);
 

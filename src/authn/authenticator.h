@@ -1,6 +1,6 @@
 // Authenticator finds out who makes a request.
 //
-// Several are asked in turn (authn/union.h): client certificate, token file, service account token,
+// Several are asked in turn (methods.h): client certificate, token file, service account token,
 // and last the anonymous one. Immutable after construction; called from many threads at once.
 #pragma once
 

@@ -114,7 +114,11 @@ TEST_F(RbacTest, BindsServiceAccountsAndGroups) {
 
 TEST_F(RbacTest, BootstrapRolesAllowWhatTheyShould) {
   PutBootstrap();
-  EXPECT_EQ(store_->Count({kGroup, "clusterroles"}), 72U);
+  for (const auto& binding : store_->List({kGroup, "clusterrolebindings"})) {
+    const json::Value ref = binding->document()["roleRef"];
+    EXPECT_TRUE(store_->Get({kGroup, "clusterroles", "", ref["name"].AsString()}) != nullptr)
+        << binding->name();
+  }
   EXPECT_TRUE(Ask(joe_, "create", "authorization.k8s.io", "selfsubjectaccessreviews").allowed());
   EXPECT_FALSE(Ask(joe_, "list", "", "pods", "n").allowed());
   const api::UserInfo master{"m", "", {"system:masters"}, {}};

@@ -1,0 +1,267 @@
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "audit/event.h"
+#include "audit/policy.h"
+#include "audit/sink.h"
+#include "base/testing/fake_clock.h"
+#include "json/reader.h"
+
+namespace portcullis::audit {
+namespace {
+
+std::string ErrorOf(std::string_view policy) {
+  auto parsed = ParsePolicy(policy);
+  return parsed.ok() ? "no error" : parsed.status().message();
+}
+
+constexpr std::string_view kHead = "apiVersion: audit.k8s.io/v1\nkind: Policy\n";
+
+std::string WithRule(std::string_view rule) {
+  return std::string(kHead) + "rules:\n- " + std::string(rule) + "\n";
+}
+
+TEST(ParsePolicy, SaysWhatIsWrongAsKubernetesDoes) {
+  struct Case {
+    std::string policy, error;
+  };
+  const Case cases[] = {
+      {WithRule("level: Metadata"), "no error"},
+      {WithRule("{level: Metadata, unknown: 1}"), "no error"},
+      {std::string(kHead), "loaded illegal policy with 0 rules"},
+      {WithRule("level: All"),
+       R"(rules[0].level: Unsupported value: "All": supported values: "None", "Metadata", )"
+       R"("Request", "RequestResponse")"},
+      {WithRule("users: [a]"), "rules[0].level: Required value"},
+      {WithRule("{level: None, nonResourceURLs: [\"/a*b\", x]}"),
+       R"([rules[0].nonResourceURLs[0]: Invalid value: "/a*b": non-resource URL wildcards '*' must )"
+       R"(be the final character of the rule, rules[0].nonResourceURLs[1]: Invalid value: "x": )"
+       R"(non-resource URL rules must begin with a '/' character])"},
+      {WithRule("{level: None, nonResourceURLs: [/a], namespaces: [n]}"),
+       R"(rules[0].nonResourceURLs: Invalid value: ["/a"]: rules cannot apply to both regular )"
+       R"(resources and non-resource URLs)"},
+      {WithRule("{level: None, resources: [{group: apps, resourceNames: [x]}]}"),
+       R"(rules[0].resources[0].resourceNames: Invalid value: ["x"]: using resourceNames requires )"
+       R"(at least one resource)"},
+      {WithRule("{level: None, omitStages: [Late]}"),
+       R"(rules[0].omitStages[0]: Invalid value: "Late": allowed stages are )"
+       R"(RequestReceived,ResponseStarted,ResponseComplete,Panic)"},
+      {WithRule("{level: None, users: [1]}"),
+       "failed decoding: json: cannot unmarshal number into Go struct field Policy.rules.users of "
+       "type string"},
+      {"apiVersion: v1\nkind: Pod\n",
+       R"(failed decoding: no kind "Pod" is registered for version "v1" in scheme "audit")"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(ErrorOf(c.policy), c.error) << c.policy;
+  EXPECT_EQ(LoadPolicy("/none").status().message(),
+            R"(failed to read file path "/none": open /none: no such file or directory)");
+}
+
+TEST(Policy, TheFirstRuleThatMatchesDecides) {
+  auto policy = ParsePolicy(std::string(kHead) + R"(
+omitStages: [RequestReceived]
+omitManagedFields: true
+rules:
+- {level: None, users: ["system:kube-proxy"], verbs: [watch]}
+- {level: Request, resources: [{group: "", resources: [pods, "pods/log", "*/exec"]}], namespaces: [a]}
+- {level: RequestResponse, resources: [{group: apps, resources: ["deployments/*"], resourceNames: [d]}],
+   omitStages: [ResponseStarted], omitManagedFields: false}
+- {level: None, nonResourceURLs: ["/healthz*"]}
+- {level: Metadata, userGroups: [devs]}
+)");
+  ASSERT_TRUE(policy.ok()) << policy.status().message();
+  const api::UserInfo proxy{"system:kube-proxy", "", {}, {}};
+  const api::UserInfo dev{"d", "", {"devs"}, {}};
+  auto level = [&](RequestAttributes r) { return LevelText(policy->For(r).level); };
+  RequestAttributes pods{&dev, "get", true, "", "v1", "pods", "", "a", "p", ""};
+  EXPECT_EQ(level(pods), "Request");
+  pods.subresource = "exec";
+  EXPECT_EQ(level(pods), "Request");
+  pods.subresource = "status";
+  EXPECT_EQ(level(pods), "Metadata");
+  pods.subresource = "log";
+  pods.ns = "b";
+  EXPECT_EQ(level(pods), "Metadata");
+  RequestAttributes scale{&dev, "update", true, "apps", "v1", "deployments", "scale", "a", "d", ""};
+  EXPECT_EQ(level(scale), "RequestResponse");
+  const Depth depth = policy->For(scale);
+  EXPECT_TRUE(depth.Omits(Stage::kRequestReceived));
+  EXPECT_TRUE(depth.Omits(Stage::kResponseStarted));
+  EXPECT_FALSE(depth.Omits(Stage::kResponseComplete));
+  EXPECT_FALSE(depth.omit_managed_fields);
+  EXPECT_TRUE(policy->For(pods).omit_managed_fields);
+  scale.name = "other";
+  EXPECT_EQ(level(scale), "Metadata");
+  EXPECT_EQ(level({&dev, "get", false, "", "", "", "", "", "", "/healthz/x"}), "None");
+  EXPECT_EQ(level({&proxy, "get", true, "", "v1", "nodes", "", "", "", ""}), "None");
+}
+
+Event MakeEvent(Level level, base::WallTime now) {
+  Event event({level, 0, true}, "id-1", now);
+  event.request_uri = "/api/v1/namespaces/n/pods?x=<1>";
+  event.verb = "create";
+  event.user = {"joe", "7", {"devs"}, {{"k", {"v"}}}};
+  event.source_ips = {"127.0.0.1"};
+  event.user_agent = "test";
+  event.object_ref = ObjectReference{"pods", "n", "p", "", "", "v1", "", ""};
+  return event;
+}
+
+TEST(Event, IsWrittenAsKubernetesWritesIt) {
+  base::FakeClock clock;
+  Event event = MakeEvent(Level::kMetadata, clock.Now());
+  event.impersonated_user = api::UserInfo{"ann", "", {}, {}};
+  event.Annotate("b", "2");
+  event.Annotate("a", "1");
+  event.Annotate("a", "ignored");
+  event.AnnotateAt(Level::kRequest, "deep", "x");
+  clock.Advance(std::chrono::microseconds(1500));
+  event.SetResponseCode(201);
+
+  EXPECT_EQ(
+      *event.Encode(Stage::kResponseComplete, clock.Now()),
+      R"({"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"id-1",)"
+      R"("stage":"ResponseComplete","requestURI":"/api/v1/namespaces/n/pods?x=\u003c1\u003e",)"
+      R"("verb":"create","user":{"username":"joe","uid":"7","groups":["devs"],)"
+      R"("extra":{"k":["v"]}},"impersonatedUser":{"username":"ann"},)"
+      R"("sourceIPs":["127.0.0.1"],"userAgent":"test","objectRef":{"resource":"pods",)"
+      R"("namespace":"n","name":"p","apiVersion":"v1"},)"
+      R"("responseStatus":{"metadata":{},"code":201},)"
+      R"("requestReceivedTimestamp":"2026-01-01T00:00:00.000000Z",)"
+      R"("stageTimestamp":"2026-01-01T00:00:00.001500Z","annotations":{"a":"1","b":"2"}})");
+}
+
+TEST(Event, KeepsObjectsAsTheLevelSays) {
+  base::FakeClock clock;
+  auto object = json::ParseDocument(
+      R"({"kind":"Pod","metadata":{"name":"p","managedFields":[1]},"spec":{}})");
+  auto status = json::ParseDocument(
+      R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no",)"
+      R"("reason":"Forbidden","details":{"name":"p"},"code":403})");
+  ASSERT_TRUE(object.ok() && status.ok());
+  auto line = [&](Level level) {
+    Event event = MakeEvent(level, clock.Now());
+    event.SetRequestObject(object->root());
+    event.SetResponseObject(status->root());
+    return event.Encode(Stage::kResponseComplete, clock.Now()).value_or("");
+  };
+  EXPECT_EQ(line(Level::kNone), "");
+  const std::string_view outcome =
+      R"("responseStatus":{"metadata":{},"status":"Failure","message":"no","reason":"Forbidden",)"
+      R"("details":{"name":"p"},"code":403},)";
+  for (Level level : {Level::kMetadata, Level::kRequest, Level::kRequestResponse}) {
+    EXPECT_NE(line(level).find(outcome), std::string::npos);
+  }
+  EXPECT_EQ(line(Level::kMetadata).find("requestObject"), std::string::npos);
+  EXPECT_NE(line(Level::kRequest)
+                .find(R"("requestObject":{"kind":"Pod","metadata":{"name":"p"},"spec":{}})"),
+            std::string::npos);
+  EXPECT_EQ(line(Level::kRequest).find("responseObject"), std::string::npos);
+  EXPECT_NE(line(Level::kRequestResponse).find(R"("responseObject":{"kind":"Status")"),
+            std::string::npos);
+}
+
+TEST(SourceIps, ComeFromHeadersAndPeer) {
+  using Strings = std::vector<std::string>;
+  EXPECT_EQ(SourceIps("", "", "127.0.0.1:5"), (Strings{"127.0.0.1"}));
+  EXPECT_EQ(SourceIps("1.1.1.1, 2.2.2.2, junk!", "3.3.3.3", "[::1]:5"),
+            (Strings{"1.1.1.1", "2.2.2.2", "::1"}));
+  EXPECT_EQ(SourceIps("", "3.3.3.3", "3.3.3.3:5"), (Strings{"3.3.3.3"}));
+}
+
+class LogFileTest : public ::testing::Test {
+ protected:
+  LogFileTest() { EXPECT_NE(::mkdtemp(folder_.data()), nullptr); }
+  ~LogFileTest() override { std::filesystem::remove_all(folder_); }
+  static std::string Read(const std::filesystem::path& path) {
+    std::ifstream in(path);
+    std::ostringstream out;
+    out << in.rdbuf();
+    return out.str();
+  }
+  std::vector<std::string> Files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  std::string folder_ = (std::filesystem::temp_directory_path() / "pc-audit-XXXXXX").string();
+  base::FakeClock clock_;
+};
+
+TEST_F(LogFileTest, HasALinePerEvent) {
+  const std::string path = folder_ + "/sub/audit.log";
+  auto sink = OpenLogFile({.path = path}, clock_);
+  ASSERT_TRUE(sink.ok()) << sink.status().message();
+  ASSERT_TRUE((*sink)->Write("{1}").ok());
+  ASSERT_TRUE((*sink)->Write("{2}").ok());
+  EXPECT_EQ(Read(path), "{1}\n{2}\n");
+  EXPECT_EQ(OpenLogFile({.path = folder_}, clock_).status().message(),
+            "open " + folder_ + ": Is a directory");
+}
+
+TEST_F(LogFileTest, IsRenamedWhenFullAndOldOnesGo) {
+  auto sink =
+      OpenLogFile({.path = folder_ + "/audit.log", .max_backups = 2, .max_size_mb = 1}, clock_);
+  ASSERT_TRUE(sink.ok());
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE((*sink)->Write(std::string(800000, 'x')).ok());
+    clock_.Advance(std::chrono::seconds(1));
+  }
+  EXPECT_EQ(Files(), (std::vector<std::string>{"audit-2026-01-01T00-00-03.000.log",
+                                               "audit-2026-01-01T00-00-04.000.log", "audit.log"}));
+}
+
+TEST_F(LogFileTest, RemovesFilesByAge) {
+  auto sink =
+      OpenLogFile({.path = folder_ + "/audit.log", .max_age_days = 2, .max_size_mb = 1}, clock_);
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_TRUE((*sink)->Write(std::string(800000, 'x')).ok());
+    clock_.Advance(std::chrono::hours(24));
+  }
+  EXPECT_EQ(Files().size(), 4U);
+}
+
+// Collects what it is given, and can be held up.
+class Recorder final : public Sink {
+ public:
+  explicit Recorder(std::vector<std::string>& lines) : lines_(lines) {}
+  base::Status Write(std::string event) override {
+    lines_.push_back(std::move(event));
+    return base::OkStatus();
+  }
+  void Flush() override {}
+
+ private:
+  std::vector<std::string>& lines_;
+};
+
+TEST(Batching, WritesInTheBackgroundInOrder) {
+  std::vector<std::string> lines;
+  {
+    auto sink = MakeBatching(std::make_unique<Recorder>(lines), {.max_batch = 10});
+    for (int i = 0; i < 25; ++i) ASSERT_TRUE(sink->Write(std::to_string(i)).ok());
+    sink->Flush();
+    EXPECT_EQ(lines.size(), 25U);
+    ASSERT_TRUE(sink->Write("last").ok());
+  }
+  ASSERT_EQ(lines.size(), 26U);
+  EXPECT_EQ(lines[24], "24");
+  EXPECT_EQ(lines[25], "last");
+}
+
+TEST(Batching, DropsWhenItsBufferIsFull) {
+  std::vector<std::string> lines;
+  auto sink = MakeBatching(std::make_unique<Recorder>(lines), {.buffer_size = 0});
+  EXPECT_FALSE(sink->Write("x").ok());
+}
+
+}  // namespace
+}  // namespace portcullis::audit

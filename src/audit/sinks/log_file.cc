@@ -1,0 +1,147 @@
+// The log file, renamed to "<name>-<time><extension>" when it has grown to its size, as the library
+// kube-apiserver uses does it; old ones go by age and number.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "audit/sink.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "base/strings.h"
+
+namespace portcullis::audit {
+namespace {
+
+namespace fs = std::filesystem;
+
+base::Status FileError(std::string_view verb, const std::string& path) {
+  return base::ConfigError(base::StrCat(verb, " ", path, ": ", std::strerror(errno)));
+}
+
+// "2026-01-02T03-04-05.678"
+std::string BackupTime(base::WallTime time) {
+  std::string text = base::FormatMicroTime(time);
+  std::replace(text.begin(), text.end(), ':', '-');
+  return text.substr(0, text.size() - 4);
+}
+
+class LogFile final : public Sink {
+ public:
+  LogFile(LogFileOptions options, const base::Clock& clock)
+      : options_(std::move(options)),
+        clock_(clock),
+        limit_(static_cast<std::uintmax_t>(options_.max_size_mb > 0 ? options_.max_size_mb : 100)
+               << 20),
+        to_stdout_(options_.path == "-") {}
+  ~LogFile() override {
+    base::MutexLock lock(mutex_);
+    Close();
+  }
+
+  base::Status Open() {
+    base::MutexLock lock(mutex_);
+    if (to_stdout_) {
+      fd_ = STDOUT_FILENO;
+      return base::OkStatus();
+    }
+    std::error_code ignored;
+    fs::create_directories(fs::path(options_.path).parent_path(), ignored);
+    return Reopen();
+  }
+
+  base::Status Write(std::string event) override {
+    event += '\n';
+    base::MutexLock lock(mutex_);
+    if (!to_stdout_ && size_ > 0 && size_ + event.size() > limit_) TRY(Rotate());
+    if (fd_ < 0) TRY(Reopen());
+    std::string_view rest = event;
+    while (!rest.empty()) {
+      const ssize_t written = ::write(fd_, rest.data(), rest.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return FileError("write", options_.path);
+      rest.remove_prefix(static_cast<std::size_t>(written));
+      size_ += static_cast<std::uintmax_t>(written);
+    }
+    return base::OkStatus();
+  }
+  void Flush() override {}
+
+ private:
+  base::Status Reopen() PC_REQUIRES(mutex_) {
+    fd_ = ::open(options_.path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (fd_ < 0) return FileError("open", options_.path);
+    struct stat info {};
+    size_ = ::fstat(fd_, &info) == 0 ? static_cast<std::uintmax_t>(info.st_size) : 0;
+    return base::OkStatus();
+  }
+
+  void Close() PC_REQUIRES(mutex_) {
+    if (fd_ >= 0 && !to_stdout_) ::close(fd_);
+    fd_ = -1;
+  }
+
+  base::Status Rotate() PC_REQUIRES(mutex_) {
+    Close();
+    const fs::path path(options_.path);
+    const fs::path backup =
+        path.parent_path() / base::StrCat(path.stem().string(), "-", BackupTime(clock_.Now()),
+                                          path.extension().string());
+    std::error_code error;
+    fs::rename(path, backup, error);
+    if (error) base::LogError("cannot rename the audit log", {{"error", error.message()}});
+    RemoveOld();
+    return Reopen();
+  }
+
+  // The names hold the time, so their order is that of their age.
+  void RemoveOld() PC_REQUIRES(mutex_) {
+    const fs::path path(options_.path);
+    const std::string prefix = path.stem().string() + "-";
+    const std::string extension = path.extension().string();
+    std::vector<fs::path> backups;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(path.parent_path(), error)) {
+      const std::string name = entry.path().filename().string();
+      const std::size_t length = prefix.size() + BackupTime({}).size() + extension.size();
+      if (name.size() == length && name.starts_with(prefix) && name.ends_with(extension)) {
+        backups.push_back(entry.path());
+      }
+    }
+    std::sort(backups.rbegin(), backups.rend());
+    const std::string oldest =
+        prefix + BackupTime(clock_.Now() - std::chrono::hours(24) * options_.max_age_days);
+    for (std::size_t i = 0; i < backups.size(); ++i) {
+      const bool too_many =
+          options_.max_backups > 0 && i >= static_cast<std::size_t>(options_.max_backups);
+      const bool too_old = options_.max_age_days > 0 && backups[i].filename().string() < oldest;
+      if (too_many || too_old) fs::remove(backups[i], error);
+    }
+  }
+
+  const LogFileOptions options_;
+  const base::Clock& clock_;
+  const std::uintmax_t limit_;
+  const bool to_stdout_;
+  base::Mutex mutex_;
+  int fd_ PC_GUARDED_BY(mutex_) = -1;
+  std::uintmax_t size_ PC_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<Sink>> OpenLogFile(const LogFileOptions& options,
+                                                const base::Clock& clock) {
+  auto file = std::make_unique<LogFile>(options, clock);
+  TRY(file->Open());
+  return std::unique_ptr<Sink>(std::move(file));
+}
+
+}  // namespace portcullis::audit

@@ -1,0 +1,194 @@
+#include <gtest/gtest.h>
+
+#include "authn/csv.h"
+#include "authn/jwt.h"
+#include "authn/methods.h"
+#include "authn/service_account.h"
+#include "base/strings.h"
+#include "base/testing/fake_clock.h"
+#include "net/certificates.h"
+#include "net/http.h"
+#include "net/server.h"
+
+namespace portcullis::authn {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+TEST(ParseCsv, ReadsAsGoDoes) {
+  auto records = ParseCsv("a,b,c\n\n\"x,y\",\"say \"\"hi\"\"\",\"two\nlines\"\r\nlast,");
+  ASSERT_TRUE(records.ok());
+  EXPECT_EQ(*records, (std::vector<Strings>{
+                          {"a", "b", "c"}, {"x,y", "say \"hi\"", "two\nlines"}, {"last", ""}}));
+  EXPECT_EQ(ParseCsv("a,b\nx,y\"z").status().message(),
+            "parse error on line 2, column 4: bare \" in non-quoted field");
+  EXPECT_EQ(ParseCsv("\"a\"b").status().message(),
+            "parse error on line 1, column 3: extraneous or missing \" in quoted-field");
+}
+
+TEST(TokenFile, GivesNameUidAndGroups) {
+  auto file = ParseTokenFile("/t.csv", "secret,joe,7,\"a,b\"\nplain,ann,8\n,nobody,9\n");
+  ASSERT_TRUE(file.ok());
+  auto joe = (*file)->AuthenticateToken("secret", {});
+  ASSERT_TRUE(joe.ok() && joe->has_value());
+  EXPECT_EQ((**joe).user.name, "joe");
+  EXPECT_EQ((**joe).user.uid, "7");
+  EXPECT_EQ((**joe).user.groups, (Strings{"a", "b"}));
+  EXPECT_FALSE((*file)->AuthenticateToken("other", {})->has_value());
+  EXPECT_EQ(
+      ParseTokenFile("/t.csv", "x,y\n").status().message(),
+      "token file '/t.csv' must have at least 3 columns (token, user name, user uid), found 2");
+  EXPECT_EQ(LoadTokenFile("/none/t.csv").status().message(),
+            "open /none/t.csv: no such file or directory");
+}
+
+std::unique_ptr<Authenticator> Chain() {
+  std::vector<std::shared_ptr<const TokenAuthenticator>> tokens;
+  tokens.push_back(std::move(ParseTokenFile("f", "secret,joe,7\n")).value());
+  std::vector<std::unique_ptr<Authenticator>> members;
+  members.push_back(MakeClientCertificate());
+  members.push_back(MakeBearerToken(std::move(tokens)));
+  members.push_back(MakeAnonymous());
+  return MakeUnion(std::move(members));
+}
+
+TEST(Union, TakesTheFirstThatKnowsTheUser) {
+  auto chain = Chain();
+  net::ClientCertificate certificate;
+  certificate.common_name = "ann";
+  certificate.organizations = {"devs"};
+  certificate.sha256 = "abcd";
+  const net::Headers none;
+  auto ann = chain->Authenticate({none, &certificate, {}});
+  ASSERT_TRUE(ann.ok() && ann->has_value());
+  EXPECT_EQ((**ann).user.name, "ann");
+  EXPECT_EQ((**ann).user.groups, (Strings{"devs", "system:authenticated"}));
+  EXPECT_EQ((**ann).user.extra.at("authentication.kubernetes.io/credential-id"),
+            Strings{"X509SHA256=abcd"});
+
+  const net::Headers bearer{{"authorization", "bearer secret"}};
+  EXPECT_EQ((**chain->Authenticate({bearer, nullptr, {}})).user.name, "joe");
+  auto nobody = chain->Authenticate({none, nullptr, {}});
+  EXPECT_EQ((**nobody).user.name, "system:anonymous");
+  EXPECT_EQ((**nobody).user.groups, Strings{"system:unauthenticated"});
+}
+
+TEST(Union, WrongCredentialsAreNotAnonymous) {
+  auto chain = Chain();
+  const net::Headers bearer{{"Authorization", "Bearer wrong"}};
+  auto wrong = chain->Authenticate({bearer, nullptr, {}});
+  EXPECT_EQ(wrong.status().reason(), base::Reason::kUnauthorized);
+  EXPECT_EQ(wrong.status().message(), "invalid bearer token");
+  net::ClientCertificate certificate;
+  certificate.common_name = "ann";
+  certificate.error = "x509: certificate signed by unknown authority";
+  const net::Headers none;
+  EXPECT_FALSE(chain->Authenticate({none, &certificate, {}}).ok());
+  const net::Headers basic{{"Authorization", "Basic xyz"}};
+  EXPECT_EQ((**chain->Authenticate({basic, nullptr, {}})).user.name, "system:anonymous");
+}
+
+class ServiceAccountToken : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == "RS256") {
+      key_ = *net::MakeRsaKey();
+    } else {
+      key_ = net::MakeAuthority("x", clock_.Now())->key_pem;
+    }
+    signer_ = std::move(MakeTokenSigner(key_, "https://issuer", clock_)).value();
+  }
+  std::unique_ptr<TokenAuthenticator> Verifier(std::string issuer = "https://issuer",
+                                               ClaimsCheck check = {}) {
+    ServiceAccountTokenOptions options{{std::move(issuer)}, {key_}, {"api"}, std::move(check)};
+    return std::move(MakeServiceAccountTokens(std::move(options), clock_)).value();
+  }
+  std::string Sign() {
+    claims_.ns = "n";
+    claims_.service_account = {"sa", "u1"};
+    claims_.pod = {"p", "u2"};
+    claims_.audiences = {"api"};
+    return *signer_->Sign(claims_, std::chrono::hours(1));
+  }
+
+  base::FakeClock clock_;
+  std::string key_;
+  std::unique_ptr<TokenSigner> signer_;
+  ServiceAccountClaims claims_;
+};
+
+TEST_P(ServiceAccountToken, IsRecognizedAgain) {
+  const std::string token = Sign();
+  auto jwt = ParseJwt(token);
+  ASSERT_TRUE(jwt.ok());
+  EXPECT_EQ(jwt->algorithm, GetParam());
+  EXPECT_EQ(jwt->claims["sub"].AsString(), "system:serviceaccount:n:sa");
+  EXPECT_EQ(jwt->claims["kubernetes.io"]["serviceaccount"]["uid"].AsString(), "u1");
+
+  auto identity = Verifier()->AuthenticateToken(token, {});
+  ASSERT_TRUE(identity.ok()) << identity.status().message();
+  ASSERT_TRUE(identity->has_value());
+  const api::UserInfo& user = (**identity).user;
+  EXPECT_EQ(user.name, "system:serviceaccount:n:sa");
+  EXPECT_EQ(user.uid, "u1");
+  EXPECT_EQ(user.groups, (Strings{"system:serviceaccounts", "system:serviceaccounts:n"}));
+  EXPECT_EQ(user.extra.at("authentication.kubernetes.io/pod-name"), Strings{"p"});
+  EXPECT_EQ(user.extra.at("authentication.kubernetes.io/credential-id"),
+            Strings{"JTI=" + claims_.id});
+  EXPECT_EQ((**identity).audiences, Strings{"api"});
+}
+
+TEST_P(ServiceAccountToken, ExpiresAndIsBoundToAudienceAndObjects) {
+  const std::string token = Sign();
+  EXPECT_EQ(Verifier()->AuthenticateToken(token, {"other"}).status().message(),
+            R"(token audiences ["api"] is invalid for the target audiences ["other"])");
+  EXPECT_FALSE(Verifier("https://else")->AuthenticateToken(token, {})->has_value());
+  auto gone = Verifier("https://issuer", [](const ServiceAccountClaims& claims) {
+    return base::NotFound(claims.pod.name + " is gone");
+  });
+  EXPECT_EQ(gone->AuthenticateToken(token, {}).status().message(), "p is gone");
+  clock_.Advance(std::chrono::hours(2));
+  EXPECT_EQ(Verifier()->AuthenticateToken(token, {}).status().message(),
+            "service account token has expired");
+}
+
+TEST_P(ServiceAccountToken, IsRefusedWhenChanged) {
+  const std::string token = Sign();
+  auto verifier = Verifier();
+  for (std::size_t i = token.find('.') + 1; i + 1 < token.size(); i += 7) {
+    std::string changed = token;
+    changed[i] = changed[i] == 'A' ? 'B' : 'A';
+    auto identity = verifier->AuthenticateToken(changed, {});
+    EXPECT_FALSE(identity.ok() && identity->has_value()) << "at " << i;
+  }
+  const std::string none = base::Base64UrlEncode(R"({"alg":"none"})") +
+                           token.substr(token.find('.'), token.rfind('.') - token.find('.') + 1);
+  EXPECT_FALSE(verifier->AuthenticateToken(none, {}).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ServiceAccountToken, ::testing::Values("RS256", "ES256"),
+                         [](const auto& test) { return test.param; });
+
+TEST(TokenSigner, PublishesItsKey) {
+  base::FakeClock clock;
+  auto signer = MakeTokenSigner(*net::MakeRsaKey(), "i", clock);
+  ASSERT_TRUE(signer.ok());
+  EXPECT_EQ((*signer)->KeySetJson().substr(0, 38), R"({"keys":[{"use":"sig","kty":"RSA","kid)");
+  EXPECT_NE((*signer)->KeySetJson().find(R"("e":"AQAB")"), std::string::npos);
+  EXPECT_EQ(MakeTokenSigner("garbage", "i", clock).status().message(),
+            "data does not contain a valid RSA or ECDSA private key");
+}
+
+TEST(ServiceAccountUser, SplitsIntoNamespaceAndName) {
+  std::string_view ns, name;
+  EXPECT_TRUE(SplitServiceAccountUser("system:serviceaccount:a:b", ns, name));
+  EXPECT_EQ(ns, "a");
+  EXPECT_EQ(name, "b");
+  for (std::string_view wrong : {"joe", "system:serviceaccount:a", "system:serviceaccount::b",
+                                 "system:serviceaccount:a:b:c"}) {
+    EXPECT_FALSE(SplitServiceAccountUser(wrong, ns, name)) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace portcullis::authn

@@ -1,0 +1,49 @@
+// JSON Web Tokens in compact form: taking apart, signing, verifying (RFC 7515, 7518, 7519).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "json/value.h"
+
+namespace portcullis::authn {
+
+// A token taken apart; nothing of it is verified.
+struct Jwt {
+  std::string algorithm;  // header's alg
+  std::string key_id;     // header's kid
+  json::Document claims;  // an object
+  std::string signed_part;
+  std::string signature;
+};
+
+// Errors as go-jose words them where it is asked: "compact JWS format must have three parts".
+base::Result<Jwt> ParseJwt(std::string_view token);
+
+// A key that signs or verifies. Immutable after construction.
+class JwtKey {
+ public:
+  virtual ~JwtKey() = default;
+  // RS256 for RSA, ES256, ES384, ES512 by curve.
+  virtual std::string_view algorithm() const = 0;
+  // The base64url SHA-256 of the DER of the public key, as Kubernetes identifies keys.
+  virtual const std::string& id() const = 0;
+  virtual bool Verify(const Jwt& token) const = 0;
+  // The signature of header and claims as `alg` wants it. REQUIRES: made from a private key.
+  virtual base::Result<std::string> Sign(std::string_view signed_part) const = 0;
+  // The public key as a JSON Web Key (RFC 7517).
+  virtual std::string JsonWebKey() const = 0;
+};
+
+// Every key of a PEM text: private keys, public keys, certificates. `error data does not contain
+// any valid RSA or ECDSA public keys` if there is none.
+base::Result<std::vector<std::shared_ptr<const JwtKey>>> ParseJwtKeys(std::string_view pem);
+base::Result<std::shared_ptr<const JwtKey>> ParseJwtSigningKey(std::string_view pem);
+
+// header.claims.signature
+base::Result<std::string> SignJwt(const JwtKey& key, std::string_view claims_json);
+
+}  // namespace portcullis::authn

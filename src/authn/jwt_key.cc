@@ -1,0 +1,233 @@
+// The keys of tokens, by OpenSSL. ECDSA signatures are two numbers of fixed length in a token
+// (RFC 7518 §3.4) and a DER sequence for OpenSSL, hence the conversions.
+
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/decoder.h>
+#include <openssl/ec.h>
+#include <openssl/ecdsa.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/sha.h>
+#include <openssl/x509.h>
+
+#include <utility>
+#include <vector>
+
+#include "authn/jwt.h"
+#include "base/strings.h"
+
+namespace portcullis::authn {
+namespace {
+
+template <auto Free>
+struct Release {
+  template <typename T>
+  void operator()(T* pointer) const {
+    Free(pointer);
+  }
+};
+using Pkey = std::unique_ptr<EVP_PKEY, Release<EVP_PKEY_free>>;
+using Digest = std::unique_ptr<EVP_MD_CTX, Release<EVP_MD_CTX_free>>;
+using Number = std::unique_ptr<BIGNUM, Release<BN_free>>;
+using EcSignature = std::unique_ptr<ECDSA_SIG, Release<ECDSA_SIG_free>>;
+using Stream = std::unique_ptr<BIO, Release<BIO_free>>;
+using Decoder = std::unique_ptr<OSSL_DECODER_CTX, Release<OSSL_DECODER_CTX_free>>;
+using Certificate = std::unique_ptr<X509, Release<X509_free>>;
+
+const unsigned char* Bytes(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+unsigned char* Bytes(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
+
+std::string ToBytes(const BIGNUM* number, int size) {
+  std::string out(static_cast<std::size_t>(size), '\0');
+  BN_bn2binpad(number, Bytes(out), size);
+  return out;
+}
+
+// What an algorithm's name stands for.
+struct Algorithm {
+  std::string_view name;
+  const EVP_MD* (*digest)();
+  bool rsa;
+  int bits;  // of the curve
+};
+constexpr Algorithm kAlgorithms[] = {
+    {"RS256", EVP_sha256, true, 0},    {"RS384", EVP_sha384, true, 0},
+    {"RS512", EVP_sha512, true, 0},    {"ES256", EVP_sha256, false, 256},
+    {"ES384", EVP_sha384, false, 384}, {"ES512", EVP_sha512, false, 521},
+};
+
+const Algorithm* FindAlgorithm(std::string_view name) {
+  for (const Algorithm& algorithm : kAlgorithms) {
+    if (algorithm.name == name) return &algorithm;
+  }
+  return nullptr;
+}
+
+class OpensslKey final : public JwtKey {
+ public:
+  // No value if keys of this kind cannot sign tokens.
+  static std::shared_ptr<const JwtKey> Make(Pkey pkey) {
+    const Algorithm* algorithm = nullptr;
+    if (EVP_PKEY_get_base_id(pkey.get()) == EVP_PKEY_RSA) {
+      algorithm = FindAlgorithm("RS256");
+    } else if (EVP_PKEY_get_base_id(pkey.get()) == EVP_PKEY_EC) {
+      for (const Algorithm& a : kAlgorithms) {
+        if (!a.rsa && a.bits == EVP_PKEY_get_bits(pkey.get())) algorithm = &a;
+      }
+    }
+    if (algorithm == nullptr) return nullptr;
+    return std::make_shared<OpensslKey>(std::move(pkey), *algorithm);
+  }
+
+  OpensslKey(Pkey pkey, const Algorithm& algorithm)
+      : pkey_(std::move(pkey)), algorithm_(algorithm), id_(MakeId()) {}
+
+  std::string_view algorithm() const override { return algorithm_.name; }
+  const std::string& id() const override { return id_; }
+
+  bool Verify(const Jwt& token) const override {
+    const Algorithm* wanted = FindAlgorithm(token.algorithm);
+    if (wanted == nullptr || wanted->rsa != algorithm_.rsa) return false;
+    if (!wanted->rsa && wanted->bits != algorithm_.bits) return false;
+    const std::string signature = wanted->rsa ? token.signature : ToDer(token.signature);
+    if (signature.empty()) return false;
+    Digest context(EVP_MD_CTX_new());
+    return EVP_DigestVerifyInit(context.get(), nullptr, wanted->digest(), nullptr, pkey_.get()) ==
+               1 &&
+           EVP_DigestVerify(context.get(), Bytes(signature), signature.size(),
+                            Bytes(token.signed_part), token.signed_part.size()) == 1;
+  }
+
+  base::Result<std::string> Sign(std::string_view text) const override {
+    Digest context(EVP_MD_CTX_new());
+    std::size_t size = 0;
+    if (EVP_DigestSignInit(context.get(), nullptr, algorithm_.digest(), nullptr, pkey_.get()) !=
+            1 ||
+        EVP_DigestSign(context.get(), nullptr, &size, Bytes(text), text.size()) != 1) {
+      return base::InternalError("cannot sign the token");
+    }
+    std::string signature(size, '\0');
+    if (EVP_DigestSign(context.get(), Bytes(signature), &size, Bytes(text), text.size()) != 1) {
+      return base::InternalError("cannot sign the token");
+    }
+    signature.resize(size);
+    return algorithm_.rsa ? signature : FromDer(signature);
+  }
+
+  std::string JsonWebKey() const override {
+    const std::string head = base::StrCat(R"({"use":"sig","kty":")", algorithm_.rsa ? "RSA" : "EC",
+                                          R"(","kid":")", id_, "\",");
+    const std::string alg = base::StrCat(R"("alg":")", algorithm_.name, "\",");
+    if (algorithm_.rsa) {
+      return base::StrCat(head, alg, R"("n":")", Parameter(OSSL_PKEY_PARAM_RSA_N, 0), R"(","e":")",
+                          Parameter(OSSL_PKEY_PARAM_RSA_E, 0), "\"}");
+    }
+    return base::StrCat(head, R"("crv":"P-)", std::to_string(algorithm_.bits), "\",", alg,
+                        R"("x":")", Parameter(OSSL_PKEY_PARAM_EC_PUB_X, Width()), R"(","y":")",
+                        Parameter(OSSL_PKEY_PARAM_EC_PUB_Y, Width()), "\"}");
+  }
+
+ private:
+  int Width() const { return (algorithm_.bits + 7) / 8; }
+
+  std::string Parameter(const char* name, int width) const {
+    BIGNUM* raw = nullptr;
+    if (EVP_PKEY_get_bn_param(pkey_.get(), name, &raw) != 1) return "";
+    const Number number(raw);
+    return base::Base64UrlEncode(
+        ToBytes(number.get(), width != 0 ? width : BN_num_bytes(number.get())));
+  }
+
+  std::string MakeId() const {
+    unsigned char* der = nullptr;
+    const int size = i2d_PUBKEY(pkey_.get(), &der);
+    if (size <= 0) return "";
+    std::string digest(SHA256_DIGEST_LENGTH, '\0');
+    SHA256(der, static_cast<std::size_t>(size), Bytes(digest));
+    OPENSSL_free(der);
+    return base::Base64UrlEncode(digest);
+  }
+
+  std::string ToDer(std::string_view raw) const {
+    const auto width = static_cast<std::size_t>(Width());
+    if (raw.size() != 2 * width) return "";
+    EcSignature signature(ECDSA_SIG_new());
+    BIGNUM* r = BN_bin2bn(Bytes(raw), Width(), nullptr);
+    BIGNUM* s = BN_bin2bn(Bytes(raw.substr(width)), Width(), nullptr);
+    ECDSA_SIG_set0(signature.get(), r, s);
+    unsigned char* der = nullptr;
+    const int size = i2d_ECDSA_SIG(signature.get(), &der);
+    if (size <= 0) return "";
+    std::string out(reinterpret_cast<char*>(der), static_cast<std::size_t>(size));
+    OPENSSL_free(der);
+    return out;
+  }
+
+  base::Result<std::string> FromDer(const std::string& der) const {
+    const unsigned char* at = Bytes(std::string_view(der));
+    EcSignature signature(d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(der.size())));
+    if (signature == nullptr) return base::InternalError("cannot sign the token");
+    return base::StrCat(ToBytes(ECDSA_SIG_get0_r(signature.get()), Width()),
+                        ToBytes(ECDSA_SIG_get0_s(signature.get()), Width()));
+  }
+
+  const Pkey pkey_;
+  const Algorithm& algorithm_;
+  const std::string id_;
+};
+
+// The key in one PEM block, whatever it is, or null.
+Pkey ReadBlock(std::string_view block) {
+  auto stream = [&] {
+    return Stream(BIO_new_mem_buf(block.data(), static_cast<int>(block.size())));
+  };
+  // Without a callback OpenSSL would ask the terminal for the password of an encrypted key.
+  auto no_password = [](char*, int, int, void*) { return 0; };
+  if (block.find("PRIVATE KEY") != std::string_view::npos) {
+    return Pkey(PEM_read_bio_PrivateKey(stream().get(), nullptr, no_password, nullptr));
+  }
+  if (block.find("CERTIFICATE") != std::string_view::npos) {
+    Certificate certificate(PEM_read_bio_X509(stream().get(), nullptr, no_password, nullptr));
+    return certificate ? Pkey(X509_get_pubkey(certificate.get())) : nullptr;
+  }
+  if (block.find("RSA PUBLIC KEY") != std::string_view::npos) {
+    // The older form, PKCS #1.
+    EVP_PKEY* key = nullptr;
+    const Decoder decoder(OSSL_DECODER_CTX_new_for_pkey(&key, "PEM", nullptr, "RSA",
+                                                        EVP_PKEY_PUBLIC_KEY, nullptr, nullptr));
+    OSSL_DECODER_from_bio(decoder.get(), stream().get());
+    return Pkey(key);
+  }
+  return Pkey(PEM_read_bio_PUBKEY(stream().get(), nullptr, no_password, nullptr));
+}
+
+}  // namespace
+
+base::Result<std::vector<std::shared_ptr<const JwtKey>>> ParseJwtKeys(std::string_view pem) {
+  static constexpr std::string_view kBegin = "-----BEGIN ";
+  std::vector<std::shared_ptr<const JwtKey>> keys;
+  for (std::size_t at = pem.find(kBegin); at != std::string_view::npos;) {
+    const std::size_t next = pem.find(kBegin, at + 1);
+    if (Pkey pkey = ReadBlock(pem.substr(at, next - at))) {
+      if (auto key = OpensslKey::Make(std::move(pkey))) keys.push_back(std::move(key));
+    }
+    at = next;
+  }
+  if (keys.empty()) {
+    return base::ConfigError("data does not contain any valid RSA or ECDSA public keys");
+  }
+  return keys;
+}
+
+base::Result<std::shared_ptr<const JwtKey>> ParseJwtSigningKey(std::string_view pem) {
+  if (pem.find("PRIVATE KEY-----") != std::string_view::npos) {
+    auto keys = ParseJwtKeys(pem);
+    if (keys.ok()) return keys->front();
+  }
+  return base::ConfigError("data does not contain a valid RSA or ECDSA private key");
+}
+
+}  // namespace portcullis::authn

@@ -1,0 +1,68 @@
+#include <unordered_map>
+#include <utility>
+
+#include "authn/csv.h"
+#include "authn/methods.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "net/certificates.h"
+
+namespace portcullis::authn {
+namespace {
+
+class TokenFile final : public TokenAuthenticator {
+ public:
+  explicit TokenFile(std::unordered_map<std::string, api::UserInfo> users)
+      : users_(std::move(users)) {}
+
+  base::Result<std::optional<Identity>> AuthenticateToken(
+      std::string_view token, const std::vector<std::string>&) const override {
+    auto it = users_.find(std::string(token));
+    if (it == users_.end()) return std::optional<Identity>();
+    return std::optional<Identity>(Identity{it->second, {}});
+  }
+
+ private:
+  const std::unordered_map<std::string, api::UserInfo> users_;
+};
+
+void Warn(std::string_view what, const std::string& path, std::size_t record) {
+  base::LogWarning(base::StrCat(what, " has been found in token file '", path, "', record number '",
+                                std::to_string(record), "'"));
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<TokenAuthenticator>> ParseTokenFile(const std::string& path,
+                                                                 std::string_view content) {
+  std::unordered_map<std::string, api::UserInfo> users;
+  std::size_t number = 0;
+  for (std::vector<std::string>& record : TRY(ParseCsv(content))) {
+    if (record.size() < 3) {
+      return base::ConfigError(
+          base::StrCat("token file '", path,
+                       "' must have at least 3 columns (token, user name, user uid), found ",
+                       std::to_string(record.size())));
+    }
+    ++number;
+    if (record[0].empty()) {
+      Warn("empty token", path, number);
+      continue;
+    }
+    api::UserInfo user;
+    user.name = std::move(record[1]);
+    user.uid = std::move(record[2]);
+    if (record.size() > 3) {
+      for (std::string_view group : base::Split(record[3], ',')) user.groups.emplace_back(group);
+    }
+    auto [it, added] = users.insert_or_assign(std::move(record[0]), std::move(user));
+    if (!added) Warn("duplicate token", path, number);
+  }
+  return std::unique_ptr<TokenAuthenticator>(std::make_unique<TokenFile>(std::move(users)));
+}
+
+base::Result<std::unique_ptr<TokenAuthenticator>> LoadTokenFile(const std::string& path) {
+  return ParseTokenFile(path, TRY(net::ReadFile(path)));
+}
+
+}  // namespace portcullis::authn
