@@ -98,9 +98,15 @@ base::Status CheckStrict(json::Value document, const PluginConfig& file) {
 
 }  // namespace
 
-base::Result<std::vector<const PluginInfo*>> SelectPlugins(
-    const PluginFlags& flags, std::span<const PluginInfo* const> registered,
-    std::span<const std::string_view> known) {
+base::Result<std::vector<const PluginInfo*>> SelectPlugins(const PluginFlags& flags,
+                                                           std::span<const PluginInfo* const> all,
+                                                           std::span<const std::string_view> known,
+                                                           int kubernetes_minor) {
+  std::vector<const PluginInfo*> registered;
+  for (const PluginInfo* info : all) {
+    const bool gone = info->until_minor != 0 && kubernetes_minor > info->until_minor;
+    if (!gone && kubernetes_minor >= info->since_minor) registered.push_back(info);
+  }
   if (!flags.admission_control.empty()) {
     if (!flags.enable.empty() || !flags.disable.empty()) {
       return base::ConfigError(

@@ -22,12 +22,13 @@ struct PluginFlags {
   std::vector<std::string> admission_control;
 };
 
-// The plugins to run, in chain order. `registered` is in chain order already (plugins/registry.h);
-// `known` are names that may be disabled although this build has no such plugin.
+// The plugins to run, in chain order. `all` are in chain order already (plugins/registry.h);
+// `known` are names that may be disabled although this build has no such plugin. Plugins that
+// release v1.<kubernetes_minor> does not have are unknown.
 // Errors: Kubernetes' texts, e.g. `enable-admission-plugins plugin "X" is unknown`.
 base::Result<std::vector<const PluginInfo*>> SelectPlugins(
-    const PluginFlags& flags, std::span<const PluginInfo* const> registered,
-    std::span<const std::string_view> known = {});
+    const PluginFlags& flags, std::span<const PluginInfo* const> all,
+    std::span<const std::string_view> known = {}, int kubernetes_minor = 36);
 
 // The configuration of each plugin. Immutable after construction.
 class PluginConfigs {

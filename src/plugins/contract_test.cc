@@ -189,7 +189,7 @@ TEST_P(ContractTest, HasScenariosForBothOutcomes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Plugins, ContractTest, ::testing::ValuesIn(Plugins()),
-                         [](const auto& info) { return std::string(info.param->name); });
+                         [](const auto& plugin) { return std::string(plugin.param->name); });
 
 TEST(OrderTest, KeepsKubernetesOrder) {
   std::vector<std::string_view> names;

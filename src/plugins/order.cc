@@ -1,4 +1,5 @@
-// The order of the admission chain, as data: that of kube-apiserver v1.36.
+// The order of the admission chain, as data: that of kube-apiserver v1.36, and the
+// places of plugins that earlier releases had.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -9,11 +10,12 @@
 namespace portcullis::plugins {
 namespace {
 
-constexpr std::array<std::string_view, 41> kOrder = {
+constexpr std::array<std::string_view, 43> kOrder = {
     "AlwaysAdmit",
     "NamespaceAutoProvision",
     "NamespaceLifecycle",
     "NamespaceExists",
+    "SecurityContextDeny",  // up to v1.29
     "LimitPodHardAntiAffinityTopology",
     "LimitRanger",
     "ServiceAccount",
@@ -28,6 +30,7 @@ constexpr std::array<std::string_view, 41> kOrder = {
     "PodTolerationRestriction",
     "EventRateLimit",
     "ExtendedResourceToleration",
+    "PersistentVolumeLabel",  // up to v1.30
     "DefaultStorageClass",
     "StorageObjectInUseProtection",
     "PodGroupProtection",
@@ -53,7 +56,7 @@ constexpr std::array<std::string_view, 41> kOrder = {
     "ResourceQuota",
     "AlwaysDeny",
 };
-constexpr std::size_t kTail = 35;
+constexpr std::size_t kTail = 37;
 static_assert(kOrder[kTail] == "MutatingAdmissionPolicy");
 
 // Sort key: twice the position in kOrder; unknown names fall between the last one before the tail
