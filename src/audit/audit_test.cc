@@ -41,7 +41,7 @@ TEST(ParsePolicy, SaysWhatIsWrongAsKubernetesDoes) {
        R"([rules[0].nonResourceURLs[0]: Invalid value: "/a*b": non-resource URL wildcards '*' must )"
        R"(be the final character of the rule, rules[0].nonResourceURLs[1]: Invalid value: "x": )"
        R"(non-resource URL rules must begin with a '/' character])"},
-      {WithRule("{level: None, nonResourceURLs: [/a], namespaces: [n]}"),
+      {WithRule("{level: None, nonResourceURLs: [/a], namespaces: [x]}"),
        R"(rules[0].nonResourceURLs: Invalid value: ["/a"]: rules cannot apply to both regular )"
        R"(resources and non-resource URLs)"},
       {WithRule("{level: None, resources: [{group: apps, resourceNames: [x]}]}"),
