@@ -57,6 +57,7 @@ struct Call {
   base::SteadyTime deadline;
   std::string body;
   std::optional<audit::Event> audit;
+  std::string audit_id;
   bool dry_run = false;
 
   const net::Headers& headers() const { return exchange->request().headers; }

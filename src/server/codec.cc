@@ -159,7 +159,7 @@ base::Result<json::Value> ParseBody(json::Arena& arena, std::string_view body, M
   json::ParseOptions options;
   options.duplicate_keys = duplicates;
   if (type == MediaType::kJson) return json::Parse(arena, body, options);
-  return json::ParseYaml(arena, body, options);
+  return json::ParseYamlOrJson(arena, body);
 }
 
 base::Result<json::Value> Canonical(Call& call, const GroupVersionKind& kind, json::Value object,

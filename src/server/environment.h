@@ -37,6 +37,9 @@ class TokenSigner;
 namespace portcullis::authz {
 class Authorizer;
 }
+namespace portcullis::authz::rbac {
+class RuleBook;
+}
 namespace portcullis::audit {
 class Policy;
 class Sink;
@@ -62,6 +65,7 @@ struct Environment {
   const authn::TokenAuthenticator* tokens = nullptr;  // for TokenReview; may be null
   const authn::TokenSigner* signer = nullptr;         // for TokenRequest; may be null
   const authz::Authorizer* authorizer = nullptr;
+  const authz::rbac::RuleBook* rbac = nullptr;  // null unless RBAC is on
   const audit::Policy* audit_policy = nullptr;  // null: nothing is audited
   audit::Sink* audit_sink = nullptr;
   metrics::Registry* metrics = nullptr;

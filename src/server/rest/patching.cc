@@ -43,7 +43,7 @@ base::Status Rejected() {
 
 base::Result<json::Value> Finish(Call& call, const PatchTarget& target, json::Value patched,
                                  FieldValidation validation,
-                                 const std::vector<std::string>& duplicates, json::Value live,
+                                 const std::vector<std::string>& duplicates,
                                  const std::string* shown) {
   const json::Value original = patched;
   auto canonical = Canonical(call, target.kind, patched, validation, duplicates);
@@ -54,10 +54,6 @@ base::Result<json::Value> Finish(Call& call, const PatchTarget& target, json::Va
     json::WriteOptions plain;
     plain.splice_source = false;
     return PatchedInvalid(json::ToString(ordered, plain), canonical.status());
-  }
-  if (canonical->operator[]("kind").AsString() != target.kind.kind ||
-      (*canonical)["apiVersion"].AsString() != ApiVersion(target.kind)) {
-    (void)live;
   }
   return ApplyDefaults(call.env, *call.catalog, call.arena, target.kind, *canonical);
 }
@@ -78,7 +74,7 @@ base::Result<Transform> MakeJsonPatch(Call& call, const PatchTarget& target,
       [&call, target, validation, patch](json::Value live) -> base::Result<json::Value> {
         auto patched = json::ApplyPatch(call.arena, live, patch);
         if (!patched.ok()) return Rejected();
-        return Finish(call, target, *patched, validation, {}, live, nullptr);
+        return Finish(call, target, *patched, validation, {}, nullptr);
       });
 }
 
@@ -103,7 +99,7 @@ base::Result<Transform> MakeMergePatch(Call& call, const PatchTarget& target,
                     duplicates](json::Value live) -> base::Result<json::Value> {
     auto patched = json::MergePatch(call.arena, live, patch);
     if (!patched.ok()) return base::BadRequest(patched.status().message());
-    return Finish(call, target, *patched, validation, duplicates, live, nullptr);
+    return Finish(call, target, *patched, validation, duplicates, nullptr);
   });
 }
 
@@ -120,16 +116,13 @@ base::Result<Transform> MakeStrategicPatch(Call& call, const PatchTarget& target
     const json::Value patched =
         TRY(api::patch::StrategicMerge(call.arena, *target.schema, live, patch));
     const std::string shown = api::patch::GoValueText(patch);
-    return Finish(call, target, patched, validation, duplicates, live, &shown);
+    return Finish(call, target, patched, validation, duplicates, &shown);
   });
 }
 
 base::Result<Transform> MakeApply(Call& call, const PatchTarget& target,
                                   const WriteOptions& options) {
-  json::ParseOptions parse_options;
-  std::vector<std::string> duplicates;
-  parse_options.duplicate_keys = &duplicates;
-  auto parsed = json::ParseYaml(call.arena, call.body, parse_options);
+  auto parsed = json::ParseYaml(call.arena, call.body);
   if (!parsed.ok()) {
     return base::BadRequest(base::StrCat("error decoding YAML: ", parsed.status().message()));
   }
@@ -167,7 +160,7 @@ base::Result<Transform> MakeApply(Call& call, const PatchTarget& target,
         const json::Value applied =
             TRY(api::patch::Apply(call.arena, *target.schema, live, config, writer,
                                   force ? api::patch::Force::kYes : api::patch::Force::kNo));
-        return Finish(call, target, applied, FieldValidation::kIgnore, {}, live, nullptr);
+        return Finish(call, target, applied, FieldValidation::kIgnore, {}, nullptr);
       });
 }
 

@@ -7,6 +7,7 @@
 #include "api/view/metadata.h"
 #include "base/random.h"
 #include "base/strings.h"
+#include "store/store.h"
 
 namespace portcullis::server::rest {
 namespace {

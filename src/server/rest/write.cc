@@ -2,6 +2,7 @@
 
 #include "api/api_status.h"
 #include "api/view/metadata.h"
+#include "authz/rbac/escalation.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/writer.h"
@@ -29,6 +30,16 @@ json::Value Settle(Call& call, json::Value before, json::Value after) {
 base::Status ResourceInvalid(const Call& call, std::string_view name,
                              const api::FieldErrors& errors) {
   return api::InvalidStatus(call.resource->kind.group_kind(), name, errors);
+}
+
+// Nobody grants by RBAC what they do not have.
+base::Status CheckGrant(Call& call, std::string_view name, json::Value object, json::Value old) {
+  if (call.env.rbac == nullptr || call.resource->resource.group != "rbac.authorization.k8s.io") {
+    return base::OkStatus();
+  }
+  const authz::rbac::EscalationRequest request{
+      call.user, call.resource->resource.resource, call.info.name_space, name, object, old};
+  return authz::rbac::CheckEscalation(request, *call.env.authorizer, *call.env.rbac);
 }
 
 // Stores a new object; on a name collision of a generated name, with another one.
@@ -161,6 +172,7 @@ class Attempt {
                                      .options = options_.as_update}));
     if (!object.IsSameAs(before)) object = RestoreManagedFields(call_, object, before);
     object = DeduplicateOwners(call_, object, When::kAfterAdmission);
+    TRY(CheckGrant(call_, spec_.name, object, live_));
     object = TRY(SettleVersion(object, retry));
     object = TRY(PrepareAndValidate(object));
     auto allocated = strategy_.Allocate(StrategyContext(call_, spec_.name), object, live_);
@@ -283,6 +295,7 @@ base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOp
     object = DeduplicateOwners(call, object, When::kAfterAdmission);
     object = TRY(MatchNamespace(call, object));
   }
+  TRY(CheckGrant(call, object["metadata"]["name"].AsString(), object, {}));
   const bool generated = object["metadata"]["name"].AsString().empty();
   object = AssignIdentity(call, object);
   const std::string name(object["metadata"]["name"].AsString());

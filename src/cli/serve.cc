@@ -1,0 +1,96 @@
+#include "cli/serve.h"
+
+#include <pthread.h>
+#include <csignal>
+#include <cstdio>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "server/api_server.h"
+#include "server/options.h"
+
+namespace portcullis::cli {
+namespace {
+
+constexpr std::chrono::seconds kGrace{10};
+
+constexpr std::string_view kUsage =
+    "Serves the Kubernetes API: objects are kept in --data-dir, every built-in admission "
+    "controller\n"
+    "runs, webhooks and policies are called. Certificates and a kubeconfig are made at first "
+    "start.\n"
+    "\n"
+    "Usage:\n"
+    "  portcullis serve [flags]\n"
+    "\n"
+    "Examples:\n"
+    "  portcullis serve                                     port 6443, data in ./portcullis-data\n"
+    "  portcullis serve --store=memory --secure-port=0      nothing on disk but certificates, any "
+    "port\n"
+    "  portcullis serve --webhook-service-map=default/hook:443=127.0.0.1:8443\n"
+    "\n";
+
+int Usage(const base::Status& status) {
+  std::fprintf(stderr, "Error: %s\n\nRun 'portcullis serve --help' for usage.\n",
+               status.message().c_str());
+  return kExitUsage;
+}
+
+// Blocks the signals in this thread and all it starts; they are waited for below.
+sigset_t BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+int Run(const std::vector<std::string>& arguments) {
+  const base::SteadyTime started = base::SystemClock().Steady();
+  auto parsed = server::ParseOptions(arguments);
+  if (!parsed.ok()) return Usage(parsed.status());
+  const server::Options& options = *parsed;
+  if (options.help) {
+    std::fputs(base::StrCat(kUsage, server::FlagHelp()).c_str(), stdout);
+    return kExitOk;
+  }
+  const auto problems = server::CheckOptions(options);
+  if (!problems.empty()) {
+    for (const std::string& problem : problems)
+      std::fprintf(stderr, "Error: %s\n", problem.c_str());
+    return kExitUsage;
+  }
+  base::ConfigureLog(options.log_format == "json" ? base::LogFormat::kJson : base::LogFormat::kText,
+                     options.verbosity > 3 ? base::LogLevel::kDebug : base::LogLevel::kInfo);
+  for (const std::string& note : options.notes) base::LogInfo(note);
+
+  const sigset_t signals = BlockSignals();
+  auto server = server::ApiServer::Create(options, base::SystemClock());
+  if (!server.ok()) {
+    std::fprintf(stderr, "Error: %s\n", server.status().message().c_str());
+    return kExitUsage;
+  }
+  const base::Status running = (*server)->Start();
+  if (!running.ok()) {
+    std::fprintf(stderr, "Error: %s\n", running.message().c_str());
+    return kExitUsage;
+  }
+  base::LogInfo("serving",
+                {{"url", (*server)->url()},
+                 {"kubeconfig", (*server)->kubeconfig_path()},
+                 {"after", base::FormatDuration(base::SystemClock().Steady() - started)}});
+  int signal = 0;
+  sigwait(&signals, &signal);
+  base::LogInfo("stopping", {{"signal", signal == SIGINT ? "SIGINT" : "SIGTERM"}});
+  (*server)->Stop(kGrace);
+  return kExitOk;
+}
+
+}  // namespace
+
+const Command kServe = {"serve", "run the API server", &Run};
+
+}  // namespace portcullis::cli

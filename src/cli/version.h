@@ -1,0 +1,10 @@
+// `portcullis version`.
+#pragma once
+
+#include "cli/command.h"
+
+namespace portcullis::cli {
+
+extern const Command kVersion;
+
+}  // namespace portcullis::cli

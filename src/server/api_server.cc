@@ -1,0 +1,330 @@
+#include "server/api_server.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "admission/chain.h"
+#include "admission/config.h"
+#include "admission/store_feed.h"
+#include "api/schema/defaulting.h"
+#include "audit/policy.h"
+#include "audit/sink.h"
+#include "authn/methods.h"
+#include "authn/service_account.h"
+#include "authz/authorizer.h"
+#include "authz/modes.h"
+#include "base/log.h"
+#include "base/published.h"
+#include "base/strings.h"
+#include "metrics/apiserver_metrics.h"
+#include "net/client.h"
+#include "net/io_threads.h"
+#include "net/server.h"
+#include "net/tls.h"
+#include "net/url.h"
+#include "plugins/registry.h"
+#include "registry/service_network.h"
+#include "registry/strategy.h"
+#include "server/boot_objects.h"
+#include "server/cluster_writer.h"
+#include "server/credentials.h"
+#include "server/custom_resource_definitions.h"
+#include "server/discovery/documents.h"
+#include "server/dispatcher.h"
+#include "server/environment.h"
+#include "server/feature_gates.h"
+#include "server/object_interfaces.h"
+#include "server/watch_hub.h"
+#include "store/embedded/embedded_store.h"
+#include "store/memory/memory_store.h"
+#include "webhook/service_resolver.h"
+
+namespace portcullis::server {
+namespace {
+
+constexpr std::size_t kMaxBody = 3 * 1024 * 1024;
+constexpr int kIoThreads = 2;
+
+base::Result<std::unique_ptr<store::Store>> OpenStore(const Options& options) {
+  if (options.store == "memory") return store::OpenMemory();
+  std::error_code error;
+  std::filesystem::create_directories(options.data_dir, error);
+  if (error) {
+    return base::ConfigError(
+        base::StrCat("--data-dir: mkdir ", options.data_dir, ": ", error.message()));
+  }
+  return store::OpenEmbedded((std::filesystem::path(options.data_dir) / "portcullis.db").string());
+}
+
+base::Result<api::catalog::RuntimeConfig> ReadRuntimeConfig(const Options& options) {
+  std::vector<std::string> pairs;
+  for (const auto& [key, value] : options.runtime_config) {
+    pairs.push_back(base::StrCat(key, "=", value));
+  }
+  return api::catalog::ParseRuntimeConfig(base::Join(pairs, ","));
+}
+
+// The parts, in the order in which they are made; destroyed in the reverse order.
+class Server final : public ApiServer {
+ public:
+  Server(const Options& options, const base::Clock& clock) : options_(options), clock_(clock) {}
+  ~Server() override { Stop(std::chrono::milliseconds(0)); }
+
+  base::Status Build() {
+    env_.options = &options_;
+    env_.clock = &clock_;
+    env_.metrics = &metrics_;
+    env_.request_metrics = &request_metrics_;
+    store_ = TRY(OpenStore(options_));
+    env_.store = store_.get();
+    TRY(BuildCatalog());
+    services_ = TRY(registry::ServiceNetwork::Create(options_.service_cluster_ip_range,
+                                                     options_.service_node_port_range));
+    env_.services = services_.get();
+    env_.strategies = &strategies_;
+    credentials_ = TRY(PrepareCredentials(options_, services_->first_address(), clock_));
+    TRY(BuildAuthentication());
+    TRY(BuildAuthorization());
+    TRY(BuildAudit());
+    TRY(BuildAdmission());
+    watches_ = std::make_unique<WatchHub>(*store_, clock_);
+    env_.watches = watches_.get();
+    env_.documents = &documents_;
+    return base::OkStatus();
+  }
+
+  base::Status Start() override {
+    AdoptServices(env_);
+    definitions_->Start();
+    TRY(MakeBootObjects(env_));
+    const auto threads = static_cast<std::size_t>(
+        std::max(options_.max_requests_inflight + options_.max_mutating_requests_inflight, 16));
+    dispatcher_ = std::make_unique<Dispatcher>(env_, threads);
+    TRY(Listen());
+    kubeconfig_ = options_.write_kubeconfig;
+    if (kubeconfig_.empty()) {
+      kubeconfig_ = (std::filesystem::path(options_.data_dir) / "admin.kubeconfig").string();
+    }
+    return WriteKubeconfig(kubeconfig_, credentials_, url_);
+  }
+
+  void Stop(std::chrono::milliseconds grace) override {
+    if (stopped_) return;
+    stopped_ = true;
+    documents_.SetStopping();
+    if (watches_) watches_->Stop();
+    if (listener_) listener_->Shutdown(grace);
+    listener_.reset();
+    dispatcher_.reset();
+    watches_.reset();
+    if (definitions_) definitions_->Stop();
+    chain_.reset();
+    if (sink_) sink_->Flush();
+  }
+
+  int port() const override { return listener_ ? listener_->port() : 0; }
+  const std::string& url() const override { return url_; }
+  const std::string& kubeconfig_path() const override { return kubeconfig_; }
+
+ private:
+  base::Status BuildCatalog() {
+    const auto config = TRY(ReadRuntimeConfig(options_));
+    catalog_.Set(TRY(api::catalog::Catalog::BuiltIn(config)));
+    env_.catalog = &catalog_;
+    defaulter_ = TRY(api::schema::Defaulter::BuiltIn());
+    env_.defaulter = defaulter_.get();
+    definitions_ = std::make_unique<CustomResourceDefinitions>(env_, catalog_);
+    return base::OkStatus();
+  }
+
+  base::Status BuildAuthentication() {
+    std::vector<std::unique_ptr<authn::Authenticator>> members;
+    members.push_back(authn::MakeClientCertificate());
+    std::vector<std::shared_ptr<const authn::TokenAuthenticator>> tokens;
+    if (!options_.token_auth_file.empty()) {
+      tokens.emplace_back(TRY(authn::LoadTokenFile(options_.token_auth_file)));
+    }
+    signer_ = TRY(authn::MakeTokenSigner(credentials_.signing_key_pem,
+                                         options_.service_account_issuer, clock_));
+    env_.signer = signer_.get();
+    authn::ServiceAccountTokenOptions accounts;
+    accounts.issuers = options_.service_account_issuers;
+    if (accounts.issuers.empty()) accounts.issuers = {options_.service_account_issuer};
+    accounts.public_keys = credentials_.verifying_keys_pem;
+    accounts.api_audiences = options_.api_audiences;
+    if (accounts.api_audiences.empty()) accounts.api_audiences = {accounts.issuers.front()};
+    if (options_.service_account_lookup) {
+      accounts.check = [this](const authn::ServiceAccountClaims& claims) {
+        return CheckClaims(claims);
+      };
+    }
+    std::shared_ptr<const authn::TokenAuthenticator> account_tokens =
+        TRY(authn::MakeServiceAccountTokens(std::move(accounts), clock_));
+    env_.tokens = account_tokens.get();
+    tokens.push_back(std::move(account_tokens));
+    members.push_back(authn::MakeBearerToken(std::move(tokens)));
+    if (options_.anonymous_auth) members.push_back(authn::MakeAnonymous());
+    authenticator_ = authn::MakeUnion(std::move(members));
+    env_.authenticator = authenticator_.get();
+    return base::OkStatus();
+  }
+
+  base::Status CheckClaims(const authn::ServiceAccountClaims& claims) const {
+    const auto check = [&](std::string_view resource, std::string_view ns,
+                           const authn::ObjectRef& ref) -> base::Status {
+      if (ref.empty()) return base::OkStatus();
+      const store::ObjectPtr object = store_->Get({"", resource, ns, ref.name});
+      if (object != nullptr && (ref.uid.empty() || object->uid() == ref.uid)) {
+        return base::OkStatus();
+      }
+      return base::Status(base::Reason::kUnauthorized,
+                          base::StrCat("the token's ", resource, " \"", ref.name, "\" is gone"));
+    };
+    TRY(check("serviceaccounts", claims.ns, claims.service_account));
+    TRY(check("pods", claims.ns, claims.pod));
+    TRY(check("secrets", claims.ns, claims.secret));
+    return check("nodes", "", claims.node);
+  }
+
+  base::Status BuildAuthorization() {
+    authz::ModeOptions modes;
+    modes.modes = options_.authorization_modes;
+    authorization_ = TRY(authz::Assemble(modes, *store_));
+    env_.authorizer = authorization_.authorizer.get();
+    env_.rbac = authorization_.rbac.get();
+    return base::OkStatus();
+  }
+
+  base::Status BuildAudit() {
+    if (options_.audit_policy_file.empty() || options_.audit_log_path.empty()) {
+      return base::OkStatus();
+    }
+    audit_policy_.emplace(TRY(audit::LoadPolicy(options_.audit_policy_file)));
+    audit::LogFileOptions file;
+    file.path = options_.audit_log_path;
+    file.max_age_days = options_.audit_log_maxage;
+    file.max_backups = options_.audit_log_maxbackup;
+    if (options_.audit_log_maxsize > 0) file.max_size_mb = options_.audit_log_maxsize;
+    sink_ = TRY(audit::OpenLogFile(file, clock_));
+    if (options_.audit_log_mode == "batch") {
+      sink_ = audit::MakeBatching(std::move(sink_), audit::BatchOptions());
+    }
+    env_.audit_policy = &*audit_policy_;
+    env_.audit_sink = sink_.get();
+    return base::OkStatus();
+  }
+
+  base::Status BuildAdmission() {
+    objects_ = MakeObjectInterfaces(env_);
+    env_.objects = objects_.get();
+    writer_ = MakeClusterWriter(env_);
+    feed_ = admission::MakeStoreFeed(*store_);
+    https_ = net::HttpsClient::Create(io_);
+    webhook::ServiceResolverOptions resolver;
+    resolver.table = options_.webhook_service_map;
+    resolver_ = webhook::MakeServiceResolver(*store_, resolver);
+    gates_ = MakeFeatureGates(options_);
+
+    admission::PluginFlags flags;
+    flags.enable = options_.enable_admission_plugins;
+    flags.disable = options_.disable_admission_plugins;
+    flags.admission_control = options_.admission_control;
+    const auto registered = plugins::Registered();
+    const auto chosen =
+        TRY(admission::SelectPlugins(flags, registered, plugins::KubernetesOrder()));
+    const auto configs =
+        TRY(admission::PluginConfigs::Load(options_.admission_control_config_file, chosen));
+    admission::PluginContext context;
+    context.reader = store_.get();
+    context.clock = &clock_;
+    context.gates = gates_.get();
+    context.authorizer = env_.authorizer;
+    context.metrics = &metrics_;
+    context.writer = writer_.get();
+    context.feed = feed_.get();
+    context.objects = objects_.get();
+    context.https = https_.get();
+    context.services = resolver_.get();
+    context.default_not_ready_toleration_seconds = options_.default_not_ready_toleration_seconds;
+    context.default_unreachable_toleration_seconds =
+        options_.default_unreachable_toleration_seconds;
+    chain_ = TRY(admission::Chain::Create(chosen, configs, context));
+    observer_ = admission::MakeMetricsObserver(metrics_);
+    chain_->AddObserver(observer_.get());
+    env_.chain = chain_.get();
+    for (admission::Phase phase : {admission::kMutate, admission::kValidate}) {
+      base::LogInfo(chain_->LoadedLine(phase));
+    }
+    return base::OkStatus();
+  }
+
+  base::Status Listen() {
+    net::ServerTlsOptions tls;
+    tls.certificate.certificate_pem = credentials_.serving.certificate_pem;
+    tls.certificate.key_pem = credentials_.serving.key_pem;
+    tls.client_certificates = net::ClientCertificates::kRequest;
+    tls.client_ca_pem = credentials_.client_ca_pem;
+    if (options_.tls_min_version == "VersionTLS13") tls.min_version = net::TlsVersion::k13;
+    net::ServerOptions server;
+    server.address = net::JoinHostPort(options_.bind_address, std::to_string(options_.secure_port));
+    server.tls = TRY(net::ServerTls::Create(tls));
+    server.max_body_bytes = [](const net::Request&) { return kMaxBody; };
+    server.max_streams_per_connection =
+        static_cast<std::uint32_t>(std::max(1, options_.http2_max_streams_per_connection));
+    listener_ = TRY(net::HttpsServer::Listen(io_, std::move(server),
+                                             [this](std::shared_ptr<net::Exchange> exchange) {
+                                               dispatcher_->Handle(std::move(exchange));
+                                             }));
+    const bool any = options_.bind_address == "0.0.0.0" || options_.bind_address == "::";
+    const std::string host = any ? "127.0.0.1" : options_.bind_address;
+    env_.server_address = net::JoinHostPort(host, std::to_string(listener_->port()));
+    url_ = base::StrCat("https://", env_.server_address);
+    return base::OkStatus();
+  }
+
+  const Options options_;
+  const base::Clock& clock_;
+  metrics::Registry metrics_;
+  const metrics::RequestMetrics request_metrics_{metrics_};
+  Environment env_;
+  Documents documents_{env_};
+  std::unique_ptr<store::Store> store_;
+  base::Published<api::catalog::Catalog> catalog_;
+  std::shared_ptr<const api::schema::Defaulter> defaulter_;
+  std::unique_ptr<CustomResourceDefinitions> definitions_;
+  const registry::StrategyTable strategies_;
+  std::unique_ptr<registry::ServiceNetwork> services_;
+  Credentials credentials_;
+  std::unique_ptr<authn::TokenSigner> signer_;
+  std::unique_ptr<authn::Authenticator> authenticator_;
+  authz::Assembled authorization_;
+  std::optional<audit::Policy> audit_policy_;
+  std::unique_ptr<audit::Sink> sink_;
+  std::unique_ptr<admission::ObjectInterfaces> objects_;
+  std::unique_ptr<admission::ClusterWriter> writer_;
+  std::unique_ptr<admission::ObjectFeed> feed_;
+  net::IoThreads io_{kIoThreads};
+  std::unique_ptr<net::HttpsClient> https_;
+  std::unique_ptr<admission::ServiceResolver> resolver_;
+  std::unique_ptr<admission::FeatureGates> gates_;
+  std::unique_ptr<admission::ChainObserver> observer_;
+  std::unique_ptr<admission::Chain> chain_;
+  std::unique_ptr<WatchHub> watches_;
+  std::unique_ptr<Dispatcher> dispatcher_;
+  std::unique_ptr<net::HttpsServer> listener_;
+  std::string url_;
+  std::string kubeconfig_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<ApiServer>> ApiServer::Create(const Options& options,
+                                                           const base::Clock& clock) {
+  auto server = std::make_unique<Server>(options, clock);
+  TRY(server->Build());
+  return std::unique_ptr<ApiServer>(std::move(server));
+}
+
+}  // namespace portcullis::server

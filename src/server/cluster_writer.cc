@@ -1,0 +1,155 @@
+#include "server/cluster_writer.h"
+
+#include "api/api_status.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/strings.h"
+#include "registry/object_meta.h"
+#include "server/codec.h"
+#include "store/store.h"
+
+namespace portcullis::server {
+namespace {
+
+api::UserInfo ServerUser() {
+  api::UserInfo user;
+  user.name = "system:apiserver";
+  user.groups = {std::string(api::kGroupMasters), std::string(api::kGroupAuthenticated)};
+  return user;
+}
+
+registry::Context MakeContext(const Environment& env, json::Arena& arena,
+                              const api::catalog::ResourceInfo& resource, const api::UserInfo& user,
+                              std::string_view ns, std::string_view name) {
+  registry::Context context{arena, resource.resource, resource.kind, "", name, ns,
+                            user,  *env.clock};
+  context.reader = env.store;
+  context.services = env.services;
+  return context;
+}
+
+store::Key KeyOf(const api::catalog::ResourceInfo& resource, json::Value object) {
+  return {resource.storage_kind.group, resource.resource.resource,
+          resource.namespaced ? object["metadata"]["namespace"].AsString() : std::string_view(),
+          object["metadata"]["name"].AsString()};
+}
+
+base::Result<json::Value> Canonicalized(const Environment& env,
+                                        const api::catalog::Catalog& catalog, json::Arena& arena,
+                                        const api::GroupVersionKind& kind, json::Value object) {
+  object = Recanonicalize(catalog, arena, kind, object);
+  return ApplyDefaults(env, catalog, arena, kind, object);
+}
+
+base::Result<store::ObjectPtr> CreateAs(const Environment& env,
+                                        const api::catalog::Catalog& catalog,
+                                        const api::catalog::ResourceInfo& resource,
+                                        json::Arena& arena, json::Value object) {
+  object = TRY(Canonicalized(env, catalog, arena, resource.kind, object));
+  object = json::SetPath(arena, object, {"metadata", "uid"}, json::String(arena, base::Uuid()));
+  object = json::SetPath(arena, object, {"metadata", "creationTimestamp"},
+                         json::String(arena, base::FormatTime(env.clock->Now())));
+  const registry::Strategy& strategy = env.strategies->Find(resource);
+  const api::UserInfo user = ServerUser();
+  const std::string name(object["metadata"]["name"].AsString());
+  const std::string ns(object["metadata"]["namespace"].AsString());
+  const auto context = MakeContext(env, arena, resource, user, ns, name);
+  const json::Value before = object;
+  object = strategy.PrepareForCreate(context, object);
+  if (!object["status"].IsSameAs(before["status"])) {
+    object = Recanonicalize(catalog, arena, resource.kind, object);
+  }
+  api::FieldErrors errors;
+  registry::ValidateObjectMeta(object, resource.namespaced, strategy, errors);
+  strategy.Validate(context, object, errors);
+  if (!errors.empty()) return api::InvalidStatus(resource.kind.group_kind(), name, errors);
+  object = strategy.Canonicalize(context, object);
+  object = TRY(strategy.Allocate(context, object, {}));
+  return WriteObject(env, resource, arena, object, nullptr);
+}
+
+class EnvironmentWriter final : public admission::ClusterWriter {
+ public:
+  explicit EnvironmentWriter(const Environment& env) : env_(env) {}
+
+  base::Status Create(const api::GroupVersionResource& resource, std::string_view namespace_name,
+                      json::Value object) override {
+    const auto catalog = env_.catalog->Get();
+    const api::catalog::ResourceInfo* info = catalog->Find(resource);
+    if (info == nullptr) return base::NotFound("the server could not find the requested resource");
+    json::Arena arena;
+    if (info->namespaced) {
+      object = json::SetPath(arena, object, {"metadata", "namespace"},
+                             json::String(arena, namespace_name));
+    }
+    object = json::With(arena, object, "kind", json::String(arena, info->kind.kind));
+    object = json::With(arena, object, "apiVersion", json::String(arena, ApiVersion(info->kind)));
+    return CreateAs(env_, *catalog, *info, arena, object).status();
+  }
+
+  base::Result<json::Document> UpdateStatus(const api::GroupVersionResource& resource,
+                                            std::string_view namespace_name, std::string_view name,
+                                            json::Value object) override {
+    const auto catalog = env_.catalog->Get();
+    const api::catalog::ResourceInfo* info = catalog->Find(resource);
+    if (info == nullptr) return base::NotFound("the server could not find the requested resource");
+    const store::Key key{info->storage_kind.group, info->resource.resource,
+                         info->namespaced ? namespace_name : std::string_view(), name};
+    const store::ObjectPtr current = env_.store->Get(key);
+    if (current == nullptr) return api::NotFoundStatus(resource.group_resource(), name);
+    const std::string_view version = object["metadata"]["resourceVersion"].AsString();
+    if (!version.empty() && version != std::to_string(current->revision())) {
+      return api::ConflictStatus(resource.group_resource(), name,
+                                 "the object has been modified; please apply your changes to the "
+                                 "latest version and try again");
+    }
+    json::Arena arena;
+    json::Value next = TRY(FromStore(arena, current, info->kind));
+    next = json::With(arena, next, "status", object["status"]);
+    next = Recanonicalize(*catalog, arena, info->kind, next);
+    const store::ObjectPtr stored = TRY(WriteObject(env_, *info, arena, next, current));
+    return stored->document();
+  }
+
+ private:
+  const Environment& env_;
+};
+
+}  // namespace
+
+std::unique_ptr<admission::ClusterWriter> MakeClusterWriter(const Environment& env) {
+  return std::make_unique<EnvironmentWriter>(env);
+}
+
+base::Result<store::ObjectPtr> WriteObject(const Environment& env,
+                                           const api::catalog::ResourceInfo& resource,
+                                           json::Arena& arena, json::Value object,
+                                           const store::ObjectPtr& expected) {
+  const store::Key key = KeyOf(resource, object);
+  store::Encoded encoded = TRY(EncodeForStore(arena, object, resource.storage_kind));
+  if (expected == nullptr) return env.store->Create(key, std::move(encoded));
+  store::Preconditions preconditions;
+  preconditions.revision = expected->revision();
+  return env.store->Update(key, std::move(encoded), preconditions);
+}
+
+base::Status EnsureObject(const Environment& env, json::Value object) {
+  const auto catalog = env.catalog->Get();
+  const auto version = TRY(api::ParseGroupVersion(object["apiVersion"].AsString()));
+  const api::catalog::ResourceInfo* resource =
+      catalog->FindKind({version.group, version.version, std::string(object["kind"].AsString())});
+  if (resource == nullptr) {
+    return base::InternalError(
+        base::StrCat("no resource for the kind ", object["kind"].AsString()));
+  }
+  if (env.store->Get(KeyOf(*resource, object)) != nullptr) return base::OkStatus();
+  json::Arena arena;
+  auto created = CreateAs(env, *catalog, *resource, arena, object);
+  if (created.ok() || created.status().reason() == base::Reason::kAlreadyExists) {
+    return base::OkStatus();
+  }
+  return created.status().Annotate(base::StrCat("creating ", object["kind"].AsString(), " ",
+                                                object["metadata"]["name"].AsString()));
+}
+
+}  // namespace portcullis::server

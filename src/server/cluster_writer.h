@@ -1,0 +1,28 @@
+// How the server itself writes objects: plugins that create namespaces or charge quotas, and the
+// objects made at first start. Past authentication, authorization and admission; defaulted and
+// validated like everything else.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "admission/plugin.h"
+#include "base/status.h"
+#include "server/environment.h"
+#include "store/object.h"
+
+namespace portcullis::server {
+
+// `env` outlives the result.
+std::unique_ptr<admission::ClusterWriter> MakeClusterWriter(const Environment& env);
+
+// Creates the object if there is none of its name. `object` names its kind; its metadata names it.
+base::Status EnsureObject(const Environment& env, json::Value object);
+
+// The object of `env`'s store, written whole against `expected` (null: must be absent).
+base::Result<store::ObjectPtr> WriteObject(const Environment& env,
+                                           const api::catalog::ResourceInfo& resource,
+                                           json::Arena& arena, json::Value object,
+                                           const store::ObjectPtr& expected);
+
+}  // namespace portcullis::server

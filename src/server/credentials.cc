@@ -1,0 +1,159 @@
+#include "server/credentials.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/strings.h"
+
+namespace portcullis::server {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr int kAuthorityDays = 3650;
+constexpr int kCertificateDays = 365;
+constexpr std::chrono::hours kRenewBefore{24 * 30};
+
+// Written beside and renamed, so that a crash leaves no half of a key; readable by the owner only.
+base::Status WriteFile(const std::string& path, std::string_view content) {
+  const std::string temporary = path + ".new";
+  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const auto failed = [&](std::string_view what) {
+    return base::ConfigError(base::StrCat(what, " ", path, ": ", std::strerror(errno)));
+  };
+  if (file < 0) return failed("open");
+  std::size_t written = 0;
+  while (written < content.size()) {
+    const ssize_t count = write(file, content.data() + written, content.size() - written);
+    if (count < 0) {
+      close(file);
+      return failed("write");
+    }
+    written += static_cast<std::size_t>(count);
+  }
+  close(file);
+  if (rename(temporary.c_str(), path.c_str()) != 0) return failed("rename");
+  return base::OkStatus();
+}
+
+base::Status WritePair(const fs::path& folder, const std::string& name, const net::KeyPair& pair) {
+  TRY(WriteFile((folder / (name + ".key")).string(), pair.key_pem));
+  return WriteFile((folder / (name + ".crt")).string(), pair.certificate_pem);
+}
+
+bool IsFresh(const net::KeyPair& pair, base::WallTime now) {
+  const auto parsed = net::ParseCertificates(pair.certificate_pem);
+  return parsed.ok() && !parsed->empty() && parsed->front().not_after > now + kRenewBefore;
+}
+
+// The pair kept under that name, or what `make` makes, kept from now on.
+template <typename Make>
+base::Result<net::KeyPair> KeptPair(const fs::path& folder, const std::string& name,
+                                    base::WallTime now, const Make& make) {
+  const std::string certificate = (folder / (name + ".crt")).string();
+  if (fs::exists(certificate)) {
+    net::KeyPair pair = TRY(net::LoadKeyPair(certificate, (folder / (name + ".key")).string()));
+    if (IsFresh(pair, now)) return pair;
+  }
+  net::KeyPair pair = TRY(make());
+  TRY(WritePair(folder, name, pair));
+  return pair;
+}
+
+net::CertificateRequest ServingRequest(const Options& options, std::string_view service_ip) {
+  net::CertificateRequest request;
+  request.common_name = "portcullis";
+  request.server = true;
+  request.valid_days = kCertificateDays;
+  request.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+                       "kubernetes.default.svc.cluster.local"};
+  request.ip_addresses = {"127.0.0.1", "::1", std::string(service_ip)};
+  char host[256] = {};
+  if (gethostname(host, sizeof(host) - 1) == 0 && host[0] != '\0') {
+    request.dns_names.emplace_back(host);
+  }
+  if (!options.external_hostname.empty()) request.dns_names.push_back(options.external_hostname);
+  for (const std::string& address : {options.bind_address, options.advertise_address}) {
+    if (!address.empty() && address != "0.0.0.0" && address != "::" && address != "127.0.0.1") {
+      request.ip_addresses.push_back(address);
+    }
+  }
+  return request;
+}
+
+base::Result<std::string> KeptSigningKey(const fs::path& folder, base::WallTime now) {
+  const std::string path = (folder / "sa.key").string();
+  if (fs::exists(path)) return net::ReadFile(path);
+  // Only the key is of interest; ECDSA keys take no time to make.
+  const net::KeyPair pair = TRY(net::MakeAuthority("service-accounts", now, kAuthorityDays));
+  TRY(WriteFile(path, pair.key_pem));
+  return pair.key_pem;
+}
+
+}  // namespace
+
+base::Result<Credentials> PrepareCredentials(const Options& options, std::string_view service_ip,
+                                             const base::Clock& clock) {
+  const base::WallTime now = clock.Now();
+  const fs::path folder =
+      options.cert_dir.empty() ? fs::path(options.data_dir) / "pki" : fs::path(options.cert_dir);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    return base::ConfigError(base::StrCat("mkdir ", folder.string(), ": ", error.message()));
+  }
+  Credentials credentials;
+  const net::KeyPair authority = TRY(KeptPair(
+      folder, "ca", now, [&] { return net::MakeAuthority("portcullis-ca", now, kAuthorityDays); }));
+  credentials.authority_pem = authority.certificate_pem;
+  credentials.client_ca_pem = authority.certificate_pem;
+  if (!options.client_ca_file.empty()) {
+    credentials.client_ca_pem += TRY(net::LoadCertificates(options.client_ca_file));
+  }
+  if (!options.tls_cert_file.empty()) {
+    credentials.serving =
+        TRY(net::LoadKeyPair(options.tls_cert_file, options.tls_private_key_file));
+  } else {
+    credentials.serving = TRY(KeptPair(folder, "server", now, [&] {
+      return net::Issue(authority, ServingRequest(options, service_ip), now);
+    }));
+  }
+  net::CertificateRequest administrator;
+  administrator.common_name = "kubernetes-admin";
+  administrator.organizations = {"system:masters"};
+  administrator.client = true;
+  administrator.valid_days = kCertificateDays;
+  credentials.administrator = TRY(
+      KeptPair(folder, "admin", now, [&] { return net::Issue(authority, administrator, now); }));
+  if (!options.service_account_signing_key_file.empty()) {
+    credentials.signing_key_pem = TRY(net::ReadFile(options.service_account_signing_key_file));
+  } else {
+    credentials.signing_key_pem = TRY(KeptSigningKey(folder, now));
+  }
+  credentials.verifying_keys_pem.push_back(credentials.signing_key_pem);
+  for (const std::string& file : options.service_account_key_files) {
+    credentials.verifying_keys_pem.push_back(TRY(net::ReadFile(file)));
+  }
+  return credentials;
+}
+
+base::Status WriteKubeconfig(const std::string& path, const Credentials& credentials,
+                             std::string_view server) {
+  // Who brings their own certificate for serving brings its authority along, too.
+  const std::string authority = base::Base64Encode(credentials.authority_pem);
+  return WriteFile(
+      path,
+      base::StrCat("apiVersion: v1\nkind: Config\nclusters:\n- name: portcullis\n  cluster:\n"
+                   "    server: ",
+                   server, "\n    certificate-authority-data: ", authority,
+                   "\nusers:\n- name: admin\n  user:\n    client-certificate-data: ",
+                   base::Base64Encode(credentials.administrator.certificate_pem),
+                   "\n    client-key-data: ", base::Base64Encode(credentials.administrator.key_pem),
+                   "\ncontexts:\n- name: portcullis\n  context:\n    cluster: portcullis\n"
+                   "    user: admin\ncurrent-context: portcullis\n"));
+}
+
+}  // namespace portcullis::server

@@ -1,0 +1,36 @@
+// Credentials: the authority, certificates and keys a server needs, made at first start and kept in
+// the data folder, so that nothing has to be prepared by hand.
+//
+//   <data dir>/pki/ca.crt ca.key      authority for serving and client certificates
+//   <data dir>/pki/server.crt .key    serving certificate (unless --tls-cert-file is given)
+//   <data dir>/pki/admin.crt .key     client certificate of a member of system:masters
+//   <data dir>/pki/sa.key             signs service account tokens (unless given by flag)
+//   <data dir>/admin.kubeconfig       for kubectl
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "net/certificates.h"
+#include "server/options.h"
+
+namespace portcullis::server {
+
+struct Credentials {
+  std::string authority_pem;  // our own
+  std::string client_ca_pem;  // our own and those of --client-ca-file
+  net::KeyPair serving;
+  net::KeyPair administrator;
+  std::string signing_key_pem;
+  std::vector<std::string> verifying_keys_pem;
+};
+
+base::Result<Credentials> PrepareCredentials(const Options& options, std::string_view service_ip,
+                                             const base::Clock& clock);
+
+// Writes the administrator's kubeconfig for `server` ("https://127.0.0.1:6443").
+base::Status WriteKubeconfig(const std::string& path, const Credentials& credentials,
+                             std::string_view server);
+
+}  // namespace portcullis::server

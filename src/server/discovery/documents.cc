@@ -1,0 +1,274 @@
+#include "server/discovery/documents.h"
+
+#include <algorithm>
+
+#include "api/api_status.h"
+#include "api/catalog/discovery.h"
+#include "api/catalog/openapi.h"
+#include "authn/service_account.h"
+#include "base/strings.h"
+#include "json/writer.h"
+#include "metrics/metrics.h"
+#include "server/discovery/version.h"
+#include "server/negotiation.h"
+#include "server/options.h"
+#include "server/reply.h"
+#include "store/store.h"
+
+namespace portcullis::server {
+namespace {
+
+constexpr std::string_view kChecks[] = {"ping", "log", "etcd"};
+constexpr std::string_view kHooks[] = {"poststarthook/start-apiserver-admission-initializer",
+                                       "poststarthook/rbac/bootstrap-roles",
+                                       "poststarthook/crd-informer-synced"};
+
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+Reply PageNotFound() { return TextReply(404, "404 page not found\n"); }
+
+std::vector<std::string> Parts(std::string_view path) {
+  std::vector<std::string> parts;
+  for (std::string_view piece : base::Split(path, '/')) {
+    if (!piece.empty()) parts.emplace_back(piece);
+  }
+  return parts;
+}
+
+Reply SharedReply(std::shared_ptr<const std::string> body, std::string_view type) {
+  Reply reply;
+  reply.content_type = std::string(type);
+  reply.shared_body = std::move(body);
+  return reply;
+}
+
+}  // namespace
+
+base::Result<std::shared_ptr<const std::string>> Documents::Cached(Call& call,
+                                                                   const std::string& name,
+                                                                   const Maker& make) {
+  {
+    base::MutexLock lock(mutex_);
+    if (made_for_ != call.catalog) {
+      kept_.clear();
+      made_for_ = call.catalog;
+    }
+    const auto found = kept_.find(name);
+    if (found != kept_.end()) return found->second;
+  }
+  auto document = std::make_shared<const std::string>(TRY(make()));
+  base::MutexLock lock(mutex_);
+  if (made_for_ == call.catalog) kept_[name] = document;
+  return document;
+}
+
+Reply Documents::ServeDiscovery(Call& call) {
+  const auto parts = Parts(call.info.path);
+  const std::string_view accept = call.headers().Get("Accept");
+  std::string version;
+  const bool aggregated = parts.size() == 1 && AsksForAggregatedDiscovery(accept, version);
+  if (!aggregated) {
+    auto accepted = NegotiateOutput(accept, call.info.query.Get("pretty"),
+                                    call.headers().Get("User-Agent"), Offers::kDiscovery);
+    if (!accepted.ok()) return ErrorReply(call, accepted.status());
+    call.accepted = *accepted;
+  }
+  const std::string name =
+      base::StrCat("discovery ", version, " ", base::Join(parts, "/"), " ",
+                   call.accepted.pretty ? "p" : "", call.accepted.ContentType());
+  bool found = true;
+  auto document = Cached(call, name, [&]() -> base::Result<std::string> {
+    json::Arena arena;
+    json::Value value;
+    const bool core = parts[0] == "api";
+    if (aggregated) {
+      value = api::catalog::AggregatedDiscovery(arena, *call.catalog, core, version);
+    } else if (parts.size() == 1) {
+      value = core ? api::catalog::LegacyApiVersions(arena, *call.catalog, env_.server_address)
+                   : api::catalog::LegacyGroupList(arena, *call.catalog);
+    } else if (core) {
+      value = api::catalog::LegacyResourceList(arena, *call.catalog, "", parts[1]);
+    } else if (parts.size() == 2) {
+      value = api::catalog::LegacyGroup(arena, *call.catalog, parts[1]);
+    } else {
+      value = api::catalog::LegacyResourceList(arena, *call.catalog, parts[1], parts[2]);
+    }
+    found = !value.is_null();
+    return ValueReply(call, 200, value).body;
+  });
+  if (!document.ok()) return ErrorReply(call, document.status());
+  if (!found || **document == "null\n") {
+    const bool known = parts.size() > 2 && call.catalog->FindGroup(parts[1]) != nullptr;
+    return known || parts[0] == "api" ? ErrorReply(call, UnknownResource()) : PageNotFound();
+  }
+  if (aggregated) {
+    return SharedReply(*document, base::StrCat("application/json;g=apidiscovery.k8s.io;v=", version,
+                                               ";as=APIGroupDiscoveryList"));
+  }
+  return SharedReply(*document, call.accepted.ContentType());
+}
+
+Reply Documents::ServeOpenApi(Call& call) {
+  const std::string& path = call.info.path;
+  const std::string_view accept = call.headers().Get("Accept");
+  const bool json = accept.empty() || accept.find("*/*") != std::string_view::npos ||
+                    accept.find("json") != std::string_view::npos;
+  if (!json) {
+    return ErrorReply(call, NegotiateOutput(accept, "", "", Offers::kObjectOnly).status());
+  }
+  if (path == "/openapi/v2") {
+    auto document = Cached(call, path, [&] { return api::catalog::OpenApiV2(*call.catalog); });
+    if (!document.ok()) return ErrorReply(call, document.status());
+    return SharedReply(*document, "application/json");
+  }
+  if (path == "/openapi/v3" || path == "/openapi/v3/") {
+    auto document = Cached(call, path, [&]() -> base::Result<std::string> {
+      std::string text = "{\"paths\":{";
+      bool first = true;
+      for (const auto& entry : TRY(api::catalog::OpenApiV3Paths(*call.catalog))) {
+        if (!first) text += ',';
+        first = false;
+        json::WriteString(entry.path, text);
+        text += ":{\"serverRelativeURL\":";
+        json::WriteString(entry.url, text, false);
+        text += '}';
+      }
+      return text + "}}\n";
+    });
+    if (!document.ok()) return ErrorReply(call, document.status());
+    return SharedReply(*document, "application/json");
+  }
+  const std::string name = path.substr(std::string_view("/openapi/v3/").size());
+  auto document = Cached(call, path, [&] { return api::catalog::OpenApiV3(*call.catalog, name); });
+  if (!document.ok()) {
+    if (document.status().reason() == base::Reason::kNotFound) return PageNotFound();
+    return ErrorReply(call, document.status());
+  }
+  Reply reply = SharedReply(*document, "application/json");
+  if (call.info.query.Has("hash")) reply.headers.Set("Cache-Control", "public, immutable");
+  return reply;
+}
+
+Reply Documents::ServeHealth(Call& call) {
+  const auto parts = Parts(call.info.path);
+  const std::string& kind = parts[0];
+  std::vector<std::pair<std::string, std::string>> checks;  // name, error
+  const base::Status store = env_.store->Health();
+  for (std::string_view check : kChecks) {
+    checks.emplace_back(check, check == "etcd" && !store.ok() ? store.message() : "");
+  }
+  for (std::string_view hook : kHooks) checks.emplace_back(hook, "");
+  if (kind == "readyz") {
+    checks.emplace_back("informer-sync", "");
+    checks.emplace_back("shutdown", stopping_ ? "process is shutting down" : "");
+  }
+  if (parts.size() > 1) {
+    std::string name = base::Join(std::vector<std::string>(parts.begin() + 1, parts.end()), "/");
+    for (const auto& [check, error] : checks) {
+      if (check != name) continue;
+      if (error.empty()) return TextReply(200, "ok");
+      return TextReply(500, base::StrCat("internal server error: ", error, "\n"));
+    }
+    return PageNotFound();
+  }
+  const auto excluded = call.info.query.All("exclude");
+  std::string lines;
+  bool failed = false;
+  for (const auto& [check, error] : checks) {
+    if (std::find(excluded.begin(), excluded.end(), check) != excluded.end()) {
+      lines += base::StrCat("[+]", check, " excluded: ok\n");
+    } else if (error.empty()) {
+      lines += base::StrCat("[+]", check, " ok\n");
+    } else {
+      failed = true;
+      lines += base::StrCat("[-]", check, " failed: reason withheld\n");
+    }
+  }
+  if (failed) return TextReply(500, base::StrCat(lines, kind, " check failed\n"));
+  if (!call.info.query.Has("verbose")) return TextReply(200, "ok");
+  return TextReply(200, base::StrCat(lines, kind, " check passed\n"));
+}
+
+Reply Documents::ServePaths(Call& call) {
+  std::vector<std::string> paths = {"/.well-known/openid-configuration",
+                                    "/api",
+                                    "/apis",
+                                    "/healthz",
+                                    "/livez",
+                                    "/metrics",
+                                    "/openapi/v2",
+                                    "/openapi/v3",
+                                    "/openid/v1/jwks",
+                                    "/readyz",
+                                    "/version"};
+  for (const api::catalog::GroupInfo& group : call.catalog->groups()) {
+    const std::string prefix = group.name.empty() ? "/api" : "/apis/" + group.name;
+    paths.push_back(prefix);
+    for (const auto& version : group.versions) paths.push_back(prefix + "/" + version.version);
+  }
+  for (std::string_view kind : {"/healthz/", "/livez/", "/readyz/"}) {
+    for (std::string_view check : kChecks) paths.push_back(base::StrCat(kind, check));
+    for (std::string_view hook : kHooks) paths.push_back(base::StrCat(kind, hook));
+  }
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  json::ArrayBuilder list(call.arena);
+  for (const std::string& path : paths) list.Add(path);
+  const json::Value value = json::MakeObject(call.arena, {{"paths", list.Build()}});
+  Reply reply;
+  json::WriteOptions indented;
+  indented.indent = 2;
+  reply.body = json::ToString(value, indented);
+  return reply;
+}
+
+Reply Documents::Serve(Call& call) {
+  std::string path = call.info.path;
+  if (path.size() > 1 && path.back() == '/') path.pop_back();
+  if (path == "/") return ServePaths(call);
+  if (path == "/api" || path == "/apis" || StartsWith(path, "/api/") ||
+      StartsWith(path, "/apis/")) {
+    return ServeDiscovery(call);
+  }
+  if (path == "/version") {
+    Reply reply;
+    reply.body = VersionDocument();
+    return reply;
+  }
+  if (path == "/openapi/v2" || path == "/openapi/v3" || StartsWith(path, "/openapi/v3/")) {
+    return ServeOpenApi(call);
+  }
+  for (std::string_view kind : {"/healthz", "/livez", "/readyz"}) {
+    if (path == kind || StartsWith(path, base::StrCat(kind, "/"))) return ServeHealth(call);
+  }
+  if (path == "/metrics") {
+    Reply reply;
+    reply.content_type = std::string(metrics::kContentType);
+    reply.body = env_.metrics->Expose();
+    return reply;
+  }
+  if (path == "/openid/v1/jwks" && env_.signer != nullptr) {
+    Reply reply;
+    reply.content_type = "application/jwk-set+json";
+    reply.body = env_.signer->KeySetJson();
+    return reply;
+  }
+  if (path == "/.well-known/openid-configuration" && env_.signer != nullptr) {
+    const std::string& issuer = env_.options->service_account_issuer;
+    json::ObjectBuilder document(call.arena);
+    const json::Value algorithms = json::ArrayBuilder(call.arena).Add("ES256").Build();
+    document.Set("issuer", issuer)
+        .Set("jwks_uri", base::StrCat("https://", env_.server_address, "/openid/v1/jwks"))
+        .Set("response_types_supported", json::ArrayBuilder(call.arena).Add("id_token").Build())
+        .Set("subject_types_supported", json::ArrayBuilder(call.arena).Add("public").Build())
+        .Set("id_token_signing_alg_values_supported", algorithms);
+    Reply reply;
+    reply.body = json::ToString(document.Build());
+    return reply;
+  }
+  return PageNotFound();
+}
+
+}  // namespace portcullis::server

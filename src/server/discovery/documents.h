@@ -1,0 +1,42 @@
+// Documents: everything served beside resources: discovery, OpenAPI, version, health, metrics, and
+// the list of paths. What is made from the catalog is kept until the catalog changes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/mutex.h"
+#include "server/call.h"
+
+namespace portcullis::server {
+
+// Thread-safe.
+class Documents {
+ public:
+  explicit Documents(const Environment& env) : env_(env) {}
+
+  Reply Serve(Call& call);
+
+  // The server is being stopped: /readyz says so.
+  void SetStopping() { stopping_ = true; }
+
+ private:
+  using Maker = std::function<base::Result<std::string>()>;
+  // The document of that name for the call's catalog, made when first asked for.
+  base::Result<std::shared_ptr<const std::string>> Cached(Call& call, const std::string& name,
+                                                          const Maker& make);
+  Reply ServeDiscovery(Call& call);
+  Reply ServeOpenApi(Call& call);
+  Reply ServeHealth(Call& call);
+  Reply ServePaths(Call& call);
+
+  const Environment& env_;
+  std::atomic<bool> stopping_{false};
+  base::Mutex mutex_;
+  std::shared_ptr<const api::catalog::Catalog> made_for_ PC_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<const std::string>> kept_ PC_GUARDED_BY(mutex_);
+};
+
+}  // namespace portcullis::server

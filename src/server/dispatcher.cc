@@ -1,0 +1,83 @@
+#include "server/dispatcher.h"
+
+#include "base/log.h"
+#include "base/strings.h"
+#include "metrics/apiserver_metrics.h"
+#include "server/filters/access.h"
+#include "server/filters/finish.h"
+#include "server/options.h"
+#include "server/reply.h"
+#include "server/router.h"
+
+namespace portcullis::server {
+namespace {
+
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+base::SteadyTime DeadlineOf(const Call& call) {
+  auto timeout = call.env.options->request_timeout;
+  const std::string_view wanted = call.info.query.Get("timeout");
+  if (!wanted.empty()) {
+    const auto seconds = base::ParseInt(wanted.substr(0, wanted.size() - 1));
+    if (wanted.back() == 's' && seconds && *seconds > 0) {
+      timeout = std::min<std::chrono::nanoseconds>(timeout, std::chrono::seconds(*seconds));
+    }
+  }
+  return call.exchange->received_at() + timeout;
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(const Environment& env, std::size_t max_threads)
+    : env_(env), pool_(max_threads) {}
+
+Dispatcher::Lane Dispatcher::LaneOf(const net::Request& request) {
+  const std::string_view query = request.query();
+  if (Contains(query, "watch=true") || Contains(query, "watch=1") ||
+      Contains(request.target, "/watch/") || Contains(query, "follow=true")) {
+    return Lane::kLongRunning;
+  }
+  return request.method == "GET" || request.method == "HEAD" ? Lane::kReadOnly : Lane::kMutating;
+}
+
+void Dispatcher::Handle(std::shared_ptr<net::Exchange> exchange) {
+  const Lane lane = LaneOf(exchange->request());
+  std::atomic<int>* count = lane == Lane::kReadOnly   ? &reading_
+                            : lane == Lane::kMutating ? &mutating_
+                                                      : nullptr;
+  if (count != nullptr) {
+    const int limit = lane == Lane::kReadOnly ? env_.options->max_requests_inflight
+                                              : env_.options->max_mutating_requests_inflight;
+    if (count->fetch_add(1) >= limit && limit > 0) {
+      count->fetch_sub(1);
+      net::Response response;
+      response.status = 429;
+      response.headers = {{"Retry-After", "1"},
+                          {"Content-Type", "text/plain; charset=utf-8"},
+                          {"X-Content-Type-Options", "nosniff"}};
+      response.body = "Too many requests, please try again later.\n";
+      exchange->Respond(std::move(response));
+      return;
+    }
+  }
+  pool_.Post([this, exchange = std::move(exchange), count]() mutable {
+    Process(std::move(exchange));
+    if (count != nullptr) count->fetch_sub(1);
+  });
+}
+
+void Dispatcher::Process(std::shared_ptr<net::Exchange> exchange) {
+  Call call(env_, std::move(exchange));
+  const net::Request& request = call.exchange->request();
+  call.info = ParseRequestInfo(request.method, request.target);
+  call.catalog = env_.catalog->Get();
+  call.body = call.exchange->TakeBody();
+  call.deadline = DeadlineOf(call);
+  base::Status access = filters::CheckAccess(call);
+  Reply reply = access.ok() ? Route(call) : ErrorReply(call, access);
+  filters::Finish(call, std::move(reply));
+}
+
+}  // namespace portcullis::server

@@ -1,0 +1,39 @@
+// Dispatcher takes each HTTP request from the network to its answer: limits, then on a worker
+// request info, authentication, audit, impersonation, authorization, and the verb; then warnings,
+// compression and metrics. ARCHITECTURE.md follows one request through it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "net/server.h"
+#include "server/call.h"
+#include "server/environment.h"
+#include "server/worker_pool.h"
+
+namespace portcullis::server {
+
+class Dispatcher {
+ public:
+  // `env` outlives it.
+  Dispatcher(const Environment& env, std::size_t max_threads);
+  // Waits for the requests under way.
+  ~Dispatcher() = default;
+
+  // On an I/O thread: refuses at once what is over the limits, queues the rest.
+  void Handle(std::shared_ptr<net::Exchange> exchange);
+
+ private:
+  // How a request is counted against the limits while it is under way.
+  enum class Lane { kReadOnly, kMutating, kLongRunning };
+  static Lane LaneOf(const net::Request& request);
+
+  void Process(std::shared_ptr<net::Exchange> exchange);
+
+  const Environment& env_;
+  std::atomic<int> reading_{0};
+  std::atomic<int> mutating_{0};
+  WorkerPool pool_;
+};
+
+}  // namespace portcullis::server

@@ -1,0 +1,113 @@
+#include "server/filters/access.h"
+
+#include "api/api_status.h"
+#include "audit/policy.h"
+#include "audit/sink.h"
+#include "authn/authenticator.h"
+#include "authz/authorizer.h"
+#include "authz/impersonation.h"
+#include "base/log.h"
+#include "metrics/apiserver_metrics.h"
+
+namespace portcullis::server::filters {
+namespace {
+
+base::Status Authenticate(Call& call) {
+  const auto certificate = call.exchange->client_certificate();
+  const authn::RequestView view{call.headers(), certificate.get(), call.exchange->remote_address()};
+  const auto identity = call.env.authenticator->Authenticate(view);
+  const metrics::RequestMetrics& metrics = *call.env.request_metrics;
+  if (!identity.ok() || !*identity) {
+    metrics.authentication_attempts.With({identity.ok() ? "failure" : "error"}).Increment();
+    return api::UnauthorizedStatus();
+  }
+  metrics.authentication_attempts.With({"success"}).Increment();
+  call.user = (*identity)->user;
+  return base::OkStatus();
+}
+
+void BeginAudit(Call& call) {
+  if (call.env.audit_policy == nullptr) return;
+  const RequestInfo& info = call.info;
+  audit::RequestAttributes attributes;
+  attributes.user = &call.user;
+  attributes.verb = info.verb;
+  attributes.resource_request = info.is_resource;
+  attributes.group = info.api_group;
+  attributes.version = info.api_version;
+  attributes.resource = info.resource;
+  attributes.subresource = info.subresource;
+  attributes.ns = info.name_space;
+  attributes.name = info.name;
+  attributes.path = info.path;
+  const audit::Depth depth = call.env.audit_policy->For(attributes);
+  if (depth.level == audit::Level::kNone) return;
+  audit::Event& event = call.audit.emplace(depth, call.audit_id, call.env.clock->Now());
+  event.request_uri = call.exchange->request().target;
+  event.verb = info.verb;
+  event.user = call.user;
+  event.source_ips =
+      audit::SourceIps(call.headers().Get("X-Forwarded-For"), call.headers().Get("X-Real-Ip"),
+                       call.exchange->remote_address());
+  event.user_agent = call.headers().Get("User-Agent");
+  if (info.is_resource) {
+    audit::ObjectReference reference;
+    reference.resource = info.resource;
+    reference.ns = info.name_space;
+    reference.name = info.name;
+    reference.api_group = info.api_group;
+    reference.api_version = info.api_version;
+    reference.subresource = info.subresource;
+    event.object_ref = std::move(reference);
+  }
+  if (const auto line = event.Encode(audit::Stage::kRequestReceived, call.env.clock->Now())) {
+    const base::Status written = call.env.audit_sink->Write(*line);
+    if (!written.ok()) base::LogError("audit event lost", {{"error", written.message()}});
+  }
+}
+
+base::Status Impersonate(Call& call) {
+  auto user = authz::Impersonate(call.headers(), call.user, *call.env.authorizer);
+  if (!user.ok()) return std::move(user).status();
+  if (*user) {
+    call.user = **user;
+    if (call.audit) call.audit->impersonated_user = call.user;
+  }
+  return base::OkStatus();
+}
+
+base::Status Authorize(Call& call) {
+  const RequestInfo& info = call.info;
+  authz::Attributes attributes;
+  attributes.user = &call.user;
+  attributes.verb = info.verb;
+  attributes.resource_request = info.is_resource;
+  attributes.group = info.api_group;
+  attributes.version = info.api_version;
+  attributes.resource = info.resource;
+  attributes.subresource = info.subresource;
+  attributes.ns = info.name_space;
+  attributes.name = info.name;
+  attributes.path = info.path;
+  attributes.field_selector = info.query.Get("fieldSelector");
+  attributes.label_selector = info.query.Get("labelSelector");
+  const authz::Decision decision = call.env.authorizer->Authorize(attributes);
+  if (call.audit) {
+    call.audit->Annotate("authorization.k8s.io/decision", decision.allowed() ? "allow" : "forbid");
+    call.audit->Annotate("authorization.k8s.io/reason", decision.reason);
+  }
+  if (decision.allowed()) return base::OkStatus();
+  return authz::Denied(attributes, decision.reason);
+}
+
+}  // namespace
+
+base::Status CheckAccess(Call& call) {
+  call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
+  TRY(Authenticate(call));
+  BeginAudit(call);
+  TRY(Impersonate(call));
+  return Authorize(call);
+}
+
+}  // namespace portcullis::server::filters

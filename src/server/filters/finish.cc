@@ -1,0 +1,138 @@
+#include "server/filters/finish.h"
+
+#include <zlib.h>
+
+#include "api/api_status.h"
+#include "audit/sink.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "json/reader.h"
+#include "metrics/apiserver_metrics.h"
+
+namespace portcullis::server::filters {
+namespace {
+
+constexpr std::size_t kCompressFrom = 128 * 1024;
+
+// gzip at the fastest level, as kube-apiserver; "" if it cannot be done.
+std::string Compress(std::string_view text) {
+  z_stream stream{};
+  if (deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) return {};
+  std::string out(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const int result = deflate(&stream, Z_FINISH);
+  out.resize(result == Z_STREAM_END ? stream.total_out : 0);
+  deflateEnd(&stream);
+  return out;
+}
+
+std::string MetricVerb(const Call& call) {
+  const std::string& verb = call.info.verb;
+  if (!call.info.is_resource) return base::ToUpper(verb);
+  if (verb == "create") return "POST";
+  if (verb == "update") return "PUT";
+  if (verb == "patch" &&
+      call.headers().Get("Content-Type").substr(0, 23) == "application/apply-patch") {
+    return "APPLY";
+  }
+  return base::ToUpper(verb);
+}
+
+std::string_view Scope(const Call& call) {
+  if (!call.info.is_resource) return "";
+  if (!call.info.name.empty()) return "resource";
+  return call.info.name_space.empty() ? "cluster" : "namespace";
+}
+
+void Count(const Call& call, const Reply& reply, std::size_t size) {
+  // Unknown resources would let clients make up label values.
+  if (call.info.is_resource && call.resource == nullptr) return;
+  const metrics::RequestMetrics& metrics = *call.env.request_metrics;
+  const RequestInfo& info = call.info;
+  const std::string verb = MetricVerb(call);
+  const std::string code = std::to_string(reply.status);
+  const std::string_view dry_run = call.dry_run ? "All" : "";
+  const std::string_view subresource =
+      info.is_resource ? std::string_view(info.subresource) : std::string_view(info.path);
+  const std::string_view scope = Scope(call);
+  metrics.requests
+      .With({verb, dry_run, info.api_group, info.api_version, info.resource, subresource, scope,
+             "apiserver", code})
+      .Increment();
+  const std::chrono::duration<double> took =
+      call.env.clock->Steady() - call.exchange->received_at();
+  if (reply.streaming) return;
+  metrics.duration
+      .With({verb, dry_run, info.api_group, info.api_version, info.resource, subresource, scope,
+             "apiserver"})
+      .Observe(took.count());
+  metrics.response_sizes
+      .With(
+          {verb, info.api_group, info.api_version, info.resource, subresource, scope, "apiserver"})
+      .Observe(static_cast<double>(size));
+}
+
+void EndAudit(Call& call, const Reply& reply, std::string_view content) {
+  if (!call.audit) return;
+  audit::Event& event = *call.audit;
+  for (const admission::AuditAnnotation& annotation : call.recorder.annotations()) {
+    if (static_cast<int>(annotation.level) <= static_cast<int>(event.depth().level)) {
+      event.Annotate(annotation.key, annotation.value);
+    }
+  }
+  json::Value body;
+  if (reply.status >= 400 || event.wants_response_object()) {
+    if (auto parsed = json::Parse(call.arena, content); parsed.ok()) body = *parsed;
+  }
+  if (reply.status >= 400 && body["kind"].AsString() == "Status") {
+    event.SetResponse(api::StatusFromJson(body));
+  } else {
+    event.SetResponse(reply.status);
+  }
+  if (event.wants_response_object()) event.SetResponseObject(body);
+  const auto stage =
+      reply.streaming ? audit::Stage::kResponseStarted : audit::Stage::kResponseComplete;
+  if (const auto line = event.Encode(stage, call.env.clock->Now())) {
+    const base::Status written = call.env.audit_sink->Write(*line);
+    if (!written.ok()) base::LogError("audit event lost", {{"error", written.message()}});
+  }
+}
+
+}  // namespace
+
+void Finish(Call& call, Reply reply) {
+  const std::string_view content = reply.shared_body ? *reply.shared_body : reply.body;
+  EndAudit(call, reply, content);
+  Count(call, reply, content.size());
+  if (reply.streaming) return;
+  net::Response response;
+  response.status = reply.status;
+  response.headers = std::move(reply.headers);
+  response.headers.Set("Audit-Id", call.audit_id);
+  if (!response.headers.Has("Cache-Control")) {
+    response.headers.Set("Cache-Control", "no-cache, private");
+  }
+  response.headers.Set("Content-Type", reply.content_type);
+  for (const std::string& warning : call.recorder.warnings()) {
+    response.headers.Add("Warning", admission::WarningHeader(warning));
+  }
+  std::string compressed;
+  if (content.size() >= kCompressFrom && call.headers().HasToken("Accept-Encoding", "gzip")) {
+    compressed = Compress(content);
+  }
+  if (!compressed.empty()) {
+    response.headers.Set("Content-Encoding", "gzip");
+    response.headers.Add("Vary", "Accept-Encoding");
+    response.body = std::move(compressed);
+  } else if (reply.shared_body) {
+    response.shared_body = std::move(reply.shared_body);
+  } else {
+    response.body = std::move(reply.body);
+  }
+  call.exchange->Respond(std::move(response));
+}
+
+}  // namespace portcullis::server::filters

@@ -1,0 +1,11 @@
+// The end of a request: headers, warnings, compression, the audit event and metrics; then the
+// answer is sent.
+#pragma once
+
+#include "server/call.h"
+
+namespace portcullis::server::filters {
+
+void Finish(Call& call, Reply reply);
+
+}  // namespace portcullis::server::filters
