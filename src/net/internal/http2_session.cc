@@ -114,6 +114,7 @@ class Http2Session final : public Session {
   bool pulling_ = false;
   bool draining_ = false;
   bool closing_ = false;
+  bool refused_ = false;  // more may be coming that nobody will read
   mutable bool read_paused_ = false;
 };
 
@@ -179,11 +180,11 @@ void Http2Session::OnBytes(std::string_view bytes) {
   if (result < 0) {
     // A client that is not speaking HTTP/2, or a broken one; nghttp2 has no GOAWAY for it.
     nghttp2_session_terminate_session(session_, NGHTTP2_PROTOCOL_ERROR);
-    closing_ = true;
+    closing_ = refused_ = true;
   }
   if (reset_budget_ < 0 && !closing_) {
     nghttp2_session_terminate_session(session_, NGHTTP2_ENHANCE_YOUR_CALM);
-    closing_ = true;
+    closing_ = refused_ = true;
   }
   Pull();
 }
@@ -460,7 +461,7 @@ void Http2Session::CloseIfDone() {
       (nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0)) {
     closing_ = true;
     if (nghttp2_session_want_write(session_) == 0 || streams_.empty()) {
-      connection_.CloseWhenFlushed(false);
+      connection_.CloseWhenFlushed(refused_);
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 
 #include "net/internal/tls_texts.h"
 #include "net/internal/x509.h"
@@ -39,6 +41,10 @@ void Use(SSL_CTX* context, const KeyPair& pair) {
 }  // namespace
 
 RawPeer::RawPeer(int fd) : fd_(fd) {
+  // OpenSSL's own socket I/O, used here and nowhere else, has no MSG_NOSIGNAL.
+  std::signal(SIGPIPE, SIG_IGN);
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   timeval timeout{.tv_sec = 10, .tv_usec = 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
@@ -164,6 +170,10 @@ RawServer::RawServer(Script script, KeyPair serving, int max_tls_version)
 RawServer::~RawServer() {
   shutdown(fd_, SHUT_RDWR);
   thread_.join();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const int fd : open_) shutdown(fd, SHUT_RDWR);
+  }
   for (auto& worker : workers_) worker.join();
   close(fd_);
 }
@@ -173,26 +183,35 @@ void RawServer::Run() {
     const int fd = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) return;
     const int number = ++connections_;
-    workers_.emplace_back([this, fd, number] {
-      RawPeer peer(fd);
-      if (!serving_.key_pem.empty()) {
-        SSL_CTX* context = SSL_CTX_new(TLS_server_method());
-        peer.context_ = context;
-        SSL_CTX_set_security_level(context, 0);
-        SSL_CTX_set_min_proto_version(context, TLS1_VERSION);
-        SSL_CTX_set_max_proto_version(context, max_tls_version_);
-        Use(context, serving_);
-        SSL* ssl = SSL_new(context);
-        peer.ssl_ = ssl;
-        SSL_set_fd(ssl, fd);
-        if (SSL_accept(ssl) != 1) {
-          ERR_clear_error();
-          return;
-        }
-      }
-      script_(peer, number);
-    });
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      open_.insert(fd);
+    }
+    workers_.emplace_back([this, fd, number] { Serve(fd, number); });
   }
+}
+
+void RawServer::Serve(int fd, int number) {
+  // The destructor's copy: the peer may close its own in the script.
+  RawPeer peer(dup(fd));
+  bool good = true;
+  if (!serving_.key_pem.empty()) {
+    SSL_CTX* context = SSL_CTX_new(TLS_server_method());
+    peer.context_ = context;
+    SSL_CTX_set_security_level(context, 0);
+    SSL_CTX_set_min_proto_version(context, TLS1_VERSION);
+    SSL_CTX_set_max_proto_version(context, max_tls_version_);
+    Use(context, serving_);
+    SSL* ssl = SSL_new(context);
+    peer.ssl_ = ssl;
+    SSL_set_fd(ssl, peer.fd_);
+    good = SSL_accept(ssl) == 1;
+    ERR_clear_error();
+  }
+  if (good) script_(peer, number);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  open_.erase(fd);
+  close(fd);
 }
 
 TestCertificates TestCertificates::Make() {

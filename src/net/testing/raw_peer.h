@@ -5,6 +5,8 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -48,7 +50,8 @@ class RawPeer {
   void* context_ = nullptr;
 };
 
-// Runs `script` for each connection, on a thread of its own.
+// Runs `script` for each connection, on a thread of its own. The destructor shuts the connections
+// down and waits for the scripts.
 class RawServer {
  public:
   using Script = std::function<void(RawPeer& peer, int number)>;  // number counts from 1
@@ -61,6 +64,7 @@ class RawServer {
 
  private:
   void Run();
+  void Serve(int fd, int number);
   Script script_;
   KeyPair serving_;
   int max_tls_version_ = 0;
@@ -69,6 +73,8 @@ class RawServer {
   std::atomic<int> connections_{0};
   std::thread thread_;
   std::vector<std::thread> workers_;
+  std::mutex mutex_;
+  std::set<int> open_;  // sockets that the destructor must shut down
 };
 
 // A certificate authority with a serving certificate for 127.0.0.1 and localhost.
