@@ -1,0 +1,215 @@
+#include "api/catalog/catalog.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "api/catalog/catalog_file.h"
+#include "api/catalog/discovery.h"
+#include "api/catalog/import.h"
+#include "api/catalog/openapi.h"
+#include "api/embedded_data.h"
+#include "api/schema/decode.h"
+#include "api/schema/defaulting.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace portcullis::api::catalog {
+namespace {
+
+constexpr std::string_view kCronTab = R"({"apiVersion":"apiextensions.k8s.io/v1",
+  "kind":"CustomResourceDefinition","metadata":{"name":"crontabs.stable.example.com"},
+  "spec":{"group":"stable.example.com","scope":"Namespaced",
+    "names":{"plural":"crontabs","singular":"crontab","kind":"CronTab","shortNames":["ct"]},
+    "versions":[
+      {"name":"v1","served":true,"storage":true,
+       "subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas",
+         "statusReplicasPath":".status.replicas"}},
+       "additionalPrinterColumns":[{"name":"Spec","type":"string","jsonPath":".spec.cronSpec"}],
+       "schema":{"openAPIV3Schema":{"type":"object","description":"gone","properties":{
+         "spec":{"type":"object","properties":{
+           "cronSpec":{"type":"string","pattern":"^x"},
+           "description":{"type":"string"},
+           "replicas":{"type":"integer","default":1},
+           "free":{"type":"object","x-kubernetes-preserve-unknown-fields":true,
+             "properties":{"known":{"type":"object","properties":{"a":{"type":"string"}}}}},
+           "map":{"type":"object","additionalProperties":{"type":"string"}},
+           "list":{"type":"array","items":{"type":"object","properties":{
+             "x":{"type":"string","default":"d"}}}}}}}}}},
+      {"name":"v1beta1","served":true,"storage":false,"deprecated":true,
+       "schema":{"openAPIV3Schema":{"type":"object",
+         "x-kubernetes-preserve-unknown-fields":true}}},
+      {"name":"v1alpha1","served":false,"storage":false}]}})";
+
+class CatalogTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    builtin_ = Catalog::BuiltIn({}).value();
+    auto custom =
+        CustomResources::Compile(json::Parse(arena_, kCronTab).value(), builtin_->object_meta());
+    ASSERT_TRUE(custom.ok());
+    custom_ = *custom;
+    catalog_ = builtin_->WithCustomResources({custom_});
+  }
+
+  json::Arena arena_;
+  std::shared_ptr<const Catalog> builtin_;
+  std::shared_ptr<const CustomResources> custom_;
+  std::shared_ptr<const Catalog> catalog_;
+};
+
+TEST_F(CatalogTest, KnowsTheResourcesOfKubernetes) {
+  const ResourceInfo* deployments = builtin_->Find("apps", "v1", "deployments");
+  ASSERT_NE(deployments, nullptr);
+  EXPECT_EQ(deployments->kind.ToString(), "apps/v1, Kind=Deployment");
+  EXPECT_TRUE(deployments->namespaced);
+  EXPECT_TRUE(deployments->HasVerb("deletecollection"));
+  EXPECT_EQ(deployments->short_names, std::vector<std::string>{"deploy"});
+  ASSERT_NE(deployments->FindSubresource("scale"), nullptr);
+  EXPECT_EQ(deployments->FindSubresource("scale")->kind.ToString(), "autoscaling/v1, Kind=Scale");
+  EXPECT_EQ(deployments->columns[1].name, "Ready");
+  EXPECT_EQ(builtin_->FindKind({"", "v1", "Pod"})->resource.resource, "pods");
+  EXPECT_EQ(builtin_->FindPreferred("autoscaling", "horizontalpodautoscalers")->kind.version, "v2");
+  EXPECT_EQ(builtin_->Find("", "v1", "nothing"), nullptr);
+}
+
+TEST_F(CatalogTest, ServesOptInVersionsOnlyWhenAsked) {
+  const std::string_view group = "admissionregistration.k8s.io";
+  EXPECT_FALSE(builtin_->ServesVersion(group, "v1alpha1"));
+  const auto some = Catalog::BuiltIn(
+      ParseRuntimeConfig("admissionregistration.k8s.io/v1alpha1,apps/v1=false").value());
+  EXPECT_TRUE((*some)->ServesVersion(group, "v1alpha1"));
+  EXPECT_EQ((*some)->FindGroup("apps"), nullptr);
+  const auto all = Catalog::BuiltIn(ParseRuntimeConfig("api/all=true").value());
+  EXPECT_TRUE((*all)->ServesVersion("internal.apiserver.k8s.io", "v1alpha1"));
+  EXPECT_FALSE(ParseRuntimeConfig("apps/v1=perhaps").ok());
+}
+
+TEST_F(CatalogTest, TellsWhichResourcesAreTheSame) {
+  const ResourceInfo* v1 = builtin_->Find("autoscaling", "v1", "horizontalpodautoscalers");
+  const auto same = builtin_->Equivalents(*v1);
+  ASSERT_EQ(same.size(), 2U);
+  EXPECT_EQ(same[0], v1);
+  EXPECT_EQ(same[1]->kind.version, "v2");
+  const auto events = builtin_->Equivalents(*builtin_->Find("", "v1", "events"));
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[1]->resource.group, "events.k8s.io");
+  EXPECT_EQ(builtin_->Equivalents(*builtin_->Find("", "v1", "pods")).size(), 1U);
+}
+
+TEST_F(CatalogTest, HashesStorageVersionsAsKubernetes) {
+  EXPECT_EQ(StorageVersionHash({"", "v1", "ConfigMap"}), "qFsyl6wFWjQ=");
+  EXPECT_EQ(builtin_->Find("", "v1", "configmaps")->storage_version_hash, "qFsyl6wFWjQ=");
+}
+
+TEST_F(CatalogTest, AddsCustomResources) {
+  const ResourceInfo* crontabs = catalog_->Find("stable.example.com", "v1", "crontabs");
+  ASSERT_NE(crontabs, nullptr);
+  EXPECT_EQ(builtin_->Find("stable.example.com", "v1", "crontabs"), nullptr);
+  EXPECT_TRUE(crontabs->custom);
+  EXPECT_EQ(crontabs->columns.size(), 2U);
+  EXPECT_EQ(crontabs->scale->spec_replicas, ".spec.replicas");
+  EXPECT_EQ(catalog_->groups().back().name, "stable.example.com");
+  EXPECT_EQ(catalog_->Find("stable.example.com", "v1alpha1", "crontabs"), nullptr);
+  const ResourceInfo* beta = catalog_->Find("stable.example.com", "v1beta1", "crontabs");
+  EXPECT_EQ(beta->deprecation_warning,
+            "stable.example.com/v1beta1 CronTab is deprecated; use stable.example.com/v1 CronTab");
+  EXPECT_EQ(catalog_->Equivalents(*crontabs).size(), 2U);
+  EXPECT_LT(custom_->bytes_used(), 200'000U);
+}
+
+TEST_F(CatalogTest, PrunesAndDefaultsCustomObjects) {
+  const schema::Schema& schema = *catalog_->Find("stable.example.com", "v1", "crontabs")->schema;
+  const json::Value input =
+      json::Parse(arena_, R"({"apiVersion":"stable.example.com/v1","kind":"CronTab","foo":1,
+        "metadata":{"name":"c","zzz":1,"creationTimestamp":null},
+        "spec":{"cronSpec":"x","other":2,"replicas":null,"map":{"a":"b"},"list":[{"y":1}],
+                "free":{"any":{"thing":1},"known":{"a":"1","b":"2"}}}})")
+          .value();
+  std::vector<std::string> unknown;
+  const json::Value pruned = schema::Prune(arena_, schema, input, true, &unknown);
+  EXPECT_EQ(unknown, (std::vector<std::string>{"foo", "metadata.zzz", "spec.free.known.b",
+                                               "spec.list[0].y", "spec.other"}));
+  const json::Value full = schema::ApplySchemaDefaults(arena_, schema, pruned);
+  EXPECT_EQ(json::ToString(full),
+            R"({"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"c"},)"
+            R"("spec":{"cronSpec":"x","replicas":1,"map":{"a":"b"},"list":[{"x":"d"}],)"
+            R"("free":{"any":{"thing":1},"known":{"a":"1"}}}})");
+}
+
+TEST_F(CatalogTest, DescribesCustomResourcesInDiscoveryAndOpenApi) {
+  const json::Value list = LegacyResourceList(arena_, *catalog_, "stable.example.com", "v1");
+  EXPECT_EQ(list["resources"].size(), 3U);
+  const json::Value groups = AggregatedDiscovery(arena_, *catalog_, false, "v2")["items"];
+  EXPECT_EQ(groups[groups.size() - 1]["metadata"]["name"].AsString(), "stable.example.com");
+  const auto paths = OpenApiV3Paths(*catalog_);
+  ASSERT_TRUE(paths.ok());
+  EXPECT_EQ(std::count_if(paths->begin(), paths->end(),
+                          [](const OpenApiV3Path& p) {
+                            return p.path.starts_with("apis/stable.example.com");
+                          }),
+            2);
+  const auto v3 = OpenApiV3(*catalog_, "apis/stable.example.com/v1");
+  ASSERT_TRUE(v3.ok());
+  EXPECT_NE(v3->find("com.example.stable.v1.CronTab"), std::string::npos);
+  EXPECT_FALSE(OpenApiV3(*catalog_, "apis/none/v1").ok());
+  EXPECT_NE(OpenApiV2(*catalog_)->find("com.example.stable.v1.CronTab"), std::string::npos);
+}
+
+TEST(CatalogFileTest, ADamagedFileIsAnError) {
+  EXPECT_EQ(Catalog::Load("x", {}).status().message(), "not a catalog file");
+  std::string file(EmbeddedCatalogFile());
+  EXPECT_FALSE(Catalog::Load(file.substr(0, 1000), {}).ok());
+  for (std::size_t at = 40; at < 400; at += 7) file[at] = static_cast<char>(file[at] ^ 0x5A);
+  EXPECT_FALSE(Catalog::Load(file, {}).ok());
+}
+
+TEST(CatalogFileTest, SectionsComeBackAsTheyWere) {
+  const std::string file = PackSections({{"a", "text"}, {"b", ""}});
+  EXPECT_EQ(*UnpackSection(file, "a"), "text");
+  EXPECT_EQ(*UnpackSection(file, "b"), "");
+  EXPECT_FALSE(UnpackSection(file, "c").ok());
+}
+
+TEST(ImportTest, MakesACatalogOfASmallServer) {
+  json::Arena arena;
+  ImportInput input;
+  input.discovery = json::Parse(arena, R"({"aggregated":{"/apis":{"items":[
+      {"metadata":{"name":"g.example"},"versions":[{"version":"v1","resources":[
+        {"resource":"things","responseKind":{"kind":"Thing"},"scope":"Namespaced",
+         "singularResource":"thing","verbs":["create","get"]}]}]}]}}})")
+                        .value();
+  input.openapi_v2 = json::Parse(arena, R"({"definitions":{"example.g.v1.Thing":{
+      "type":"object","required":["size"],"properties":{
+        "kind":{"type":"string"},"size":{"type":"integer","format":"int32"},
+        "when":{"type":"string","format":"date-time"},
+        "names":{"type":"array","items":{"type":"string"},
+          "x-kubernetes-patch-strategy":"merge"}},
+      "x-kubernetes-group-version-kind":[{"group":"g.example","version":"v1","kind":"Thing"}]}}})")
+                         .value();
+  input.go_facts = "type example.g.v1.Thing\n  size int32 -\n  when *v1.Time e When\n";
+  const auto file = Import(input);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  const auto catalog = Catalog::Load(*file, {});
+  ASSERT_TRUE(catalog.ok()) << catalog.status().message();
+  const ResourceInfo* things = (*catalog)->Find("g.example", "v1", "things");
+  ASSERT_NE(things, nullptr);
+  ASSERT_NE(things->schema, nullptr);
+  EXPECT_EQ(things->schema->fields[0].name, "size");
+  EXPECT_TRUE(things->schema->FindField("when")->pointer);
+  EXPECT_TRUE(things->schema->FindField("names")->patch_merge);
+  const auto decoded =
+      schema::Decode(arena, *things->schema, json::Parse(arena, R"({"kind":"Thing"})").value());
+  EXPECT_EQ(json::ToString(*decoded), R"({"size":0,"kind":"Thing"})");
+}
+
+TEST(ImportTest, TellsWhatIsMissing) {
+  json::Arena arena;
+  ImportInput input;
+  EXPECT_EQ(Import(input).status().message(), "no OpenAPI definitions were given");
+  input.go_facts = "nonsense\n";
+  EXPECT_EQ(Import(input).status().message(), "facts, line 1: want: type, kind or selectable");
+}
+
+}  // namespace
+}  // namespace portcullis::api::catalog

@@ -1,0 +1,141 @@
+#include "api/quantity.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "api/testing/slow_decimal.h"
+
+namespace portcullis::api {
+namespace {
+
+using testing::SlowDecimal;
+
+struct Case {
+  const char* input;
+  const char* canonical;
+};
+
+TEST(QuantityTest, PrintsWhatKubernetesPrints) {
+  const Case cases[] = {
+      {"0", "0"},
+      {"0m", "0"},
+      {"1", "1"},
+      {"1000", "1k"},
+      {"1000m", "1"},
+      {"1500m", "1500m"},
+      {"1.5", "1500m"},
+      {"0.5", "500m"},
+      {"100m", "100m"},
+      {"1024Ki", "1Mi"},
+      {"1.5Gi", "1536Mi"},
+      {"1023Ki", "1023Ki"},
+      {"0.5Ki", "512"},
+      {"1Ki", "1Ki"},
+      {"1e3", "1e3"},
+      {"1E3", "1E3"},
+      {"12e6", "12e6"},
+      {"1.2e6", "1200e3"},
+      {"1.500", "1.500"},
+      {"1.0", "1"},
+      {"+5", "+5"},
+      {"-100m", "-100m"},
+      {"1u", "1u"},
+      {"0.1n", "1n"},
+      {"1000000", "1M"},
+      {"2000Mi", "2000Mi"},
+      {".5", "500m"},
+      {"5.", "5."},
+      {"1000000000", "1G"},
+      {"0.001", "1m"},
+      {"10Ei", "9223372036854775807"},
+  };
+  for (const Case& c : cases) {
+    const auto quantity = Quantity::Parse(c.input);
+    ASSERT_TRUE(quantity.ok()) << c.input;
+    EXPECT_EQ(quantity->ToString(), c.canonical) << c.input;
+  }
+}
+
+TEST(QuantityTest, RefusesWithGosTexts) {
+  const std::string shape =
+      "quantities must match the regular expression "
+      "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+  EXPECT_EQ(Quantity::Parse("").status().message(), shape);
+  EXPECT_EQ(Quantity::Parse("lots").status().message(), shape);
+  EXPECT_EQ(Quantity::Parse("1 ").value().ToString(), "1");
+  EXPECT_EQ(Quantity::Parse("1Kx").status().message(), shape);
+  EXPECT_EQ(Quantity::Parse("1KK").status().message(), "unable to parse quantity's suffix");
+  EXPECT_EQ(Quantity::Parse("1e").status().message(), "unable to parse quantity's suffix");
+}
+
+TEST(QuantityTest, RoundsWholeValuesUp) {
+  EXPECT_EQ(Quantity::Parse("1100m")->Value(), 2);
+  EXPECT_EQ(Quantity::Parse("-1100m")->Value(), -2);
+  EXPECT_EQ(Quantity::Parse("1n")->MilliValue(), 1);
+  EXPECT_EQ(Quantity::Parse("1.5")->MilliValue(), 1500);
+  EXPECT_EQ(Quantity::Parse("1e30")->Value(), std::numeric_limits<std::int64_t>::max());
+  EXPECT_FALSE(Quantity::Parse("1500m")->IsInteger());
+  EXPECT_TRUE(Quantity::Parse("1.5k")->IsInteger());
+}
+
+TEST(QuantityTest, AZeroTakesTheOtherFormat) {
+  Quantity sum;
+  sum.Add(*Quantity::Parse("1Gi"));
+  sum.Add(*Quantity::Parse("1Gi"));
+  EXPECT_EQ(sum.ToString(), "2Gi");
+  sum.Sub(*Quantity::Parse("512Mi"));
+  EXPECT_EQ(sum.ToString(), "1536Mi");
+}
+
+TEST(QuantityTest, ComparesFarBeyond64Bits) {
+  EXPECT_LT(*Quantity::Parse("999999E"), *Quantity::Parse("1e30"));
+  EXPECT_LT(*Quantity::Parse("-1e30"), *Quantity::Parse("1n"));
+  EXPECT_EQ(*Quantity::Parse("1000E"), *Quantity::Parse("1e21"));
+  EXPECT_LT(*Quantity::Parse("1e999999"), *Quantity::Parse("2e999999"));
+}
+
+// Every number with every suffix, alone and in pairs, against arithmetic on paper.
+TEST(QuantityTest, AgreesWithArithmeticOnPaper) {
+  struct Suffix {
+    const char* text;
+    int base;
+    int exponent;
+  };
+  const Suffix suffixes[] = {{"", 10, 0},   {"n", 10, -9},  {"u", 10, -6}, {"m", 10, -3},
+                             {"k", 10, 3},  {"G", 10, 9},   {"Ki", 2, 10}, {"Mi", 2, 20},
+                             {"e2", 10, 2}, {"e-4", 10, -4}};
+  const char* numbers[] = {"0",     "1",         "7",           "10",        "999",
+                           "1000",  "1024",      "1.5",         "0.001",     "-3",
+                           "-0.75", "123456789", "0.000000001", "1234.5678", "1801439850948"};
+  std::vector<std::pair<Quantity, SlowDecimal>> all;
+  for (const char* number : numbers) {
+    for (const Suffix& suffix : suffixes) {
+      const std::string text = std::string(number) + suffix.text;
+      const auto quantity = Quantity::Parse(text);
+      ASSERT_TRUE(quantity.ok()) << text;
+      const auto again = Quantity::Parse(quantity->ToString());
+      ASSERT_TRUE(again.ok()) << text << " prints " << quantity->ToString();
+      EXPECT_EQ(*quantity, *again) << text << " prints " << quantity->ToString();
+      all.emplace_back(*quantity, SlowDecimal::Of(number, suffix.base, suffix.exponent));
+    }
+  }
+  for (const auto& [a, slow_a] : all) {
+    for (const auto& [b, slow_b] : all) {
+      const int order = a < b ? -1 : a == b ? 0 : 1;
+      ASSERT_EQ(order, slow_a.Compare(slow_b)) << a.ToString() << " and " << b.ToString();
+      Quantity sum = a;
+      sum.Add(b);
+      const SlowDecimal slow_sum = slow_a.Plus(slow_b);
+      const int more = sum < a ? -1 : sum == a ? 0 : 1;
+      ASSERT_EQ(more, slow_sum.Compare(slow_a)) << a.ToString() << " + " << b.ToString();
+      sum.Sub(a);
+      ASSERT_EQ(sum, b) << a.ToString() << " + " << b.ToString();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace portcullis::api

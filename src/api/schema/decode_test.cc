@@ -1,0 +1,121 @@
+#include "api/schema/decode.h"
+
+#include <gtest/gtest.h>
+
+#include "api/catalog/catalog.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace portcullis::api::schema {
+namespace {
+
+class DecodeTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { catalog_ = new auto(catalog::Catalog::BuiltIn({}).value()); }
+  static void TearDownTestSuite() { delete catalog_; }
+
+  std::string Decode(const GroupVersionKind& kind, std::string_view text,
+                     bool empty_becomes_null = false) {
+    unknown_.clear();
+    DecodeOptions options;
+    options.unknown_fields = &unknown_;
+    options.empty_becomes_null = empty_becomes_null;
+    const auto input = json::Parse(arena_, text);
+    if (!input.ok()) return input.status().message();
+    const auto decoded = schema::Decode(arena_, *(*catalog_)->FindSchema(kind), *input, options);
+    return decoded.ok() ? json::ToString(*decoded) : decoded.status().message();
+  }
+
+  static std::shared_ptr<const catalog::Catalog>* catalog_;
+  json::Arena arena_;
+  std::vector<std::string> unknown_;
+};
+std::shared_ptr<const catalog::Catalog>* DecodeTest::catalog_ = nullptr;
+
+const GroupVersionKind kPod{"", "v1", "Pod"};
+const GroupVersionKind kConfigMap{"", "v1", "ConfigMap"};
+
+TEST_F(DecodeTest, WritesWhatGoWouldWrite) {
+  EXPECT_EQ(Decode(kPod, R"({"spec":{"containers":[{"image":"i","name":"c","command":[],
+      "resources":{"limits":{"cpu":"1000m","memory":1024}},"stdin":false}],"nodeName":"",
+      "terminationGracePeriodSeconds":0},"metadata":{"creationTimestamp":null,"labels":{},
+      "name":"p"},"kind":"Pod","apiVersion":"v1"})"),
+            R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[)"
+            R"({"name":"c","image":"i","resources":{"limits":{"cpu":"1","memory":"1024"}}}],)"
+            R"("terminationGracePeriodSeconds":0},"status":{}})");
+}
+
+TEST_F(DecodeTest, AFieldWithoutOmitemptyIsAlwaysWritten) {
+  const GroupVersionKind role{"rbac.authorization.k8s.io", "v1", "ClusterRole"};
+  EXPECT_EQ(Decode(role, "{}"), R"({"metadata":{},"rules":null})");
+  EXPECT_EQ(Decode(role, R"({"rules":[]})"), R"({"metadata":{},"rules":[]})");
+  EXPECT_EQ(Decode(role, R"({"rules":[]})", true), R"({"metadata":{},"rules":null})");
+}
+
+TEST_F(DecodeTest, NullElementsBecomeZeros) {
+  EXPECT_EQ(Decode(kConfigMap, R"({"data":{"a":null}})"), R"({"metadata":{},"data":{"a":""}})");
+}
+
+TEST_F(DecodeTest, NamesUnknownFieldsWithTheirPaths) {
+  Decode(kPod, R"({"foo":1,"spec":{"containers":[{"name":"c","Name":"d","env":[{"x":{"y":1}}]}]},
+                   "metadata":{"labels":{"any":"x"},"bar":{}}})");
+  EXPECT_EQ(unknown_, (std::vector<std::string>{"foo", "spec.containers[0].Name",
+                                                "spec.containers[0].env[0].x", "metadata.bar"}));
+  EXPECT_EQ(StrictDecodingError({"a"}, {"b"}),
+            R"(strict decoding error: duplicate field "a", unknown field "b")");
+}
+
+TEST_F(DecodeTest, RefusesWithGosTexts) {
+  EXPECT_EQ(Decode(kConfigMap, R"({"metadata":"x"})"),
+            "json: cannot unmarshal string into Go struct field ConfigMap.metadata of type "
+            "v1.ObjectMeta");
+  EXPECT_EQ(Decode(kConfigMap, R"({"data":{"x":5}})"),
+            "json: cannot unmarshal number into Go struct field ConfigMap.data of type string");
+  EXPECT_EQ(Decode(kPod, R"({"spec":{"activeDeadlineSeconds":30.0}})"),
+            "json: cannot unmarshal number 30.0 into Go struct field "
+            "PodSpec.spec.activeDeadlineSeconds of type int64");
+  EXPECT_EQ(Decode(kPod, R"({"spec":{"containers":{}}})"),
+            "json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type "
+            "[]v1.Container");
+  EXPECT_EQ(Decode(kPod, "[]"), "json: cannot unmarshal array into Go value of type v1.Pod");
+  EXPECT_EQ(Decode({"", "v1", "Secret"}, R"({"data":{"x":"not base64!"}})"),
+            "illegal base64 data at input byte 3");
+  EXPECT_EQ(Decode(kPod, R"({"metadata":{"creationTimestamp":"x"}})"),
+            R"(parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006")");
+  EXPECT_EQ(Decode({"apps", "v1", "Deployment"}, R"({"spec":{"replicas":99999999999}})"),
+            "json: cannot unmarshal number 99999999999 into Go struct field "
+            "DeploymentSpec.spec.replicas of type int32");
+}
+
+TEST_F(DecodeTest, TheFirstErrorOfTheTextIsReported) {
+  EXPECT_EQ(Decode(kPod, R"({"spec":{"hostNetwork":"x","nodeName":5}})"),
+            "json: cannot unmarshal string into Go struct field PodSpec.spec.hostNetwork of type "
+            "bool");
+}
+
+TEST_F(DecodeTest, TimesAreWrittenInUtc) {
+  EXPECT_EQ(
+      Decode(kConfigMap, R"({"metadata":{"creationTimestamp":"2024-01-01T02:00:00.5+02:00"}})"),
+      R"({"metadata":{"creationTimestamp":"2024-01-01T00:00:00Z"}})");
+}
+
+TEST_F(DecodeTest, ACanonicalTextKeepsItsNodes) {
+  const json::Value input =
+      json::Parse(arena_, R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}})")
+          .value();
+  const auto decoded = schema::Decode(arena_, *(*catalog_)->FindSchema(kConfigMap), input);
+  EXPECT_TRUE(decoded->IsSameAs(input));
+}
+
+TEST_F(DecodeTest, SchemasInsideDefinitionsMayBeBooleans) {
+  const std::string text = Decode({"apiextensions.k8s.io", "v1", "CustomResourceDefinition"},
+                                  R"({"spec":{"versions":[{"name":"v1","schema":{"openAPIV3Schema":
+      {"additionalProperties":true,"foo":1,"items":{"type":"string","bar":2},
+       "default":{"x":1}}}}]}})");
+  EXPECT_NE(text.find(R"("additionalProperties":true)"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("default":{"x":1})"), std::string::npos) << text;
+  EXPECT_EQ(unknown_.size(), 2U);
+}
+
+}  // namespace
+}  // namespace portcullis::api::schema
