@@ -1,0 +1,72 @@
+// A Controller keeps something true that no single request keeps true: it hears of every commit and
+// acts through the API until the world is as it should be (Kubernetes documentation,
+// "Controllers"). Reconciling is idempotent: it looks at the state, not at the event.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/catalog/catalog.h"
+#include "base/clock.h"
+#include "base/published.h"
+#include "base/status.h"
+#include "json/value.h"
+#include "store/store.h"
+
+namespace portcullis::controllers {
+
+// Requests to the server itself, as a controller's service account. Thread-safe.
+class ApiClient {
+ public:
+  virtual ~ApiClient() = default;
+  // `body` null sends none. The answer's JSON, or the Status it was refused with.
+  virtual base::Result<json::Document> Do(std::string_view method, std::string_view path,
+                                          json::Value body,
+                                          std::string_view content_type = "application/json") = 0;
+};
+
+// Everything a controller works with; outlives it.
+struct ControllerContext {
+  const store::Reader& store;
+  ApiClient& api;
+  const base::Published<api::catalog::Catalog>& catalog;
+  const base::Clock& clock;
+  std::string root_ca;  // PEM of the authority behind the serving certificate
+};
+
+// Takes keys of work; the same key waiting twice is done once. Thread-safe.
+using Enqueue = std::function<void(std::string key)>;
+
+class Controller {
+ public:
+  virtual ~Controller() = default;
+
+  // Objects that exist when the controller starts arrive as kAdded. Called on the committing
+  // thread: must be quick, must not call the API, may look at the event and enqueue keys.
+  virtual void OnEvent(const store::Event& event, const Enqueue& enqueue) = 0;
+
+  // Works on one key, on the controller's own thread. A duration asks for the key again after it.
+  virtual std::optional<base::Duration> Reconcile(const std::string& key) = 0;
+};
+
+// What is known of a controller before it is made; each file exports one.
+struct ControllerInfo {
+  std::string_view name;     // as in --controllers: "namespace-controller"
+  std::string_view account;  // its service account in kube-system
+  std::string_view summary;
+  std::unique_ptr<Controller> (*create)(const ControllerContext& context);
+};
+
+// All controllers, in alphabetical order.
+const std::vector<const ControllerInfo*>& AllControllers();
+
+// Those that a --controllers list asks for: "*" (the default) all, "-name" all but that one, "name"
+// that one. An unknown name is an error that names the known ones.
+base::Result<std::vector<const ControllerInfo*>> SelectControllers(
+    const std::vector<std::string>& list);
+
+}  // namespace portcullis::controllers

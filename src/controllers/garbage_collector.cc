@@ -1,0 +1,274 @@
+// A graph of who owns whom is kept by uid from the store's events. Work is done per object: one
+// that has lost all its owners is deleted; one that waits with the finalizer foregroundDeletion has
+// its dependents deleted first; one with the finalizer orphan has itself taken out of their
+// ownerReferences (Kubernetes documentation, "Garbage Collection").
+
+#include "controllers/garbage_collector.h"
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/mutex.h"
+#include "base/strings.h"
+
+namespace portcullis::controllers {
+namespace {
+
+using namespace std::chrono_literals;
+using json::Value;
+
+constexpr std::string_view kForeground = "foregroundDeletion";
+constexpr std::string_view kOrphan = "orphan";
+
+struct Place {
+  std::string group;
+  std::string resource;
+  std::string ns;
+  std::string name;
+};
+
+struct Node {
+  Place place;
+  std::vector<std::string> owners;  // uids
+  bool exists = false;
+};
+
+bool HasFinalizer(Value object, std::string_view name) {
+  for (const Value& finalizer : object["metadata"]["finalizers"].elements()) {
+    if (finalizer.AsString() == name) return true;
+  }
+  return false;
+}
+
+class GarbageCollector final : public Controller {
+ public:
+  explicit GarbageCollector(const ControllerContext& context) : context_(context) {}
+
+  void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
+    const store::Object& object = *event.object;
+    const Value metadata = object.document()["metadata"];
+    const std::string uid(metadata["uid"].AsString());
+    if (uid.empty()) return;
+    base::MutexLock lock(mutex_);
+    if (event.type == store::EventType::kDeleted) {
+      Forget(uid);
+      for (const std::string& dependent : DependentsOf(uid)) enqueue(dependent);
+      // Whoever waits for its dependents may go on.
+      for (const Value& owner : metadata["ownerReferences"].elements()) {
+        enqueue(std::string(owner["uid"].AsString()));
+      }
+      return;
+    }
+    Node& node = nodes_[uid];
+    for (const std::string& owner : node.owners) dependents_[owner].erase(uid);
+    node = {.place = {object.group(), object.resource(), std::string(object.ns()),
+                      std::string(object.name())},
+            .owners = {},
+            .exists = true};
+    for (const Value& owner : metadata["ownerReferences"].elements()) {
+      node.owners.emplace_back(owner["uid"].AsString());
+      dependents_[node.owners.back()].insert(uid);
+    }
+    const Value root = object.document().root();
+    const bool waits = !metadata["deletionTimestamp"].is_null() &&
+                       (HasFinalizer(root, kForeground) || HasFinalizer(root, kOrphan));
+    if (waits || !node.owners.empty()) enqueue(uid);
+  }
+
+  std::optional<base::Duration> Reconcile(const std::string& uid) override {
+    Place place;
+    {
+      base::MutexLock lock(mutex_);
+      const auto found = nodes_.find(uid);
+      if (found == nodes_.end() || !found->second.exists) return std::nullopt;
+      place = found->second.place;
+    }
+    const store::ObjectPtr stored =
+        context_.store.Get({place.group, place.resource, place.ns, place.name});
+    if (stored == nullptr || stored->uid() != uid) return std::nullopt;
+    const Value object = stored->document().root();
+    if (!object["metadata"]["deletionTimestamp"].is_null()) {
+      if (HasFinalizer(object, kOrphan)) return Orphan(uid, place, object);
+      if (HasFinalizer(object, kForeground)) return DeleteDependents(uid, place, object);
+      return std::nullopt;
+    }
+    return object["metadata"]["ownerReferences"].empty() ? std::nullopt
+                                                         : CheckOwners(uid, place, object);
+  }
+
+ private:
+  void Forget(const std::string& uid) PC_REQUIRES(mutex_) {
+    const auto found = nodes_.find(uid);
+    if (found == nodes_.end()) return;
+    for (const std::string& owner : found->second.owners) dependents_[owner].erase(uid);
+    nodes_.erase(found);
+  }
+
+  std::set<std::string> DependentsOf(const std::string& uid) PC_REQUIRES(mutex_) {
+    const auto found = dependents_.find(uid);
+    return found == dependents_.end() ? std::set<std::string>() : found->second;
+  }
+
+  // The object's URL, or "" if its kind is not served any more.
+  std::string PathOf(const Place& place) const {
+    const auto catalog = context_.catalog.Get();
+    const auto* resource = catalog->FindPreferred(place.group, place.resource);
+    if (resource == nullptr) return {};
+    const api::GroupVersionResource& r = resource->resource;
+    return base::StrCat(r.group.empty() ? "/api/" : base::StrCat("/apis/", r.group, "/"), r.version,
+                        place.ns.empty() ? "" : base::StrCat("/namespaces/", place.ns), "/",
+                        r.resource, "/", place.name);
+  }
+
+  // An owner counts as present if it is known, or if it is stored under the name the reference
+  // gives with the uid it gives.
+  bool IsPresent(Value reference, const std::string& ns) {
+    {
+      base::MutexLock lock(mutex_);
+      const auto found = nodes_.find(std::string(reference["uid"].AsString()));
+      if (found != nodes_.end() && found->second.exists) return true;
+    }
+    const auto version = api::ParseGroupVersion(reference["apiVersion"].AsString());
+    if (!version.ok()) return true;  // cannot be judged: left alone
+    const auto catalog = context_.catalog.Get();
+    const auto* resource = catalog->FindKind(
+        {version->group, version->version, std::string(reference["kind"].AsString())});
+    if (resource == nullptr) return true;
+    const api::GroupResource stored = resource->stored_as();
+    const store::ObjectPtr owner =
+        context_.store.Get({stored.group, stored.resource,
+                            resource->namespaced ? std::string_view(ns) : std::string_view(),
+                            reference["name"].AsString()});
+    return owner != nullptr && owner->uid() == reference["uid"].AsString();
+  }
+
+  std::optional<base::Duration> CheckOwners(const std::string& uid, const Place& place,
+                                            Value object) {
+    json::Arena arena;
+    json::ArrayBuilder present(arena);
+    const Value references = object["metadata"]["ownerReferences"];
+    for (const Value& reference : references.elements()) {
+      if (IsPresent(reference, place.ns)) present.Add(reference);
+    }
+    if (present.size() == references.size()) return std::nullopt;
+    if (present.size() > 0) return SetOwners(arena, uid, place, present.Build());
+    // The dependents of this one follow the policy that its finalizers ask for.
+    const std::string_view policy = HasFinalizer(object, kOrphan)       ? "Orphan"
+                                    : HasFinalizer(object, kForeground) ? "Foreground"
+                                                                        : "Background";
+    return Delete(uid, place, policy);
+  }
+
+  std::optional<base::Duration> Delete(const std::string& uid, const Place& place,
+                                       std::string_view policy) {
+    const std::string path = PathOf(place);
+    if (path.empty()) return std::nullopt;
+    json::Arena arena;
+    json::ObjectBuilder options(arena);
+    options.Set("kind", "DeleteOptions").Set("apiVersion", "v1").Set("propagationPolicy", policy);
+    options.Set("preconditions", json::MakeObject(arena, {{"uid", json::String(arena, uid)}}));
+    return Outcome(context_.api.Do("DELETE", path, options.Build()).status());
+  }
+
+  std::optional<base::Duration> SetOwners(json::Arena& arena, const std::string& uid,
+                                          const Place& place, Value owners) {
+    const std::string path = PathOf(place);
+    if (path.empty()) return std::nullopt;
+    const Value patch =
+        json::SetPath(arena, json::SetPath(arena, Value(), {"metadata", "ownerReferences"}, owners),
+                      {"metadata", "uid"}, json::String(arena, uid));
+    return Outcome(context_.api.Do("PATCH", path, patch, "application/merge-patch+json").status());
+  }
+
+  std::optional<base::Duration> RemoveFinalizer(const Place& place, Value object,
+                                                std::string_view finalizer) {
+    const std::string path = PathOf(place);
+    if (path.empty()) return std::nullopt;
+    json::Arena arena;
+    json::ArrayBuilder kept(arena);
+    for (const Value& item : object["metadata"]["finalizers"].elements()) {
+      if (item.AsString() != finalizer) kept.Add(item);
+    }
+    Value patch = json::SetPath(arena, Value(), {"metadata", "finalizers"}, kept.Build());
+    patch = json::SetPath(arena, patch, {"metadata", "resourceVersion"},
+                          object["metadata"]["resourceVersion"]);
+    return Outcome(context_.api.Do("PATCH", path, patch, "application/merge-patch+json").status());
+  }
+
+  std::optional<base::Duration> DeleteDependents(const std::string& uid, const Place& place,
+                                                 Value object) {
+    bool blocked = false;
+    for (const auto& [dependent_uid, dependent_place] : Dependents(uid)) {
+      const store::ObjectPtr dependent =
+          context_.store.Get({dependent_place.group, dependent_place.resource, dependent_place.ns,
+                              dependent_place.name});
+      if (dependent == nullptr || dependent->uid() != dependent_uid) continue;
+      const Value metadata = dependent->document()["metadata"];
+      for (const Value& reference : metadata["ownerReferences"].elements()) {
+        if (reference["uid"].AsString() == uid) {
+          blocked |= reference["blockOwnerDeletion"].AsBool();
+        }
+      }
+      if (metadata["deletionTimestamp"].is_null()) {
+        (void)Delete(dependent_uid, dependent_place, "Foreground");
+      }
+    }
+    // Deletions of dependents bring us back.
+    if (blocked && !Dependents(uid).empty()) return std::nullopt;
+    return RemoveFinalizer(place, object, kForeground);
+  }
+
+  std::optional<base::Duration> Orphan(const std::string& uid, const Place& place, Value object) {
+    for (const auto& [dependent_uid, dependent_place] : Dependents(uid)) {
+      const store::ObjectPtr dependent =
+          context_.store.Get({dependent_place.group, dependent_place.resource, dependent_place.ns,
+                              dependent_place.name});
+      if (dependent == nullptr || dependent->uid() != dependent_uid) continue;
+      json::Arena arena;
+      json::ArrayBuilder others(arena);
+      for (const Value& reference :
+           dependent->document()["metadata"]["ownerReferences"].elements()) {
+        if (reference["uid"].AsString() != uid) others.Add(reference);
+      }
+      if (SetOwners(arena, dependent_uid, dependent_place, others.Build())) return 1s;
+    }
+    return RemoveFinalizer(place, object, kOrphan);
+  }
+
+  std::vector<std::pair<std::string, Place>> Dependents(const std::string& uid) {
+    base::MutexLock lock(mutex_);
+    std::vector<std::pair<std::string, Place>> out;
+    for (const std::string& dependent : DependentsOf(uid)) {
+      const auto found = nodes_.find(dependent);
+      if (found != nodes_.end() && found->second.exists) {
+        out.emplace_back(dependent, found->second.place);
+      }
+    }
+    return out;
+  }
+
+  // What has gone meanwhile needs nothing; anything else is tried again.
+  static std::optional<base::Duration> Outcome(const base::Status& status) {
+    if (status.ok() || status.reason() == base::Reason::kNotFound) return std::nullopt;
+    return 1s;
+  }
+
+  const ControllerContext& context_;
+  base::Mutex mutex_;
+  std::map<std::string, Node> nodes_ PC_GUARDED_BY(mutex_);
+  std::map<std::string, std::set<std::string>> dependents_ PC_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+const ControllerInfo kGarbageCollector = {
+    .name = "garbage-collector-controller",
+    .account = "generic-garbage-collector",
+    .summary = "deletes objects whose owners are gone; foreground and orphaning deletion",
+    .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
+      return std::make_unique<GarbageCollector>(context);
+    },
+};
+
+}  // namespace portcullis::controllers

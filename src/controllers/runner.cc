@@ -1,0 +1,80 @@
+#include "controllers/runner.h"
+
+namespace portcullis::controllers {
+
+ControllerRunner::ControllerRunner(const ControllerInfo& info, const ControllerContext& context,
+                                   store::Store& store)
+    : context_(context), controller_(info.create(context)), store_(store) {}
+
+ControllerRunner::~ControllerRunner() { Stop(); }
+
+void ControllerRunner::Start() {
+  // An empty list of collections hears everything.
+  subscription_ = store_.Subscribe({}, *this, [this] { AddExisting(); });
+  thread_ = std::thread([this] { Run(); });
+}
+
+void ControllerRunner::AddExisting() {
+  std::set<std::string> seen;
+  for (const auto* resource : context_.catalog.Get()->resources()) {
+    const api::GroupResource stored = resource->stored_as();
+    if (!seen.insert(stored.ToString()).second) continue;
+    for (const store::ObjectPtr& object : store_.List({stored.group, stored.resource})) {
+      store::Event event;
+      event.revision = object->revision();
+      event.object = object;
+      controller_->OnEvent(event, [this](std::string key) { Add(std::move(key)); });
+    }
+  }
+}
+
+void ControllerRunner::Stop() {
+  subscription_.reset();
+  {
+    base::MutexLock lock(mutex_);
+    stopping_ = true;
+    wake_.NotifyAll();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void ControllerRunner::Add(std::string key) {
+  base::MutexLock lock(mutex_);
+  ready_.insert(std::move(key));
+  wake_.NotifyAll();
+}
+
+void ControllerRunner::OnCommit(std::span<const store::EventPtr> events) {
+  for (const store::EventPtr& event : events) {
+    controller_->OnEvent(*event, [this](std::string key) { Add(std::move(key)); });
+  }
+}
+
+void ControllerRunner::Run() {
+  while (true) {
+    std::string key;
+    {
+      base::MutexLock lock(mutex_);
+      while (!stopping_ && ready_.empty()) {
+        const base::SteadyTime now = context_.clock.Steady();
+        if (!later_.empty() && later_.begin()->first <= now) {
+          ready_.insert(later_.begin()->second);
+          later_.erase(later_.begin());
+        } else if (!later_.empty()) {
+          wake_.WaitUntil(mutex_, later_.begin()->first);
+        } else {
+          wake_.Wait(mutex_);
+        }
+      }
+      if (stopping_) return;
+      key = *ready_.begin();
+      ready_.erase(ready_.begin());
+    }
+    const std::optional<base::Duration> again = controller_->Reconcile(key);
+    if (!again) continue;
+    base::MutexLock lock(mutex_);
+    later_.emplace(context_.clock.Steady() + *again, key);
+  }
+}
+
+}  // namespace portcullis::controllers

@@ -1,0 +1,51 @@
+// ControllerRunner drives one controller: hears the store, keeps the queue, runs Reconcile on a
+// thread of its own. Keys that failed or asked to be seen again come back after their time.
+//
+// Thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "base/mutex.h"
+#include "controllers/controller.h"
+#include "store/store.h"
+
+namespace portcullis::controllers {
+
+class ControllerRunner final : public store::Observer {
+ public:
+  // `context` and `store` (the one that the context reads) outlive the runner.
+  ControllerRunner(const ControllerInfo& info, const ControllerContext& context,
+                   store::Store& store);
+  ~ControllerRunner() override;
+
+  void Start();
+  // Returns when the thread has ended; a Reconcile under way is finished first.
+  void Stop();
+
+  void OnCommit(std::span<const store::EventPtr> events) override;
+
+ private:
+  void Run();
+  void Add(std::string key);
+
+  void AddExisting();
+
+  const ControllerContext& context_;
+  const std::unique_ptr<Controller> controller_;
+  store::Store& store_;
+  std::unique_ptr<store::Subscription> subscription_;
+  std::thread thread_;
+
+  base::Mutex mutex_;
+  base::CondVar wake_;
+  std::set<std::string> ready_ PC_GUARDED_BY(mutex_);
+  std::multimap<base::SteadyTime, std::string> later_ PC_GUARDED_BY(mutex_);
+  bool stopping_ PC_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace portcullis::controllers

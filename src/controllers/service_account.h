@@ -1,0 +1,10 @@
+// Makes the ServiceAccount default in each namespace.
+#pragma once
+
+#include "controllers/controller.h"
+
+namespace portcullis::controllers {
+
+extern const ControllerInfo kServiceAccount;
+
+}  // namespace portcullis::controllers
