@@ -124,11 +124,20 @@ struct NamedType {
   const Type* type = nullptr;
 };
 
+// Costs of functions that other libraries define: an application's own cost model. They count by
+// name, before the language's own costs and after those of a row's overload.
+struct CostByName {
+  std::string_view function;
+  ActualCost cost = nullptr;
+  EstimateCall estimate = nullptr;
+};
+
 struct Library {
   std::string_view name;
   std::span<const Function> functions = {};
   std::span<const Macro> macros = {};
   std::span<const NamedType> types = {};
+  std::span<const CostByName> costs = {};
 };
 
 inline constexpr int kNewest = 1 << 20;

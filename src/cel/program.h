@@ -22,6 +22,7 @@
 
 namespace portcullis::cel {
 
+class Ast;  // cel/syntax/ast.h
 class Environment;
 class Program;
 struct Node;  // cel/eval/node.h
@@ -100,8 +101,18 @@ class EvalContext {
     cost_ += cost;
     return cost_ <= options_.cost_limit;
   }
-  // False every 100th time if the evaluation is to stop.
-  bool Step();
+  // As Charge(), for `count` steps of 1 each: stops at the very step that passes the limit.
+  bool ChargeSteps(std::uint64_t count) {
+    cost_ += count;
+    if (cost_ <= options_.cost_limit) return true;
+    cost_ = options_.cost_limit + 1;
+    return false;
+  }
+  // Counts an iteration; false if the evaluation is to stop (asked every 100th time).
+  bool Step() {
+    if (++steps_ % 100 != 0 || !options_.interrupt) return true;
+    return !options_.interrupt->Interrupted();
+  }
   void set_prepared(const Prepared* prepared) { prepared_ = prepared; }
   Value* slots() { return slots_; }
   void set_slots(Value* slots) { slots_ = slots; }
@@ -137,6 +148,7 @@ class Program {
 
   json::Arena arena_;  // nodes and constants
   std::shared_ptr<const Environment> environment_;
+  std::shared_ptr<const Ast> ast_;  // only if it is traced
   std::vector<std::shared_ptr<const Prepared>> prepared_;
   std::vector<int> variables_;
   const Node* root_ = nullptr;

@@ -79,6 +79,9 @@ const Type* MakeOpaqueType(json::Arena& arena, std::string_view name);
 const Type* MakeStructType(json::Arena& arena, std::string_view name);
 const Type* MakeParamType(json::Arena& arena, std::string_view name);
 
+// A deep copy.
+const Type* CopyType(json::Arena& arena, const Type* type);
+
 // Reads the notation of library tables: `int`, `list(map(string, dyn))`, `optional_type(T)`,
 // `timestamp`, `null_type`. A single capital letter is a type parameter; every other unknown name
 // is an opaque type of that name, or a struct if it has a leading `#` (`#kubernetes.UserInfo`).

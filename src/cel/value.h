@@ -300,5 +300,7 @@ std::size_t CodePoints(std::string_view text);
 base::Result<json::Value> ToJson(json::Arena& arena, Value value);
 // For people and traces: CEL literal notation.
 std::string DebugString(Value value);
+// As Go's %v prints it inside error texts: strings bare, numbers without suffix.
+std::string PlainText(Value value);
 
 }  // namespace portcullis::cel

@@ -1,0 +1,151 @@
+// Checks of literals in well-typed expressions, as an environment may ask for them.
+#include <string>
+
+#include "cel/checker/checker.h"
+#include "cel/library/format.h"
+#include "cel/library/regex.h"
+#include "cel/time_text.h"
+
+namespace portcullis::cel {
+namespace {
+
+class Validator {
+ public:
+  Validator(const EnvironmentOptions& options, std::string_view source, Issues& issues)
+      : options_(options), source_(source), issues_(issues) {}
+
+  void One(const Expr* expr, bool in_format) {
+    if (!expr) return;
+    if (options_.homogeneous_literals && !in_format) {
+      if (expr->kind == ExprKind::kList) List(expr);
+      if (expr->kind == ExprKind::kMap) Map(expr);
+    }
+    if (options_.validate_literals && expr->kind == ExprKind::kCall) Call(expr);
+    in_format = in_format || (expr->kind == ExprKind::kCall && expr->name == "format");
+    One(expr->operand, in_format);
+    for (const Expr* arg : expr->args) One(arg, in_format);
+    for (const Entry& entry : expr->entries) {
+      One(entry.key, in_format);
+      One(entry.value, in_format);
+    }
+    if (!expr->loop) return;
+    One(expr->loop->range, in_format);
+    One(expr->loop->init, in_format);
+    One(expr->loop->condition, in_format);
+    One(expr->loop->step, in_format);
+    One(expr->loop->result, in_format);
+  }
+
+ private:
+  void Report(const Expr* where, std::string message) {
+    issues_.Add(PositionOf(source_, where->offset), std::move(message));
+  }
+  void Mismatch(const Expr* where, const Type* expected, const Type* found) {
+    Report(where,
+           "expected type '" + FormatType(expected) + "' but found '" + FormatType(found) + "'");
+  }
+  static const Type* Content(const Expr* expr, bool optional) {
+    const Type* type = expr->type;
+    return optional && type->is_optional() && !type->params.empty() ? type->param() : type;
+  }
+
+  void List(const Expr* expr) {
+    const Type* first = nullptr;
+    for (const Expr* element : expr->args) {
+      const Type* type = Content(element, element->optional_entry);
+      if (!first) {
+        first = type;
+      } else if (!SameType(first, type)) {
+        Mismatch(element, first, type);
+        return;
+      }
+    }
+  }
+
+  void Map(const Expr* expr) {
+    const Type* key = nullptr;
+    const Type* value = nullptr;
+    for (const Entry& entry : expr->entries) {
+      const Type* type = Content(entry.value, entry.optional);
+      if (!key) {
+        key = entry.key->type;
+        value = type;
+        continue;
+      }
+      if (!SameType(key, entry.key->type)) Mismatch(entry.key, key, entry.key->type);
+      if (!SameType(value, type)) Mismatch(entry.value, value, type);
+    }
+  }
+
+  static bool IsText(const Expr* expr) {
+    return expr->kind == ExprKind::kConst && expr->constant.is_string();
+  }
+
+  void Call(const Expr* expr) {
+    if (expr->name == "format" && expr->args.size() == 2) {
+      Format(expr);
+      return;
+    }
+    const bool pattern = expr->name == "matches" && expr->args.size() == 2;
+    const bool time =
+        (expr->name == "duration" || expr->name == "timestamp") && expr->args.size() == 1;
+    if (!pattern && !time) return;
+    const Expr* arg = expr->args.back();
+    if (!IsText(arg)) return;
+    const std::string_view text = arg->constant.text();
+    bool ok = true;
+    if (pattern) {
+      ok = Regex::Compile(text).ok();
+    } else if (expr->name == "duration") {
+      ok = ParseDuration(text).has_value();
+    } else {
+      const auto instant = ParseTimestamp(text);
+      ok = instant && instant->seconds >= kMinTimestamp && instant->seconds <= kMaxTimestamp;
+    }
+    if (!ok) Report(arg, "invalid " + std::string(expr->name) + " argument");
+  }
+
+  void Format(const Expr* expr) {
+    const Expr* format = expr->args[0];
+    const Expr* list = expr->args[1];
+    if (!IsText(format)) return;
+    const auto parsed = ParseFormat(format->constant.text());
+    if (!parsed.ok()) {
+      Report(format, parsed.status().message());
+      return;
+    }
+    if (list->kind != ExprKind::kList) return;
+    const std::size_t given = list->args.size();
+    const std::size_t wanted = parsed->clauses.size();
+    for (std::size_t i = 0; i < wanted; ++i) {
+      if (i >= given) {
+        Report(format, "index " + std::to_string(i) + " out of range");
+        return;
+      }
+      const std::string_view complaint =
+          FormatComplaint(parsed->clauses[i].verb, list->args[i]->type);
+      if (complaint.empty()) continue;
+      Report(list->args[i], "error during formatting: " + std::string(complaint));
+      return;
+    }
+    if (given > wanted) {
+      Report(list->args[wanted], "too many arguments supplied to string.format (expected " +
+                                     std::to_string(wanted) + ", got " + std::to_string(given) +
+                                     ")");
+    }
+  }
+
+  const EnvironmentOptions& options_;
+  std::string_view source_;
+  Issues& issues_;
+};
+
+}  // namespace
+
+void Validate(const Environment& environment, const Ast& ast, Issues& issues) {
+  const EnvironmentOptions& options = environment.options();
+  if (!options.homogeneous_literals && !options.validate_literals) return;
+  Validator(options, ast.source(), issues).One(ast.root(), false);
+}
+
+}  // namespace portcullis::cel

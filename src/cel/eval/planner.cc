@@ -1,0 +1,677 @@
+#include "cel/eval/planner.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "cel/checker/checker.h"
+#include "cel/checker/declarations.h"
+#include "cel/eval/arithmetic.h"
+#include "cel/eval/node.h"
+#include "cel/syntax/operators.h"
+
+namespace portcullis::cel {
+namespace {
+
+constexpr std::uint32_t Kinds() { return 0; }
+template <typename... Rest>
+constexpr std::uint32_t Kinds(Kind kind, Rest... rest) {
+  return (1U << static_cast<unsigned>(kind)) | Kinds(rest...);
+}
+
+template <bool (*test)(std::int64_t)>
+Value Ordered(json::Arena& arena, Value a, Value b) {
+  const Value order = Compare(arena, a, b);
+  return order.is_error() ? order : Value::Bool(test(order.int_value()));
+}
+bool Below(std::int64_t order) { return order < 0; }
+bool NotAbove(std::int64_t order) { return order <= 0; }
+bool Above(std::int64_t order) { return order > 0; }
+bool NotBelow(std::int64_t order) { return order >= 0; }
+
+Value NegateOne(json::Arena& arena, Value a, Value) { return Negate(arena, a); }
+
+struct Operator {
+  std::string_view name;
+  OperatorNode::Binary apply;
+  std::uint32_t kinds;
+};
+
+constexpr std::uint32_t kComparable =
+    Kinds(Kind::kBool, Kind::kBytes, Kind::kDouble, Kind::kDuration, Kind::kInt, Kind::kString,
+          Kind::kTimestamp, Kind::kUint);
+constexpr std::uint32_t kNumbers = Kinds(Kind::kDouble, Kind::kInt, Kind::kUint);
+
+constexpr std::array<Operator, 10> kOperators = {{
+    {op::kAdd, &Add,
+     kNumbers | Kinds(Kind::kBytes, Kind::kDuration, Kind::kList, Kind::kString, Kind::kTimestamp)},
+    {op::kSubtract, &Subtract, kNumbers | Kinds(Kind::kDuration, Kind::kTimestamp)},
+    {op::kMultiply, &Multiply, kNumbers},
+    {op::kDivide, &Divide, kNumbers},
+    {op::kModulo, &Modulo, Kinds(Kind::kInt, Kind::kUint)},
+    {op::kNegate, &NegateOne, Kinds(Kind::kBool, Kind::kDouble, Kind::kDuration, Kind::kInt)},
+    {op::kLess, &Ordered<&Below>, kComparable},
+    {op::kLessEquals, &Ordered<&NotAbove>, kComparable},
+    {op::kGreater, &Ordered<&Above>, kComparable},
+    {op::kGreaterEquals, &Ordered<&NotBelow>, kComparable},
+}};
+
+// Conversions of constants are done once, when the program is made.
+constexpr std::array<std::string_view, 10> kConversions = {
+    "bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"};
+
+bool IsPrimitive(Value value) { return value.is_bool() || value.is_number() || value.is_string(); }
+
+}  // namespace
+
+class Planner {
+ public:
+  Planner(std::shared_ptr<const Environment> environment, const CompileOptions& options)
+      : environment_(*environment),
+        declarations_(environment->declarations()),
+        options_(options),
+        program_(new Program()),
+        arena_(program_->arena_) {
+    program_->environment_ = std::move(environment);
+  }
+
+  base::Result<std::shared_ptr<const Program>> Run(std::shared_ptr<const Ast> shared) {
+    const Ast& ast = *shared;
+    if (options_.trace) program_->ast_ = std::move(shared);
+    program_->root_ = One(ast.root());
+    TRY(std::move(status_));
+    program_->slot_count_ = slot_count_;
+    program_->result_type_ = CopyType(arena_, ast.type() ? ast.type() : &kDynType);
+    return std::shared_ptr<const Program>(std::move(program_));
+  }
+
+ private:
+  struct Local {
+    std::string_view name;
+    std::int32_t slot;
+    const Node* init;  // of an accumulator that is evaluated lazily, or null
+  };
+
+  // --- Storage: everything a node points to moves into the program ---
+
+  template <typename T>
+  T* Make() {
+    return new (arena_.Allocate(sizeof(T), alignof(T))) T();
+  }
+  const Node* Constant(Value value) {
+    return new (arena_.Allocate(sizeof(ConstNode), alignof(ConstNode))) ConstNode(value);
+  }
+  template <typename T>
+  std::span<const T> Store(const std::vector<T>& items) {
+    if (items.empty()) return {};
+    T* data = static_cast<T*>(arena_.Allocate(items.size() * sizeof(T), alignof(T)));
+    std::uninitialized_copy(items.begin(), items.end(), data);
+    return {data, items.size()};
+  }
+  std::span<const bool> StoreFlags(const std::vector<bool>& flags) {
+    if (std::find(flags.begin(), flags.end(), true) == flags.end()) return {};
+    bool* data = static_cast<bool*>(arena_.Allocate(flags.size(), 1));
+    for (std::size_t i = 0; i < flags.size(); ++i) data[i] = flags[i];
+    return {data, flags.size()};
+  }
+  Value CopyConstant(Value value) {
+    if (value.kind() == Kind::kString) return MakeString(arena_, value.text());
+    if (value.kind() == Kind::kBytes) return MakeBytes(arena_, value.text());
+    if (value.kind() == Kind::kType) return Value::OfType(CopyType(arena_, value.type_value()));
+    return value;
+  }
+
+  void Fail(std::string text) {
+    if (status_.ok()) status_ = base::ConfigError(std::move(text));
+  }
+
+  // Evaluates a call of constants; the failure becomes the program's.
+  const Node* Fold(const Node* node) {
+    const Activation nothing(environment_);
+    const EvalOptions options;
+    EvalContext context(arena_, nothing, options);
+    const Value value = node->Eval(context);
+    if (value.is_error()) {
+      Fail(std::string(value.error()->text));
+      return node;
+    }
+    return Constant(value);
+  }
+
+  static bool IsConstant(const Node* node) { return !node->constant().is_unset(); }
+  bool fold() const { return environment_.options().fold_constants && !options_.trace; }
+
+  // --- Nodes ---
+
+  const Node* One(const Expr* expr, bool charge = true) {
+    const Node* node = Plain(expr, charge);
+    if (!options_.trace) return node;
+    auto* trace = Make<TraceNode>();
+    trace->inner = node;
+    trace->expr = expr;
+    return trace;
+  }
+
+  // `charge` is false where cel-go takes the attribute without observing it: the branches of a
+  // conditional, and an index.
+  const Node* Plain(const Expr* expr, bool charge) {
+    switch (expr->kind) {
+      case ExprKind::kConst:
+        return Constant(CopyConstant(expr->constant));
+      case ExprKind::kIdent:
+        return Ident(expr, charge);
+      case ExprKind::kSelect:
+        return Select(expr, charge);
+      case ExprKind::kCall:
+        return Call(expr, charge);
+      case ExprKind::kList:
+        return List(expr);
+      case ExprKind::kMap:
+        return Map(expr);
+      case ExprKind::kStruct:
+        return Struct(expr);
+      case ExprKind::kComprehension:
+        return Loop(*expr->loop);
+    }
+    return Constant(Value::Null());
+  }
+
+  AttributeNode* Attribute(AttributeNode::Root root, std::int32_t index, bool charge) {
+    auto* node = Make<AttributeNode>();
+    node->root = root;
+    node->index = index;
+    node->own_cost = charge ? 1 : 0;
+    node->plain = root == AttributeNode::Root::kVariable || root == AttributeNode::Root::kSlot;
+    return node;
+  }
+
+  const Node* Variable(int variable, bool charge) {
+    const auto& variables = environment_.variables();
+    auto* node = Attribute(AttributeNode::Root::kVariable, variable, charge);
+    node->name = variables[static_cast<std::size_t>(variable)].name;
+    auto& used = program_->variables_;
+    if (std::find(used.begin(), used.end(), variable) == used.end()) used.push_back(variable);
+    return node;
+  }
+
+  const Local* FindLocal(std::string_view name) const {
+    for (auto local = locals_.rbegin(); local != locals_.rend(); ++local) {
+      if (local->name == name) return &*local;
+    }
+    return nullptr;
+  }
+
+  const Node* Ident(const Expr* expr, bool charge) {
+    if (!expr->resolved) {
+      if (const Local* local = FindLocal(expr->name)) {
+        const auto root = local->init ? AttributeNode::Root::kLazySlot : AttributeNode::Root::kSlot;
+        auto* node = Attribute(root, local->slot, charge);
+        node->operand = local->init;
+        node->name = local->name;
+        return node;
+      }
+    }
+    if (const Node* node = Global(expr, std::string(expr->name), charge)) return node;
+    auto* node = Attribute(AttributeNode::Root::kMissing, 0, charge);
+    node->name = arena_.Copy(expr->name);
+    return node;
+  }
+
+  // What the checker resolved, or, without it, what the name means in the environment. Null if
+  // nothing.
+  const Node* Global(const Expr* expr, const std::string& name, bool charge) {
+    if (expr->variable >= 0) return Variable(expr->variable, charge);
+    if (expr->resolved) return Constant(CopyConstant(expr->constant));
+    if (expr->type) return nullptr;
+    for (const std::string& candidate : CandidateNames(environment_.options().container, name)) {
+      const int variable = declarations_.FindVariable(candidate);
+      if (variable >= 0) return Variable(variable, charge);
+      if (const Type* type = declarations_.FindTypeName(candidate)) {
+        return Constant(Value::OfType(type));
+      }
+    }
+    return nullptr;
+  }
+
+  const Node* Select(const Expr* expr, bool charge) {
+    if (expr->resolved) return Global(expr, "", charge);
+    if (!expr->type && !expr->test_only) {
+      const std::string name = QualifiedName(expr);
+      const std::string_view root = std::string_view(name).substr(0, name.find('.'));
+      if (!name.empty() && !FindLocal(root)) {
+        if (const Node* node = Global(expr, name, charge)) return node;
+      }
+    }
+    Qualifier qualifier;
+    qualifier.name = arena_.Copy(expr->name);
+    qualifier.hash = json::HashKey(qualifier.name);
+    qualifier.key = Value::String(qualifier.name);
+    AttributeNode* node = Extend(expr->operand, qualifier, charge);
+    if (expr->test_only) {
+      node->test_only = true;
+      if (!environment_.options().has_costs) {
+        node->own_cost = static_cast<std::int8_t>(node->own_cost - 1);
+      }
+      if (!charge) node->own_cost = 0;
+    }
+    return node;
+  }
+
+  // The attribute of `operand` with one more qualifier. Attributes grow; other nodes become the
+  // root of a new one.
+  AttributeNode* Extend(const Expr* operand, const Qualifier& qualifier, bool charge) {
+    const Node* base = One(operand, charge);
+    std::vector<Qualifier> qualifiers;
+    AttributeNode* node = nullptr;
+    if (IsAttribute(operand, base)) {
+      const auto* attribute = static_cast<const AttributeNode*>(base);
+      qualifiers.assign(attribute->qualifiers.begin(), attribute->qualifiers.end());
+      node = Make<AttributeNode>();
+      node->root = attribute->root;
+      node->index = attribute->index;
+      node->operand = attribute->operand;
+      node->name = attribute->name;
+      node->plain = attribute->plain;
+      node->own_cost = attribute->own_cost;
+    } else {
+      node = Attribute(AttributeNode::Root::kOperand, 0, charge);
+      node->operand = base;
+      // A conditional is an attribute in itself, without a cost of its own.
+      if (IsConditional(operand)) node->own_cost = 0;
+    }
+    qualifiers.push_back(qualifier);
+    node->qualifiers = Store(qualifiers);
+    node->plain = node->plain && qualifier.kind == Qualifier::Kind::kField && !qualifier.optional;
+    return node;
+  }
+
+  static bool IsConditional(const Expr* expr) {
+    return expr->kind == ExprKind::kCall && expr->name == op::kConditional;
+  }
+
+  static bool IsIndexCall(const Expr* expr) {
+    return expr->name == op::kIndex || expr->name == op::kOptionalIndex ||
+           expr->name == op::kOptionalSelect;
+  }
+
+  // Is `node`, made from `expr`, an AttributeNode that may be extended?
+  bool IsAttribute(const Expr* expr, const Node* node) const {
+    if (options_.trace || IsConstant(node)) return false;
+    if (expr->kind == ExprKind::kSelect) return !expr->test_only;
+    if (expr->kind == ExprKind::kIdent) return true;
+    return expr->kind == ExprKind::kCall && IsIndexCall(expr);
+  }
+
+  bool IsAttributeExpr(const Expr* expr) const {
+    if (expr->kind == ExprKind::kSelect || expr->kind == ExprKind::kIdent) return true;
+    return expr->kind == ExprKind::kCall && (IsIndexCall(expr) || IsConditional(expr));
+  }
+
+  // --- Calls ---
+
+  const Node* Call(const Expr* expr, bool charge) {
+    const std::string_view name = expr->name;
+    if (name == op::kAnd || name == op::kOr) return Logical(expr);
+    if (name == op::kConditional) return Conditional(expr);
+    if (IsIndexCall(expr)) return Index(expr, charge);
+    if (name == op::kNot) {
+      auto* node = Make<NotNode>();
+      node->operand = One(expr->args[0]);
+      return node;
+    }
+    if (name == op::kEquals || name == op::kNotEquals) return Equality(expr);
+    for (const Operator& candidate : kOperators) {
+      if (candidate.name == name) return Apply(expr, candidate);
+    }
+    return Function(expr);
+  }
+
+  void Flatten(const Expr* expr, std::string_view name, std::vector<const Node*>& terms) {
+    if (expr->kind == ExprKind::kCall && expr->name == name && !options_.trace) {
+      for (const Expr* arg : expr->args) Flatten(arg, name, terms);
+    } else {
+      terms.push_back(One(expr));
+    }
+  }
+
+  const Node* Logical(const Expr* expr) {
+    std::vector<const Node*> terms;
+    for (const Expr* arg : expr->args) Flatten(arg, expr->name, terms);
+    if (expr->name == op::kAnd) {
+      auto* node = Make<AndNode>();
+      node->terms = Store(terms);
+      return node;
+    }
+    auto* node = Make<OrNode>();
+    node->terms = Store(terms);
+    return node;
+  }
+
+  const Node* Conditional(const Expr* expr) {
+    auto* node = Make<ConditionalNode>();
+    node->condition = One(expr->args[0]);
+    node->then = One(expr->args[1], !IsAttributeExpr(expr->args[1]));
+    node->otherwise = One(expr->args[2], !IsAttributeExpr(expr->args[2]));
+    return node;
+  }
+
+  const Node* Index(const Expr* expr, bool charge) {
+    Qualifier qualifier;
+    qualifier.optional = expr->name != op::kIndex;
+    const Expr* index = expr->args[1];
+    const Node* node = One(index, !IsAttributeExpr(index));
+    const Value constant = node->constant();
+    if (constant.is_string()) {
+      qualifier.kind = Qualifier::Kind::kField;
+      qualifier.name = constant.text();
+      qualifier.hash = json::HashKey(constant.text());
+      qualifier.key = constant;
+    } else if (!constant.is_unset()) {
+      qualifier.kind = Qualifier::Kind::kConstant;
+      qualifier.key = constant;
+    } else {
+      qualifier.kind = Qualifier::Kind::kDynamic;
+      qualifier.index = node;
+    }
+    return Extend(expr->args[0], qualifier, charge);
+  }
+
+  // The cost of a call: by overload if there is just one, then by name, then 1 (null).
+  ActualCost CostOf(const Expr* expr, const FunctionGroup* function) const {
+    if (expr->overloads.size() == 1) {
+      const cel::Function& row = *expr->overloads[0]->row;
+      if (row.cost && row.cost_scope == CostScope::kOverload) {
+        return !IsStandard(row) || !function->cost_by_name ? row.cost : function->cost_by_name;
+      }
+    }
+    return function ? function->cost_by_name : nullptr;
+  }
+
+  static bool IsStandard(const cel::Function& row) {
+    const auto& rows = kStandardLibrary.functions;
+    return &row >= rows.data() && &row < rows.data() + rows.size();
+  }
+
+  const FunctionGroup* GroupOf(const Expr* expr) const {
+    return expr->function ? expr->function : declarations_.FindFunction(expr->name);
+  }
+
+  const Node* Equality(const Expr* expr) {
+    auto* node = Make<EqualNode>();
+    node->left = One(expr->args[0]);
+    node->right = One(expr->args[1]);
+    node->negated = expr->name == op::kNotEquals;
+    if (const FunctionGroup* function = GroupOf(expr)) node->cost = function->cost_by_name;
+    return node;
+  }
+
+  const Node* Apply(const Expr* expr, const Operator& operation) {
+    auto* node = Make<OperatorNode>();
+    node->apply = operation.apply;
+    node->name = operation.name;
+    node->kinds = operation.kinds;
+    node->left = One(expr->args[0]);
+    if (expr->args.size() > 1) node->right = One(expr->args[1]);
+    node->cost = CostOf(expr, GroupOf(expr));
+    return node;
+  }
+
+  const Node* Function(const Expr* expr) {
+    const FunctionGroup* function = expr->function;
+    std::span<Expr* const> args = expr->args;
+    if (!function) {
+      // Not checked: a namespaced function first, then a method.
+      if (expr->member_call) {
+        const std::string prefix = QualifiedName(args[0]);
+        if (!prefix.empty()) function = FindUnchecked(prefix + "." + std::string(expr->name));
+        if (function) args = args.subspan(1);
+      }
+      if (!function) function = FindUnchecked(std::string(expr->name));
+      if (!function) {
+        Fail("no such overload: " + std::string(expr->name));
+        return Constant(Value::Null());
+      }
+    }
+    if (args.size() > 8) {
+      Fail("no such overload: " + std::string(function->name) + "(...)");
+      return Constant(Value::Null());
+    }
+    std::vector<const Node*> nodes;
+    bool constant = !args.empty();
+    for (const Expr* arg : args) {
+      nodes.push_back(One(arg));
+      constant = constant && IsConstant(nodes.back());
+    }
+    const bool single = expr->overloads.size() == 1;
+    if (const Node* special = Special(expr, function, nodes)) return special;
+    auto* call = Make<CallNode>();
+    call->function = function;
+    call->args = Store(nodes);
+    call->cost = CostOf(expr, function);
+    if (single && expr->overloads[0]->row->impl) call->overload = expr->overloads[0];
+    Prepare(*call, nodes);
+    const bool conversion =
+        std::find(kConversions.begin(), kConversions.end(), function->name) != kConversions.end();
+    return constant && conversion && nodes.size() == 1 && fold() ? Fold(call) : call;
+  }
+
+  const FunctionGroup* FindUnchecked(const std::string& name) const {
+    for (const std::string& candidate : CandidateNames(environment_.options().container, name)) {
+      if (const FunctionGroup* group = declarations_.FindFunction(candidate)) return group;
+    }
+    return nullptr;
+  }
+
+  // Functions that the language evaluates itself; null for all others.
+  const Node* Special(const Expr* expr, const FunctionGroup* function,
+                      const std::vector<const Node*>& args) {
+    const std::string_view name = function->name;
+    if ((name == "or" || name == "orValue") && args.size() == 2) {
+      auto* node = Make<OptionalOrNode>();
+      node->optional = args[0];
+      if (IsAttribute(expr->args[0], args[0])) {
+        node->attribute = static_cast<const AttributeNode*>(args[0]);
+      }
+      node->alternative = args[1];
+      node->take_value = name == "orValue";
+      return node;
+    }
+    const bool in_list = expr->overloads.size() == 1 && expr->overloads[0]->row->id == "in_list";
+    return in_list && fold() ? MemberOf(args) : nullptr;
+  }
+
+  const Node* MemberOf(const std::vector<const Node*>& args) {
+    const Value list = args[1]->constant();
+    if (!list.is_list()) return nullptr;
+    if (list.size() == 0) return Constant(Value::Bool(false));
+    std::vector<Value> values;
+    bool strings = true;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      values.push_back(list.At(arena_, i));
+      if (!IsPrimitive(values.back())) return nullptr;
+      strings = strings && values.back().is_string();
+    }
+    auto* node = Make<MemberOfNode>();
+    node->element = args[0];
+    node->values = Store(values);
+    node->strings = strings;
+    return node;
+  }
+
+  void Prepare(CallNode& call, const std::vector<const Node*>& args) {
+    PrepareCall prepare = call.overload ? call.overload->row->prepare : nullptr;
+    for (const Overload& candidate : call.function->overloads) {
+      if (!call.overload && candidate.row->prepare && candidate.params.size() == args.size()) {
+        prepare = candidate.row->prepare;
+      }
+    }
+    if (!prepare) return;
+    std::vector<Value> constants;
+    for (const Node* arg : args) constants.push_back(arg->constant());
+    auto prepared = prepare(constants);
+    if (!prepared.ok()) {
+      Fail(prepared.status().message());
+      return;
+    }
+    if (!*prepared) return;
+    call.prepared = prepared->get();
+    program_->prepared_.push_back(*std::move(prepared));
+  }
+
+  // --- Aggregates ---
+
+  const Node* List(const Expr* expr) {
+    std::vector<const Node*> elements;
+    std::vector<bool> optional;
+    bool constant = true;
+    for (const Expr* item : expr->args) {
+      elements.push_back(One(item));
+      optional.push_back(item->optional_entry);
+      constant = constant && IsConstant(elements.back());
+    }
+    auto* node = Make<ListNode>();
+    node->elements = Store(elements);
+    node->optional = StoreFlags(optional);
+    return constant && fold() && node->optional.empty() ? Fold(node) : node;
+  }
+
+  const Node* Map(const Expr* expr) {
+    std::vector<const Node*> keys;
+    std::vector<const Node*> values;
+    std::vector<bool> optional;
+    bool constant = true;
+    for (const Entry& entry : expr->entries) {
+      keys.push_back(One(entry.key));
+      values.push_back(One(entry.value));
+      optional.push_back(entry.optional);
+      constant = constant && IsConstant(keys.back()) && IsConstant(values.back());
+    }
+    auto* node = Make<MapNode>();
+    node->keys = Store(keys);
+    node->values = Store(values);
+    node->optional = StoreFlags(optional);
+    return constant && fold() && node->optional.empty() ? Fold(node) : node;
+  }
+
+  const Node* Struct(const Expr* expr) {
+    auto* node = Make<StructNode>();
+    std::vector<std::string_view> names;
+    std::vector<const Node*> values;
+    std::vector<bool> optional;
+    for (const Entry& entry : expr->entries) {
+      names.push_back(arena_.Copy(entry.field));
+      values.push_back(One(entry.value));
+      optional.push_back(entry.optional);
+    }
+    const TypeProvider* types = environment_.types();
+    const Type* type = expr->type;
+    if (!type && types) type = types->FindStruct(expr->name);
+    if (!type) Fail("unknown type: " + std::string(expr->name));
+    node->type = CopyType(arena_, type ? type : &kErrorType);
+    node->factory = environment_.objects();
+    node->names = Store(names);
+    node->values = Store(values);
+    node->optional = StoreFlags(optional);
+    return node;
+  }
+
+  // --- Loops ---
+
+  std::int32_t NewSlot() {
+    const std::int32_t slot = next_slot_++;
+    slot_count_ = std::max(slot_count_, next_slot_);
+    return slot;
+  }
+
+  template <typename T>
+  T* StartLoop(const Comprehension& loop, const Node* range) {
+    auto* node = Make<T>();
+    node->range = range;
+    node->fold = environment_.options().fold_constants;
+    node->slot = NewSlot();
+    locals_.push_back({loop.variable, node->slot, nullptr});
+    if (!loop.variable2.empty()) {
+      node->slot2 = NewSlot();
+      locals_.push_back({loop.variable2, node->slot2, nullptr});
+    }
+    return node;
+  }
+
+  void Bodies(const Comprehension& loop, LoopNode& node) {
+    if (loop.filter) node.filter = One(loop.filter);
+    node.body = One(loop.body);
+    node.body_is_constant = fold() && IsConstant(node.body);
+  }
+
+  const Node* Loop(const Comprehension& loop) {
+    const std::size_t outer_locals = locals_.size();
+    const std::int32_t outer_slot = next_slot_;
+    const Node* range = One(loop.range);
+    const Node* node = LoopOver(loop, range);
+    locals_.resize(outer_locals);
+    next_slot_ = outer_slot;
+    return node;
+  }
+
+  const Node* LoopOver(const Comprehension& loop, const Node* range) {
+    switch (loop.form) {
+      case LoopForm::kAll:
+      case LoopForm::kExists: {
+        auto* node = StartLoop<AllNode>(loop, range);
+        node->exists = loop.form == LoopForm::kExists;
+        Bodies(loop, *node);
+        return node;
+      }
+      case LoopForm::kExistsOne: {
+        auto* node = StartLoop<ExistsOneNode>(loop, range);
+        Bodies(loop, *node);
+        return node;
+      }
+      case LoopForm::kList: {
+        auto* node = StartLoop<ListLoopNode>(loop, range);
+        Bodies(loop, *node);
+        return node;
+      }
+      case LoopForm::kMap:
+      case LoopForm::kMapEntry: {
+        auto* node = StartLoop<MapLoopNode>(loop, range);
+        node->entries = loop.form == LoopForm::kMapEntry;
+        Bodies(loop, *node);
+        return node;
+      }
+      case LoopForm::kGeneric:
+        break;
+    }
+    const Node* init = One(loop.init);
+    const std::int32_t accumulator = NewSlot();
+    locals_.push_back({loop.accumulator, accumulator, init});
+    const std::size_t inside = locals_.size();
+    auto* node = StartLoop<GenericLoopNode>(loop, range);
+    node->init = init;
+    node->accumulator = accumulator;
+    node->condition = One(loop.condition);
+    node->step = One(loop.step);
+    locals_.resize(inside);
+    node->result = One(loop.result);
+    return node;
+  }
+
+  const Environment& environment_;
+  const Declarations& declarations_;
+  const CompileOptions& options_;
+  std::shared_ptr<Program> program_;
+  json::Arena& arena_;
+  base::Status status_;
+  std::vector<Local> locals_;
+  std::int32_t next_slot_ = 0;
+  std::int32_t slot_count_ = 0;
+};
+
+base::Result<std::shared_ptr<const Program>> Plan(std::shared_ptr<const Environment> environment,
+                                                  std::shared_ptr<const Ast> ast,
+                                                  const CompileOptions& options) {
+  return Planner(std::move(environment), options).Run(std::move(ast));
+}
+
+}  // namespace portcullis::cel

@@ -1,0 +1,398 @@
+#include "cel/library/format.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "cel/time_text.h"
+
+namespace portcullis::cel {
+namespace {
+
+constexpr int kMaxPrecision = 1000;
+constexpr int kMaxDepth = 250;
+
+constexpr std::string_view kString =
+    "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
+    "durations, and timestamps";
+constexpr std::string_view kDecimal = "decimal clause can only be used on integers";
+constexpr std::string_view kFixed = "fixed-point clause can only be used on doubles";
+constexpr std::string_view kScientific = "scientific clause can only be used on doubles";
+constexpr std::string_view kBinary = "only integers and bools can be formatted as binary";
+constexpr std::string_view kHex =
+    "only integers, byte buffers, and strings can be formatted as hex";
+constexpr std::string_view kOctal = "octal clause can only be used on integers";
+
+std::string Digits(double value, std::chars_format format, int precision) {
+  std::string out(static_cast<std::size_t>(precision) + 340, '\0');
+  const auto result = std::to_chars(out.data(), out.data() + out.size(), value, format, precision);
+  out.resize(static_cast<std::size_t>(result.ptr - out.data()));
+  return out;
+}
+
+std::string Grouped(std::string text) {
+  const bool negative = text.starts_with('-');
+  const std::size_t first = negative ? 1 : 0;
+  std::size_t point = text.find('.');
+  if (point == std::string::npos) point = text.size();
+  while (point > first + 3) {
+    point -= 3;
+    text.insert(point, ",");
+  }
+  return text;
+}
+
+std::string InBase(std::uint64_t value, int base) {
+  std::array<char, 66> buffer{};
+  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, base);
+  return std::string(buffer.data(), result.ptr);
+}
+
+std::string SignedInBase(Value value, int base) {
+  if (value.kind() == Kind::kUint) return InBase(value.uint_value(), base);
+  const std::int64_t number = value.int_value();
+  if (number >= 0) return InBase(static_cast<std::uint64_t>(number), base);
+  return "-" + InBase(0 - static_cast<std::uint64_t>(number), base);
+}
+
+// The strings NaN and Infinity stand for the numbers.
+bool AsDouble(Value value, double& number) {
+  if (value.kind() == Kind::kDouble) {
+    number = value.double_value();
+    return true;
+  }
+  if (!value.is_string()) return false;
+  if (value.text() == "NaN") {
+    number = std::nan("");
+  } else if (value.text() == "Infinity") {
+    number = HUGE_VAL;
+  } else if (value.text() == "-Infinity") {
+    number = -HUGE_VAL;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+std::string Superscript(int exponent) {
+  constexpr std::array<const char*, 10> kSuperscripts = {"⁰", "¹", "²", "³", "⁴",
+                                                         "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string digits = std::to_string(std::abs(exponent));
+  if (digits.size() < 2) digits.insert(0, "0");
+  std::string out = exponent < 0 ? "⁻" : "";
+  for (const char c : digits) out += kSuperscripts[static_cast<std::size_t>(c - '0')];
+  return out;
+}
+
+// As the en-US number formatter of Go's x/text prints it: the precision is a minimum width, and
+// there are always six decimals.
+std::string Scientific(double number, int precision) {
+  if (std::isnan(number)) return "NaN";
+  if (std::isinf(number)) return number > 0 ? "∞" : "-∞";
+  std::string digits = Digits(number, std::chars_format::scientific, 6);
+  const auto mark = digits.find('e');
+  int exponent = 0;
+  const char* first = digits.data() + mark + 1;
+  if (*first == '+') ++first;
+  std::from_chars(first, digits.data() + digits.size(), exponent);
+  std::string out = digits.substr(0, mark) + "\u202f×\u202f10" + Superscript(exponent);
+  const std::size_t width = CodePoints(out);
+  if (precision > 0 && width < static_cast<std::size_t>(precision)) {
+    out.insert(0, static_cast<std::size_t>(precision) - width, ' ');
+  }
+  return out;
+}
+
+std::string Fixed(double number, int precision) {
+  if (std::isnan(number)) return "NaN";
+  if (std::isinf(number)) return number > 0 ? "∞" : "-∞";
+  return Grouped(Digits(number, std::chars_format::fixed, precision < 0 ? 6 : precision));
+}
+
+class Formatter {
+ public:
+  explicit Formatter(json::Arena& arena) : arena_(arena) {}
+
+  // A value inside a list or map, as a literal. False if it has none; `failed` is its type then.
+  bool Literal(Value value, std::string& out, int depth) {
+    if (depth > kMaxDepth) return false;
+    switch (value.kind()) {
+      case Kind::kString:
+        out += base::GoQuote(value.text());
+        return true;
+      case Kind::kBytes:
+        out += "b" + base::GoQuote(value.text());
+        return true;
+      case Kind::kDouble:
+        out += std::isfinite(value.double_value())
+                   ? Digits(value.double_value(), std::chars_format::fixed, 6)
+                   : "\"" + Special(value.double_value()) + "\"";
+        return true;
+      case Kind::kTimestamp:
+        out += "timestamp(\"" + FormatTimestamp(value.seconds(), value.nanos()) + "\")";
+        return true;
+      case Kind::kDuration:
+        out += "duration(\"" + FormatDuration(value.nanoseconds()) + "\")";
+        return true;
+      default:
+        return String(value, out, depth);
+    }
+  }
+
+  bool String(Value value, std::string& out, int depth) {
+    switch (value.kind()) {
+      case Kind::kString:
+      case Kind::kBytes:
+        out += value.text();
+        return true;
+      case Kind::kNull:
+        out += "null";
+        return true;
+      case Kind::kBool:
+        out += value.bool_value() ? "true" : "false";
+        return true;
+      case Kind::kInt:
+        out += std::to_string(value.int_value());
+        return true;
+      case Kind::kUint:
+        out += std::to_string(value.uint_value());
+        return true;
+      case Kind::kDouble:
+        out += std::isfinite(value.double_value()) ? FormatDouble(value.double_value())
+                                                   : Special(value.double_value());
+        return true;
+      case Kind::kType:
+        out += value.type_value()->name;
+        return true;
+      case Kind::kTimestamp:
+        out += FormatTimestamp(value.seconds(), value.nanos());
+        return true;
+      case Kind::kDuration:
+        out += FormatDuration(value.nanoseconds());
+        return true;
+      case Kind::kList:
+        return List(value, out, depth);
+      case Kind::kMap:
+        return Map(value, out, depth);
+      default:
+        failed_ = TypeName(value);
+        return false;
+    }
+  }
+
+  std::string_view failed() const { return failed_; }
+
+ private:
+  static std::string Special(double value) {
+    return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+  }
+
+  bool List(Value value, std::string& out, int depth) {
+    out += '[';
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (i > 0) out += ", ";
+      if (!Literal(value.At(arena_, i), out, depth + 1)) return false;
+    }
+    out += ']';
+    return true;
+  }
+
+  bool Map(Value value, std::string& out, int depth) {
+    std::vector<std::pair<std::string, std::string>> entries;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      std::pair<std::string, std::string> entry;
+      if (!Literal(value.KeyAt(arena_, i), entry.first, depth + 1) ||
+          !Literal(value.ValueAt(arena_, i), entry.second, depth + 1)) {
+        return false;
+      }
+      entries.push_back(std::move(entry));
+    }
+    std::sort(entries.begin(), entries.end());
+    out += '{';
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (i > 0) out += ", ";
+      out += entries[i].first + ":" + entries[i].second;
+    }
+    out += '}';
+    return true;
+  }
+
+  json::Arena& arena_;
+  std::string_view failed_;
+};
+
+std::string Hex(Value value) {
+  return value.is_number() ? SignedInBase(value, 16) : base::HexEncode(value.text());
+}
+
+// Appends the clause's text, or returns the complaint.
+std::string_view Apply(json::Arena& arena, const FormatClause& clause, Value value,
+                       std::string& out, std::string_view& type) {
+  type = TypeName(value);
+  const bool integer = value.kind() == Kind::kInt || value.kind() == Kind::kUint;
+  double number = 0;
+  switch (clause.verb) {
+    case 's': {
+      Formatter formatter(arena);
+      if (formatter.String(value, out, 0)) return {};
+      type = formatter.failed();
+      return kString;
+    }
+    case 'd':
+      if (integer) {
+        out += SignedInBase(value, 10);
+        return {};
+      }
+      if (AsDouble(value, number) && !std::isfinite(number)) {
+        out += value.is_string()    ? std::string(value.text())
+               : std::isnan(number) ? "NaN"
+               : number > 0         ? "Infinity"
+                                    : "-Infinity";
+        return {};
+      }
+      return kDecimal;
+    case 'f':
+      if (!AsDouble(value, number)) return kFixed;
+      out += Fixed(number, clause.precision);
+      return {};
+    case 'e':
+      if (!AsDouble(value, number)) return kScientific;
+      out += Scientific(number, clause.precision);
+      return {};
+    case 'b':
+      if (value.is_bool()) {
+        out += value.bool_value() ? "1" : "0";
+        return {};
+      }
+      if (!integer) return kBinary;
+      out += SignedInBase(value, 2);
+      return {};
+    case 'o':
+      if (!integer) return kOctal;
+      out += SignedInBase(value, 8);
+      return {};
+    default: {
+      if (!integer && !value.is_string() && value.kind() != Kind::kBytes) return kHex;
+      std::string hex = Hex(value);
+      out += clause.verb == 'X' ? base::ToUpper(hex) : hex;
+      return {};
+    }
+  }
+}
+
+void AppendLiteral(std::string_view text, std::string& out) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    out += text[i];
+    if (text[i] == '%') ++i;  // the second of %%
+  }
+}
+
+bool IsOneOf(const Type* type, std::initializer_list<TypeKind> kinds) {
+  if (type->is_dyn() || type->kind == TypeKind::kError) return true;
+  return std::find(kinds.begin(), kinds.end(), type->kind) != kinds.end();
+}
+
+}  // namespace
+
+base::Result<FormatTemplate> ParseFormat(std::string_view format) {
+  constexpr std::string_view kContext = "could not parse formatting clause: ";
+  constexpr std::string_view kVerbs = "sdfebxXo";
+  FormatTemplate result;
+  std::size_t text = 0;
+  for (std::size_t at = 0; at < format.size();) {
+    if (format[at] != '%') {
+      ++at;
+      continue;
+    }
+    if (at + 1 >= format.size()) return base::ConfigError("unexpected end of string");
+    if (format[at + 1] == '%') {
+      at += 2;
+      continue;
+    }
+    FormatClause clause;
+    clause.offset = at;
+    clause.text_before = format.substr(text, at - text);
+    ++at;
+    if (format[at] == '.') {
+      ++at;
+      const std::size_t begin = at;
+      while (at < format.size() && format[at] >= '0' && format[at] <= '9') ++at;
+      if (at >= format.size()) {
+        return base::ConfigError(base::StrCat(
+            kContext, "error while parsing precision: could not find end of precision specifier"));
+      }
+      int precision = 0;
+      const auto read = std::from_chars(format.data() + begin, format.data() + at, precision);
+      if (read.ec != std::errc() || precision > kMaxPrecision) {
+        return base::ConfigError(
+            base::StrCat(kContext, "error while parsing precision: error while converting ",
+                         "precision to integer: strconv.Atoi: parsing ",
+                         base::GoQuote(format.substr(begin, at - begin)), ": invalid syntax"));
+      }
+      clause.precision = precision;
+    }
+    std::size_t size = 1;
+    base::DecodeRune(format.substr(at), size);
+    if (size != 1 || kVerbs.find(format[at]) == std::string_view::npos) {
+      return base::ConfigError(base::StrCat(kContext, "unrecognized formatting clause ",
+                                            base::GoQuote(format.substr(at, size))));
+    }
+    clause.verb = format[at];
+    ++at;
+    text = at;
+    result.clauses.push_back(clause);
+  }
+  result.text_after = format.substr(text);
+  return result;
+}
+
+Value FormatCall(EvalContext& context, std::span<const Value> args) {
+  const auto format = ParseFormat(args[0].text());
+  if (!format.ok()) return context.Error(format.status().message());
+  const Value values = args[1];
+  std::string out;
+  for (std::size_t i = 0; i < format->clauses.size(); ++i) {
+    const FormatClause& clause = format->clauses[i];
+    AppendLiteral(clause.text_before, out);
+    if (i >= values.size()) {
+      return context.Error("index " + std::to_string(i) + " out of range");
+    }
+    std::string_view type;
+    const std::string_view complaint =
+        Apply(context.arena(), clause, values.At(context.arena(), i), out, type);
+    if (!complaint.empty()) {
+      return context.Error(
+          base::StrCat("error during formatting: ", complaint, ", was given ", type));
+    }
+  }
+  AppendLiteral(format->text_after, out);
+  return MakeString(context.arena(), out);
+}
+
+std::string_view FormatComplaint(char verb, const Type* type) {
+  using K = TypeKind;
+  switch (verb) {
+    case 's':
+      return IsOneOf(type, {K::kList, K::kMap, K::kType, K::kBool, K::kBytes, K::kDouble,
+                            K::kDuration, K::kInt, K::kNull, K::kString, K::kTimestamp, K::kUint})
+                 ? ""
+                 : kString;
+    case 'd':
+      return IsOneOf(type, {K::kInt, K::kUint, K::kDouble, K::kString}) ? "" : kDecimal;
+    case 'f':
+      return IsOneOf(type, {K::kDouble, K::kString}) ? "" : kFixed;
+    case 'e':
+      return IsOneOf(type, {K::kDouble, K::kString}) ? "" : kScientific;
+    case 'b':
+      return IsOneOf(type, {K::kInt, K::kUint, K::kBool}) ? "" : kBinary;
+    case 'o':
+      return IsOneOf(type, {K::kInt, K::kUint}) ? "" : kOctal;
+    default:
+      return IsOneOf(type, {K::kInt, K::kUint, K::kString, K::kBytes}) ? "" : kHex;
+  }
+}
+
+}  // namespace portcullis::cel

@@ -1,0 +1,34 @@
+// `format.format([…])`: printf-like clauses over CEL values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "cel/library.h"
+#include "cel/program.h"
+
+namespace portcullis::cel {
+
+Value FormatCall(EvalContext& context, std::span<const Value> args);
+
+// A clause of a format string.
+struct FormatClause {
+  char verb = 's';
+  int precision = -1;            // -1: none given
+  std::string_view text_before;  // literal text in front of it, with %% not yet replaced
+  std::size_t offset = 0;        // of the clause
+};
+struct FormatTemplate {
+  std::vector<FormatClause> clauses;
+  std::string_view text_after;
+};
+// Status: `could not parse formatting clause: …`.
+base::Result<FormatTemplate> ParseFormat(std::string_view format);
+
+// The complaint about a clause that cannot take a value of the type, without the type's name; ""
+// if it can.
+std::string_view FormatComplaint(char verb, const Type* type);
+
+}  // namespace portcullis::cel

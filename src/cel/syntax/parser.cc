@@ -1,0 +1,814 @@
+#include "cel/syntax/parser.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include "base/gotext.h"
+#include "cel/syntax/macros.h"
+#include "cel/syntax/operators.h"
+#include "cel/syntax/token.h"
+
+namespace portcullis::cel {
+namespace {
+
+using Mask = std::uint64_t;
+constexpr Mask Bit(Token token) { return Mask{1} << static_cast<unsigned>(token); }
+template <typename... Tokens>
+constexpr Mask Bits(Tokens... tokens) {
+  return (Bit(tokens) | ...);
+}
+
+constexpr Mask kExprStart =
+    Bits(Token::kLeftBracket, Token::kLeftBrace, Token::kLeftParen, Token::kDot, Token::kMinus,
+         Token::kExclamation, Token::kTrue, Token::kFalse, Token::kNull, Token::kFloat, Token::kInt,
+         Token::kUint, Token::kString, Token::kBytes, Token::kIdentifier);
+constexpr Mask kMultiplicative = Bits(Token::kStar, Token::kSlash, Token::kPercent);
+constexpr Mask kAdditive = Bits(Token::kPlus, Token::kMinus);
+constexpr Mask kRelation = Bits(Token::kLess, Token::kLessEquals, Token::kGreaterEquals,
+                                Token::kGreater, Token::kEquals, Token::kNotEquals, Token::kIn);
+constexpr Mask kBinary = kMultiplicative | kAdditive | kRelation | Bits(Token::kAnd, Token::kOr);
+constexpr Mask kPostfix = Bits(Token::kDot, Token::kLeftBracket);
+
+constexpr std::array<std::string_view, 21> kReserved = {
+    "as",        "break", "const",  "continue", "else", "false", "for",
+    "function",  "if",    "import", "in",       "let",  "loop",  "package",
+    "namespace", "null",  "return", "true",     "var",  "void",  "while"};
+
+std::string_view OperatorOf(Token token) {
+  switch (token) {
+    case Token::kStar:
+      return op::kMultiply;
+    case Token::kSlash:
+      return op::kDivide;
+    case Token::kPercent:
+      return op::kModulo;
+    case Token::kPlus:
+      return op::kAdd;
+    case Token::kMinus:
+      return op::kSubtract;
+    case Token::kLess:
+      return op::kLess;
+    case Token::kLessEquals:
+      return op::kLessEquals;
+    case Token::kGreater:
+      return op::kGreater;
+    case Token::kGreaterEquals:
+      return op::kGreaterEquals;
+    case Token::kEquals:
+      return op::kEquals;
+    case Token::kNotEquals:
+      return op::kNotEquals;
+    default:
+      return op::kIn;
+  }
+}
+
+class Parser {
+ public:
+  Parser(Ast& ast, const ParseOptions& options, Issues& issues)
+      : ast_(ast), options_(options), issues_(issues), source_(ast.source()) {}
+
+  void Run() {
+    tokens_ = Tokenize(source_, issues_);
+    follow_.push_back(Bit(Token::kEnd));
+    Expr* root = Expression();
+    Match(Token::kEnd, 0);
+    if (too_deep_) {
+      issues_ = Issues();
+      issues_.Add({-1, 0}, too_deep_text_);
+    }
+    ast_.set_root(root);
+  }
+
+ private:
+  // Tokens that may follow the construct being parsed, for recovery and insertion: one entry for
+  // each enclosing bracket or other construct.
+  class Following {
+   public:
+    Following(Parser& parser, Mask mask) : parser_(parser) { parser_.follow_.push_back(mask); }
+    ~Following() { parser_.follow_.pop_back(); }
+    Following(const Following&) = delete;
+    Following& operator=(const Following&) = delete;
+
+   private:
+    Parser& parser_;
+  };
+
+  // Counts the depth of grammar rules as cel-go's listener does for `expr`, and of the tree.
+  class Deeper {
+   public:
+    explicit Deeper(Parser& parser) : parser_(parser) {
+      if (++parser_.depth_ > parser_.options_.max_depth && !parser_.too_deep_) {
+        parser_.too_deep_ = true;
+        parser_.too_deep_text_ =
+            "expression recursion limit exceeded: " + std::to_string(parser_.options_.max_depth);
+      }
+    }
+    ~Deeper() { --parser_.depth_; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+
+   private:
+    Parser& parser_;
+  };
+
+  // --- Tokens ---
+
+  Token La(std::size_t ahead = 0) const {
+    return tokens_[std::min(next_ + ahead, tokens_.size() - 1)].token;
+  }
+  std::int32_t Offset() const { return tokens_[next_].offset; }
+  std::string_view Text(const TokenAt& token) const {
+    if (token.token == Token::kEnd) return "<EOF>";
+    return source_.substr(static_cast<std::size_t>(token.offset),
+                          static_cast<std::size_t>(token.size));
+  }
+  std::string_view Text() const { return Text(tokens_[next_]); }
+  bool Is(Mask mask) const { return (Bit(La()) & mask) != 0; }
+
+  const TokenAt& Consume() {
+    const TokenAt& token = tokens_[next_];
+    if (token.token != Token::kEnd) ++next_;
+    recovering_ = false;
+    return token;
+  }
+
+  // --- Errors ---
+
+  static std::string Escape(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+      if (c == '\n') {
+        out += "\\n";
+      } else if (c == '\t') {
+        out += "\\t";
+      } else if (c == '\r') {
+        out += "\\r";
+      } else {
+        out += c;
+      }
+    }
+    return out;
+  }
+
+  static std::string Expectation(Mask mask) {
+    std::string out;
+    int count = 0;
+    for (unsigned i = 0; i <= static_cast<unsigned>(Token::kEscapedIdentifier); ++i) {
+      if ((mask & (Mask{1} << i)) == 0) continue;
+      if (count++ > 0) out += ", ";
+      out += TokenText(static_cast<Token>(i));
+    }
+    return count == 1 ? out : "{" + out + "}";
+  }
+
+  void Report(std::int32_t offset, std::string message) {
+    issues_.Add(PositionOf(source_, offset), std::move(message));
+  }
+
+  void SyntaxError(std::string message) {
+    if (recovering_) return;
+    recovering_ = true;
+    Report(Offset(), "Syntax error: " + std::move(message));
+  }
+
+  void Mismatched(Mask expected) {
+    SyntaxError("mismatched input '" + Escape(Text()) + "' expecting " + Expectation(expected));
+    Recover();
+  }
+
+  void Extraneous(Mask expected) {
+    const bool reported = recovering_;
+    SyntaxError("extraneous input '" + Escape(Text()) + "' expecting " + Expectation(expected));
+    if (La() != Token::kEnd) ++next_;
+    recovering_ = reported;
+  }
+
+  // Skips to a token with which one of the constructs under way can go on.
+  void Recover() {
+    if (++recoveries_ > 30) {
+      next_ = tokens_.size() - 1;
+      return;
+    }
+    Mask mask = Bit(Token::kEnd) | kBinary | Bit(Token::kQuestion);
+    for (const Mask follow : follow_) mask |= follow;
+    // Standing still twice would never end.
+    if (last_recovery_ == next_ && Is(mask) && La() != Token::kEnd) ++next_;
+    while (!Is(mask)) ++next_;
+    last_recovery_ = next_;
+  }
+
+  // At the beginning of a choice: is the next token one of `expected`? A single superfluous token
+  // is reported and skipped; otherwise the mismatch is reported and false returned.
+  bool Sync(Mask expected) {
+    if (Is(expected)) return true;
+    if (!recovering_ && (Bit(La(1)) & expected) != 0 && La() != Token::kEnd) {
+      Extraneous(expected);
+      return true;
+    }
+    Mismatched(expected);
+    return false;
+  }
+
+  // Takes the token; `after` are the tokens that may come behind it here.
+  bool Match(Token token, Mask after) {
+    if (La() == token) {
+      Consume();
+      return true;
+    }
+    if (recovering_ && La() == Token::kEnd) return false;
+    if (La() != Token::kEnd && La(1) == token) {
+      Extraneous(Bit(token));
+      Consume();
+      return true;
+    }
+    if ((Bit(La()) & after) != 0) {
+      SyntaxError("missing " + std::string(TokenText(token)) + " at '" + Escape(Text()) + "'");
+      return true;
+    }
+    Mismatched(Bit(token));
+    return false;
+  }
+
+  Mask AfterPrimary() const { return kBinary | kPostfix | Bit(Token::kQuestion) | follow_.back(); }
+
+  // --- Nodes ---
+
+  Expr* New(ExprKind kind, std::int32_t offset) { return ast_.NewExpr(kind, offset); }
+
+  Expr* Const(Value value, std::int32_t offset) {
+    Expr* expr = New(ExprKind::kConst, offset);
+    expr->constant = value;
+    return expr;
+  }
+
+  Expr* ErrorNode() { return Const(Value::Null(), -1); }
+
+  Expr* NewCall(std::string_view function, std::int32_t offset, std::span<Expr* const> args,
+                bool member = false) {
+    Expr* expr = New(ExprKind::kCall, offset);
+    expr->name = function;
+    expr->args = ast_.Copy(args);
+    expr->member_call = member;
+    return expr;
+  }
+
+  Expr* NewCall(std::string_view function, std::int32_t offset, std::initializer_list<Expr*> args) {
+    return NewCall(function, offset, std::span<Expr* const>(args.begin(), args.size()));
+  }
+
+  Expr* Expand(Expr* call) {
+    if (!options_.macros || recoveries_ > 0) return call;
+    const std::size_t receiver = call->member_call ? 1 : 0;
+    const Macro* macro =
+        options_.macros->FindMacro(call->name, call->member_call ? Style::kMember : Style::kGlobal,
+                                   call->args.size() - receiver);
+    if (!macro) return call;
+    MacroContext context(ast_, issues_, call->offset);
+    Expr* target = receiver ? call->args[0] : nullptr;
+    Expr* expanded =
+        macro->expand(context, target, std::span<Expr* const>(call->args).subspan(receiver));
+    return expanded ? expanded : call;
+  }
+
+  // Long chains of && and || become balanced trees, so that their depth is logarithmic.
+  Expr* Balance(std::string_view function, std::span<Expr* const> terms,
+                std::span<const std::int32_t> offsets) {
+    if (terms.size() == 1) return terms[0];
+    const std::size_t half = (terms.size() + 1) / 2;
+    Expr* left = Balance(function, terms.subspan(0, half), offsets.subspan(0, half - 1));
+    Expr* right = Balance(function, terms.subspan(half), offsets.subspan(half));
+    return NewCall(function, offsets[half - 1], {left, right});
+  }
+
+  // --- Rules ---
+
+  Expr* Expression() {
+    Deeper deeper(*this);
+    if (too_deep_) return Abandon();
+    Expr* condition = Or();
+    if (La() != Token::kQuestion) return condition;
+    const std::int32_t offset = Consume().offset;
+    Expr* then = nullptr;
+    {
+      Following following(*this, Bit(Token::kColon));
+      then = Or();
+    }
+    if (!Match(Token::kColon, kExprStart)) return condition;
+    Expr* otherwise = Expression();
+    return NewCall(op::kConditional, offset, {condition, then, otherwise});
+  }
+
+  Expr* Abandon() {
+    next_ = tokens_.size() - 1;
+    recovering_ = true;
+    return ErrorNode();
+  }
+
+  template <typename Next>
+  Expr* Chain(Token token, std::string_view function, Next next) {
+    Expr* first = next();
+    if (La() != token) return first;
+    std::vector<Expr*> terms = {first};
+    std::vector<std::int32_t> offsets;
+    while (La() == token) {
+      offsets.push_back(Consume().offset);
+      terms.push_back(next());
+    }
+    return Balance(function, terms, offsets);
+  }
+
+  Expr* Or() {
+    return Chain(Token::kOr, op::kOr, [this] { return And(); });
+  }
+  Expr* And() {
+    return Chain(Token::kAnd, op::kAnd, [this] { return Relation(); });
+  }
+
+  template <typename Next>
+  Expr* LeftAssociative(Mask operators, Next next) {
+    Expr* left = next();
+    int length = 0;
+    while (Is(operators)) {
+      // The tree of a long chain is as deep as the chain is long.
+      if (depth_ + ++length > options_.max_depth && !too_deep_) {
+        too_deep_ = true;
+        too_deep_text_ = "max recursion depth exceeded";
+      }
+      if (too_deep_) return Abandon();
+      const TokenAt operation = Consume();
+      Expr* right = next();
+      left = NewCall(OperatorOf(operation.token), operation.offset, {left, right});
+    }
+    return left;
+  }
+
+  Expr* Relation() {
+    return LeftAssociative(kRelation, [this] { return Additive(); });
+  }
+  Expr* Additive() {
+    return LeftAssociative(kAdditive, [this] { return Multiplicative(); });
+  }
+  Expr* Multiplicative() {
+    return LeftAssociative(kMultiplicative, [this] { return Unary(); });
+  }
+
+  Expr* Unary() {
+    if (!Sync(kExprStart)) return ErrorNode();
+    if (La() == Token::kExclamation) return Prefix(Token::kExclamation, op::kNot);
+    if (La() == Token::kMinus && La(1) != Token::kInt && La(1) != Token::kFloat) {
+      return Prefix(Token::kMinus, op::kNegate);
+    }
+    return Member();
+  }
+
+  Expr* Prefix(Token token, std::string_view function) {
+    const std::int32_t offset = Offset();
+    int count = 0;
+    while (La() == token) {
+      // `- -1`: the last sign belongs to the literal.
+      if (token == Token::kMinus && (La(1) == Token::kInt || La(1) == Token::kFloat)) break;
+      Consume();
+      ++count;
+    }
+    const Mask start = kExprStart & ~Bits(Token::kExclamation, Token::kMinus);
+    if (token == Token::kMinus && !Is(start | Bit(Token::kMinus))) {
+      SyntaxError("no viable alternative at input '-" +
+                  (La() == Token::kEnd ? std::string() : Escape(Text())) + "'");
+      if (count > 1) {
+        recovering_ = false;
+        Mismatched(kExprStart);
+      } else {
+        Recover();
+      }
+      return ErrorNode();
+    }
+    if (token == Token::kExclamation && !Sync(start | Bit(Token::kMinus))) return ErrorNode();
+    Expr* operand = Member();
+    return count % 2 == 0 ? operand : NewCall(function, offset, {operand});
+  }
+
+  Expr* Member() {
+    Expr* expr = Primary();
+    int length = 0;
+    while (true) {
+      // A chain of selections makes a tree as deep as the chain is long.
+      if (Is(kPostfix) && depth_ + ++length > options_.max_depth && !too_deep_) {
+        too_deep_ = true;
+        too_deep_text_ = "max recursion depth exceeded";
+      }
+      if (too_deep_) return Abandon();
+      if (La() == Token::kDot) {
+        expr = AfterDot(expr);
+      } else if (La() == Token::kLeftBracket) {
+        expr = Index(expr);
+      } else {
+        return expr;
+      }
+    }
+  }
+
+  Expr* AfterDot(Expr* operand) {
+    const std::int32_t dot = Consume().offset;
+    bool optional = false;
+    if (La() == Token::kQuestion) {
+      const std::int32_t offset = Consume().offset;
+      optional = true;
+      if (!options_.optional_syntax) Report(dot, "unsupported syntax '.?'");
+      (void)offset;
+    }
+    if (La() == Token::kEscapedIdentifier) {
+      Report(Offset(), "unsupported syntax: '`'");
+      Consume();
+      return operand;
+    }
+    if (La() != Token::kIdentifier) {
+      NoFieldName(optional);
+      return operand;
+    }
+    const TokenAt name = Consume();
+    if (!optional && La() == Token::kLeftParen) return MemberCall(operand, Text(name));
+    if (optional) {
+      Expr* field = Const(Value::String(Text(name)), name.offset);
+      return NewCall(op::kOptionalSelect, dot, {operand, field});
+    }
+    Expr* select = New(ExprKind::kSelect, dot);
+    select->operand = operand;
+    select->name = Text(name);
+    return select;
+  }
+
+  void NoFieldName(bool optional) {
+    const bool keyword = Is(Bits(Token::kTrue, Token::kFalse, Token::kNull));
+    if (keyword && !optional) {
+      SyntaxError("mismatched input '" + std::string(Text()) + "' expecting IDENTIFIER");
+    } else {
+      SyntaxError("no viable alternative at input '." + std::string(optional ? "?" : "") +
+                  (La() == Token::kEnd ? std::string() : Escape(Text())) + "'");
+    }
+    Recover();
+  }
+
+  Expr* MemberCall(Expr* receiver, std::string_view function) {
+    const std::int32_t open = Offset();
+    std::vector<Expr*> args = {receiver};
+    Arguments(args);
+    Expr* call = NewCall(function, open, args, /*member=*/true);
+    return Expand(call);
+  }
+
+  // `(` already seen, not consumed.
+  void Arguments(std::vector<Expr*>& args) {
+    Consume();
+    const Mask close = Bit(Token::kRightParen);
+    if (Sync(kExprStart | close) && La() != Token::kRightParen) {
+      Following following(*this, close | Bit(Token::kComma));
+      args.push_back(Expression());
+      while (La() == Token::kComma) {
+        Consume();
+        args.push_back(Expression());
+      }
+    } else if (recovering_) {
+      RecoverTo(close);
+    }
+    Match(Token::kRightParen, AfterPrimary());
+  }
+
+  void RecoverTo(Mask mask) {
+    while (La() != Token::kEnd && !Is(mask | follow_.back())) ++next_;
+  }
+
+  Expr* Index(Expr* operand) {
+    const std::int32_t open = Consume().offset;
+    bool optional = false;
+    if (La() == Token::kQuestion) {
+      Consume();
+      optional = true;
+      if (!options_.optional_syntax) Report(open, "unsupported syntax '[?'");
+    }
+    Expr* index = nullptr;
+    {
+      Following following(*this, Bit(Token::kRightBracket));
+      index = Expression();
+    }
+    Match(Token::kRightBracket, AfterPrimary());
+    return NewCall(optional ? op::kOptionalIndex : op::kIndex, open, {operand, index});
+  }
+
+  Expr* Primary() {
+    switch (La()) {
+      case Token::kLeftParen: {
+        Consume();
+        Expr* inner = nullptr;
+        {
+          Following following(*this, Bit(Token::kRightParen));
+          inner = Expression();
+        }
+        Match(Token::kRightParen, AfterPrimary());
+        return inner;
+      }
+      case Token::kLeftBracket:
+        return List();
+      case Token::kLeftBrace:
+        return Map();
+      case Token::kDot:
+      case Token::kIdentifier:
+        return Name();
+      case Token::kMinus:
+      case Token::kInt:
+      case Token::kUint:
+      case Token::kFloat:
+      case Token::kString:
+      case Token::kBytes:
+      case Token::kTrue:
+      case Token::kFalse:
+      case Token::kNull:
+        return Literal();
+      default:
+        Mismatched(kExprStart);
+        return ErrorNode();
+    }
+  }
+
+  Expr* OptionalElement() {
+    bool optional = false;
+    if (La() == Token::kQuestion) {
+      const std::int32_t offset = Consume().offset;
+      optional = true;
+      if (!options_.optional_syntax) Report(offset, "unsupported syntax '?'");
+    }
+    Expr* element = Expression();
+    if (optional) element->optional_entry = true;
+    return element;
+  }
+
+  Expr* List() {
+    const std::int32_t open = Consume().offset;
+    std::vector<Expr*> elements;
+    const Mask close = Bits(Token::kRightBracket, Token::kComma);
+    if (Sync(kExprStart | close | Bit(Token::kQuestion)) && !Is(close)) {
+      Following following(*this, close);
+      elements.push_back(OptionalElement());
+      while (La() == Token::kComma && (Bit(La(1)) & (kExprStart | Bit(Token::kQuestion))) != 0) {
+        Consume();
+        elements.push_back(OptionalElement());
+      }
+    }
+    if (La() == Token::kComma) Consume();
+    Match(Token::kRightBracket, AfterPrimary());
+    Expr* list = New(ExprKind::kList, open);
+    list->args = ast_.Copy(std::span<Expr* const>(elements));
+    return list;
+  }
+
+  Expr* Map() {
+    const std::int32_t open = Consume().offset;
+    std::vector<Entry> entries;
+    const Mask close = Bits(Token::kRightBrace, Token::kComma);
+    if (Sync(kExprStart | close | Bit(Token::kQuestion)) && !Is(close)) {
+      Following following(*this, close);
+      bool ok = MapEntry(entries);
+      while (ok && La() == Token::kComma &&
+             (Bit(La(1)) & (kExprStart | Bit(Token::kQuestion))) != 0) {
+        Consume();
+        ok = MapEntry(entries);
+      }
+    }
+    if (La() == Token::kComma) Consume();
+    Match(Token::kRightBrace, AfterPrimary());
+    Expr* map = New(ExprKind::kMap, open);
+    map->entries = ast_.Copy(std::span<const Entry>(entries));
+    return map;
+  }
+
+  bool MapEntry(std::vector<Entry>& entries) {
+    Entry entry;
+    {
+      Following following(*this, Bit(Token::kColon));
+      entry.key = OptionalElement();
+    }
+    entry.optional = entry.key->optional_entry;
+    entry.key->optional_entry = false;
+    entry.offset = Offset();
+    if (!Match(Token::kColon, kExprStart)) return false;
+    entry.value = Expression();
+    entries.push_back(entry);
+    return true;
+  }
+
+  // An identifier, a global call, or a message literal `a.b.C{…}`; with an optional leading dot.
+  Expr* Name() {
+    bool leading_dot = false;
+    const std::int32_t start = Offset();
+    if (La() == Token::kDot) {
+      Consume();
+      leading_dot = true;
+      if (La() != Token::kIdentifier) {
+        NoFieldName(false);
+        return ErrorNode();
+      }
+    }
+    const TokenAt token = tokens_[next_];
+    if (MessageAhead()) return Message(leading_dot, start);
+    Consume();
+    std::string_view name = Text(token);
+    if (IsReservedWord(name)) {
+      if (La() == Token::kLeftParen) {
+        std::vector<Expr*> args;
+        Arguments(args);
+      }
+      Report(token.offset, "reserved identifier: " + std::string(name));
+      return ErrorNode();
+    }
+    if (leading_dot) name = ast_.arena().Copy("." + std::string(name));
+    if (La() == Token::kLeftParen) {
+      const std::int32_t open = Offset();
+      std::vector<Expr*> args;
+      Arguments(args);
+      return Expand(NewCall(name, open, args));
+    }
+    Expr* ident = New(ExprKind::kIdent, leading_dot ? start : token.offset);
+    ident->name = name;
+    return ident;
+  }
+
+  // Is `IDENT {. IDENT} {` next?
+  bool MessageAhead() const {
+    std::size_t ahead = 0;
+    while (La(ahead) == Token::kIdentifier) {
+      if (La(ahead + 1) == Token::kLeftBrace) return true;
+      if (La(ahead + 1) != Token::kDot) return false;
+      ahead += 2;
+    }
+    return false;
+  }
+
+  Expr* Message(bool leading_dot, std::int32_t) {
+    std::string name = leading_dot ? "." : "";
+    while (La() == Token::kIdentifier || La() == Token::kDot) name += Text(Consume());
+    const std::int32_t open = Consume().offset;
+    std::vector<Entry> fields;
+    const Mask close = Bits(Token::kRightBrace, Token::kComma);
+    const Mask field = Bits(Token::kQuestion, Token::kIdentifier, Token::kEscapedIdentifier);
+    if (Sync(field | close) && !Is(close)) {
+      Following following(*this, close);
+      bool ok = Field(fields);
+      while (ok && La() == Token::kComma && (Bit(La(1)) & field) != 0) {
+        Consume();
+        ok = Field(fields);
+      }
+    }
+    if (La() == Token::kComma) Consume();
+    Match(Token::kRightBrace, AfterPrimary());
+    Expr* message = New(ExprKind::kStruct, open);
+    message->name = ast_.arena().Copy(name);
+    message->entries = ast_.Copy(std::span<const Entry>(fields));
+    return message;
+  }
+
+  bool Field(std::vector<Entry>& fields) {
+    Entry entry;
+    if (La() == Token::kQuestion) {
+      const std::int32_t offset = Consume().offset;
+      entry.optional = true;
+      if (!options_.optional_syntax) Report(offset, "unsupported syntax '?'");
+    }
+    if (La() == Token::kEscapedIdentifier) {
+      Report(Offset(), "unsupported syntax: '`'");
+      Consume();
+    } else if (La() == Token::kIdentifier) {
+      entry.field = Text(Consume());
+    } else {
+      Mismatched(Bits(Token::kIdentifier, Token::kEscapedIdentifier));
+      return false;
+    }
+    entry.offset = Offset();
+    if (!Match(Token::kColon, kExprStart)) return false;
+    entry.value = Expression();
+    fields.push_back(entry);
+    return true;
+  }
+
+  Expr* Literal() {
+    const std::int32_t offset = Offset();
+    bool negative = false;
+    if (La() == Token::kMinus) {
+      Consume();
+      negative = true;
+    }
+    const TokenAt token = Consume();
+    const std::string_view text = Text(token);
+    switch (token.token) {
+      case Token::kInt:
+        return IntLiteral(text, negative, offset);
+      case Token::kUint:
+        return UintLiteral(text.substr(0, text.size() - 1), offset);
+      case Token::kFloat:
+        return DoubleLiteral(text, negative, offset);
+      case Token::kString:
+      case Token::kBytes:
+        return TextLiteral(text, token.token == Token::kBytes, offset);
+      case Token::kTrue:
+        return Const(Value::Bool(true), offset);
+      case Token::kFalse:
+        return Const(Value::Bool(false), offset);
+      default:
+        return Const(Value::Null(), offset);
+    }
+  }
+
+  static bool ParseDigits(std::string_view text, std::uint64_t& value) {
+    int base = 10;
+    if (text.starts_with("0x")) {
+      base = 16;
+      text.remove_prefix(2);
+    }
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    return result.ec == std::errc() && result.ptr == text.data() + text.size();
+  }
+
+  Expr* Invalid(std::string_view what, std::int32_t offset) {
+    Report(offset, "invalid " + std::string(what) + " literal");
+    return ErrorNode();
+  }
+
+  Expr* IntLiteral(std::string_view text, bool negative, std::int32_t offset) {
+    std::uint64_t value = 0;
+    const std::uint64_t limit = std::uint64_t{1} << 63;
+    if (!ParseDigits(text, value) || value > limit || (value == limit && !negative)) {
+      return Invalid("int", offset);
+    }
+    return Const(Value::Int(static_cast<std::int64_t>(negative ? 0 - value : value)), offset);
+  }
+
+  Expr* UintLiteral(std::string_view text, std::int32_t offset) {
+    std::uint64_t value = 0;
+    if (!ParseDigits(text, value)) return Invalid("uint", offset);
+    return Const(Value::Uint(value), offset);
+  }
+
+  Expr* DoubleLiteral(std::string_view text, bool negative, std::int32_t offset) {
+    double value = 0;
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (result.ec == std::errc::result_out_of_range) {
+      // Too small reads as zero; too large is an error.
+      const auto exponent = text.find_first_of("eE");
+      const bool tiny = exponent != std::string_view::npos && text[exponent + 1] == '-';
+      if (!tiny) return Invalid("double", offset);
+      value = 0;
+    }
+    return Const(Value::Double(negative ? -value : value), offset);
+  }
+
+  Expr* TextLiteral(std::string_view text, bool bytes, std::int32_t offset) {
+    std::string value;
+    std::string error;
+    if (!Unquote(text, bytes, value, error)) {
+      Report(offset, error);
+      return ErrorNode();
+    }
+    const std::string_view copy = ast_.arena().Copy(value);
+    return Const(bytes ? Value::Bytes(copy) : Value::String(copy), offset);
+  }
+
+  Ast& ast_;
+  const ParseOptions& options_;
+  Issues& issues_;
+  std::string_view source_;
+  std::vector<TokenAt> tokens_;
+  std::size_t next_ = 0;
+  std::vector<Mask> follow_;
+  bool recovering_ = false;  // an error was reported and no token accepted since
+  int recoveries_ = 0;
+  std::size_t last_recovery_ = static_cast<std::size_t>(-1);
+  int depth_ = 0;
+  bool too_deep_ = false;
+  std::string too_deep_text_;
+};
+
+}  // namespace
+
+bool IsReservedWord(std::string_view word) {
+  return std::find(kReserved.begin(), kReserved.end(), word) != kReserved.end();
+}
+
+std::shared_ptr<Ast> Parse(std::string_view source, const ParseOptions& options, Issues& issues) {
+  issues.set_source(source);
+  const std::size_t runes = base::RuneCount(source);
+  if (runes > static_cast<std::size_t>(options.max_code_points)) {
+    issues.set_source("");
+    issues.Add({-1, -1},
+               "expression code point size exceeds limit: size: " + std::to_string(runes) +
+                   ", limit " + std::to_string(options.max_code_points));
+    return nullptr;
+  }
+  auto ast = std::make_shared<Ast>(source);
+  Parser(*ast, options, issues).Run();
+  issues.set_source(source);
+  return issues.empty() ? ast : nullptr;
+}
+
+}  // namespace portcullis::cel
