@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "admission/catalog_objects.h"
 #include "admission/chain.h"
 #include "admission/config.h"
 #include "admission/store_feed.h"
@@ -34,7 +35,6 @@
 #include "server/dispatcher.h"
 #include "server/environment.h"
 #include "server/feature_gates.h"
-#include "server/object_interfaces.h"
 #include "server/watch_hub.h"
 #include "store/embedded/embedded_store.h"
 #include "store/memory/memory_store.h"
@@ -216,7 +216,8 @@ class Server final : public ApiServer {
   }
 
   base::Status BuildAdmission() {
-    objects_ = MakeObjectInterfaces(env_);
+    objects_ = std::make_unique<admission::CatalogObjects>([this] { return catalog_.Get(); },
+                                                           defaulter_.get());
     env_.objects = objects_.get();
     writer_ = MakeClusterWriter(env_);
     feed_ = admission::MakeStoreFeed(*store_);
@@ -250,7 +251,7 @@ class Server final : public ApiServer {
     context.default_unreachable_toleration_seconds =
         options_.default_unreachable_toleration_seconds;
     chain_ = TRY(admission::Chain::Create(chosen, configs, context));
-    observer_ = admission::MakeMetricsObserver(metrics_);
+    observer_ = admission::MakeMetricsObserver(metrics_, chosen);
     chain_->AddObserver(observer_.get());
     env_.chain = chain_.get();
     for (admission::Phase phase : {admission::kMutate, admission::kValidate}) {

@@ -83,16 +83,10 @@ void EndAudit(Call& call, const Reply& reply, std::string_view content) {
       event.Annotate(annotation.key, annotation.value);
     }
   }
-  json::Value body;
+  event.SetResponseCode(reply.status);
   if (reply.status >= 400 || event.wants_response_object()) {
-    if (auto parsed = json::Parse(call.arena, content); parsed.ok()) body = *parsed;
+    if (auto body = json::Parse(call.arena, content); body.ok()) event.SetResponseObject(*body);
   }
-  if (reply.status >= 400 && body["kind"].AsString() == "Status") {
-    event.SetResponse(api::StatusFromJson(body));
-  } else {
-    event.SetResponse(reply.status);
-  }
-  if (event.wants_response_object()) event.SetResponseObject(body);
   const auto stage =
       reply.streaming ? audit::Stage::kResponseStarted : audit::Stage::kResponseComplete;
   if (const auto line = event.Encode(stage, call.env.clock->Now())) {
