@@ -77,9 +77,8 @@ bool Equal(json::Value a, json::Value b, const schema::Schema* node) {
 
 }  // namespace
 
-CatalogObjects::CatalogObjects(CatalogSource catalog,
-                               std::shared_ptr<const schema::Defaulter> defaulter)
-    : catalog_(std::move(catalog)), defaulter_(std::move(defaulter)) {}
+CatalogObjects::CatalogObjects(CatalogSource catalog, const schema::Defaulter* defaulter)
+    : catalog_(std::move(catalog)), defaulter_(defaulter) {}
 
 std::vector<api::GroupVersionResource> CatalogObjects::Equivalents(
     const api::GroupVersionResource& resource, std::string_view subresource) const {
@@ -101,7 +100,15 @@ api::GroupVersionKind CatalogObjects::KindFor(const api::GroupVersionResource& r
   if (info == nullptr) return {};
   if (subresource.empty()) return info->kind;
   const auto* sub = info->FindSubresource(subresource);
-  return sub == nullptr ? api::GroupVersionKind() : sub->kind;
+  if (sub == nullptr) return {};
+  return sub->kind.kind.empty() ? info->kind : sub->kind;
+}
+
+std::vector<ResourceOfKind> CatalogObjects::ResourcesOf(const api::GroupVersionKind& kind) const {
+  const auto catalog = catalog_();
+  const ResourceInfo* info = catalog->FindKind(kind);
+  if (info == nullptr) return {};
+  return {{info->resource, info->namespaced}};
 }
 
 base::Result<json::Value> CatalogObjects::Convert(json::Arena& arena, json::Value object,

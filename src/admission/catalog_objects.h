@@ -19,10 +19,12 @@ class CatalogObjects : public ObjectInterfaces {
  public:
   using CatalogSource = std::function<std::shared_ptr<const api::catalog::Catalog>()>;
 
-  CatalogObjects(CatalogSource catalog, std::shared_ptr<const api::schema::Defaulter> defaulter);
+  // `defaulter` outlives it; null: built-in kinds are not defaulted.
+  CatalogObjects(CatalogSource catalog, const api::schema::Defaulter* defaulter);
 
   std::vector<api::GroupVersionResource> Equivalents(const api::GroupVersionResource& resource,
                                                      std::string_view subresource) const override;
+  std::vector<ResourceOfKind> ResourcesOf(const api::GroupVersionKind& kind) const override;
   api::GroupVersionKind KindFor(const api::GroupVersionResource& resource,
                                 std::string_view subresource) const override;
   base::Result<json::Value> Convert(json::Arena& arena, json::Value object,
@@ -36,7 +38,7 @@ class CatalogObjects : public ObjectInterfaces {
 
  private:
   const CatalogSource catalog_;
-  const std::shared_ptr<const api::schema::Defaulter> defaulter_;
+  const api::schema::Defaulter* const defaulter_;
 };
 
 }  // namespace portcullis::admission
