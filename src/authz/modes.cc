@@ -38,7 +38,9 @@ base::Result<Assembled> Assemble(const ModeOptions& options, store::Store& store
     if (mode == "AlwaysDeny") members.push_back(MakeAlwaysDeny());
     if (mode == "Node") members.push_back(node::MakeNodeAuthorizer(store));
     if (mode == "RBAC") {
-      assembled.rbac = rbac::RuleBook::Open(store);
+      assembled.rbac =
+          rbac::RuleBook::Open(store, options.aggregate_cluster_roles ? rbac::Aggregation::kComputed
+                                                                      : rbac::Aggregation::kStored);
       members.push_back(rbac::MakeRbac(assembled.rbac));
     }
   }

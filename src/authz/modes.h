@@ -17,6 +17,9 @@ class RuleBook;
 
 struct ModeOptions {
   std::vector<std::string> modes = {"AlwaysAllow"};  // RBAC, Node, AlwaysAllow, AlwaysDeny
+  // Stands for Kubernetes' clusterrole-aggregation controller: aggregated ClusterRoles (admin,
+  // edit, view) have the rules of those they choose. Without it only what is stored in them counts.
+  bool aggregate_cluster_roles = true;
 };
 
 // The chain of authorizers, system:masters first. `store` must outlive it. Errors as

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "audit/sink.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mutex.h"
 
@@ -61,7 +62,7 @@ class Batching final : public Sink {
 
   // Waits until the batch is full or has waited long enough.
   void Gather() PC_REQUIRES(mutex_) {
-    const auto deadline = std::chrono::steady_clock::now() + options_.max_wait;
+    const auto deadline = base::SystemClock().Steady() + options_.max_wait;
     while (queue_.size() < options_.max_batch && !stopping_ && !flush_) {
       if (!changed_.WaitUntil(mutex_, deadline)) return;
     }

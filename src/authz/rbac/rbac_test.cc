@@ -138,6 +138,31 @@ TEST_F(RbacTest, AggregatesRulesByLabels) {
   EXPECT_EQ(view[0].verbs, (std::vector<std::string>{"get", "list", "watch"}));
 }
 
+TEST_F(RbacTest, AggregatedRolesAreInForceAtOnce) {
+  PutBootstrap();
+  Put("rolebindings", "n", "b",
+      R"("roleRef":{"kind":"ClusterRole","name":"edit"},"subjects":[{"kind":"User","name":"joe"}])");
+  EXPECT_TRUE(Ask(joe_, "create", "", "pods", "n").allowed());
+  EXPECT_TRUE(Ask(joe_, "get", "", "services", "n").allowed());  // by way of view
+  EXPECT_FALSE(Ask(joe_, "create", "rbac.authorization.k8s.io", "roles", "n").allowed());
+  EXPECT_FALSE(Ask(joe_, "get", "example.com", "widgets", "n").allowed());
+  const std::string role =
+      R"({"metadata":{"name":"w","resourceVersion":"","labels":)"
+      R"({"rbac.authorization.k8s.io/aggregate-to-view":"true"}},)"
+      R"("rules":[{"apiGroups":["example.com"],"resources":["widgets"],"verbs":["get"]}]})";
+  ASSERT_TRUE(
+      store_->Create({kGroup, "clusterroles", "", "w"}, store::testing::EncodeText(role)).ok());
+  EXPECT_TRUE(Ask(joe_, "get", "example.com", "widgets", "n").allowed());
+
+  auto stored = *Assemble({{"RBAC"}, false}, *store_);
+  Attributes a;
+  a.user = &joe_;
+  a.verb = "create";
+  a.resource = "pods";
+  a.ns = "n";
+  EXPECT_FALSE(stored.authorizer->Authorize(a).allowed());
+}
+
 TEST_F(RbacTest, ReconcileAddsOnlyWhatIsMissing) {
   json::Arena arena;
   BootstrapObject wanted;

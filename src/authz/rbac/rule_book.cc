@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "api/api_status.h"
-#include "api/selector/label_selector.h"
 #include "authn/service_account.h"
+#include "authz/rbac/aggregation.h"
 #include "base/gotext.h"
 #include "base/mutex.h"
 #include "base/published.h"
@@ -53,11 +53,19 @@ base::Status RoleNotFound(std::string_view kind, std::string_view name) {
 
 class Compiler {
  public:
-  Compiler(const store::Reader& reader, Snapshot& out) : reader_(reader), out_(out) {}
+  Compiler(const store::Reader& reader, Aggregation aggregation, Snapshot& out)
+      : reader_(reader), aggregation_(aggregation), out_(out) {}
 
   void Run() {
-    for (const auto& role : reader_.List(kClusterRoles)) {
-      out_.cluster_roles[std::string(role->name())] = RulesOf(*role);
+    const auto cluster_roles = reader_.List(kClusterRoles);
+    const Aggregator aggregator(cluster_roles);
+    for (const auto& role : cluster_roles) {
+      const json::Value aggregation_rule = role->document()["aggregationRule"];
+      out_.cluster_roles[std::string(role->name())] =
+          aggregation_rule.is_null() || aggregation_ == Aggregation::kStored
+              ? RulesOf(*role)
+              : std::make_shared<const std::vector<PolicyRule>>(
+                    aggregator.Gather(aggregation_rule));
     }
     for (const auto& role : reader_.List(kRoles)) out_.roles[role->position()] = RulesOf(*role);
     for (const auto& binding : reader_.List(kClusterRoleBindings)) Bind(*binding);
@@ -116,13 +124,15 @@ class Compiler {
   }
 
   const store::Reader& reader_;
+  const Aggregation aggregation_;
   Snapshot& out_;
   std::size_t order_ = 0;
 };
 
 class OpenRuleBook final : public RuleBook, private store::Observer {
  public:
-  explicit OpenRuleBook(store::Store& store) : store_(store) {
+  OpenRuleBook(store::Store& store, Aggregation aggregation)
+      : store_(store), aggregation_(aggregation) {
     subscription_ = store.Subscribe({kClusterRoles, kRoles, kClusterRoleBindings, kRoleBindings},
                                     *this, nullptr);
   }
@@ -232,12 +242,13 @@ class OpenRuleBook final : public RuleBook, private store::Observer {
     auto next = std::make_shared<Snapshot>();
     // Read before the roles are: what is committed meanwhile makes it stale again.
     next->generation = wanted_.load(std::memory_order_acquire);
-    Compiler(store_, *next).Run();
+    Compiler(store_, aggregation_, *next).Run();
     snapshot_.Set(next);
     return next;
   }
 
   store::Store& store_;
+  const Aggregation aggregation_;
   std::atomic<std::uint64_t> wanted_{1};
   mutable base::Mutex compile_mutex_;
   mutable base::Published<Snapshot> snapshot_;
@@ -260,29 +271,12 @@ class Rbac final : public Authorizer {
 
 }  // namespace
 
-std::shared_ptr<RuleBook> RuleBook::Open(store::Store& store) {
-  return std::make_shared<OpenRuleBook>(store);
+std::shared_ptr<RuleBook> RuleBook::Open(store::Store& store, Aggregation aggregation) {
+  return std::make_shared<OpenRuleBook>(store, aggregation);
 }
 
 std::unique_ptr<Authorizer> MakeRbac(std::shared_ptr<const RuleBook> book) {
   return std::make_unique<Rbac>(std::move(book));
-}
-
-std::vector<PolicyRule> AggregatedRules(json::Value aggregation_rule, const store::Reader& reader) {
-  std::vector<PolicyRule> rules;
-  for (json::Value selector : aggregation_rule["clusterRoleSelectors"].elements()) {
-    const auto labels = api::LabelSelector::FromJson(selector);
-    if (!labels.ok()) continue;
-    for (const store::ObjectPtr& role : reader.List(kClusterRoles)) {
-      if (!labels->Matches(role->document()["metadata"]["labels"])) continue;
-      for (PolicyRule& rule : RulesFromJson(role->document()["rules"])) {
-        if (std::find(rules.begin(), rules.end(), rule) == rules.end()) {
-          rules.push_back(std::move(rule));
-        }
-      }
-    }
-  }
-  return rules;
 }
 
 }  // namespace portcullis::authz::rbac

@@ -3,6 +3,7 @@
 // force. Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,10 +17,14 @@
 
 namespace portcullis::authz::rbac {
 
+// Where the rules of ClusterRoles with an aggregationRule come from: computed here, so that they
+// are in force at once, or what somebody (Kubernetes' controller) has written into them.
+enum class Aggregation : std::uint8_t { kComputed, kStored };
+
 class RuleBook {
  public:
   // `store` must outlive the book.
-  static std::shared_ptr<RuleBook> Open(store::Store& store);
+  static std::shared_ptr<RuleBook> Open(store::Store& store, Aggregation aggregation);
   virtual ~RuleBook() = default;
 
   virtual Decision Authorize(const Attributes& attributes) const = 0;
@@ -37,8 +42,9 @@ class RuleBook {
 
 std::unique_ptr<Authorizer> MakeRbac(std::shared_ptr<const RuleBook> book);
 
-// The rules an aggregated ClusterRole has: those of all ClusterRoles its selectors choose, in order
-// of name, without duplicates. Computed when such a role is written and when a chosen one changes.
+// The rules an aggregated ClusterRole is to have: those of all ClusterRoles its selectors choose,
+// also aggregated ones, in order of name, without duplicates. For whoever writes them into the
+// role.
 std::vector<PolicyRule> AggregatedRules(json::Value aggregation_rule, const store::Reader& reader);
 
 }  // namespace portcullis::authz::rbac
