@@ -190,6 +190,11 @@ class Server final : public ApiServer {
   base::Status BuildAuthorization() {
     authz::ModeOptions modes;
     modes.modes = options_.authorization_modes;
+    const auto has = [this](std::string_view item) {
+      return std::find(options_.controllers.begin(), options_.controllers.end(), item) !=
+             options_.controllers.end();
+    };
+    modes.aggregate_cluster_roles = !has("-*") && !has("-clusterrole-aggregation-controller");
     authorization_ = TRY(authz::Assemble(modes, *store_));
     env_.authorizer = authorization_.authorizer.get();
     env_.rbac = authorization_.rbac.get();
