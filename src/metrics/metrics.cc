@@ -59,9 +59,13 @@ Metric& Family<Metric>::With(std::initializer_list<std::string_view> values) {
 
 template <typename Metric>
 Metric& Family<Metric>::With(std::span<const std::string_view> values) {
+  {
+    base::ReaderLock lock(mutex_);
+    if (auto it = metrics_.find(values); it != metrics_.end()) return *it->second;
+  }
   std::vector<std::string> key(values.begin(), values.end());
   key.resize(labels_.size());
-  base::MutexLock lock(mutex_);
+  base::WriterLock lock(mutex_);
   std::unique_ptr<Metric>& metric = metrics_[std::move(key)];
   if (metric == nullptr) metric = make_();
   return *metric;
@@ -70,7 +74,7 @@ Metric& Family<Metric>::With(std::span<const std::string_view> values) {
 template <typename Metric>
 void Family<Metric>::ForEach(
     const std::function<void(const std::vector<std::string>&, const Metric&)>& visit) const {
-  base::MutexLock lock(mutex_);
+  base::ReaderLock lock(mutex_);
   for (const auto& [values, metric] : metrics_) visit(values, *metric);
 }
 

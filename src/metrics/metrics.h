@@ -13,6 +13,7 @@
 // Thread-safe throughout. Families and metrics live as long as the registry; references stay valid.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -99,7 +100,8 @@ class Family {
       : labels_(std::move(labels)), make_(std::move(make)) {}
 
   // The metric with these label values (in the order the labels were declared), made when first
-  // asked for. REQUIRES: as many values as labels.
+  // asked for. One that exists is found without allocation, under a shared lock.
+  // REQUIRES: as many values as labels.
   Metric& With(std::initializer_list<std::string_view> values);
   Metric& With(std::span<const std::string_view> values);
 
@@ -109,10 +111,22 @@ class Family {
       const std::function<void(const std::vector<std::string>&, const Metric&)>& visit) const;
 
  private:
+  // Label values in lexical order, comparable with views of them.
+  struct ByValues {
+    using is_transparent = void;
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return std::lexicographical_compare(
+          a.begin(), a.end(), b.begin(), b.end(),
+          [](std::string_view x, std::string_view y) { return x < y; });
+    }
+  };
+
   const std::vector<std::string> labels_;
   const Maker make_;
-  mutable base::Mutex mutex_;
-  std::map<std::vector<std::string>, std::unique_ptr<Metric>> metrics_ PC_GUARDED_BY(mutex_);
+  mutable base::SharedMutex mutex_;
+  std::map<std::vector<std::string>, std::unique_ptr<Metric>, ByValues> metrics_
+      PC_GUARDED_BY(mutex_);
 };
 
 extern template class Family<Counter>;
