@@ -35,4 +35,20 @@ void DefaultStrategy::ValidateUpdate(const Context& ctx, json::Value object, jso
   ValidateKindUpdate(ctx, object, old, errors);
 }
 
+// k8s.io/apimachinery/pkg/api/validation/path.
+std::vector<std::string> DefaultStrategy::CheckName(std::string_view name, bool is_prefix) const {
+  if (traits_.names == NameStyle::kSubdomain) return Strategy::CheckName(name, is_prefix);
+  std::vector<std::string> texts;
+  if (!is_prefix && (name == "." || name == "..")) {
+    texts.push_back("may not be '" + std::string(name) + "'");
+    return texts;
+  }
+  for (std::string_view forbidden : {"/", "%"}) {
+    if (name.find(forbidden) != std::string_view::npos) {
+      texts.push_back("may not contain '" + std::string(forbidden) + "'");
+    }
+  }
+  return texts;
+}
+
 }  // namespace portcullis::registry

@@ -6,10 +6,17 @@
 
 namespace portcullis::registry {
 
+// How names of a kind are checked.
+enum class NameStyle : std::uint8_t {
+  kSubdomain,    // DNS-1123 subdomain
+  kPathSegment,  // anything that can stand between two slashes: roles, API services
+};
+
 struct Traits {
   bool has_status = false;         // a status subresource: the main resource cannot write status
   bool counts_generation = false;  // metadata.generation is kept
   bool returns_deleted = false;    // see Strategy::ReturnsDeletedObject
+  NameStyle names = NameStyle::kSubdomain;
 };
 
 // Immutable after construction.
@@ -24,6 +31,7 @@ class DefaultStrategy : public Strategy {
   void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override;
   void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                       api::FieldErrors& errors) const override;
+  std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const override;
   bool ReturnsDeletedObject() const override { return traits_.returns_deleted; }
 
  private:

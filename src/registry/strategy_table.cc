@@ -91,15 +91,17 @@ bool ReturnsDeleted(const api::catalog::ResourceInfo& resource) {
 
 struct StrategyTable::Rows {
   std::map<std::pair<std::string_view, std::string_view>, std::unique_ptr<Strategy>> by_resource;
-  // Indexed by the traits: status, generation, returns deleted.
+  // Indexed by the traits: path segment names, status, generation, returns deleted.
   std::vector<DefaultStrategy> defaults;
 };
 
 StrategyTable::StrategyTable() {
   auto rows = std::make_unique<Rows>();
   for (const Row& row : kRows) rows->by_resource[{row.group, row.resource}] = row.make();
-  for (unsigned bits = 0; bits < 8; ++bits) {
-    rows->defaults.emplace_back(Traits{(bits & 4U) != 0, (bits & 2U) != 0, (bits & 1U) != 0});
+  for (unsigned bits = 0; bits < 16; ++bits) {
+    const NameStyle names = (bits & 8U) != 0 ? NameStyle::kPathSegment : NameStyle::kSubdomain;
+    rows->defaults.emplace_back(
+        Traits{(bits & 4U) != 0, (bits & 2U) != 0, (bits & 1U) != 0, names});
   }
   rows_ = std::move(rows);
 }
@@ -113,8 +115,11 @@ const Strategy& StrategyTable::Find(const api::catalog::ResourceInfo& resource) 
     if (row != rows_->by_resource.end()) return *row->second;
   }
   const bool has_status = resource.FindSubresource("status") != nullptr;
-  return rows_->defaults[(has_status ? 4U : 0U) + (CountsGeneration(resource) ? 2U : 0U) +
-                         (ReturnsDeleted(resource) ? 1U : 0U)];
+  const std::string& group = resource.resource.group;
+  const bool path_names = group == "rbac.authorization.k8s.io" || group == "apiregistration.k8s.io";
+  return rows_
+      ->defaults[(path_names ? 8U : 0U) + (has_status ? 4U : 0U) +
+                 (CountsGeneration(resource) ? 2U : 0U) + (ReturnsDeleted(resource) ? 1U : 0U)];
 }
 
 }  // namespace portcullis::registry

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/published.h"
 #include "base/strings.h"
+#include "controllers/runner.h"
 #include "metrics/apiserver_metrics.h"
 #include "net/client.h"
 #include "net/io_threads.h"
@@ -35,6 +36,7 @@
 #include "server/dispatcher.h"
 #include "server/environment.h"
 #include "server/feature_gates.h"
+#include "server/loopback_client.h"
 #include "server/watch_hub.h"
 #include "store/embedded/embedded_store.h"
 #include "store/memory/memory_store.h"
@@ -88,6 +90,7 @@ class Server final : public ApiServer {
     TRY(BuildAuthorization());
     TRY(BuildAudit());
     TRY(BuildAdmission());
+    chosen_controllers_ = TRY(controllers::SelectControllers(options_.controllers));
     watches_ = std::make_unique<WatchHub>(*store_, clock_);
     env_.watches = watches_.get();
     env_.documents = &documents_;
@@ -102,6 +105,7 @@ class Server final : public ApiServer {
         std::max(options_.max_requests_inflight + options_.max_mutating_requests_inflight, 16));
     dispatcher_ = std::make_unique<Dispatcher>(env_, threads);
     TRY(Listen());
+    StartControllers();
     kubeconfig_ = options_.write_kubeconfig;
     if (kubeconfig_.empty()) {
       kubeconfig_ = (std::filesystem::path(options_.data_dir) / "admin.kubeconfig").string();
@@ -113,6 +117,7 @@ class Server final : public ApiServer {
     if (stopped_) return;
     stopped_ = true;
     documents_.SetStopping();
+    for (Loop& loop : loops_) loop.runner->Stop();
     if (watches_) watches_->Stop();
     if (listener_) listener_->Shutdown(grace);
     listener_.reset();
@@ -265,6 +270,28 @@ class Server final : public ApiServer {
     return base::OkStatus();
   }
 
+  // A controller with what it works through.
+  struct Loop {
+    std::unique_ptr<controllers::ApiClient> client;
+    std::unique_ptr<controllers::ControllerContext> context;
+    std::unique_ptr<controllers::ControllerRunner> runner;
+  };
+
+  void StartControllers() {
+    for (const controllers::ControllerInfo* info : chosen_controllers_) {
+      Loop& loop = loops_.emplace_back();
+      loop.client = MakeLoopbackClient(
+          [this](std::shared_ptr<net::Exchange> exchange) {
+            dispatcher_->Handle(std::move(exchange));
+          },
+          std::string(info->account), clock_);
+      loop.context.reset(new controllers::ControllerContext{*store_, *loop.client, catalog_, clock_,
+                                                            credentials_.authority_pem});
+      loop.runner = std::make_unique<controllers::ControllerRunner>(*info, *loop.context, *store_);
+      loop.runner->Start();
+    }
+  }
+
   base::Status Listen() {
     net::ServerTlsOptions tls;
     tls.certificate.certificate_pem = credentials_.serving.certificate_pem;
@@ -319,6 +346,8 @@ class Server final : public ApiServer {
   std::unique_ptr<WatchHub> watches_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<net::HttpsServer> listener_;
+  std::vector<const controllers::ControllerInfo*> chosen_controllers_;
+  std::vector<Loop> loops_;
   std::string url_;
   std::string kubeconfig_;
   bool stopped_ = false;
