@@ -316,7 +316,8 @@ std::string& Http1Session::BuildHead(int status, const Headers& headers,
 }
 
 void Http1Session::EndHead(std::string& head) {
-  if (draining_) keep_alive_ = false;
+  // The server may be draining before this connection has been told.
+  if (draining_ || connection_.core().draining) keep_alive_ = false;
   if (!keep_alive_) {
     head.append("Connection: close\r\n");
   } else if (version_ < 11) {
