@@ -29,6 +29,7 @@ Compilation Environment::Check(std::string_view expression) const {
                               .max_code_points = options_.max_code_points,
                               .max_depth = options_.max_depth};
   std::shared_ptr<Ast> ast = Parse(expression, parse, result.issues);
+  result.syntax_error = !ast;
   if (!ast) return result;
   cel::Check(*this, *ast, result.issues);
   if (result.issues.empty()) Validate(*this, *ast, result.issues);
@@ -46,6 +47,7 @@ Compilation Environment::Compile(std::string_view expression, const CompileOptio
                                 .max_code_points = options_.max_code_points,
                                 .max_depth = options_.max_depth};
     result.ast = Parse(expression, parse, result.issues);
+    result.syntax_error = !result.ast;
   }
   if (!result.ast) return result;
   auto program = Plan(shared_from_this(), result.ast, options);

@@ -64,6 +64,7 @@ struct Compilation {
   std::shared_ptr<const Program> program;
   std::shared_ptr<const Ast> ast;  // checked; set whenever there are no issues
   Issues issues;
+  bool syntax_error = false;  // the issues are the parser's
   base::Status failure;
 
   bool ok() const { return program != nullptr; }

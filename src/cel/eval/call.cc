@@ -126,6 +126,10 @@ Value CallNode::Eval(EvalContext& context) const {
   return Charged(context, cost ? cost(all, result) : 1, result);
 }
 
+Value MissingCallNode::Eval(EvalContext& context) const {
+  return Charged(context, 1, context.Error("no such overload: " + std::string(name)));
+}
+
 Value ListNode::Eval(EvalContext& context) const {
   constexpr std::uint64_t kCost = 10;
   Values values(elements.size());

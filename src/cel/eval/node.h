@@ -152,6 +152,12 @@ struct CallNode final : Node {
   ActualCost cost = nullptr;
 };
 
+// A function that the environment does not have, in an unchecked expression.
+struct MissingCallNode final : Node {
+  Value Eval(EvalContext& context) const override;
+  std::string_view name;
+};
+
 // --- Aggregates ---
 
 struct ListNode final : Node {

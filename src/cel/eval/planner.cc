@@ -429,8 +429,10 @@ class Planner {
       }
       if (!function) function = FindUnchecked(std::string(expr->name));
       if (!function) {
-        Fail("no such overload: " + std::string(expr->name));
-        return Constant(Value::Null());
+        // Unknown functions are found out when they are called.
+        auto* missing = Make<MissingCallNode>();
+        missing->name = arena_.Copy(expr->name);
+        return missing;
       }
     }
     if (args.size() > 8) {

@@ -1,0 +1,244 @@
+#include "cel/batch.h"
+
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+#include "base/strings.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace portcullis::cel {
+namespace {
+
+constexpr int kMaxDepth = 500;
+
+base::Status Malformed(std::string_view type) {
+  return base::ConfigError("malformed value of type " + std::string(type));
+}
+
+template <typename T>
+bool Number(json::Value value, T& number) {
+  if (value.is_int()) {
+    number = static_cast<T>(value.AsInt());
+    return true;
+  }
+  const std::string_view text = value.AsString();
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  return !text.empty() && result.ec == std::errc() && result.ptr == text.data() + text.size();
+}
+
+base::Result<Value> ReadDouble(json::Value value) {
+  if (value.is_number()) return Value::Double(value.AsDouble());
+  const std::string_view text = value.AsString();
+  if (text == "NaN") return Value::Double(std::nan(""));
+  if (text == "inf") return Value::Double(HUGE_VAL);
+  if (text == "-inf") return Value::Double(-HUGE_VAL);
+  return Malformed("double");
+}
+
+base::Result<Value> Read(json::Arena& arena, const json::Value& typed, int depth);
+
+base::Result<Value> ReadTime(std::string_view type, json::Value value) {
+  if (value.size() != 2 || !value.is_array()) return Malformed(type);
+  const std::int64_t seconds = value[std::size_t{0}].AsInt();
+  const std::int64_t nanos = value[std::size_t{1}].AsInt();
+  if (type == "timestamp") return Value::Timestamp(seconds, static_cast<std::uint32_t>(nanos));
+  std::int64_t total = 0;
+  if (__builtin_mul_overflow(seconds, std::int64_t{1000000000}, &total) ||
+      __builtin_add_overflow(total, nanos, &total)) {
+    return Malformed(type);
+  }
+  return Value::Duration(total);
+}
+
+base::Result<Value> ReadContainer(json::Arena& arena, bool map, json::Value value, int depth) {
+  std::vector<Value> elements;
+  std::vector<MapEntry> entries;
+  for (const json::Value& element : value.elements()) {
+    if (!map) {
+      elements.push_back(TRY(Read(arena, element, depth + 1)));
+      continue;
+    }
+    if (element.size() != 2 || !element.is_array()) return Malformed("map");
+    const Value key = TRY(Read(arena, element.elements()[0], depth + 1));
+    entries.push_back({key, TRY(Read(arena, element.elements()[1], depth + 1))});
+  }
+  return map ? MakeMap(arena, entries) : MakeList(arena, elements);
+}
+
+base::Result<Value> Read(json::Arena& arena, const json::Value& typed, int depth) {
+  if (depth > kMaxDepth) return base::ConfigError("value is nested too deeply");
+  const json::Value* kind = typed.Find("$type");
+  if (!kind) return MakeFromJson(arena, typed);
+  const std::string_view type = kind->AsString();
+  const json::Value value = typed["value"];
+  if (type == "int") {
+    std::int64_t number = 0;
+    if (!Number(value, number)) return Malformed(type);
+    return Value::Int(number);
+  }
+  if (type == "uint") {
+    std::uint64_t number = 0;
+    if (!Number(value, number)) return Malformed(type);
+    return Value::Uint(number);
+  }
+  if (type == "double") return ReadDouble(value);
+  if (type == "bool") return Value::Bool(value.AsBool());
+  if (type == "null") return Value::Null();
+  if (type == "string") return MakeString(arena, value.AsString());
+  if (type == "bytes") {
+    const auto bytes = base::Base64Decode(value.AsString());
+    if (!bytes) return Malformed(type);
+    return MakeBytes(arena, *bytes);
+  }
+  if (type == "type") return Value::OfType(TRY(ParseType(arena, value.AsString())));
+  if (type == "timestamp" || type == "duration") return ReadTime(type, value);
+  if (type == "list" || type == "map") return ReadContainer(arena, type == "map", value, depth);
+  return base::ConfigError("unknown $type " + std::string(type));
+}
+
+json::Value Typed(json::Arena& arena, std::string_view type, json::Value value) {
+  return json::ObjectBuilder(arena).Set("$type", type).Set("value", value).Build();
+}
+
+json::Value DoubleText(json::Arena& arena, double number) {
+  if (std::isfinite(number)) return json::Value::Double(number);
+  return json::String(arena, std::isnan(number) ? "NaN" : number > 0 ? "inf" : "-inf");
+}
+
+json::Value Pair(json::Arena& arena, json::Value first, json::Value second) {
+  return json::MakeArray(arena, {first, second});
+}
+
+}  // namespace
+
+base::Result<Value> ReadTyped(json::Arena& arena, const json::Value& typed) {
+  return Read(arena, typed, 0);
+}
+
+json::Value WriteTyped(json::Arena& arena, Value value) {
+  constexpr std::int64_t kNano = 1000000000;
+  switch (value.kind()) {
+    case Kind::kNull:
+      return Typed(arena, "null", {});
+    case Kind::kBool:
+      return Typed(arena, "bool", json::Value::Bool(value.bool_value()));
+    case Kind::kInt:
+      return Typed(arena, "int", json::String(arena, std::to_string(value.int_value())));
+    case Kind::kUint:
+      return Typed(arena, "uint", json::String(arena, std::to_string(value.uint_value())));
+    case Kind::kDouble:
+      return Typed(arena, "double", DoubleText(arena, value.double_value()));
+    case Kind::kString:
+      return Typed(arena, "string", json::String(arena, value.text()));
+    case Kind::kBytes:
+      return Typed(arena, "bytes", json::String(arena, base::Base64Encode(value.text())));
+    case Kind::kType:
+      return Typed(arena, "type", json::String(arena, value.type_value()->name));
+    case Kind::kTimestamp:
+      return Typed(arena, "timestamp",
+                   Pair(arena, json::Value::Int(value.seconds()),
+                        json::Value::Int(static_cast<std::int64_t>(value.nanos()))));
+    case Kind::kDuration:
+      return Typed(arena, "duration",
+                   Pair(arena, json::Value::Int(value.nanoseconds() / kNano),
+                        json::Value::Int(value.nanoseconds() % kNano)));
+    case Kind::kList: {
+      json::ArrayBuilder builder(arena);
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        builder.Add(WriteTyped(arena, value.At(arena, i)));
+      }
+      return Typed(arena, "list", builder.Build());
+    }
+    case Kind::kMap: {
+      json::ArrayBuilder builder(arena);
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        builder.Add(Pair(arena, WriteTyped(arena, value.KeyAt(arena, i)),
+                         WriteTyped(arena, value.ValueAt(arena, i))));
+      }
+      return Typed(arena, "map", builder.Build());
+    }
+    default: {
+      const auto plain = ToJson(arena, value);
+      return Typed(arena, TypeName(value), plain.ok() ? *plain : json::Value());
+    }
+  }
+}
+
+BatchAnswer AnswerBatch(const std::shared_ptr<const Environment>& base, json::Arena& arena,
+                        json::Value request) {
+  using Phase = BatchAnswer::Phase;
+  BatchAnswer answer;
+  const auto fail = [&answer](Phase phase, std::string text) {
+    answer.phase = phase;
+    answer.error = std::move(text);
+    return answer;
+  };
+  std::shared_ptr<const Environment> environment = base;
+  const json::Value types = request["types"];
+  const json::Value vars = request["vars"];
+  const std::string_view container = request["container"].AsString();
+  if (!types.empty() || !vars.empty() || !container.empty()) {
+    EnvironmentBuilder builder(base);
+    for (const json::Member& member : vars.members()) {
+      if (!types.Has(member.name())) builder.AddVariable(member.name(), &kDynType);
+    }
+    for (const json::Member& member : types.members()) {
+      builder.AddVariable(member.name(), member.value.AsString());
+    }
+    builder.options().container = container;
+    auto built = builder.Build();
+    if (!built.ok()) return fail(Phase::kRequest, built.status().message());
+    environment = *std::move(built);
+  }
+  CompileOptions options;
+  options.check = request["check"].AsBool(true);
+  const Compilation compilation = environment->Compile(request["expr"].AsString(), options);
+  if (!compilation.ok()) {
+    const std::string text = compilation.ErrorText();
+    // A program that cannot be made fails where evaluating it would.
+    if (compilation.issues.empty()) return fail(Phase::kEval, compilation.failure.message());
+    return fail(compilation.syntax_error ? Phase::kParse : Phase::kCheck, text);
+  }
+  answer.type = TypeString(compilation.program->result_type());
+  Activation activation(*environment);
+  for (const json::Member& member : vars.members()) {
+    auto value = ReadTyped(arena, member.value);
+    if (!value.ok()) return fail(Phase::kRequest, value.status().message());
+    activation.Bind(member.name(), *value);
+  }
+  const Outcome outcome = compilation.program->Evaluate(activation, arena);
+  answer.cost = outcome.cost;
+  if (outcome.value.is_error()) {
+    return fail(Phase::kEval, std::string(outcome.value.error()->text));
+  }
+  answer.value = WriteTyped(arena, outcome.value);
+  return answer;
+}
+
+std::string AnswerBatchLine(const std::shared_ptr<const Environment>& base, std::string_view line) {
+  json::Arena arena;
+  json::ObjectBuilder builder(arena);
+  const auto request = json::Parse(arena, line);
+  BatchAnswer answer;
+  if (request.ok()) {
+    if (const json::Value* id = request->Find("id")) builder.Set("id", *id);
+    answer = AnswerBatch(base, arena, *request);
+  } else {
+    answer.phase = BatchAnswer::Phase::kRequest;
+    answer.error = request.status().message();
+  }
+  constexpr std::string_view kPhases[] = {"", "request", "parse", "check", "eval"};
+  if (answer.phase == BatchAnswer::Phase::kOk) {
+    builder.Set("value", answer.value);
+  } else {
+    builder.Set("error", std::string_view(answer.error));
+    builder.Set("phase", kPhases[static_cast<std::size_t>(answer.phase)]);
+  }
+  json::WriteOptions options;
+  options.escape_html = false;
+  return json::ToString(builder.Build(), options);
+}
+
+}  // namespace portcullis::cel
