@@ -24,8 +24,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(pc_options INTERFACE -Wthread-safety -Wno-missing-field-initializers)
 else()
   # GCC 12 reports false positives of these inside the standard library.
-  target_compile_options(pc_options INTERFACE -Wno-missing-field-initializers -Wno-restrict
-                                              -Wno-dangling-pointer)
+  target_compile_options(
+    pc_options INTERFACE -Wno-missing-field-initializers -Wno-restrict -Wno-dangling-pointer
+                         -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds
+                         -Wno-maybe-uninitialized -Wno-free-nonheap-object)
 endif()
 target_include_directories(pc_options INTERFACE "${CMAKE_SOURCE_DIR}/src")
 target_link_libraries(pc_options INTERFACE Threads::Threads)
