@@ -18,10 +18,23 @@ std::string Encode(const Call& call, json::Value value) {
   return text;
 }
 
+// A webhook that refuses may put more into its Status object than base::Status carries.
+json::Value WithForeignParts(Call& call, json::Value status) {
+  const auto foreign = call.recorder.foreign_status();
+  if (!foreign) return status;
+  if (!foreign->status.empty()) {
+    status = json::With(call.arena, status, "status", json::String(call.arena, foreign->status));
+  }
+  auto metadata = json::Parse(call.arena, call.arena.Copy(foreign->metadata_json));
+  if (!metadata.ok()) return status;
+  return json::With(call.arena, status, "metadata", *metadata);
+}
+
 }  // namespace
 
 Reply ErrorReply(Call& call, const base::Status& status) {
-  Reply reply = ValueReply(call, status.http_code(), api::StatusToJson(call.arena, status));
+  Reply reply = ValueReply(call, status.http_code(),
+                           WithForeignParts(call, api::StatusToJson(call.arena, status)));
   if (status.details() != nullptr && status.details()->retry_after_seconds > 0) {
     reply.headers.Set("Retry-After", std::to_string(status.details()->retry_after_seconds));
   }

@@ -4,6 +4,7 @@
 
 #include "api/api_status.h"
 #include "audit/sink.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "json/reader.h"
@@ -73,6 +74,20 @@ void Count(const Call& call, const Reply& reply, std::size_t size) {
       .With(
           {verb, info.api_group, info.api_version, info.resource, subresource, scope, "apiserver"})
       .Observe(static_cast<double>(size));
+}
+
+// Slow requests say where the time went.
+void AnnotateLatency(const Call& call, audit::Event& event) {
+  constexpr std::string_view kPrefix = "apiserver.latency.k8s.io/";
+  const base::Duration total = call.env.clock->Steady() - call.exchange->received_at();
+  if (total <= std::chrono::milliseconds(500)) return;
+  const auto annotate = [&](std::string_view what, base::Duration took) {
+    if (took <= base::Duration::zero()) return;
+    event.Annotate(base::StrCat(kPrefix, what), base::FormatDuration(took));
+  };
+  annotate("mutating-webhook", call.recorder.mutating_webhook_time());
+  annotate("validating-webhook", call.recorder.validating_webhook_time());
+  annotate("total", total);
 }
 
 void EndAudit(Call& call, const Reply& reply, std::string_view content) {
