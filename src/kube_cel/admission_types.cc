@@ -1,0 +1,124 @@
+#include "kube_cel/admission_types.h"
+
+#include <map>
+
+namespace portcullis::kube_cel {
+namespace {
+
+struct FieldRow {
+  std::string_view owner;
+  std::string_view field;
+  std::string_view type;
+};
+
+constexpr std::string_view kStrings = "list(string)";
+constexpr std::string_view kStringMap = "map(string, string)";
+
+constexpr FieldRow kRows[] = {
+    {"kubernetes.AdmissionRequest", "kind", "#kubernetes.GroupVersionKind"},
+    {"kubernetes.AdmissionRequest", "resource", "#kubernetes.GroupVersionResource"},
+    {"kubernetes.AdmissionRequest", "subResource", "string"},
+    {"kubernetes.AdmissionRequest", "requestKind", "#kubernetes.GroupVersionKind"},
+    {"kubernetes.AdmissionRequest", "requestResource", "#kubernetes.GroupVersionResource"},
+    {"kubernetes.AdmissionRequest", "requestSubResource", "string"},
+    {"kubernetes.AdmissionRequest", "name", "string"},
+    {"kubernetes.AdmissionRequest", "namespace", "string"},
+    {"kubernetes.AdmissionRequest", "operation", "string"},
+    {"kubernetes.AdmissionRequest", "userInfo", "#kubernetes.UserInfo"},
+    {"kubernetes.AdmissionRequest", "dryRun", "bool"},
+    {"kubernetes.AdmissionRequest", "options", "dyn"},
+    {"kubernetes.GroupVersionKind", "group", "string"},
+    {"kubernetes.GroupVersionKind", "version", "string"},
+    {"kubernetes.GroupVersionKind", "kind", "string"},
+    {"kubernetes.GroupVersionResource", "group", "string"},
+    {"kubernetes.GroupVersionResource", "version", "string"},
+    {"kubernetes.GroupVersionResource", "resource", "string"},
+    {"kubernetes.UserInfo", "username", "string"},
+    {"kubernetes.UserInfo", "uid", "string"},
+    {"kubernetes.UserInfo", "groups", kStrings},
+    {"kubernetes.UserInfo", "extra", "map(string, list(string))"},
+    {"kubernetes.Namespace", "metadata", "#kubernetes.NamespaceMetadata"},
+    {"kubernetes.Namespace", "spec", "#kubernetes.NamespaceSpec"},
+    {"kubernetes.Namespace", "status", "#kubernetes.NamespaceStatus"},
+    {"kubernetes.NamespaceMetadata", "name", "string"},
+    {"kubernetes.NamespaceMetadata", "generateName", "string"},
+    {"kubernetes.NamespaceMetadata", "namespace", "string"},
+    {"kubernetes.NamespaceMetadata", "labels", kStringMap},
+    {"kubernetes.NamespaceMetadata", "annotations", kStringMap},
+    {"kubernetes.NamespaceMetadata", "UID", "string"},
+    {"kubernetes.NamespaceMetadata", "creationTimestamp", "timestamp"},
+    {"kubernetes.NamespaceMetadata", "deletionGracePeriodSeconds", "int"},
+    {"kubernetes.NamespaceMetadata", "deletionTimestamp", "timestamp"},
+    {"kubernetes.NamespaceMetadata", "generation", "int"},
+    {"kubernetes.NamespaceMetadata", "resourceVersion", "string"},
+    {"kubernetes.NamespaceMetadata", "finalizers", kStrings},
+    {"kubernetes.NamespaceSpec", "finalizers", kStrings},
+    {"kubernetes.NamespaceStatus", "conditions", "list(#kubernetes.NamespaceCondition)"},
+    {"kubernetes.NamespaceStatus", "phase", "string"},
+    {"kubernetes.NamespaceCondition", "status", "string"},
+    {"kubernetes.NamespaceCondition", "type", "string"},
+    {"kubernetes.NamespaceCondition", "lastTransitionTime", "timestamp"},
+    {"kubernetes.NamespaceCondition", "message", "string"},
+    {"kubernetes.NamespaceCondition", "reason", "string"},
+    {"JSONPatch", "op", "string"},
+    {"JSONPatch", "path", "string"},
+    {"JSONPatch", "from", "string"},
+    {"JSONPatch", "value", "dyn"},
+};
+
+bool IsObjectType(std::string_view name) { return name == "Object" || name.starts_with("Object."); }
+
+class AdmissionTypes final : public cel::TypeProvider {
+ public:
+  explicit AdmissionTypes(const Scope& scope) : mutation_(scope.mutation) {
+    for (const FieldRow& row : kRows) Add(row.owner, row.field, row.type);
+    for (const VariableType& variable : scope.variable_types) {
+      Add("kubernetes.variables", variable.name, variable.type);
+    }
+  }
+
+  const cel::Type* FindStruct(std::string_view name) const override {
+    if (!mutation_) return nullptr;
+    if (name == "JSONPatch") return &kPatch;
+    if (!IsObjectType(name)) return nullptr;
+    const std::lock_guard lock(mutex_);
+    auto& type = objects_[std::string(name)];
+    if (type == nullptr) type = cel::MakeStructType(object_arena_, name);
+    return type;
+  }
+
+  const cel::Type* FindField(const cel::Type& type, std::string_view field) const override {
+    if (IsObjectType(type.name)) return &cel::kDynType;
+    const auto fields = structs_.find(type.name);
+    if (fields == structs_.end()) return nullptr;
+    const auto found = fields->second.find(field);
+    if (found != fields->second.end()) return found->second;
+    // Kubernetes knows every field of a patch, unknown ones with a type without name.
+    return type.name == "JSONPatch" ? &kNoType : nullptr;
+  }
+
+ private:
+  static constexpr cel::Type kNoType{cel::TypeKind::kOpaque, "", {}};
+  static constexpr cel::Type kPatch{cel::TypeKind::kStruct, "JSONPatch", {}};
+
+  void Add(std::string_view owner, std::string_view field, std::string_view text) {
+    const auto type = cel::ParseType(arena_, text);
+    structs_[std::string(owner)][std::string(field)] = type.ok() ? *type : &cel::kDynType;
+  }
+
+  const bool mutation_;
+  json::Arena arena_;
+  std::map<std::string, std::map<std::string, const cel::Type*, std::less<>>, std::less<>> structs_;
+  // Types of constructed objects, made when an expression names them.
+  mutable std::mutex mutex_;
+  mutable json::Arena object_arena_;
+  mutable std::map<std::string, const cel::Type*> objects_;
+};
+
+}  // namespace
+
+std::shared_ptr<const cel::TypeProvider> MakeAdmissionTypes(const Scope& scope) {
+  return std::make_shared<AdmissionTypes>(scope);
+}
+
+}  // namespace portcullis::kube_cel

@@ -1,0 +1,14 @@
+// The struct types that expressions of admission know: the request, namespaces, a policy's
+// variables, and the objects mutations construct.
+#pragma once
+
+#include <memory>
+
+#include "cel/types.h"
+#include "kube_cel/compiler.h"
+
+namespace portcullis::kube_cel {
+
+std::shared_ptr<const cel::TypeProvider> MakeAdmissionTypes(const Scope& scope);
+
+}  // namespace portcullis::kube_cel

@@ -1,0 +1,219 @@
+#include "kube_cel/compiler.h"
+
+#include <utility>
+
+#include "base/strings.h"
+#include "kube_cel/admission_types.h"
+#include "kube_cel/libraries.h"
+#include "kube_cel/mutation_objects.h"
+
+namespace portcullis::kube_cel {
+namespace {
+
+struct InputRow {
+  Input input;
+  std::string_view name;
+  std::string_view type;
+};
+
+constexpr InputRow kInputRows[] = {
+    {Input::kObject, "object", "dyn"},
+    {Input::kOldObject, "oldObject", "dyn"},
+    {Input::kRequest, "request", "#kubernetes.AdmissionRequest"},
+    {Input::kNamespaceObject, "namespaceObject", "#kubernetes.Namespace"},
+    {Input::kParams, "params", "dyn"},
+    {Input::kAuthorizer, "authorizer", "kubernetes.authorization.Authorizer"},
+    {Input::kRequestResource, "authorizer.requestResource",
+     "kubernetes.authorization.ResourceCheck"},
+    {Input::kVariables, "variables", "#kubernetes.variables"},
+};
+
+bool IsDeclared(const Scope& scope, Input input) {
+  switch (input) {
+    case Input::kParams:
+      return scope.params;
+    case Input::kAuthorizer:
+    case Input::kRequestResource:
+      return scope.authorizer;
+    case Input::kVariables:
+      return scope.variables;
+    default:
+      return true;
+  }
+}
+
+std::string KeyOf(const Scope& scope) {
+  std::string key;
+  key += scope.params ? 'p' : '-';
+  key += scope.authorizer ? 'a' : '-';
+  key += scope.mutation ? 'm' : '-';
+  key += scope.variables ? 'v' : '-';
+  for (const VariableType& variable : scope.variable_types) {
+    key += base::StrCat("|", variable.name, ":", variable.type);
+  }
+  return key;
+}
+
+// Types whose values later expressions may rely on; everything else is dyn.
+bool IsKept(const cel::Type* type) {
+  switch (type->kind) {
+    case cel::TypeKind::kAny:
+    case cel::TypeKind::kNull:
+    case cel::TypeKind::kBool:
+    case cel::TypeKind::kInt:
+    case cel::TypeKind::kUint:
+    case cel::TypeKind::kDouble:
+    case cel::TypeKind::kString:
+    case cel::TypeKind::kBytes:
+    case cel::TypeKind::kTimestamp:
+    case cel::TypeKind::kDuration:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string KeptType(const cel::Type* type) {
+  if (type->kind == cel::TypeKind::kList && type->params.size() == 1) {
+    return base::StrCat("list(", KeptType(type->params[0]), ")");
+  }
+  if (type->kind == cel::TypeKind::kMap && type->params.size() == 2) {
+    return base::StrCat("map(", KeptType(type->params[0]), ", ", KeptType(type->params[1]), ")");
+  }
+  return IsKept(type) ? cel::TypeString(type) : "dyn";
+}
+
+std::string CheckExpected(const cel::Type* type, Expected expected) {
+  const std::string got = cel::TypeString(type);
+  const auto mismatch = [&](std::string_view wanted) {
+    return base::StrCat("must evaluate to ", wanted, " but got ", got);
+  };
+  switch (expected) {
+    case Expected::kAnything:
+      return "";
+    case Expected::kBool:
+      return got == "bool" ? "" : mismatch("bool");
+    case Expected::kString:
+      return got == "string" ? "" : mismatch("string");
+    case Expected::kStringOrNull:
+      if (got == "string" || got == "null_type") return "";
+      return mismatch("one of [string null_type]");
+    case Expected::kObject:
+      return got == "Object" ? "" : mismatch("Object");
+    case Expected::kPatch:
+      return got == "list(JSONPatch)" ? "" : mismatch("list(JSONPatch)");
+  }
+  return "";
+}
+
+std::shared_ptr<const ScopeEnvironment> MakeEnvironment(const Scope& scope) {
+  cel::EnvironmentBuilder builder;
+  AddKubernetesLibraries(builder);
+  if (scope.mutation) {
+    builder.AddLibrary(kJsonPatchLibrary).SetObjects(MakeMutationObjects());
+  }
+  builder.SetTypes(MakeAdmissionTypes(scope));
+  for (const InputRow& row : kInputRows) {
+    if (IsDeclared(scope, row.input)) builder.AddVariable(row.name, row.type);
+  }
+  auto built = builder.Build();
+  auto result = std::make_shared<ScopeEnvironment>();
+  if (!built.ok()) return result;  // the tables are tested: cannot happen
+  result->environment = *std::move(built);
+  for (const InputRow& row : kInputRows) {
+    result->indices[static_cast<std::size_t>(row.input)] =
+        IsDeclared(scope, row.input) ? result->environment->VariableIndex(row.name) : -1;
+  }
+  return result;
+}
+
+}  // namespace
+
+void AddKubernetesLibraries(cel::EnvironmentBuilder& builder) {
+  builder.AddLibrary(cel::kStringsLibrary, 2)
+      .AddLibrary(cel::kSetsLibrary)
+      .AddLibrary(cel::kOptionalLibrary)
+      .AddLibrary(cel::kTwoVariableLibrary)
+      .AddLibrary(cel::kListsLibrary, 3)
+      .AddLibrary(kListLibrary)
+      .AddLibrary(kRegexLibrary)
+      .AddLibrary(kUrlLibrary)
+      .AddLibrary(kQuantityLibrary)
+      .AddLibrary(kIpLibrary)
+      .AddLibrary(kCidrLibrary)
+      .AddLibrary(kFormatLibrary)
+      .AddLibrary(kSemverLibrary)
+      .AddLibrary(kAuthorizerLibrary)
+      .AddLibrary(kCostLibrary);
+  builder.options().homogeneous_literals = true;
+  builder.options().validate_literals = true;
+}
+
+std::string Expression::VariableTypeText() const {
+  return ok() ? KeptType(program_->result_type()) : "dyn";
+}
+
+Compiler::Compiler() = default;
+Compiler::~Compiler() = default;
+
+std::shared_ptr<const ScopeEnvironment> Compiler::EnvironmentOf(const Scope& scope) {
+  const std::string key = KeyOf(scope);
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto known = environments_[key].lock()) return known;
+  }
+  auto made = MakeEnvironment(scope);
+  const std::lock_guard lock(mutex_);
+  auto& slot = environments_[key];
+  if (auto known = slot.lock()) return known;
+  slot = made;
+  if (scope.variable_types.empty()) kept_.push_back(made);
+  return made;
+}
+
+std::shared_ptr<const Expression> Compiler::CompileIn(std::shared_ptr<const ScopeEnvironment> scope,
+                                                      std::string_view text, Expected expected) {
+  auto expression = std::make_shared<Expression>();
+  expression->text_ = text;
+  cel::Compilation compilation = scope->environment->Compile(text);
+  if (!compilation.issues.empty()) {
+    expression->error_ = "compilation failed: " + compilation.issues.ToString();
+    return expression;
+  }
+  if (!compilation.ok()) {
+    expression->internal_ = true;
+    expression->error_ = compilation.ErrorText();
+    return expression;
+  }
+  expression->error_ = CheckExpected(compilation.program->result_type(), expected);
+  if (!expression->error_.empty()) return expression;
+  expression->program_ = std::move(compilation.program);
+  expression->scope_ = std::move(scope);
+  return expression;
+}
+
+std::shared_ptr<const Expression> Compiler::Compile(const Scope& scope, std::string_view text,
+                                                    Expected expected) {
+  const std::string key =
+      base::StrCat(KeyOf(scope), "\n", std::to_string(static_cast<int>(expected)), "\n", text);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = expressions_.find(key);
+    if (known != expressions_.end()) {
+      if (auto expression = known->second.lock()) return expression;
+    }
+  }
+  auto made = CompileIn(EnvironmentOf(scope), text, expected);
+  const std::lock_guard lock(mutex_);
+  auto& slot = expressions_[key];
+  if (auto known = slot.lock()) return known;
+  slot = made;
+  if (expressions_.size() >= next_sweep_) {
+    std::erase_if(expressions_, [](const auto& entry) { return entry.second.expired(); });
+    std::erase_if(environments_, [](const auto& entry) { return entry.second.expired(); });
+    next_sweep_ = expressions_.size() * 2 + 1024;
+  }
+  return made;
+}
+
+}  // namespace portcullis::kube_cel

@@ -1,0 +1,116 @@
+// Compiler turns the expressions of policies, match conditions and rules into programs, each
+// distinct expression of an environment once, however many objects share it.
+//
+//   kube_cel::Compiler compiler;
+//   auto expression = compiler.Compile({.params = true}, "object.x == params.x", Expected::kBool);
+//   if (!expression->ok()) return expression->error();
+//
+// Thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cel/environment.h"
+#include "cel/program.h"
+
+namespace portcullis::kube_cel {
+
+// The variables of admission, in the order in which evaluation is given their values.
+enum class Input : std::uint8_t {
+  kObject,
+  kOldObject,
+  kRequest,
+  kNamespaceObject,
+  kParams,
+  kAuthorizer,
+  kRequestResource,
+  kVariables,
+};
+inline constexpr std::size_t kInputs = 8;
+
+// A variable of a policy as later expressions see it: its name and type (TypeString()).
+struct VariableType {
+  std::string name;
+  std::string type = "dyn";
+  bool operator==(const VariableType&) const = default;
+};
+
+// What an expression may mention besides object, oldObject, request and namespaceObject.
+struct Scope {
+  bool params = false;
+  bool authorizer = false;
+  bool mutation = false;   // Object{}, JSONPatch{}, jsonpatch.escapeKey()
+  bool variables = false;  // `variables` is declared
+  std::vector<VariableType> variable_types;
+};
+
+// What an expression has to evaluate to.
+enum class Expected : std::uint8_t { kAnything, kBool, kString, kStringOrNull, kObject, kPatch };
+
+// An environment with the places of the admission variables in it.
+struct ScopeEnvironment {
+  std::shared_ptr<const cel::Environment> environment;
+  std::array<int, kInputs> indices{};
+};
+
+// A compiled expression, or why it does not compile. Immutable after construction.
+class Expression {
+ public:
+  const std::string& text() const { return text_; }
+  bool ok() const { return program_ != nullptr; }
+  // `compilation failed: ERROR: …`, `must evaluate to bool but got dyn` or, if is_internal(),
+  // `program instantiation failed: …`.
+  const std::string& error() const { return error_; }
+  bool is_internal() const { return internal_; }
+  // REQUIRES: ok().
+  const cel::Program& program() const { return *program_; }
+  const ScopeEnvironment& scope() const { return *scope_; }
+  // The type under which a variable defined by this expression is known.
+  std::string VariableTypeText() const;
+
+ private:
+  friend class Compiler;
+  std::string text_;
+  std::shared_ptr<const cel::Program> program_;
+  std::shared_ptr<const ScopeEnvironment> scope_;
+  std::string error_;
+  bool internal_ = false;
+};
+
+class Compiler {
+ public:
+  Compiler();
+  ~Compiler();
+  Compiler(const Compiler&) = delete;
+  Compiler& operator=(const Compiler&) = delete;
+
+  // Never null. Shared with everybody who holds the same expression of an equal scope.
+  std::shared_ptr<const Expression> Compile(const Scope& scope, std::string_view text,
+                                            Expected expected);
+  // Without the cache, in an environment of one's own.
+  static std::shared_ptr<const Expression> CompileIn(std::shared_ptr<const ScopeEnvironment> scope,
+                                                     std::string_view text, Expected expected);
+
+  std::shared_ptr<const ScopeEnvironment> EnvironmentOf(const Scope& scope);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<const ScopeEnvironment>> environments_;
+  // The environments without variables are kept for ever.
+  std::vector<std::shared_ptr<const ScopeEnvironment>> kept_;
+  std::unordered_map<std::string, std::weak_ptr<const Expression>> expressions_;
+  std::size_t next_sweep_ = 1024;
+};
+
+// All libraries and options of Kubernetes' environment, without variables.
+void AddKubernetesLibraries(cel::EnvironmentBuilder& builder);
+
+}  // namespace portcullis::kube_cel

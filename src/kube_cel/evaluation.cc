@@ -1,0 +1,100 @@
+#include "kube_cel/evaluation.h"
+
+#include "base/strings.h"
+
+namespace portcullis::kube_cel {
+
+using cel::Value;
+
+// The value of `variables`: a struct whose fields are evaluated when they are read.
+class Evaluation::Variables final : public cel::Object {
+ public:
+  Variables(Evaluation& evaluation, std::span<const NamedExpression> expressions)
+      : evaluation_(evaluation), expressions_(expressions), values_(expressions.size()) {}
+  ~Variables() = default;
+
+  const cel::Type* type() const override { return &kType; }
+  bool is_struct() const override { return true; }
+  Value Equals(json::Arena&, Value other) const override {
+    return Value::Bool(other.is_object() && other.object() == this);
+  }
+  bool HasField(std::string_view name) const override { return Find(name).has_value(); }
+
+  Value Field(json::Arena& arena, std::string_view name) const override {
+    const auto index = Find(name);
+    if (!index) return {};
+    Value& value = values_[*index];
+    if (!value.is_unset()) return value;
+    const Expression& expression = *expressions_[*index].expression;
+    if (!expression.ok()) {
+      return value = Failure(arena, name, "compile", expression.error());
+    }
+    std::uint64_t cost = 0;
+    value = evaluation_.Run(expression, cost);
+    cost_ += cost;
+    if (value.is_error()) value = Failure(arena, name, "evaluate", value.error()->text);
+    return value;
+  }
+
+  // The cost of what was evaluated since the last call.
+  std::uint64_t TakeCost() { return std::exchange(cost_, 0); }
+
+ private:
+  static constexpr cel::Type kType{cel::TypeKind::kStruct, "kubernetes.variables", {}};
+
+  // Of several with the same name the last one counts.
+  std::optional<std::size_t> Find(std::string_view name) const {
+    for (std::size_t i = expressions_.size(); i > 0; --i) {
+      if (expressions_[i - 1].name == name) return i - 1;
+    }
+    return std::nullopt;
+  }
+
+  static Value Failure(json::Arena& arena, std::string_view name, std::string_view verb,
+                       std::string_view why) {
+    return cel::MakeError(
+        arena, base::StrCat("composited variable \"", name, "\" fails to ", verb, ": ", why));
+  }
+
+  Evaluation& evaluation_;
+  std::span<const NamedExpression> expressions_;
+  mutable std::vector<Value> values_;
+  mutable std::uint64_t cost_ = 0;
+};
+
+Evaluation::Evaluation(json::Arena& arena, const Inputs& inputs,
+                       std::span<const NamedExpression> variables)
+    : arena_(arena), inputs_(inputs) {
+  if (variables.empty()) return;
+  variables_ = std::make_unique<Variables>(*this, variables);
+  inputs_.Set(Input::kVariables, Value::FromObject(variables_.get()));
+}
+
+Evaluation::~Evaluation() = default;
+
+Value Evaluation::Run(const Expression& expression, std::uint64_t& cost) {
+  const ScopeEnvironment& scope = expression.scope();
+  cel::Activation activation(*scope.environment);
+  for (std::size_t i = 0; i < kInputs; ++i) {
+    if (scope.indices[i] >= 0) activation.Set(scope.indices[i], inputs_.values[i]);
+  }
+  const cel::EvalOptions options{.cost_limit = kCallLimit};
+  const cel::Outcome outcome = expression.program().Evaluate(activation, arena_, options);
+  cost = outcome.cost;
+  return outcome.value;
+}
+
+Evaluated Evaluation::Evaluate(const Expression& expression, Budget& budget) {
+  Evaluated result;
+  std::uint64_t cost = 0;
+  result.value = Run(expression, cost);
+  const std::uint64_t variables = variables_ ? variables_->TakeCost() : 0;
+  if (!budget.Take(variables) || !budget.Take(cost)) {
+    result.out_of_budget = true;
+    return result;
+  }
+  if (result.value.is_error()) result.error = result.value.error()->text;
+  return result;
+}
+
+}  // namespace portcullis::kube_cel

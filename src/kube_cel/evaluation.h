@@ -1,0 +1,89 @@
+// Evaluating compiled expressions on one request, with Kubernetes' budgets.
+//
+//   Evaluation evaluation(arena, inputs, variables);
+//   Budget budget(kValidationBudget);
+//   Evaluated result = evaluation.Evaluate(*expression, budget);
+//
+// An Evaluation is one group of expressions that share the values of a policy's variables; each
+// variable is evaluated when it is first read. Confined to one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cel/value.h"
+#include "kube_cel/compiler.h"
+
+namespace portcullis::kube_cel {
+
+// What one evaluation of one expression may cost.
+inline constexpr std::uint64_t kCallLimit = 1'000'000;
+inline constexpr std::uint64_t kPolicyBudget = 10'000'000;
+inline constexpr std::uint64_t kMatchConditionBudget = 2'500'000;
+
+inline constexpr std::string_view kOutOfBudget =
+    "validation failed due to running out of cost budget, no further validation rules will be run";
+
+// What a group of expressions may still cost.
+class Budget {
+ public:
+  explicit Budget(std::uint64_t cost) : left_(cost) {}
+  // False, with nothing taken, if there is not that much left.
+  bool Take(std::uint64_t cost) {
+    if (cost > left_) return false;
+    left_ -= cost;
+    return true;
+  }
+  std::uint64_t left() const { return left_; }
+
+ private:
+  std::uint64_t left_;
+};
+
+// Values of the variables; unset ones are unbound.
+struct Inputs {
+  std::array<cel::Value, kInputs> values;
+  void Set(Input input, cel::Value value) { values[static_cast<std::size_t>(input)] = value; }
+  cel::Value Get(Input input) const { return values[static_cast<std::size_t>(input)]; }
+};
+
+struct NamedExpression {
+  std::string name;
+  std::shared_ptr<const Expression> expression;
+};
+
+struct Evaluated {
+  cel::Value value;   // an error value if the evaluation failed
+  std::string error;  // why, without decoration; "" if it did not
+  bool out_of_budget = false;
+  bool ok() const { return error.empty() && !out_of_budget; }
+};
+
+class Evaluation {
+ public:
+  // All of them outlive the evaluation and its results.
+  Evaluation(json::Arena& arena, const Inputs& inputs,
+             std::span<const NamedExpression> variables = {});
+  ~Evaluation();
+  Evaluation(const Evaluation&) = delete;
+  Evaluation& operator=(const Evaluation&) = delete;
+
+  // REQUIRES: expression.ok().
+  Evaluated Evaluate(const Expression& expression, Budget& budget);
+
+ private:
+  class Variables;
+  cel::Value Run(const Expression& expression, std::uint64_t& cost);
+
+  json::Arena& arena_;
+  Inputs inputs_;
+  std::unique_ptr<Variables> variables_;
+};
+
+}  // namespace portcullis::kube_cel

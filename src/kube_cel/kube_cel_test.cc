@@ -1,0 +1,201 @@
+// Facts about Kubernetes' environment: every example of every table, texts of errors, costs.
+#include <gtest/gtest.h>
+
+#include "json/reader.h"
+#include "kube_cel/access.h"
+#include "kube_cel/compiler.h"
+#include "kube_cel/evaluation.h"
+#include "kube_cel/libraries.h"
+#include "kube_cel/mutation_objects.h"
+
+namespace portcullis::kube_cel {
+namespace {
+
+class FakeChecker final : public AccessChecker {
+ public:
+  const AccessAnswer& Check(const AccessQuestion& question) override {
+    ++asked;
+    answer_.allowed = question.verb != "delete";
+    answer_.reason = "because";
+    return answer_;
+  }
+  int asked = 0;
+
+ private:
+  AccessAnswer answer_;
+};
+
+class KubeCelTest : public testing::Test {
+ protected:
+  KubeCelTest() {
+    object_ = json::Parse(arena_,
+                          R"({"metadata":{"name":"web","labels":{"app":"a"}},"spec":{"replicas":3,)"
+                          R"("items":[1,2,3],"names":["a","b"]},"subsets":[1,2,3]})")
+                  .value();
+    user_.name = "alice";
+    inputs_.Set(Input::kObject, cel::MakeFromJson(arena_, object_));
+    inputs_.Set(Input::kOldObject, cel::Value::Null());
+    inputs_.Set(Input::kNamespaceObject, cel::Value::Null());
+    inputs_.Set(Input::kParams, cel::Value::Null());
+    inputs_.Set(Input::kRequest, cel::MakeFromJson(arena_, json::MakeObject(arena_, {})));
+    inputs_.Set(Input::kAuthorizer, MakeAuthorizer(arena_, checker_, user_));
+    scope_.authorizer = true;
+    scope_.params = true;
+  }
+
+  // The value as text, or "error: …".
+  std::string Run(std::string_view text) {
+    const auto expression = compiler_.Compile(scope_, text, Expected::kAnything);
+    if (!expression->ok()) return "compile: " + expression->error();
+    Evaluation evaluation(arena_, inputs_);
+    Budget budget(kPolicyBudget);
+    const Evaluated result = evaluation.Evaluate(*expression, budget);
+    cost_ = kPolicyBudget - budget.left();
+    if (!result.error.empty()) return "error: " + result.error;
+    return cel::DebugString(result.value);
+  }
+
+  json::Arena arena_;
+  json::Value object_;
+  api::UserInfo user_;
+  FakeChecker checker_;
+  Inputs inputs_;
+  Scope scope_;
+  Compiler compiler_;
+  std::uint64_t cost_ = 0;
+};
+
+TEST_F(KubeCelTest, ExamplesOfAllTablesAreTrue) {
+  scope_.mutation = true;
+  for (const cel::Library* library :
+       {&kListLibrary, &kRegexLibrary, &kUrlLibrary, &kQuantityLibrary, &kIpLibrary, &kCidrLibrary,
+        &kFormatLibrary, &kSemverLibrary, &kAuthorizerLibrary, &kJsonPatchLibrary}) {
+    for (const cel::Function& row : library->functions) {
+      EXPECT_EQ(Run(row.example), "true") << row.id << ": " << row.example;
+      EXPECT_FALSE(row.doc.empty()) << row.id;
+    }
+  }
+}
+
+TEST_F(KubeCelTest, ErrorsHaveKubernetesTexts) {
+  const std::pair<std::string_view, std::string_view> facts[] = {
+      {"ip('192.168.0.1.0').family()",
+       "error: IP Address \"192.168.0.1.0\" parse error during conversion from string: "
+       "ParseAddr(\"192.168.0.1.0\"): IPv4 address too long"},
+      {"cidr('10.0.0.0/8').containsIP('bad')", "error: no such overload"},
+      {"cidr('10.0.0.0/8').containsCIDR('bad')",
+       "error: network address parse error during conversion from string: network address parse "
+       "error during conversion from string: netip.ParsePrefix(\"bad\"): no '/'"},
+      {"semver('v1.2')", "error: No Major.Minor.Patch elements found"},
+      {"url('../x')",
+       "error: URL parse error during conversion from string: parse \"../x\": invalid URI for "
+       "request"},
+      {"quantity('10Mm')", "error: unable to parse quantity's suffix"},
+      {"quantity('500m').add(quantity('500m')) == quantity('1')", "true"},
+      {"quantity('1') == quantity('500m').add(quantity('500m'))", "error: no such overload"},
+      {"authorizer.group('').resource('')", "error: resource must not be empty"},
+      {"authorizer.path('')", "error: path must not be empty"},
+      {"[].min()", "error: min called on empty list"},
+      {"object.metadata.labels['x']", "error: no such key: x"},
+      {"params.x", "error: no such key: x"},
+  };
+  for (const auto& [text, wanted] : facts) EXPECT_EQ(Run(text), wanted) << text;
+}
+
+TEST_F(KubeCelTest, CostsAreThoseOfKubernetes) {
+  const std::pair<std::string_view, std::uint64_t> facts[] = {
+      {"object.metadata.name", 3},
+      {"has(object.subsets)", 1},
+      {"true", 0},
+      {"oldObject != null", 2},
+      {"object.subsets.size() > 2", 4},
+      {"[1,2,3,4].isSorted()", 4},
+      {"url('https:://kubernetes.io/').getHostname() == 'kubernetes.io'", 4},
+      {"size('abc 123 def 123'.split(' ')) > 0", 5},
+      {"size('abc 123 def 123'.find('123')) > 0", 4},
+      {"quantity(\"200M\") == quantity(\"0.2G\") && quantity(\"0.2G\") == quantity(\"200M\")", 6},
+      {"!authorizer.group('').resource('endpoints').check('create').allowed()", 350005},
+      {"authorizer.path('/healthz').check('get').allowed()", 350003},
+      {"cidr('192.168.0.0/16').containsCIDR('192.168.0.0/16')", 7},
+      {"format.named(\"dns1123Label\").value().validate(\"my-name\")", 10},
+  };
+  for (const auto& [text, wanted] : facts) {
+    const std::string result = Run(text);
+    EXPECT_EQ(cost_, wanted) << text << " -> " << result;
+  }
+}
+
+TEST_F(KubeCelTest, OutputTypesAreChecked) {
+  const auto error = [&](std::string_view text, Expected expected) {
+    return compiler_.Compile(scope_, text, expected)->error();
+  };
+  EXPECT_EQ(error("object.x", Expected::kBool), "must evaluate to bool but got dyn");
+  EXPECT_EQ(error("1", Expected::kString), "must evaluate to string but got int");
+  EXPECT_EQ(error("true", Expected::kStringOrNull),
+            "must evaluate to one of [string null_type] but got bool");
+  EXPECT_EQ(error("request.uid == ''", Expected::kBool),
+            "compilation failed: ERROR: <input>:1:8: undefined field 'uid'\n | request.uid == ''\n "
+            "| .......^");
+  EXPECT_EQ(error("int('abc') == 1", Expected::kBool),
+            "program instantiation failed: type conversion error from 'string' to 'int'");
+  scope_.mutation = true;
+  EXPECT_EQ(error("\"I'm a teapot!\"", Expected::kObject),
+            "must evaluate to Object but got string");
+  EXPECT_EQ(error("Object.spec.metadata{}", Expected::kObject),
+            "must evaluate to Object but got Object.spec.metadata");
+  EXPECT_EQ(error("JSONPatch{op: 'add', path: '/x'}", Expected::kPatch),
+            "must evaluate to list(JSONPatch) but got JSONPatch");
+  EXPECT_EQ(error("[JSONPatch{op: 'add', path: '/x', value: Object.spec{a: 1}}]", Expected::kPatch),
+            "");
+  EXPECT_EQ(
+      error("[JSONPatch{operation: 'add'}]", Expected::kPatch),
+      "compilation failed: ERROR: <input>:1:21: expected type of field 'operation' is '' but "
+      "provided type is 'string'\n | [JSONPatch{operation: 'add'}]\n | ....................^");
+}
+
+TEST_F(KubeCelTest, EqualExpressionsShareOneProgram) {
+  const auto a = compiler_.Compile(scope_, "object.x == 1", Expected::kBool);
+  const auto b = compiler_.Compile(scope_, "object.x == 1", Expected::kBool);
+  EXPECT_EQ(a, b);
+  EXPECT_NE(a, compiler_.Compile(Scope{}, "object.x == 1", Expected::kBool));
+}
+
+TEST_F(KubeCelTest, VariablesAreEvaluatedOnceWhenRead) {
+  std::vector<NamedExpression> variables;
+  variables.push_back(
+      {"n", compiler_.Compile(scope_, "object.spec.replicas", Expected::kAnything)});
+  variables.push_back({"bad", compiler_.Compile(scope_, "object.none", Expected::kAnything)});
+  Scope scope = scope_;
+  scope.variables = true;
+  scope.variable_types = {{"n", "dyn"}, {"bad", "dyn"}};
+  const auto twice = compiler_.Compile(scope, "variables.n + variables.n == 6", Expected::kBool);
+  ASSERT_TRUE(twice->ok()) << twice->error();
+  Evaluation evaluation(arena_, inputs_, variables);
+  Budget budget(100);
+  EXPECT_TRUE(evaluation.Evaluate(*twice, budget).value.is_true());
+  EXPECT_EQ(budget.left(), 100u - 3 - 6);
+  const auto bad = compiler_.Compile(scope, "variables.bad == 1", Expected::kBool);
+  EXPECT_EQ(evaluation.Evaluate(*bad, budget).error,
+            "composited variable \"bad\" fails to evaluate: no such key: none");
+  const auto unknown = compiler_.Compile(scope, "variables.x == 1", Expected::kBool);
+  EXPECT_NE(unknown->error().find("undefined field 'x'"), std::string::npos);
+}
+
+TEST_F(KubeCelTest, ConstructedObjectsBecomeJson) {
+  scope_.mutation = true;
+  const auto expression = compiler_.Compile(
+      scope_, "Object{spec: Object.spec{replicas: 1, list: [Object.spec.list{a: 'b'}]}}",
+      Expected::kObject);
+  ASSERT_TRUE(expression->ok()) << expression->error();
+  Evaluation evaluation(arena_, inputs_);
+  Budget budget(kPolicyBudget);
+  const Evaluated result = evaluation.Evaluate(*expression, budget);
+  ASSERT_TRUE(result.ok()) << result.error;
+  EXPECT_TRUE(CheckTypeNames(arena_, result.value, "Object").ok());
+  const auto json = PatchValueToJson(arena_, result.value);
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ((*json)["spec"]["list"][0]["a"].AsString(), "b");
+}
+
+}  // namespace
+}  // namespace portcullis::kube_cel

@@ -1,0 +1,53 @@
+// Values of the types net.IP and net.CIDR.
+#pragma once
+
+#include <string_view>
+
+#include "base/status.h"
+#include "cel/value.h"
+#include "kube_cel/ip_address.h"
+#include "kube_cel/libraries.h"
+
+namespace portcullis::kube_cel {
+
+class IpValue final : public cel::Object {
+ public:
+  explicit IpValue(IpAddress ip) : ip_(std::move(ip)) {}
+  ~IpValue() = default;
+  const cel::Type* type() const override { return &kIpType; }
+  const IpAddress& ip() const { return ip_; }
+  cel::Value Equals(json::Arena& arena, cel::Value other) const override;
+  // Bytes of the address.
+  std::uint64_t CostSize() const override { return static_cast<std::uint64_t>(ip_.bits() / 8); }
+  cel::Value ToStringValue(json::Arena& arena) const override {
+    return cel::MakeString(arena, ip_.ToString());
+  }
+
+ private:
+  IpAddress ip_;
+};
+
+class CidrValue final : public cel::Object {
+ public:
+  explicit CidrValue(IpPrefix prefix) : prefix_(std::move(prefix)) {}
+  ~CidrValue() = default;
+  const cel::Type* type() const override { return &kCidrType; }
+  const IpPrefix& prefix() const { return prefix_; }
+  cel::Value Equals(json::Arena& arena, cel::Value other) const override;
+  // Bytes that the prefix spans.
+  std::uint64_t CostSize() const override {
+    return static_cast<std::uint64_t>((prefix_.length + 7) / 8);
+  }
+  cel::Value ToStringValue(json::Arena& arena) const override {
+    return cel::MakeString(arena, prefix_.ToString());
+  }
+
+ private:
+  IpPrefix prefix_;
+};
+
+// As expressions accept them: no zones, no IPv4-mapped addresses. Texts as Kubernetes shows them.
+base::Result<IpAddress> ParseIp(std::string_view text);
+base::Result<IpPrefix> ParseCidr(std::string_view text);
+
+}  // namespace portcullis::kube_cel

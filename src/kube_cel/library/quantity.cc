@@ -1,0 +1,170 @@
+// Quantities.
+#include "api/quantity.h"
+
+#include "cel/program.h"
+#include "kube_cel/libraries.h"
+#include "kube_cel/library/costs.h"
+#include "kube_cel/opaque.h"
+
+namespace portcullis::kube_cel {
+namespace {
+
+using api::Quantity;
+using cel::CostScope;
+using cel::EvalContext;
+using cel::Style;
+using cel::Value;
+
+class QuantityValue final : public cel::Object {
+ public:
+  QuantityValue(Quantity quantity, bool computed)
+      : quantity_(std::move(quantity)), computed_(computed) {}
+  ~QuantityValue() = default;
+  const cel::Type* type() const override { return &kQuantityType; }
+  const Quantity& quantity() const { return quantity_; }
+  Value Equals(json::Arena&, Value other) const override {
+    if (!other.is_object() || other.object()->type() != &kQuantityType) return Value::Bool(false);
+    const auto& that = *static_cast<const QuantityValue*>(other.object());
+    // In Kubernetes the result of an addition is of another Go type, which == does not know on its
+    // right-hand side.
+    if (that.computed_) return cel::NoSuchOverload();
+    return Value::Bool(that.quantity_ == quantity_);
+  }
+
+ private:
+  Quantity quantity_;
+  bool computed_;
+};
+
+const Quantity& Of(Value value) {
+  return static_cast<const QuantityValue*>(value.object())->quantity();
+}
+
+Value Wrap(EvalContext& context, Quantity quantity, bool computed) {
+  return Value::FromObject(cel::New<QuantityValue>(context.arena(), std::move(quantity), computed));
+}
+
+Value Make(EvalContext& context, std::span<const Value> args) {
+  auto parsed = Quantity::Parse(args[0].text());
+  if (!parsed.ok()) return context.Error(parsed.status().message());
+  return Wrap(context, *std::move(parsed), false);
+}
+
+Value IsQuantity(EvalContext&, std::span<const Value> args) {
+  return Value::Bool(Quantity::Parse(args[0].text()).ok());
+}
+
+Value Sign(EvalContext&, std::span<const Value> args) { return Value::Int(Of(args[0]).Sign()); }
+
+Value IsGreaterThan(EvalContext&, std::span<const Value> args) {
+  return Value::Bool(Of(args[0]) > Of(args[1]));
+}
+Value IsLessThan(EvalContext&, std::span<const Value> args) {
+  return Value::Bool(Of(args[0]) < Of(args[1]));
+}
+Value CompareTo(EvalContext&, std::span<const Value> args) {
+  const auto order = Of(args[0]) <=> Of(args[1]);
+  return Value::Int(order < 0 ? -1 : order > 0 ? 1 : 0);
+}
+Value IsInteger(EvalContext&, std::span<const Value> args) {
+  return Value::Bool(Of(args[0]).IsInteger());
+}
+Value AsInteger(EvalContext& context, std::span<const Value> args) {
+  if (!Of(args[0]).IsInteger()) return context.Error("cannot convert value to integer");
+  return Value::Int(Of(args[0]).Value());
+}
+Value AsApproximateFloat(EvalContext&, std::span<const Value> args) {
+  return Value::Double(Of(args[0]).AsDouble());
+}
+
+Quantity Operand(Value value) {
+  return value.is_object() ? Of(value) : Quantity::FromInt(value.int_value());
+}
+
+Value Add(EvalContext& context, std::span<const Value> args) {
+  Quantity sum = Of(args[0]);
+  sum.Add(Operand(args[1]));
+  return Wrap(context, std::move(sum), true);
+}
+Value Sub(EvalContext& context, std::span<const Value> args) {
+  Quantity difference = Of(args[0]);
+  difference.Sub(Operand(args[1]));
+  return Wrap(context, std::move(difference), true);
+}
+
+constexpr cel::Function Method(std::string_view name, std::string_view id,
+                               std::string_view signature, cel::FunctionImpl impl,
+                               std::string_view doc, std::string_view example) {
+  return {.name = name,
+          .id = id,
+          .style = Style::kMember,
+          .signature = signature,
+          .impl = impl,
+          .since = 28,
+          .doc = doc,
+          .example = example};
+}
+
+constexpr std::string_view kTwo = "(kubernetes.Quantity, kubernetes.Quantity) -> bool";
+constexpr std::string_view kSame =
+    "(kubernetes.Quantity, kubernetes.Quantity) -> kubernetes.Quantity";
+constexpr std::string_view kWithInt = "(kubernetes.Quantity, int) -> kubernetes.Quantity";
+
+constexpr cel::Function kFunctions[] = {
+    {.name = "quantity",
+     .id = "string_to_quantity",
+     .signature = "(string) -> kubernetes.Quantity",
+     .impl = &Make,
+     .cost = &TextCost,
+     .cost_scope = CostScope::kFunction,
+     .estimate = &EstimateText,
+     .since = 28,
+     .doc = "An amount as resource lists have it.",
+     .example = "quantity('200M') == quantity('0.2G')"},
+    {.name = "isQuantity",
+     .id = "is_quantity_string",
+     .signature = "(string) -> bool",
+     .impl = &IsQuantity,
+     .cost = &TextCost,
+     .cost_scope = CostScope::kFunction,
+     .estimate = &EstimateText,
+     .since = 28,
+     .doc = "Would quantity() accept the text?",
+     .example = "isQuantity('1.3Gi') && !isQuantity('10Mm')"},
+    {.name = "sign",
+     .id = "quantity_sign",
+     .signature = "(kubernetes.Quantity) -> int",
+     .impl = &Sign,
+     .since = 28,
+     .doc = "-1, 0 or 1.",
+     .example = "sign(quantity('-5')) == -1"},
+    Method("isGreaterThan", "quantity_is_greater_than", kTwo, &IsGreaterThan, "Is it more?",
+           "quantity('1Gi').isGreaterThan(quantity('1G'))"),
+    Method("isLessThan", "quantity_is_less_than", kTwo, &IsLessThan, "Is it less?",
+           "quantity('1m').isLessThan(quantity('1'))"),
+    Method("compareTo", "quantity_compare_to", "(kubernetes.Quantity, kubernetes.Quantity) -> int",
+           &CompareTo, "-1, 0 or 1.", "quantity('2').compareTo(quantity('1')) == 1"),
+    Method("isInteger", "quantity_is_integer", "(kubernetes.Quantity) -> bool", &IsInteger,
+           "Has it no fraction, and fits 64 bits?",
+           "quantity('50k').isInteger() && !quantity('50m').isInteger()"),
+    Method("asInteger", "quantity_get_int", "(kubernetes.Quantity) -> int", &AsInteger,
+           "The amount as an int.", "quantity('50k').asInteger() == 50000"),
+    Method("asApproximateFloat", "quantity_get_float", "(kubernetes.Quantity) -> double",
+           &AsApproximateFloat, "The amount as a double.",
+           "quantity('500m').asApproximateFloat() == 0.5"),
+    Method("add", "quantity_add", kSame, &Add, "The sum.",
+           "quantity('1k').add(quantity('1k')) == quantity('2k')"),
+    Method("add", "quantity_add_int", kWithInt, &Add, "The sum.",
+           "quantity('1k').add(1) == quantity('1001')"),
+    Method("sub", "quantity_sub", kSame, &Sub, "The difference.",
+           "quantity('2k').sub(quantity('1k')) == quantity('1k')"),
+    Method("sub", "quantity_sub_int", kWithInt, &Sub, "The difference.",
+           "quantity('1k').sub(1) == quantity('999')"),
+};
+
+}  // namespace
+
+constinit const cel::Library kQuantityLibrary = {.name = "kubernetes.quantity",
+                                                 .functions = kFunctions};
+
+}  // namespace portcullis::kube_cel

@@ -1,0 +1,130 @@
+// URLs.
+#include <map>
+#include <vector>
+
+#include "cel/program.h"
+#include "kube_cel/go_url.h"
+#include "kube_cel/libraries.h"
+#include "kube_cel/library/costs.h"
+#include "kube_cel/opaque.h"
+
+namespace portcullis::kube_cel {
+namespace {
+
+using cel::CostScope;
+using cel::EvalContext;
+using cel::Style;
+using cel::Value;
+
+class Url final : public cel::Object {
+ public:
+  explicit Url(RequestUri uri) : uri_(std::move(uri)) {}
+  ~Url() = default;
+  const cel::Type* type() const override { return &kUrlType; }
+  const RequestUri& uri() const { return uri_; }
+  Value Equals(json::Arena&, Value other) const override {
+    if (!other.is_object() || other.object()->type() != &kUrlType) return Value::Bool(false);
+    return Value::Bool(static_cast<const Url*>(other.object())->uri_.text == uri_.text);
+  }
+  std::uint64_t CostSize() const override { return uri_.text.size(); }
+
+ private:
+  RequestUri uri_;
+};
+
+const RequestUri& UriOf(Value value) { return static_cast<const Url*>(value.object())->uri(); }
+
+Value Make(EvalContext& context, std::span<const Value> args) {
+  auto uri = ParseRequestUri(args[0].text());
+  if (!uri.ok()) {
+    return context.Error("URL parse error during conversion from string: " +
+                         uri.status().message());
+  }
+  return Value::FromObject(cel::New<Url>(context.arena(), *std::move(uri)));
+}
+
+Value IsUrl(EvalContext&, std::span<const Value> args) {
+  return Value::Bool(ParseRequestUri(args[0].text()).ok());
+}
+
+Value GetScheme(EvalContext&, std::span<const Value> args) {
+  return Value::String(UriOf(args[0]).scheme);
+}
+Value GetHost(EvalContext&, std::span<const Value> args) {
+  return Value::String(UriOf(args[0]).host);
+}
+Value GetHostname(EvalContext&, std::span<const Value> args) {
+  return Value::String(UriOf(args[0]).Hostname());
+}
+Value GetPort(EvalContext&, std::span<const Value> args) {
+  return Value::String(UriOf(args[0]).Port());
+}
+Value GetEscapedPath(EvalContext&, std::span<const Value> args) {
+  return Value::String(UriOf(args[0]).escaped_path);
+}
+
+Value GetQuery(EvalContext& context, std::span<const Value> args) {
+  std::map<std::string, std::vector<Value>> values;
+  for (const auto& [key, value] : UriOf(args[0]).Query()) {
+    values[key].push_back(cel::MakeString(context.arena(), value));
+  }
+  std::vector<cel::MapEntry> entries;
+  for (const auto& [key, list] : values) {
+    entries.push_back(
+        {cel::MakeString(context.arena(), key), cel::MakeList(context.arena(), list)});
+  }
+  return cel::MakeMap(context.arena(), entries);
+}
+
+constexpr cel::Function Getter(std::string_view name, std::string_view id,
+                               std::string_view signature, cel::FunctionImpl impl,
+                               std::string_view doc, std::string_view example) {
+  return {.name = name,
+          .id = id,
+          .style = Style::kMember,
+          .signature = signature,
+          .impl = impl,
+          .doc = doc,
+          .example = example};
+}
+
+constexpr std::string_view kToString = "(kubernetes.URL) -> string";
+
+constexpr cel::Function kFunctions[] = {
+    {.name = "url",
+     .id = "string_to_url",
+     .signature = "(string) -> kubernetes.URL",
+     .impl = &Make,
+     .cost = &TextCost,
+     .cost_scope = CostScope::kFunction,
+     .estimate = &EstimateText,
+     .doc = "An absolute URI or an absolute path.",
+     .example = "url('https://example.com/') == url('https://example.com/')"},
+    {.name = "isURL",
+     .id = "is_url_string",
+     .signature = "(string) -> bool",
+     .impl = &IsUrl,
+     .doc = "Would url() accept the text?",
+     .example = "isURL('https://example.com') && !isURL('../x')"},
+    Getter("getScheme", "url_get_scheme", kToString, &GetScheme, "The scheme, or ''.",
+           "url('https://a.b/').getScheme() == 'https'"),
+    Getter("getHost", "url_get_host", kToString, &GetHost, "Host and port as written.",
+           "url('https://a.b:80/').getHost() == 'a.b:80'"),
+    Getter("getHostname", "url_get_hostname", kToString, &GetHostname,
+           "The host without port and brackets.",
+           "url('https://[::1]:80/').getHostname() == '::1'"),
+    Getter("getPort", "url_get_port", kToString, &GetPort, "The port as written, or ''.",
+           "url('https://a.b:80/').getPort() == '80'"),
+    Getter("getEscapedPath", "url_get_escaped_path", kToString, &GetEscapedPath,
+           "The path with what must be escaped in it escaped.",
+           "url('https://a.b/with space').getEscapedPath() == '/with%20space'"),
+    Getter("getQuery", "url_get_query", "(kubernetes.URL) -> map(string, list(string))", &GetQuery,
+           "The query's keys with all their values.",
+           "url('https://a.b/?k=1&k=2').getQuery()['k'] == ['1', '2']"),
+};
+
+}  // namespace
+
+constinit const cel::Library kUrlLibrary = {.name = "kubernetes.URL", .functions = kFunctions};
+
+}  // namespace portcullis::kube_cel

@@ -1,0 +1,28 @@
+// The objects that mutations construct: Object{spec: Object.spec{replicas: 3}} and JSONPatch{…}.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "cel/environment.h"
+#include "cel/value.h"
+#include "json/value.h"
+
+namespace portcullis::kube_cel {
+
+std::shared_ptr<const cel::ObjectFactory> MakeMutationObjects();
+
+// Checks that the type names of a constructed object and of all objects in it are their field paths
+// from `root` on ("Object" or the object's own name). Error: `type mismatch: unexpected type name
+// …`.
+base::Status CheckTypeNames(json::Arena& arena, cel::Value object, std::string_view root);
+
+// A value of an expression as JSON, constructed objects included.
+base::Result<json::Value> PatchValueToJson(json::Arena& arena, cel::Value value);
+
+// True for a constructed Object or Object.<path>.
+bool IsConstructed(cel::Value value);
+
+}  // namespace portcullis::kube_cel

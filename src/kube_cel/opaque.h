@@ -1,0 +1,36 @@
+// What the opaque values of this folder share: an Object that holds one C++ value and compares with
+// its own kind only.
+#pragma once
+
+#include <utility>
+
+#include "cel/value.h"
+
+namespace portcullis::kube_cel {
+
+// `type` is a constant of libraries.h. T compares with ==.
+template <typename T, const cel::Type& type_node>
+class Opaque : public cel::Object {
+ public:
+  explicit Opaque(T content) : content_(std::move(content)) {}
+  // Public because the arena destroys objects of this very type.
+  ~Opaque() = default;
+
+  const cel::Type* type() const override { return &type_node; }
+  const T& content() const { return content_; }
+  cel::Value Equals(json::Arena&, cel::Value other) const override {
+    const T* content = From(other);
+    return cel::Value::Bool(content != nullptr && *content == content_);
+  }
+
+  // The content of a value of this type, or null.
+  static const T* From(cel::Value value) {
+    if (!value.is_object() || value.object()->type() != &type_node) return nullptr;
+    return &static_cast<const Opaque*>(value.object())->content_;
+  }
+
+ private:
+  T content_;
+};
+
+}  // namespace portcullis::kube_cel
