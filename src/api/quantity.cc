@@ -305,11 +305,8 @@ std::string Quantity::DecimalText(Format format) const {
     amount /= 10;
     ++exponent;
   }
-  while (exponent % 3 != 0) {
-    amount *= 10;
-    --exponent;
-  }
   std::string text = Digits(amount);
+  for (; exponent % 3 != 0; --exponent) text += '0';
   if (format == Format::kDecimalSi) {
     text += SuffixFor(10, exponent);
   } else if (exponent != 0) {
@@ -388,15 +385,19 @@ void Quantity::Add(const Quantity& other) {
   const Quantity& coarse = other_is_finer ? *this : other;
   const Quantity& fine = other_is_finer ? other : *this;
   const auto raised = Raise(coarse.value_, coarse.scale_ - fine.scale_);
-  if (!raised || Magnitude(*raised) > kMaxMantissa / 2 ||
-      Magnitude(fine.value_) > kMaxMantissa / 2) {
+  if (!raised) {
     // The finer amount lies below the digits that can be told apart.
     value_ = coarse.value_;
     scale_ = coarse.scale_;
     return;
   }
-  const Int128 sum = *raised + fine.value_;
-  scale_ = fine.scale_;
+  Int128 sum = 0;
+  int scale = fine.scale_;
+  if (__builtin_add_overflow(*raised, fine.value_, &sum)) {
+    sum = *raised / 10 + fine.value_ / 10;
+    ++scale;
+  }
+  scale_ = scale;
   value_ = sum;
 }
 
