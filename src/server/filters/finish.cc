@@ -98,6 +98,7 @@ void EndAudit(Call& call, const Reply& reply, std::string_view content) {
       event.Annotate(annotation.key, annotation.value);
     }
   }
+  AnnotateLatency(call, event);
   event.SetResponseCode(reply.status);
   if (reply.status >= 400 || event.wants_response_object()) {
     if (auto body = json::Parse(call.arena, content); body.ok()) event.SetResponseObject(*body);
