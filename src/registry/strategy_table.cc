@@ -26,6 +26,8 @@ constexpr Row kRows[] = {
     {"admissionregistration.k8s.io", "validatingwebhookconfigurations",
      &MakeValidatingWebhookConfigurations},
     {"apiextensions.k8s.io", "customresourcedefinitions", &MakeCustomResourceDefinitions},
+    {"apps", "daemonsets", &MakeDaemonSets},
+    {"batch", "jobs", &MakeJobs},
 };
 
 // Built-in resources whose objects count generations; custom resources always do.

@@ -135,6 +135,19 @@ const api::schema::Schema* SchemaOf(const api::catalog::Catalog& catalog,
   return catalog.FindSchema(kind);
 }
 
+bool HasEmptyCollection(json::Value value) {
+  if (value.is_array()) {
+    if (value.empty()) return true;
+    for (const json::Value& element : value.elements()) {
+      if (HasEmptyCollection(element)) return true;
+    }
+  }
+  for (const json::Member& member : value.members()) {
+    if (HasEmptyCollection(member.value)) return true;
+  }
+  return false;
+}
+
 json::Value WithTypeMeta(json::Arena& arena, json::Value object, const GroupVersionKind& kind) {
   const std::string version = ApiVersion(kind);
   if (object["kind"].AsString() == kind.kind && object["apiVersion"].AsString() == version) {
@@ -224,6 +237,26 @@ json::Value Recanonicalize(const api::catalog::Catalog& catalog, json::Arena& ar
   if (schema == nullptr || custom) return object;
   auto decoded = api::schema::Decode(arena, *schema, object);
   return decoded.ok() ? WithTypeMeta(arena, *decoded, kind) : object;
+}
+
+json::Value AsStored(const api::catalog::Catalog& catalog, json::Arena& arena,
+                     const GroupVersionKind& kind, json::Value object) {
+  if (!HasEmptyCollection(object)) return object;
+  bool custom = false;
+  const api::schema::Schema* schema = SchemaOf(catalog, kind, custom);
+  if (schema == nullptr || custom) return object;
+  api::schema::DecodeOptions options;
+  options.empty_becomes_null = true;
+  auto decoded = api::schema::Decode(arena, *schema, object, options);
+  return decoded.ok() ? WithTypeMeta(arena, *decoded, kind) : object;
+}
+
+json::Value PruneCustom(const api::catalog::Catalog& catalog, json::Arena& arena,
+                        const GroupVersionKind& kind, json::Value object) {
+  bool custom = false;
+  const api::schema::Schema* schema = SchemaOf(catalog, kind, custom);
+  if (schema == nullptr || !custom) return object;
+  return api::schema::Prune(arena, *schema, object, true, nullptr);
 }
 
 json::Value Ordered(json::Arena& arena, json::Value object) {

@@ -46,6 +46,15 @@ json::Value ApplyDefaults(const Environment& env, const api::catalog::Catalog& c
 json::Value Recanonicalize(const api::catalog::Catalog& catalog, json::Arena& arena,
                            const api::GroupVersionKind& kind, json::Value object);
 
+// What becomes of an object of a built-in kind on its way through the store: lists that Go always
+// writes come back as null if they are empty.
+json::Value AsStored(const api::catalog::Catalog& catalog, json::Arena& arena,
+                     const api::GroupVersionKind& kind, json::Value object);
+
+// A custom resource without the fields its schema does not know; other objects as they are.
+json::Value PruneCustom(const api::catalog::Catalog& catalog, json::Arena& arena,
+                        const api::GroupVersionKind& kind, json::Value object);
+
 // The object with kind and apiVersion first and the members of metadata in Go's order.
 json::Value Ordered(json::Arena& arena, json::Value object);
 

@@ -168,6 +168,10 @@ class Services final : public DefaultStrategy {
   static base::Result<json::Value> AllocateAddress(const Context& ctx, json::Value object,
                                                    json::Value old) {
     if (TypeOf(object) == "ExternalName") return object;
+    if (object["spec"]["ipFamilyPolicy"].AsString() == "RequireDualStack") {
+      return Refuse(ctx, api::FieldPath("spec", "ipFamilyPolicy"), object["spec"]["ipFamilyPolicy"],
+                    "this cluster is not configured for dual-stack services");
+    }
     const json::Value single = json::Value::StringView("IPv4");
     const auto set_default = [&](std::string_view name, json::Value value) {
       if (!object["spec"].Has(name)) {
@@ -209,6 +213,11 @@ class Services final : public DefaultStrategy {
         const int number = TRY(ctx.services->TakeAnyPort());
         port = json::With(ctx.arena, port, "nodePort", json::Value::Int(number));
       } else if (std::find(held.begin(), held.end(), wanted) == held.end()) {
+        if (ctx.dry_run) {
+          ports.Add(port);
+          ++index;
+          continue;
+        }
         const base::Status taken = ctx.services->TakePort(wanted);
         if (!taken.ok()) {
           return Refuse(ctx, api::FieldPath("spec", "ports").Index(index).Child("nodePort"),

@@ -9,6 +9,8 @@
 namespace portcullis::registry {
 
 std::unique_ptr<Strategy> MakeCustomResourceDefinitions();
+std::unique_ptr<Strategy> MakeDaemonSets();
+std::unique_ptr<Strategy> MakeJobs();
 std::unique_ptr<Strategy> MakeMutatingWebhookConfigurations();
 std::unique_ptr<Strategy> MakeNamespaces();
 std::unique_ptr<Strategy> MakePods();

@@ -184,7 +184,7 @@ class Deletion {
   base::Status Admit(json::Value existing) {
     if (!reviewed_) return base::OkStatus();
     return RunBoth(call_, {.operation = admission::kDelete,
-                           .name = name_,
+                           .name = call_.info.name,
                            .old_object = existing,
                            .options = admission_options_});
   }

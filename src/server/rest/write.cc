@@ -46,6 +46,7 @@ base::Status CheckGrant(Call& call, std::string_view name, json::Value object, j
 base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOptions& options,
                                    bool generated) {
   const registry::Strategy& strategy = StrategyOf(call);
+  object = AsStored(*call.catalog, call.arena, call.resource->kind, object);
   for (int attempt = 1;; ++attempt) {
     const std::string name(object["metadata"]["name"].AsString());
     TRY(RunValidating(call, {.operation = admission::kCreate,
@@ -170,13 +171,17 @@ class Attempt {
                                      .object = object,
                                      .old_object = live_,
                                      .options = options_.as_update}));
-    if (!object.IsSameAs(before)) object = RestoreManagedFields(call_, object, before);
+    if (!object.IsSameAs(before)) {
+      object = PruneCustom(*call_.catalog, call_.arena, call_.resource->kind, object);
+      object = RestoreManagedFields(call_, object, before);
+    }
     object = DeduplicateOwners(call_, object, When::kAfterAdmission);
     TRY(CheckGrant(call_, spec_.name, object, live_));
     object = TRY(SettleVersion(object, retry));
     object = TRY(PrepareAndValidate(object));
     auto allocated = strategy_.Allocate(StrategyContext(call_, spec_.name), object, live_);
     if (!allocated.ok()) return std::move(allocated).status();
+    *allocated = AsStored(*call_.catalog, call_.arena, call_.resource->kind, *allocated);
     auto result = Commit(*allocated, retry);
     const auto context = StrategyContext(call_, spec_.name);
     if (!result.ok() || call_.dry_run) {
@@ -280,17 +285,19 @@ store::Key KeyOf(const Call& call, std::string_view name) {
           name};
 }
 
-base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOptions& options) {
+base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOptions& options,
+                                   bool track_fields) {
   const registry::Strategy& strategy = StrategyOf(call);
   object = TRY(PrepareMetadata(call, object));
   object = DeduplicateOwners(call, object, When::kBeforeAdmission);
-  object = TrackFields(call, {}, object, FieldManager(call, options));
+  if (track_fields) object = TrackFields(call, {}, object, FieldManager(call, options));
   const json::Value before = object;
   object = TRY(RunMutating(call, {.operation = admission::kCreate,
                                   .name = object["metadata"]["name"].AsString(),
                                   .object = object,
                                   .options = options.as_create}));
   if (!object.IsSameAs(before)) {
+    object = PruneCustom(*call.catalog, call.arena, call.resource->kind, object);
     object = RestoreManagedFields(call, object, before);
     object = DeduplicateOwners(call, object, When::kAfterAdmission);
     object = TRY(MatchNamespace(call, object));
@@ -323,7 +330,7 @@ base::Result<Written> UpdateObject(Call& call, const UpdateSpec& spec,
       if (!spec.create_if_absent) return api::NotFoundStatus(call.group_resource(), spec.name);
       json::Value object = TRY(spec.transform({}));
       TRY(MatchName(spec.name, object));
-      return CreateObject(call, object, options);
+      return CreateObject(call, object, options, spec.track_fields);
     }
     bool retry = false;
     auto written = Attempt(call, spec, options, std::move(current)).Run(retry);

@@ -22,7 +22,9 @@ struct Written {
 };
 
 // `object` is decoded and defaulted; its metadata is as the client sent it.
-base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOptions& options);
+// `track_fields` false: managedFields are up to date (apply).
+base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOptions& options,
+                                   bool track_fields = true);
 
 struct UpdateSpec {
   std::string_view name;
@@ -30,7 +32,6 @@ struct UpdateSpec {
   // `create_if_absent`), canonical and defaulted. Called again after a conflict.
   std::function<base::Result<json::Value>(json::Value live)> transform;
   bool create_if_absent = false;
-  // Conflicts of a write that names no resourceVersion are tried again.
   bool track_fields = true;  // false: `transform` has done it (apply)
 };
 base::Result<Written> UpdateObject(Call& call, const UpdateSpec& spec, const WriteOptions& options);
