@@ -119,7 +119,13 @@ Value ExistsOneNode::Eval(EvalContext& context) const {
 Value ListLoopNode::Eval(EvalContext& context) const {
   const Value values = Range(context);
   if (values.is_error()) return values;
-  if (!fold && !context.Charge(kListCost)) return CostExceeded();
+  // The empty start is made, and paid, when the accumulator is read first.
+  bool start = !fold;
+  const auto read_accumulator = [&] {
+    const std::uint64_t cost = start ? kListCost : 0;
+    start = false;
+    return context.Charge(cost);
+  };
   const std::size_t size = values.size();
   json::Arena& arena = context.arena();
   Value* results = nullptr;
@@ -132,8 +138,12 @@ Value ListLoopNode::Eval(EvalContext& context) const {
       const Value value = filter->Eval(context);
       if (IsFatal(value)) return value;
       take = value.is_true();
-      if (!value.is_bool()) error = value.is_error() ? value : NoSuchOverload();
+      if (!value.is_bool()) {
+        error = value.is_error() ? value : NoSuchOverload();
+        start = false;
+      }
     }
+    if (!read_accumulator()) return CostExceeded();
     if (take) {
       if (!context.ChargeSteps(1)) return CostExceeded();
       const Value value = body->Eval(context);
@@ -151,7 +161,7 @@ Value ListLoopNode::Eval(EvalContext& context) const {
     }
     if (!context.Step()) return InterruptedError();
   }
-  if (!context.ChargeSteps(1)) return CostExceeded();
+  if (!read_accumulator() || !context.ChargeSteps(1)) return CostExceeded();
   if (!error.is_unset()) return error;
   return MakeList(arena, std::span<const Value>(results, count));
 }
@@ -159,7 +169,13 @@ Value ListLoopNode::Eval(EvalContext& context) const {
 Value MapLoopNode::Eval(EvalContext& context) const {
   const Value values = Range(context);
   if (values.is_error()) return values;
-  if (!fold && !context.Charge(kMapCost)) return CostExceeded();
+  // The empty start is made, and paid, when the accumulator is read first.
+  bool start = !fold;
+  const auto read_accumulator = [&] {
+    const std::uint64_t cost = start ? kMapCost : 0;
+    start = false;
+    return context.Charge(cost);
+  };
   json::Arena& arena = context.arena();
   std::vector<MapEntry> results;
   KeySet keys;
@@ -172,8 +188,12 @@ Value MapLoopNode::Eval(EvalContext& context) const {
       const Value value = filter->Eval(context);
       if (IsFatal(value)) return value;
       take = value.is_true();
-      if (!value.is_bool()) error = value.is_error() ? value : NoSuchOverload();
+      if (!value.is_bool()) {
+        error = value.is_error() ? value : NoSuchOverload();
+        start = false;
+      }
     }
+    if (!read_accumulator()) return CostExceeded();
     if (take) {
       // The accumulator; a call with three arguments stops at an error in it.
       if (!context.ChargeSteps(1)) return CostExceeded();
@@ -203,7 +223,7 @@ Value MapLoopNode::Eval(EvalContext& context) const {
     }
     if (!context.Step()) return InterruptedError();
   }
-  if (!context.ChargeSteps(1)) return CostExceeded();
+  if (!read_accumulator() || !context.ChargeSteps(1)) return CostExceeded();
   if (!error.is_unset()) return error;
   return MakeMap(arena, results);
 }

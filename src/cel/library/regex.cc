@@ -2,6 +2,10 @@
 
 #include <re2/re2.h>
 
+#include <optional>
+
+#include "cel/library/simple_pattern.h"
+
 namespace portcullis::cel {
 namespace {
 
@@ -45,6 +49,7 @@ struct Regex::Compiled {
   explicit Compiled(std::string_view pattern, const re2::RE2::Options& options)
       : re(re2::StringPiece(pattern.data(), pattern.size()), options) {}
   re2::RE2 re;
+  std::optional<SimplePattern> simple;
 };
 
 Regex::Regex() = default;
@@ -56,7 +61,10 @@ base::Result<std::shared_ptr<const Regex>> Regex::Compile(std::string_view patte
   std::shared_ptr<Regex> regex(new Regex());
   regex->compiled_ = std::make_unique<Compiled>(pattern, options);
   const re2::RE2& re = regex->compiled_->re;
-  if (re.ok()) return std::shared_ptr<const Regex>(std::move(regex));
+  if (re.ok()) {
+    regex->compiled_->simple = SimplePattern::Parse(pattern);
+    return std::shared_ptr<const Regex>(std::move(regex));
+  }
   // Go shows the whole expression where a closing parenthesis is missing, RE2 the same; a trailing
   // backslash is shown as nothing.
   const bool backslash = re.error_code() == re2::RE2::ErrorTrailingBackslash;
@@ -67,6 +75,7 @@ base::Result<std::shared_ptr<const Regex>> Regex::Compile(std::string_view patte
 }
 
 bool Regex::Matches(std::string_view text) const {
+  if (compiled_->simple) return compiled_->simple->Matches(text);
   const re2::StringPiece piece(text.data(), text.size());
   return compiled_->re.Match(piece, 0, piece.size(), re2::RE2::UNANCHORED, nullptr, 0);
 }
