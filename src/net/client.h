@@ -95,7 +95,7 @@ struct ClientOptions {
   std::chrono::milliseconds dial_timeout{30'000};
   std::chrono::milliseconds handshake_timeout{10'000};
   std::chrono::milliseconds idle_timeout{90'000};
-  std::size_t max_idle_per_host = 25;
+  std::size_t max_idle_per_host = 256;
   std::size_t max_header_bytes = 1 << 20;
 };
 

@@ -1,0 +1,252 @@
+#include "scenarios.h"
+
+#include <ctime>
+
+#include "base/random.h"
+#include "base/strings.h"
+
+namespace portcullis::load {
+namespace {
+
+constexpr std::string_view kRegistration = "/apis/admissionregistration.k8s.io/v1/";
+constexpr int kListedObjects = 500;
+// Other servers see new configurations only after a while.
+constexpr timespec kSettle{.tv_sec = 1, .tv_nsec = 500'000'000};
+
+std::string ConfigMap(std::string_view name) {
+  // About 1 KB.
+  static const std::string kValue(800, 'x');
+  return base::StrCat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")", name,
+                      R"(","labels":{"app":"load"}},"data":{"text":")", kValue, R"("}})");
+}
+
+std::string Pod(std::string_view name) {
+  // About 2 KB.
+  static const std::string kNote(900, 'x');
+  return base::StrCat(
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")", name,
+      R"(","labels":{"app":"load","tier":"web"},"annotations":{"example.com/note":")", kNote,
+      R"("}},"spec":{"automountServiceAccountToken":false,"containers":[{"name":"main","image":)",
+      R"("registry.example.com/web:1.2.3","ports":[{"containerPort":8080,"name":"http"}],"env":[)",
+      R"({"name":"MODE","value":"production"},{"name":"LEVEL","value":"info"},{"name":"ZONE",)",
+      R"("value":"a"}],"resources":{"requests":{"cpu":"100m","memory":"64Mi"},"limits":{"cpu":)",
+      R"("200m","memory":"128Mi"}},"livenessProbe":{"httpGet":{"path":"/healthz","port":8080}},)",
+      R"("volumeMounts":[{"name":"work","mountPath":"/work"}]},{"name":"side","image":)",
+      R"("registry.example.com/side:1.0.0","args":["--listen=:9090","--verbose"],"resources":)",
+      R"({"requests":{"cpu":"10m","memory":"16Mi"}}}],"volumes":[{"name":"work","emptyDir":{}}])",
+      "}}");
+}
+
+// Prepares one scenario and undoes it on destruction.
+class Stage {
+ public:
+  Stage(const Scenario& scenario, const Target& target, const WebhookServer& webhooks)
+      : scenario_(scenario),
+        target_(target),
+        webhooks_(webhooks),
+        namespace_(base::StrCat("load-", base::RandomSuffix(6))) {}
+
+  ~Stage() {
+    for (auto path = created_.rbegin(); path != created_.rend(); ++path) target_.Delete(*path);
+  }
+
+  base::Status Prepare() {
+    TRY(Make("/api/v1/namespaces",
+             base::StrCat(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")",
+                          namespace_, R"("}})"),
+             namespace_));
+    created_.push_back(Collection("pods"));
+    created_.push_back(Collection("configmaps"));
+    if (scenario_.work == Work::kCreatePod) {
+      // Where no controller makes it, the plugin ServiceAccount would refuse the pods.
+      TRY(target_.Create(
+          Collection("serviceaccounts"),
+          R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}})"));
+    }
+    TRY(MakeObjects());
+    TRY(MakeWebhooks("validating", scenario_.validating_webhooks, "configmaps"));
+    TRY(MakeWebhooks("mutating", scenario_.mutating_webhooks, "configmaps"));
+    for (int made = 0; made < scenario_.idle_webhooks; made += 100) {
+      TRY(MakeWebhooks("validating", std::min(100, scenario_.idle_webhooks - made), "widgets"));
+    }
+    TRY(MakePolicies(scenario_.policies, "configmaps"));
+    TRY(MakePolicies(scenario_.idle_policies, "widgets"));
+    nanosleep(&kSettle, nullptr);
+    if (scenario_.policies > 0 && Refused("refused-0") != 422) {
+      return base::ConfigError("the server does not enforce the policies");
+    }
+    return base::OkStatus();
+  }
+
+  net::ClientRequest Request(std::size_t number) const {
+    const std::string name = base::StrCat("o-", std::to_string(number));
+    switch (scenario_.work) {
+      case Work::kCreateConfigMap:
+        return target_.Request("POST", Collection("configmaps"),
+                               std::make_shared<const std::string>(ConfigMap(name)));
+      case Work::kCreatePod:
+        return target_.Request("POST", Collection("pods"),
+                               std::make_shared<const std::string>(Pod(name)));
+      case Work::kGet:
+        return target_.Request("GET", base::StrCat(Collection("configmaps"), "/listed-",
+                                                   std::to_string(number % kListedObjects)));
+      case Work::kList:
+        break;
+    }
+    return target_.Request("GET", Collection("configmaps"));
+  }
+
+ private:
+  std::string Collection(std::string_view resource) const {
+    return base::StrCat("/api/v1/namespaces/", namespace_, "/", resource);
+  }
+
+  base::Status Make(std::string_view collection, const std::string& body, std::string_view name) {
+    TRY(target_.Create(collection, body));
+    created_.push_back(base::StrCat(collection, "/", name));
+    return base::OkStatus();
+  }
+
+  int Refused(std::string_view name) const {
+    return target_.Call("POST", Collection("configmaps"), ConfigMap(name));
+  }
+
+  base::Status MakeObjects() {
+    if (scenario_.work != Work::kGet && scenario_.work != Work::kList) return base::OkStatus();
+    for (int i = 0; i < kListedObjects; ++i) {
+      TRY(target_.Create(Collection("configmaps"),
+                         ConfigMap(base::StrCat("listed-", std::to_string(i)))));
+    }
+    return base::OkStatus();
+  }
+
+  base::Status MakeWebhooks(std::string_view kind, int count, std::string_view resource) {
+    if (count == 0) return base::OkStatus();
+    const bool mutating = kind == "mutating";
+    const std::string name = base::StrCat("load-", base::RandomSuffix(8));
+    std::vector<std::string> hooks;
+    for (int i = 0; i < count; ++i) {
+      const std::string number = std::to_string(i);
+      const auto path = mutating ? base::StrCat("/patch/", number) : std::string("/allow");
+      hooks.push_back(base::StrCat(
+          R"({"name":"h)", number, R"(.example.com","clientConfig":{"url":")", webhooks_.Url(path),
+          R"(","caBundle":")", base::Base64Encode(webhooks_.ca_pem()),
+          R"("},"rules":[{"operations":["CREATE"],"apiGroups":["*"],"apiVersions":["v1"],)",
+          R"("resources":[")", resource,
+          R"("]}],"admissionReviewVersions":["v1"],"sideEffects":"None","timeoutSeconds":10})"));
+    }
+    return Make(base::StrCat(kRegistration, kind, "webhookconfigurations"),
+                base::StrCat(R"({"apiVersion":"admissionregistration.k8s.io/v1","kind":")",
+                             mutating ? "Mutating" : "Validating",
+                             R"(WebhookConfiguration","metadata":{"name":")", name,
+                             R"("},"webhooks":[)", base::Join(hooks, ","), "]}"),
+                name);
+  }
+
+  base::Status MakePolicies(int count, std::string_view resource) {
+    for (int i = 0; i < count; ++i) {
+      const std::string name = base::StrCat("load-", base::RandomSuffix(8));
+      const auto head = [&](std::string_view kind) {
+        return base::StrCat(R"({"apiVersion":"admissionregistration.k8s.io/v1","kind":")", kind,
+                            R"(","metadata":{"name":")", name, R"("},"spec":)");
+      };
+      TRY(Make(base::StrCat(kRegistration, "validatingadmissionpolicies"),
+               base::StrCat(
+                   head("ValidatingAdmissionPolicy"),
+                   R"({"matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":)",
+                   R"(["*"],"apiVersions":["v1"],"resources":[")", resource,
+                   R"("]}]},"validations":[{"expression":"object.metadata.name != 'refused-)",
+                   std::to_string(i), R"('"}]}})"),
+               name));
+      TRY(Make(base::StrCat(kRegistration, "validatingadmissionpolicybindings"),
+               base::StrCat(head("ValidatingAdmissionPolicyBinding"), R"({"policyName":")", name,
+                            R"(","validationActions":["Deny"]}})"),
+               name));
+    }
+    return base::OkStatus();
+  }
+
+  const Scenario& scenario_;
+  const Target& target_;
+  const WebhookServer& webhooks_;
+  const std::string namespace_;
+  std::vector<std::string> created_;  // paths to delete, last first
+};
+
+}  // namespace
+
+const std::vector<Scenario>& Scenarios() {
+  static const std::vector<Scenario> kScenarios = {
+      {.name = "create-configmap",
+       .summary = "create a ConfigMap of 1 KB; no webhook, no policy",
+       .recorded = {1279, 11.5, 35, 1.47}},
+      {.name = "create-pod",
+       .summary = "create a Pod of 2 KB with the default plugins",
+       .work = Work::kCreatePod,
+       .recorded = {707, 20, 65, 2.53}},
+      {.name = "get", .summary = "get a ConfigMap of 1 KB", .work = Work::kGet, .recorded = {}},
+      {.name = "list",
+       .summary = "list 500 ConfigMaps of 1 KB",
+       .work = Work::kList,
+       .recorded = {}},
+      {.name = "validating-1",
+       .summary = "create a ConfigMap; 1 validating webhook matches",
+       .validating_webhooks = 1,
+       .recorded = {864, 17, 51, 1.96}},
+      {.name = "validating-10",
+       .summary = "create a ConfigMap; 10 validating webhooks match",
+       .validating_webhooks = 10,
+       .recorded = {294, 48, 125, 5.06}},
+      {.name = "mutating-1",
+       .summary = "create a ConfigMap; 1 mutating webhook patches",
+       .mutating_webhooks = 1,
+       .recorded = {597, 25, 70, 2.74}},
+      {.name = "mutating-5",
+       .summary = "create a ConfigMap; 5 mutating webhooks patch",
+       .mutating_webhooks = 5,
+       .recorded = {276, 53, 135, 5.88}},
+      {.name = "webhooks-1000-idle",
+       .summary = "create a ConfigMap; 1,000 webhooks configured, none matches",
+       .idle_webhooks = 1000,
+       .recorded = {444, 32, 104, 2.45}},
+      {.name = "policies-1",
+       .summary = "create a ConfigMap; 1 ValidatingAdmissionPolicy matches",
+       .policies = 1,
+       .recorded = {618, 22, 87, 2.67}},
+      {.name = "policies-50",
+       .summary = "create a ConfigMap; 50 ValidatingAdmissionPolicies match",
+       .policies = 50,
+       .recorded = {87, 155, 525, 22.2}},
+      {.name = "policies-256",
+       .summary = "create a ConfigMap; 256 ValidatingAdmissionPolicies match",
+       .policies = 256,
+       .recorded = {16, 844, 1266, 120}},
+      {.name = "policies-1000-idle",
+       .summary = "create a ConfigMap; 1,000 policies configured, none matches",
+       .idle_policies = 1000,
+       .recorded = {474, 33, 92, 3.03}},
+  };
+  return kScenarios;
+}
+
+base::Result<ScenarioResult> RunScenario(const Scenario& scenario, const Target& target,
+                                         const WebhookServer& webhooks, const RunOptions& options) {
+  Stage stage(scenario, target, webhooks);
+  TRY(stage.Prepare());
+  std::size_t requests = 0;
+  const std::size_t calls_before = webhooks.calls();
+  ScenarioResult result;
+  std::atomic<std::size_t> made{0};
+  result.figures = RunLoad(target, options, [&](std::size_t number) {
+    made.fetch_add(1, std::memory_order_relaxed);
+    return stage.Request(number);
+  });
+  requests = made;
+  if (requests > 0) {
+    result.webhook_calls_per_request =
+        static_cast<double>(webhooks.calls() - calls_before) / static_cast<double>(requests);
+  }
+  return result;
+}
+
+}  // namespace portcullis::load

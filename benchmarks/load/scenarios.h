@@ -1,0 +1,49 @@
+// What portcullis-load measures: each scenario prepares the server, says which request is repeated,
+// and cleans up after itself.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runner.h"
+#include "target.h"
+#include "webhooks.h"
+
+namespace portcullis::load {
+
+// Figures of kube-apiserver v1.36 with etcd 3.5, recorded once on a machine with two cores: 16
+// keep-alive connections over TLS, load generator and webhook on the same cores.
+struct Recorded {
+  double requests_per_second = 0;
+  double p50_milliseconds = 0;
+  double p99_milliseconds = 0;
+  double cpu_milliseconds = 0;
+};
+
+enum class Work { kCreateConfigMap, kCreatePod, kGet, kList };
+
+struct Scenario {
+  std::string_view name;
+  std::string_view summary;
+  Work work = Work::kCreateConfigMap;
+  int validating_webhooks = 0;
+  int mutating_webhooks = 0;
+  int idle_webhooks = 0;  // configured, but for other resources
+  int policies = 0;
+  int idle_policies = 0;
+  Recorded recorded;  // zeros: not recorded
+};
+
+const std::vector<Scenario>& Scenarios();
+
+struct ScenarioResult {
+  Figures figures;
+  double webhook_calls_per_request = 0;
+};
+
+// Blocks. Errors are about preparation; failed requests of the load are in the figures.
+base::Result<ScenarioResult> RunScenario(const Scenario& scenario, const Target& target,
+                                         const WebhookServer& webhooks, const RunOptions& options);
+
+}  // namespace portcullis::load

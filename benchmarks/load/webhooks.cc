@@ -1,0 +1,71 @@
+#include "webhooks.h"
+
+#include "base/strings.h"
+#include "net/certificates.h"
+
+namespace portcullis::load {
+namespace {
+
+// The uid of the request. A search is enough for what API servers write: in a review it comes
+// before any object.
+std::string_view UidOf(std::string_view review) {
+  constexpr std::string_view kMark = "\"uid\":\"";
+  const auto start = review.find(kMark);
+  if (start == std::string_view::npos) return {};
+  review.remove_prefix(start + kMark.size());
+  return review.substr(0, review.find('"'));
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<WebhookServer>> WebhookServer::Start(net::IoThreads& threads,
+                                                                  const std::string& listen) {
+  const auto now = base::SystemClock().Now();
+  const auto authority = TRY(net::MakeAuthority("portcullis-load", now));
+  net::CertificateRequest request;
+  request.common_name = "webhook";
+  request.dns_names = {"localhost"};
+  request.ip_addresses = {"127.0.0.1"};
+  request.server = true;
+  const auto serving = TRY(net::Issue(authority, request, now));
+  net::ServerTlsOptions tls;
+  tls.certificate = {serving.certificate_pem, serving.key_pem, {}};
+  auto webhooks = std::make_unique<WebhookServer>();
+  webhooks->ca_pem_ = authority.certificate_pem;
+  net::ServerOptions options;
+  options.address = listen;
+  options.tls = TRY(net::ServerTls::Create(tls));
+  webhooks->server_ = TRY(net::HttpsServer::Listen(
+      threads, std::move(options),
+      [self = webhooks.get()](const std::shared_ptr<net::Exchange>& exchange) {
+        self->Answer(*exchange);
+      }));
+  return webhooks;
+}
+
+std::string WebhookServer::Url(std::string_view path) const {
+  return base::StrCat("https://", server_->address(), path);
+}
+
+void WebhookServer::Answer(net::Exchange& exchange) {
+  calls_.fetch_add(1, std::memory_order_relaxed);
+  const net::Request& request = exchange.request();
+  std::string patch;
+  constexpr std::string_view kPatch = "/patch/";
+  if (request.path().starts_with(kPatch)) {
+    // The objects of the load have labels, so that this path exists.
+    const std::string operation =
+        base::StrCat(R"([{"op":"add","path":"/metadata/labels/load-)",
+                     request.path().substr(kPatch.size()), R"(","value":"x"}])");
+    patch =
+        base::StrCat(R"(,"patchType":"JSONPatch","patch":")", base::Base64Encode(operation), "\"");
+  }
+  net::Response response;
+  response.headers.Add("Content-Type", "application/json");
+  response.body = base::StrCat(
+      R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":")",
+      UidOf(request.body), R"(","allowed":true)", patch, "}}");
+  exchange.Respond(std::move(response));
+}
+
+}  // namespace portcullis::load
