@@ -78,7 +78,7 @@ class Parser {
     Match(Token::kEnd, 0);
     if (too_deep_) {
       issues_ = Issues();
-      issues_.Add({-1, 0}, too_deep_text_);
+      issues_.Add({-1, -1}, too_deep_text_);
     }
     ast_.set_root(root);
   }
