@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Does what docs/walkthrough.md says, with the real kubectl, and compares what it shows.
+
+    tests/integration/walkthrough.py --build build/release [--kubectl PATH]
+
+A block ```sh is typed into one shell; ```sh background=NAME is started and left running (ports are
+replaced by free ones, so that several can run side by side); ```sh stop=NAME stops it. A block ```text
+is what the block before it prints, standard output and error together.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
+END = "--- end of block ---"
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_for(what, condition, process):
+    deadline = time.monotonic() + 30
+    while not condition():
+        if process.poll() is not None:
+            sys.exit(f"{what} ended with {process.returncode}: {process.args}")
+        if time.monotonic() > deadline:
+            sys.exit(f"{what} is not there after 30 s")
+        time.sleep(0.02)
+
+
+def accepts(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+        return True
+    except OSError:
+        return False
+
+
+class Walk:
+    def __init__(self, args):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="walkthrough-"))
+        self.hook_port, self.api_port = str(free_port()), free_port()
+        (self.folder / "build").mkdir()
+        (self.folder / "build/release").symlink_to(args.build.resolve())
+        (self.folder / "docs").symlink_to(ROOT / "docs")
+        (self.folder / "run").write_text(
+            f'#!/bin/sh\nexec build/release/portcullis serve --data-dir=./portcullis-data --secure-port={self.api_port} "$@"\n')
+        (self.folder / "run").chmod(0o755)
+        tools = self.folder / "bin"
+        tools.mkdir()
+        (tools / "kubectl").symlink_to(shutil.which(args.kubectl) or args.kubectl)
+        env = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(self.folder)}
+        self.running = {}
+        self.env = env
+        self.shell = subprocess.Popen(["bash"], cwd=self.folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True)
+
+    def type(self, commands):
+        self.shell.stdin.write(self.here(commands) + f"\necho '{END}'\n")
+        self.shell.stdin.flush()
+        lines = []
+        for line in self.shell.stdout:
+            if line.rstrip("\n") == END:
+                break
+            lines.append(line)
+        return "".join(lines).replace(self.hook_port, "9443")
+
+    def here(self, text):
+        return text.replace("9443", self.hook_port)
+
+    def start(self, name, command):
+        log = open(self.folder / f"{name}.log", "w")
+        # Manifests and flags speak of the documented port; this run has its own.
+        process = subprocess.Popen(["bash", "-c", "exec " + self.here(command.strip())], cwd=self.folder, env=self.env,
+                                   stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        self.running[name] = process
+        port = int(self.hook_port) if name == "webhook" else self.api_port
+        wait_for(name, lambda: accepts(port), process)
+
+    def stop(self, name):
+        process = self.running.pop(name)
+        process.send_signal(signal.SIGINT)
+        code = process.wait(20)
+        if code != 0:
+            sys.exit(f"{name} ended with {code} after Ctrl-C: {(self.folder / (name + '.log')).read_text()[-2000:]}")
+
+    def close(self):
+        self.shell.stdin.close()
+        self.shell.wait()
+        for name in list(self.running):
+            self.stop(name)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def older(line):
+    """What kubectl 1.20 and 1.32 say differently about the same thing."""
+    line = re.sub(r'error when creating "STDIN": ', "", line)
+    line = re.sub(r"Warning: ", "", line)
+    return re.sub(r" from .* namespace$", "", line)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--kubectl", default="kubectl")
+    args = parser.parse_args()
+    walk = Walk(args)
+    # The manifests name the documented port.
+    text = (ROOT / "docs/walkthrough.md").read_text().replace(
+        "docs/walkthrough/validating.yaml |", "docs/walkthrough/validating.yaml | sed s/9443/9443/ |").replace(
+        "docs/walkthrough/warning.yaml |", "docs/walkthrough/warning.yaml | sed s/9443/9443/ |")
+    text = text.replace("sed s/9443/9443/", "sed s/94''43/9443/")
+    passed = failed = 0
+    printed = ""
+    try:
+        for kind, info, body in FENCE.findall(text):
+            info = info.strip()
+            if kind == "text":
+                want = [older(line) for line in body.rstrip("\n").split("\n")]
+                got = [older(line) for line in printed.rstrip("\n").split("\n")]
+                if want == got:
+                    passed += 1
+                else:
+                    failed += 1
+                    print("expected:\n  " + "\n  ".join(want) + "\nprinted:\n  " + "\n  ".join(got))
+            elif info.startswith("background="):
+                walk.start(info.split("=")[1], body)
+            elif info.startswith("stop="):
+                walk.stop(info.split("=")[1])
+            elif kind == "sh":
+                printed = walk.type(body.rstrip("\n"))
+    finally:
+        walk.close()
+    print(f"walkthrough: {passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
