@@ -1,0 +1,137 @@
+#include "plugins/persistent_volume_label/persistent_volume_label.h"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "admission/errors.h"
+#include "base/strings.h"
+#include "plugins/common/make.h"
+
+namespace portcullis::plugins::persistent_volume_label {
+namespace {
+
+constexpr std::string_view kLabels[][2] = {
+    {"topology.kubernetes.io/zone", "topology.kubernetes.io/region"},
+    {"failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"}};
+
+using Labels = std::vector<std::pair<std::string_view, std::string_view>>;
+
+// Zone and region, if the volume's provisioner has set both.
+Labels TrustedLabels(json::Value volume) {
+  const json::Value metadata = volume["metadata"];
+  if (!metadata["annotations"].Has("pv.kubernetes.io/provisioned-by")) return {};
+  for (const auto& [zone, region] : kLabels) {
+    const json::Value* zone_value = metadata["labels"].Find(zone);
+    const json::Value* region_value = metadata["labels"].Find(region);
+    if (zone_value != nullptr && region_value != nullptr) {
+      return {{region, region_value->AsString()}, {zone, zone_value->AsString()}};
+    }
+  }
+  return {};
+}
+
+// The zones of "a__b", sorted.
+base::Result<std::vector<std::string>> ZonesOf(std::string_view value) {
+  std::set<std::string> zones;
+  while (true) {
+    const auto cut = base::Cut(value, "__");
+    std::string_view zone = base::Trim(cut ? cut->first : value);
+    if (zone.empty()) {
+      return base::Forbidden(
+          base::StrCat("failed to convert label string for Zone: ", value, " to a Set"));
+    }
+    zones.emplace(zone);
+    if (!cut) break;
+    value = cut->second;
+  }
+  return std::vector<std::string>(zones.begin(), zones.end());
+}
+
+base::Result<std::vector<json::Value>> Requirements(json::Arena& arena, const Labels& labels) {
+  std::vector<json::Value> out;
+  for (const auto& [key, value] : labels) {
+    json::ArrayBuilder values(arena);
+    if (key.ends_with("/zone")) {
+      for (const std::string& zone : TRY(ZonesOf(value))) values.Add(zone);
+    } else {
+      values.Add(value);
+    }
+    out.push_back(json::MakeObject(arena, {{"key", json::String(arena, key)},
+                                           {"operator", json::Value::StringView("In")},
+                                           {"values", values.Build()}}));
+  }
+  return out;
+}
+
+bool UsesOneOf(json::Value terms, const Labels& labels) {
+  for (const json::Value& term : terms.elements()) {
+    for (const json::Value& requirement : term["matchExpressions"].elements()) {
+      for (const auto& label : labels) {
+        if (requirement["key"].AsString() == label.first) return true;
+      }
+    }
+  }
+  return false;
+}
+
+json::Value AddToTerms(json::Arena& arena, json::Value terms,
+                       const std::vector<json::Value>& requirements) {
+  if (terms.empty()) terms = json::MakeArray(arena, {json::MakeObject(arena, {})});
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    json::Value expressions = terms[i]["matchExpressions"];
+    for (const json::Value& requirement : requirements) {
+      expressions = json::Append(arena, expressions, requirement);
+    }
+    terms = json::WithElement(arena, terms, i,
+                              json::With(arena, terms[i], "matchExpressions", expressions));
+  }
+  return terms;
+}
+
+class PersistentVolumeLabel final : public admission::Plugin {
+ public:
+  explicit PersistentVolumeLabel(const admission::PluginContext&) {}
+
+  base::Status Mutate(admission::Request& request) const override {
+    if (!request.Is("", "persistentvolumes")) return base::OkStatus();
+    const json::Value volume = request.object();
+    const Labels labels = TrustedLabels(volume);
+    if (labels.empty()) return LookUp(request);
+    json::Arena& arena = request.arena();
+    const json::Value terms = volume.At({"spec", "nodeAffinity", "required", "nodeSelectorTerms"});
+    if (UsesOneOf(terms, labels)) return base::OkStatus();
+    base::Result<std::vector<json::Value>> requirements = Requirements(arena, labels);
+    if (!requirements.ok()) return admission::Forbidden(request, requirements.status().message());
+    request.set_object(json::SetPath(arena, volume,
+                                     {"spec", "nodeAffinity", "required", "nodeSelectorTerms"},
+                                     AddToTerms(arena, terms, *requirements)));
+    return base::OkStatus();
+  }
+
+ private:
+  // Other volumes would be looked up at their provider, of which there is none.
+  static base::Status LookUp(const admission::Request& request) {
+    const json::Value disk = request.object()["spec"]["gcePersistentDisk"];
+    std::string_view name = disk["pdName"].AsString();
+    if (disk.is_null() || name == "placeholder-for-provisioning") return base::OkStatus();
+    return admission::Forbidden(request,
+                                base::StrCat("error querying GCE PD volume ", name,
+                                             ": unable to build GCE cloud provider for PD"));
+  }
+};
+
+}  // namespace
+
+constinit const admission::PluginInfo kPlugin = {
+    .name = "PersistentVolumeLabel",
+    .summary = "puts zone and region of cloud disks onto volumes",
+    .phases = admission::kMutate,
+    .operations = admission::kCreate,
+    .by_default = admission::Default::kOff,
+    .create = &common::Make<PersistentVolumeLabel>,
+    .until_minor = 30,
+};
+
+}  // namespace portcullis::plugins::persistent_volume_label
