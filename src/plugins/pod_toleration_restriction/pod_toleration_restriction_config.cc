@@ -1,0 +1,87 @@
+#include "plugins/pod_toleration_restriction/pod_toleration_restriction_config.h"
+
+#include <string_view>
+
+#include "api/field_error.h"
+#include "api/field_path.h"
+#include "api/selector/label_selector.h"
+#include "base/strings.h"
+#include "plugins/common/config_reader.h"
+
+namespace portcullis::plugins::pod_toleration_restriction {
+namespace {
+
+using common::ConfigKind;
+using common::ConfigReader;
+
+constexpr ConfigKind kKinds[] = {
+    {"podtolerationrestriction.admission.k8s.io/v1alpha1", "Configuration"}};
+
+void CheckToleration(json::Value toleration, const api::FieldPath& path, api::FieldErrors& errors) {
+  std::string_view key = toleration["key"].AsString();
+  std::string_view op = toleration["operator"].AsString();
+  std::string_view effect = toleration["effect"].AsString();
+  std::string_view value = toleration["value"].AsString();
+  if (!key.empty()) {
+    for (const std::string& problem : api::IsQualifiedName(key)) {
+      errors.push_back(api::Invalid(path.Child("key"), key, problem));
+    }
+  } else if (op != "Exists") {
+    errors.push_back(api::Invalid(path.Child("operator"), op,
+                                  "operator must be Exists when `key` is empty, which means "
+                                  "\"match all values and all keys\""));
+  }
+  if (!toleration["tolerationSeconds"].is_null() && effect != "NoExecute") {
+    errors.push_back(api::Invalid(path.Child("effect"), effect,
+                                  "effect must be 'NoExecute' when `tolerationSeconds` is set"));
+  }
+  if (op == "Equal" || op.empty()) {
+    const std::vector<std::string> problems = api::IsValidLabelValue(value);
+    if (!problems.empty()) {
+      errors.push_back(api::Invalid(path.Child("operator"), value, base::Join(problems, ";")));
+    }
+  } else if (op == "Exists") {
+    if (!value.empty()) {
+      errors.push_back(api::Invalid(path.Child("operator"), toleration,
+                                    "value must be empty when `operator` is 'Exists'"));
+    }
+  } else {
+    errors.push_back(api::NotSupported(path.Child("operator"), op, {"Equal", "Exists"}));
+  }
+  if (!effect.empty() && effect != "NoSchedule" && effect != "PreferNoSchedule" &&
+      effect != "NoExecute") {
+    errors.push_back(api::NotSupported(path.Child("effect"), effect,
+                                       {"NoExecute", "NoSchedule", "PreferNoSchedule"}));
+  }
+}
+
+void ReadTolerations(ConfigReader& root, std::string_view name, api::FieldErrors& errors) {
+  std::size_t index = 0;
+  for (ConfigReader& reader : root.Children(name)) {
+    for (std::string_view member : {"key", "operator", "value", "effect"}) reader.String(member);
+    reader.Int("tolerationSeconds");
+    reader.RefuseOthers();
+    CheckToleration(reader.value(),
+                    api::FieldPath("podtolerationrestriction").Child(name).Index(index++), errors);
+  }
+}
+
+}  // namespace
+
+base::Result<PodTolerationRestrictionConfig> ParseConfig(const admission::PluginConfig* config) {
+  if (config == nullptr) return PodTolerationRestrictionConfig();
+  ConfigReader root(TRY(common::DecodeConfig(*config, kKinds)));
+  api::FieldErrors errors;
+  ReadTolerations(root, "default", errors);
+  ReadTolerations(root, "whitelist", errors);
+  root.RefuseOthers();
+  TRY(root.Finish());
+  if (!errors.empty()) {
+    std::vector<std::string> texts;
+    for (const api::FieldError& error : errors) texts.push_back(error.ToString());
+    return base::ConfigError(base::StrCat("invalid config: [", base::Join(texts, " "), "]"));
+  }
+  return PodTolerationRestrictionConfig(config->document);
+}
+
+}  // namespace portcullis::plugins::pod_toleration_restriction
