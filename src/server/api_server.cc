@@ -7,6 +7,7 @@
 #include "admission/catalog_objects.h"
 #include "admission/chain.h"
 #include "admission/config.h"
+#include "admission/match/cel_conditions.h"
 #include "admission/store_feed.h"
 #include "api/schema/defaulting.h"
 #include "audit/policy.h"
@@ -236,6 +237,9 @@ class Server final : public ApiServer {
     resolver.table = options_.webhook_service_map;
     resolver_ = webhook::MakeServiceResolver(*store_, resolver);
     gates_ = MakeFeatureGates(options_);
+    conditions_ = admission::match::MakeCelConditions(compiler_, env_.authorizer);
+    expressions_ = admission::match::MakeCelExpressionChecker(compiler_);
+    env_.expressions = expressions_.get();
 
     admission::PluginFlags flags;
     flags.enable = options_.enable_admission_plugins;
@@ -257,6 +261,7 @@ class Server final : public ApiServer {
     context.objects = objects_.get();
     context.https = https_.get();
     context.services = resolver_.get();
+    context.conditions = conditions_.get();
     context.default_not_ready_toleration_seconds = options_.default_not_ready_toleration_seconds;
     context.default_unreachable_toleration_seconds =
         options_.default_unreachable_toleration_seconds;
@@ -334,6 +339,9 @@ class Server final : public ApiServer {
   authz::Assembled authorization_;
   std::optional<audit::Policy> audit_policy_;
   std::unique_ptr<audit::Sink> sink_;
+  kube_cel::Compiler compiler_;
+  std::unique_ptr<admission::match::ConditionEvaluator> conditions_;
+  std::unique_ptr<registry::ExpressionChecker> expressions_;
   std::unique_ptr<admission::ObjectInterfaces> objects_;
   std::unique_ptr<admission::ClusterWriter> writer_;
   std::unique_ptr<admission::ObjectFeed> feed_;

@@ -25,6 +25,7 @@ registry::Context MakeContext(const Environment& env, json::Arena& arena,
                             user,  *env.clock};
   context.reader = env.store;
   context.services = env.services;
+  context.expressions = env.expressions;
   return context;
 }
 

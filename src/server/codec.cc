@@ -11,6 +11,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "json/yaml.h"
+#include "server/protobuf.h"
 
 namespace portcullis::server {
 namespace {
@@ -171,6 +172,7 @@ base::Result<json::Value> ParseBody(json::Arena& arena, std::string_view body, M
                                     std::vector<std::string>* duplicates) {
   json::ParseOptions options;
   options.duplicate_keys = duplicates;
+  if (type == MediaType::kProtobuf) return ParseProtobuf(arena, body);
   if (type == MediaType::kJson) return json::Parse(arena, body, options);
   return json::ParseYamlOrJson(arena, body);
 }

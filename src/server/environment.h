@@ -22,6 +22,7 @@ namespace portcullis::api::schema {
 class Defaulter;
 }
 namespace portcullis::registry {
+class ExpressionChecker;
 class StrategyTable;
 class ServiceNetwork;
 }  // namespace portcullis::registry
@@ -59,6 +60,7 @@ struct Environment {
   const api::schema::Defaulter* defaulter = nullptr;
   const registry::StrategyTable* strategies = nullptr;
   registry::ServiceNetwork* services = nullptr;
+  const registry::ExpressionChecker* expressions = nullptr;  // null: CEL is not checked
   const admission::Chain* chain = nullptr;
   const admission::ObjectInterfaces* objects = nullptr;
   const authn::Authenticator* authenticator = nullptr;

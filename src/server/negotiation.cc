@@ -126,6 +126,7 @@ base::Result<MediaType> NegotiateInput(std::string_view content_type) {
   const std::string type = BareMediaType(content_type);
   if (type.empty() || type == "application/json") return MediaType::kJson;
   if (type == "application/yaml") return MediaType::kYaml;
+  if (type == "application/vnd.kubernetes.protobuf") return MediaType::kProtobuf;
   return base::Status(base::Reason::kUnsupportedMediaType,
                       "the body of the request was in an unknown format - accepted media types "
                       "include: application/json, application/yaml, "

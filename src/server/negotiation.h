@@ -9,7 +9,7 @@
 
 namespace portcullis::server {
 
-enum class MediaType { kJson, kYaml };
+enum class MediaType { kJson, kYaml, kProtobuf };  // the last one only of bodies
 enum class Form { kObject, kTable, kPartialObject, kPartialObjectList };
 
 struct Accepted {

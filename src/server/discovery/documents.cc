@@ -18,6 +18,8 @@
 namespace portcullis::server {
 namespace {
 
+constexpr std::string_view kOpenApiProtobuf =
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 constexpr std::string_view kChecks[] = {"ping", "log", "etcd"};
 constexpr std::string_view kHooks[] = {"poststarthook/start-apiserver-admission-initializer",
                                        "poststarthook/rbac/bootstrap-roles",
@@ -113,6 +115,16 @@ Reply Documents::ServeDiscovery(Call& call) {
 Reply Documents::ServeOpenApi(Call& call) {
   const std::string& path = call.info.path;
   const std::string_view accept = call.headers().Get("Accept");
+  // Old clients want the whole document in protobuf, to check files against. They skip what it does
+  // not describe, so a document without definitions lets them go on.
+  if (path == "/openapi/v2" && accept.find(kOpenApiProtobuf) != std::string_view::npos) {
+    Reply reply;
+    reply.content_type = std::string(kOpenApiProtobuf);
+    reply.body =
+        "\x0a\x03"
+        "2.0";
+    return reply;
+  }
   const bool json = accept.empty() || accept.find("*/*") != std::string_view::npos ||
                     accept.find("json") != std::string_view::npos;
   if (!json) {

@@ -144,6 +144,7 @@ registry::Context StrategyContext(Call& call, std::string_view name) {
   context.reader = call.env.store;
   context.catalog = call.catalog.get();
   context.services = call.env.services;
+  context.expressions = call.env.expressions;
   context.dry_run = call.dry_run;
   return context;
 }
