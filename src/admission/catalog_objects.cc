@@ -113,7 +113,14 @@ std::vector<ResourceOfKind> CatalogObjects::ResourcesOf(const api::GroupVersionK
 
 base::Result<json::Value> CatalogObjects::Convert(json::Arena& arena, json::Value object,
                                                   const api::GroupVersionKind& kind) const {
-  return api::Convert(arena, object, kind);
+  const json::Value converted = TRY(api::Convert(arena, object, kind));
+  if (converted.IsSameAs(object)) return object;
+  const auto catalog = catalog_();
+  const ResourceInfo* info = catalog->FindKind(kind);
+  const schema::Schema* node = catalog->FindSchema(kind);
+  if (node == nullptr || (info != nullptr && info->custom)) return converted;
+  // The form in which Go writes the other version: fields that are always there, their order.
+  return schema::Decode(arena, *node, converted);
 }
 
 base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value object,

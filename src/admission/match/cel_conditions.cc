@@ -1,0 +1,147 @@
+#include "admission/match/cel_conditions.h"
+
+#include <mutex>
+#include <utility>
+
+#include "admission/match/request_inputs.h"
+#include "api/field_error.h"
+#include "base/strings.h"
+
+namespace portcullis::admission::match {
+namespace {
+
+using kube_cel::Input;
+
+constexpr kube_cel::Scope kScope = {.authorizer = true};
+
+class Program final : public ConditionProgram {
+ public:
+  Program(std::vector<MatchCondition> conditions, kube_cel::Compiler& compiler,
+          const authz::Authorizer* authorizer)
+      : conditions_(std::move(conditions)), compiler_(compiler), authorizer_(authorizer) {}
+
+  ConditionOutcome Evaluate(const ConditionInput& input) const override {
+    std::call_once(compiled_, [this] { Compile(); });
+    const Request& request = *input.request;
+    json::Arena& arena = request.arena();
+    AuthorizerChecker checker(authorizer_);
+    kube_cel::Inputs inputs;
+    inputs.Set(Input::kObject, cel::MakeFromJson(arena, input.object));
+    inputs.Set(Input::kOldObject, cel::MakeFromJson(arena, input.old_object));
+    inputs.Set(
+        Input::kRequest,
+        cel::MakeFromJson(arena, RequestAsJson(arena, request, request.resource(), input.kind)));
+    // Webhooks have never been given the namespace.
+    inputs.Set(Input::kNamespaceObject, cel::Value::Null());
+    inputs.Set(Input::kAuthorizer, kube_cel::MakeAuthorizer(arena, checker, request.user()));
+    inputs.Set(Input::kRequestResource,
+               kube_cel::MakeResourceCheck(arena, checker, RequestResourceQuestion(request)));
+    return Run(arena, inputs);
+  }
+
+ private:
+  struct Result {
+    bool is_true = false;
+    std::string error;
+  };
+
+  void Compile() const {
+    for (const MatchCondition& condition : conditions_) {
+      expressions_.push_back(
+          compiler_.Compile(kScope, condition.expression, kube_cel::Expected::kBool));
+    }
+  }
+
+  // All conditions are evaluated before the results are looked at: what one costs, the others lack.
+  ConditionOutcome Run(json::Arena& arena, const kube_cel::Inputs& inputs) const {
+    kube_cel::Evaluation evaluation(arena, inputs);
+    kube_cel::Budget budget(kube_cel::kMatchConditionBudget);
+    std::vector<Result> results;
+    for (const auto& expression : expressions_) {
+      Result& result = results.emplace_back();
+      if (!expression->ok()) {
+        result.error = base::StrCat("compilation error: ", expression->error());
+        continue;
+      }
+      const kube_cel::Evaluated evaluated = evaluation.Evaluate(*expression, budget);
+      if (evaluated.out_of_budget) {
+        ConditionOutcome outcome;
+        outcome.verdict = ConditionOutcome::Verdict::kError;
+        outcome.error = kube_cel::kOutOfBudget;
+        return outcome;
+      }
+      if (!evaluated.ok()) {
+        result.error = base::StrCat("expression '", expression->text(),
+                                    "' resulted in error: ", evaluated.error);
+        continue;
+      }
+      result.is_true = evaluated.value.is_true();
+    }
+    return Judge(results);
+  }
+
+  ConditionOutcome Judge(const std::vector<Result>& results) const {
+    ConditionOutcome outcome;
+    std::vector<std::string> errors;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!results[i].error.empty()) {
+        ++outcome.erroring_expressions;
+        errors.push_back(results[i].error);
+        continue;
+      }
+      if (results[i].is_true) continue;
+      outcome.verdict = ConditionOutcome::Verdict::kNoMatch;
+      outcome.failed_condition = conditions_[i].name;
+      return outcome;
+    }
+    if (errors.empty()) return outcome;
+    outcome.verdict = ConditionOutcome::Verdict::kError;
+    outcome.error = api::AggregateText(errors);
+    return outcome;
+  }
+
+  const std::vector<MatchCondition> conditions_;
+  kube_cel::Compiler& compiler_;
+  const authz::Authorizer* const authorizer_;
+  mutable std::once_flag compiled_;
+  mutable std::vector<std::shared_ptr<const kube_cel::Expression>> expressions_;
+};
+
+class CelConditions final : public ConditionEvaluator {
+ public:
+  CelConditions(kube_cel::Compiler& compiler, const authz::Authorizer* authorizer)
+      : compiler_(compiler), authorizer_(authorizer) {}
+  std::shared_ptr<const ConditionProgram> Compile(
+      std::vector<MatchCondition> conditions) const override {
+    return std::make_shared<Program>(std::move(conditions), compiler_, authorizer_);
+  }
+
+ private:
+  kube_cel::Compiler& compiler_;
+  const authz::Authorizer* const authorizer_;
+};
+
+class CelExpressionChecker final : public registry::ExpressionChecker {
+ public:
+  explicit CelExpressionChecker(kube_cel::Compiler& compiler) : compiler_(compiler) {}
+  std::string CheckMatchCondition(std::string_view expression, Environment) const override {
+    return compiler_.Compile(kScope, expression, kube_cel::Expected::kBool)->error();
+  }
+
+ private:
+  kube_cel::Compiler& compiler_;
+};
+
+}  // namespace
+
+std::unique_ptr<ConditionEvaluator> MakeCelConditions(kube_cel::Compiler& compiler,
+                                                      const authz::Authorizer* authorizer) {
+  return std::make_unique<CelConditions>(compiler, authorizer);
+}
+
+std::unique_ptr<registry::ExpressionChecker> MakeCelExpressionChecker(
+    kube_cel::Compiler& compiler) {
+  return std::make_unique<CelExpressionChecker>(compiler);
+}
+
+}  // namespace portcullis::admission::match

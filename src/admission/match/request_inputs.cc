@@ -1,0 +1,79 @@
+#include "admission/match/request_inputs.h"
+
+namespace portcullis::admission::match {
+namespace {
+
+json::Value Triple(json::Arena& arena, const std::string& group, const std::string& version,
+                   std::string_view last_name, const std::string& last) {
+  json::ObjectBuilder out(arena);
+  out.Set("group", group).Set("version", version).Set(last_name, last);
+  return out.Build();
+}
+
+json::Value KindAsJson(json::Arena& arena, const api::GroupVersionKind& kind) {
+  return Triple(arena, kind.group, kind.version, "kind", kind.kind);
+}
+
+json::Value ResourceAsJson(json::Arena& arena, const api::GroupVersionResource& resource) {
+  return Triple(arena, resource.group, resource.version, "resource", resource.resource);
+}
+
+}  // namespace
+
+json::Value RequestAsJson(json::Arena& arena, const Request& request,
+                          const api::GroupVersionResource& resource,
+                          const api::GroupVersionKind& kind) {
+  json::ObjectBuilder out(arena);
+  const auto set = [&](std::string_view name, const std::string& text) {
+    if (!text.empty()) out.Set(name, text);
+  };
+  out.Set("kind", KindAsJson(arena, kind));
+  out.Set("resource", ResourceAsJson(arena, resource));
+  set("subResource", request.subresource());
+  out.Set("requestKind", KindAsJson(arena, request.kind()));
+  out.Set("requestResource", ResourceAsJson(arena, request.resource()));
+  set("requestSubResource", request.subresource());
+  set("name", request.name());
+  set("namespace", request.namespace_name());
+  out.Set("operation", OperationText(request.operation()));
+  out.Set("userInfo", api::UserInfoToJson(arena, request.user()));
+  out.Set("dryRun", request.dry_run());
+  out.Set("options", request.options());
+  return out.Build();
+}
+
+const kube_cel::AccessAnswer& AuthorizerChecker::Check(const kube_cel::AccessQuestion& question) {
+  kube_cel::AccessAnswer& answer = answers_.emplace_back();
+  if (authorizer_ == nullptr) return answer;
+  authz::Attributes attributes;
+  attributes.user = question.user;
+  attributes.verb = question.verb;
+  attributes.resource_request = question.resource_request;
+  attributes.path = question.path;
+  attributes.group = question.group;
+  attributes.version = question.resource_request ? "*" : "";
+  attributes.resource = question.resource;
+  attributes.subresource = question.subresource;
+  attributes.ns = question.ns;
+  attributes.name = question.name;
+  attributes.field_selector = question.field_selector;
+  attributes.label_selector = question.label_selector;
+  authz::Decision decision = authorizer_->Authorize(attributes);
+  answer.allowed = decision.allowed();
+  answer.reason = std::move(decision.reason);
+  answer.error = std::move(decision.error);
+  return answer;
+}
+
+kube_cel::AccessQuestion RequestResourceQuestion(const Request& request) {
+  kube_cel::AccessQuestion question;
+  question.user = &request.user();
+  question.group = request.resource().group;
+  question.resource = request.resource().resource;
+  question.subresource = request.subresource();
+  question.ns = request.namespace_name();
+  question.name = request.name();
+  return question;
+}
+
+}  // namespace portcullis::admission::match

@@ -1,0 +1,36 @@
+// What expressions see of a request: the variables `request`, `object`, `oldObject`, `authorizer`
+// and `authorizer.requestResource`. Shared by matchConditions of webhooks and by policies.
+#pragma once
+
+#include <deque>
+
+#include "admission/request.h"
+#include "authz/authorizer.h"
+#include "json/value.h"
+#include "kube_cel/access.h"
+#include "kube_cel/evaluation.h"
+
+namespace portcullis::admission::match {
+
+// The value of `request`: an AdmissionRequest without uid and objects; `resource` and `kind` are
+// those given. Empty members are absent.
+json::Value RequestAsJson(json::Arena& arena, const Request& request,
+                          const api::GroupVersionResource& resource,
+                          const api::GroupVersionKind& kind);
+
+// Asks an Authorizer what expressions ask. Confined to one request.
+class AuthorizerChecker final : public kube_cel::AccessChecker {
+ public:
+  // `authorizer` outlives it; null allows nothing.
+  explicit AuthorizerChecker(const authz::Authorizer* authorizer) : authorizer_(authorizer) {}
+  const kube_cel::AccessAnswer& Check(const kube_cel::AccessQuestion& question) override;
+
+ private:
+  const authz::Authorizer* const authorizer_;
+  std::deque<kube_cel::AccessAnswer> answers_;
+};
+
+// The question of `authorizer.requestResource`: the request's own resource.
+kube_cel::AccessQuestion RequestResourceQuestion(const Request& request);
+
+}  // namespace portcullis::admission::match
