@@ -72,6 +72,8 @@ class EstimatedArgument {
   virtual Range element_size() const = 0;
   // Text of a literal string, or null.
   virtual const std::string_view* literal() const = 0;
+  // The number, if it is a literal int.
+  virtual std::optional<std::int64_t> int_literal() const = 0;
 
  protected:
   ~EstimatedArgument() = default;

@@ -58,8 +58,22 @@ std::uint64_t SubstringCost(std::span<const Value> args, Value) {
 std::uint64_t ScanCost(std::span<const Value> args, Value) { return CostSize(args[1]); }
 
 std::optional<CallEstimate> EstimateTraversal(std::span<const EstimatedArgument* const> args) {
+  return CallEstimate{ScaleByFactor(args[0]->size(), kTextFactor), std::nullopt};
+}
+std::optional<CallEstimate> EstimateToBytes(std::span<const EstimatedArgument* const> args) {
   const Range size = args[0]->size();
-  return CallEstimate{ScaleByFactor(size, kTextFactor), size};
+  const Range bytes = {size.min, SaturatingMultiply(size.max, 4)};
+  return CallEstimate{ScaleByFactor(size, kTextFactor), bytes};
+}
+std::optional<CallEstimate> EstimateFromBytes(std::span<const EstimatedArgument* const> args) {
+  const Range size = args[0]->size();
+  return CallEstimate{ScaleByFactor(size, kTextFactor), Range{size.min / 4, size.max}};
+}
+std::optional<CallEstimate> EstimateQuote(std::span<const EstimatedArgument* const> args) {
+  const Range size = args[0]->size();
+  const Range quoted = {SaturatingAdd(size.min, 2),
+                        SaturatingAdd(SaturatingMultiply(size.max, 2), 2)};
+  return CallEstimate{ScaleByFactor(size, kTextFactor), quoted};
 }
 std::optional<CallEstimate> EstimateArgumentTraversal(
     std::span<const EstimatedArgument* const> args) {
@@ -70,7 +84,8 @@ std::optional<CallEstimate> EstimateSmallerTraversal(
   const Range a = args[0]->size();
   const Range b = args[1]->size();
   // The shorter of the two decides; when nothing is known of one, the other is the bound.
-  const Range size = {0, std::min(a.max, b.max)};
+  const std::uint64_t most = std::min(a.max, b.max);
+  const Range size = {most > 0 ? std::uint64_t{1} : 0, most};
   return CallEstimate{ScaleByFactor(size, kTextFactor), std::nullopt};
 }
 std::optional<CallEstimate> EstimateJoin(std::span<const EstimatedArgument* const> args) {

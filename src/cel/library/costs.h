@@ -19,6 +19,9 @@ std::uint64_t SubstringCost(std::span<const Value> args, Value result);  // text
 std::uint64_t ScanCost(std::span<const Value> args, Value result);       // size of the second
 
 std::optional<CallEstimate> EstimateTraversal(std::span<const EstimatedArgument* const> args);
+std::optional<CallEstimate> EstimateToBytes(std::span<const EstimatedArgument* const> args);
+std::optional<CallEstimate> EstimateFromBytes(std::span<const EstimatedArgument* const> args);
+std::optional<CallEstimate> EstimateQuote(std::span<const EstimatedArgument* const> args);
 std::optional<CallEstimate> EstimateArgumentTraversal(
     std::span<const EstimatedArgument* const> args);
 std::optional<CallEstimate> EstimateSmallerTraversal(

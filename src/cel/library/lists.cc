@@ -168,25 +168,39 @@ std::uint64_t CompareAllCost(Value list) {
 }
 std::uint64_t SortCost(std::span<const Value> args, Value) { return CompareAllCost(args.back()); }
 
+// `factor` times the size, and the list that is made.
+CallEstimate Allocating(double factor, Range size) {
+  return {ScaleByFactor(size, factor) + Range{kCallAndList, kCallAndList}, size};
+}
+
+std::uint64_t Whole(const EstimatedArgument& argument, std::uint64_t fallback) {
+  const auto number = argument.int_literal();
+  return number && *number >= 0 ? static_cast<std::uint64_t>(*number) : fallback;
+}
+
 std::optional<CallEstimate> EstimateSlice(std::span<const EstimatedArgument* const> args) {
-  const Range size = {0, args[0]->size().max};
-  return CallEstimate{size + Range{kCallAndList, kCallAndList}, size};
+  const std::uint64_t start = Whole(*args[1], 0);
+  const std::uint64_t end = Whole(*args[2], args[0]->size().max);
+  const std::uint64_t size = end > start ? end - start : 0;
+  return Allocating(1, {size, size});
+}
+std::optional<CallEstimate> EstimateFlatten(std::span<const EstimatedArgument* const> args) {
+  const std::uint64_t depth = args.size() > 1 ? Whole(*args[1], kUnbounded) : 1;
+  return Allocating(static_cast<double>(depth), args[0]->size());
 }
 std::optional<CallEstimate> EstimateSameSize(std::span<const EstimatedArgument* const> args) {
-  const Range size = args[0]->size();
-  return CallEstimate{size + Range{kCallAndList, kCallAndList}, size};
+  return Allocating(1, args[0]->size());
 }
-std::optional<CallEstimate> EstimateRange(std::span<const EstimatedArgument* const>) {
-  const Range size = {0, kUnbounded};
-  return CallEstimate{size + Range{kCallAndList, kCallAndList}, size};
+std::optional<CallEstimate> EstimateRange(std::span<const EstimatedArgument* const> args) {
+  const std::uint64_t size = Whole(*args[0], kUnbounded);
+  return Allocating(1, {size, size});
 }
 std::optional<CallEstimate> EstimateCompareAll(std::span<const EstimatedArgument* const> args) {
   const Range size = args.back()->size();
   const Type* list = args.back()->type();
   const bool text = !list->params.empty() && (list->param()->kind == TypeKind::kString ||
                                               list->param()->kind == TypeKind::kBytes);
-  return CallEstimate{
-      ScaleByFactor(size * size, text ? 2.1 : 2.0) + Range{kCallAndList, kCallAndList}, size};
+  return Allocating(text ? 2.1 : 2.0, size * size);
 }
 
 Expr* SortByMacro(MacroContext& context, Expr* target, std::span<Expr* const> args) {
@@ -241,7 +255,7 @@ constexpr Function kFunctions[] = {
      .signature = "(list(list(T))) -> list(T)",
      .impl = &Flatten,
      .cost = &FlattenCost,
-     .estimate = &EstimateSameSize,
+     .estimate = &EstimateFlatten,
      .since = 1,
      .doc = "The elements of the inner lists in one list.",
      .example = "[[1], [2, 3]].flatten() == [1, 2, 3]"},
@@ -251,7 +265,7 @@ constexpr Function kFunctions[] = {
      .signature = "(list(dyn), int) -> list(dyn)",
      .impl = &Flatten,
      .cost = &FlattenCost,
-     .estimate = &EstimateSameSize,
+     .estimate = &EstimateFlatten,
      .since = 1,
      .doc = "The same, so many levels deep.",
      .example = "[[[1]], [[2]]].flatten(2) == [1, 2]"},
