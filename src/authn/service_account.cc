@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "authn/jwt.h"
 #include "base/gotext.h"
+#include "base/mutex.h"
 #include "base/random.h"
 #include "base/strings.h"
 #include "json/writer.h"
@@ -104,6 +106,28 @@ class Signer final : public TokenSigner {
   const base::Clock& clock_;
 };
 
+// Tokens whose signature has been found good, so that a client's next request does not pay for it
+// again. Everything else about a token is judged each time.
+class SignedTokens {
+ public:
+  std::shared_ptr<const Jwt> Find(std::string_view token) const {
+    base::ReaderLock lock(mutex_);
+    auto it = tokens_.find(token);
+    return it == tokens_.end() ? nullptr : it->second;
+  }
+  void Add(std::string_view token, std::shared_ptr<const Jwt> jwt) {
+    base::WriterLock lock(mutex_);
+    // Starting over now and then is simpler than keeping an order, and costs one check per token.
+    if (tokens_.size() >= kMost) tokens_.clear();
+    tokens_.emplace(std::string(token), std::move(jwt));
+  }
+
+ private:
+  static constexpr std::size_t kMost = 4096;
+  mutable base::SharedMutex mutex_;
+  std::map<std::string, std::shared_ptr<const Jwt>, std::less<>> tokens_ PC_GUARDED_BY(mutex_);
+};
+
 class Verifier final : public TokenAuthenticator {
  public:
   Verifier(ServiceAccountTokenOptions options, std::vector<std::shared_ptr<const JwtKey>> keys,
@@ -112,10 +136,17 @@ class Verifier final : public TokenAuthenticator {
 
   base::Result<std::optional<Identity>> AuthenticateToken(
       std::string_view token, const std::vector<std::string>& audiences) const override {
-    const auto jwt = ParseJwt(token);
-    // Not ours: another authenticator may know it.
-    if (!jwt.ok() || !IsIssuer(jwt->claims["iss"].AsString())) return std::optional<Identity>();
-    if (!IsSigned(*jwt)) return Refuse("invalid signature");
+    std::shared_ptr<const Jwt> jwt = cache_.Find(token);
+    if (jwt == nullptr) {
+      auto parsed = ParseJwt(token);
+      // Not ours: another authenticator may know it.
+      if (!parsed.ok() || !IsIssuer(parsed->claims["iss"].AsString())) {
+        return std::optional<Identity>();
+      }
+      if (!IsSigned(*parsed)) return Refuse("invalid signature");
+      jwt = std::make_shared<const Jwt>(std::move(*parsed));
+      cache_.Add(token, jwt);
+    }
     ServiceAccountClaims claims = ClaimsFromJson(jwt->claims);
     Identity identity;
     identity.audiences = TRY(CheckAudiences(claims, audiences));
@@ -199,6 +230,7 @@ class Verifier final : public TokenAuthenticator {
   const ServiceAccountTokenOptions options_;
   const std::vector<std::shared_ptr<const JwtKey>> keys_;
   const base::Clock& clock_;
+  mutable SignedTokens cache_;
 };
 
 }  // namespace

@@ -261,6 +261,23 @@ TEST_P(StoreContract, WakesAWatchThatHasSeenEverything) {
   EXPECT_EQ(Poll(*watch), Strings{"+n/a@2"});
 }
 
+TEST_P(StoreContract, TenThousandWatchesAreWokenByOneWrite) {
+  std::vector<std::unique_ptr<Watch>> watches;
+  for (int i = 0; i < 10000; ++i) {
+    watches.push_back(StartWatch(0, i % 2 == 0 ? "n" : "other"));
+    EXPECT_EQ(Poll(*watches.back()), Strings{});
+  }
+  const int before = woken_;
+
+  Create("n", "a");
+  while (woken_ - before < 5000) std::this_thread::yield();
+  std::vector<EventPtr> events;
+  for (auto& watch : watches) ASSERT_TRUE(watch->Poll(10, events).ok());
+  EXPECT_EQ(events.size(), 5000U);
+  for (const EventPtr& event : events) EXPECT_EQ(event, events.front());  // shared, not copied
+  EXPECT_EQ(woken_ - before, 5000);
+}
+
 TEST_P(StoreContract, ObserversAreToldBeforeTheWriteReturns) {
   struct Recorder : Observer {
     void OnCommit(std::span<const EventPtr> events) override {
