@@ -46,16 +46,17 @@ base::Status CheckGrant(Call& call, std::string_view name, json::Value object, j
 base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOptions& options,
                                    bool generated) {
   const registry::Strategy& strategy = StrategyOf(call);
-  object = AsStored(*call.catalog, call.arena, call.resource->kind, object);
   for (int attempt = 1;; ++attempt) {
     const std::string name(object["metadata"]["name"].AsString());
     TRY(RunValidating(call, {.operation = admission::kCreate,
                              .name = name,
                              .object = object,
                              .options = options.as_create}));
+    // Validating webhooks still see empty lists as such.
+    object = AsStored(*call.catalog, call.arena, call.resource->kind, object);
     Written written;
     written.created = true;
-    written.object = object;
+    written.object = AsStored(*call.catalog, call.arena, call.resource->kind, object);
     base::Status failure;
     if (call.dry_run) {
       if (call.env.store->Get(KeyOf(call, name)) == nullptr) {
@@ -64,7 +65,7 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
       }
       failure = api::AlreadyExistsStatus(call.group_resource(), name);
     } else {
-      auto encoded = EncodeForStore(call.arena, object, call.resource->storage_kind);
+      auto encoded = EncodeForStore(call.arena, written.object, call.resource->storage_kind);
       if (!encoded.ok()) return std::move(encoded).status();
       auto stored = call.env.store->Create(KeyOf(call, name), *std::move(encoded));
       if (stored.ok()) {
@@ -181,7 +182,6 @@ class Attempt {
     object = TRY(PrepareAndValidate(object));
     auto allocated = strategy_.Allocate(StrategyContext(call_, spec_.name), object, live_);
     if (!allocated.ok()) return std::move(allocated).status();
-    *allocated = AsStored(*call_.catalog, call_.arena, call_.resource->kind, *allocated);
     auto result = Commit(*allocated, retry);
     const auto context = StrategyContext(call_, spec_.name);
     if (!result.ok() || call_.dry_run) {
@@ -236,6 +236,8 @@ class Attempt {
                               .object = object,
                               .old_object = live_,
                               .options = options_.as_update}));
+    object = AsStored(*call_.catalog, call_.arena, call_.resource->kind, object);
+    object = AsStored(*call_.catalog, call_.arena, call_.resource->kind, object);
     Written written;
     written.object = object;
     if (call_.dry_run) return written;
