@@ -244,6 +244,7 @@ class Loader {
       added.type = column[1].AsString();
       added.format = column[2].AsString();
       added.priority = static_cast<int>(column[3].AsInt());
+      added.description = column[4].AsString();
     }
     for (const Value& subresource : entry["subresources"].elements()) {
       SubresourceInfo& added = info.subresources.emplace_back();

@@ -208,7 +208,8 @@ TEST(ImportTest, TellsWhatIsMissing) {
   ImportInput input;
   EXPECT_EQ(Import(input).status().message(), "no OpenAPI definitions were given");
   input.go_facts = "nonsense\n";
-  EXPECT_EQ(Import(input).status().message(), "facts, line 1: want: type, kind or selectable");
+  EXPECT_EQ(Import(input).status().message(),
+            "facts, line 1: want: type, kind, selectable or column");
 }
 
 }  // namespace

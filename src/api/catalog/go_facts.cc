@@ -1,6 +1,7 @@
 #include "api/catalog/go_facts.h"
 
 #include "base/strings.h"
+#include "json/reader.h"
 
 namespace portcullis::api::catalog {
 namespace {
@@ -24,6 +25,20 @@ base::Status ParseField(const std::vector<std::string_view>& words, std::size_t 
   return base::OkStatus();
 }
 
+// column <resource> "<column>" "<description>": two JSON texts.
+base::Status ParseColumn(std::string_view content, std::size_t number, GoFacts& facts) {
+  const auto rest = base::Cut(content, " \"");
+  const auto middle = rest ? base::Cut(rest->second, "\" \"") : std::nullopt;
+  if (!middle) return LineError(number, "want: column <resource> \"<column>\" \"<text>\"");
+  json::Arena arena;
+  const auto name = json::Parse(arena, base::StrCat("\"", middle->first, "\""));
+  const auto text = json::Parse(arena, base::StrCat("\"", middle->second));
+  if (!name.ok() || !text.ok()) return LineError(number, "a text is no JSON");
+  const std::string resource(base::Trim(rest->first.substr(std::string_view("column").size())));
+  facts.columns[{resource, std::string(name->AsString())}] = std::string(text->AsString());
+  return base::OkStatus();
+}
+
 base::Status ParseDirective(const std::vector<std::string_view>& words, std::size_t number,
                             GoFacts& facts, std::vector<GoField>*& fields) {
   if (words[0] == "type" && words.size() == 2) {
@@ -38,7 +53,7 @@ base::Status ParseDirective(const std::vector<std::string_view>& words, std::siz
     facts.selectable[words[1]].assign(words.begin() + 2, words.end());
     return base::OkStatus();
   }
-  return LineError(number, "want: type, kind or selectable");
+  return LineError(number, "want: type, kind, selectable or column");
 }
 
 }  // namespace
@@ -51,6 +66,10 @@ base::Result<GoFacts> ParseGoFacts(std::string_view text) {
     ++number;
     const std::string_view content = base::Trim(line);
     if (content.empty() || content[0] == '#') continue;
+    if (line.starts_with("column ")) {
+      TRY(ParseColumn(content, number, facts));
+      continue;
+    }
     const auto words = base::Split(content, ' ');
     if (line[0] == ' ') {
       TRY(ParseField(words, number, fields));

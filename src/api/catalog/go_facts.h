@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -29,6 +30,8 @@ struct GoFacts {
   std::map<std::string_view, SpecialKind> kinds;
   std::map<std::string_view, std::vector<std::string_view>>
       selectable;  // by group/version/resource
+  // Descriptions of printed columns by {resource.group or "*", column}.
+  std::map<std::pair<std::string, std::string>, std::string> columns;
 };
 
 base::Result<GoFacts> ParseGoFacts(std::string_view text);

@@ -143,7 +143,7 @@ class Importer {
     if (resource.Has("categories")) entry.Set("categories", resource["categories"]);
     AddStorage(path, entry);
     AddSubresources(gv, resource["subresources"], entry);
-    AddColumns(path, entry);
+    AddColumns(path, GroupResource{gv.group, std::string(name)}.ToString(), entry);
     AddSelectable(path, entry);
     return entry.Build();
   }
@@ -168,13 +168,24 @@ class Importer {
     entry.Set("subresources", subresources.Build());
   }
 
-  void AddColumns(const std::string& path, json::ObjectBuilder& entry) {
+  // What the server says of the column, else the facts.
+  Value Description(const std::string& resource, Value column) {
+    const Value given = column["description"];
+    if (!given.AsString().empty()) return given;
+    const std::string name(column["name"].AsString());
+    auto found = facts_.columns.find({resource, name});
+    if (found == facts_.columns.end()) found = facts_.columns.find({"*", name});
+    return Value::StringView(found == facts_.columns.end() ? std::string_view() : found->second);
+  }
+
+  void AddColumns(const std::string& path, const std::string& resource,
+                  json::ObjectBuilder& entry) {
     const Value list = input_.table_columns[path];
     if (list.empty()) return;
     json::ArrayBuilder columns(arena_);
     for (const Value& column : list.elements()) {
-      columns.Add(json::MakeArray(
-          arena_, {column["name"], column["type"], column["format"], column["priority"]}));
+      columns.Add(json::MakeArray(arena_, {column["name"], column["type"], column["format"],
+                                           column["priority"], Description(resource, column)}));
     }
     entry.Set("columns", columns.Build());
   }
