@@ -7,8 +7,10 @@
 #include "api/catalog/openapi.h"
 #include "authn/service_account.h"
 #include "base/strings.h"
+#include "json/reader.h"
 #include "json/writer.h"
 #include "metrics/metrics.h"
+#include "server/discovery/openapi_protobuf.h"
 #include "server/discovery/version.h"
 #include "server/negotiation.h"
 #include "server/options.h"
@@ -18,8 +20,6 @@
 namespace portcullis::server {
 namespace {
 
-constexpr std::string_view kOpenApiProtobuf =
-    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 constexpr std::string_view kChecks[] = {"ping", "log", "etcd"};
 constexpr std::string_view kHooks[] = {"poststarthook/start-apiserver-admission-initializer",
                                        "poststarthook/rbac/bootstrap-roles",
@@ -115,15 +115,14 @@ Reply Documents::ServeDiscovery(Call& call) {
 Reply Documents::ServeOpenApi(Call& call) {
   const std::string& path = call.info.path;
   const std::string_view accept = call.headers().Get("Accept");
-  // Old clients want the whole document in protobuf, to check files against. They skip what it does
-  // not describe, so a document without definitions lets them go on.
+  // kubectl before 1.24 checks files against the document in this form and no other.
   if (path == "/openapi/v2" && accept.find(kOpenApiProtobuf) != std::string_view::npos) {
-    Reply reply;
-    reply.content_type = std::string(kOpenApiProtobuf);
-    reply.body =
-        "\x0a\x03"
-        "2.0";
-    return reply;
+    auto document = Cached(call, path + "#protobuf", [&]() -> base::Result<std::string> {
+      json::Arena arena;
+      return EncodeOpenApiV2(TRY(json::Parse(arena, TRY(api::catalog::OpenApiV2(*call.catalog)))));
+    });
+    if (!document.ok()) return ErrorReply(call, document.status());
+    return SharedReply(*document, kOpenApiProtobufContentType);
   }
   const bool json = accept.empty() || accept.find("*/*") != std::string_view::npos ||
                     accept.find("json") != std::string_view::npos;

@@ -1,0 +1,22 @@
+// The OpenAPI v2 document in protocol buffers (gnostic's openapi.v2.Document), the only form in
+// which kubectl before 1.24 takes it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "json/value.h"
+
+namespace portcullis::server {
+
+// As clients ask for it in Accept, and as the answer is labelled: an '@' is no legal part of a media
+// type, and newer Go programs refuse to read one.
+inline constexpr std::string_view kOpenApiProtobuf =
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+inline constexpr std::string_view kOpenApiProtobufContentType =
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+// The bytes of the document whose JSON form is `document`.
+std::string EncodeOpenApiV2(json::Value document);
+
+}  // namespace portcullis::server
