@@ -22,13 +22,13 @@ namespace portcullis::api::quota {
 
 enum class Change : std::uint8_t { kCreate, kUpdate };
 
-// What evaluators may have to look up about other objects. Each answer may be null.
+// What evaluators may have to look up about other objects. A null document: there is none.
 class Lookup {
  public:
   virtual ~Lookup() = default;
   // The object of a core or other resource by name, in its stored form.
-  virtual json::Value Find(std::string_view group, std::string_view resource, std::string_view ns,
-                           std::string_view name) const = 0;
+  virtual json::Document Find(std::string_view group, std::string_view resource,
+                              std::string_view ns, std::string_view name) const = 0;
 };
 
 class Evaluator {

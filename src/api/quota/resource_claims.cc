@@ -83,7 +83,8 @@ class Claims final : public Evaluator {
 
   std::string ExtendedNameOf(std::string_view device_class) const {
     if (lookup_ == nullptr) return {};
-    const json::Value found = lookup_->Find("resource.k8s.io", "deviceclasses", "", device_class);
+    const json::Document found =
+        lookup_->Find("resource.k8s.io", "deviceclasses", "", device_class);
     return std::string(found["spec"]["extendedResourceName"].AsString());
   }
 
@@ -93,8 +94,9 @@ class Claims final : public Evaluator {
     if (lookup_ == nullptr || !claim["metadata"]["annotations"].Has(kExtendedClaim)) return paid;
     for (const json::Value& owner : claim["metadata"]["ownerReferences"].elements()) {
       if (!owner["controller"].AsBool() || owner["kind"].AsString() != "Pod") continue;
-      const json::Value pod = lookup_->Find("", "pods", claim["metadata"]["namespace"].AsString(),
-                                            owner["name"].AsString());
+      const json::Document found = lookup_->Find(
+          "", "pods", claim["metadata"]["namespace"].AsString(), owner["name"].AsString());
+      const json::Value pod = found.root();
       if (pod["metadata"]["uid"].AsString() != owner["uid"].AsString()) continue;
       std::string_view used =
           pod["status"]["extendedResourceClaimStatus"]["resourceClaimName"].AsString();
