@@ -1,9 +1,9 @@
 #include "api/schema/decode.h"
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "api/quantity.h"
 #include "api/time.h"
@@ -66,7 +66,11 @@ bool IsZeroInGo(Kind kind, Value value) {
 
 class Decoder {
  public:
-  Decoder(json::Arena& arena, const DecodeOptions& options) : arena_(arena), options_(options) {}
+  Decoder(json::Arena& arena, const DecodeOptions& options) : arena_(arena), options_(options) {
+    constexpr std::size_t kUsual = 128;
+    slots_.reserve(kUsual);
+    members_.reserve(kUsual);
+  }
 
   base::Result<Value> Decode(const Schema& schema, Value input) {
     switch (schema.kind) {
@@ -155,19 +159,27 @@ class Decoder {
       if (input.is_null()) return ZeroOf(schema);
       return TypeError(WhatIs(input), schema.go_type);
     }
-    constexpr std::size_t kOnStack = 48;
-    std::array<Value, kOnStack> stack_values;
-    std::array<bool, kOnStack> stack_present{};
-    std::vector<Value> heap_values;
-    std::vector<char> heap_present;
-    if (schema.fields.size() > kOnStack) {
-      heap_values.resize(schema.fields.size());
-      heap_present.resize(schema.fields.size());
+    // The values of the fields lie on a stack of their own, so that no struct allocates.
+    const std::size_t base = slots_.size();
+    slots_.resize(base + schema.fields.size());
+    const auto done = Fields(schema, input, base);
+    if (!done.ok()) return done;
+    const std::size_t first = members_.size();
+    for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+      const Field& field = schema.fields[i];
+      const Slot& slot = slots_[base + i];
+      const std::optional<Value> value =
+          slot.present ? WhenPresent(field, slot.value) : WhenAbsent(field);
+      if (value) members_.push_back(Named(field, *value));
     }
-    Value* values = heap_values.empty() ? stack_values.data() : heap_values.data();
-    const auto present = [&](std::size_t i) -> bool {
-      return heap_present.empty() ? stack_present[i] : heap_present[i] != 0;
-    };
+    slots_.resize(base);
+    const std::span<const json::Member> written(members_.data() + first, members_.size() - first);
+    const Value result = Same(input, written) ? input : json::MakeObject(arena_, written);
+    members_.resize(first);
+    return result;
+  }
+
+  base::Status Fields(const Schema& schema, Value input, std::size_t base) {
     for (const json::Member& member : input.members()) {
       const Field* field = schema.FindField(member.name(), member.hash);
       if (field == nullptr) {
@@ -176,26 +188,22 @@ class Decoder {
       }
       if (member.value.is_null() && field->schema->kind != Kind::kUnion) continue;
       const Enter enter(*this, &schema, field->name);
-      const auto i = static_cast<std::size_t>(field - schema.fields.data());
-      values[i] = TRY(Decode(*field->schema, member.value));
-      if (heap_present.empty()) {
-        stack_present[i] = true;
-      } else {
-        heap_present[i] = 1;
-      }
+      const Value value = TRY(Decode(*field->schema, member.value));
+      slots_[base + static_cast<std::size_t>(field - schema.fields.data())] = {value, true};
     }
-    std::vector<json::Member> members;
-    members.reserve(schema.fields.size());
-    for (std::size_t i = 0; i < schema.fields.size(); ++i) {
-      const Field& field = schema.fields[i];
-      const std::optional<Value> value =
-          present(i) ? WhenPresent(field, values[i]) : WhenAbsent(field);
-      if (value) members.emplace_back(field.name, *value);
-    }
-    return Same(input, members) ? input : json::MakeObject(arena_, members);
+    return base::OkStatus();
   }
 
-  static bool Same(Value input, const std::vector<json::Member>& members) {
+  static json::Member Named(const Field& field, Value value) {
+    json::Member member;
+    member.name_data = field.name.data();
+    member.name_size = static_cast<std::uint32_t>(field.name.size());
+    member.hash = field.hash;
+    member.value = value;
+    return member;
+  }
+
+  static bool Same(Value input, std::span<const json::Member> members) {
     const auto old = input.members();
     if (old.size() != members.size()) return false;
     for (std::size_t i = 0; i < members.size(); ++i) {
@@ -255,11 +263,15 @@ class Decoder {
       case Kind::kDuration:
         return Value::StringView("0s");
       case Kind::kStruct: {
-        std::vector<json::Member> members;
+        const std::size_t first = members_.size();
         for (const Field& field : schema.fields) {
-          if (const auto value = WhenAbsent(field)) members.emplace_back(field.name, *value);
+          if (const auto value = WhenAbsent(field)) members_.push_back(Named(field, *value));
         }
-        return json::MakeObject(arena_, members);
+        const Value zero = json::MakeObject(
+            arena_,
+            std::span<const json::Member>(members_.data() + first, members_.size() - first));
+        members_.resize(first);
+        return zero;
       }
       default:
         return {};
@@ -268,16 +280,19 @@ class Decoder {
 
   base::Result<Value> Map(const Schema& schema, Value input) {
     if (!input.is_object()) return TypeError(WhatIs(input), schema.go_type);
-    std::vector<json::Member> members;
-    members.reserve(input.size());
+    const std::size_t first = members_.size();
     bool changed = false;
     for (const json::Member& member : input.members()) {
       const Enter enter(*this, nullptr, member.name());
-      const Value value = TRY(Element(schema, member.value));
-      changed = changed || !value.IsSameAs(member.value);
-      members.emplace_back(member.name(), value);
+      json::Member decoded = member;
+      decoded.value = TRY(Element(schema, member.value));
+      changed = changed || !decoded.value.IsSameAs(member.value);
+      members_.push_back(decoded);
     }
-    return changed ? json::MakeObject(arena_, members) : input;
+    const std::span<const json::Member> decoded(members_.data() + first, members_.size() - first);
+    const Value result = changed ? json::MakeObject(arena_, decoded) : input;
+    members_.resize(first);
+    return result;
   }
 
   base::Result<Value> Array(const Schema& schema, Value input) {
@@ -414,9 +429,16 @@ class Decoder {
     return canonical == input.AsString() ? input : json::String(arena_, canonical);
   }
 
+  struct Slot {
+    Value value;
+    bool present = false;
+  };
+
   json::Arena& arena_;
   const DecodeOptions& options_;
   const Frame* frame_ = nullptr;
+  std::vector<Slot> slots_;            // of the structs being decoded, innermost last
+  std::vector<json::Member> members_;  // of the objects being written, innermost last
 };
 
 }  // namespace

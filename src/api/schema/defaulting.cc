@@ -1,5 +1,6 @@
 #include "api/schema/defaulting.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
@@ -26,10 +27,81 @@ struct Program {
   std::vector<Step> steps;
 };
 
+// An object while a block's statements run over it. Its members are copied at the first change, not
+// at every one.
+class Draft {
+ public:
+  explicit Draft(Value object) : object_(object) {}
+
+  Value Find(const PathStep& step) const {
+    if (!changed_) {
+      const Value* found = object_.Find(step.name, step.hash);
+      return found != nullptr ? *found : Value();
+    }
+    const std::size_t at = PositionOf(step);
+    return at < members_.size() ? members_[at].value : Value();
+  }
+
+  Value At(const RulePath& path) const {
+    Value value = Find(path.front());
+    for (std::size_t i = 1; i < path.size(); ++i) {
+      const Value* found = value.Find(path[i].name, path[i].hash);
+      if (found == nullptr) return {};
+      value = *found;
+    }
+    return value;
+  }
+
+  void Set(const PathStep& step, Value value) {
+    Open();
+    const std::size_t at = PositionOf(step);
+    if (value.is_null()) {
+      if (at < members_.size()) members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(at));
+    } else if (at < members_.size()) {
+      members_[at].value = value;
+    } else {
+      members_.emplace_back(step.name, value);
+    }
+  }
+
+  void Replace(Value object) {
+    object_ = object;
+    changed_ = false;
+    members_.clear();
+  }
+
+  Value Build(json::Arena& arena) {
+    if (changed_) Replace(json::MakeObject(arena, members_));
+    return object_;
+  }
+
+ private:
+  void Open() {
+    if (changed_) return;
+    constexpr std::size_t kRoom = 8;
+    const auto members = object_.members();
+    members_.reserve(members.size() + kRoom);
+    members_.assign(members.begin(), members.end());
+    changed_ = true;
+  }
+  std::size_t PositionOf(const PathStep& step) const {
+    std::size_t at = 0;
+    while (at < members_.size() &&
+           (members_[at].hash != step.hash || members_[at].name() != step.name)) {
+      ++at;
+    }
+    return at;
+  }
+
+  Value object_;
+  bool changed_ = false;
+  std::vector<json::Member> members_;
+};
+
 Value Run(json::Arena& arena, const Program& program, Value object);
 
-// What the statement makes of the value its path leads to. `root` is what @paths start from.
-Value ApplyHere(json::Arena& arena, const Step& step, Value root, Value value) {
+// What the statement makes of the value its path leads to; @paths start at the draft.
+Value ApplyHere(json::Arena& arena, const Step& step, const Draft& draft, Value value) {
   const Statement& statement = *step.statement;
   switch (statement.action) {
     case Statement::Action::kUse:
@@ -45,40 +117,64 @@ Value ApplyHere(json::Arena& arena, const Step& step, Value root, Value value) {
     default:
       break;
   }
-  return statement.source ? AtPath(root, *statement.source) : statement.value;
+  return statement.source ? draft.At(*statement.source) : statement.value;
 }
 
-// The object with the statement applied at all places its path leads to from step `at` on. Objects
+Value ApplyInside(json::Arena& arena, const Step& step, const Draft& draft, Value object,
+                  std::size_t at);
+
+// The member `old` of an object with the statement applied from step `at` of its path on. Objects
 // on the way are never made: a default of a field needs the struct that has it.
-Value ApplyAt(json::Arena& arena, const Step& step, Value root, Value object, std::size_t at) {
+Value ApplyToMember(json::Arena& arena, const Step& step, const Draft& draft, Value old,
+                    std::size_t at) {
   const RulePath& path = step.statement->path;
-  if (at == path.size()) return ApplyHere(arena, step, root, object);
-  if (!object.is_object()) return object;
-  const PathStep& next = path[at];
-  const Value* found = object.Find(next.name, next.hash);
-  const Value old = found != nullptr ? *found : Value();
-  Value changed = old;
-  if (next.each) {
+  if (path[at].each) {
+    Value changed = old;
     for (std::size_t i = 0; i < old.size() && old.is_array(); ++i) {
-      const Value element = ApplyAt(arena, step, root, old[i], at + 1);
+      const Value element = ApplyInside(arena, step, draft, old[i], at + 1);
       if (!element.IsSameAs(old[i])) changed = json::WithElement(arena, changed, i, element);
     }
-  } else {
-    const bool last = at + 1 == path.size();
-    if (!last && !old.is_object()) return object;
-    changed = ApplyAt(arena, step, root, old, at + 1);
+    return changed;
   }
+  if (at + 1 == path.size()) return ApplyHere(arena, step, draft, old);
+  return old.is_object() ? ApplyInside(arena, step, draft, old, at + 1) : old;
+}
+
+Value ApplyInside(json::Arena& arena, const Step& step, const Draft& draft, Value object,
+                  std::size_t at) {
+  const RulePath& path = step.statement->path;
+  if (at == path.size()) return ApplyHere(arena, step, draft, object);
+  if (!object.is_object()) return object;
+  const Value* found = object.Find(path[at].name, path[at].hash);
+  const Value old = found != nullptr ? *found : Value();
+  const Value changed = ApplyToMember(arena, step, draft, old, at);
   if (changed.IsSameAs(old)) return object;
-  return changed.is_null() ? json::Without(arena, object, next.name)
-                           : json::With(arena, object, next.name, changed);
+  return changed.is_null() ? json::Without(arena, object, path[at].name)
+                           : json::With(arena, object, path[at].name, changed);
+}
+
+bool AllHold(const Statement& statement, const Draft& draft) {
+  return std::all_of(
+      statement.conditions.begin(), statement.conditions.end(),
+      [&](const Condition& condition) { return Holds(condition, draft.At(condition.path)); });
 }
 
 Value Run(json::Arena& arena, const Program& program, Value object) {
+  Draft draft(object);
   for (const Step& step : program.steps) {
-    if (!Holds(step.statement->conditions, object)) continue;
-    object = ApplyAt(arena, step, object, object, 0);
+    if (!AllHold(*step.statement, draft)) continue;
+    const RulePath& path = step.statement->path;
+    if (path.empty()) {
+      const Value whole = draft.Build(arena);
+      const Value changed = ApplyHere(arena, step, draft, whole);
+      if (!changed.IsSameAs(whole)) draft.Replace(changed);
+      continue;
+    }
+    const Value old = draft.Find(path.front());
+    const Value changed = ApplyToMember(arena, step, draft, old, 0);
+    if (!changed.IsSameAs(old)) draft.Set(path.front(), changed);
   }
-  return object;
+  return draft.Build(arena);
 }
 
 }  // namespace

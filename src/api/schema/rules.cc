@@ -80,6 +80,7 @@ class Parser {
   base::Status Operand(std::string_view operand, Statement& statement) {
     if (operand.starts_with('@')) {
       statement.source = TRY(Path(operand.substr(1)));
+      if (statement.source->empty()) return Error("want a field after @");
     } else {
       statement.value = TRY(json::Parse(file_.arena, operand));
     }
@@ -99,6 +100,7 @@ class Parser {
       if (words.size() < 2) return Error("want: <path> == <value>, present, absent or nonempty");
       Condition condition;
       condition.path = TRY(Path(words[0]));
+      if (condition.path.empty()) return Error("a condition needs a field");
       if (words[1] == "present") {
         condition.test = Condition::Test::kPresent;
       } else if (words[1] == "absent") {
@@ -150,23 +152,6 @@ class Parser {
   std::size_t number_ = 0;
 };
 
-bool HoldsOne(const Condition& condition, json::Value object) {
-  const json::Value value = AtPath(object, condition.path);
-  switch (condition.test) {
-    case Condition::Test::kEquals:
-      return value == condition.value;
-    case Condition::Test::kDiffers:
-      return !(value == condition.value);
-    case Condition::Test::kPresent:
-      return !value.is_null();
-    case Condition::Test::kAbsent:
-      return value.is_null();
-    case Condition::Test::kNonempty:
-      return !IsZeroValue(value);
-  }
-  return false;
-}
-
 }  // namespace
 
 base::Status ParseRules(std::string_view text, RuleFile& file) {
@@ -187,9 +172,26 @@ json::Value AtPath(json::Value object, const RulePath& path) {
   return object;
 }
 
+bool Holds(const Condition& condition, json::Value value) {
+  switch (condition.test) {
+    case Condition::Test::kEquals:
+      return value == condition.value;
+    case Condition::Test::kDiffers:
+      return !(value == condition.value);
+    case Condition::Test::kPresent:
+      return !value.is_null();
+    case Condition::Test::kAbsent:
+      return value.is_null();
+    case Condition::Test::kNonempty:
+      return !IsZeroValue(value);
+  }
+  return false;
+}
+
 bool Holds(const std::vector<Condition>& conditions, json::Value object) {
-  return std::all_of(conditions.begin(), conditions.end(),
-                     [&](const Condition& condition) { return HoldsOne(condition, object); });
+  return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& condition) {
+    return Holds(condition, AtPath(object, condition.path));
+  });
 }
 
 bool IsZeroValue(json::Value value) {

@@ -63,6 +63,7 @@ base::Status ParseRules(std::string_view text, RuleFile& file);
 // The value at a path without `[]`; null if there is none.
 json::Value AtPath(json::Value object, const RulePath& path);
 bool Holds(const std::vector<Condition>& conditions, json::Value object);
+bool Holds(const Condition& condition, json::Value value);  // of the value at its path
 // Null, "", 0, false, [] and {}.
 bool IsZeroValue(json::Value value);
 
