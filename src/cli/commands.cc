@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "base/strings.h"
+#include "cli/cel_command.h"
 #include "cli/command.h"
 #include "cli/schema_import.h"
 #include "cli/serve.h"
@@ -43,7 +44,7 @@ int UnknownCommand(std::string_view name) {
 }  // namespace
 
 const std::vector<Command>& Commands() {
-  static const std::vector<Command> kCommands = {kServe, kSchemaImport, kVersion};
+  static const std::vector<Command> kCommands = {kServe, kCel, kSchemaImport, kVersion};
   return kCommands;
 }
 

@@ -179,7 +179,9 @@ class Printer {
       Operand(*e.args[1], binary->precedence + 1);
     } else if (IsPrefix(e)) {
       text += e.name == op::kNot ? '!' : '-';
-      Operand(*e.args[0], kPrimary);
+      // `-1` would be read as one literal.
+      const bool literal = e.name == op::kNegate && e.args[0]->kind == ExprKind::kConst;
+      Operand(*e.args[0], literal ? kPrimary + 1 : kPrimary);
     } else if (e.name == op::kConditional) {
       Operand(*e.args[0], kConditionalPrecedence + 1);
       text += " ? ";

@@ -1,0 +1,46 @@
+// Any bytes: parsing and checking never crash; what parses prints, reads back, and prints the same.
+#include <cstdlib>
+#include <memory>
+
+#include "cel/environment.h"
+#include "cel/syntax/ast.h"
+#include "cel/syntax/parser.h"
+#include "cel/syntax/unparser.h"
+
+namespace cel = portcullis::cel;
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  static const auto kEnvironment = [] {
+    cel::EnvironmentBuilder builder;
+    builder.AddLibrary(cel::kStringsLibrary)
+        .AddLibrary(cel::kListsLibrary)
+        .AddLibrary(cel::kSetsLibrary)
+        .AddLibrary(cel::kOptionalLibrary)
+        .AddLibrary(cel::kTwoVariableLibrary)
+        .AddVariable("x", "dyn");
+    builder.options().validate_literals = true;
+    builder.options().homogeneous_literals = true;
+    return *builder.Build();
+  }();
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const cel::Compilation checked = kEnvironment->Check(text);
+  if (!checked.ast && checked.issues.ToString().empty()) std::abort();
+
+  // Without macros the printed form is the same expression.
+  cel::Issues issues;
+  const auto ast = cel::Parse(text, {}, issues);
+  if (!ast) return 0;
+  const std::string printed = cel::Unparse(*ast->root());
+  cel::Issues again_issues;
+  const auto again = cel::Parse(printed, {}, again_issues);
+  // Parentheses may make it deeper than the limit; nothing else may go wrong.
+  if (!again) {
+    if (again_issues.ToString().find("depth") == std::string::npos &&
+        again_issues.ToString().find("limit") == std::string::npos) {
+      std::abort();
+    }
+    return 0;
+  }
+  if (cel::Unparse(*again->root()) != printed) std::abort();
+  return 0;
+}
