@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 
 #include "base/strings.h"
@@ -10,6 +11,7 @@
 namespace portcullis::load {
 namespace {
 
+constexpr double kNoEnd = 1e6;  // seconds
 constexpr auto kCallLimit = std::chrono::seconds(60);
 
 double Milliseconds(base::Duration duration) {
@@ -25,10 +27,12 @@ base::Duration Seconds(double seconds) {
 class Phase {
  public:
   Phase(const Target& target, const MakeRequest& make, std::atomic<std::size_t>& number,
-        int connections, double seconds)
+        int connections, double seconds,
+        std::size_t limit = std::numeric_limits<std::size_t>::max())
       : target_(target),
         make_(make),
         number_(number),
+        limit_(limit),
         end_(base::SystemClock().Steady() + Seconds(seconds)),
         running_(connections) {
     lanes_.resize(static_cast<std::size_t>(connections));
@@ -50,12 +54,13 @@ class Phase {
  private:
   void Next(Lane& lane) {
     const auto now = base::SystemClock().Steady();
-    if (now >= end_) {
+    const std::size_t number = now >= end_ ? limit_ : number_.fetch_add(1);
+    if (number >= limit_) {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (--running_ == 0) condition_.notify_all();
       return;
     }
-    target_.client().Begin(make_(number_.fetch_add(1)), now + kCallLimit,
+    target_.client().Begin(make_(number), now + kCallLimit,
                            [this, &lane](const net::CallResult& result) {
                              Record(lane, result);
                              Next(lane);
@@ -74,6 +79,7 @@ class Phase {
   const Target& target_;
   const MakeRequest& make_;
   std::atomic<std::size_t>& number_;
+  const std::size_t limit_;
   const base::SteadyTime end_;
   std::vector<Lane> lanes_;
   std::mutex mutex_;
@@ -110,6 +116,7 @@ Figures RunLoad(const Target& target, const RunOptions& options, const MakeReque
   }
   std::sort(latencies.begin(), latencies.end());
   figures.requests = latencies.size();
+  figures.highest_number = number;
   const auto count = static_cast<double>(std::max<std::size_t>(figures.requests, 1));
   figures.requests_per_second = count / elapsed;
   figures.p50_milliseconds = Percentile(latencies, 0.5);
@@ -117,6 +124,11 @@ Figures RunLoad(const Target& target, const RunOptions& options, const MakeReque
   figures.cpu_milliseconds = (after.cpu_seconds - before.cpu_seconds) * 1000 / count;
   figures.memory_megabytes = after.memory_megabytes;
   return figures;
+}
+
+void RunEach(const Target& target, int connections, std::size_t count, const MakeRequest& make) {
+  std::atomic<std::size_t> number{0};
+  Phase(target, make, number, connections, kNoEnd, count).Wait();
 }
 
 }  // namespace portcullis::load

@@ -16,6 +16,7 @@ struct Figures {
   double cpu_milliseconds = 0;  // of the server's processes, per request
   double memory_megabytes = 0;  // resident, when the run ended
   std::size_t requests = 0;
+  std::size_t highest_number = 0;  // requests made, those of the warm-up included
   std::size_t errors = 0;
   std::string first_error;
 };
@@ -31,5 +32,8 @@ struct RunOptions {
 
 // Blocks. Requests of the warm-up are not counted; the numbers go on from there.
 Figures RunLoad(const Target& target, const RunOptions& options, const MakeRequest& make);
+
+// Makes the requests 0 to count-1 in the same way, whatever comes back. Blocks.
+void RunEach(const Target& target, int connections, std::size_t count, const MakeRequest& make);
 
 }  // namespace portcullis::load
