@@ -82,6 +82,15 @@ int Run(const std::vector<std::string>& arguments) {
                 {{"url", (*server)->url()},
                  {"kubeconfig", (*server)->kubeconfig_path()},
                  {"after", base::FormatDuration(base::SystemClock().Steady() - started)}});
+  std::fputs(base::StrCat("\nReady. In another terminal:\n"
+                          "  export KUBECONFIG=",
+                          (*server)->kubeconfig_path(),
+                          "\n"
+                          "  kubectl get ns\n"
+                          "and then docs/walkthrough.md. Ctrl-C stops the server.\n\n")
+                 .c_str(),
+             stdout);
+  std::fflush(stdout);
   int signal = 0;
   sigwait(&signals, &signal);
   base::LogInfo("stopping", {{"signal", signal == SIGINT ? "SIGINT" : "SIGTERM"}});
