@@ -1,0 +1,80 @@
+#include "plugins/node_restriction/node_restriction.h"
+
+#include <string>
+
+#include "base/gotext.h"
+#include "plugins/common/make.h"
+#include "plugins/node_restriction/node_restriction_rules.h"
+
+namespace portcullis::plugins::node_restriction {
+namespace {
+
+constexpr std::string_view kUserPrefix = "system:node:";
+
+class NodeRestriction final : public admission::Plugin {
+ public:
+  explicit NodeRestriction(const admission::PluginContext& context)
+      : reader_(context.reader),
+        authorizer_(context.authorizer),
+        minor_(context.kubernetes_minor),
+        checks_audience_(context.GateEnabled("ServiceAccountNodeAudienceRestriction",
+                                             context.kubernetes_minor >= 33)),
+        knows_pod_certificates_(context.GateEnabled("PodCertificateRequest", false)),
+        lax_signing_(context.GateEnabled("AllowInsecureKubeletCertificateSigningRequests", false)) {
+  }
+
+  base::Status Mutate(admission::Request& request) const override {
+    const api::UserInfo& user = request.user();
+    if (!user.name.starts_with(kUserPrefix) || !user.InGroup("system:nodes")) {
+      return base::OkStatus();
+    }
+    const NodeRequest node{request, user.name.substr(kUserPrefix.size()), reader_, authorizer_,
+                           minor_};
+    if (node.name.empty()) {
+      return node.Refuse("could not determine node from user " + base::GoQuote(user.name));
+    }
+    return Check(node);
+  }
+
+ private:
+  base::Status Check(const NodeRequest& node) const {
+    const admission::Request& request = node.request;
+    if (request.IsResource("", "pods")) return CheckPod(node);
+    if (request.IsResource("", "nodes")) return CheckNode(node);
+    if (request.IsResource("", "persistentvolumeclaims")) return CheckClaim(node);
+    if (request.IsResource("", "serviceaccounts")) return CheckToken(node, checks_audience_);
+    if (request.IsResource("coordination.k8s.io", "leases")) return CheckLease(node);
+    if (request.IsResource("storage.k8s.io", "csinodes")) return CheckCsiNode(node);
+    if (request.IsResource("resource.k8s.io", "resourceslices")) return CheckResourceSlice(node);
+    if (request.IsResource("certificates.k8s.io", "certificatesigningrequests")) {
+      return minor_ >= 31 && !lax_signing_ ? CheckSigningRequest(node) : base::OkStatus();
+    }
+    if (request.IsResource("certificates.k8s.io", "podcertificaterequests") && minor_ >= 34) {
+      if (!knows_pod_certificates_) {
+        return node.Refuse("PodCertificateRequest feature gate is disabled");
+      }
+      return CheckPodCertificate(node);
+    }
+    return base::OkStatus();
+  }
+
+  const store::Reader* reader_;
+  const authz::Authorizer* authorizer_;
+  int minor_;
+  bool checks_audience_;
+  bool knows_pod_certificates_;
+  bool lax_signing_;
+};
+
+}  // namespace
+
+constinit const admission::PluginInfo kPlugin = {
+    .name = "NodeRestriction",
+    .summary = "keeps nodes to their own objects",
+    .phases = admission::kMutate,
+    .operations = admission::kCreate | admission::kUpdate | admission::kDelete,
+    .by_default = admission::Default::kOff,
+    .create = &common::Make<NodeRestriction>,
+};
+
+}  // namespace portcullis::plugins::node_restriction
