@@ -1,5 +1,6 @@
 #include "server/rest/write.h"
 
+#include "admission/errors.h"
 #include "api/api_status.h"
 #include "api/view/metadata.h"
 #include "authz/rbac/escalation.h"
@@ -42,21 +43,36 @@ base::Status CheckGrant(Call& call, std::string_view name, json::Value object, j
   return authz::rbac::CheckEscalation(request, *call.env.authorizer, *call.env.rbac);
 }
 
+// What a create knows of the object besides itself.
+struct CreateFacts {
+  std::string requested_name;  // before admission; "" if the name is generated
+  bool has_version = false;    // carries a resourceVersion, which no new object may
+};
+
+// Whether the object names the version it wants to replace.
+bool HasVersion(json::Value object) {
+  const auto version = base::ParseInt(object["metadata"]["resourceVersion"].AsString());
+  return version && *version != 0;
+}
+
 // Stores a new object; on a name collision of a generated name, with another one.
 base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOptions& options,
-                                   bool generated) {
+                                   const CreateFacts& facts) {
   const registry::Strategy& strategy = StrategyOf(call);
+  const bool generated = facts.requested_name.empty();
   for (int attempt = 1;; ++attempt) {
     const std::string name(object["metadata"]["name"].AsString());
     TRY(RunValidating(call, {.operation = admission::kCreate,
-                             .name = name,
+                             .name = generated ? name : facts.requested_name,
                              .object = object,
                              .options = options.as_create}));
-    // Validating webhooks still see empty lists as such.
+    // Validating webhooks still see empty lists as such. Reading from the store sets defaults, e.g.
+    // those of a status the strategy has emptied.
+    object = ApplyDefaults(call.env, *call.catalog, call.arena, call.resource->kind, object);
     object = AsStored(*call.catalog, call.arena, call.resource->kind, object);
     Written written;
     written.created = true;
-    written.object = AsStored(*call.catalog, call.arena, call.resource->kind, object);
+    written.object = object;
     base::Status failure;
     if (call.dry_run) {
       if (call.env.store->Get(KeyOf(call, name)) == nullptr) {
@@ -64,6 +80,8 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
         return written;
       }
       failure = api::AlreadyExistsStatus(call.group_resource(), name);
+    } else if (facts.has_version) {
+      return admission::PlainError("resourceVersion should not be set on objects to be created");
     } else {
       auto encoded = EncodeForStore(call.arena, written.object, call.resource->storage_kind);
       if (!encoded.ok()) return std::move(encoded).status();
@@ -236,7 +254,7 @@ class Attempt {
                               .object = object,
                               .old_object = live_,
                               .options = options_.as_update}));
-    object = AsStored(*call_.catalog, call_.arena, call_.resource->kind, object);
+    object = ApplyDefaults(call_.env, *call_.catalog, call_.arena, call_.resource->kind, object);
     object = AsStored(*call_.catalog, call_.arena, call_.resource->kind, object);
     Written written;
     written.object = object;
@@ -294,8 +312,10 @@ base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOp
   object = DeduplicateOwners(call, object, When::kBeforeAdmission);
   if (track_fields) object = TrackFields(call, {}, object, FieldManager(call, options));
   const json::Value before = object;
+  CreateFacts facts;
+  facts.requested_name = object["metadata"]["name"].AsString();
   object = TRY(RunMutating(call, {.operation = admission::kCreate,
-                                  .name = object["metadata"]["name"].AsString(),
+                                  .name = facts.requested_name,
                                   .object = object,
                                   .options = options.as_create}));
   if (!object.IsSameAs(before)) {
@@ -305,7 +325,7 @@ base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOp
     object = TRY(MatchNamespace(call, object));
   }
   TRY(CheckGrant(call, object["metadata"]["name"].AsString(), object, {}));
-  const bool generated = object["metadata"]["name"].AsString().empty();
+  facts.has_version = HasVersion(object);
   object = AssignIdentity(call, object);
   const std::string name(object["metadata"]["name"].AsString());
   const auto context = StrategyContext(call, name);
@@ -319,7 +339,7 @@ base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOp
   for (std::string& text : warnings) call.recorder.Warn(std::move(text));
   object = strategy.Canonicalize(context, object);
   object = TRY(strategy.Allocate(context, object, {}));
-  auto written = CommitCreate(call, object, options, generated);
+  auto written = CommitCreate(call, object, options, facts);
   if (!written.ok()) strategy.Release(context, object, {});
   return written;
 }
