@@ -45,7 +45,8 @@ base::Status CheckGrant(Call& call, std::string_view name, json::Value object, j
 
 // What a create knows of the object besides itself.
 struct CreateFacts {
-  std::string requested_name;  // before admission; "" if the name is generated
+  std::string requested_name;  // before admission; "" if the client left it open
+  bool generated = false;      // the server chooses the name
   bool has_version = false;    // carries a resourceVersion, which no new object may
 };
 
@@ -59,11 +60,10 @@ bool HasVersion(json::Value object) {
 base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOptions& options,
                                    const CreateFacts& facts) {
   const registry::Strategy& strategy = StrategyOf(call);
-  const bool generated = facts.requested_name.empty();
   for (int attempt = 1;; ++attempt) {
     const std::string name(object["metadata"]["name"].AsString());
     TRY(RunValidating(call, {.operation = admission::kCreate,
-                             .name = generated ? name : facts.requested_name,
+                             .name = facts.requested_name.empty() ? name : facts.requested_name,
                              .object = object,
                              .options = options.as_create}));
     // Validating webhooks still see empty lists as such. Reading from the store sets defaults, e.g.
@@ -92,7 +92,7 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
       }
       failure = std::move(stored).status();
     }
-    if (failure.reason() != base::Reason::kAlreadyExists || !generated) {
+    if (failure.reason() != base::Reason::kAlreadyExists || !facts.generated) {
       return failure.reason() == base::Reason::kAlreadyExists
                  ? api::AlreadyExistsStatus(call.group_resource(), name)
                  : failure;
@@ -325,6 +325,7 @@ base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOp
     object = TRY(MatchNamespace(call, object));
   }
   TRY(CheckGrant(call, object["metadata"]["name"].AsString(), object, {}));
+  facts.generated = object["metadata"]["name"].AsString().empty();
   facts.has_version = HasVersion(object);
   object = AssignIdentity(call, object);
   const std::string name(object["metadata"]["name"].AsString());
