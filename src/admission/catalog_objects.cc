@@ -111,6 +111,15 @@ std::vector<ResourceOfKind> CatalogObjects::ResourcesOf(const api::GroupVersionK
   return {{info->resource, info->namespaced}};
 }
 
+std::shared_ptr<const schema::Schema> CatalogObjects::SchemaOf(
+    const api::GroupVersionKind& kind) const {
+  const auto catalog = catalog_();
+  const ResourceInfo* info = catalog->FindKind(kind);
+  const schema::Schema* found = info != nullptr ? info->schema : catalog->FindSchema(kind);
+  if (found == nullptr) return nullptr;
+  return {catalog, found};
+}
+
 base::Result<json::Value> CatalogObjects::Convert(json::Arena& arena, json::Value object,
                                                   const api::GroupVersionKind& kind) const {
   const json::Value converted = TRY(api::Convert(arena, object, kind));

@@ -27,6 +27,8 @@ class CatalogObjects : public ObjectInterfaces {
   std::vector<ResourceOfKind> ResourcesOf(const api::GroupVersionKind& kind) const override;
   api::GroupVersionKind KindFor(const api::GroupVersionResource& resource,
                                 std::string_view subresource) const override;
+  std::shared_ptr<const api::schema::Schema> SchemaOf(
+      const api::GroupVersionKind& kind) const override;
   base::Result<json::Value> Convert(json::Arena& arena, json::Value object,
                                     const api::GroupVersionKind& kind) const override;
   base::Result<json::Value> Decode(json::Arena& arena, json::Value object,

@@ -11,6 +11,10 @@
 #include "base/status.h"
 #include "json/value.h"
 
+namespace portcullis::api::schema {
+struct Schema;
+}
+
 namespace portcullis::admission {
 
 // A resource that serves a kind.
@@ -35,6 +39,13 @@ class ObjectInterfaces {
   virtual std::vector<ResourceOfKind> ResourcesOf(const api::GroupVersionKind& kind) const {
     static_cast<void>(kind);
     return {};
+  }
+
+  // What objects of the kind look like; null if it is unknown.
+  virtual std::shared_ptr<const api::schema::Schema> SchemaOf(
+      const api::GroupVersionKind& kind) const {
+    static_cast<void>(kind);
+    return nullptr;
   }
 
   // `object` as `kind`, with apiVersion and kind set. The object itself if it is of that kind.

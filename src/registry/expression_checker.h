@@ -6,6 +6,10 @@
 #include <string>
 #include <string_view>
 
+namespace portcullis::kube_cel {
+class Compiler;
+}
+
 namespace portcullis::registry {
 
 // Thread-safe.
@@ -19,6 +23,8 @@ class ExpressionChecker {
   // string`, `compilation failed: …`), or "" if it compiles.
   virtual std::string CheckMatchCondition(std::string_view expression,
                                           Environment environment) const = 0;
+  // What compiles the expressions of policies and of custom resource definitions; null if nothing.
+  virtual kube_cel::Compiler* compiler() const { return nullptr; }
 };
 
 }  // namespace portcullis::registry

@@ -19,15 +19,26 @@ struct Row {
 
 constexpr Row kRows[] = {
     {"", "namespaces", &MakeNamespaces},
+    {"", "persistentvolumeclaims", &MakePersistentVolumeClaims},
+    {"", "persistentvolumes", &MakePersistentVolumes},
     {"", "pods", &MakePods},
     {"", "services", &MakeServices},
+    {"admissionregistration.k8s.io", "mutatingadmissionpolicies", &MakeMutatingAdmissionPolicies},
+    {"admissionregistration.k8s.io", "mutatingadmissionpolicybindings",
+     &MakeMutatingAdmissionPolicyBindings},
     {"admissionregistration.k8s.io", "mutatingwebhookconfigurations",
      &MakeMutatingWebhookConfigurations},
+    {"admissionregistration.k8s.io", "validatingadmissionpolicies",
+     &MakeValidatingAdmissionPolicies},
+    {"admissionregistration.k8s.io", "validatingadmissionpolicybindings",
+     &MakeValidatingAdmissionPolicyBindings},
     {"admissionregistration.k8s.io", "validatingwebhookconfigurations",
      &MakeValidatingWebhookConfigurations},
     {"apiextensions.k8s.io", "customresourcedefinitions", &MakeCustomResourceDefinitions},
     {"apps", "daemonsets", &MakeDaemonSets},
     {"batch", "jobs", &MakeJobs},
+    {"certificates.k8s.io", "certificatesigningrequests", &MakeCertificateSigningRequests},
+    {"scheduling.k8s.io", "priorityclasses", &MakePriorityClasses},
 };
 
 // Built-in resources whose objects count generations; custom resources always do.
@@ -56,13 +67,10 @@ constexpr std::pair<std::string_view, std::string_view> kCountsGeneration[] = {
     {"policy", "poddisruptionbudgets"},
     {"resource.k8s.io", "deviceclasses"},
     {"resource.k8s.io", "resourceslices"},
-    {"scheduling.k8s.io", "priorityclasses"},
 };
 
 // Built-in resources whose deletes answer with the object.
 constexpr std::pair<std::string_view, std::string_view> kReturnsDeleted[] = {
-    {"", "persistentvolumeclaims"},
-    {"", "persistentvolumes"},
     {"", "podtemplates"},
     {"", "resourcequotas"},
     {"", "serviceaccounts"},

@@ -127,6 +127,7 @@ class CelExpressionChecker final : public registry::ExpressionChecker {
   std::string CheckMatchCondition(std::string_view expression, Environment) const override {
     return compiler_.Compile(kScope, expression, kube_cel::Expected::kBool)->error();
   }
+  kube_cel::Compiler* compiler() const override { return &compiler_; }
 
  private:
   kube_cel::Compiler& compiler_;

@@ -72,6 +72,12 @@ std::tuple<std::uint32_t, bool, std::uint32_t, std::int32_t> Precedence(const Hi
   return {hit.target, hit.equivalent >= 0, hit.rule, hit.equivalent};
 }
 
+// A name generated for a new object is known in the validating phase.
+std::string_view NameOf(const Request& request) {
+  if (!request.name().empty() || request.operation() != kCreate) return request.name();
+  return request.object()["metadata"]["name"].AsString();
+}
+
 }  // namespace
 
 Rule ParseRule(json::Value rule) {
@@ -138,7 +144,7 @@ void RuleIndex::Look(const Request& request, const api::GroupVersionResource& re
       if (!InScope(entry.scope, request, resource)) continue;
       if (entry.names >= 0) {
         const auto& names = names_[static_cast<std::size_t>(entry.names)];
-        if (std::find(names.begin(), names.end(), request.name()) == names.end()) continue;
+        if (std::find(names.begin(), names.end(), NameOf(request)) == names.end()) continue;
       }
       visit(entry);
     }

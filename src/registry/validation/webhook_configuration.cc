@@ -115,31 +115,6 @@ void CheckResources(json::Value resources, const FieldPath& path, FieldErrors& e
   }
 }
 
-void CheckRule(json::Value rule, const FieldPath& path, FieldErrors& errors) {
-  const json::Value operations = rule["operations"];
-  CheckList(operations, path.Child("operations"), "operations", errors);
-  std::size_t index = 0;
-  for (const json::Value operation : operations.elements()) {
-    const FieldPath place = path.Child("operations").Index(index++);
-    if (Contains({"*", "CONNECT", "CREATE", "DELETE", "UPDATE"}, operation.AsString())) continue;
-    errors.push_back(api::NotSupported(place, operation.AsString(),
-                                       {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"}));
-  }
-  CheckList(rule["apiGroups"], path.Child("apiGroups"), "API groups", errors);
-  CheckList(rule["apiVersions"], path.Child("apiVersions"), "API versions", errors);
-  index = 0;
-  for (const json::Value version : rule["apiVersions"].elements()) {
-    const FieldPath place = path.Child("apiVersions").Index(index++);
-    if (version.AsString().empty()) errors.push_back(api::Required(place, ""));
-  }
-  CheckResources(rule["resources"], path.Child("resources"), errors);
-  const json::Value scope = rule["scope"];
-  if (!scope.is_null() && !Contains({"*", "Cluster", "Namespaced"}, scope.AsString())) {
-    errors.push_back(
-        api::NotSupported(path.Child("scope"), scope.AsString(), {"*", "Cluster", "Namespaced"}));
-  }
-}
-
 void CheckEnum(json::Value value, const FieldPath& path,
                std::initializer_list<std::string_view> allowed, FieldErrors& errors) {
   if (value.is_null() || Contains(allowed, value.AsString())) return;
@@ -309,7 +284,7 @@ void CheckWebhook(json::Value webhook, const FieldPath& path, WebhookKind kind,
   CheckName(webhook["name"], path.Child("name"), errors);
   std::size_t index = 0;
   for (const json::Value rule : webhook["rules"].elements()) {
-    CheckRule(rule, path.Child("rules").Index(index++), errors);
+    ValidateAdmissionRule(rule, path.Child("rules").Index(index++), errors);
   }
   CheckEnum(webhook["failurePolicy"], path.Child("failurePolicy"), {"Fail", "Ignore"}, errors);
   CheckEnum(webhook["matchPolicy"], path.Child("matchPolicy"), {"Equivalent", "Exact"}, errors);
@@ -387,6 +362,31 @@ Leniency LeniencyTowards(json::Value object, json::Value old) {
 }
 
 }  // namespace
+
+void ValidateAdmissionRule(json::Value rule, const FieldPath& path, FieldErrors& errors) {
+  const json::Value operations = rule["operations"];
+  CheckList(operations, path.Child("operations"), "operations", errors);
+  std::size_t index = 0;
+  for (const json::Value operation : operations.elements()) {
+    const FieldPath place = path.Child("operations").Index(index++);
+    if (Contains({"*", "CONNECT", "CREATE", "DELETE", "UPDATE"}, operation.AsString())) continue;
+    errors.push_back(api::NotSupported(place, operation.AsString(),
+                                       {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"}));
+  }
+  CheckList(rule["apiGroups"], path.Child("apiGroups"), "API groups", errors);
+  CheckList(rule["apiVersions"], path.Child("apiVersions"), "API versions", errors);
+  index = 0;
+  for (const json::Value version : rule["apiVersions"].elements()) {
+    const FieldPath place = path.Child("apiVersions").Index(index++);
+    if (version.AsString().empty()) errors.push_back(api::Required(place, ""));
+  }
+  CheckResources(rule["resources"], path.Child("resources"), errors);
+  const json::Value scope = rule["scope"];
+  if (!scope.is_null() && !Contains({"*", "Cluster", "Namespaced"}, scope.AsString())) {
+    errors.push_back(
+        api::NotSupported(path.Child("scope"), scope.AsString(), {"*", "Cluster", "Namespaced"}));
+  }
+}
 
 void ValidateWebhookConfiguration(json::Value object, WebhookKind kind,
                                   const ExpressionChecker* expressions, FieldErrors& errors) {

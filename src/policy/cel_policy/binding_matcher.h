@@ -1,0 +1,79 @@
+// The steps that policies of both kinds have in common before anything is evaluated: which policies
+// and bindings a request meets, and with which parameters.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "policy/cel_policy/policy_set.h"
+#include "policy/cel_policy/validating.h"
+
+namespace portcullis::policy {
+
+// A binding that applies, with its parameters.
+struct BoundPolicy {
+  const Binding* binding = nullptr;
+  std::vector<Param> params;
+};
+
+// Something is wrong with how a policy or binding is set up.
+struct ConfigurationError {
+  const Policy* policy = nullptr;
+  const Binding* binding = nullptr;  // null: the policy itself
+  std::string message;               // `failed to configure binding: …`
+};
+
+// Where a policy's rules have matched, and what follows from it.
+struct PolicyMatch {
+  const Policy* policy = nullptr;
+  api::GroupVersionKind kind;
+  api::GroupVersionResource resource;
+  std::vector<BoundPolicy> bindings;
+};
+
+// What happens to a policy in the order of its bindings. `on_error` is called only if the policy
+// does not ignore failures. `keep_param_type`: see CollectParams().
+class BindingMatcher {
+ public:
+  BindingMatcher(const PolicyServices& services, RequestInputs& inputs, bool keep_param_type)
+      : services_(services),
+        inputs_(inputs),
+        matcher_(inputs, services.reader, services.objects),
+        keep_param_type_(keep_param_type) {}
+
+  using OnMatch = std::function<base::Status(const PolicyMatch& match, const BoundPolicy& bound)>;
+  using OnError = std::function<void(const ConfigurationError& error)>;
+
+  // Calls back for all policies of the set that the request meets; ends with the first error of
+  // `on_match`.
+  base::Status ForEach(const PolicySet& policies, const OnMatch& on_match, const OnError& on_error);
+
+ private:
+  base::Status VisitPolicy(const ActivePolicy& active, const admission::match::Hit& hit,
+                           const OnMatch& on_match, const OnError& on_error);
+  void Report(const OnError& on_error, const Policy& policy, const Binding* binding,
+              std::string_view message);
+
+  const PolicyServices& services_;
+  RequestInputs& inputs_;
+  RequestMatcher matcher_;
+  const bool keep_param_type_;
+};
+
+// Objects of a request as another kind; each conversion is made once.
+class MatchedObjects {
+ public:
+  MatchedObjects(const admission::Request& request, const admission::ObjectInterfaces* objects)
+      : request_(request), objects_(objects) {}
+  // The error is one of configuration: `failed to convert object version: …`.
+  base::Result<Matched> As(const api::GroupVersionKind& kind,
+                           const api::GroupVersionResource& resource);
+
+ private:
+  const admission::Request& request_;
+  const admission::ObjectInterfaces* objects_;
+  std::vector<Matched> known_;
+};
+
+}  // namespace portcullis::policy

@@ -1,0 +1,25 @@
+// matchConditions: compiled once, evaluated within their own budget. Those of webhooks
+// are admission/match/cel_conditions.h.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "admission/match/conditions.h"
+#include "kube_cel/compiler.h"
+#include "kube_cel/evaluation.h"
+
+namespace portcullis::policy {
+
+// REQUIRES: `conditions` were compiled with Expected::kBool; their names are the conditions'.
+admission::match::ConditionOutcome EvaluateConditions(
+    std::span<const kube_cel::NamedExpression> conditions, json::Arena& arena,
+    const kube_cel::Inputs& inputs, std::span<const kube_cel::NamedExpression> variables);
+
+// What a failed or false expression is reported as: `compilation error: …` or
+// `expression 'x' resulted in error: …`.
+std::string CompileErrorText(const kube_cel::Expression& expression);
+std::string EvaluationErrorText(const kube_cel::Expression& expression, std::string_view error);
+
+}  // namespace portcullis::policy

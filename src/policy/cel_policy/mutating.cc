@@ -1,0 +1,246 @@
+#include "policy/cel_policy/mutating.h"
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "admission/errors.h"
+#include "base/strings.h"
+#include "policy/cel_policy/binding_matcher.h"
+#include "policy/cel_policy/conditions.h"
+
+namespace portcullis::policy {
+namespace {
+
+using kube_cel::Input;
+
+constexpr std::string_view kPlugin = "MutatingAdmissionPolicy";
+
+// One policy with one binding and one parameter.
+using Key = std::tuple<std::string, std::string, std::string>;
+
+struct Memory final : admission::Reinvocation::State {
+  json::Value last_output;
+  std::set<Key> previously_invoked;
+  std::set<Key> reinvoke;
+
+  void ReinvokePrevious() {
+    reinvoke.merge(previously_invoked);
+    previously_invoked.clear();
+  }
+};
+
+struct Invocation {
+  PolicyMatch match;
+  const Binding* binding = nullptr;
+  Param param;
+  Key key;
+};
+
+std::string_view ErrorTypeOf(std::string_view message) {
+  if (message.empty()) return "no_error";
+  if (message.starts_with("compilation")) return "compile_error";
+  if (message.starts_with("validation failed due to running out of cost budget")) {
+    return "out_of_budget";
+  }
+  return "invalid_error";
+}
+
+class Dispatcher {
+ public:
+  Dispatcher(const PolicyServices& services, admission::Request& request)
+      : services_(services),
+        request_(request),
+        memory_(request.reinvocation().StateOf<Memory>(kPlugin)),
+        object_(request.object()),
+        kind_(request.kind()) {}
+
+  base::Status Run(const PolicySet& policies) {
+    if (request_.reinvocation().is_reinvoke() &&
+        !SemanticallyEqual(memory_.last_output, request_.object())) {
+      memory_.ReinvokePrevious();
+    }
+    base::Status status = Collect(policies);
+    for (std::size_t i = 0; i < invocations_.size() && status.ok(); ++i) {
+      status = Invoke(invocations_[i]);
+    }
+    TRY(status);
+    TRY(SwitchTo(request_.kind()));
+    if (changed_) {
+      request_.set_object(object_);
+      // Whoever ran before the last change runs again, and so does the whole chain.
+      memory_.ReinvokePrevious();
+      request_.reinvocation().RequestReinvocation();
+    }
+    memory_.last_output = request_.object();
+    return refusal_;
+  }
+
+ private:
+  bool SemanticallyEqual(json::Value a, json::Value b) const {
+    if (services_.objects == nullptr) return a == b;
+    return services_.objects->SemanticallyEqual(a, b, request_.kind());
+  }
+
+  // All of this is decided on the object as it has come in.
+  base::Status Collect(const PolicySet& policies) {
+    RequestInputs inputs(request_, services_.authorizer, services_.reader);
+    BindingMatcher matcher(services_, inputs, /*keep_param_type=*/false);
+    return matcher.ForEach(
+        policies,
+        [&](const PolicyMatch& match, const BoundPolicy& bound) {
+          for (const Param& param : bound.params) {
+            invocations_.push_back({match,
+                                    bound.binding,
+                                    param,
+                                    {match.policy->name, bound.binding->name, param.key}});
+          }
+          return base::OkStatus();
+        },
+        [&](const ConfigurationError& error) {
+          const std::string who = error.binding == nullptr
+                                      ? base::StrCat("policy \"", error.policy->name, "\"")
+                                      : base::StrCat("policy '", error.policy->name,
+                                                     "' with binding '", error.binding->name, "'");
+          Refuse(base::StrCat(who, " denied request: ", error.message), "Forbidden");
+        });
+  }
+
+  base::Status SwitchTo(const api::GroupVersionKind& kind) {
+    if (kind == kind_ || object_.is_null() || services_.objects == nullptr) return base::OkStatus();
+    auto converted = services_.objects->Convert(request_.arena(), object_, kind);
+    if (!converted.ok()) return base::InternalError(converted.status().message());
+    object_ = *converted;
+    kind_ = kind;
+    return base::OkStatus();
+  }
+
+  base::Status Invoke(const Invocation& invocation) {
+    const Policy& policy = *invocation.match.policy;
+    const bool again = request_.reinvocation().is_reinvoke();
+    if (again && memory_.reinvoke.count(invocation.key) == 0) return base::OkStatus();
+    if (object_.is_null()) return base::OkStatus();
+    TRY(SwitchTo(invocation.match.kind));
+    RequestInputs inputs(request_, services_.authorizer, services_.reader);
+    TRY(inputs.FetchNamespace());
+    Matched matched{invocation.match.kind, invocation.match.resource, object_,
+                    request_.old_object()};
+    if (kind_ != request_.kind() && !matched.old_object.is_null() && services_.objects != nullptr) {
+      auto converted = services_.objects->Convert(request_.arena(), matched.old_object, kind_);
+      if (converted.ok()) matched.old_object = *converted;
+    }
+    if (!ConditionsMet(invocation, inputs, matched)) return base::OkStatus();
+    for (const Mutation& mutation : policy.mutations) {
+      matched.object = object_;
+      TRY(Mutate(invocation, mutation, inputs, matched));
+    }
+    if (policy.reinvoke_if_needed) memory_.previously_invoked.insert(invocation.key);
+    return base::OkStatus();
+  }
+
+  bool ConditionsMet(const Invocation& invocation, RequestInputs& inputs, const Matched& matched) {
+    const Policy& policy = *invocation.match.policy;
+    if (policy.conditions.empty()) return true;
+    Matched original = matched;
+    original.resource = request_.resource();
+    kube_cel::Inputs values = inputs.For(original, false);
+    values.Set(Input::kParams, cel::MakeFromJson(request_.arena(), invocation.param.object));
+    const auto outcome =
+        EvaluateConditions(policy.conditions, request_.arena(), values, policy.variables);
+    using Outcome = admission::match::ConditionOutcome::Verdict;
+    if (outcome.verdict == Outcome::kMatch) return true;
+    if (outcome.verdict == Outcome::kError) Fail(invocation, outcome.error);
+    return false;
+  }
+
+  base::Status Mutate(const Invocation& invocation, const Mutation& mutation, RequestInputs& inputs,
+                      const Matched& matched) {
+    json::Arena& arena = request_.arena();
+    const auto start = services_.clock->Steady();
+    kube_cel::Inputs values = inputs.For(matched, true);
+    values.Set(Input::kParams, cel::MakeFromJson(arena, invocation.param.object));
+    const kube_cel::Expression& expression = *mutation.expression;
+    std::string error;
+    Patched patched;
+    kube_cel::Evaluation evaluation(arena, values, invocation.match.policy->variables);
+    if (!expression.ok()) {
+      error = expression.error();
+    } else {
+      kube_cel::Budget budget(kube_cel::kPolicyBudget);
+      const kube_cel::Evaluated result = evaluation.Evaluate(expression, budget);
+      if (result.out_of_budget) {
+        error = kube_cel::kOutOfBudget;
+      } else if (!result.error.empty()) {
+        error = EvaluationErrorText(expression, result.error);
+      } else {
+        patched = mutation.is_json_patch
+                      ? ApplyJsonPatch(arena, services_.objects, kind_, object_, result.value)
+                      : ApplyConfiguration(arena, services_.objects, kind_, object_, result.value);
+        if (!patched.error.ok()) error = patched.error.message();
+      }
+    }
+    Count(invocation, ErrorTypeOf(error), services_.clock->Steady() - start);
+    if (patched.fatal) return patched.error;
+    if (!error.empty()) {
+      Fail(invocation, error);
+      return base::OkStatus();
+    }
+    const json::Value next = services_.objects == nullptr
+                                 ? patched.object
+                                 : services_.objects->Default(arena, patched.object, kind_);
+    if (!SemanticallyEqual(object_, next)) memory_.ReinvokePrevious();
+    object_ = next;
+    changed_ = true;
+    return base::OkStatus();
+  }
+
+  void Count(const Invocation& invocation, std::string_view error_type,
+             base::Duration elapsed) const {
+    if (services_.metrics == nullptr) return;
+    const std::string& policy = invocation.match.policy->name;
+    services_.metrics->mutating_checks.With({error_type, policy, invocation.binding->name})
+        .Increment();
+    services_.metrics->mutating_check_duration.With({error_type, policy, invocation.binding->name})
+        .Observe(std::chrono::duration<double>(elapsed).count());
+  }
+
+  void Fail(const Invocation& invocation, std::string_view error) {
+    if (invocation.match.policy->ignore_failures) return;
+    Refuse(base::StrCat("policy '", invocation.match.policy->name, "' with binding '",
+                        invocation.binding->name, "' denied request: ", error),
+           "Invalid");
+  }
+
+  // The first error gives message and reason; each is a cause.
+  void Refuse(std::string text, std::string_view reason) {
+    causes_.push_back({"", text, ""});
+    if (refusal_.ok()) {
+      refusal_ = base::Status::Custom(403, std::string(reason), std::move(text));
+    }
+    const base::Status named = admission::Forbidden(request_, "");
+    base::StatusDetails details = named.details() ? *named.details() : base::StatusDetails();
+    details.causes = causes_;
+    refusal_ = refusal_.WithDetails(std::move(details));
+  }
+
+  const PolicyServices& services_;
+  admission::Request& request_;
+  Memory& memory_;
+  std::vector<Invocation> invocations_;
+  // The object as it goes from mutation to mutation, of kind_.
+  json::Value object_;
+  api::GroupVersionKind kind_;
+  bool changed_ = false;
+  base::Status refusal_;
+  std::vector<base::Cause> causes_;
+};
+
+}  // namespace
+
+base::Status DispatchMutating(const PolicyServices& services, const PolicySet& policies,
+                              admission::Request& request) {
+  if (policies.policies.empty()) return base::OkStatus();
+  return Dispatcher(services, request).Run(policies);
+}
+
+}  // namespace portcullis::policy

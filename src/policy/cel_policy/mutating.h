@@ -1,0 +1,33 @@
+// MutatingAdmissionPolicies changing one request's object.
+#pragma once
+
+#include "admission/request.h"
+#include "base/status.h"
+#include "policy/cel_policy/policy_set.h"
+#include "policy/cel_policy/validating.h"
+
+namespace portcullis::policy {
+
+// One pass over the policies that match. Replaces the request's object; keeps in the request's
+// Reinvocation what a second pass needs.
+base::Status DispatchMutating(const PolicyServices& services, const PolicySet& policies,
+                              admission::Request& request);
+
+// --- Patches (patches.cc) ---
+
+// What applying one mutation came to: the new object; or an error. `fatal` errors end the request
+// whatever the failure policy says.
+struct Patched {
+  json::Value object;
+  base::Status error;
+  bool fatal = false;
+};
+
+// `value` is the result of an ApplyConfiguration expression.
+Patched ApplyConfiguration(json::Arena& arena, const admission::ObjectInterfaces* objects,
+                           const api::GroupVersionKind& kind, json::Value object, cel::Value value);
+// `value` is the result of a JSONPatch expression.
+Patched ApplyJsonPatch(json::Arena& arena, const admission::ObjectInterfaces* objects,
+                       const api::GroupVersionKind& kind, json::Value object, cel::Value value);
+
+}  // namespace portcullis::policy

@@ -1,0 +1,98 @@
+#include "policy/cel_policy/params.h"
+
+#include "base/strings.h"
+
+namespace portcullis::policy {
+namespace {
+
+bool IsBuiltInGroup(std::string_view group) {
+  return group.find('.') == std::string_view::npos || group.ends_with(".k8s.io");
+}
+
+base::Result<Param> Load(const store::ObjectPtr& object, const ParamSource& source,
+                         const admission::Request& request,
+                         const admission::ObjectInterfaces* objects, bool keep_type) {
+  json::Arena& arena = request.arena();
+  arena.Retain(object);
+  json::Value value = object->document().root();
+  if (objects != nullptr) value = TRY(objects->Convert(arena, value, source.kind));
+  if (!keep_type && source.built_in) {
+    value = json::Without(arena, json::Without(arena, value, "apiVersion"), "kind");
+  }
+  return Param{value, object->position()};
+}
+
+}  // namespace
+
+std::optional<ParamKind> ParseParamKind(json::Value value) {
+  if (!value.is_object()) return std::nullopt;
+  return ParamKind{std::string(value["apiVersion"].AsString()),
+                   std::string(value["kind"].AsString())};
+}
+
+std::optional<ParamRef> ParseParamRef(json::Value value, SelectorPool& selectors) {
+  if (!value.is_object()) return std::nullopt;
+  ParamRef ref;
+  ref.name = value["name"].AsString();
+  ref.ns = value["namespace"].AsString();
+  if (value["selector"].is_object()) ref.selector = selectors.Get(value["selector"]);
+  ref.deny_if_missing = value["parameterNotFoundAction"].AsString() == "Deny";
+  return ref;
+}
+
+base::Result<ParamSource> FindParamSource(const admission::ObjectInterfaces* objects,
+                                          const ParamKind& kind) {
+  const api::GroupVersion version = TRY(api::ParseGroupVersion(kind.api_version));
+  ParamSource source;
+  source.kind = {version.group, version.version, kind.kind};
+  std::vector<admission::ResourceOfKind> resources;
+  if (objects != nullptr) resources = objects->ResourcesOf(source.kind);
+  if (resources.empty()) {
+    return base::Invalid(base::StrCat("failed to find resource referenced by paramKind: '",
+                                      source.kind.ToString(), "'"));
+  }
+  source.resource = resources[0].resource;
+  source.namespaced = resources[0].namespaced;
+  source.built_in = IsBuiltInGroup(version.group);
+  return source;
+}
+
+base::Result<std::vector<Param>> CollectParams(const ParamSource& source, const ParamRef& ref,
+                                               const admission::Request& request,
+                                               const store::Reader* reader,
+                                               const admission::ObjectInterfaces* objects,
+                                               bool keep_type) {
+  std::string ns;
+  if (source.namespaced) {
+    ns = ref.ns.empty() ? request.namespace_name() : ref.ns;
+    if (ns.empty()) {
+      return base::Invalid(
+          "cannot use namespaced paramRef in policy binding that matches cluster-scoped "
+          "resources");
+    }
+  } else if (!ref.ns.empty()) {
+    return base::Invalid(
+        "paramRef.namespace must not be provided for a cluster-scoped `paramKind`");
+  }
+  std::vector<Param> params;
+  const store::Collection collection{source.resource.group, source.resource.resource};
+  if (reader != nullptr && ref.selector != nullptr) {
+    if (!ref.selector->error.ok()) return base::Invalid(ref.selector->error.message());
+    for (const store::ObjectPtr& object : reader->List(collection, ns)) {
+      if (!ref.selector->labels.Matches(object->document()["metadata"]["labels"])) continue;
+      params.push_back(TRY(Load(object, source, request, objects, keep_type)));
+    }
+  } else if (reader != nullptr) {
+    const store::ObjectPtr object =
+        reader->Get({collection.group, collection.resource, ns, ref.name});
+    if (object != nullptr) {
+      params.push_back(TRY(Load(object, source, request, objects, keep_type)));
+    }
+  }
+  if (params.empty() && ref.deny_if_missing) {
+    return base::Invalid("no params found for policy binding with `Deny` parameterNotFoundAction");
+  }
+  return params;
+}
+
+}  // namespace portcullis::policy

@@ -1,0 +1,30 @@
+// What the plugins ValidatingAdmissionPolicy and MutatingAdmissionPolicy have in common: the
+// policies in force, and what they work with.
+#pragma once
+
+#include <memory>
+
+#include "admission/plugin.h"
+#include "policy/cel_policy/mutating.h"
+#include "policy/cel_policy/policy_set.h"
+#include "policy/cel_policy/validating.h"
+
+namespace portcullis::policy {
+
+// Thread-safe.
+class PolicyPluginCore {
+ public:
+  PolicyPluginCore(const admission::PluginContext& context, PolicyType type);
+
+  const PolicyServices& services() const { return services_; }
+  // The policies that may judge this request; null if none may.
+  std::shared_ptr<const PolicySet> PoliciesFor(const admission::Request& request) const;
+
+ private:
+  PolicyServices services_;
+  std::unique_ptr<metrics::PolicyMetrics> metrics_;
+  std::unique_ptr<metrics::AdmissionMetrics> condition_metrics_;
+  std::unique_ptr<PolicySource> source_;
+};
+
+}  // namespace portcullis::policy

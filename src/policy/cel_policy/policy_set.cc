@@ -1,0 +1,192 @@
+#include "policy/cel_policy/policy_set.h"
+
+#include <utility>
+
+#include "base/strings.h"
+#include "json/writer.h"
+
+namespace portcullis::policy {
+namespace {
+
+namespace match = admission::match;
+using kube_cel::Expected;
+using kube_cel::Scope;
+
+constexpr std::string_view kGroup = "admissionregistration.k8s.io";
+
+// Later variables may use earlier ones.
+void CompileVariables(kube_cel::Compiler& compiler, json::Value variables, Scope& scope,
+                      Policy& policy) {
+  for (const json::Value& variable : variables.elements()) {
+    const std::string name(variable["name"].AsString());
+    ExpressionPtr expression =
+        compiler.Compile(scope, variable["expression"].AsString(), Expected::kAnything);
+    scope.variable_types.push_back({name, expression->VariableTypeText()});
+    policy.variables.push_back({name, std::move(expression)});
+  }
+}
+
+void CompileValidations(kube_cel::Compiler& compiler, json::Value spec, const Scope& scope,
+                        Policy& policy) {
+  Scope message_scope = scope;
+  message_scope.authorizer = false;
+  for (const json::Value& item : spec["validations"].elements()) {
+    Validation validation;
+    validation.expression = compiler.Compile(scope, item["expression"].AsString(), Expected::kBool);
+    if (const auto text = item["messageExpression"].AsString(); !text.empty()) {
+      validation.message_expression = compiler.Compile(message_scope, text, Expected::kString);
+    }
+    validation.message = base::Trim(item["message"].AsString());
+    validation.reason = item["reason"].AsString();
+    policy.validations.push_back(std::move(validation));
+  }
+  for (const json::Value& item : spec["auditAnnotations"].elements()) {
+    policy.audit_annotations.push_back(
+        {std::string(item["key"].AsString()),
+         compiler.Compile(scope, item["valueExpression"].AsString(), Expected::kStringOrNull)});
+  }
+}
+
+void CompileMutations(kube_cel::Compiler& compiler, json::Value spec, Scope scope, Policy& policy) {
+  scope.mutation = true;
+  for (const json::Value& item : spec["mutations"].elements()) {
+    Mutation mutation;
+    mutation.is_json_patch = item["patchType"].AsString() == "JSONPatch";
+    const json::Value body = item[mutation.is_json_patch ? "jsonPatch" : "applyConfiguration"];
+    mutation.expression =
+        compiler.Compile(scope, body["expression"].AsString(),
+                         mutation.is_json_patch ? Expected::kPatch : Expected::kObject);
+    policy.mutations.push_back(std::move(mutation));
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Policy> CompilePolicy(kube_cel::Compiler& compiler, SelectorPool& selectors,
+                                            PolicyType type, json::Value object) {
+  auto policy = std::make_shared<Policy>();
+  const json::Value spec = object["spec"];
+  policy->name = object["metadata"]["name"].AsString();
+  const std::string_view failure = spec["failurePolicy"].AsString("Fail");
+  policy->ignore_failures = failure == "Ignore";
+  if (failure != "Ignore" && failure != "Fail") policy->unknown_failure_policy = failure;
+  policy->reinvoke_if_needed = spec["reinvocationPolicy"].AsString() == "IfNeeded";
+  policy->param_kind = ParseParamKind(spec["paramKind"]);
+  policy->has_constraints = spec["matchConstraints"].is_object();
+  policy->constraints = ParseMatchResources(spec["matchConstraints"], selectors);
+
+  Scope scope{.params = policy->param_kind.has_value(), .authorizer = true};
+  scope.variables = spec["variables"].size() != 0;
+  CompileVariables(compiler, spec["variables"], scope, *policy);
+  for (const json::Value& condition : spec["matchConditions"].elements()) {
+    policy->conditions.push_back(
+        {std::string(condition["name"].AsString()),
+         compiler.Compile(scope, condition["expression"].AsString(), Expected::kBool)});
+  }
+  if (type == PolicyType::kValidating) {
+    CompileValidations(compiler, spec, scope, *policy);
+  } else {
+    CompileMutations(compiler, spec, scope, *policy);
+  }
+  return policy;
+}
+
+std::shared_ptr<const Binding> CompileBinding(SelectorPool& selectors, json::Value object) {
+  auto binding = std::make_shared<Binding>();
+  const json::Value spec = object["spec"];
+  binding->name = object["metadata"]["name"].AsString();
+  binding->policy = spec["policyName"].AsString();
+  binding->param_ref = ParseParamRef(spec["paramRef"], selectors);
+  if (spec["matchResources"].is_object()) {
+    binding->resources = ParseMatchResources(spec["matchResources"], selectors);
+  }
+  const json::Value actions = spec["validationActions"];
+  for (const json::Value& action : actions.elements()) {
+    binding->deny = binding->deny || action.AsString() == "Deny";
+    binding->warn = binding->warn || action.AsString() == "Warn";
+    binding->audit = binding->audit || action.AsString() == "Audit";
+  }
+  if (actions.is_array()) binding->actions_json = json::ToString(actions);
+  return binding;
+}
+
+PolicySource::PolicySource(admission::ObjectFeed& feed, PolicyType type) : type_(type) {
+  const bool validating = type == PolicyType::kValidating;
+  policy_watch_ =
+      feed.Watch(kGroup, validating ? "validatingadmissionpolicies" : "mutatingadmissionpolicies",
+                 [this](const Changes& changes) { TakePolicies(changes); });
+  binding_watch_ = feed.Watch(
+      kGroup, validating ? "validatingadmissionpolicybindings" : "mutatingadmissionpolicybindings",
+      [this](const Changes& changes) { TakeBindings(changes); });
+}
+
+void PolicySource::TakePolicies(const Changes& changes) {
+  for (const auto& change : changes) {
+    std::shared_ptr<const Policy> policy;
+    if (!change.object.root().is_null()) {
+      policy = CompilePolicy(compiler_, selectors_, type_, change.object.root());
+    }
+    const std::lock_guard lock(mutex_);
+    if (policy != nullptr) {
+      policies_[std::string(change.name)] = std::move(policy);
+    } else {
+      policies_.erase(std::string(change.name));
+    }
+  }
+  stale_.store(true, std::memory_order_release);
+}
+
+void PolicySource::TakeBindings(const Changes& changes) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& change : changes) {
+    if (change.object.root().is_null()) {
+      bindings_.erase(std::string(change.name));
+    } else {
+      bindings_[std::string(change.name)] = CompileBinding(selectors_, change.object.root());
+    }
+  }
+  stale_.store(true, std::memory_order_release);
+}
+
+std::shared_ptr<const PolicySet> PolicySource::Get() const {
+  if (!stale_.load(std::memory_order_acquire)) return published_.Get();
+  const std::lock_guard lock(mutex_);
+  if (!stale_.load(std::memory_order_acquire)) return published_.Get();
+  std::map<std::string_view, std::vector<std::shared_ptr<const Binding>>> by_policy;
+  for (const auto& [name, binding] : bindings_) by_policy[binding->policy].push_back(binding);
+  auto set = std::make_shared<PolicySet>();
+  match::RuleIndex::Builder builder;
+  for (const auto& [name, policy] : policies_) {
+    const auto bindings = by_policy.find(name);
+    if (bindings == by_policy.end()) continue;
+    builder.Add(static_cast<std::uint32_t>(set->policies.size()), policy->constraints.rules,
+                policy->constraints.policy);
+    set->policies.push_back({policy, std::move(bindings->second)});
+  }
+  set->index = builder.Build();
+  published_.Set(set);
+  stale_.store(false, std::memory_order_release);
+  return set;
+}
+
+bool IsExempt(const admission::Request& request) {
+  const std::string& resource = request.resource().resource;
+  const auto is = [&](std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names) {
+      if (name == resource) return true;
+    }
+    return false;
+  };
+  if (request.resource().group == "authentication.k8s.io") {
+    return is({"selfsubjectreviews", "tokenreviews"});
+  }
+  if (request.resource().group == "authorization.k8s.io") {
+    return is({"localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews",
+               "subjectaccessreviews"});
+  }
+  return request.resource().group == kGroup &&
+         is({"validatingadmissionpolicies", "validatingadmissionpolicybindings",
+             "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"});
+}
+
+}  // namespace portcullis::policy

@@ -1,0 +1,120 @@
+// The policies in force with their bindings: one immutable snapshot, and the source that follows
+// the store.
+//
+// A change is taken in before the write that made it is acknowledged; the snapshot is made when the
+// next request asks for it. A policy without bindings is not in force.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "admission/match/rule_index.h"
+#include "admission/plugin.h"
+#include "base/published.h"
+#include "kube_cel/compiler.h"
+#include "kube_cel/evaluation.h"
+#include "policy/cel_policy/match_resources.h"
+#include "policy/cel_policy/params.h"
+
+namespace portcullis::policy {
+
+using ExpressionPtr = std::shared_ptr<const kube_cel::Expression>;
+
+struct Validation {
+  ExpressionPtr expression;
+  ExpressionPtr message_expression;  // null if there is none
+  std::string message;               // trimmed
+  std::string reason;
+};
+
+struct AuditAnnotation {
+  std::string key;
+  ExpressionPtr expression;
+};
+
+struct Mutation {
+  bool is_json_patch = false;
+  ExpressionPtr expression;
+};
+
+// A policy of either kind, compiled. Immutable.
+struct Policy {
+  std::string name;
+  bool ignore_failures = false;
+  std::string unknown_failure_policy;  // a value that is neither Fail nor Ignore
+  bool reinvoke_if_needed = false;
+  std::optional<ParamKind> param_kind;
+  bool has_constraints = false;
+  MatchResources constraints;
+  std::vector<kube_cel::NamedExpression> variables;
+  std::vector<kube_cel::NamedExpression> conditions;
+  std::vector<Validation> validations;
+  std::vector<AuditAnnotation> audit_annotations;
+  std::vector<Mutation> mutations;
+};
+
+// Immutable.
+struct Binding {
+  std::string name;
+  std::string policy;
+  std::optional<ParamRef> param_ref;
+  std::optional<MatchResources> resources;
+  bool deny = false;
+  bool warn = false;
+  bool audit = false;
+  std::string actions_json;  // `["Deny","Audit"]`
+};
+
+struct ActivePolicy {
+  std::shared_ptr<const Policy> policy;
+  std::vector<std::shared_ptr<const Binding>> bindings;  // by name
+};
+
+struct PolicySet {
+  std::vector<ActivePolicy> policies;  // by name
+  std::shared_ptr<const admission::match::RuleIndex> index;
+};
+
+enum class PolicyType : std::uint8_t { kValidating, kMutating };
+
+// `object` in v1 form.
+std::shared_ptr<const Policy> CompilePolicy(kube_cel::Compiler& compiler, SelectorPool& selectors,
+                                            PolicyType type, json::Value object);
+std::shared_ptr<const Binding> CompileBinding(SelectorPool& selectors, json::Value object);
+
+// Thread-safe.
+class PolicySource {
+ public:
+  // `feed` outlives the source.
+  PolicySource(admission::ObjectFeed& feed, PolicyType type);
+
+  std::shared_ptr<const PolicySet> Get() const;
+
+ private:
+  using Changes = std::vector<admission::ObjectFeed::Change>;
+  void TakePolicies(const Changes& changes);
+  void TakeBindings(const Changes& changes);
+
+  const PolicyType type_;
+  kube_cel::Compiler compiler_;
+  SelectorPool selectors_;
+  mutable std::atomic<bool> stale_{true};
+  mutable base::Published<PolicySet> published_;
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::map<std::string, std::shared_ptr<const Policy>, std::less<>> policies_;
+  std::map<std::string, std::shared_ptr<const Binding>, std::less<>> bindings_;
+  // Last: their callbacks use everything above.
+  std::shared_ptr<void> policy_watch_;
+  std::shared_ptr<void> binding_watch_;
+};
+
+// True for the reviews that no policy sees, and for policies and bindings themselves.
+bool IsExempt(const admission::Request& request);
+
+}  // namespace portcullis::policy

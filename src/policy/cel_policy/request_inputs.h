@@ -1,0 +1,77 @@
+// The values of the variables that expressions see of one request, made when first needed.
+//
+// Confined to the thread that runs the chain; lives for one dispatch.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "admission/request.h"
+#include "api/names.h"
+#include "authz/authorizer.h"
+#include "kube_cel/access.h"
+#include "kube_cel/evaluation.h"
+#include "store/store.h"
+
+namespace portcullis::policy {
+
+// Asks the authorizer, each distinct question once.
+class RequestAccess final : public kube_cel::AccessChecker {
+ public:
+  explicit RequestAccess(const authz::Authorizer* authorizer) : authorizer_(authorizer) {}
+  const kube_cel::AccessAnswer& Check(const kube_cel::AccessQuestion& question) override;
+
+ private:
+  const authz::Authorizer* authorizer_;
+  std::map<std::string, kube_cel::AccessAnswer> answers_;
+};
+
+// What a policy is evaluated on: the kind and resource its rule has matched, and the objects as
+// that kind.
+struct Matched {
+  api::GroupVersionKind kind;
+  api::GroupVersionResource resource;
+  json::Value object;
+  json::Value old_object;
+};
+
+// The `request` variable. `name` is the object's name as the phase knows it.
+json::Value RequestVariable(json::Arena& arena, const admission::Request& request,
+                            const Matched& matched, std::string_view name);
+
+class RequestInputs {
+ public:
+  // All of them outlive the inputs. `reader` may be null.
+  RequestInputs(const admission::Request& request, const authz::Authorizer* authorizer,
+                const store::Reader* reader);
+
+  // Everything but params and variables. `with_namespace` binds namespaceObject, else it is null;
+  // REQUIRES then: FetchNamespace() was OK.
+  kube_cel::Inputs For(const Matched& matched, bool with_namespace);
+
+  // The request's namespace, if it has one other than itself. 404 if it does not exist.
+  base::Status FetchNamespace();
+  json::Value namespace_object() const { return namespace_; }
+
+  json::Arena& arena() const { return request_.arena(); }
+  const admission::Request& request() const { return request_; }
+  // The name of the object, generated or given.
+  const std::string& name() const { return name_; }
+
+ private:
+  const admission::Request& request_;
+  const store::Reader* reader_;
+  RequestAccess access_;
+  std::string name_;
+  cel::Value authorizer_;
+  cel::Value request_resource_;
+  bool namespace_fetched_ = false;
+  json::Value namespace_;
+  // The `request` value last made, and for what.
+  api::GroupVersionKind request_kind_;
+  api::GroupVersionResource request_gvr_;
+  cel::Value request_value_;
+};
+
+}  // namespace portcullis::policy

@@ -1,0 +1,86 @@
+// ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings.
+
+#include "registry/validation/admission_policies.h"
+#include "base/strings.h"
+#include "registry/default_strategy.h"
+#include "registry/strategies/strategies.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr std::string_view kStaticSuffix = ".static.k8s.io";
+
+class PolicyStrategy : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  void Warnings(const Context&, json::Value object,
+                std::vector<std::string>& warnings) const override {
+    if (!object["metadata"]["name"].AsString().ends_with(kStaticSuffix)) return;
+    warnings.push_back(base::StrCat(
+        "metadata.name: names ending with \"", kStaticSuffix,
+        "\" are reserved for static manifest-based configurations and cannot be managed via the "
+        "API"));
+  }
+
+  void UpdateWarnings(const Context& ctx, json::Value object, json::Value,
+                      std::vector<std::string>& warnings) const override {
+    Warnings(ctx, object, warnings);
+  }
+
+  bool AllowUnconditionalUpdate() const override { return false; }
+};
+
+class Policies final : public PolicyStrategy {
+ public:
+  explicit Policies(PolicyKind kind)
+      : PolicyStrategy({.has_status = kind == PolicyKind::kValidating, .counts_generation = true}),
+        kind_(kind) {}
+
+  void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override {
+    ValidateAdmissionPolicy(object, {}, kind_, ctx.expressions, errors);
+  }
+
+  void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
+                      api::FieldErrors& errors) const override {
+    if (!ctx.subresource.empty()) return;
+    ValidateAdmissionPolicy(object, old, kind_, ctx.expressions, errors);
+  }
+
+ private:
+  const PolicyKind kind_;
+};
+
+class Bindings final : public PolicyStrategy {
+ public:
+  explicit Bindings(PolicyKind kind) : PolicyStrategy({.counts_generation = true}), kind_(kind) {}
+
+  void Validate(const Context&, json::Value object, api::FieldErrors& errors) const override {
+    ValidateAdmissionPolicyBinding(object, kind_, errors);
+  }
+
+  void ValidateUpdate(const Context&, json::Value object, json::Value,
+                      api::FieldErrors& errors) const override {
+    ValidateAdmissionPolicyBinding(object, kind_, errors);
+  }
+
+ private:
+  const PolicyKind kind_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> MakeValidatingAdmissionPolicies() {
+  return std::make_unique<Policies>(PolicyKind::kValidating);
+}
+std::unique_ptr<Strategy> MakeValidatingAdmissionPolicyBindings() {
+  return std::make_unique<Bindings>(PolicyKind::kValidating);
+}
+std::unique_ptr<Strategy> MakeMutatingAdmissionPolicies() {
+  return std::make_unique<Policies>(PolicyKind::kMutating);
+}
+std::unique_ptr<Strategy> MakeMutatingAdmissionPolicyBindings() {
+  return std::make_unique<Bindings>(PolicyKind::kMutating);
+}
+
+}  // namespace portcullis::registry
