@@ -1,5 +1,7 @@
 #include "registry/default_strategy.h"
 
+#include "registry/kind_warnings.h"
+
 #include "registry/validation/validation.h"
 
 namespace portcullis::registry {
@@ -33,6 +35,16 @@ void DefaultStrategy::Validate(const Context& ctx, json::Value object,
 void DefaultStrategy::ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                                      api::FieldErrors& errors) const {
   ValidateKindUpdate(ctx, object, old, errors);
+}
+
+void DefaultStrategy::Warnings(const Context& ctx, json::Value object,
+                               std::vector<std::string>& warnings) const {
+  KindWarnings(ctx, object, {}, warnings);
+}
+
+void DefaultStrategy::UpdateWarnings(const Context& ctx, json::Value object, json::Value old,
+                                     std::vector<std::string>& warnings) const {
+  KindWarnings(ctx, object, old, warnings);
 }
 
 // k8s.io/apimachinery/pkg/api/validation/path.

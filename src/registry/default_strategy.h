@@ -31,6 +31,11 @@ class DefaultStrategy : public Strategy {
   void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override;
   void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                       api::FieldErrors& errors) const override;
+  // Those of kind_warnings.h.
+  void Warnings(const Context& ctx, json::Value object,
+                std::vector<std::string>& warnings) const override;
+  void UpdateWarnings(const Context& ctx, json::Value object, json::Value old,
+                      std::vector<std::string>& warnings) const override;
   std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const override;
   bool ReturnsDeletedObject() const override { return traits_.returns_deleted; }
 

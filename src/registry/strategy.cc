@@ -35,6 +35,8 @@ std::vector<std::string> Strategy::CheckName(std::string_view name, bool is_pref
   return api::IsDns1123Subdomain(name);
 }
 
+base::Status Strategy::CheckDelete(const Context&) const { return base::OkStatus(); }
+
 std::optional<std::int64_t> Strategy::GracePeriod(const Context&, json::Value,
                                                   const DeleteRequest&) const {
   return std::nullopt;

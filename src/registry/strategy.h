@@ -99,6 +99,8 @@ class Strategy {
   // PUT without resourceVersion overwrites whatever is there.
   virtual bool AllowUnconditionalUpdate() const { return true; }
 
+  // Whether an object may be deleted at all; asked before anything else is looked at.
+  virtual base::Status CheckDelete(const Context& ctx) const;
   // Seconds the object lives on after a delete, or nothing if the kind is deleted at once.
   virtual std::optional<std::int64_t> GracePeriod(const Context& ctx, json::Value object,
                                                   const DeleteRequest& request) const;

@@ -77,6 +77,7 @@ bool Allows(const Call& call) {
     if (sub == "exec" || sub == "attach" || sub == "portforward" || sub == "proxy") return true;
     return call.subresource->HasVerb(info.verb);
   }
+  if (info.parts.size() == 1 && (info.verb == "update" || info.verb == "patch")) return false;
   if (info.verb == "create" &&
       (info.parts.size() > 1 || (call.resource->namespaced && info.name_space.empty()))) {
     return false;

@@ -96,6 +96,7 @@ class Deletion {
   }
 
   base::Result<Deleted> Run() {
+    TRY(strategy_.CheckDelete(StrategyContext(call_, name_)));
     for (int attempt = 0;; ++attempt) {
       auto deleted = RunOnce();
       if (deleted.ok() || deleted.status().reason() != base::Reason::kConflict || !raced_ ||

@@ -56,6 +56,15 @@ bool HasVersion(json::Value object) {
   return version && *version != 0;
 }
 
+// The name is taken, perhaps by an object that is about to go.
+base::Status Exists(Call& call, std::string_view name) {
+  const base::Status status = api::AlreadyExistsStatus(call.group_resource(), name);
+  const store::ObjectPtr existing = call.env.store->Get(KeyOf(call, name));
+  const bool terminating =
+      existing != nullptr && !existing->document()["metadata"]["deletionTimestamp"].is_null();
+  return terminating ? status.Annotate("object is being deleted") : status;
+}
+
 // Stores a new object; on a name collision of a generated name, with another one.
 base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOptions& options,
                                    const CreateFacts& facts) {
@@ -79,7 +88,7 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
         strategy.Release(StrategyContext(call, name), object, {});
         return written;
       }
-      failure = api::AlreadyExistsStatus(call.group_resource(), name);
+      failure = Exists(call, name);
     } else if (facts.has_version) {
       return admission::PlainError("resourceVersion should not be set on objects to be created");
     } else {

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Starts the program itself: what it says of wrong flags and files, and that what it has acknowledged
+survives kill -9.
+
+    tests/integration/process.py --build build/release
+"""
+
+import argparse
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+
+# Arguments, what standard error must hold, the exit code.
+WRONG = [
+    (["--secure-prt=1"], r"unknown flag: --secure-prt \(did you mean --secure-port\?\)", 2),
+    (["--secure-port=abc"], r'invalid argument "abc" for "--secure-port" flag', 2),
+    (["--secure-port"], "flag needs an argument: --secure-port", 2),
+    (["--authorization-mode=Foo"], 'authorization-mode "Foo" is not a valid mode: use AlwaysAllow', 2),
+    (["--enable-admission-plugins=Nope"], 'enable-admission-plugins plugin "Nope" is unknown', 2),
+    (["--client-ca-file=/nope"], "--client-ca-file: open /nope: no such file or directory", 2),
+    (["--feature-gates=X=maybe"], "invalid value of X=maybe", 2),
+    (["--service-cluster-ip-range=abc"], "must be an IPv4 network such as 10.0.0.0/24", 2),
+    (["--tls-cert-file=/etc/hostname", "--tls-private-key-file=/etc/hostname"], "failed to find any PEM data", 2),
+    (["--tls-cert-file=/etc/hostname"], "must be given together", 2),
+    (["extra"], 'unknown command "extra"', 2),
+]
+
+
+class Server:
+    def __init__(self, program, folder, *flags):
+        self.folder = pathlib.Path(folder)
+        self.log = open(self.folder / "log", "a+")
+        self.process = subprocess.Popen(
+            [program, "serve", f"--data-dir={folder}", "--bind-address=127.0.0.1", "--secure-port=0",
+             "--controllers=-*", *flags], stdout=self.log, stderr=self.log)
+        self.log.seek(0, os.SEEK_END)
+        self.port = self._wait()
+        self.context = ssl.create_default_context(cafile=self.folder / "pki/ca.crt")
+        self.context.load_cert_chain(self.folder / "pki/admin.crt", self.folder / "pki/admin.key")
+
+    def _wait(self):
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            found = re.findall(r"serving url=https://127\.0\.0\.1:(\d+)", (self.folder / "log").read_text())
+            if found and self.process.poll() is None:
+                return int(found[-1])
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.01)
+        sys.exit("the server did not start:\n" + (self.folder / "log").read_text())
+
+    def connect(self):
+        return http.client.HTTPSConnection("127.0.0.1", self.port, context=self.context, timeout=10)
+
+    def call(self, method, path, body=None, connection=None):
+        connection = connection or self.connect()
+        connection.request(method, path, body and json.dumps(body), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+    def end(self, how):
+        self.process.send_signal(how)
+        code = self.process.wait(30)
+        self.log.close()
+        (self.folder / "log").unlink()
+        return code
+
+
+def wrong_flags(program):
+    for flags, expected, code in WRONG:
+        with tempfile.TemporaryDirectory() as folder:
+            run = subprocess.run([program, "serve", f"--data-dir={folder}/data", "--store=memory", "--secure-port=0",
+                                  *flags], capture_output=True, text=True, timeout=30)
+            if run.returncode != code or not re.search(expected, run.stderr):
+                sys.exit(f"{flags}: exit {run.returncode}, expected {code} and {expected!r}; said:\n{run.stderr}")
+
+
+def wrong_folder_and_port(program):
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "portcullis.db").write_text("this is no database" * 100)
+        run = subprocess.run([program, "serve", f"--data-dir={folder}", "--secure-port=0"], capture_output=True,
+                             text=True, timeout=30)
+        assert run.returncode == 2 and "portcullis.db" in run.stderr, run.stderr
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+        server = Server(program, folder)
+        run = subprocess.run([program, "serve", f"--data-dir={other}", "--bind-address=127.0.0.1",
+                              f"--secure-port={server.port}"], capture_output=True, text=True, timeout=30)
+        assert run.returncode == 2 and "address already in use" in run.stderr, run.stderr
+        run = subprocess.run([program, "serve", f"--data-dir={folder}", "--bind-address=127.0.0.1",
+                              "--secure-port=0"], capture_output=True, text=True, timeout=30)
+        assert run.returncode == 2 and "portcullis.db" in run.stderr, run.stderr
+        assert server.end(signal.SIGTERM) == 0
+
+
+def kill_nine(program, rounds=3, writers=4):
+    with tempfile.TemporaryDirectory() as folder:
+        acknowledged = []
+        for number in range(rounds):
+            server = Server(program, folder)
+            stop = threading.Event()
+
+            def write(writer):
+                connection = server.connect()
+                for i in range(10000):
+                    name = f"r{number}-w{writer}-{i}"
+                    try:
+                        status, _ = server.call("POST", CONFIGMAPS, {"metadata": {"name": name}}, connection)
+                    except (OSError, http.client.HTTPException, ValueError):
+                        return
+                    if status == 201:
+                        acknowledged.append(name)
+                    if stop.is_set():
+                        return
+
+            threads = [threading.Thread(target=write, args=(w,)) for w in range(writers)]
+            for thread in threads:
+                thread.start()
+            while len(acknowledged) < (number + 1) * 200:
+                time.sleep(0.005)
+            server.end(signal.SIGKILL)
+            stop.set()
+            for thread in threads:
+                thread.join()
+        server = Server(program, folder)
+        status, found = server.call("GET", CONFIGMAPS)
+        assert status == 200, found
+        names = {item["metadata"]["name"] for item in found["items"]}
+        lost = [name for name in acknowledged if name not in names]
+        assert not lost, f"{len(lost)} of {len(acknowledged)} acknowledged writes lost: {lost[:5]}"
+        assert server.end(signal.SIGTERM) == 0
+        print(f"kill -9: {len(acknowledged)} acknowledged writes, none lost in {rounds} rounds")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, required=True, metavar="DIR")
+    program = str(parser.parse_args().build / "portcullis")
+    wrong_flags(program)
+    wrong_folder_and_port(program)
+    kill_nine(program)
+    print("process: ok")
+
+
+if __name__ == "__main__":
+    main()

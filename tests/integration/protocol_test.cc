@@ -1,0 +1,208 @@
+// What a client meets beside objects: paths, forms, limits, identities, watches.
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "harness/test_server.h"
+
+namespace portcullis {
+namespace {
+
+using testing::Answer;
+using testing::TestServer;
+
+constexpr std::string_view kConfigMaps = "/api/v1/namespaces/default/configmaps";
+
+TEST(Protocol, UnknownPathsAreToldApartFromUnknownResources) {
+  TestServer server;
+
+  EXPECT_EQ(server.Get("/nowhere").body, "404 page not found\n");
+  EXPECT_EQ(server.Get("/apis/none.example/v1/things").body, "404 page not found\n");
+  EXPECT_EQ(server.Get("/api/v1/nowhere").message(),
+            "the server could not find the requested resource");
+  EXPECT_EQ(server.Call("PUT", kConfigMaps, "{}").message(),
+            "the server does not allow this method on the requested resource");
+}
+
+TEST(Protocol, ADocumentThatIsNotAcceptedIsRefused) {
+  TestServer server;
+
+  const Answer answer = server.Call("GET", kConfigMaps, {}, {{"Accept", "text/html"}});
+
+  EXPECT_EQ(answer.status, 406);
+}
+
+TEST(Protocol, TablesAndMetadataAreMadeOnDemand) {
+  TestServer server;
+  server.Post(kConfigMaps, R"({"metadata":{"name":"a"},"data":{"x":"1"}})");
+
+  const Answer table = server.Call("GET", kConfigMaps, {},
+                                   {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}});
+  const Answer metadata =
+      server.Call("GET", kConfigMaps, {},
+                  {{"Accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}});
+
+  EXPECT_EQ(table["kind"].AsString(), "Table");
+  EXPECT_EQ(table["rows"][std::size_t{0}]["cells"][std::size_t{1}].AsInt(), 1);
+  EXPECT_EQ(metadata["kind"].AsString(), "PartialObjectMetadataList");
+  EXPECT_FALSE(metadata["items"][std::size_t{0}].Has("data"));
+}
+
+TEST(Protocol, YamlGoesInAndOut) {
+  TestServer server;
+
+  const Answer made =
+      server.Call("POST", kConfigMaps, "metadata:\n  name: a\ndata:\n  x: 'yes'\n",
+                  {{"Content-Type", "application/yaml"}, {"Accept", "application/yaml"}});
+
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_NE(made.body.find("x: \"yes\""), std::string::npos) << made.body;
+}
+
+TEST(Protocol, ABodyOverTheLimitIsRefused) {
+  TestServer server;
+  const std::string large(4 * 1024 * 1024, 'x');
+
+  const Answer answer =
+      server.Post(kConfigMaps, R"({"metadata":{"name":"a"},"data":{"x":")" + large + R"("}})");
+
+  EXPECT_EQ(answer.status, 413);
+}
+
+TEST(Protocol, AnonymousMayAskForTheVersionOnly) {
+  TestServer server;
+
+  EXPECT_EQ(server.Anonymous("/version").status, 200);
+  const Answer refused = server.Anonymous(kConfigMaps);
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_EQ(
+      refused.message(),
+      "configmaps is forbidden: User \"system:anonymous\" cannot list resource \"configmaps\" "
+      "in API group \"\" in the namespace \"default\"");
+}
+
+TEST(Protocol, ImpersonationIsJudgedByTheOtherUsersRights) {
+  TestServer server;
+
+  const Answer refused = server.Call("GET", kConfigMaps, {}, {{"Impersonate-User", "joe"}});
+
+  EXPECT_EQ(refused.status, 403);
+}
+
+TEST(Protocol, RequestsOverTheLimitAreAskedToComeAgain) {
+  TestServer server([](server::Options& options) {
+    options.max_mutating_requests_inflight = 1;
+    options.request_timeout = std::chrono::seconds(5);
+  });
+  // Many at a time over one lane: some must be turned away, none may be lost.
+  int made = 0;
+  int refused = 0;
+  std::vector<std::thread> clients;
+  std::vector<int> codes(16);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    clients.emplace_back([&, i] {
+      codes[i] =
+          server.Post(kConfigMaps, R"({"metadata":{"name":"c)" + std::to_string(i) + R"("}})")
+              .status;
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  for (int code : codes) {
+    if (code == 201) ++made;
+    if (code == 429) ++refused;
+  }
+
+  EXPECT_EQ(made + refused, static_cast<int>(codes.size()));
+  EXPECT_EQ(server.Get(kConfigMaps)["items"].size(), static_cast<std::size_t>(made));
+}
+
+TEST(Protocol, AWatchTellsOfEachChange) {
+  TestServer server;
+  const Answer list = server.Get(kConfigMaps);
+  const std::string version(list["metadata"]["resourceVersion"].AsString());
+
+  const auto events =
+      server.Watch(std::string(kConfigMaps) + "?watch=true&resourceVersion=" + version, 3, [&] {
+        server.Post(kConfigMaps, R"({"metadata":{"name":"a"}})");
+        server.Patch(std::string(kConfigMaps) + "/a", "application/merge-patch+json",
+                     R"({"data":{"x":"1"}})");
+        server.Delete(std::string(kConfigMaps) + "/a");
+      });
+
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0]["type"].AsString(), "ADDED");
+  EXPECT_EQ(events[1]["type"].AsString(), "MODIFIED");
+  EXPECT_EQ(events[1]["object"]["data"]["x"].AsString(), "1");
+  EXPECT_EQ(events[2]["type"].AsString(), "DELETED");
+}
+
+TEST(Protocol, AnObjectThatLeavesTheSelectionOfAWatchIsDeletedToIt) {
+  TestServer server;
+  server.Post(kConfigMaps, R"({"metadata":{"name":"a","labels":{"pick":"me"}}})");
+  const std::string version(server.Get(kConfigMaps)["metadata"]["resourceVersion"].AsString());
+
+  const auto events = server.Watch(
+      std::string(kConfigMaps) + "?watch=true&labelSelector=pick%3Dme&resourceVersion=" + version,
+      1, [&] {
+        server.Patch(std::string(kConfigMaps) + "/a", "application/merge-patch+json",
+                     R"({"metadata":{"labels":null}})");
+      });
+
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]["type"].AsString(), "DELETED");
+}
+
+TEST(Protocol, AStreamedListEndsWithABookmark) {
+  TestServer server;
+  server.Post(kConfigMaps, R"({"metadata":{"name":"a"}})");
+
+  const auto events = server.Watch(std::string(kConfigMaps) +
+                                       "?watch=true&sendInitialEvents=true&allowWatchBookmarks="
+                                       "true&resourceVersionMatch=NotOlderThan",
+                                   2);
+
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0]["type"].AsString(), "ADDED");
+  EXPECT_EQ(events[1]["type"].AsString(), "BOOKMARK");
+  EXPECT_EQ(events[1]["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"].AsString(),
+            "true");
+}
+
+TEST(Protocol, AWatchEndsWhenItsTimeIsUp) {
+  TestServer server;
+
+  const auto events = server.Watch(std::string(kConfigMaps) + "?watch=true&timeoutSeconds=1", 1);
+
+  EXPECT_TRUE(events.empty());
+}
+
+TEST(Protocol, LargeAnswersAreCompressedForThoseWhoAskForIt) {
+  TestServer server;
+  const std::string data(200 * 1024, 'x');
+  server.Post(kConfigMaps, R"({"metadata":{"name":"a"},"data":{"x":")" + data + R"("}})");
+
+  // The client asks for gzip by itself and undoes it.
+  const Answer list = server.Get(kConfigMaps);
+
+  EXPECT_EQ(list["items"][std::size_t{0}]["data"]["x"].AsString().size(), data.size());
+  EXPECT_EQ(list.headers.Get("Vary"), "Accept-Encoding");
+}
+
+TEST(Protocol, DiscoveryComesInBothForms) {
+  TestServer server;
+
+  const Answer legacy = server.Get("/apis");
+  const Answer aggregated = server.Call(
+      "GET", "/apis", {},
+      {{"Accept",
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"}});
+
+  EXPECT_EQ(legacy["kind"].AsString(), "APIGroupList");
+  EXPECT_EQ(aggregated["kind"].AsString(), "APIGroupDiscoveryList");
+  EXPECT_EQ(aggregated.headers.Get("Content-Type"),
+            "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+}
+
+}  // namespace
+}  // namespace portcullis
