@@ -42,7 +42,8 @@ class Prepared {
 // failed: …".
 using PrepareCall = base::Result<std::shared_ptr<const Prepared>> (*)(std::span<const Value> args);
 
-// Cost of one call that was made; arguments may be errors. See also CostSize().
+// Cost of one call that was made; arguments may be errors. Also asked before a call with large
+// arguments, with an unset result, for what it will cost at least. See also CostSize().
 using ActualCost = std::uint64_t (*)(std::span<const Value> args, Value result);
 
 // Kubernetes counts most of its functions by name, whatever overload the checker found; cel-go

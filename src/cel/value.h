@@ -61,6 +61,8 @@ class List {
   virtual std::size_t size() const = 0;
   // REQUIRES: index < size().
   virtual Value At(json::Arena& arena, std::size_t index) const = 0;
+  // How many concatenations At() goes through; see Add() in eval/arithmetic.h.
+  virtual int JoinDepth() const { return 0; }
 
  protected:
   ~List() = default;

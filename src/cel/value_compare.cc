@@ -8,6 +8,7 @@ namespace portcullis::cel {
 namespace {
 
 constexpr ErrorNode kNotOrdered{"NaN values cannot be ordered"};
+constexpr ErrorNode kTooLarge{"values too large to compare"};
 
 template <typename T>
 int Order(T a, T b) {
@@ -52,67 +53,97 @@ int OrderNumbers(Value a, Value b) {
 
 bool IsNan(Value v) { return v.kind() == Kind::kDouble && std::isnan(v.double_value()); }
 
-// An element comparison that fails counts as "not unequal", as in cel-go.
-bool EqualLists(json::Arena& arena, Value a, Value b) {
-  const std::size_t size = a.size();
-  if (size != b.size()) return false;
-  for (std::size_t i = 0; i < size; ++i) {
-    if (Equal(arena, a.At(arena, i), b.At(arena, i)).is_false()) return false;
-  }
-  return true;
-}
+// Compares two values, parts included. Values can share parts so that a small one has very many of
+// them; `work` bounds how many are looked at.
+class Comparison {
+ public:
+  explicit Comparison(json::Arena& arena) : arena_(arena) {}
 
-bool EqualMaps(json::Arena& arena, Value a, Value b) {
-  const std::size_t size = a.size();
-  if (size != b.size()) return false;
-  for (std::size_t i = 0; i < size; ++i) {
-    const Value other = b.Find(arena, a.KeyAt(arena, i));
-    if (other.is_unset() || Equal(arena, a.ValueAt(arena, i), other).is_false()) return false;
+  Value Run(Value a, Value b) {
+    const Value result = Parts(a, b);
+    return work_ > kMaxWork ? Value::Error(&kTooLarge) : result;
   }
-  return true;
-}
 
-Value EqualOptionals(json::Arena& arena, Value a, Value b) {
-  if (!a.content() || !b.content()) return Value::Bool(a.content() == b.content());
-  return Equal(arena, *a.content(), *b.content());
-}
+ private:
+  static constexpr std::uint64_t kMaxWork = 10'000'000;
+  static constexpr int kMaxDepth = 2000;
+
+  Value Parts(Value a, Value b) {
+    if (++work_ > kMaxWork) return Value::Error(&kTooLarge);
+    if (a.is_number() && b.is_number()) {
+      if (IsNan(a) || IsNan(b)) return Value::Bool(false);
+      return Value::Bool(OrderNumbers(a, b) == 0);
+    }
+    if (a.is_object()) {
+      if (b.kind() == Kind::kNull) return Value::Bool(false);
+      return a.object()->Equals(arena_, b);
+    }
+    if (a.kind() != b.kind()) return Value::Bool(false);
+    switch (a.kind()) {
+      case Kind::kNull:
+        return Value::Bool(true);
+      case Kind::kBool:
+        return Value::Bool(a.bool_value() == b.bool_value());
+      case Kind::kString:
+      case Kind::kBytes:
+        return Value::Bool(a.text() == b.text());
+      case Kind::kDuration:
+        return Value::Bool(a.nanoseconds() == b.nanoseconds());
+      case Kind::kTimestamp:
+        return Value::Bool(a.seconds() == b.seconds() && a.nanos() == b.nanos());
+      case Kind::kType:
+        return Value::Bool(a.type_value()->name == b.type_value()->name);
+      case Kind::kList:
+      case Kind::kMap:
+      case Kind::kOptional:
+        return Deeper(a, b);
+      default:
+        return NoSuchOverload();
+    }
+  }
+
+  Value Deeper(Value a, Value b) {
+    if (depth_ > kMaxDepth) work_ = kMaxWork;
+    ++depth_;
+    Value result;
+    if (a.kind() == Kind::kOptional) {
+      const bool both = a.content() && b.content();
+      result = both ? Parts(*a.content(), *b.content()) : Value::Bool(a.content() == b.content());
+    } else {
+      result = Value::Bool(a.is_list() ? Lists(a, b) : Maps(a, b));
+    }
+    --depth_;
+    return result;
+  }
+
+  // An element comparison that fails counts as "not unequal", as in cel-go.
+  bool Lists(Value a, Value b) {
+    const std::size_t size = a.size();
+    if (size != b.size()) return false;
+    for (std::size_t i = 0; i < size && work_ <= kMaxWork; ++i) {
+      if (Parts(a.At(arena_, i), b.At(arena_, i)).is_false()) return false;
+    }
+    return true;
+  }
+
+  bool Maps(Value a, Value b) {
+    const std::size_t size = a.size();
+    if (size != b.size()) return false;
+    for (std::size_t i = 0; i < size && work_ <= kMaxWork; ++i) {
+      const Value other = b.Find(arena_, a.KeyAt(arena_, i));
+      if (other.is_unset() || Parts(a.ValueAt(arena_, i), other).is_false()) return false;
+    }
+    return true;
+  }
+
+  json::Arena& arena_;
+  std::uint64_t work_ = 0;
+  int depth_ = 0;
+};
 
 }  // namespace
 
-Value Equal(json::Arena& arena, Value a, Value b) {
-  if (a.is_number() && b.is_number()) {
-    if (IsNan(a) || IsNan(b)) return Value::Bool(false);
-    return Value::Bool(OrderNumbers(a, b) == 0);
-  }
-  if (a.is_object()) {
-    if (b.kind() == Kind::kNull) return Value::Bool(false);
-    return a.object()->Equals(arena, b);
-  }
-  if (a.kind() != b.kind()) return Value::Bool(false);
-  switch (a.kind()) {
-    case Kind::kNull:
-      return Value::Bool(true);
-    case Kind::kBool:
-      return Value::Bool(a.bool_value() == b.bool_value());
-    case Kind::kString:
-    case Kind::kBytes:
-      return Value::Bool(a.text() == b.text());
-    case Kind::kDuration:
-      return Value::Bool(a.nanoseconds() == b.nanoseconds());
-    case Kind::kTimestamp:
-      return Value::Bool(a.seconds() == b.seconds() && a.nanos() == b.nanos());
-    case Kind::kType:
-      return Value::Bool(a.type_value()->name == b.type_value()->name);
-    case Kind::kList:
-      return Value::Bool(EqualLists(arena, a, b));
-    case Kind::kMap:
-      return Value::Bool(EqualMaps(arena, a, b));
-    case Kind::kOptional:
-      return EqualOptionals(arena, a, b);
-    default:
-      return NoSuchOverload();
-  }
-}
+Value Equal(json::Arena& arena, Value a, Value b) { return Comparison(arena).Run(a, b); }
 
 Value Compare(json::Arena&, Value a, Value b) {
   if (a.is_number() && b.is_number()) {

@@ -30,7 +30,13 @@ base::Result<std::string_view> JsonKey(json::Arena& arena, Value key) {
   }
 }
 
-base::Result<json::Value> Convert(json::Arena& arena, Value value, int depth) {
+// Values can share parts so that a small one has very many of them.
+constexpr std::uint64_t kMaxParts = 4'000'000;
+constexpr std::size_t kMaxText = std::size_t{1} << 26;
+
+base::Result<json::Value> Convert(json::Arena& arena, Value value, int depth,
+                                  std::uint64_t& parts) {
+  if (++parts > kMaxParts) return base::ConfigError("value is too large");
   if (depth > kMaxDepth) return base::ConfigError("value is nested too deeply");
   switch (value.kind()) {
     case Kind::kNull:
@@ -59,14 +65,14 @@ base::Result<json::Value> Convert(json::Arena& arena, Value value, int depth) {
       return Text(arena, FormatDuration(value.nanoseconds()));
     case Kind::kOptional:
       if (!value.content()) return json::Value();
-      return Convert(arena, *value.content(), depth + 1);
+      return Convert(arena, *value.content(), depth + 1, parts);
     case Kind::kObject:
       return value.object()->Json(arena);
     case Kind::kList: {
       if (value.json()) return *value.json();
       json::ArrayBuilder builder(arena);
       for (std::size_t i = 0; i < value.size(); ++i) {
-        builder.Add(TRY(Convert(arena, value.At(arena, i), depth + 1)));
+        builder.Add(TRY(Convert(arena, value.At(arena, i), depth + 1, parts)));
       }
       return builder.Build();
     }
@@ -75,7 +81,7 @@ base::Result<json::Value> Convert(json::Arena& arena, Value value, int depth) {
       json::ObjectBuilder builder(arena);
       for (std::size_t i = 0; i < value.size(); ++i) {
         const std::string_view key = TRY(JsonKey(arena, value.KeyAt(arena, i)));
-        builder.Set(key, TRY(Convert(arena, value.ValueAt(arena, i), depth + 1)));
+        builder.Set(key, TRY(Convert(arena, value.ValueAt(arena, i), depth + 1, parts)));
       }
       return builder.Build();
     }
@@ -88,7 +94,7 @@ base::Result<json::Value> Convert(json::Arena& arena, Value value, int depth) {
 }
 
 void Append(json::Arena& arena, Value value, std::string& out, int depth) {
-  if (depth > kMaxDepth) {
+  if (depth > kMaxDepth || out.size() > kMaxText) {
     out += "…";
     return;
   }
@@ -173,7 +179,8 @@ void Append(json::Arena& arena, Value value, std::string& out, int depth) {
 }  // namespace
 
 base::Result<json::Value> ToJson(json::Arena& arena, Value value) {
-  return Convert(arena, value, 0);
+  std::uint64_t parts = 0;
+  return Convert(arena, value, 0, parts);
 }
 
 std::string DebugString(Value value) {

@@ -1,5 +1,6 @@
 #include "cel/eval/arithmetic.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -14,6 +15,7 @@ constexpr ErrorNode kDivisionByZero{"division by zero"};
 constexpr ErrorNode kModulusByZero{"modulus by zero"};
 constexpr ErrorNode kTimestampOverflow{"timestamp overflow"};
 constexpr ErrorNode kTooLong{"string too long"};
+constexpr ErrorNode kListTooLong{"list too long"};
 
 constexpr std::int64_t kMinInt = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kNano = 1000000000;
@@ -23,15 +25,22 @@ Value UintOverflow() { return Value::Error(&kUintOverflow); }
 
 bool Both(Value a, Value b, Kind kind) { return a.kind() == kind && b.kind() == kind; }
 
+// Nobody can walk more elements within a budget, and doubling a list a few dozen times would make
+// more than memory holds.
+constexpr std::size_t kMaxElements = std::size_t{1} << 22;
+constexpr int kMaxJoins = 64;  // how deep At() may recurse
+
 // Two lists seen as one; concatenation copies nothing.
 class JoinedList final : public List {
  public:
-  JoinedList(Value first, Value second)
+  JoinedList(Value first, Value second, int depth)
       : first_(first),
         second_(second),
         first_size_(first.size()),
-        size_(first_size_ + second.size()) {}
+        size_(first_size_ + second.size()),
+        depth_(depth) {}
   std::size_t size() const override { return size_; }
+  int JoinDepth() const override { return depth_; }
   Value At(json::Arena& arena, std::size_t index) const override {
     return index < first_size_ ? first_.At(arena, index) : second_.At(arena, index - first_size_);
   }
@@ -41,22 +50,23 @@ class JoinedList final : public List {
   Value second_;
   std::size_t first_size_;
   std::size_t size_;
+  int depth_;
 };
+
+int DepthOf(Value list) { return list.own_list() ? list.own_list()->JoinDepth() : 0; }
 
 Value JoinLists(json::Arena& arena, Value a, Value b) {
   if (a.size() == 0) return b;
   if (b.size() == 0) return a;
-  constexpr std::size_t kCopied = 64;
-  if (a.size() + b.size() > kCopied) {
-    // Elements are views; copying them keeps access constant and depth bounded.
-    const std::size_t size = a.size() + b.size();
-    auto* elements = static_cast<Value*>(arena.Allocate(size * sizeof(Value), alignof(Value)));
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) new (elements + at++) Value(a.At(arena, i));
-    for (std::size_t i = 0; i < b.size(); ++i) new (elements + at++) Value(b.At(arena, i));
-    return MakeList(arena, std::span<const Value>(elements, size));
-  }
-  return Value::FromList(New<JoinedList>(arena, a, b));
+  const std::size_t size = a.size() + b.size();
+  if (size > kMaxElements) return Value::Error(&kListTooLong);
+  const int depth = std::max(DepthOf(a), DepthOf(b)) + 1;
+  if (depth <= kMaxJoins) return Value::FromList(New<JoinedList>(arena, a, b, depth));
+  auto* elements = static_cast<Value*>(arena.Allocate(size * sizeof(Value), alignof(Value)));
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) new (elements + at++) Value(a.At(arena, i));
+  for (std::size_t i = 0; i < b.size(); ++i) new (elements + at++) Value(b.At(arena, i));
+  return MakeList(arena, std::span<const Value>(elements, size));
 }
 
 Value JoinTexts(json::Arena& arena, Value a, Value b) {

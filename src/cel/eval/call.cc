@@ -40,6 +40,15 @@ Value NoMatch(EvalContext& context, std::string_view function, std::span<const V
   return context.Error(text + ")");
 }
 
+// Worth asking for the cost of a call before it is made?
+bool AnyLarge(std::span<const Value> values) {
+  constexpr std::size_t kLarge = 500;
+  for (const Value value : values) {
+    if ((value.is_list() || value.is_map()) && value.size() > kLarge) return true;
+  }
+  return false;
+}
+
 Value NotOptional(EvalContext& context, std::string_view what, Value value) {
   return context.Error("cannot initialize optional " + std::string(what) +
                        " from non-optional value " + PlainText(value));
@@ -122,6 +131,11 @@ Value CallNode::Eval(EvalContext& context) const {
     if (count > 2) break;
   }
   const std::span<const Value> all(values.data(), count);
+  // What the budget cannot pay is not begun; the result could only add to the cost.
+  if (cost && error.is_unset() && AnyLarge(all)) {
+    const std::uint64_t at_least = cost(all, Value());
+    if (at_least > context.options().cost_limit) return Charged(context, at_least, Value());
+  }
   const Value result = error.is_unset() ? Invoke(context, all) : error;
   return Charged(context, cost ? cost(all, result) : 1, result);
 }

@@ -258,6 +258,28 @@ TEST(EvalTest, Lists) {
   Expect(rows);
 }
 
+// Values that share their parts can be exponentially large; nothing may hang or run out of memory.
+TEST(EvalTest, SurvivesExponentialValues) {
+  testing::Fixture fixture;
+  EvalOptions options;
+  options.cost_limit = 1000000;
+  std::string lists = "[[1]]";
+  std::string trees = "[[dyn(1)]]";
+  for (int i = 0; i < 40; ++i) {
+    lists += ".map(a, a + a)";
+    trees += ".map(a, [dyn(a), dyn(a)])";
+  }
+  EXPECT_EQ(fixture.Run(lists, options).text, "error: list too long");
+  EXPECT_EQ(fixture.Run(trees + " == " + trees, options).text,
+            "error: values too large to compare");
+  EXPECT_EQ(fixture.Run(trees + ".flatten(100)", options).text, "error: list too long");
+  EXPECT_EQ(fixture.Run("size('%s'.format([" + trees + "])) > 0", options).text.substr(0, 6),
+            "error:");
+  EXPECT_EQ(fixture.Run("lists.range(9000000000).reverse()", options).text.substr(0, 6), "error:");
+  EXPECT_EQ(fixture.Run("lists.range(100000).distinct()", options).text,
+            "error: operation cancelled: actual cost limit exceeded");
+}
+
 // Every example in a library's table is an expression that is true.
 TEST(EvalTest, ExamplesOfAllFunctionsAreTrue) {
   testing::Fixture fixture;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kMaxPrecision = 1000;
 constexpr int kMaxDepth = 250;
+constexpr std::size_t kMaxText = std::size_t{1} << 26;
 
 constexpr std::string_view kString =
     "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
@@ -118,7 +119,7 @@ class Formatter {
 
   // A value inside a list or map, as a literal. False if it has none; `failed` is its type then.
   bool Literal(Value value, std::string& out, int depth) {
-    if (depth > kMaxDepth) return false;
+    if (depth > kMaxDepth || out.size() > kMaxText) return false;
     switch (value.kind()) {
       case Kind::kString:
         out += base::GoQuote(value.text());

@@ -12,7 +12,11 @@ namespace {
 
 constexpr std::uint64_t kCallAndList = 11;
 constexpr int kMaxDepth = 250;
+constexpr std::size_t kMaxElements = std::size_t{1} << 22;
 
+bool IsTooLong(Value list) { return list.size() > kMaxElements; }
+
+// REQUIRES: IsTooLong() has been asked.
 std::vector<Value> Elements(json::Arena& arena, Value list) {
   std::vector<Value> elements;
   elements.reserve(list.size());
@@ -31,6 +35,7 @@ Value Slice(EvalContext& context, std::span<const Value> args) {
     return context.Error(call + "start index must be less than or equal to end index");
   }
   if (size < end) return context.Error(call + "list is length " + std::to_string(size));
+  if (end - start > static_cast<std::int64_t>(kMaxElements)) return context.Error("list too long");
   std::vector<Value> elements;
   for (std::int64_t i = start; i < end; ++i) {
     elements.push_back(args[0].At(context.arena(), static_cast<std::size_t>(i)));
@@ -38,8 +43,9 @@ Value Slice(EvalContext& context, std::span<const Value> args) {
   return MakeList(context.arena(), elements);
 }
 
+// Stops beyond kMaxElements: lists that share parts can have more than memory holds.
 void FlattenInto(json::Arena& arena, Value list, std::int64_t depth, std::vector<Value>& out) {
-  for (std::size_t i = 0; i < list.size(); ++i) {
+  for (std::size_t i = 0; i < list.size() && out.size() <= kMaxElements; ++i) {
     const Value element = list.At(arena, i);
     if (element.is_list() && depth > 0) {
       FlattenInto(arena, element, depth - 1, out);
@@ -54,6 +60,7 @@ Value Flatten(EvalContext& context, std::span<const Value> args) {
   if (depth < 0) return context.Error("level must be non-negative");
   std::vector<Value> out;
   FlattenInto(context.arena(), args[0], std::min<std::int64_t>(depth, kMaxDepth), out);
+  if (out.size() > kMaxElements) return context.Error("list too long");
   return MakeList(context.arena(), out);
 }
 
@@ -76,6 +83,7 @@ bool IsComparable(Value value) {
 // The first list in the order of the keys in the second, equal ones as they stand.
 Value SortByKeys(EvalContext& context, std::span<const Value> args) {
   json::Arena& arena = context.arena();
+  if (IsTooLong(args[0])) return context.Error("list too long");
   const std::vector<Value> elements = Elements(arena, args[0]);
   const std::vector<Value> keys = args.size() > 1 ? Elements(arena, args[1]) : elements;
   if (elements.size() != keys.size()) {
@@ -124,6 +132,7 @@ Value MakeRange(EvalContext& context, std::span<const Value> args) {
 }
 
 Value ReverseList(EvalContext& context, std::span<const Value> args) {
+  if (IsTooLong(args[0])) return context.Error("list too long");
   std::vector<Value> elements = Elements(context.arena(), args[0]);
   std::reverse(elements.begin(), elements.end());
   return MakeList(context.arena(), elements);
@@ -132,6 +141,7 @@ Value ReverseList(EvalContext& context, std::span<const Value> args) {
 Value Distinct(EvalContext& context, std::span<const Value> args) {
   json::Arena& arena = context.arena();
   std::vector<Value> unique;
+  if (IsTooLong(args[0])) return context.Error("list too long");
   for (std::size_t i = 0; i < args[0].size(); ++i) {
     const Value element = args[0].At(arena, i);
     const bool seen = std::any_of(unique.begin(), unique.end(), [&](Value other) {

@@ -176,7 +176,9 @@ class Printer {
     if (const Binary* binary = FindBinary(e)) {
       Operand(*e.args[0], binary->precedence);
       text += binary->text;
-      Operand(*e.args[1], binary->precedence + 1);
+      // Chains of && and || are balanced trees; how they are grouped does not matter.
+      const bool chain = e.name == op::kAnd || e.name == op::kOr;
+      Operand(*e.args[1], chain ? binary->precedence : binary->precedence + 1);
     } else if (IsPrefix(e)) {
       text += e.name == op::kNot ? '!' : '-';
       // `-1` would be read as one literal.
