@@ -1,17 +1,13 @@
-// The checks run over the JSONSchemaProps of the definition itself, in the order in which
-// kube-openapi's validators stand: type, combined schemas, text, format, number, list, enumeration,
-// object. Errors therefore come in the order an apiserver reports them.
 #include "api/schema/validate.h"
 
+#include <arpa/inet.h>
 #include <re2/re2.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "api/schema/formats.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/writer.h"
@@ -36,345 +32,356 @@ std::string_view TypeName(Value value) {
     case json::Type::kArray:
       return "array";
     case json::Type::kObject:
-      return "object";
+      break;
   }
-  return "";
+  return "object";
 }
 
-std::string WantedTypes(Value props) {
-  if (props["x-kubernetes-int-or-string"].AsBool()) return "integer,string";
-  return std::string(props["type"].AsString());
+bool IsWhole(Value value) {
+  return value.is_int() || (value.is_double() && std::trunc(value.AsDouble()) == value.AsDouble());
 }
 
-bool IsWhole(double value) { return std::floor(value) == value; }
-
-bool IsOfType(Value value, std::string_view wanted) {
-  const std::string_view actual = TypeName(value);
-  if (wanted.empty() || actual == wanted) return true;
-  if (wanted == "integer,string") {
-    return value.is_string() || value.is_int() || (value.is_double() && IsWhole(value.AsDouble()));
-  }
-  if (wanted == "number") return value.is_int();
-  return wanted == "integer" && value.is_double() && IsWhole(value.AsDouble());
-}
-
-std::string GoNumber(Value number) { return BadValue(number.AsDouble()).text(); }
-
-// The path of the value, as in "spec.list[0].name"; "" for the object itself.
-std::string Below(const std::string& path, std::string_view name) {
-  return path.empty() ? std::string(name) : base::StrCat(path, ".", name);
-}
-
-FieldPath PathOf(const std::string& path) {
-  std::string_view text = path;
-  if (text.starts_with('.')) text.remove_prefix(1);
-  return text.empty() ? FieldPath() : FieldPath(text);
+bool HasType(Value value, std::string_view type) {
+  if (type == "integer") return IsWhole(value);
+  if (type == "number") return value.is_number();
+  return TypeName(value) == type;
 }
 
 class Validator {
  public:
-  explicit Validator(FieldErrors& errors) : errors_(errors) {}
+  Validator(FieldPath root, FieldErrors& errors) : root_(std::move(root)), errors_(errors) {}
 
-  // `old` is the value this one replaces, or null pointer if there is none to compare with.
-  void Check(Value props, Value value, const Value* old, const std::string& path) {
-    if (!props.is_object() || (old != nullptr && *old == value)) return;
-    CheckType(props, value, path);
-    if (value.is_null()) {
-      CheckEnum(props, value, path);
-      return;
-    }
-    CheckCombined(props, value, path);
-    if (value.is_string()) CheckText(props, value, path);
-    if (value.is_number()) CheckNumber(props, value, path);
-    if (value.is_array()) CheckList(props, value, old, path);
-    CheckEnum(props, value, path);
-    if (value.is_object()) CheckObject(props, value, old, path);
-  }
+  void Validate(Value props, Value value, const std::string& name);
 
  private:
-  void Wrong(const std::string& path, BadValue value, std::string_view text) {
-    errors_.push_back(
-        Invalid(PathOf(path), std::move(value), base::StrCat(path, " in body ", text)));
+  void CheckType(Value props, Value value, const std::string& name, bool& matches);
+  void CheckString(Value props, Value value, const std::string& name);
+  void CheckNumber(Value props, Value value, const std::string& name);
+  void CheckArray(Value props, Value value, const std::string& name);
+  void CheckObject(Value props, Value value, const std::string& name);
+  void CheckEnum(Value props, Value value, const std::string& name);
+  void CheckCombinations(Value props, Value value, const std::string& name);
+
+  // How many errors the value has against another schema.
+  bool Fits(Value props, Value value, const std::string& name) const {
+    FieldErrors errors;
+    Validator(root_, errors).Validate(props, value, name);
+    return errors.empty();
+  }
+  FieldPath At(const std::string& name) const {
+    if (name.empty()) return root_;
+    if (root_.empty()) return FieldPath(name);
+    return root_.Child(name);
+  }
+  void AddInvalid(const std::string& name, Value value, std::string_view text) {
+    errors_.push_back(Invalid(At(name), value, base::StrCat(name, " in body ", text)));
   }
 
-  void WrongType(const std::string& path, std::string_view wanted, std::string_view actual) {
-    errors_.push_back(TypeInvalid(
-        PathOf(path), actual,
-        base::StrCat(path, " in body must be of type ", wanted, ": ", base::GoQuote(actual))));
-  }
-
-  void CheckType(Value props, Value value, const std::string& path) {
-    const std::string wanted = WantedTypes(props);
-    if (value.is_null()) {
-      if (!wanted.empty() && !props["nullable"].AsBool()) WrongType(path, wanted, "null");
-      return;
-    }
-    if (!IsOfType(value, wanted)) WrongType(path, wanted, TypeName(value));
-  }
-
-  FieldErrors ErrorsOf(Value props, Value value, const std::string& path) {
-    FieldErrors found;
-    Validator(found).Check(props, value, nullptr, path);
-    return found;
-  }
-
-  void Combined(const std::string& path, std::string_view text) {
-    errors_.push_back(Invalid(FieldPath(), "", base::StrCat(base::GoQuote(path), " must ", text)));
-  }
-
-  // anyOf, oneOf: how many of the schemas hold, and the errors of the one that failed least.
-  std::size_t CountHolding(Value schemas, Value value, const std::string& path, FieldErrors& best) {
-    std::size_t holding = 0;
-    bool first = true;
-    for (const Value& props : schemas.elements()) {
-      FieldErrors found = ErrorsOf(props, value, path);
-      if (found.empty()) {
-        ++holding;
-      } else if (first || found.size() < best.size()) {
-        best = std::move(found);
-        first = false;
-      }
-    }
-    return holding;
-  }
-
-  void CheckCombined(Value props, Value value, const std::string& path) {
-    FieldErrors best;
-    if (!props["anyOf"].empty() && CountHolding(props["anyOf"], value, path, best) == 0) {
-      Combined(path, "validate at least one schema (anyOf)");
-      errors_.insert(errors_.end(), best.begin(), best.end());
-    }
-    if (!props["oneOf"].empty()) {
-      best.clear();
-      const std::size_t holding = CountHolding(props["oneOf"], value, path, best);
-      if (holding == 0) {
-        Combined(path, "validate one and only one schema (oneOf). Found none valid");
-        errors_.insert(errors_.end(), best.begin(), best.end());
-      } else if (holding > 1) {
-        Combined(path, base::StrCat("validate one and only one schema (oneOf). Found ",
-                                    std::to_string(holding), " valid alternatives"));
-      }
-    }
-    CheckAll(props, value, path);
-    if (props["not"].is_object() && ErrorsOf(props["not"], value, path).empty()) {
-      Combined(path, "not validate the schema (not)");
-    }
-  }
-
-  void CheckAll(Value props, Value value, const std::string& path) {
-    const Value all = props["allOf"];
-    FieldErrors found;
-    std::size_t holding = 0;
-    for (const Value& each : all.elements()) {
-      FieldErrors more = ErrorsOf(each, value, path);
-      if (more.empty()) ++holding;
-      found.insert(found.end(), more.begin(), more.end());
-    }
-    if (holding == all.size()) return;
-    Combined(path, base::StrCat("validate all the schemas (allOf)",
-                                holding == 0 ? ". None validated" : ""));
-    errors_.insert(errors_.end(), found.begin(), found.end());
-  }
-
-  void CheckText(Value props, Value value, const std::string& path) {
-    const std::string_view text = value.AsString();
-    const Value longest = props["maxLength"];
-    const Value shortest = props["minLength"];
-    if (!longest.is_null() || !shortest.is_null()) {
-      const auto length = static_cast<std::int64_t>(base::RuneCount(text));
-      if (!longest.is_null() && length > longest.AsInt()) {
-        errors_.push_back(TooLong(PathOf(path), static_cast<int>(longest.AsInt())));
-      } else if (!shortest.is_null() && length < shortest.AsInt()) {
-        Wrong(path, value,
-              base::StrCat("should be at least ", json::ToString(shortest), " chars long"));
-      }
-    }
-    const std::string_view pattern = props["pattern"].AsString();
-    if (!pattern.empty()) {
-      const RE2 expression(re2::StringPiece(pattern.data(), pattern.size()), RE2::Quiet);
-      if (expression.ok() &&
-          !RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), expression)) {
-        Wrong(path, value, base::StrCat("should match '", pattern, "'"));
-      }
-    }
-    const std::string_view format = props["format"].AsString();
-    if (!format.empty() && !HasFormat(text, format)) {
-      errors_.push_back(TypeInvalid(
-          PathOf(path), value,
-          base::StrCat(path, " in body must be of type ", format, ": ", base::GoQuote(text))));
-    }
-  }
-
-  void CheckNumber(Value props, Value value, const std::string& path) {
-    const double number = value.AsDouble();
-    const Value factor = props["multipleOf"];
-    if (factor.is_number() && factor.AsDouble() > 0 && !IsWhole(number / factor.AsDouble())) {
-      Wrong(path, value, base::StrCat("should be a multiple of ", GoNumber(factor)));
-    }
-    const Value most = props["maximum"];
-    const bool below = props["exclusiveMaximum"].AsBool();
-    if (most.is_number() && (number > most.AsDouble() || (below && number == most.AsDouble()))) {
-      Wrong(path, value,
-            base::StrCat("should be less than ", below ? "" : "or equal to ", GoNumber(most)));
-    }
-    const Value least = props["minimum"];
-    const bool above = props["exclusiveMinimum"].AsBool();
-    if (least.is_number() && (number < least.AsDouble() || (above && number == least.AsDouble()))) {
-      Wrong(path, value,
-            base::StrCat("should be greater than ", above ? "" : "or equal to ", GoNumber(least)));
-    }
-  }
-
-  // The element of `old` with the same keys, for lists of type map only: others have no identity.
-  static const Value* Counterpart(Value props, Value element, const Value* old) {
-    if (old == nullptr || props["x-kubernetes-list-type"].AsString() != "map") return nullptr;
-    for (const Value& candidate : old->elements()) {
-      bool same = true;
-      for (const Value& key : props["x-kubernetes-list-map-keys"].elements()) {
-        same = same && candidate[key.AsString()] == element[key.AsString()];
-      }
-      if (same) return &candidate;
-    }
-    return nullptr;
-  }
-
-  void CheckList(Value props, Value value, const Value* old, const std::string& path) {
-    for (std::size_t i = 0; i < value.size() && props["items"].is_object(); ++i) {
-      Check(props["items"], value[i], Counterpart(props, value[i], old),
-            base::StrCat(path, "[", std::to_string(i), "]"));
-    }
-    const auto size = static_cast<std::int64_t>(value.size());
-    const Value least = props["minItems"];
-    if (!least.is_null() && size < least.AsInt()) {
-      Wrong(path, size, base::StrCat("should have at least ", json::ToString(least), " items"));
-    }
-    const Value most = props["maxItems"];
-    if (!most.is_null() && size > most.AsInt()) {
-      errors_.push_back(
-          TooMany(PathOf(path), static_cast<int>(size), static_cast<int>(most.AsInt())));
-    }
-    if (props["uniqueItems"].AsBool() && !AllDistinct(value)) {
-      Wrong(path, "", "shouldn't contain duplicates");
-    }
-  }
-
-  static bool AllDistinct(Value list) {
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      for (std::size_t j = 0; j < i; ++j) {
-        if (list[i] == list[j]) return false;
-      }
-    }
-    return true;
-  }
-
-  void CheckEnum(Value props, Value value, const std::string& path) {
-    const Value allowed = props["enum"];
-    if (allowed.empty()) return;
-    std::vector<std::string> texts;
-    for (const Value& each : allowed.elements()) {
-      const bool same = each.is_number() && value.is_number() ? each.AsDouble() == value.AsDouble()
-                                                              : each == value;
-      if (same) return;
-      texts.push_back(each.is_string() ? std::string(each.AsString()) : json::ToString(each));
-    }
-    const std::vector<std::string_view> views(texts.begin(), texts.end());
-    errors_.push_back(NotSupported(PathOf(path), value, views));
-  }
-
-  void CheckObject(Value props, Value value, const Value* old, const std::string& path) {
-    const auto size = static_cast<std::int64_t>(value.size());
-    const Value least = props["minProperties"];
-    if (!least.is_null() && size < least.AsInt()) {
-      Wrong(path, size,
-            base::StrCat("should have at least ", json::ToString(least), " properties"));
-      return;
-    }
-    const Value most = props["maxProperties"];
-    if (!most.is_null() && size > most.AsInt()) {
-      errors_.push_back(
-          TooMany(PathOf(path), static_cast<int>(size), static_cast<int>(most.AsInt())));
-      return;
-    }
-    const Value properties = props["properties"];
-    const Value additional = props["additionalProperties"];
-    for (const json::Member& member : value.members()) {
-      const Value* known = properties.Find(member.name(), member.hash);
-      const Value* before = old != nullptr ? old->Find(member.name(), member.hash) : nullptr;
-      const Value below = known != nullptr ? *known : additional;
-      if (below.is_object()) Check(below, member.value, before, Below(path, member.name()));
-    }
-    for (const Value& name : props["required"].elements()) {
-      if (value.Has(name.AsString())) continue;
-      errors_.push_back(Required(PathOf(Below(path, name.AsString())), ""));
-    }
-  }
-
+  FieldPath root_;
   FieldErrors& errors_;
 };
 
-// --- Lists of type set and map: no element twice. ---
+std::string Number(Value value) {
+  return value.is_int() ? std::to_string(value.AsInt()) : json::ToString(value);
+}
 
-void CheckDuplicates(const std::vector<Value>& keys, const FieldPath& path, FieldErrors& errors) {
-  std::unordered_map<std::string, int> seen;
-  json::WriteOptions sorted;
-  sorted.sort_keys = true;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    // Each key that occurs more than once is reported at its second place only.
-    if (++seen[json::ToString(keys[i], sorted)] == 2) {
-      errors.push_back(Duplicate(path.Index(i), keys[i]));
+void Validator::CheckType(Value props, Value value, const std::string& name, bool& matches) {
+  const std::string_view type = props["type"].AsString();
+  matches = true;
+  if (props["x-kubernetes-int-or-string"].AsBool()) {
+    if (!value.is_string() && !IsWhole(value)) {
+      matches = false;
+      errors_.push_back(TypeInvalid(At(name), TypeName(value),
+                                    base::StrCat(name, " in body must be of type integer,string: ",
+                                                 base::GoQuote(TypeName(value)))));
     }
+    return;
+  }
+  if (type.empty() || HasType(value, type)) return;
+  matches = false;
+  errors_.push_back(TypeInvalid(
+      At(name), TypeName(value),
+      base::StrCat(name, " in body must be of type ", type, ": ", base::GoQuote(TypeName(value)))));
+}
+
+void Validator::CheckString(Value props, Value value, const std::string& name) {
+  const std::string_view text = value.AsString();
+  const auto length = static_cast<std::int64_t>(base::RuneCount(text));
+  if (const Value* most = props.Find("maxLength"); most != nullptr && length > most->AsInt()) {
+    errors_.push_back(TooLong(At(name), static_cast<int>(most->AsInt())));
+  }
+  if (const Value* least = props.Find("minLength"); least != nullptr && length < least->AsInt()) {
+    AddInvalid(name, value, base::StrCat("should be at least ", Number(*least), " chars long"));
+  }
+  if (const std::string_view pattern = props["pattern"].AsString(); !pattern.empty()) {
+    const RE2 regex(re2::StringPiece(pattern.data(), pattern.size()), RE2::Quiet);
+    if (regex.ok() && !RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), regex)) {
+      AddInvalid(name, value, base::StrCat("should match '", pattern, "'"));
+    }
+  }
+  if (const std::string_view format = props["format"].AsString();
+      !format.empty() && !MatchesFormat(format, text)) {
+    AddInvalid(name, value, base::StrCat("must be of type ", format, ": ", base::GoQuote(text)));
   }
 }
 
-void CheckIdentities(json::Arena& arena, Value props, Value value, const FieldPath& path,
-                     FieldErrors& errors) {
-  if (value.is_array()) {
-    const std::string_view type = props["x-kubernetes-list-type"].AsString();
-    std::vector<Value> keys;
-    for (const Value& element : value.elements()) {
-      if (type == "set") keys.push_back(element);
-      if (type != "map") continue;
-      json::ObjectBuilder key(arena);
-      for (const Value& name : props["x-kubernetes-list-map-keys"].elements()) {
-        const Value* part = element.Find(name.AsString());
-        if (part != nullptr) key.Set(name.AsString(), *part);
+void Validator::CheckNumber(Value props, Value value, const std::string& name) {
+  const double number = value.AsDouble();
+  if (const Value* step = props.Find("multipleOf"); step != nullptr && step->AsDouble() > 0) {
+    const double quotient = number / step->AsDouble();
+    if (std::trunc(quotient) != quotient) {
+      AddInvalid(name, value, base::StrCat("should be a multiple of ", Number(*step)));
+    }
+  }
+  if (const Value* most = props.Find("maximum")) {
+    const bool exclusive = props["exclusiveMaximum"].AsBool();
+    if (number > most->AsDouble() || (exclusive && number == most->AsDouble())) {
+      AddInvalid(
+          name, value,
+          base::StrCat(exclusive ? "should be less than " : "should be less than or equal to ",
+                       Number(*most)));
+    }
+  }
+  if (const Value* least = props.Find("minimum")) {
+    const bool exclusive = props["exclusiveMinimum"].AsBool();
+    if (number < least->AsDouble() || (exclusive && number == least->AsDouble())) {
+      AddInvalid(name, value,
+                 base::StrCat(
+                     exclusive ? "should be greater than " : "should be greater than or equal to ",
+                     Number(*least)));
+    }
+  }
+  const std::string_view format = props["format"].AsString();
+  if (format == "int32" && (number > 2147483647.0 || number < -2147483648.0)) {
+    AddInvalid(name, value, "must be of type int32: \"" + Number(value) + "\"");
+  }
+}
+
+void Validator::CheckArray(Value props, Value value, const std::string& name) {
+  const auto size = static_cast<std::int64_t>(value.size());
+  if (const Value* least = props.Find("minItems"); least != nullptr && size < least->AsInt()) {
+    AddInvalid(name, value, base::StrCat("should have at least ", Number(*least), " items"));
+  }
+  if (const Value* most = props.Find("maxItems"); most != nullptr && size > most->AsInt()) {
+    errors_.push_back(TooMany(At(name), static_cast<int>(size), static_cast<int>(most->AsInt())));
+  }
+  if (props["uniqueItems"].AsBool()) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (value[i] == value[j]) {
+          AddInvalid(name, value, "shouldn't contain duplicates");
+          i = value.size();
+          break;
+        }
       }
-      keys.push_back(key.Build());
-    }
-    CheckDuplicates(keys, path, errors);
-    for (std::size_t i = 0; i < value.size() && props["items"].is_object(); ++i) {
-      CheckIdentities(arena, props["items"], value[i], path.Index(i), errors);
     }
   }
-  for (const json::Member& member : value.members()) {
-    const Value* known = props["properties"].Find(member.name(), member.hash);
-    if (known != nullptr) {
-      CheckIdentities(arena, *known, member.value, path.Child(member.name()), errors);
-    } else if (props["additionalProperties"].is_object()) {
-      CheckIdentities(arena, props["additionalProperties"], member.value, path.Key(member.name()),
-                      errors);
+  const Value items = props["items"];
+  if (!items.is_object()) return;
+  std::size_t index = 0;
+  for (const Value& element : value.elements()) {
+    Validate(items, element, base::StrCat(name, "[", std::to_string(index++), "]"));
+  }
+}
+
+void Validator::CheckObject(Value props, Value value, const std::string& name) {
+  const auto size = static_cast<std::int64_t>(value.size());
+  if (const Value* least = props.Find("minProperties"); least && size < least->AsInt()) {
+    AddInvalid(name, value, base::StrCat("should have at least ", Number(*least), " properties"));
+  }
+  if (const Value* most = props.Find("maxProperties"); most && size > most->AsInt()) {
+    errors_.push_back(TooMany(At(name), static_cast<int>(size), static_cast<int>(most->AsInt())));
+  }
+  const auto below = [&](std::string_view member) {
+    return name.empty() ? std::string(member) : base::StrCat(name, ".", member);
+  };
+  for (const Value& required : props["required"].elements()) {
+    if (!value.Has(required.AsString())) {
+      errors_.push_back(Required(At(below(required.AsString())), ""));
+    }
+  }
+  const Value properties = props["properties"];
+  const Value additional = props["additionalProperties"];
+  std::vector<const json::Member*> members;
+  for (const json::Member& member : value.members()) members.push_back(&member);
+  std::sort(members.begin(), members.end(),
+            [](const auto* a, const auto* b) { return a->name() < b->name(); });
+  for (const json::Member* member : members) {
+    if (const Value* property = properties.Find(member->name())) {
+      Validate(*property, member->value, below(member->name()));
+    } else if (additional.is_object()) {
+      Validate(additional, member->value, below(member->name()));
     }
   }
 }
 
-FieldErrors Validate(const Schema& schema, Value object, const Value* old) {
-  FieldErrors errors;
-  if (schema.constraints == nullptr || !schema.constraints->props.is_object()) return errors;
-  const Value props = schema.constraints->props;
-  Validator(errors).Check(props, object, old, "");
-  json::Arena arena;
-  CheckIdentities(arena, props, object, FieldPath(), errors);
-  return errors;
+void Validator::CheckEnum(Value props, Value value, const std::string& name) {
+  const Value allowed = props["enum"];
+  if (!allowed.is_array()) return;
+  std::vector<std::string> texts;
+  for (const Value& one : allowed.elements()) {
+    if (one == value ||
+        (one.is_number() && value.is_number() && one.AsDouble() == value.AsDouble())) {
+      return;
+    }
+    texts.push_back(one.is_string() ? std::string(one.AsString()) : json::ToString(one));
+  }
+  std::vector<std::string_view> views(texts.begin(), texts.end());
+  errors_.push_back(NotSupported(At(name), value, views));
+}
+
+void Validator::CheckCombinations(Value props, Value value, const std::string& name) {
+  const auto must = [&](std::string_view text) {
+    errors_.push_back(Invalid(At(name), value, base::StrCat("\"", name, "\" must ", text)));
+  };
+  const auto fitting = [&](Value list) {
+    return std::count_if(list.elements().begin(), list.elements().end(),
+                         [&](const Value& one) { return Fits(one, value, name); });
+  };
+  if (const Value any = props["anyOf"]; any.is_array() && fitting(any) == 0) {
+    must("validate at least one schema (anyOf)");
+  }
+  if (const Value one = props["oneOf"]; one.is_array()) {
+    const auto count = fitting(one);
+    if (count == 0) must("validate one and only one schema (oneOf). Found none valid");
+    if (count > 1) {
+      must(base::StrCat("validate one and only one schema (oneOf). Found ", std::to_string(count),
+                        " valid alternatives"));
+    }
+  }
+  if (const Value all = props["allOf"]; all.is_array()) {
+    const auto count = static_cast<std::size_t>(fitting(all));
+    if (count < all.size()) {
+      for (const Value& one : all.elements()) Validate(one, value, name);
+      must(count == 0 ? "validate all the schemas (allOf). None validated"
+                      : "validate all the schemas (allOf)");
+    }
+  }
+  if (const Value no = props["not"]; no.is_object() && Fits(no, value, name)) {
+    must("not validate the schema (not)");
+  }
+}
+
+void Validator::Validate(Value props, Value value, const std::string& name) {
+  if (value.is_null() && props["nullable"].AsBool()) return;
+  bool matches = true;
+  CheckType(props, value, name, matches);
+  if (!matches) return;
+  CheckCombinations(props, value, name);
+  if (value.is_string()) CheckString(props, value, name);
+  if (value.is_number()) CheckNumber(props, value, name);
+  if (value.is_array()) CheckArray(props, value, name);
+  CheckEnum(props, value, name);
+  if (value.is_object()) CheckObject(props, value, name);
+}
+
+bool Matches(std::string_view text, const char* pattern) {
+  return RE2::FullMatch(re2::StringPiece(text.data(), text.size()), pattern);
+}
+
+bool IsIpOf(int family, std::string_view text) {
+  unsigned char bytes[16];
+  return inet_pton(family, std::string(text).c_str(), bytes) == 1;
+}
+
+// The members of a keyed list's element that make its key.
+std::string KeyOf(Value keys, Value element) {
+  std::string out;
+  for (const Value& key : keys.elements()) {
+    out += json::ToString(element[key.AsString()], {.sort_keys = true}) + ",";
+  }
+  return out;
 }
 
 }  // namespace
 
-FieldErrors ValidateCustomObject(const Schema& schema, Value object) {
-  return Validate(schema, object, nullptr);
+bool MatchesFormat(std::string_view format, std::string_view text) {
+  if (format == "date") return Matches(text, R"(\d{4}-\d{2}-\d{2})");
+  if (format == "date-time" || format == "datetime") {
+    return Matches(text,
+                   R"(\d{4}-\d{2}-\d{2}[tT ]\d{2}:\d{2}:\d{2}(\.\d+)?([zZ]|[+-]\d{2}:\d{2}))");
+  }
+  if (format == "duration") {
+    return Matches(text, R"([+-]?(0|(\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))"
+                         R"(((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))*))") ||
+           Matches(text, R"(\d+\s*(w|wk|week|weeks|d|day|days|h|hr|hour|hours|m|min|minute|)"
+                         R"(minutes|s|sec|second|seconds))");
+  }
+  if (format == "ipv4") return IsIpOf(AF_INET, text);
+  if (format == "ipv6") return IsIpOf(AF_INET6, text);
+  if (format == "cidr") {
+    const auto parts = base::Cut(text, "/");
+    if (!parts) return false;
+    const auto bits = base::ParseInt(parts->second);
+    if (!bits || *bits < 0) return false;
+    return (IsIpOf(AF_INET, parts->first) && *bits <= 32) ||
+           (IsIpOf(AF_INET6, parts->first) && *bits <= 128);
+  }
+  if (format == "mac") return Matches(text, R"(([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2})");
+  if (format == "uuid") {
+    return Matches(text, R"((?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})");
+  }
+  if (format == "uuid3" || format == "uuid4" || format == "uuid5") {
+    const std::string version(1, format.back());
+    const std::string pattern = base::StrCat("(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?", version,
+                                             "[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12}");
+    return Matches(text, pattern.c_str());
+  }
+  if (format == "hostname") {
+    return Matches(text, R"(([a-zA-Z0-9\p{L}]([a-zA-Z0-9\p{L}-]{0,61}[a-zA-Z0-9\p{L}])?)(\.)"
+                         R"([a-zA-Z0-9\p{L}]([a-zA-Z0-9\p{L}-]{0,61}[a-zA-Z0-9\p{L}])?)*\.?)");
+  }
+  if (format == "email") return Matches(text, R"([^@\s]+@[^@\s]+)");
+  if (format == "uri") return Matches(text, R"(([a-zA-Z][a-zA-Z0-9+.-]*:.*)|(/.*))");
+  if (format == "byte") return base::Base64Decode(text).has_value();
+  if (format == "hexcolor") return Matches(text, "#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})");
+  if (format == "isbn10" || format == "isbn13" || format == "isbn") {
+    return Matches(text, R"([0-9X -]{10,17})");
+  }
+  return true;
 }
 
-FieldErrors ValidateCustomObjectUpdate(const Schema& schema, Value object, Value old) {
-  return Validate(schema, object, &old);
+void ValidateValue(Value props, Value value, const FieldPath& path, FieldErrors& errors) {
+  Validator(path, errors).Validate(props, value, "");
+}
+
+void ValidateListTypes(Value props, Value value, const FieldPath& path, FieldErrors& errors) {
+  if (value.is_object()) {
+    const Value properties = props["properties"];
+    const Value additional = props["additionalProperties"];
+    for (const json::Member& member : value.members()) {
+      const Value* property = properties.Find(member.name());
+      const FieldPath at = path.Child(member.name());
+      if (property != nullptr) {
+        ValidateListTypes(*property, member.value, at, errors);
+      } else if (additional.is_object()) {
+        ValidateListTypes(additional, member.value, path.Key(member.name()), errors);
+      }
+    }
+    return;
+  }
+  if (!value.is_array()) return;
+  const std::string_view type = props["x-kubernetes-list-type"].AsString();
+  const Value keys = props["x-kubernetes-list-map-keys"];
+  std::vector<std::string> seen;
+  std::size_t index = 0;
+  for (const Value& element : value.elements()) {
+    const FieldPath at = path.Index(index++);
+    if (type == "set" || type == "map") {
+      std::string key =
+          type == "set" ? json::ToString(element, {.sort_keys = true}) : KeyOf(keys, element);
+      if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
+        json::Arena arena;
+        json::ObjectBuilder shown(arena);
+        for (const Value& name : keys.elements())
+          shown.Set(name.AsString(), element[name.AsString()]);
+        errors.push_back(Duplicate(at, type == "set" ? element : shown.Build()));
+      } else {
+        seen.push_back(std::move(key));
+      }
+    }
+    ValidateListTypes(props["items"], element, at, errors);
+  }
 }
 
 }  // namespace portcullis::api::schema

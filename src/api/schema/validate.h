@@ -1,18 +1,24 @@
-// Validation of custom objects against the structural schema of their definition, with the texts of
-// k8s.io/kube-openapi/pkg/validation. Rules in CEL (x-kubernetes-validations) are not looked at
-// here: this module knows no CEL.
+// ValidateValue checks a value against a JSONSchemaProps object of a CustomResourceDefinition, as
+// apiextensions-apiserver does with kube-openapi's validator: types, limits, patterns, formats,
+// enumerations, allOf/anyOf/oneOf/not, and the uniqueness that list types promise.
+//
+// Names in messages are paths from the root of the value ("spec.list[0].a in body must be of type
+// integer: \"string\"").
 #pragma once
 
 #include "api/field_error.h"
-#include "api/schema/schema.h"
+#include "api/field_path.h"
 #include "json/value.h"
 
 namespace portcullis::api::schema {
 
-// All that is wrong with a new object. `schema` is ResourceInfo::schema of a custom resource.
-FieldErrors ValidateCustomObject(const Schema& schema, json::Value object);
-// The same of an object that replaces `old`: what has not changed is not complained about
-// (CRDValidationRatcheting).
-FieldErrors ValidateCustomObjectUpdate(const Schema& schema, json::Value object, json::Value old);
+// Appends all that is wrong, in the order of the schema.
+void ValidateValue(json::Value props, json::Value value, const FieldPath& path,
+                   FieldErrors& errors);
+// Elements of x-kubernetes-list-type set and map that occur twice.
+void ValidateListTypes(json::Value props, json::Value value, const FieldPath& path,
+                       FieldErrors& errors);
+// Whether the text is of the format ("date-time", "ipv4", "uuid", …); unknown formats accept all.
+bool MatchesFormat(std::string_view format, std::string_view text);
 
 }  // namespace portcullis::api::schema
