@@ -80,16 +80,18 @@ base::Result<json::Value> ParseBody(json::Arena& arena, std::string_view body) {
   return value;
 }
 
-// mime.ParseMediaType, as far as it can fail on what servers send.
-bool IsMediaType(std::string_view text) {
+// The error of Go's mime.ParseMediaType, as far as servers provoke it; "" for a sound type.
+std::string_view MediaTypeError(std::string_view text) {
+  constexpr std::string_view kSpecials = "()<>@,;:\\\"/[]?= \t";
   text = base::Trim(text.substr(0, text.find(';')));
-  const auto slash = text.find('/');
-  const auto is_token = [](std::string_view part) {
-    constexpr std::string_view kSpecials = "()<>@,;:\\\"/[]?= \t";
-    return !part.empty() && part.find_first_of(kSpecials) == std::string_view::npos;
-  };
-  if (slash == std::string_view::npos) return is_token(text);
-  return is_token(text.substr(0, slash)) && is_token(text.substr(slash + 1));
+  const auto slash = text.find_first_of(kSpecials);
+  if (slash == 0 || text.empty()) return "mime: no media type";
+  if (slash == std::string_view::npos) return "";
+  if (text[slash] != '/') return "mime: expected slash after first token";
+  const std::string_view rest = text.substr(slash + 1);
+  const auto end = rest.find_first_of(kSpecials);
+  if (end == 0 || rest.empty()) return "mime: expected token after slash";
+  return end == std::string_view::npos ? "" : "mime: unexpected content after media subtype";
 }
 
 // Other kinds in the scheme of the webhook client: decoded, then found not convertible.
@@ -255,8 +257,9 @@ std::string EncodeReview(ReviewVersion version, std::string_view uid, std::strin
 
 base::Result<json::Value> DecodeReview(json::Arena& arena, ReviewVersion sent, int http_status,
                                        std::string_view content_type, std::string_view body) {
-  if (!content_type.empty() && !IsMediaType(content_type)) {
-    return base::InternalError("mime: no media type");
+  if (!content_type.empty()) {
+    const std::string_view error = MediaTypeError(content_type);
+    if (!error.empty()) return base::InternalError(error);
   }
   if (body.empty()) {
     return base::BadRequest(

@@ -21,21 +21,42 @@ base::Result<std::unique_ptr<WebhookPluginCore>> WebhookPluginCore::Create(
   core->services_.clock = context.clock != nullptr ? context.clock : &base::SystemClock();
   core->services_.metrics = core->metrics_.get();
   core->endpoints_ = std::make_unique<EndpointCache>(std::move(credentials), context.services);
+  const HookCompiler compiler{&core->selectors_, core->endpoints_.get(), context.conditions};
+  if (!config.static_manifests_dir.empty()) {
+    core->manifests_ = TRY(StaticManifests::Create(config.static_manifests_dir, type, compiler,
+                                                   *core->services_.clock, context.metrics));
+  }
   if (context.feed != nullptr) {
-    core->source_ = std::make_unique<HookSource>(
-        *context.feed,
-        type == HookType::kMutating ? "mutatingwebhookconfigurations"
-                                    : "validatingwebhookconfigurations",
-        HookCompiler{&core->selectors_, core->endpoints_.get(), context.conditions});
+    core->source_ = std::make_unique<HookSource>(*context.feed,
+                                                 type == HookType::kMutating
+                                                     ? "mutatingwebhookconfigurations"
+                                                     : "validatingwebhookconfigurations",
+                                                 compiler);
   }
   return core;
 }
 
 std::shared_ptr<const HookSet> WebhookPluginCore::HooksFor(
     const admission::Request& request) const {
-  if (source_ == nullptr || services_.https == nullptr || IsExempt(request)) return nullptr;
-  auto hooks = source_->Get();
+  if (source_ == nullptr || services_.https == nullptr) return nullptr;
+  const bool exempt = IsExempt(request);
+  if (manifests_ == nullptr && exempt) return nullptr;
+  auto hooks = manifests_ == nullptr
+                   ? source_->Get()
+                   : Combine(manifests_->Get(), exempt ? nullptr : source_->Get());
   return hooks->hooks.empty() ? nullptr : hooks;
+}
+
+std::shared_ptr<const HookSet> WebhookPluginCore::Combine(
+    std::shared_ptr<const Hooks> manifests, std::shared_ptr<const HookSet> api) const {
+  const std::lock_guard lock(mutex_);
+  if (combined_.all != nullptr && combined_.manifests == manifests && combined_.api == api) {
+    return combined_.all;
+  }
+  Hooks all = *manifests;
+  if (api != nullptr) all.insert(all.end(), api->hooks.begin(), api->hooks.end());
+  combined_ = {std::move(manifests), std::move(api), MakeHookSet(std::move(all))};
+  return combined_.all;
 }
 
 }  // namespace portcullis::webhook

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "admission/plugin.h"
 #include "base/status.h"
@@ -10,6 +11,7 @@
 #include "webhook/endpoint.h"
 #include "webhook/hook_metrics.h"
 #include "webhook/matcher.h"
+#include "webhook/static_manifests.h"
 
 namespace portcullis::webhook {
 
@@ -31,6 +33,18 @@ class WebhookPluginCore {
   SelectorCache selectors_;
   std::unique_ptr<EndpointCache> endpoints_;
   std::unique_ptr<HookSource> source_;
+  std::unique_ptr<StaticManifests> manifests_;  // null unless configured
+
+  // Webhooks of files in front of those of the API, and of what they were put together.
+  struct Combined {
+    std::shared_ptr<const Hooks> manifests;
+    std::shared_ptr<const HookSet> api;
+    std::shared_ptr<const HookSet> all;
+  };
+  std::shared_ptr<const HookSet> Combine(std::shared_ptr<const Hooks> manifests,
+                                         std::shared_ptr<const HookSet> api) const;
+  mutable std::mutex mutex_;
+  mutable Combined combined_;  // guarded by mutex_
 };
 
 }  // namespace portcullis::webhook
