@@ -231,19 +231,34 @@ void Validator::CheckEnum(Value props, Value value, const std::string& name) {
 }
 
 void Validator::CheckCombinations(Value props, Value value, const std::string& name) {
+  // These errors have no field of their own: only the text names the place.
   const auto must = [&](std::string_view text) {
-    errors_.push_back(Invalid(At(name), value, base::StrCat("\"", name, "\" must ", text)));
+    errors_.push_back(Invalid(root_, "", base::StrCat(base::GoQuote(name), " must ", text)));
   };
   const auto fitting = [&](Value list) {
     return std::count_if(list.elements().begin(), list.elements().end(),
                          [&](const Value& one) { return Fits(one, value, name); });
   };
-  if (const Value any = props["anyOf"]; any.is_array() && fitting(any) == 0) {
+  // What is wrong with the alternative that fits best.
+  const auto best_failure = [&](Value list) {
+    FieldErrors best;
+    for (const Value& one : list.elements()) {
+      FieldErrors errors;
+      Validator(root_, errors).Validate(one, value, name);
+      if (best.empty() || errors.size() < best.size()) best = std::move(errors);
+    }
+    errors_.insert(errors_.end(), best.begin(), best.end());
+  };
+  if (const Value any = props["anyOf"]; !any.empty() && fitting(any) == 0) {
     must("validate at least one schema (anyOf)");
+    best_failure(any);
   }
-  if (const Value one = props["oneOf"]; one.is_array()) {
+  if (const Value one = props["oneOf"]; !one.empty()) {
     const auto count = fitting(one);
-    if (count == 0) must("validate one and only one schema (oneOf). Found none valid");
+    if (count == 0) {
+      must("validate one and only one schema (oneOf). Found none valid");
+      best_failure(one);
+    }
     if (count > 1) {
       must(base::StrCat("validate one and only one schema (oneOf). Found ", std::to_string(count),
                         " valid alternatives"));
