@@ -54,7 +54,7 @@ std::string ConfigReader::PathOf(std::string_view name) const {
 }
 
 json::Value ConfigReader::Take(std::string_view name) {
-  known_.push_back(name);
+  known_.emplace_back(name);
   return object_[name];
 }
 

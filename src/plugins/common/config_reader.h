@@ -62,7 +62,7 @@ class ConfigReader {
 
   json::Value object_;
   std::string path_;
-  std::vector<std::string_view> known_ = {"apiVersion", "kind"};
+  std::vector<std::string> known_ = {"apiVersion", "kind"};
   std::shared_ptr<std::vector<std::string>> mistakes_;
 };
 
