@@ -56,7 +56,7 @@ TEST_F(StaticManifestsTest, SaysWhatIsWrongInWhichFile) {
       "\"a.yaml\")");
   EXPECT_EQ(
       Compile({{"a.yaml", base::ReplaceAll(Manifest("a.static.k8s.io"), "url: \"https://h/p\"",
-                                           "service: {namespace: n, name: s}")}}),
+                                           "service: {namespace: ns, name: s}")}}),
       "webhook \"w.x.y\" in \"a.static.k8s.io\" (file \"a.yaml\"): clientConfig.service is not "
       "supported for static manifests; use clientConfig.url instead");
   EXPECT_EQ(Compile({{"a.yaml", Manifest("a.static.k8s.io") + "colour: red\n"}}),
