@@ -51,14 +51,15 @@ class Validator {
  public:
   Validator(FieldPath root, FieldErrors& errors) : root_(std::move(root)), errors_(errors) {}
 
-  void Validate(Value props, Value value, const std::string& name);
+  // `old` is what the value replaces, or null pointer: what has not changed is not checked again.
+  void Validate(Value props, Value value, const std::string& name, const Value* old = nullptr);
 
  private:
   void CheckType(Value props, Value value, const std::string& name, bool& matches);
   void CheckString(Value props, Value value, const std::string& name);
   void CheckNumber(Value props, Value value, const std::string& name);
-  void CheckArray(Value props, Value value, const std::string& name);
-  void CheckObject(Value props, Value value, const std::string& name);
+  void CheckArray(Value props, Value value, const std::string& name, const Value* old);
+  void CheckObject(Value props, Value value, const std::string& name, const Value* old);
   void CheckEnum(Value props, Value value, const std::string& name);
   void CheckCombinations(Value props, Value value, const std::string& name);
 
@@ -73,8 +74,8 @@ class Validator {
     if (root_.empty()) return FieldPath(name);
     return root_.Child(name);
   }
-  void AddInvalid(const std::string& name, Value value, std::string_view text) {
-    errors_.push_back(Invalid(At(name), value, base::StrCat(name, " in body ", text)));
+  void AddInvalid(const std::string& name, BadValue value, std::string_view text) {
+    errors_.push_back(Invalid(At(name), std::move(value), base::StrCat(name, " in body ", text)));
   }
 
   FieldPath root_;
@@ -157,10 +158,23 @@ void Validator::CheckNumber(Value props, Value value, const std::string& name) {
   }
 }
 
-void Validator::CheckArray(Value props, Value value, const std::string& name) {
+// The element of `old` with the same keys. Elements of lists of other types have no identity.
+const Value* Counterpart(Value props, Value element, const Value* old) {
+  if (old == nullptr || props["x-kubernetes-list-type"].AsString() != "map") return nullptr;
+  const auto keys = props["x-kubernetes-list-map-keys"].elements();
+  for (const Value& candidate : old->elements()) {
+    const bool same = std::all_of(keys.begin(), keys.end(), [&](const Value& key) {
+      return candidate[key.AsString()] == element[key.AsString()];
+    });
+    if (same) return &candidate;
+  }
+  return nullptr;
+}
+
+void Validator::CheckArray(Value props, Value value, const std::string& name, const Value* old) {
   const auto size = static_cast<std::int64_t>(value.size());
   if (const Value* least = props.Find("minItems"); least != nullptr && size < least->AsInt()) {
-    AddInvalid(name, value, base::StrCat("should have at least ", Number(*least), " items"));
+    AddInvalid(name, size, base::StrCat("should have at least ", Number(*least), " items"));
   }
   if (const Value* most = props.Find("maxItems"); most != nullptr && size > most->AsInt()) {
     errors_.push_back(TooMany(At(name), static_cast<int>(size), static_cast<int>(most->AsInt())));
@@ -169,7 +183,7 @@ void Validator::CheckArray(Value props, Value value, const std::string& name) {
     for (std::size_t i = 0; i < value.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         if (value[i] == value[j]) {
-          AddInvalid(name, value, "shouldn't contain duplicates");
+          AddInvalid(name, "", "shouldn't contain duplicates");
           i = value.size();
           break;
         }
@@ -180,14 +194,15 @@ void Validator::CheckArray(Value props, Value value, const std::string& name) {
   if (!items.is_object()) return;
   std::size_t index = 0;
   for (const Value& element : value.elements()) {
-    Validate(items, element, base::StrCat(name, "[", std::to_string(index++), "]"));
+    Validate(items, element, base::StrCat(name, "[", std::to_string(index++), "]"),
+             Counterpart(props, element, old));
   }
 }
 
-void Validator::CheckObject(Value props, Value value, const std::string& name) {
+void Validator::CheckObject(Value props, Value value, const std::string& name, const Value* old) {
   const auto size = static_cast<std::int64_t>(value.size());
   if (const Value* least = props.Find("minProperties"); least && size < least->AsInt()) {
-    AddInvalid(name, value, base::StrCat("should have at least ", Number(*least), " properties"));
+    AddInvalid(name, size, base::StrCat("should have at least ", Number(*least), " properties"));
   }
   if (const Value* most = props.Find("maxProperties"); most && size > most->AsInt()) {
     errors_.push_back(TooMany(At(name), static_cast<int>(size), static_cast<int>(most->AsInt())));
@@ -207,10 +222,11 @@ void Validator::CheckObject(Value props, Value value, const std::string& name) {
   std::sort(members.begin(), members.end(),
             [](const auto* a, const auto* b) { return a->name() < b->name(); });
   for (const json::Member* member : members) {
+    const Value* before = old != nullptr ? old->Find(member->name()) : nullptr;
     if (const Value* property = properties.Find(member->name())) {
-      Validate(*property, member->value, below(member->name()));
+      Validate(*property, member->value, below(member->name()), before);
     } else if (additional.is_object()) {
-      Validate(additional, member->value, below(member->name()));
+      Validate(additional, member->value, below(member->name()), before);
     }
   }
 }
@@ -277,7 +293,8 @@ void Validator::CheckCombinations(Value props, Value value, const std::string& n
   }
 }
 
-void Validator::Validate(Value props, Value value, const std::string& name) {
+void Validator::Validate(Value props, Value value, const std::string& name, const Value* old) {
+  if (old != nullptr && *old == value) return;
   if (value.is_null() && props["nullable"].AsBool()) return;
   bool matches = true;
   CheckType(props, value, name, matches);
@@ -285,9 +302,9 @@ void Validator::Validate(Value props, Value value, const std::string& name) {
   CheckCombinations(props, value, name);
   if (value.is_string()) CheckString(props, value, name);
   if (value.is_number()) CheckNumber(props, value, name);
-  if (value.is_array()) CheckArray(props, value, name);
+  if (value.is_array()) CheckArray(props, value, name, old);
   CheckEnum(props, value, name);
-  if (value.is_object()) CheckObject(props, value, name);
+  if (value.is_object()) CheckObject(props, value, name, old);
 }
 
 bool Matches(std::string_view text, const char* pattern) {
@@ -356,8 +373,9 @@ bool MatchesFormat(std::string_view format, std::string_view text) {
   return true;
 }
 
-void ValidateValue(Value props, Value value, const FieldPath& path, FieldErrors& errors) {
-  Validator(path, errors).Validate(props, value, "");
+void ValidateValue(Value props, Value value, const FieldPath& path, FieldErrors& errors,
+                   const Value* old) {
+  Validator(path, errors).Validate(props, value, "", old);
 }
 
 void ValidateListTypes(Value props, Value value, const FieldPath& path, FieldErrors& errors) {

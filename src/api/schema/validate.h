@@ -12,9 +12,10 @@
 
 namespace portcullis::api::schema {
 
-// Appends all that is wrong, in the order of the schema.
-void ValidateValue(json::Value props, json::Value value, const FieldPath& path,
-                   FieldErrors& errors);
+// Appends all that is wrong, in the order of the schema. `old` is what the value replaces, if
+// anything: what has not changed since is not complained about (CRDValidationRatcheting).
+void ValidateValue(json::Value props, json::Value value, const FieldPath& path, FieldErrors& errors,
+                   const json::Value* old = nullptr);
 // Elements of x-kubernetes-list-type set and map that occur twice.
 void ValidateListTypes(json::Value props, json::Value value, const FieldPath& path,
                        FieldErrors& errors);

@@ -31,9 +31,10 @@ class ValidateTest : public ::testing::Test {
     props_ = props;
   }
 
-  std::vector<std::string> Errors(std::string_view spec) {
+  std::vector<std::string> Errors(std::string_view spec, std::string_view old = {}) {
     FieldErrors errors;
-    ValidateValue(props_, Parse(spec), FieldPath(), errors);
+    const json::Value before = old.empty() ? json::Value() : Parse(old);
+    ValidateValue(props_, Parse(spec), FieldPath(), errors, old.empty() ? nullptr : &before);
     ValidateListTypes(props_, Parse(spec), FieldPath(), errors);
     std::vector<std::string> texts;
     for (const FieldError& error : errors) texts.push_back(error.ToString());
@@ -94,6 +95,14 @@ TEST_F(ValidateTest, SaysWhatIsWrongAsKubernetesDoes) {
             (Texts{R"(<nil>: Invalid value: "": "spec.one" must validate one and only one schema )"
                    R"((oneOf). Found none valid)",
                    "spec.one.a: Required value"}));
+}
+
+TEST_F(ValidateTest, LeavesUnchangedMistakesAlone) {
+  EXPECT_EQ(Errors(R"({"name":"A1","size":2})", R"({"name":"A1"})"), Texts{});
+  EXPECT_EQ(Errors(R"({"name":"A2"})", R"({"name":"A1"})").size(), 1U);
+  EXPECT_EQ(Errors(R"({"name":"ab","parts":[{"id":"y"},{"id":"x","n":-1}]})",
+                   R"({"name":"ab","parts":[{"id":"x","n":-1}]})"),
+            Texts{});
 }
 
 }  // namespace

@@ -54,7 +54,8 @@ constexpr Row kRows[] = {
 };
 
 // Custom resources are checked against the schema of their version.
-void ValidateCustom(const Context& ctx, json::Value object, api::FieldErrors& errors) {
+void ValidateCustom(const Context& ctx, json::Value object, const json::Value* old,
+                    api::FieldErrors& errors) {
   if (ctx.catalog == nullptr) return;
   const auto* resource = ctx.catalog->Find(ctx.resource);
   if (resource == nullptr || !resource->custom || resource->schema == nullptr ||
@@ -62,7 +63,7 @@ void ValidateCustom(const Context& ctx, json::Value object, api::FieldErrors& er
     return;
   }
   const json::Value props = resource->schema->constraints->props;
-  api::schema::ValidateValue(props, object, api::FieldPath(), errors);
+  api::schema::ValidateValue(props, object, api::FieldPath(), errors, old);
   if (errors.empty()) api::schema::ValidateListTypes(props, object, api::FieldPath(), errors);
 }
 
@@ -76,14 +77,14 @@ const Row* Find(const Context& ctx) {
 }  // namespace
 
 void ValidateKind(const Context& ctx, json::Value object, api::FieldErrors& errors) {
-  ValidateCustom(ctx, object, errors);
+  ValidateCustom(ctx, object, nullptr, errors);
   if (const Row* row = Find(ctx)) row->create(ctx, object, errors);
   CheckFieldRules(ctx, object, nullptr, errors);
 }
 
 void ValidateKindUpdate(const Context& ctx, json::Value object, json::Value old,
                         api::FieldErrors& errors) {
-  ValidateCustom(ctx, object, errors);
+  ValidateCustom(ctx, object, &old, errors);
   if (const Row* row = Find(ctx)) {
     if (row->update != nullptr) {
       row->update(ctx, object, old, errors);
