@@ -260,16 +260,14 @@ TEST(ServerTest, ASlowReaderIsSeenInTheBufferedBytes) {
   auto peer = RawPeer::ConnectTls(test.server->port(), {});
   peer->Send("GET /watch HTTP/1.1\r\nHost: a\r\n\r\n");
   auto exchange = queue.Take();
-  Signal drained;
-  exchange->OnDrained([&] {
-    if (exchange->buffered_bytes() == 0) drained.Set();
-  });
   exchange->Start({});
   constexpr std::size_t kTotal = 32 << 20;
   for (std::size_t sent = 0; sent < kTotal; sent += 1 << 20) {
     exchange->Write(std::string(1 << 20, 'x'));
   }
   EXPECT_GT(exchange->buffered_bytes(), std::size_t{8} << 20);
+  Signal drained;
+  exchange->OnDrained([&] { drained.Set(); });
 
   std::size_t got = 0;
   while (got < kTotal) {
