@@ -1,6 +1,7 @@
 // CertificateSigningRequests carry who has made them; nobody can say that for himself
 // (Kubernetes docs: Certificates and Certificate Signing Requests).
 
+#include "base/clock.h"
 #include "registry/default_strategy.h"
 #include "registry/strategies/strategies.h"
 
@@ -29,7 +30,7 @@ class Requests final : public DefaultStrategy {
                                json::Value old) const override {
     if (ctx.subresource == "approval") {
       // Approving changes conditions and nothing else.
-      const json::Value conditions = object["status"]["conditions"];
+      const json::Value conditions = WithTimes(ctx, object["status"]["conditions"], old);
       object = OnlyStatus(ctx.arena, old, object);
       object = KeepStatus(ctx.arena, object, old);
       if (conditions.is_null()) {
@@ -38,7 +39,34 @@ class Requests final : public DefaultStrategy {
       return json::SetPath(ctx.arena, object, {"status", "conditions"}, conditions);
     }
     object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
+    if (ctx.subresource == "status" && !object["status"]["conditions"].is_null()) {
+      object = json::SetPath(ctx.arena, object, {"status", "conditions"},
+                             WithTimes(ctx, object["status"]["conditions"], old));
+    }
     return json::With(ctx.arena, object, "spec", old["spec"]);
+  }
+
+ private:
+  // When a condition was written and since when it holds, where the client does not say.
+  static json::Value WithTimes(const Context& ctx, json::Value conditions, json::Value old) {
+    if (conditions.is_null()) return conditions;
+    const json::Value now = json::String(ctx.arena, base::FormatTime(ctx.clock.Now()));
+    json::ArrayBuilder result(ctx.arena);
+    for (json::Value condition : conditions.elements()) {
+      json::Value since = now;
+      for (const json::Value& before : old["status"]["conditions"].elements()) {
+        if (before["type"] == condition["type"] && before["status"] == condition["status"]) {
+          since = before["lastTransitionTime"];
+        }
+      }
+      for (const auto& [name, time] :
+           {std::pair<std::string_view, json::Value>{"lastUpdateTime", now},
+            std::pair<std::string_view, json::Value>{"lastTransitionTime", since}}) {
+        if (condition[name].is_null()) condition = json::With(ctx.arena, condition, name, time);
+      }
+      result.Add(condition);
+    }
+    return result.Build();
   }
 };
 

@@ -140,6 +140,12 @@ VerbResult CreateBinding(Call& call) {
   }
   if (call.dry_run) return ValueReply(call, 201, CreatedStatus(call.arena));
   pod = json::SetPath(call.arena, pod, {"spec", "nodeName"}, target["name"]);
+  // What admission has put on the binding goes with the pod.
+  for (std::string_view kind_of : {"labels", "annotations"}) {
+    for (const json::Member& member : binding["metadata"][kind_of].members()) {
+      pod = json::SetPath(call.arena, pod, {"metadata", kind_of, member.name()}, member.value);
+    }
+  }
   const json::Value scheduled =
       json::ObjectBuilder(call.arena)
           .Set("type", "PodScheduled")
@@ -195,6 +201,22 @@ json::Value ConnectOptions(Call& call) {
 
 }  // namespace
 
+namespace {
+
+// Why the node of a pod cannot be reached: kubelets are not dialled.
+base::Status NodeUnreachable(Call& call, json::Value pod) {
+  const std::string_view name = pod["spec"]["nodeName"].AsString();
+  const store::ObjectPtr node = call.env.store->Get({"", "nodes", "", name});
+  if (node == nullptr) return api::NotFoundStatus({"", "nodes"}, name);
+  if (node->document()["status"]["addresses"].empty()) {
+    return base::Status(base::Reason::kUnknown,
+                        "no preferred addresses found; known addresses: []");
+  }
+  return base::Status(base::Reason::kServiceUnavailable, "this server has no connection to nodes");
+}
+
+}  // namespace
+
 VerbResult Connect(Call& call) {
   if (call.info.query.Has("dryRun")) return base::BadRequest("dryRun is not supported");
   const json::Value options = ConnectOptions(call);
@@ -224,6 +246,7 @@ VerbResult Connect(Call& call) {
     if (call.info.subresource == "proxy" && pod["status"]["podIP"].AsString().empty()) {
       return base::BadRequest("address not allowed");
     }
+    if (call.info.subresource != "proxy") return NodeUnreachable(call, pod);
   }
   return base::Status(base::Reason::kServiceUnavailable, "this server has no connection to nodes");
 }

@@ -118,9 +118,9 @@ base::Result<json::Value> ReviewToken(Call& call, json::Value spec) {
   json::Value user = json::MakeObject(call.arena, {});
   if (call.env.tokens != nullptr) {
     const auto identity = call.env.tokens->AuthenticateToken(token, audiences);
-    if (!identity.ok()) {
-      status.Set("error", identity.status().message());
-    } else if (*identity) {
+    if (!identity.ok() || !*identity) {
+      status.Set("error", "invalid bearer token");
+    } else {
       status.Set("authenticated", true);
       user = api::UserInfoToJson(call.arena, (*identity)->user);
       if (!(*identity)->audiences.empty()) {

@@ -101,11 +101,8 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
       }
       failure = std::move(stored).status();
     }
-    if (failure.reason() != base::Reason::kAlreadyExists || !facts.generated) {
-      return failure.reason() == base::Reason::kAlreadyExists
-                 ? api::AlreadyExistsStatus(call.group_resource(), name)
-                 : failure;
-    }
+    if (failure.reason() != base::Reason::kAlreadyExists) return failure;
+    if (!facts.generated) return Exists(call, name);
     if (attempt == kNameAttempts) {
       return api::GenerateNameConflictStatus(call.group_resource(), name, 1);
     }
