@@ -1,7 +1,7 @@
 // Evaluator asks all checks of a level and version about a pod. The library entry of the Pod
 // Security Standards: it needs no server.
 //
-//   pod_security::Evaluator evaluator(35);
+//   pod_security::Evaluator evaluator;
 //   Verdict verdict = evaluator.Evaluate({Level::kRestricted, {}}, {pod["metadata"], pod["spec"]});
 //   if (!verdict.allowed()) std::cout << verdict.Detail();
 #pragma once
@@ -14,8 +14,9 @@
 
 namespace portcullis::policy::pod_security {
 
-// The newest minor version for which this build knows the standards.
-inline constexpr int kNewestMinor = 35;
+// The newest minor version for which the standards are known here. A server of release v1.N goes by
+// those of v1.(N-1), as the standards of a release are settled after it.
+inline constexpr int kNewestMinor = 37;
 
 // The failed checks of one evaluation, in the order of the checks.
 struct Verdict {

@@ -40,6 +40,14 @@ bool HasOneOf(json::Value volume, std::span<const std::string_view> types) {
   return false;
 }
 
+// A volume without any source becomes an emptyDir.
+bool HasNoSource(json::Value volume) {
+  for (const json::Member& member : volume.members()) {
+    if (member.name() != "name" && !member.value.is_null()) return false;
+  }
+  return true;
+}
+
 std::string_view RestrictedType(json::Value volume) {
   for (std::string_view type : kRestricted) {
     if (!volume[type].is_null()) return type;
@@ -51,7 +59,7 @@ CheckResult CheckVolumes(const PodView& pod) {
   Names volumes;
   Values types;
   for (const json::Value& volume : pod.spec["volumes"].elements()) {
-    if (HasOneOf(volume, kAllowed)) continue;
+    if (HasOneOf(volume, kAllowed) || HasNoSource(volume)) continue;
     volumes.push_back(volume["name"].AsString());
     types.emplace(RestrictedType(volume));
   }

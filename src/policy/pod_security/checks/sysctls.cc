@@ -24,6 +24,8 @@ constexpr SafeSysctl kSafe[] = {
     {"net.ipv4.tcp_keepalive_probes", 29},
     {"net.ipv4.tcp_rmem", 32},
     {"net.ipv4.tcp_wmem", 32},
+    {"net.ipv4.tcp_slow_start_after_idle", 37},
+    {"net.ipv4.tcp_notsent_lowat", 37},
 };
 
 bool IsSafe(std::string_view name, int minor) {
@@ -44,8 +46,11 @@ CheckResult CheckNames(const PodView& pod) {
   return Deny("forbidden sysctls", base::Join(forbidden, ", "));
 }
 
-constexpr CheckVersion kVersions[] = {
-    {0, &CheckNames<0>}, {27, &CheckNames<27>}, {29, &CheckNames<29>}, {32, &CheckNames<32>}};
+constexpr CheckVersion kVersions[] = {{0, &CheckNames<0>},
+                                      {27, &CheckNames<27>},
+                                      {29, &CheckNames<29>},
+                                      {32, &CheckNames<32>},
+                                      {37, &CheckNames<37>}};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// Only sysctls that are namespaced and safe; the list grew in 1.27, 1.29 and 1.32.
+// Only sysctls that are namespaced and safe; the list grew in 1.27, 1.29, 1.32 and
+// 1.37.
 #pragma once
 
 #include "policy/pod_security/check.h"
