@@ -24,12 +24,12 @@ void ValidateResourceQuota(const Context& ctx, json::Value object, api::FieldErr
 void ValidateResourceQuotaUpdate(const Context& ctx, json::Value object, json::Value old,
                                  api::FieldErrors& errors);
 
-// services.cc
+// service_validation.cc
 void ValidateService(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidateServiceUpdate(const Context& ctx, json::Value object, json::Value old,
                            api::FieldErrors& errors);
 
-// pods.cc
+// pod_validation.cc
 void ValidatePod(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
                        api::FieldErrors& errors);
@@ -93,7 +93,7 @@ void ValidateHorizontalPodAutoscaler(const Context& ctx, json::Value object,
 void ValidateIngress(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidateNetworkPolicy(const Context& ctx, json::Value object, api::FieldErrors& errors);
 
-// custom_resource_definitions.cc
+// custom_resource_definition_validation.cc
 void ValidateCustomResourceDefinition(const Context& ctx, json::Value object,
                                       api::FieldErrors& errors);
 void ValidateCustomResourceDefinitionUpdate(const Context& ctx, json::Value object, json::Value old,
