@@ -200,6 +200,7 @@ VerbResult CreateToken(Call& call) {
   json::ObjectBuilder metadata(call.arena, request["metadata"]);
   metadata.Set("name", call.info.name);
   metadata.Set("namespace", call.info.name_space);
+  metadata.Set("uid", account->uid());
   metadata.Set("creationTimestamp", std::string_view(base::FormatTime(call.env.clock->Now())));
   request = json::With(call.arena, request, "metadata", metadata.Build());
   json::Value spec = request["spec"];
