@@ -2,34 +2,69 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "json/writer.h"
 
 namespace portcullis::api::schema {
 namespace {
 
 using json::Value;
 
-// Descriptions are most of a definition's bytes and nobody asks the schema for them.
-Value CopyWithoutDescriptions(SchemaPool& pool, Value value, bool names) {
-  json::Arena& arena = pool.arena();
-  if (value.is_array()) {
-    std::vector<Value> elements;
-    for (const Value& element : value.elements()) {
-      elements.push_back(CopyWithoutDescriptions(pool, element, false));
+// Copies a schema into the pool. Descriptions are most of a definition's bytes and nobody asks the
+// schema for them, so they are left out; names and small parts such as {"type":"string"} are kept
+// once.
+class Copier {
+ public:
+  explicit Copier(SchemaPool& pool) : pool_(pool) {}
+
+  // `names`: the members are names chosen by the user, not keywords.
+  Value Copy(Value value, bool names) {
+    if (value.is_string()) return Value::StringView(Text(value.AsString()));
+    if (value.is_array()) {
+      std::vector<Value> elements;
+      for (const Value& element : value.elements()) elements.push_back(Copy(element, false));
+      return json::MakeArray(pool_.arena(), elements);
     }
-    return json::MakeArray(arena, elements);
+    if (!value.is_object()) return json::DeepCopy(pool_.arena(), value);
+    std::vector<json::Member> members;
+    bool small = value.size() <= kSmall;
+    for (const json::Member& member : value.members()) {
+      const std::string_view name = member.name();
+      // Below `properties` a description is a field like others.
+      if (!names && (name == "description" || name == "externalDocs")) continue;
+      const bool names_below =
+          !names && (name == "properties" || name == "default" || name == "enum");
+      members.emplace_back(Text(name), Copy(member.value, names_below));
+      small = small && members.back().value.size() == 0;
+    }
+    return small ? Shared(members) : json::MakeObject(pool_.arena(), members);
   }
-  if (!value.is_object()) return json::DeepCopy(arena, value);
-  std::vector<json::Member> members;
-  for (const json::Member& member : value.members()) {
-    // Below `properties` a description is a field like others.
-    if (!names && (member.name() == "description" || member.name() == "externalDocs")) continue;
-    const bool names_below = !names && (member.name() == "properties" ||
-                                        member.name() == "default" || member.name() == "enum");
-    members.emplace_back(pool.Copy(member.name()),
-                         CopyWithoutDescriptions(pool, member.value, names_below));
+
+ private:
+  static constexpr std::size_t kSmall = 3;
+
+  std::string_view Text(std::string_view text) {
+    const auto known = texts_.find(text);
+    if (known != texts_.end()) return *known;
+    return *texts_.insert(pool_.Copy(text)).first;
   }
-  return json::MakeObject(arena, members);
-}
+
+  Value Shared(const std::vector<json::Member>& members) {
+    json::Arena scratch;
+    const std::string key = json::ToString(json::MakeObject(scratch, members));
+    const auto [place, added] = shared_.try_emplace(key);
+    if (added) place->second = json::MakeObject(pool_.arena(), members);
+    return place->second;
+  }
+
+  SchemaPool& pool_;
+  std::unordered_set<std::string_view> texts_;
+  std::unordered_map<std::string, Value> shared_;
+};
 
 constexpr std::array<std::string_view, 19> kConstraints = {"maximum",
                                                            "exclusiveMaximum",
@@ -66,7 +101,12 @@ class Maker {
  public:
   explicit Maker(SchemaPool& pool) : pool_(pool) {}
 
-  Schema* Make(Value props) {
+  const Schema* Make(Value props) {
+    if (const Schema* leaf = PlainLeaf(props)) return leaf;
+    return MakeNode(props);
+  }
+
+  Schema* MakeNode(Value props) {
     Schema* node = pool_.Add();
     node->nullable = props["nullable"].AsBool();
     node->preserve_unknown_fields = props["x-kubernetes-preserve-unknown-fields"].AsBool();
@@ -86,6 +126,21 @@ class Maker {
   }
 
  private:
+  // Scalars that say no more than their type and format share a node.
+  const Schema* PlainLeaf(Value props) {
+    const auto members = props.members();
+    const bool plain = std::all_of(members.begin(), members.end(), [](const json::Member& member) {
+      return member.name() == "type" || member.name() == "format" || member.name() == "default";
+    });
+    const std::string_view type = props["type"].AsString();
+    if (!plain || type.empty() || type == "object" || type == "array") return nullptr;
+    const Kind kind = type == "string"    ? Kind::kString
+                      : type == "integer" ? Kind::kInteger
+                      : type == "number"  ? Kind::kNumber
+                                          : Kind::kBoolean;
+    return pool_.Leaf(kind, "", props["format"].AsString());
+  }
+
   void SetKind(Schema& node, Value props) {
     const std::string_view type = props["type"].AsString();
     if (props["x-kubernetes-int-or-string"].AsBool()) {
@@ -116,6 +171,7 @@ class Maker {
       return;
     }
     node.kind = Kind::kStruct;
+    node.fields.reserve(props["properties"].size());
     const auto required = props["required"].elements();
     for (const json::Member& property : props["properties"].members()) {
       Field& field = node.fields.emplace_back();
@@ -127,6 +183,7 @@ class Maker {
         return name.AsString() == property.name();
       });
     }
+    node.fields.shrink_to_fit();
     SchemaPool::Finish(node);
   }
 
@@ -148,8 +205,8 @@ void PutField(Schema& node, std::string_view name, const Schema* schema) {
 }  // namespace
 
 const Schema* MakeStructural(SchemaPool& pool, Value props, const Schema* object_meta) {
-  const Value kept = CopyWithoutDescriptions(pool, props, false);
-  Schema* root = Maker(pool).Make(kept);
+  const Value kept = Copier(pool).Copy(props, false);
+  Schema* root = Maker(pool).MakeNode(kept);
   if (root->kind != Kind::kStruct) {
     root->kind = Kind::kStruct;
     root->preserve_unknown_fields = root->preserve_unknown_fields || props.is_null();
