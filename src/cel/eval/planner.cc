@@ -7,72 +7,30 @@
 
 #include "cel/checker/checker.h"
 #include "cel/checker/declarations.h"
-#include "cel/eval/arithmetic.h"
 #include "cel/eval/node.h"
+#include "cel/eval/node_store.h"
+#include "cel/eval/operator_table.h"
+#include "cel/eval/shape.h"
 #include "cel/syntax/operators.h"
 
 namespace portcullis::cel {
-namespace {
-
-constexpr std::uint32_t Kinds() { return 0; }
-template <typename... Rest>
-constexpr std::uint32_t Kinds(Kind kind, Rest... rest) {
-  return (1U << static_cast<unsigned>(kind)) | Kinds(rest...);
-}
-
-template <bool (*test)(std::int64_t)>
-Value Ordered(json::Arena& arena, Value a, Value b) {
-  const Value order = Compare(arena, a, b);
-  return order.is_error() ? order : Value::Bool(test(order.int_value()));
-}
-bool Below(std::int64_t order) { return order < 0; }
-bool NotAbove(std::int64_t order) { return order <= 0; }
-bool Above(std::int64_t order) { return order > 0; }
-bool NotBelow(std::int64_t order) { return order >= 0; }
-
-Value NegateOne(json::Arena& arena, Value a, Value) { return Negate(arena, a); }
-
-struct Operator {
-  std::string_view name;
-  OperatorNode::Binary apply;
-  std::uint32_t kinds;
-};
-
-constexpr std::uint32_t kComparable =
-    Kinds(Kind::kBool, Kind::kBytes, Kind::kDouble, Kind::kDuration, Kind::kInt, Kind::kString,
-          Kind::kTimestamp, Kind::kUint);
-constexpr std::uint32_t kNumbers = Kinds(Kind::kDouble, Kind::kInt, Kind::kUint);
-
-constexpr std::array<Operator, 10> kOperators = {{
-    {op::kAdd, &Add,
-     kNumbers | Kinds(Kind::kBytes, Kind::kDuration, Kind::kList, Kind::kString, Kind::kTimestamp)},
-    {op::kSubtract, &Subtract, kNumbers | Kinds(Kind::kDuration, Kind::kTimestamp)},
-    {op::kMultiply, &Multiply, kNumbers},
-    {op::kDivide, &Divide, kNumbers},
-    {op::kModulo, &Modulo, Kinds(Kind::kInt, Kind::kUint)},
-    {op::kNegate, &NegateOne, Kinds(Kind::kBool, Kind::kDouble, Kind::kDuration, Kind::kInt)},
-    {op::kLess, &Ordered<&Below>, kComparable},
-    {op::kLessEquals, &Ordered<&NotAbove>, kComparable},
-    {op::kGreater, &Ordered<&Above>, kComparable},
-    {op::kGreaterEquals, &Ordered<&NotBelow>, kComparable},
-}};
-
-// Conversions of constants are done once, when the program is made.
-constexpr std::array<std::string_view, 10> kConversions = {
-    "bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"};
-
-bool IsPrimitive(Value value) { return value.is_bool() || value.is_number() || value.is_string(); }
-
-}  // namespace
-
-class Planner {
+class Planner : private NodeStore {
  public:
-  Planner(std::shared_ptr<const Environment> environment, const CompileOptions& options)
-      : environment_(*environment),
+  static base::Result<std::shared_ptr<const Program>> Run(
+      std::shared_ptr<const Environment> environment, std::shared_ptr<const Ast> ast,
+      const CompileOptions& options) {
+    const std::shared_ptr<Program> program(new Program());
+    return Planner(program, std::move(environment), options).Run(std::move(ast));
+  }
+
+ private:
+  Planner(std::shared_ptr<Program> program, std::shared_ptr<const Environment> environment,
+          const CompileOptions& options)
+      : NodeStore(program->arena_),
+        environment_(*environment),
         declarations_(environment->declarations()),
         options_(options),
-        program_(new Program()),
-        arena_(program_->arena_) {
+        program_(std::move(program)) {
     program_->environment_ = std::move(environment);
   }
 
@@ -86,41 +44,11 @@ class Planner {
     return std::shared_ptr<const Program>(std::move(program_));
   }
 
- private:
   struct Local {
     std::string_view name;
     std::int32_t slot;
     const Node* init;  // of an accumulator that is evaluated lazily, or null
   };
-
-  // --- Storage: everything a node points to moves into the program ---
-
-  template <typename T>
-  T* Make() {
-    return new (arena_.Allocate(sizeof(T), alignof(T))) T();
-  }
-  const Node* Constant(Value value) {
-    return new (arena_.Allocate(sizeof(ConstNode), alignof(ConstNode))) ConstNode(value);
-  }
-  template <typename T>
-  std::span<const T> Store(const std::vector<T>& items) {
-    if (items.empty()) return {};
-    T* data = static_cast<T*>(arena_.Allocate(items.size() * sizeof(T), alignof(T)));
-    std::uninitialized_copy(items.begin(), items.end(), data);
-    return {data, items.size()};
-  }
-  std::span<const bool> StoreFlags(const std::vector<bool>& flags) {
-    if (std::find(flags.begin(), flags.end(), true) == flags.end()) return {};
-    bool* data = static_cast<bool*>(arena_.Allocate(flags.size(), 1));
-    for (std::size_t i = 0; i < flags.size(); ++i) data[i] = flags[i];
-    return {data, flags.size()};
-  }
-  Value CopyConstant(Value value) {
-    if (value.kind() == Kind::kString) return MakeString(arena_, value.text());
-    if (value.kind() == Kind::kBytes) return MakeBytes(arena_, value.text());
-    if (value.kind() == Kind::kType) return Value::OfType(CopyType(arena_, value.type_value()));
-    return value;
-  }
 
   void Fail(std::string text) {
     if (status_.ok()) status_ = base::ConfigError(std::move(text));
@@ -286,26 +214,12 @@ class Planner {
     return node;
   }
 
-  static bool IsConditional(const Expr* expr) {
-    return expr->kind == ExprKind::kCall && expr->name == op::kConditional;
-  }
-
-  static bool IsIndexCall(const Expr* expr) {
-    return expr->name == op::kIndex || expr->name == op::kOptionalIndex ||
-           expr->name == op::kOptionalSelect;
-  }
-
   // Is `node`, made from `expr`, an AttributeNode that may be extended?
   bool IsAttribute(const Expr* expr, const Node* node) const {
     if (options_.trace || IsConstant(node)) return false;
     if (expr->kind == ExprKind::kSelect) return !expr->test_only;
     if (expr->kind == ExprKind::kIdent) return true;
     return expr->kind == ExprKind::kCall && IsIndexCall(expr);
-  }
-
-  bool IsAttributeExpr(const Expr* expr) const {
-    if (expr->kind == ExprKind::kSelect || expr->kind == ExprKind::kIdent) return true;
-    return expr->kind == ExprKind::kCall && (IsIndexCall(expr) || IsConditional(expr));
   }
 
   // --- Calls ---
@@ -321,9 +235,7 @@ class Planner {
       return node;
     }
     if (name == op::kEquals || name == op::kNotEquals) return Equality(expr);
-    for (const Operator& candidate : kOperators) {
-      if (candidate.name == name) return Apply(expr, candidate);
-    }
+    if (const Operator* operation = FindOperator(name)) return Apply(expr, *operation);
     return Function(expr);
   }
 
@@ -491,7 +403,8 @@ class Planner {
     bool strings = true;
     for (std::size_t i = 0; i < list.size(); ++i) {
       values.push_back(list.At(arena_, i));
-      if (!IsPrimitive(values.back())) return nullptr;
+      const Value value = values.back();
+      if (!value.is_bool() && !value.is_number() && !value.is_string()) return nullptr;
       strings = strings && values.back().is_string();
     }
     auto* node = Make<MemberOfNode>();
@@ -663,7 +576,6 @@ class Planner {
   const Declarations& declarations_;
   const CompileOptions& options_;
   std::shared_ptr<Program> program_;
-  json::Arena& arena_;
   base::Status status_;
   std::vector<Local> locals_;
   std::int32_t next_slot_ = 0;
@@ -673,7 +585,7 @@ class Planner {
 base::Result<std::shared_ptr<const Program>> Plan(std::shared_ptr<const Environment> environment,
                                                   std::shared_ptr<const Ast> ast,
                                                   const CompileOptions& options) {
-  return Planner(std::move(environment), options).Run(std::move(ast));
+  return Planner::Run(std::move(environment), std::move(ast), options);
 }
 
 }  // namespace portcullis::cel

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cel/library.h"
-#include "cel/library/macros.h"
+#include "cel/library/standard_macros.h"
 #include "cel/program.h"
 
 namespace portcullis::cel {

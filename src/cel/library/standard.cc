@@ -2,9 +2,9 @@
 // of its own for them.
 #include "cel/library.h"
 #include "cel/library/costs.h"
-#include "cel/library/macros.h"
 #include "cel/library/regex.h"
 #include "cel/library/standard_functions.h"
+#include "cel/library/standard_macros.h"
 
 namespace portcullis::cel {
 namespace {

@@ -1,102 +1,34 @@
 #include "cel/syntax/parser.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <string>
 #include <vector>
 
 #include "base/gotext.h"
+#include "cel/syntax/literals.h"
 #include "cel/syntax/macros.h"
 #include "cel/syntax/operators.h"
-#include "cel/syntax/token.h"
+#include "cel/syntax/token_cursor.h"
 
 namespace portcullis::cel {
 namespace {
 
-using Mask = std::uint64_t;
-constexpr Mask Bit(Token token) { return Mask{1} << static_cast<unsigned>(token); }
-template <typename... Tokens>
-constexpr Mask Bits(Tokens... tokens) {
-  return (Bit(tokens) | ...);
-}
-
-constexpr Mask kExprStart =
-    Bits(Token::kLeftBracket, Token::kLeftBrace, Token::kLeftParen, Token::kDot, Token::kMinus,
-         Token::kExclamation, Token::kTrue, Token::kFalse, Token::kNull, Token::kFloat, Token::kInt,
-         Token::kUint, Token::kString, Token::kBytes, Token::kIdentifier);
-constexpr Mask kMultiplicative = Bits(Token::kStar, Token::kSlash, Token::kPercent);
-constexpr Mask kAdditive = Bits(Token::kPlus, Token::kMinus);
-constexpr Mask kRelation = Bits(Token::kLess, Token::kLessEquals, Token::kGreaterEquals,
-                                Token::kGreater, Token::kEquals, Token::kNotEquals, Token::kIn);
-constexpr Mask kBinary = kMultiplicative | kAdditive | kRelation | Bits(Token::kAnd, Token::kOr);
-constexpr Mask kPostfix = Bits(Token::kDot, Token::kLeftBracket);
-
-constexpr std::array<std::string_view, 21> kReserved = {
-    "as",        "break", "const",  "continue", "else", "false", "for",
-    "function",  "if",    "import", "in",       "let",  "loop",  "package",
-    "namespace", "null",  "return", "true",     "var",  "void",  "while"};
-
-std::string_view OperatorOf(Token token) {
-  switch (token) {
-    case Token::kStar:
-      return op::kMultiply;
-    case Token::kSlash:
-      return op::kDivide;
-    case Token::kPercent:
-      return op::kModulo;
-    case Token::kPlus:
-      return op::kAdd;
-    case Token::kMinus:
-      return op::kSubtract;
-    case Token::kLess:
-      return op::kLess;
-    case Token::kLessEquals:
-      return op::kLessEquals;
-    case Token::kGreater:
-      return op::kGreater;
-    case Token::kGreaterEquals:
-      return op::kGreaterEquals;
-    case Token::kEquals:
-      return op::kEquals;
-    case Token::kNotEquals:
-      return op::kNotEquals;
-    default:
-      return op::kIn;
-  }
-}
-
-class Parser {
+class Parser : private TokenCursor {
  public:
   Parser(Ast& ast, const ParseOptions& options, Issues& issues)
-      : ast_(ast), options_(options), issues_(issues), source_(ast.source()) {}
+      : TokenCursor(ast.source(), issues), ast_(ast), options_(options) {}
 
   void Run() {
-    tokens_ = Tokenize(source_, issues_);
-    follow_.push_back(Bit(Token::kEnd));
     Expr* root = Expression();
     Match(Token::kEnd, 0);
     if (too_deep_) {
-      issues_ = Issues();
-      issues_.Add({-1, -1}, too_deep_text_);
+      issues() = Issues();
+      issues().Add({-1, -1}, too_deep_text_);
     }
     ast_.set_root(root);
   }
 
  private:
-  // Tokens that may follow the construct being parsed, for recovery and insertion: one entry for
-  // each enclosing bracket or other construct.
-  class Following {
-   public:
-    Following(Parser& parser, Mask mask) : parser_(parser) { parser_.follow_.push_back(mask); }
-    ~Following() { parser_.follow_.pop_back(); }
-    Following(const Following&) = delete;
-    Following& operator=(const Following&) = delete;
-
-   private:
-    Parser& parser_;
-  };
-
   // Counts the depth of grammar rules as cel-go's listener does for `expr`, and of the tree.
   class Deeper {
    public:
@@ -114,126 +46,6 @@ class Parser {
    private:
     Parser& parser_;
   };
-
-  // --- Tokens ---
-
-  Token La(std::size_t ahead = 0) const {
-    return tokens_[std::min(next_ + ahead, tokens_.size() - 1)].token;
-  }
-  std::int32_t Offset() const { return tokens_[next_].offset; }
-  std::string_view Text(const TokenAt& token) const {
-    if (token.token == Token::kEnd) return "<EOF>";
-    return source_.substr(static_cast<std::size_t>(token.offset),
-                          static_cast<std::size_t>(token.size));
-  }
-  std::string_view Text() const { return Text(tokens_[next_]); }
-  bool Is(Mask mask) const { return (Bit(La()) & mask) != 0; }
-
-  const TokenAt& Consume() {
-    const TokenAt& token = tokens_[next_];
-    if (token.token != Token::kEnd) ++next_;
-    recovering_ = false;
-    return token;
-  }
-
-  // --- Errors ---
-
-  static std::string Escape(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-      if (c == '\n') {
-        out += "\\n";
-      } else if (c == '\t') {
-        out += "\\t";
-      } else if (c == '\r') {
-        out += "\\r";
-      } else {
-        out += c;
-      }
-    }
-    return out;
-  }
-
-  static std::string Expectation(Mask mask) {
-    std::string out;
-    int count = 0;
-    for (unsigned i = 0; i <= static_cast<unsigned>(Token::kEscapedIdentifier); ++i) {
-      if ((mask & (Mask{1} << i)) == 0) continue;
-      if (count++ > 0) out += ", ";
-      out += TokenText(static_cast<Token>(i));
-    }
-    return count == 1 ? out : "{" + out + "}";
-  }
-
-  void Report(std::int32_t offset, std::string message) {
-    issues_.Add(PositionOf(source_, offset), std::move(message));
-  }
-
-  void SyntaxError(std::string message) {
-    if (recovering_) return;
-    recovering_ = true;
-    Report(Offset(), "Syntax error: " + std::move(message));
-  }
-
-  void Mismatched(Mask expected) {
-    SyntaxError("mismatched input '" + Escape(Text()) + "' expecting " + Expectation(expected));
-    Recover();
-  }
-
-  void Extraneous(Mask expected) {
-    const bool reported = recovering_;
-    SyntaxError("extraneous input '" + Escape(Text()) + "' expecting " + Expectation(expected));
-    if (La() != Token::kEnd) ++next_;
-    recovering_ = reported;
-  }
-
-  // Skips to a token with which one of the constructs under way can go on.
-  void Recover() {
-    if (++recoveries_ > 30) {
-      next_ = tokens_.size() - 1;
-      return;
-    }
-    Mask mask = Bit(Token::kEnd) | kBinary | Bit(Token::kQuestion);
-    for (const Mask follow : follow_) mask |= follow;
-    // Standing still twice would never end.
-    if (last_recovery_ == next_ && Is(mask) && La() != Token::kEnd) ++next_;
-    while (!Is(mask)) ++next_;
-    last_recovery_ = next_;
-  }
-
-  // At the beginning of a choice: is the next token one of `expected`? A single superfluous token
-  // is reported and skipped; otherwise the mismatch is reported and false returned.
-  bool Sync(Mask expected) {
-    if (Is(expected)) return true;
-    if (!recovering_ && (Bit(La(1)) & expected) != 0 && La() != Token::kEnd) {
-      Extraneous(expected);
-      return true;
-    }
-    Mismatched(expected);
-    return false;
-  }
-
-  // Takes the token; `after` are the tokens that may come behind it here.
-  bool Match(Token token, Mask after) {
-    if (La() == token) {
-      Consume();
-      return true;
-    }
-    if (recovering_ && La() == Token::kEnd) return false;
-    if (La() != Token::kEnd && La(1) == token) {
-      Extraneous(Bit(token));
-      Consume();
-      return true;
-    }
-    if ((Bit(La()) & after) != 0) {
-      SyntaxError("missing " + std::string(TokenText(token)) + " at '" + Escape(Text()) + "'");
-      return true;
-    }
-    Mismatched(Bit(token));
-    return false;
-  }
-
-  Mask AfterPrimary() const { return kBinary | kPostfix | Bit(Token::kQuestion) | follow_.back(); }
 
   // --- Nodes ---
 
@@ -261,13 +73,13 @@ class Parser {
   }
 
   Expr* Expand(Expr* call) {
-    if (!options_.macros || recoveries_ > 0) return call;
+    if (!options_.macros || recovered()) return call;
     const std::size_t receiver = call->member_call ? 1 : 0;
     const Macro* macro =
         options_.macros->FindMacro(call->name, call->member_call ? Style::kMember : Style::kGlobal,
                                    call->args.size() - receiver);
     if (!macro) return call;
-    MacroContext context(ast_, issues_, call->offset);
+    MacroContext context(ast_, issues(), call->offset);
     Expr* target = receiver ? call->args[0] : nullptr;
     Expr* expanded =
         macro->expand(context, target, std::span<Expr* const>(call->args).subspan(receiver));
@@ -288,13 +100,13 @@ class Parser {
 
   Expr* Expression() {
     Deeper deeper(*this);
-    if (too_deep_) return Abandon();
+    if (too_deep_) return GiveUp();
     Expr* condition = Or();
     if (La() != Token::kQuestion) return condition;
     const std::int32_t offset = Consume().offset;
     Expr* then = nullptr;
     {
-      Following following(*this, Bit(Token::kColon));
+      const Following following(*this, Bit(Token::kColon));
       then = Or();
     }
     if (!Match(Token::kColon, kExprStart)) return condition;
@@ -302,9 +114,8 @@ class Parser {
     return NewCall(op::kConditional, offset, {condition, then, otherwise});
   }
 
-  Expr* Abandon() {
-    next_ = tokens_.size() - 1;
-    recovering_ = true;
+  Expr* GiveUp() {
+    Abandon();
     return ErrorNode();
   }
 
@@ -338,7 +149,7 @@ class Parser {
         too_deep_ = true;
         too_deep_text_ = "max recursion depth exceeded";
       }
-      if (too_deep_) return Abandon();
+      if (too_deep_) return GiveUp();
       const TokenAt operation = Consume();
       Expr* right = next();
       left = NewCall(OperatorOf(operation.token), operation.offset, {left, right});
@@ -379,7 +190,7 @@ class Parser {
       SyntaxError("no viable alternative at input '-" +
                   (La() == Token::kEnd ? std::string() : Escape(Text())) + "'");
       if (count > 1) {
-        recovering_ = false;
+        AllowReport();
         Mismatched(kExprStart);
       } else {
         Recover();
@@ -400,7 +211,7 @@ class Parser {
         too_deep_ = true;
         too_deep_text_ = "max recursion depth exceeded";
       }
-      if (too_deep_) return Abandon();
+      if (too_deep_) return GiveUp();
       if (La() == Token::kDot) {
         expr = AfterDot(expr);
       } else if (La() == Token::kLeftBracket) {
@@ -415,10 +226,9 @@ class Parser {
     const std::int32_t dot = Consume().offset;
     bool optional = false;
     if (La() == Token::kQuestion) {
-      const std::int32_t offset = Consume().offset;
+      Consume();
       optional = true;
       if (!options_.optional_syntax) Report(dot, "unsupported syntax '.?'");
-      (void)offset;
     }
     if (La() == Token::kEscapedIdentifier) {
       Report(Offset(), "unsupported syntax: '`'");
@@ -465,20 +275,16 @@ class Parser {
     Consume();
     const Mask close = Bit(Token::kRightParen);
     if (Sync(kExprStart | close) && La() != Token::kRightParen) {
-      Following following(*this, close | Bit(Token::kComma));
+      const Following following(*this, close | Bit(Token::kComma));
       args.push_back(Expression());
       while (La() == Token::kComma) {
         Consume();
         args.push_back(Expression());
       }
-    } else if (recovering_) {
-      RecoverTo(close);
+    } else if (recovering()) {
+      SkipTo(close);
     }
     Match(Token::kRightParen, AfterPrimary());
-  }
-
-  void RecoverTo(Mask mask) {
-    while (La() != Token::kEnd && !Is(mask | follow_.back())) ++next_;
   }
 
   Expr* Index(Expr* operand) {
@@ -491,7 +297,7 @@ class Parser {
     }
     Expr* index = nullptr;
     {
-      Following following(*this, Bit(Token::kRightBracket));
+      const Following following(*this, Bit(Token::kRightBracket));
       index = Expression();
     }
     Match(Token::kRightBracket, AfterPrimary());
@@ -504,7 +310,7 @@ class Parser {
         Consume();
         Expr* inner = nullptr;
         {
-          Following following(*this, Bit(Token::kRightParen));
+          const Following following(*this, Bit(Token::kRightParen));
           inner = Expression();
         }
         Match(Token::kRightParen, AfterPrimary());
@@ -550,7 +356,7 @@ class Parser {
     std::vector<Expr*> elements;
     const Mask close = Bits(Token::kRightBracket, Token::kComma);
     if (Sync(kExprStart | close | Bit(Token::kQuestion)) && !Is(close)) {
-      Following following(*this, close);
+      const Following following(*this, close);
       elements.push_back(OptionalElement());
       while (La() == Token::kComma && (Bit(La(1)) & (kExprStart | Bit(Token::kQuestion))) != 0) {
         Consume();
@@ -569,7 +375,7 @@ class Parser {
     std::vector<Entry> entries;
     const Mask close = Bits(Token::kRightBrace, Token::kComma);
     if (Sync(kExprStart | close | Bit(Token::kQuestion)) && !Is(close)) {
-      Following following(*this, close);
+      const Following following(*this, close);
       bool ok = MapEntry(entries);
       while (ok && La() == Token::kComma &&
              (Bit(La(1)) & (kExprStart | Bit(Token::kQuestion))) != 0) {
@@ -587,7 +393,7 @@ class Parser {
   bool MapEntry(std::vector<Entry>& entries) {
     Entry entry;
     {
-      Following following(*this, Bit(Token::kColon));
+      const Following following(*this, Bit(Token::kColon));
       entry.key = OptionalElement();
     }
     entry.optional = entry.key->optional_entry;
@@ -611,7 +417,7 @@ class Parser {
         return ErrorNode();
       }
     }
-    const TokenAt token = tokens_[next_];
+    const TokenAt token = Next();
     if (MessageAhead()) return Message(leading_dot, start);
     Consume();
     std::string_view name = Text(token);
@@ -654,7 +460,7 @@ class Parser {
     const Mask close = Bits(Token::kRightBrace, Token::kComma);
     const Mask field = Bits(Token::kQuestion, Token::kIdentifier, Token::kEscapedIdentifier);
     if (Sync(field | close) && !Is(close)) {
-      Following following(*this, close);
+      const Following following(*this, close);
       bool ok = Field(fields);
       while (ok && La() == Token::kComma && (Bit(La(1)) & field) != 0) {
         Consume();
@@ -720,16 +526,6 @@ class Parser {
     }
   }
 
-  static bool ParseDigits(std::string_view text, std::uint64_t& value) {
-    int base = 10;
-    if (text.starts_with("0x")) {
-      base = 16;
-      text.remove_prefix(2);
-    }
-    const auto result = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    return result.ec == std::errc() && result.ptr == text.data() + text.size();
-  }
-
   Expr* Invalid(std::string_view what, std::int32_t offset) {
     Report(offset, "invalid " + std::string(what) + " literal");
     return ErrorNode();
@@ -752,14 +548,7 @@ class Parser {
 
   Expr* DoubleLiteral(std::string_view text, bool negative, std::int32_t offset) {
     double value = 0;
-    const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (result.ec == std::errc::result_out_of_range) {
-      // Too small reads as zero; too large is an error.
-      const auto exponent = text.find_first_of("eE");
-      const bool tiny = exponent != std::string_view::npos && text[exponent + 1] == '-';
-      if (!tiny) return Invalid("double", offset);
-      value = 0;
-    }
+    if (!ParseDouble(text, value)) return Invalid("double", offset);
     return Const(Value::Double(negative ? -value : value), offset);
   }
 
@@ -776,24 +565,12 @@ class Parser {
 
   Ast& ast_;
   const ParseOptions& options_;
-  Issues& issues_;
-  std::string_view source_;
-  std::vector<TokenAt> tokens_;
-  std::size_t next_ = 0;
-  std::vector<Mask> follow_;
-  bool recovering_ = false;  // an error was reported and no token accepted since
-  int recoveries_ = 0;
-  std::size_t last_recovery_ = static_cast<std::size_t>(-1);
   int depth_ = 0;
   bool too_deep_ = false;
   std::string too_deep_text_;
 };
 
 }  // namespace
-
-bool IsReservedWord(std::string_view word) {
-  return std::find(kReserved.begin(), kReserved.end(), word) != kReserved.end();
-}
 
 std::shared_ptr<Ast> Parse(std::string_view source, const ParseOptions& options, Issues& issues) {
   issues.set_source(source);

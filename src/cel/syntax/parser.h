@@ -29,7 +29,4 @@ struct ParseOptions {
 // Null if there are issues.
 std::shared_ptr<Ast> Parse(std::string_view source, const ParseOptions& options, Issues& issues);
 
-// Is the word reserved, so that it cannot be an identifier?
-bool IsReservedWord(std::string_view word);
-
 }  // namespace portcullis::cel

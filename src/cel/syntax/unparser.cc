@@ -181,9 +181,13 @@ class Printer {
       Operand(*e.args[1], chain ? binary->precedence : binary->precedence + 1);
     } else if (IsPrefix(e)) {
       text += e.name == op::kNot ? '!' : '-';
+      const std::size_t begin = text.size();
+      Operand(*e.args[0], kPrimary);
       // `-1` would be read as one literal.
-      const bool literal = e.name == op::kNegate && e.args[0]->kind == ExprKind::kConst;
-      Operand(*e.args[0], literal ? kPrimary + 1 : kPrimary);
+      if (e.name == op::kNegate && text[begin] >= '0' && text[begin] <= '9') {
+        text.insert(begin, 1, '(');
+        text += ')';
+      }
     } else if (e.name == op::kConditional) {
       Operand(*e.args[0], kConditionalPrecedence + 1);
       text += " ? ";

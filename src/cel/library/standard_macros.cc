@@ -1,6 +1,6 @@
 // Every macro becomes a comprehension in its general form, which the checker and the static cost
 // see, with a note of its shape, from which the planner makes a faster loop.
-#include "cel/library/macros.h"
+#include "cel/library/standard_macros.h"
 
 #include "cel/library/quantifiers.h"
 #include "cel/syntax/operators.h"

@@ -1,0 +1,140 @@
+#include "cel/syntax/token_cursor.h"
+
+#include <algorithm>
+
+#include "cel/syntax/ast.h"
+
+namespace portcullis::cel {
+namespace {
+
+constexpr int kMaxRecoveries = 30;
+
+std::string Expectation(Mask mask) {
+  std::string out;
+  int count = 0;
+  for (unsigned i = 0; i <= static_cast<unsigned>(Token::kEscapedIdentifier); ++i) {
+    if ((mask & (Mask{1} << i)) == 0) continue;
+    if (count++ > 0) out += ", ";
+    out += TokenText(static_cast<Token>(i));
+  }
+  return count == 1 ? out : "{" + out + "}";
+}
+
+}  // namespace
+
+TokenCursor::TokenCursor(std::string_view source, Issues& issues)
+    : source_(source), issues_(issues), tokens_(Tokenize(source, issues)) {
+  follow_.push_back(Bit(Token::kEnd));
+}
+
+Token TokenCursor::La(std::size_t ahead) const {
+  return tokens_[std::min(next_ + ahead, tokens_.size() - 1)].token;
+}
+
+std::string_view TokenCursor::Text(const TokenAt& token) const {
+  if (token.token == Token::kEnd) return "<EOF>";
+  return source_.substr(static_cast<std::size_t>(token.offset),
+                        static_cast<std::size_t>(token.size));
+}
+
+const TokenAt& TokenCursor::Consume() {
+  const TokenAt& token = tokens_[next_];
+  if (token.token != Token::kEnd) ++next_;
+  recovering_ = false;
+  return token;
+}
+
+std::string TokenCursor::Escape(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+void TokenCursor::Report(std::int32_t offset, std::string message) {
+  issues_.Add(PositionOf(source_, offset), std::move(message));
+}
+
+void TokenCursor::SyntaxError(std::string message) {
+  if (recovering_) return;
+  recovering_ = true;
+  Report(Offset(), "Syntax error: " + std::move(message));
+}
+
+void TokenCursor::Mismatched(Mask expected) {
+  SyntaxError("mismatched input '" + Escape(Text()) + "' expecting " + Expectation(expected));
+  Recover();
+}
+
+void TokenCursor::Extraneous(Mask expected) {
+  const bool reported = recovering_;
+  SyntaxError("extraneous input '" + Escape(Text()) + "' expecting " + Expectation(expected));
+  if (La() != Token::kEnd) ++next_;
+  recovering_ = reported;
+}
+
+void TokenCursor::Recover() {
+  if (++recoveries_ > kMaxRecoveries) {
+    next_ = tokens_.size() - 1;
+    return;
+  }
+  Mask mask = Bit(Token::kEnd) | kBinary | Bit(Token::kQuestion);
+  for (const Mask follow : follow_) mask |= follow;
+  // Standing still twice would never end.
+  if (last_recovery_ == next_ && Is(mask) && La() != Token::kEnd) ++next_;
+  while (!Is(mask)) ++next_;
+  last_recovery_ = next_;
+}
+
+bool TokenCursor::Sync(Mask expected) {
+  if (Is(expected)) return true;
+  if (!recovering_ && (Bit(La(1)) & expected) != 0 && La() != Token::kEnd) {
+    Extraneous(expected);
+    return true;
+  }
+  Mismatched(expected);
+  return false;
+}
+
+bool TokenCursor::Match(Token token, Mask after) {
+  if (La() == token) {
+    Consume();
+    return true;
+  }
+  if (recovering_ && La() == Token::kEnd) return false;
+  if (La() != Token::kEnd && La(1) == token) {
+    Extraneous(Bit(token));
+    Consume();
+    return true;
+  }
+  if ((Bit(La()) & after) != 0) {
+    SyntaxError("missing " + std::string(TokenText(token)) + " at '" + Escape(Text()) + "'");
+    return true;
+  }
+  Mismatched(Bit(token));
+  return false;
+}
+
+Mask TokenCursor::AfterPrimary() const {
+  return kBinary | kPostfix | Bit(Token::kQuestion) | follow_.back();
+}
+
+void TokenCursor::SkipTo(Mask mask) {
+  while (La() != Token::kEnd && !Is(mask | follow_.back())) ++next_;
+}
+
+void TokenCursor::Abandon() {
+  next_ = tokens_.size() - 1;
+  recovering_ = true;
+}
+
+}  // namespace portcullis::cel
