@@ -115,7 +115,7 @@ TEST(Objects, ApplyMakesAnAbsentObject) {
 
   const Answer made =
       server.Patch(std::string(kConfigMaps) + "/a?fieldManager=t", "application/apply-patch+yaml",
-                   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n");
+                   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: '1'}\n");
 
   EXPECT_EQ(made.status, 201);
   EXPECT_EQ(made["metadata"]["managedFields"][0]["operation"].AsString(), "Apply");
