@@ -1,6 +1,8 @@
 #include "server/boot_objects.h"
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -58,22 +60,19 @@ base::Status EnsureRole(const Environment& env, json::Arena& arena,
 
 // Many writers at a time share the store's commits; one after the other would wait for the disk
 // each time.
-base::Status EnsureRoles(const Environment& env) {
-  json::Arena arena;
-  const auto objects = authz::rbac::BootstrapObjects(arena);
-  constexpr std::size_t kWriters = 16;
+base::Status RunTogether(const std::vector<std::function<base::Status()>>& jobs) {
+  constexpr std::size_t kWriters = 48;
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   base::Status failure;
   std::vector<std::thread> writers;
-  for (std::size_t i = 0; i < kWriters; ++i) {
+  for (std::size_t i = 0; i < std::min(kWriters, jobs.size()); ++i) {
     writers.emplace_back([&] {
-      json::Arena own;
-      for (std::size_t at = next++; at < objects.size(); at = next++) {
-        const base::Status status = EnsureRole(env, own, objects[at]);
+      for (std::size_t at = next++; at < jobs.size(); at = next++) {
+        base::Status status = jobs[at]();
         if (status.ok()) continue;
         const std::lock_guard lock(mutex);
-        failure = status.Annotate(objects[at].name);
+        failure = std::move(status);
       }
     });
   }
@@ -85,11 +84,22 @@ base::Status EnsureRoles(const Environment& env) {
 
 base::Status MakeBootObjects(const Environment& env) {
   json::Arena arena;
+  std::vector<std::function<base::Status()>> jobs;
   for (std::string_view text : kObjects) {
-    TRY(EnsureObject(env, TRY(json::Parse(arena, text))));
+    const json::Value object = TRY(json::Parse(arena, text));
+    jobs.emplace_back([&env, object] { return EnsureObject(env, object); });
   }
-  TRY(EnsureObject(env, KubernetesService(arena, env)));
-  return EnsureRoles(env);
+  const json::Value service = KubernetesService(arena, env);
+  jobs.emplace_back([&env, service] { return EnsureObject(env, service); });
+  const auto roles = authz::rbac::BootstrapObjects(arena);
+  for (const authz::rbac::BootstrapObject& role : roles) {
+    jobs.emplace_back([&env, &role]() -> base::Status {
+      json::Arena own;
+      const base::Status status = EnsureRole(env, own, role);
+      return status.ok() ? status : status.Annotate(role.name);
+    });
+  }
+  return RunTogether(jobs);
 }
 
 void AdoptServices(const Environment& env) {

@@ -1,0 +1,15 @@
+// Bodies in Kubernetes' protobuf form.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "json/value.h"
+#include "server/protobuf.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  portcullis::json::Arena arena;
+  const std::string_view body(reinterpret_cast<const char*>(data), size);
+  static_cast<void>(portcullis::server::ParseProtobuf(arena, body));
+  return 0;
+}

@@ -1,0 +1,57 @@
+#include "server/options.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace portcullis::server {
+namespace {
+
+base::Result<Options> Parse(std::vector<std::string> arguments) { return ParseOptions(arguments); }
+
+TEST(Options, FlagsComeWithEqualsOrAsTwoWords) {
+  EXPECT_EQ(Parse({"--secure-port=1"})->secure_port, 1);
+  EXPECT_EQ(Parse({"--secure-port", "2"})->secure_port, 2);
+  EXPECT_FALSE(Parse({"--anonymous-auth=false"})->anonymous_auth);
+  EXPECT_TRUE(Parse({"--anonymous-auth"})->anonymous_auth);
+}
+
+TEST(Options, ListsAddUpAndReplaceTheirDefault) {
+  const auto options =
+      Parse({"--authorization-mode=Node", "--authorization-mode=RBAC,AlwaysAllow"});
+
+  EXPECT_EQ(options->authorization_modes,
+            (std::vector<std::string>{"Node", "RBAC", "AlwaysAllow"}));
+}
+
+TEST(Options, DurationsAreGos) {
+  EXPECT_EQ(Parse({"--request-timeout=1m30s"})->request_timeout, std::chrono::seconds(90));
+  EXPECT_EQ(Parse({"--request-timeout=250ms"})->request_timeout, std::chrono::milliseconds(250));
+  EXPECT_EQ(Parse({"--request-timeout=5"}).status().message(),
+            "invalid argument \"5\" for \"--request-timeout\" flag: time: missing unit in duration "
+            "\"5\"");
+}
+
+TEST(Options, FlagsOfKubeApiserverWithoutMeaningLeaveANote) {
+  const auto options = Parse({"--etcd-servers=http://127.0.0.1:2379"});
+
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->notes.size(), 1u);
+}
+
+TEST(Options, AnUnknownFlagGetsTheNearestName) {
+  EXPECT_EQ(Parse({"--secure-prt=1"}).status().message(),
+            "unknown flag: --secure-prt (did you mean --secure-port?)");
+}
+
+TEST(Options, RowsStandInOrderAndSayWhatTheyMean) {
+  const auto flags = Flags();
+  EXPECT_TRUE(std::is_sorted(flags.begin(), flags.end(),
+                             [](const Flag& a, const Flag& b) { return a.name < b.name; }));
+  for (const Flag& flag : flags) {
+    EXPECT_FALSE(flag.set != nullptr ? flag.meaning.empty() : flag.note.empty()) << flag.name;
+  }
+}
+
+}  // namespace
+}  // namespace portcullis::server

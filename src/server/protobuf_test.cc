@@ -1,0 +1,66 @@
+#include "server/protobuf.h"
+
+#include <gtest/gtest.h>
+
+#include "json/writer.h"
+
+namespace portcullis::server {
+namespace {
+
+// Writes the wire form as far as the tests need it.
+std::string Bytes(int number, std::string_view content) {
+  std::string out;
+  out += static_cast<char>(number << 3 | 2);
+  out += static_cast<char>(content.size());
+  return out.append(content);
+}
+std::string Number(int number, int value) {
+  return {static_cast<char>(number << 3), static_cast<char>(value)};
+}
+std::string Body(std::string_view version, std::string_view kind, std::string_view raw) {
+  return std::string("k8s\0", 4) + Bytes(1, Bytes(1, version) + Bytes(2, kind)) + Bytes(2, raw);
+}
+
+std::string Json(const std::string& body) {
+  json::Arena arena;
+  const auto value = ParseProtobuf(arena, body);
+  if (!value.ok()) return value.status().message();
+  json::WriteOptions sorted;
+  sorted.sort_keys = true;
+  return json::ToString(*value, sorted);
+}
+
+TEST(Protobuf, ReadsAnObjectWithMaps) {
+  const std::string raw = Bytes(1, Bytes(1, "a")) + Bytes(2, Bytes(1, "x") + Bytes(2, "1"));
+
+  EXPECT_EQ(Json(Body("v1", "ConfigMap", raw)),
+            R"({"apiVersion":"v1","data":{"x":"1"},"kind":"ConfigMap","metadata":{"name":"a"}})");
+}
+
+TEST(Protobuf, ReadsNestedMessagesQuantitiesAndPorts) {
+  const std::string resources = Bytes(2, Bytes(1, "cpu") + Bytes(2, Bytes(1, "100m")));
+  const std::string container = Bytes(1, "c") + Bytes(8, resources);
+  const std::string raw = Bytes(2, Bytes(2, container) + Number(4, 7));
+
+  EXPECT_EQ(Json(Body("v1", "Pod", raw)),
+            R"({"apiVersion":"v1","kind":"Pod","spec":{"containers":[{"name":"c","resources":)"
+            R"({"requests":{"cpu":"100m"}}}],"terminationGracePeriodSeconds":7}})");
+}
+
+TEST(Protobuf, MembersOfInlineMessagesBelongToTheObjectAround) {
+  const std::string volume = Bytes(1, "v") + Bytes(2, Bytes(2, ""));
+  const std::string raw = Bytes(2, Bytes(1, volume));
+
+  EXPECT_EQ(Json(Body("v1", "Pod", raw)),
+            R"({"apiVersion":"v1","kind":"Pod","spec":{"volumes":[{"emptyDir":{},"name":"v"}]}})");
+}
+
+TEST(Protobuf, RefusesWhatIsNoProtobuf) {
+  EXPECT_NE(Json("{}").find("does not appear to be a protobuf message"), std::string::npos);
+  EXPECT_EQ(Json(std::string("k8s\0", 4) + "\x0a\x7f"),
+            "proto: illegal wireType or unexpected end of data");
+  EXPECT_NE(Json(Body("v1", "Nonsense", "")).find("no kind \"Nonsense\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace portcullis::server

@@ -1,0 +1,54 @@
+#include "server/request_info.h"
+
+#include <gtest/gtest.h>
+
+namespace portcullis::server {
+namespace {
+
+struct Case {
+  std::string_view method, target, verb, group, resource, subresource, ns, name;
+};
+constexpr Case kCases[] = {
+    {"GET", "/api/v1/namespaces", "list", "", "namespaces", "", "", ""},
+    {"GET", "/api/v1/namespaces/a", "get", "", "namespaces", "", "a", "a"},
+    {"PUT", "/api/v1/namespaces/a/finalize", "update", "", "namespaces", "finalize", "a", "a"},
+    {"GET", "/api/v1/namespaces/a/pods", "list", "", "pods", "", "a", ""},
+    {"GET", "/api/v1/namespaces/a/pods?watch=true", "watch", "", "pods", "", "a", ""},
+    {"GET", "/api/v1/namespaces/a/pods?watch=0", "list", "", "pods", "", "a", ""},
+    {"GET", "/api/v1/pods?fieldSelector=metadata.name%3Dp", "list", "", "pods", "", "", "p"},
+    {"DELETE", "/api/v1/namespaces/a/pods", "deletecollection", "", "pods", "", "a", ""},
+    {"POST", "/api/v1/namespaces/a/pods/p/eviction", "create", "", "pods", "eviction", "a", "p"},
+    {"PATCH", "/apis/apps/v1/namespaces/a/deployments/d/scale", "patch", "apps", "deployments",
+     "scale", "a", "d"},
+    {"GET", "/apis/apps/v1/watch/namespaces/a/deployments", "watch", "apps", "deployments", "", "a",
+     ""},
+    {"GET", "/api/v1/nodes/n/proxy/a/b", "get", "", "nodes", "proxy", "", "n"},
+};
+
+TEST(RequestInfo, ReadsResourcePaths) {
+  for (const Case& row : kCases) {
+    const RequestInfo info = ParseRequestInfo(row.method, row.target);
+
+    EXPECT_TRUE(info.is_resource) << row.target;
+    EXPECT_EQ(info.verb, row.verb) << row.target;
+    EXPECT_EQ(info.api_group, row.group) << row.target;
+    EXPECT_EQ(info.resource, row.resource) << row.target;
+    EXPECT_EQ(info.subresource, row.subresource) << row.target;
+    EXPECT_EQ(info.name_space, row.ns) << row.target;
+    EXPECT_EQ(info.name, row.name) << row.target;
+  }
+}
+
+TEST(RequestInfo, OtherPathsAreNoResources) {
+  for (std::string_view target : {"/", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1",
+                                  "/healthz", "/version", "/openapi/v3/apis/apps/v1?hash=1"}) {
+    EXPECT_FALSE(ParseRequestInfo("GET", target).is_resource) << target;
+  }
+}
+
+TEST(RequestInfo, DecodesNamesOnce) {
+  EXPECT_EQ(ParseRequestInfo("GET", "/api/v1/namespaces/a/services/x%3Ay%2525").name, "x:y%25");
+}
+
+}  // namespace
+}  // namespace portcullis::server
