@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "admission/catalog_objects.h"
 #include "admission/store_feed.h"
@@ -386,6 +388,35 @@ TEST_F(DispatchTest, LeavesConfigurationsThemselvesAlone) {
   attributes.resource = {"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations"};
   attributes.kind = {"admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"};
   EXPECT_TRUE(Validate(std::move(attributes)).ok());
+}
+
+TEST_F(DispatchTest, ServesManyThreadsWhileConfigurationsChange) {
+  Validating({Hook("a.x.y", "/a"), Hook("b.x.y", "/b")});
+  Mutating({Hook("m.x.y", "/m")});
+  const auto validating = WebhookPluginCore::Create(Context(), HookType::kValidating).value();
+  const auto mutating = WebhookPluginCore::Create(Context(), HookType::kMutating).value();
+  const admission::Attributes attributes = ConfigMap();
+  std::atomic<int> refused{0};
+  const auto work = [&] {
+    for (int i = 0; i < 25; ++i) {
+      json::Arena arena;
+      admission::Recorder recorder;
+      admission::Request request(attributes, arena, recorder);
+      const auto mutators = mutating->HooksFor(request);
+      const auto validators = validating->HooksFor(request);
+      if (!DispatchMutating(mutating->services(), *mutators, request).ok()) ++refused;
+      if (!DispatchValidating(validating->services(), *validators, request).ok()) ++refused;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "other-" + std::to_string(i);
+    Configure("validatingwebhookconfigurations", name, {Hook("c.x.y", "/c")});
+    Configure("mutatingwebhookconfigurations", name, {Hook("n.x.y", "/n")});
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(refused, 0);
 }
 
 TEST_F(DispatchTest, KeepsItsConnections) {
