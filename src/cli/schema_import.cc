@@ -8,6 +8,7 @@
 
 #include "api/catalog/import.h"
 #include "base/strings.h"
+#include "cli/live_schema.h"
 #include "json/reader.h"
 #include "net/certificates.h"
 
@@ -15,11 +16,14 @@ namespace portcullis::cli {
 namespace {
 
 constexpr std::string_view kUsage =
-    "Makes a catalog of kinds from files an API server has answered with.\n"
+    "Makes a catalog of kinds from what an API server answers: files, or a running server.\n"
     "\n"
     "Usage:\n"
     "  portcullis schema import --discovery=FILE --openapi-v2=FILE [--openapi-v3=FILE]\n"
     "      [--table-columns=FILE] [--go-facts=FILE] --output=FILE\n"
+    "  portcullis schema import --server=URL [--certificate-authority=FILE]\n"
+    "      [--client-certificate=FILE --client-key=FILE] [--token=TEXT]\n"
+    "      [--insecure-skip-tls-verify=true] [--go-facts=FILE] --output=FILE\n"
     "\n"
     "Files may be compressed with gzip. docs/internals/catalog.md describes them and the result.\n";
 
@@ -44,6 +48,23 @@ base::Result<std::string> ReadMaybeCompressed(const std::string& path) {
   return out;
 }
 
+base::Result<LiveServer> ServerOf(const std::map<std::string, std::string>& flags) {
+  const auto file = [&](const char* flag) -> base::Result<std::string> {
+    const auto found = flags.find(flag);
+    return found == flags.end() ? std::string() : net::ReadFile(found->second);
+  };
+  LiveServer server;
+  server.url = flags.at("server");
+  while (server.url.ends_with('/')) server.url.pop_back();
+  server.ca_pem = TRY(file("certificate-authority"));
+  server.certificate_pem = TRY(file("client-certificate"));
+  server.key_pem = TRY(file("client-key"));
+  if (const auto token = flags.find("token"); token != flags.end()) server.token = token->second;
+  const auto insecure = flags.find("insecure-skip-tls-verify");
+  server.insecure = insecure != flags.end() && insecure->second == "true";
+  return server;
+}
+
 base::Status Import(const std::map<std::string, std::string>& flags) {
   json::Arena arena;
   const auto document = [&](const char* flag) -> base::Result<json::Value> {
@@ -55,10 +76,14 @@ base::Status Import(const std::map<std::string, std::string>& flags) {
     return *value;
   };
   api::catalog::ImportInput input;
-  input.discovery = TRY(document("discovery"));
-  input.openapi_v2 = TRY(document("openapi-v2"));
-  input.openapi_v3 = TRY(document("openapi-v3"));
-  input.table_columns = TRY(document("table-columns"));
+  if (flags.contains("server")) {
+    TRY(FetchSchema(TRY(ServerOf(flags)), arena, input));
+  } else {
+    input.discovery = TRY(document("discovery"));
+    input.openapi_v2 = TRY(document("openapi-v2"));
+    input.openapi_v3 = TRY(document("openapi-v3"));
+    input.table_columns = TRY(document("table-columns"));
+  }
   std::string facts;
   if (const auto found = flags.find("go-facts"); found != flags.end()) {
     facts = TRY(ReadMaybeCompressed(found->second));
@@ -75,8 +100,10 @@ base::Status Import(const std::map<std::string, std::string>& flags) {
 
 int Run(const std::vector<std::string>& arguments) {
   std::map<std::string, std::string> flags;
-  constexpr std::string_view kNames[] = {"discovery",     "openapi-v2", "openapi-v3",
-                                         "table-columns", "go-facts",   "output"};
+  constexpr std::string_view kNames[] = {
+      "discovery",          "openapi-v2", "openapi-v3", "table-columns",
+      "go-facts",           "output",     "server",     "certificate-authority",
+      "client-certificate", "client-key", "token",      "insecure-skip-tls-verify"};
   for (const std::string& argument : arguments) {
     if (argument == "--help" || argument == "-h") {
       std::fputs(std::string(kUsage).c_str(), stdout);
@@ -93,8 +120,8 @@ int Run(const std::vector<std::string>& arguments) {
     }
     flags[std::string(cut->first.substr(2))] = std::string(cut->second);
   }
-  if (flags.count("discovery") == 0 || flags.count("output") == 0) {
-    std::fprintf(stderr, "Error: --discovery and --output are required\n\n%s",
+  if (flags.contains("discovery") == flags.contains("server") || !flags.contains("output")) {
+    std::fprintf(stderr, "Error: --output and either --discovery or --server are required\n\n%s",
                  std::string(kUsage).c_str());
     return kExitUsage;
   }
