@@ -113,6 +113,28 @@ Value SecretStringData(json::Arena& arena, Value secret) {
   return json::With(arena, json::Without(arena, secret, "stringData"), "data", data.Build());
 }
 
+// podIP and podIPs, podCIDR and podCIDRs are one list to the server: the single value is the first
+// of the list. Where they differ the single pod IP counts, but the list of ranges.
+Value PodIps(json::Arena& arena, Value status) {
+  const std::string_view single = status["podIP"].AsString();
+  const Value list = status["podIPs"];
+  const std::string_view first = list[std::size_t{0}]["ip"].AsString();
+  if (single == first) return status;
+  if (single.empty()) return json::With(arena, status, "podIP", list[std::size_t{0}]["ip"]);
+  const Value entry = json::MakeObject(arena, {{"ip", status["podIP"]}});
+  return json::With(arena, status, "podIPs", json::MakeArray(arena, {entry}));
+}
+
+Value PodCidrs(json::Arena& arena, Value spec) {
+  const Value list = spec["podCIDRs"];
+  if (!list.empty()) {
+    const Value first = list[std::size_t{0}];
+    return spec["podCIDR"] == first ? spec : json::With(arena, spec, "podCIDR", first);
+  }
+  if (spec["podCIDR"].AsString().empty()) return spec;
+  return json::With(arena, spec, "podCIDRs", json::MakeArray(arena, {spec["podCIDR"]}));
+}
+
 Value CrdNames(json::Arena& arena, Value names) {
   const std::string_view kind = names["kind"].AsString();
   if (names["singular"].AsString().empty()) {
@@ -255,13 +277,15 @@ struct Entry {
   std::string_view name;
   DefaultFunction function;
 };
-constexpr std::array<Entry, 11> kFunctions = {{
+constexpr std::array<Entry, 13> kFunctions = {{
     {"crdNames", &CrdNames},
     {"crdStoredVersions", &CrdStoredVersions},
     {"hostPorts", &HostPorts},
     {"imagePullPolicy", &ImagePullPolicy},
     {"imageVolumePullPolicy", &ImageVolumePullPolicy},
     {"limitRangeItem", &LimitRangeItem},
+    {"podCidrs", &PodCidrs},
+    {"podIps", &PodIps},
     {"podLevelResources", &PodLevelResources},
     {"requestsFromLimits", &RequestsFromLimits},
     {"roundMilli", &RoundMilli},

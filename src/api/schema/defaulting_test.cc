@@ -52,5 +52,75 @@ TEST_F(DefaultingTest, KeepsAnExplicitZeroOfAPointer) {
   EXPECT_EQ(text.find("rollingUpdate"), std::string::npos) << text;
 }
 
+TEST_F(DefaultingTest, RequestsFollowLimitsInPodsOnly) {
+  const std::string spec =
+      R"({"containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"1"}}}]})";
+  const std::string pod =
+      Default(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":)" + spec + "}");
+  EXPECT_NE(pod.find(R"("limits":{"cpu":"1"},"requests":{"cpu":"1"})"), std::string::npos) << pod;
+  const std::string job = Default(
+      R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},"spec":{"template":{"spec":)" +
+      spec + "}}}");
+  EXPECT_EQ(job.find("requests"), std::string::npos) << job;
+}
+
+TEST_F(DefaultingTest, PullPolicyFollowsTheTag) {
+  const auto policy = [](const std::string& image) {
+    const std::string pod =
+        Default(R"({"apiVersion":"v1","kind":"Pod","spec":{"containers":[{"name":"c","image":")" +
+                image + R"("}]}})");
+    return pod.find(R"("imagePullPolicy":"Always")") != std::string::npos;
+  };
+  EXPECT_TRUE(policy("a"));
+  EXPECT_TRUE(policy("host:5000/a"));
+  EXPECT_TRUE(policy("host:5000/a:latest"));
+  EXPECT_FALSE(policy("a:1"));
+  EXPECT_FALSE(policy("a@sha256:0000"));
+  EXPECT_FALSE(policy("host:5000/a:1"));
+}
+
+TEST_F(DefaultingTest, PodLevelResourcesFollowTheContainers) {
+  const std::string pod = Default(R"({"apiVersion":"v1","kind":"Pod","spec":{
+      "resources":{"limits":{"cpu":"2","memory":"1Gi"}},
+      "containers":[{"name":"a","image":"i:1","resources":{"requests":{"cpu":"100m"}}},
+                    {"name":"b","image":"i:1","resources":{"requests":{"cpu":"200m"}}}]}})");
+  EXPECT_NE(pod.find(R"("requests":{"cpu":"300m","memory":"1Gi"})"), std::string::npos) << pod;
+}
+
+TEST_F(DefaultingTest, StringDataBecomesData) {
+  EXPECT_EQ(Default(R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},
+                        "data":{"a":"eA=="},"stringData":{"a":"y","b":"z"}})"),
+            R"({"kind":"Secret","apiVersion":"v1","metadata":{"name":"s"},)"
+            R"("data":{"a":"eQ==","b":"eg=="},"type":"Opaque"})");
+}
+
+TEST_F(DefaultingTest, QuantitiesAreRoundedUpToThousandths) {
+  const std::string quota = Default(
+      R"({"apiVersion":"v1","kind":"ResourceQuota","spec":{"hard":{"cpu":"0.0001","pods":"1"}}})");
+  EXPECT_NE(quota.find(R"("hard":{"cpu":"1m","pods":"1"})"), std::string::npos) << quota;
+}
+
+TEST_F(DefaultingTest, ThePodIpIsTheFirstOfItsList) {
+  const std::string pod =
+      Default(R"({"apiVersion":"v1","kind":"Pod","status":{"podIP":"10.0.0.1"}})");
+  EXPECT_NE(pod.find(R"("podIPs":[{"ip":"10.0.0.1"}])"), std::string::npos) << pod;
+  const std::string node =
+      Default(R"({"apiVersion":"v1","kind":"Node","spec":{"podCIDRs":["10.1.0.0/24","fd::/64"]}})");
+  EXPECT_NE(node.find(R"("podCIDR":"10.1.0.0/24")"), std::string::npos) << node;
+}
+
+TEST(RulesTest, MistakesNameTheirLine) {
+  EXPECT_EQ(Defaulter::Parse("kind v1 Pod\n  spec.x ~ 1\n").status().message(),
+            "line 2: unknown operator ~");
+  EXPECT_EQ(Defaulter::Parse("  a = 1\n").status().message(),
+            "line 1: a statement before the first block");
+  EXPECT_EQ(Defaulter::Parse("kind v1 Pod\n  use Nothing at spec\n").status().message(),
+            "no define Nothing");
+  EXPECT_EQ(Defaulter::Parse("kind v1 Pod\n  call nothing at spec\n").status().message(),
+            "no function nothing");
+  EXPECT_EQ(Defaulter::Parse("kind v1 Pod\n  a = 1 when . present\n").status().message(),
+            "line 2: a condition needs a field");
+}
+
 }  // namespace
 }  // namespace portcullis::api::schema
