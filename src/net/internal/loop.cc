@@ -35,19 +35,18 @@ void Loop::Run() {
   thread_ = std::this_thread::get_id();
   std::array<epoll_event, kEventsPerWait> events{};
   while (!stopping_) {
-    const int timeout = RunTimers();
+    int timeout = RunTimers();
     RunDeferred();
+    // In this order: a task posted after the look finds the loop asleep and wakes it.
+    sleeping_ = true;
+    if (HasTasks()) timeout = 0;
     const int count = epoll_wait(epoll_, events.data(), kEventsPerWait, timeout);
-    bool woken = false;
+    sleeping_ = false;
     for (int i = 0; i < count; ++i) {
       const auto& event = events[static_cast<std::size_t>(i)];
-      if (event.data.u64 == kWakeupToken) {
-        woken = true;
-      } else {
-        Dispatch(event.data.u64, event.events);
-      }
+      if (event.data.u64 != kWakeupToken) Dispatch(event.data.u64, event.events);
     }
-    if (woken) RunTasks();
+    RunTasks();
     RunDeferred();
   }
   deferred_.clear();
@@ -65,28 +64,31 @@ void Loop::Stop() {
     stopped_ = true;
   }
   stopping_ = true;
+  WakeUp();
+}
+
+void Loop::WakeUp() {
+  // Never read: being edge-triggered, every write is an event.
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = write(wakeup_, &one, sizeof(one));
 }
 
 bool Loop::PostTask(std::unique_ptr<Task> task) {
-  bool first = false;
   {
     base::MutexLock lock(mutex_);
     if (stopped_) return false;
-    first = tasks_.empty();
     tasks_.push_back(std::move(task));
   }
-  if (first) {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = write(wakeup_, &one, sizeof(one));
-  }
+  if (sleeping_ && sleeping_.exchange(false)) WakeUp();
   return true;
 }
 
+bool Loop::HasTasks() {
+  base::MutexLock lock(mutex_);
+  return !tasks_.empty();
+}
+
 void Loop::RunTasks() {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const auto got = read(wakeup_, &count, sizeof(count));
   std::vector<std::unique_ptr<Task>> tasks;
   {
     base::MutexLock lock(mutex_);

@@ -99,7 +99,9 @@ class Loop {
   };
 
   bool PostTask(std::unique_ptr<Task> task);
+  bool HasTasks();
   void RunTasks();
+  void WakeUp();
   void RunDeferred();
   int RunTimers();  // milliseconds until the next one, -1 if there is none
   void Dispatch(std::uint64_t token, std::uint32_t events);
@@ -117,6 +119,8 @@ class Loop {
   std::int64_t date_second_ = -1;
   std::array<char, 64 * 1024> scratch_{};
   std::atomic<bool> stopping_{false};
+  // Waiting for events, or about to: who posts must wake the loop. A busy loop is left alone.
+  std::atomic<bool> sleeping_{false};
 
   base::Mutex mutex_;
   std::vector<std::unique_ptr<Task>> tasks_ PC_GUARDED_BY(mutex_);
