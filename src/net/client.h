@@ -2,9 +2,9 @@
 // call and failures worded as Go's net/http words them, for Kubernetes shows those to users.
 //
 // Behaviour of connections follows Go's http.Transport as kube-apiserver sets it up for webhooks:
-// dial 30 s, TLS handshake 10 s, idle 90 s; but up to 256 idle connections per host, not 25, because
-// ten validating webhooks on one host need 160 for 16 requests at once, and a handshake costs as
-// much as a hundred calls. A call is repeated only if it met a kept connection that had been closed
+// dial 30 s, TLS handshake 10 s, idle 90 s; but up to 256 idle connections per host, not 25: ten
+// validating webhooks on one host need 160 for 16 requests at once, and a handshake costs as much
+// as a hundred calls. A call is repeated only if it met a kept connection that had been closed
 // before anything was written to it, or, for methods without side effects, before anything came
 // back.
 #pragma once
