@@ -235,6 +235,7 @@ class Server final : public ApiServer {
     https_ = net::HttpsClient::Create(io_);
     webhook::ServiceResolverOptions resolver;
     resolver.table = options_.webhook_service_map;
+    resolver.own_address = [this] { return env_.server_address; };
     resolver_ = webhook::MakeServiceResolver(*store_, resolver);
     gates_ = MakeFeatureGates(options_);
     conditions_ = admission::match::MakeCelConditions(compiler_, env_.authorizer);

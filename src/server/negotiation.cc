@@ -119,7 +119,7 @@ base::Result<Accepted> NegotiateOutput(std::string_view accept, std::string_view
   }
   return base::Status(base::Reason::kNotAcceptable,
                       "only the following media types are accepted: application/json, "
-                      "application/yaml, application/vnd.kubernetes.protobuf, application/cbor");
+                      "application/yaml, application/vnd.kubernetes.protobuf");
 }
 
 base::Result<MediaType> NegotiateInput(std::string_view content_type) {
@@ -130,7 +130,7 @@ base::Result<MediaType> NegotiateInput(std::string_view content_type) {
   return base::Status(base::Reason::kUnsupportedMediaType,
                       "the body of the request was in an unknown format - accepted media types "
                       "include: application/json, application/yaml, "
-                      "application/vnd.kubernetes.protobuf, application/cbor");
+                      "application/vnd.kubernetes.protobuf");
 }
 
 std::string BareMediaType(std::string_view header) {

@@ -177,7 +177,7 @@ base::Result<PatchType> ReadPatchType(const Call& call, bool strategic) {
       base::StrCat("the body of the request was in an unknown format - accepted media types "
                    "include: application/json-patch+json, application/merge-patch+json, ",
                    strategic ? "application/strategic-merge-patch+json, " : "",
-                   "application/apply-patch+yaml, application/apply-patch+cbor"));
+                   "application/apply-patch+yaml"));
 }
 
 base::Result<Transform> MakePatch(Call& call, PatchType type, const PatchTarget& target,
