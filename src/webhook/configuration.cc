@@ -1,5 +1,6 @@
 #include "webhook/configuration.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/strings.h"
@@ -80,6 +81,10 @@ std::shared_ptr<const Hook> CompileHook(const HookCompiler& compiler,
 std::shared_ptr<const SharedSelector> SelectorCache::Get(json::Value selector) {
   std::string text = json::ToString(selector, {.sort_keys = true, .splice_source = false});
   const std::lock_guard lock(mutex_);
+  if (selectors_.size() >= next_sweep_) {
+    std::erase_if(selectors_, [](const auto& entry) { return entry.second.expired(); });
+    next_sweep_ = std::max<std::size_t>(1024, 2 * selectors_.size());
+  }
   auto& slot = selectors_[std::move(text)];
   if (auto known = slot.lock()) return known;
   auto made = std::make_shared<SharedSelector>();

@@ -87,6 +87,7 @@ class SelectorCache {
  private:
   std::mutex mutex_;
   std::unordered_map<std::string, std::weak_ptr<const SharedSelector>> selectors_;
+  std::size_t next_sweep_ = 1024;  // forgets the dead ones when it has grown to that
 };
 
 // What it takes to make a Hook of a configuration's entry.

@@ -1,5 +1,6 @@
 #include "webhook/endpoint.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -144,6 +145,10 @@ EndpointCache::EndpointCache(std::shared_ptr<const Credentials> credentials,
 
 std::shared_ptr<const Endpoint> EndpointCache::Get(const ClientConfig& config) {
   const std::lock_guard lock(mutex_);
+  if (endpoints_.size() >= next_sweep_) {
+    std::erase_if(endpoints_, [](const auto& entry) { return entry.second.expired(); });
+    next_sweep_ = std::max<std::size_t>(1024, 2 * endpoints_.size());
+  }
   auto& slot = endpoints_[KeyOf(config)];
   if (auto known = slot.lock()) return known;
   auto made = std::make_shared<Endpoint>(std::make_unique<ClientConfig>(config), tls_, credentials_,

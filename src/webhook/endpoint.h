@@ -70,6 +70,7 @@ class EndpointCache {
   net::ClientTlsCache tls_;
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<const Endpoint>> endpoints_;  // guarded by mutex_
+  std::size_t next_sweep_ = 1024;  // forgets the dead ones when it has grown to that
 };
 
 // The path of a webhook's URL as Go's path.Join leaves it: no doubled slashes, no dots, no trailing

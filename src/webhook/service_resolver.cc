@@ -46,9 +46,11 @@ class Resolver final : public admission::ServiceResolver {
     const auto row =
         options_.table.find(base::StrCat(namespace_name, "/", service, ":", std::to_string(port)));
     if (row != options_.table.end()) return ParseAddress(row->second);
-    if (namespace_name == "default" && service == "kubernetes" && port == 443 &&
-        !options_.own_address.empty()) {
-      return ParseAddress(options_.own_address);
+    const bool is_this_server =
+        namespace_name == "default" && service == "kubernetes" && port == 443;
+    if (is_this_server && options_.own_address != nullptr) {
+      const std::string own = options_.own_address();
+      if (!own.empty()) return ParseAddress(own);
     }
     const store::ObjectPtr object = reader_.Get({"", "services", namespace_name, service});
     if (object == nullptr) {

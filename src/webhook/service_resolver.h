@@ -3,6 +3,7 @@
 // a table given by flag.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,8 +18,9 @@ struct ServiceResolverOptions {
   std::map<std::string, std::string> table;
   // --enable-aggregator-routing: a ready endpoint instead of the cluster IP.
   bool route_to_endpoints = false;
-  // Where the server itself listens, "host:port": what default/kubernetes:443 means.
-  std::string own_address;
+  // Where the server itself listens, "host:port" or "" if unknown: what default/kubernetes:443
+  // means. May be null.
+  std::function<std::string()> own_address;
 };
 
 // `reader` outlives it. Thread-safe.
