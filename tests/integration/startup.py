@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""What stands on disk when the program starts: wrong files are refused with exit code 2 and a message
+that names the flag or the path; the data of an earlier run are all there, and their revisions go on.
+
+    tests/integration/startup.py --build build/release
+"""
+
+import argparse
+import base64
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+from process import CONFIGMAPS, Server
+
+CONFIGURATION = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n"
+
+# Files (name: content) of the folder the program is started in, flags, what standard error must hold.
+WRONG_FILES = [
+    ({"data": "no folder"}, [], "data"),
+    ({"data": "no folder"}, ["--data-dir=data/below"], "data"),
+    ({}, ["--data-dir=/proc/portcullis"], "/proc/portcullis"),
+    ({"data/portcullis.db/file": ""}, [], "portcullis.db"),
+    ({"data/pki": "no folder"}, [], "pki"),
+    ({"data/pki/ca.crt": "garbage", "data/pki/ca.key": "garbage"}, [], r"ca\.(crt|key)"),
+    ({}, ["--tls-cert-file=absent.crt", "--tls-private-key-file=absent.key"], r"absent\.crt"),
+    ({"a.crt": "", "a.key": ""}, ["--tls-cert-file=a.crt", "--tls-private-key-file=a.key"], "PEM|a.crt"),
+    ({"a.crt": "GOOD", "a.key": "OTHER"}, ["--tls-cert-file=a.crt", "--tls-private-key-file=a.key"],
+     "private key does not match public key"),
+    ({"a.crt": "GOOD", "a.key": "absent"}, ["--tls-cert-file=a.crt", "--tls-private-key-file=a.key"], "PEM|a.key"),
+    ({"ca.crt": "no certificate"}, ["--client-ca-file=ca.crt"], r"ca\.crt"),
+    ({}, ["--token-auth-file=absent.csv"], r"absent\.csv"),
+    ({"tokens.csv": "only-a-token\n"}, ["--token-auth-file=tokens.csv"], r"tokens\.csv|token"),
+    ({"sa.key": "no key"}, ["--service-account-signing-key-file=sa.key"], r"sa\.key|service-account"),
+    ({}, ["--admission-control-config-file=absent.yaml"], r"absent\.yaml"),
+    ({"a.yaml": "a: [b"}, ["--admission-control-config-file=a.yaml"], r"a\.yaml"),
+    ({"a.yaml": "kind: Pod\napiVersion: v1\n"}, ["--admission-control-config-file=a.yaml"], r"a\.yaml|Pod"),
+    ({"a.yaml": CONFIGURATION + "plugins: 1\n"}, ["--admission-control-config-file=a.yaml"], r"a\.yaml|plugins"),
+    ({"a.yaml": CONFIGURATION + "plugins: [{name: EventRateLimit, path: gone.yaml}]\n"},
+     ["--admission-control-config-file=a.yaml", "--enable-admission-plugins=EventRateLimit"], r"gone\.yaml"),
+    ({"a.yaml": CONFIGURATION + "plugins: [{name: PodSecurity, configuration: {kind: Nothing, apiVersion: v9}}]\n"},
+     ["--admission-control-config-file=a.yaml"], "PodSecurity|Nothing"),
+    ({}, ["--disable-admission-plugins=Nope"], 'disable-admission-plugins plugin "Nope" is unknown'),
+    ({}, ["--enable-admission-plugins=AlwaysDeny", "--disable-admission-plugins=AlwaysDeny"], "AlwaysDeny"),
+    ({"policy.yaml": "rules: 5"}, ["--audit-policy-file=policy.yaml", "--audit-log-path=audit.log"],
+     r"policy\.yaml|audit"),
+    ({"policy.yaml": "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: None}]\n"},
+     ["--audit-policy-file=policy.yaml", "--audit-log-path=/proc/none/audit.log"], "/proc/none/audit.log"),
+    ({}, ["--bind-address=999.0.0.1"], "bind-address|999.0.0.1"),
+    ({}, ["--controllers=nope"], "nope"),
+    ({}, ["--store=paper"], "--store|paper"),
+    ({}, ["--webhook-service-map=x"], "webhook-service-map"),
+    ({}, ["--runtime-config=nonsense/v9=maybe"], "runtime-config|nonsense"),
+]
+
+
+def start(program, folder, flags):
+    return subprocess.run([program, "serve", "--data-dir=data", "--bind-address=127.0.0.1", "--secure-port=0", *flags],
+                          cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def certificate(folder):
+    """A self-signed certificate, its key, and the key of another."""
+    for name in ("one", "two"):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                        "-subj", "/CN=127.0.0.1", "-keyout", f"{folder}/{name}.key", "-out", f"{folder}/{name}.crt"],
+                       check=True, capture_output=True)
+    return {"GOOD": (folder / "one.crt").read_text(), "OTHER": (folder / "two.key").read_text()}
+
+
+def wrong_files(program):
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        known = certificate(pathlib.Path(folder))
+    for files, flags, expected in WRONG_FILES:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in files.items():
+                path = pathlib.Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(known.get(content, content))
+            told = f"{files} {flags}"
+            try:
+                run = start(program, folder, flags)
+            except subprocess.TimeoutExpired:
+                failures.append(f"{told}: it started")
+                continue
+            if run.returncode != 2 or not re.search(expected, run.stderr):
+                failures.append(f"{told}: exit {run.returncode}, expected 2 and {expected!r}; said:\n{run.stderr[-1500:]}")
+    if failures:
+        sys.exit("\n".join(failures))
+    return len(WRONG_FILES)
+
+
+def fill(server, count):
+    versions = {}
+    for i in range(count):
+        status, made = server.call("POST", CONFIGMAPS, {"metadata": {"name": f"c{i}"}, "data": {"i": "x" * 2000}})
+        assert status == 201, made
+        versions[f"c{i}"] = made
+    return versions
+
+
+def restart(program):
+    """Ends in both ways keep everything; revisions never go back, and none is given twice."""
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(program, folder)
+        made = fill(server, 50)
+        for i in range(10):
+            assert server.call("DELETE", f"{CONFIGMAPS}/c{i}")[0] == 200
+            del made[f"c{i}"]
+        hook = {"metadata": {"name": "kept"}, "webhooks": [{
+            "name": "hook.kept.example", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+            "failurePolicy": "Fail", "clientConfig": {"url": "https://127.0.0.1:1/", "caBundle": base64.b64encode(
+                (pathlib.Path(folder) / "pki/ca.crt").read_bytes()).decode()},
+            "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["secrets"]}]}]}
+        path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+        status, answer = server.call("POST", path, hook)
+        assert status == 201, answer
+        revision = int(server.call("GET", CONFIGMAPS)[1]["metadata"]["resourceVersion"])
+        for how in (signal.SIGTERM, signal.SIGKILL, signal.SIGINT):
+            code = server.end(how)
+            assert code == (-9 if how == signal.SIGKILL else 0), f"ended with {code}"
+            server = Server(program, folder)
+            _, found = server.call("GET", CONFIGMAPS)
+            for item in found["items"]:
+                item.update(apiVersion="v1", kind="ConfigMap")
+            kept = {item["metadata"]["name"]: item for item in found["items"]
+                    if item["metadata"]["name"] != "kube-root-ca.crt"}
+            assert kept == made, f"{len(kept)} objects instead of {len(made)}, or others"
+            now = int(found["metadata"]["resourceVersion"])
+            assert now >= revision, f"revision {now} after {revision}"
+            status, answer = server.call("POST", CONFIGMAPS, {"metadata": {"name": f"new-{how}"}})
+            assert status == 201 and int(answer["metadata"]["resourceVersion"]) > now, answer
+            made[f"new-{how}"] = answer
+            revision = int(answer["metadata"]["resourceVersion"])
+            # The webhook of before is called: nobody listens there.
+            status, answer = server.call("POST", CONFIGMAPS.replace("configmaps", "secrets"), {"metadata": {"name": "s"}})
+            assert status == 500 and "hook.kept.example" in answer["message"], answer
+        # A watch from before the restarts either continues or says that it cannot.
+        status, answer = server.call("GET", f"{CONFIGMAPS}?limit=1")
+        assert status == 200 and answer["metadata"].get("continue"), answer
+        assert server.end(signal.SIGTERM) == 0
+
+
+def damaged_database(program):
+    """A database that was cut or overwritten is refused, or opens with what is whole; it never crashes."""
+    with tempfile.TemporaryDirectory() as folder:
+        whole = pathlib.Path(folder) / "whole"
+        whole.mkdir()
+        server = Server(program, whole)
+        fill(server, 100)
+        assert server.end(signal.SIGTERM) == 0
+        content = (whole / "portcullis.db").read_bytes()
+        rows = {
+            "cut": content[:len(content) // 2],
+            "first page lost": b"\0" * 4096 + content[4096:],
+            "middle overwritten": content[:8192] + b"\xa5" * (len(content) - 16384) + content[-8192:],
+            "header changed": b"SQLite format 4\0" + content[16:],
+        }
+        for story, damaged in rows.items():
+            data = pathlib.Path(folder) / story.replace(" ", "-")
+            shutil.copytree(whole, data)
+            for extra in data.glob("portcullis.db-*"):
+                extra.unlink()
+            (data / "portcullis.db").write_bytes(damaged)
+            run = start(program, folder, [f"--data-dir={data}"])
+            if run.returncode != 2 or "portcullis.db" not in run.stderr:
+                sys.exit(f"database, {story}: exit {run.returncode}, said:\n{run.stderr[-1500:]}")
+        return len(rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, required=True, metavar="DIR")
+    program = str((parser.parse_args().build / "portcullis").resolve())
+    passed = wrong_files(program)
+    passed += damaged_database(program)
+    restart(program)
+    print(f"startup: {passed + 1} passed, 0 failed")
+
+
+if __name__ == "__main__":
+    main()
