@@ -6,6 +6,7 @@
 #include "kube_cel/admission_types.h"
 #include "kube_cel/libraries.h"
 #include "kube_cel/mutation_objects.h"
+#include "kube_cel/rule_set.h"
 
 namespace portcullis::kube_cel {
 namespace {
@@ -213,6 +214,19 @@ std::shared_ptr<const Expression> Compiler::Compile(const Scope& scope, std::str
     std::erase_if(environments_, [](const auto& entry) { return entry.second.expired(); });
     next_sweep_ = expressions_.size() * 2 + 1024;
   }
+  return made;
+}
+
+std::shared_ptr<const RuleSet> Compiler::RulesOf(const void* owner, json::Value props) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = rule_sets_.find(owner);
+    if (known != rule_sets_.end() && known->second->props() == props) return known->second;
+  }
+  auto made = std::make_shared<const RuleSet>(props);
+  const std::lock_guard lock(mutex_);
+  if (rule_sets_.size() >= kMaxRuleSets) rule_sets_.clear();
+  rule_sets_[owner] = made;
   return made;
 }
 

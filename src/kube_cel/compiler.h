@@ -85,6 +85,8 @@ class Expression {
   bool internal_ = false;
 };
 
+class RuleSet;
+
 class Compiler {
  public:
   Compiler();
@@ -101,6 +103,10 @@ class Compiler {
 
   std::shared_ptr<const ScopeEnvironment> EnvironmentOf(const Scope& scope);
 
+  // The rules of a schema, compiled when they are asked for first. `owner` stands for the schema;
+  // asked again for another `props` with the same owner, the rules are compiled anew.
+  std::shared_ptr<const RuleSet> RulesOf(const void* owner, json::Value props);
+
  private:
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<const ScopeEnvironment>> environments_;
@@ -108,6 +114,8 @@ class Compiler {
   std::vector<std::shared_ptr<const ScopeEnvironment>> kept_;
   std::unordered_map<std::string, std::weak_ptr<const Expression>> expressions_;
   std::size_t next_sweep_ = 1024;
+  static constexpr std::size_t kMaxRuleSets = 4096;
+  std::unordered_map<const void*, std::shared_ptr<const RuleSet>> rule_sets_;
 };
 
 // All libraries and options of Kubernetes' environment, without variables.

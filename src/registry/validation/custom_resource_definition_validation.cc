@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "registry/validation/kinds.h"
+#include "registry/validation/schema_rules.h"
 #include "registry/validation/structural_schema.h"
 
 namespace portcullis::registry {
@@ -107,7 +108,11 @@ void CheckSubresources(Value subresources, const FieldPath& path, FieldErrors& e
 void CheckVersionContent(Value version, const FieldPath& schema_path, const FieldPath& sub_path,
                          const FieldPath& column_path, FieldErrors& errors) {
   const Value schema = version["schema"]["openAPIV3Schema"];
-  if (schema.is_object()) ValidateStructuralSchema(schema, schema_path, errors);
+  if (schema.is_object()) {
+    const std::size_t before = errors.size();
+    ValidateStructuralSchema(schema, schema_path, errors);
+    if (errors.size() == before) ValidateSchemaRules(schema, schema_path, errors);
+  }
   CheckSubresources(version["subresources"], sub_path, errors);
   CheckColumns(version["additionalPrinterColumns"], column_path, errors);
 }

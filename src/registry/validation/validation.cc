@@ -3,7 +3,10 @@
 #include "api/catalog/catalog.h"
 #include "api/schema/validate.h"
 #include "registry/validation/field_rules.h"
+#include "kube_cel/compiler.h"
+#include "registry/expression_checker.h"
 #include "registry/validation/kinds.h"
+#include "registry/validation/schema_rules.h"
 
 namespace portcullis::registry {
 namespace {
@@ -65,6 +68,10 @@ void ValidateCustom(const Context& ctx, json::Value object, const json::Value* o
   const json::Value props = resource->schema->constraints->props;
   api::schema::ValidateValue(props, object, api::FieldPath(), errors, old);
   if (errors.empty()) api::schema::ValidateListTypes(props, object, api::FieldPath(), errors);
+  if (errors.empty() && ctx.expressions != nullptr && ctx.expressions->compiler() != nullptr) {
+    const auto rules = ctx.expressions->compiler()->RulesOf(resource->schema->constraints, props);
+    EvaluateSchemaRules(ctx.arena, *rules, object, old, errors);
+  }
 }
 
 const Row* Find(const Context& ctx) {

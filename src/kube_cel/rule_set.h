@@ -1,0 +1,46 @@
+// All rules of one schema, compiled. Immutable.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json/value.h"
+#include "kube_cel/compiler.h"
+
+namespace portcullis::kube_cel {
+
+struct Rule {
+  std::shared_ptr<const Expression> expression;
+  std::shared_ptr<const Expression> message_expression;  // null if there is none
+  std::string message;                                   // trimmed
+  std::string reason;
+  std::string field_path;
+  bool uses_old = false;      // a transition rule
+  bool optional_old = false;  // evaluated without an old value too
+};
+
+struct RuleNode {
+  json::Value props;
+  bool has_any = false;  // rules here or below
+  std::vector<Rule> rules;
+  std::vector<std::pair<std::string, RuleNode>> fields;
+  std::unique_ptr<RuleNode> items;
+  std::unique_ptr<RuleNode> additional;
+};
+
+class RuleSet {
+ public:
+  // `props` is an openAPIV3Schema; it is copied.
+  explicit RuleSet(json::Value props);
+  const RuleNode& root() const { return root_; }
+  json::Value props() const { return props_; }
+
+ private:
+  json::Arena arena_;
+  json::Value props_;
+  RuleNode root_;
+};
+
+}  // namespace portcullis::kube_cel
