@@ -14,6 +14,7 @@
 #include "cel/environment.h"
 #include "cel/syntax/ast.h"
 #include "cel/syntax/unparser.h"
+#include "cli/cel_reference.h"
 #include "json/yaml.h"
 #include "kube_cel/compiler.h"
 
@@ -43,6 +44,7 @@ constexpr std::string_view kUsage =
     "      --cost          print the estimated and the actual cost\n"
     "      --trace         print the value of every sub-expression\n"
     "      --bench         print nanoseconds per evaluation and per compilation\n"
+    "      --functions     print the reference of all functions\n"
     "      --batch         read requests from standard input, one JSON object a line:\n"
     "                      {\"id\": …, \"expr\": …, \"container\": \"\", \"check\": true,\n"
     "                       \"types\": {name: \"list(int)\"}, \"vars\": {name: value}}\n";
@@ -58,6 +60,7 @@ struct Options {
   bool trace = false;
   bool bench = false;
   bool batch = false;
+  bool functions = false;
   bool help = false;
 };
 
@@ -108,6 +111,7 @@ base::Status ParseFlag(Options& options, const std::string& name, const std::str
   if (name == "--trace") return set(options.trace);
   if (name == "--bench") return set(options.bench);
   if (name == "--batch") return set(options.batch);
+  if (name == "--functions") return set(options.functions);
   if (name == "--help" || name == "-h") return set(options.help);
   const bool known =
       name == "--as" || name == "--var" || name == "--vars" || name == "--file" || name == "-f";
@@ -271,6 +275,10 @@ int Run(const std::vector<std::string>& arguments) {
   if (!parsed.ok()) return Usage(parsed.message());
   if (options.help) {
     std::fwrite(kUsage.data(), 1, kUsage.size(), stdout);
+    return kExitOk;
+  }
+  if (options.functions) {
+    std::fputs(CelReference().c_str(), stdout);
     return kExitOk;
   }
   const auto environment = MakeEnvironment(options);
