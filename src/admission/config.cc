@@ -79,6 +79,42 @@ bool IsLegacyFile(json::Value document) {
          (document.Has("imagePolicy") || document.Has("podNodeSelectorPluginConfig"));
 }
 
+std::string_view GoTypeOf(json::Value value) {
+  if (value.is_object()) return "object";
+  if (value.is_array()) return "array";
+  if (value.is_string()) return "string";
+  return value.is_bool() ? "bool" : "number";
+}
+
+base::Status CannotUnmarshal(json::Value value, std::string_view where, std::string_view type) {
+  return base::ConfigError(base::StrCat("json: cannot unmarshal ", GoTypeOf(value), " into Go ",
+                                        where, " of type ", type));
+}
+
+// Nothing that is written down is passed over because it has another type than the field.
+base::Status CheckTypes(json::Value document) {
+  const json::Value plugins = document["plugins"];
+  if (plugins.is_null()) return base::OkStatus();
+  if (!plugins.is_array()) {
+    return CannotUnmarshal(plugins, "struct field AdmissionConfiguration.plugins",
+                           "[]v1.AdmissionPluginConfiguration");
+  }
+  for (const json::Value plugin : plugins.elements()) {
+    if (!plugin.is_null() && !plugin.is_object()) {
+      return CannotUnmarshal(plugin, "struct field AdmissionConfiguration.plugins",
+                             "v1.AdmissionPluginConfiguration");
+    }
+    for (const std::string_view field : {"name", "path"}) {
+      const json::Value value = plugin[field];
+      if (value.is_null() || value.is_string()) continue;
+      return CannotUnmarshal(
+          value, base::StrCat("struct field AdmissionPluginConfiguration.plugins.", field),
+          "string");
+    }
+  }
+  return base::OkStatus();
+}
+
 base::Status CheckStrict(json::Value document, const PluginConfig& file) {
   static constexpr std::string_view kTop[] = {"kind", "apiVersion", "plugins"};
   static constexpr std::string_view kPlugin[] = {"name", "path", "configuration"};
@@ -189,7 +225,10 @@ base::Result<PluginConfigs> PluginConfigs::Load(const std::string& path,
     }
     return configs;
   }
-  return Parse(*text, directory, enabled);
+  auto configs = Parse(*text, directory, enabled);
+  if (configs.ok()) return configs;
+  // Kubernetes does not say which file it could not read.
+  return configs.status().Annotate(base::StrCat("--admission-control-config-file=", path));
 }
 
 base::Result<PluginConfigs> PluginConfigs::Parse(std::string_view text,
@@ -200,9 +239,8 @@ base::Result<PluginConfigs> PluginConfigs::Parse(std::string_view text,
   if (!file.error.ok()) return file.error.Annotate(kContext);
   const json::Value document = file.document.root();
   if (auto bad = CheckKind(document, text); !bad.ok()) return bad.Annotate(kContext);
-  if (auto bad = CheckStrict(document, file); !bad.ok()) {
-    return bad.Annotate(kContext);
-  }
+  if (auto bad = CheckTypes(document); !bad.ok()) return bad.Annotate(kContext);
+  if (auto bad = CheckStrict(document, file); !bad.ok()) return bad.Annotate(kContext);
 
   PluginConfigs configs;
   for (const json::Value entry : document["plugins"].elements()) {
