@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "authn/jwt.h"
 #include "base/strings.h"
 
 namespace portcullis::server {
@@ -128,14 +129,20 @@ base::Result<Credentials> PrepareCredentials(const Options& options, std::string
   administrator.valid_days = kCertificateDays;
   credentials.administrator = TRY(
       KeptPair(folder, "admin", now, [&] { return net::Issue(authority, administrator, now); }));
-  if (!options.service_account_signing_key_file.empty()) {
-    credentials.signing_key_pem = TRY(net::ReadFile(options.service_account_signing_key_file));
+  if (const std::string& file = options.service_account_signing_key_file; !file.empty()) {
+    credentials.signing_key_pem = TRY(net::ReadFile(file));
+    if (auto key = authn::ParseJwtSigningKey(credentials.signing_key_pem); !key.ok()) {
+      return key.status().Annotate(base::StrCat("--service-account-signing-key-file=", file));
+    }
   } else {
     credentials.signing_key_pem = TRY(KeptSigningKey(folder, now));
   }
   credentials.verifying_keys_pem.push_back(credentials.signing_key_pem);
   for (const std::string& file : options.service_account_key_files) {
     credentials.verifying_keys_pem.push_back(TRY(net::ReadFile(file)));
+    if (auto keys = authn::ParseJwtKeys(credentials.verifying_keys_pem.back()); !keys.ok()) {
+      return keys.status().Annotate(base::StrCat("--service-account-key-file=", file));
+    }
   }
   return credentials;
 }
