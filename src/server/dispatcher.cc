@@ -5,6 +5,7 @@
 #include "metrics/apiserver_metrics.h"
 #include "server/filters/access.h"
 #include "server/filters/finish.h"
+#include "server/flag_values.h"
 #include "server/options.h"
 #include "server/reply.h"
 #include "server/router.h"
@@ -16,14 +17,17 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-base::SteadyTime DeadlineOf(const Call& call) {
+// When the request must be answered: --request-timeout, or less if the client says so.
+base::Result<base::SteadyTime> DeadlineOf(const Call& call) {
   auto timeout = call.env.options->request_timeout;
   const std::string_view wanted = call.info.query.Get("timeout");
   if (!wanted.empty()) {
-    const auto seconds = base::ParseInt(wanted.substr(0, wanted.size() - 1));
-    if (wanted.back() == 's' && seconds && *seconds > 0) {
-      timeout = std::min<std::chrono::nanoseconds>(timeout, std::chrono::seconds(*seconds));
+    const auto given = internal::ReadDuration(wanted);
+    if (!given.ok()) {
+      return base::BadRequest(base::StrCat("invalid timeout specified in the request URL - ",
+                                           given.status().message()));
     }
+    if (given->count() > 0) timeout = std::min(timeout, *given);
   }
   return call.exchange->received_at() + timeout;
 }
@@ -74,8 +78,13 @@ void Dispatcher::Process(std::shared_ptr<net::Exchange> exchange) {
   call.info = ParseRequestInfo(request.method, request.target);
   call.catalog = env_.catalog->Get();
   call.body = call.exchange->TakeBody();
-  call.deadline = DeadlineOf(call);
-  base::Status access = filters::CheckAccess(call);
+  base::Status access;
+  if (const auto deadline = DeadlineOf(call); deadline.ok()) {
+    call.deadline = *deadline;
+    access = filters::CheckAccess(call);
+  } else {
+    access = deadline.status();
+  }
   Reply reply = access.ok() ? Route(call) : ErrorReply(call, access);
   filters::Finish(call, std::move(reply));
 }

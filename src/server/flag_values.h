@@ -1,5 +1,5 @@
 // How flag values are read: the setters that rows of options.cc are made of, one template per type
-// of value, with pflag's error texts. Private to options.cc.
+// of value, with pflag's error texts. Also used for durations in queries.
 #pragma once
 
 #include <string>

@@ -99,6 +99,18 @@ bool IsKnownGroup(const Call& call) {
   return false;
 }
 
+// A write that failed when its time was up failed for that reason, whatever stood in its way.
+bool TimedOut(const Call& call) {
+  const std::string& verb = call.info.verb;
+  const bool writes = verb == "create" || verb == "update" || verb == "patch" || verb == "delete";
+  return writes && call.env.clock->Steady() >= call.deadline;
+}
+
+base::Status LateAnswer() {
+  return api::TimeoutStatus(
+      "request did not complete within requested timeout - context deadline exceeded", 0);
+}
+
 Reply RouteResource(Call& call) {
   RequestInfo& info = call.info;
   call.resource = call.catalog->Find(info.api_group, info.api_version, info.resource);
@@ -137,7 +149,7 @@ Reply RouteResource(Call& call) {
   auto reply = verb(call);
   if (!reply.ok()) {
     call.accepted.form = Form::kObject;
-    return ErrorReply(call, reply.status());
+    return ErrorReply(call, TimedOut(call) ? LateAnswer() : reply.status());
   }
   return *std::move(reply);
 }

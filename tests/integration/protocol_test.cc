@@ -189,6 +189,17 @@ TEST(Protocol, LargeAnswersAreCompressedForThoseWhoAskForIt) {
   EXPECT_EQ(list.headers.Get("Vary"), "Accept-Encoding");
 }
 
+TEST(Protocol, ATimeoutThatIsNoDurationIsRefused) {
+  TestServer server;
+
+  const Answer refused = server.Get(std::string(kConfigMaps) + "?timeout=soon");
+
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(refused.message(),
+            "invalid timeout specified in the request URL - time: invalid duration \"soon\"");
+  EXPECT_EQ(server.Get(std::string(kConfigMaps) + "?timeout=30s").status, 200);
+}
+
 TEST(Protocol, DiscoveryComesInBothForms) {
   TestServer server;
 
