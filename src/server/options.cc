@@ -412,7 +412,6 @@ std::vector<std::string> CheckOptions(const Options& options) {
   readable("tls-cert-file", options.tls_cert_file);
   readable("tls-private-key-file", options.tls_private_key_file);
   readable("audit-policy-file", options.audit_policy_file);
-  readable("admission-control-config-file", options.admission_control_config_file);
   readable("service-account-signing-key-file", options.service_account_signing_key_file);
   for (const std::string& file : options.service_account_key_files) {
     readable("service-account-key-file", file);
