@@ -198,8 +198,11 @@ TEST(IssuesTest, LimitsNestingAndSize) {
   EXPECT_EQ(check(repeat("{1:", 10000)), deep);
   EXPECT_EQ(check(repeat("size(", 10000)), deep);
   EXPECT_EQ(check(repeat("true ? 1 : ", 5000) + "2"), deep);
-  EXPECT_NE(check("1" + repeat(" + 1", 10000)), "");
-  EXPECT_NE(check("x" + repeat(".a", 10000)), "");
+  EXPECT_EQ(check("1" + repeat(" + 1", 10000)), deep);
+  EXPECT_EQ(check("1" + repeat(" + 1", 249)), deep);
+  EXPECT_EQ(check("1" + repeat(" + 1", 248)), "");
+  EXPECT_EQ(check("x" + repeat(".a", 10000)), deep);
+  EXPECT_EQ(check("x" + repeat(".a", 249)), "");
   EXPECT_NE(check("x" + repeat(".map(a, a)", 300)), "");
   EXPECT_EQ(check("true" + repeat(" && true", 10000)), "");
   EXPECT_EQ(check(repeat("!", 50000) + "true"), "");

@@ -13,7 +13,9 @@ constexpr std::int64_t kSecond = 1000 * kMillisecond;
 bool Civil(EvalContext& context, std::span<const Value> args, CivilTime& civil, Value& error) {
   std::int64_t offset = 0;
   if (args.size() > 1) {
-    const auto found = ZoneOffset(args[1].text(), args[0].seconds());
+    const auto* zone = static_cast<const ZoneFile*>(context.prepared());
+    const auto found =
+        zone ? zone->Offset(args[0].seconds()) : ZoneOffset(args[1].text(), args[0].seconds());
     if (!found.ok()) {
       error = context.Error(found.status().message());
       return false;

@@ -212,6 +212,23 @@ std::optional<std::int64_t> LookUp(std::string_view data, std::int64_t seconds) 
   return BigEndian(types, type * 6, 4);
 }
 
+bool IsSafeName(std::string_view zone) {
+  return zone.find("..") == std::string_view::npos && !zone.starts_with('/') &&
+         !zone.starts_with('\\') && zone.find('\0') == std::string_view::npos;
+}
+
+// The file of a named zone; empty if there is none, or the name is one without file.
+std::string ReadZone(std::string_view zone) {
+  const bool none = zone.empty() || zone == "UTC" || zone == "Local" ||
+                    zone.find(':') != std::string_view::npos || !IsSafeName(zone);
+  if (none) return "";
+  for (const std::string_view folder : kFolders) {
+    std::string data = ReadFile(std::string(folder) + std::string(zone));
+    if (!data.empty()) return data;
+  }
+  return "";
+}
+
 base::Result<std::int64_t> Atoi(std::string_view text) {
   const auto value = base::ParseInt(text);
   if (value) return *value;
@@ -219,6 +236,19 @@ base::Result<std::int64_t> Atoi(std::string_view text) {
 }
 
 }  // namespace
+
+base::Result<std::int64_t> ZoneFile::Offset(std::int64_t seconds) const {
+  if (const auto offset = LookUp(data_, seconds)) return *offset;
+  return base::ConfigError("malformed time zone information");
+}
+
+base::Result<std::shared_ptr<const Prepared>> PrepareZone(std::span<const Value> args) {
+  std::shared_ptr<const Prepared> prepared;
+  if (args.size() < 2 || !args[1].is_string()) return prepared;
+  std::string data = ReadZone(args[1].text());
+  if (!data.empty()) prepared = std::make_shared<ZoneFile>(std::move(data));
+  return prepared;
+}
 
 base::Result<std::int64_t> ZoneOffset(std::string_view zone, std::int64_t seconds) {
   if (const auto colon = zone.find(':'); colon != std::string_view::npos) {
@@ -229,18 +259,10 @@ base::Result<std::int64_t> ZoneOffset(std::string_view zone, std::int64_t second
     return hour * 3600 + (negative ? -minute : minute) * 60;
   }
   if (zone.empty() || zone == "UTC" || zone == "Local") return 0;
-  const base::Status unknown = base::ConfigError("unknown time zone " + std::string(zone));
-  if (zone.find("..") != std::string_view::npos || zone[0] == '/' || zone[0] == '\\' ||
-      zone.find('\0') != std::string_view::npos) {
-    return base::ConfigError("time: invalid location name");
-  }
-  for (const std::string_view folder : kFolders) {
-    const std::string data = ReadFile(std::string(folder) + std::string(zone));
-    if (data.empty()) continue;
-    if (const auto offset = LookUp(data, seconds)) return *offset;
-    return base::ConfigError("malformed time zone information");
-  }
-  return unknown;
+  if (!IsSafeName(zone)) return base::ConfigError("time: invalid location name");
+  std::string data = ReadZone(zone);
+  if (data.empty()) return base::ConfigError("unknown time zone " + std::string(zone));
+  return ZoneFile(std::move(data)).Offset(seconds);
 }
 
 }  // namespace portcullis::cel

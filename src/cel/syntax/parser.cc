@@ -23,7 +23,8 @@ class Parser : private TokenCursor {
     Match(Token::kEnd, 0);
     if (too_deep_) {
       issues() = Issues();
-      issues().Add({-1, -1}, too_deep_text_);
+      issues().Add({-1, -1},
+                   "expression recursion limit exceeded: " + std::to_string(options_.max_depth));
     }
     ast_.set_root(root);
   }
@@ -33,11 +34,7 @@ class Parser : private TokenCursor {
   class Deeper {
    public:
     explicit Deeper(Parser& parser) : parser_(parser) {
-      if (++parser_.depth_ > parser_.options_.max_depth && !parser_.too_deep_) {
-        parser_.too_deep_ = true;
-        parser_.too_deep_text_ =
-            "expression recursion limit exceeded: " + std::to_string(parser_.options_.max_depth);
-      }
+      if (++parser_.depth_ > parser_.options_.max_depth) parser_.TooDeep();
     }
     ~Deeper() { --parser_.depth_; }
     Deeper(const Deeper&) = delete;
@@ -114,6 +111,8 @@ class Parser : private TokenCursor {
     return NewCall(op::kConditional, offset, {condition, then, otherwise});
   }
 
+  void TooDeep() { too_deep_ = true; }
+
   Expr* GiveUp() {
     Abandon();
     return ErrorNode();
@@ -145,10 +144,8 @@ class Parser : private TokenCursor {
     int length = 0;
     while (Is(operators)) {
       // The tree of a long chain is as deep as the chain is long.
-      if (depth_ + ++length > options_.max_depth && !too_deep_) {
-        too_deep_ = true;
-        too_deep_text_ = "max recursion depth exceeded";
-      }
+      // The right operand counts as one level more.
+      if (depth_ + ++length >= options_.max_depth) TooDeep();
       if (too_deep_) return GiveUp();
       const TokenAt operation = Consume();
       Expr* right = next();
@@ -207,10 +204,7 @@ class Parser : private TokenCursor {
     int length = 0;
     while (true) {
       // A chain of selections makes a tree as deep as the chain is long.
-      if (Is(kPostfix) && depth_ + ++length > options_.max_depth && !too_deep_) {
-        too_deep_ = true;
-        too_deep_text_ = "max recursion depth exceeded";
-      }
+      if (Is(kPostfix) && depth_ + ++length > options_.max_depth) TooDeep();
       if (too_deep_) return GiveUp();
       if (La() == Token::kDot) {
         expr = AfterDot(expr);
@@ -567,7 +561,6 @@ class Parser : private TokenCursor {
   const ParseOptions& options_;
   int depth_ = 0;
   bool too_deep_ = false;
-  std::string too_deep_text_;
 };
 
 }  // namespace
