@@ -20,7 +20,8 @@ constexpr std::string_view kUsage =
     "\n"
     "Usage:\n"
     "  portcullis schema import --discovery=FILE --openapi-v2=FILE [--openapi-v3=FILE]\n"
-    "      [--table-columns=FILE] [--go-facts=FILE] --output=FILE\n"
+    "      [--table-columns=FILE] [--additions=FILE] [--go-facts=FILE]\n"
+    "      --output=FILE\n"
     "  portcullis schema import --server=URL [--certificate-authority=FILE]\n"
     "      [--client-certificate=FILE --client-key=FILE] [--token=TEXT]\n"
     "      [--insecure-skip-tls-verify=true] [--go-facts=FILE] --output=FILE\n"
@@ -84,6 +85,7 @@ base::Status Import(const std::map<std::string, std::string>& flags) {
     input.openapi_v3 = TRY(document("openapi-v3"));
     input.table_columns = TRY(document("table-columns"));
   }
+  input.additions = TRY(document("additions"));
   std::string facts;
   if (const auto found = flags.find("go-facts"); found != flags.end()) {
     facts = TRY(ReadMaybeCompressed(found->second));
@@ -100,10 +102,19 @@ base::Status Import(const std::map<std::string, std::string>& flags) {
 
 int Run(const std::vector<std::string>& arguments) {
   std::map<std::string, std::string> flags;
-  constexpr std::string_view kNames[] = {
-      "discovery",          "openapi-v2", "openapi-v3", "table-columns",
-      "go-facts",           "output",     "server",     "certificate-authority",
-      "client-certificate", "client-key", "token",      "insecure-skip-tls-verify"};
+  constexpr std::string_view kNames[] = {"discovery",
+                                         "openapi-v2",
+                                         "openapi-v3",
+                                         "table-columns",
+                                         "additions",
+                                         "go-facts",
+                                         "output",
+                                         "server",
+                                         "certificate-authority",
+                                         "client-certificate",
+                                         "client-key",
+                                         "token",
+                                         "insecure-skip-tls-verify"};
   for (const std::string& argument : arguments) {
     if (argument == "--help" || argument == "-h") {
       std::fputs(std::string(kUsage).c_str(), stdout);

@@ -68,7 +68,7 @@ struct ResourceInfo {
   const schema::Schema* schema = nullptr;      // of `kind`; null if nothing is known of it
   const schema::Schema* list_schema = nullptr;
   std::optional<ScalePaths> scale;  // custom resources
-  std::string deprecation_warning;  // custom versions marked deprecated; else ""
+  std::string deprecation_warning;  // sent with every answer; "" if the version is current
 
   const SubresourceInfo* FindSubresource(std::string_view name) const;
   bool HasVerb(std::string_view verb) const;

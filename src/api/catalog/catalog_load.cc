@@ -235,6 +235,7 @@ class Loader {
     info.categories = Strings(entry["categories"]);
     info.storage_version_hash = entry["hash"].AsString();
     info.storage_kind = entry.Has("storage") ? KindFrom(entry["storage"]) : info.kind;
+    info.deprecation_warning = entry["deprecated"].AsString();
     info.selectable_fields = Strings(entry["selectable"]);
     info.schema = SchemaOf(info.kind);
     info.list_schema = SchemaOf({info.kind.group, info.kind.version, info.list_kind});

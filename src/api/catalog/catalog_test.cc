@@ -85,6 +85,19 @@ TEST_F(CatalogTest, ServesOptInVersionsOnlyWhenAsked) {
   EXPECT_FALSE(ParseRuntimeConfig("apps/v1=perhaps").ok());
 }
 
+TEST_F(CatalogTest, KnowsWhatNeedsAFeatureGate) {
+  const std::string_view group = "certificates.k8s.io";
+  EXPECT_EQ(builtin_->Find(group, "v1beta1", "clustertrustbundles"), nullptr);
+  const auto more = Catalog::BuiltIn(ParseRuntimeConfig("certificates.k8s.io/v1beta1").value());
+  const ResourceInfo* bundles = (*more)->Find(group, "v1beta1", "clustertrustbundles");
+  ASSERT_NE(bundles, nullptr);
+  EXPECT_NE(bundles->schema, nullptr);
+  EXPECT_EQ(
+      bundles->deprecation_warning,
+      "certificates.k8s.io/v1beta1 ClusterTrustBundle is deprecated in v1.37+, unavailable in "
+      "v1.40+");
+}
+
 TEST_F(CatalogTest, TellsWhichResourcesAreTheSame) {
   const ResourceInfo* v1 = builtin_->Find("autoscaling", "v1", "horizontalpodautoscalers");
   const auto same = builtin_->Equivalents(*v1);
@@ -209,7 +222,7 @@ TEST(ImportTest, TellsWhatIsMissing) {
   EXPECT_EQ(Import(input).status().message(), "no OpenAPI definitions were given");
   input.go_facts = "nonsense\n";
   EXPECT_EQ(Import(input).status().message(),
-            "facts, line 1: want: type, kind, selectable or column");
+            "facts, line 1: want: type, kind, selectable, column or deprecated");
 }
 
 }  // namespace

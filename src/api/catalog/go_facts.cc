@@ -39,6 +39,18 @@ base::Status ParseColumn(std::string_view content, std::size_t number, GoFacts& 
   return base::OkStatus();
 }
 
+// deprecated <apiVersion> <Kind> "<warning>"
+base::Status ParseDeprecated(std::string_view content, std::size_t number, GoFacts& facts) {
+  const auto cut = base::Cut(content, " \"");
+  json::Arena arena;
+  const auto text = cut ? json::Parse(arena, base::StrCat("\"", cut->second))
+                        : base::Result<json::Value>(base::BadRequest(""));
+  if (!text.ok()) return LineError(number, "want: deprecated <apiVersion> <Kind> \"<text>\"");
+  const std::string kind(base::Trim(cut->first.substr(std::string_view("deprecated").size())));
+  facts.deprecated[kind] = std::string(text->AsString());
+  return base::OkStatus();
+}
+
 base::Status ParseDirective(const std::vector<std::string_view>& words, std::size_t number,
                             GoFacts& facts, std::vector<GoField>*& fields) {
   if (words[0] == "type" && words.size() == 2) {
@@ -53,7 +65,7 @@ base::Status ParseDirective(const std::vector<std::string_view>& words, std::siz
     facts.selectable[words[1]].assign(words.begin() + 2, words.end());
     return base::OkStatus();
   }
-  return LineError(number, "want: type, kind, selectable or column");
+  return LineError(number, "want: type, kind, selectable, column or deprecated");
 }
 
 }  // namespace
@@ -68,6 +80,10 @@ base::Result<GoFacts> ParseGoFacts(std::string_view text) {
     if (content.empty() || content[0] == '#') continue;
     if (line.starts_with("column ")) {
       TRY(ParseColumn(content, number, facts));
+      continue;
+    }
+    if (line.starts_with("deprecated ")) {
+      TRY(ParseDeprecated(content, number, facts));
       continue;
     }
     const auto words = base::Split(content, ' ');

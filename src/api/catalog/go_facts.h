@@ -32,6 +32,8 @@ struct GoFacts {
       selectable;  // by group/version/resource
   // Descriptions of printed columns by {resource.group or "*", column}.
   std::map<std::pair<std::string, std::string>, std::string> columns;
+  // Warnings about kinds that are going away, by "<apiVersion> <Kind>".
+  std::map<std::string, std::string> deprecated;
 };
 
 base::Result<GoFacts> ParseGoFacts(std::string_view text);

@@ -33,7 +33,10 @@ class Importer {
       : arena_(arena), input_(input), facts_(facts) {}
 
   base::Result<Value> Run() {
-    const Value definitions = TRY(CollectDefinitions(arena_, input_.openapi_v2, input_.openapi_v3));
+    Value definitions = TRY(CollectDefinitions(arena_, input_.openapi_v2, input_.openapi_v3));
+    for (const json::Member& member : input_.additions["definitions"].members()) {
+      definitions = json::With(arena_, definitions, member.name(), member.value);
+    }
     for (const json::Member& member : definitions.members()) AddKinds(member.name(), member.value);
     ReadLegacy();
     const Value aggregated = input_.discovery["aggregated"];
@@ -85,6 +88,18 @@ class Importer {
   void AddGroup(Value group, json::ArrayBuilder& groups, json::ArrayBuilder& resources) {
     const std::string_view name = group["metadata"]["name"].AsString();
     json::ArrayBuilder versions(arena_);
+    AddVersions(name, group, versions, resources);
+    for (const Value& addition : input_.additions["groups"].elements()) {
+      if (addition["metadata"]["name"].AsString() != name) continue;
+      AddVersions(name, addition, versions, resources);
+    }
+    json::ObjectBuilder entry(arena_);
+    entry.Set("name", name).Set("versions", versions.Build());
+    groups.Add(entry.Build());
+  }
+
+  void AddVersions(std::string_view name, Value group, json::ArrayBuilder& versions,
+                   json::ArrayBuilder& resources) {
     for (const Value& version : group["versions"].elements()) {
       const GroupVersion gv{std::string(name), std::string(version["version"].AsString())};
       versions.Add(version["version"]);
@@ -92,9 +107,6 @@ class Importer {
         resources.Add(ResourceEntry(gv, resource));
       }
     }
-    json::ObjectBuilder entry(arena_);
-    entry.Set("name", name).Set("versions", versions.Build());
-    groups.Add(entry.Build());
   }
 
   // Aggregated discovery leaves group and version of a kind empty where they are the resource's.
@@ -141,16 +153,30 @@ class Importer {
     entry.Set("verbs", JoinVerbs(resource["verbs"]));
     if (resource.Has("shortNames")) entry.Set("shortNames", resource["shortNames"]);
     if (resource.Has("categories")) entry.Set("categories", resource["categories"]);
-    AddStorage(path, entry);
+    AddStorage(path, kind, resource["verbs"], entry);
+    const auto deprecated = facts_.deprecated.find(base::StrCat(gv.ToString(), " ", kind.kind));
+    if (deprecated != facts_.deprecated.end()) {
+      entry.Set("deprecated", std::string_view(deprecated->second));
+    }
     AddSubresources(gv, resource["subresources"], entry);
     AddColumns(path, GroupResource{gv.group, std::string(name)}.ToString(), entry);
     AddSelectable(path, entry);
     return entry.Build();
   }
 
-  void AddStorage(const std::string& path, json::ObjectBuilder& entry) {
+  static bool IsStored(Value verbs) {
+    return std::any_of(verbs.elements().begin(), verbs.elements().end(),
+                       [](const Value& verb) { return verb.AsString() == "watch"; });
+  }
+
+  void AddStorage(const std::string& path, const GroupVersionKind& kind, Value verbs,
+                  json::ObjectBuilder& entry) {
     const auto hash = hashes_.find(path);
-    if (hash == hashes_.end()) return;
+    if (hash == hashes_.end()) {
+      // Additions have no legacy document; they are stored as they are.
+      if (IsStored(verbs)) entry.Set("hash", StorageVersionHash(kind));
+      return;
+    }
     entry.Set("hash", hash->second);
     // A hash of a version that is no longer served tells nothing; then the resource's own counts.
     const auto stored = by_hash_.find(std::string(hash->second));
@@ -180,7 +206,8 @@ class Importer {
 
   void AddColumns(const std::string& path, const std::string& resource,
                   json::ObjectBuilder& entry) {
-    const Value list = input_.table_columns[path];
+    Value list = input_.table_columns[path];
+    if (list.empty()) list = input_.additions["columns"][path];
     if (list.empty()) return;
     json::ArrayBuilder columns(arena_);
     for (const Value& column : list.elements()) {
