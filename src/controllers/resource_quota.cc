@@ -1,0 +1,201 @@
+// Lowering a quota must not forget objects that have been charged and are not stored yet. Such an
+// object is stored, or has failed, within a moment of its charge. Therefore what was charged since
+// the last look counts as used until the next look, half a second later at the earliest: the new
+// value is the recount plus the growth since then, and never more than the old value unless the
+// recount itself is more.
+#include "controllers/resource_quota.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "api/quota/evaluator.h"
+#include "base/strings.h"
+
+namespace portcullis::controllers {
+namespace {
+
+using namespace std::chrono_literals;
+using api::quota::Evaluator;
+using api::quota::Resources;
+
+constexpr base::Duration kSettled = 500ms;
+constexpr base::Duration kRetry = 100ms;
+
+// Answers the evaluators' questions from the store.
+class StoreLookup final : public api::quota::Lookup {
+ public:
+  explicit StoreLookup(const store::Reader& store) : store_(store) {}
+  json::Document Find(std::string_view group, std::string_view resource, std::string_view ns,
+                      std::string_view name) const override {
+    const store::ObjectPtr object = store_.Get({group, resource, ns, name});
+    return object == nullptr ? json::Document() : object->document();
+  }
+
+ private:
+  const store::Reader& store_;
+};
+
+// "deployments.apps" of "count/deployments.apps".
+api::GroupResource ParseResource(std::string_view text) {
+  const auto cut = base::Cut(text, ".");
+  if (!cut) return {"", std::string(text)};
+  return {std::string(cut->second), std::string(cut->first)};
+}
+
+// Every name of `hard`, with zero.
+Resources Zeros(const Resources& hard) {
+  Resources out;
+  for (const auto& [name, amount] : hard) out.emplace(name, api::Quantity());
+  return out;
+}
+
+bool HasNumber(const Resources& resources, const std::string& name, api::Quantity& out) {
+  auto found = resources.find(name);
+  if (found == resources.end()) return false;
+  out = found->second;
+  return true;
+}
+
+class ResourceQuotas final : public Controller {
+ public:
+  explicit ResourceQuotas(const ControllerContext& context)
+      : context_(context), lookup_(context.store) {}
+
+  void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
+    const store::Object& object = *event.object;
+    if (object.ns().empty()) return;
+    const bool is_quota = object.group().empty() && object.resource() == "resourcequotas";
+    // A new object has been charged; only what goes away or shrinks makes room.
+    if (is_quota || event.type != store::EventType::kAdded) enqueue(std::string(object.ns()));
+  }
+
+  std::optional<base::Duration> Reconcile(const std::string& ns) override {
+    std::optional<base::Duration> again;
+    for (const store::ObjectPtr& quota : context_.store.List({"", "resourcequotas"}, ns)) {
+      const std::optional<base::Duration> wait = ReconcileQuota(*quota);
+      if (wait) again = again ? std::min(*again, *wait) : *wait;
+    }
+    return again;
+  }
+
+ private:
+  // What was in use when a quota was last looked at.
+  struct Look {
+    Resources used;
+    base::SteadyTime at;
+  };
+
+  std::optional<base::Duration> ReconcileQuota(const store::Object& quota) {
+    const json::Value root = quota.document().root();
+    const Resources hard = api::quota::ReadResources(root["spec"]["hard"]);
+    const Resources in_force = api::quota::ReadResources(root["status"]["hard"]);
+    const Resources used = api::quota::ReadResources(root["status"]["used"]);
+    const base::SteadyTime now = context_.clock.Steady();
+    auto [look, is_new] = looks_.try_emplace(std::string(quota.uid()), Look{used, now});
+    const bool hard_changed = !api::quota::Equal(hard, in_force);
+    const base::Duration since = now - look->second.at;
+    if (!hard_changed && !is_new && since < kSettled) return kSettled - since;
+
+    const Resources counted = Count(root, hard, quota.ns());
+    const Resources after = Settle(counted, used, look->second.used);
+    const bool charged_meanwhile = !api::quota::Equal(used, look->second.used);
+    look->second = {after, now};
+    if (hard_changed || !api::quota::Equal(after, used)) {
+      if (!Write(quota, hard, after)) {
+        look->second.used = used;
+        return kRetry;
+      }
+      return kSettled;
+    }
+    // More than is stored: it was charged a moment ago, and must be looked at again.
+    const bool settled = api::quota::Equal(after, counted) && !charged_meanwhile;
+    return settled ? std::nullopt : std::optional<base::Duration>(kSettled);
+  }
+
+  // The recount, plus what was charged since the last look, but no more than is in the status.
+  static Resources Settle(const Resources& counted, const Resources& used,
+                          const Resources& before) {
+    Resources out = counted;
+    for (auto& [name, amount] : out) {
+      api::Quantity now;
+      if (!HasNumber(used, name, now) || now <= amount) continue;
+      api::Quantity grown = now;
+      api::Quantity earlier;
+      if (HasNumber(before, name, earlier)) grown.Sub(earlier);
+      if (grown.Sign() <= 0) continue;
+      api::Quantity most = amount;
+      most.Add(grown);
+      amount = std::min(most, now);
+    }
+    return out;
+  }
+
+  Resources Count(json::Value quota, const Resources& hard, std::string_view ns) const {
+    // Scopes are judged by the names of the spec, as the status may not have them yet.
+    json::Arena arena;
+    const json::Value judged =
+        json::SetPath(arena, quota, {"status", "hard"}, quota["spec"]["hard"]);
+    Resources out = Zeros(hard);
+    for (const api::GroupResource& resource : ResourcesOf(hard)) {
+      const auto evaluator =
+          api::quota::MakeEvaluator(resource, {.kubernetes_minor = 36, .lookup = &lookup_});
+      if (api::quota::MatchingNames(*evaluator, hard).empty()) continue;
+      for (const store::ObjectPtr& object :
+           context_.store.List({resource.group, resource.resource}, ns)) {
+        const json::Value root = object->document().root();
+        const base::Result<bool> matches = api::quota::Matches(*evaluator, judged, root);
+        if (!matches.ok() || !*matches) continue;
+        for (const auto& [name, amount] : evaluator->Usage(root)) {
+          if (auto found = out.find(name); found != out.end()) found->second.Add(amount);
+        }
+      }
+    }
+    return out;
+  }
+
+  static std::vector<api::GroupResource> ResourcesOf(const Resources& hard) {
+    std::vector<api::GroupResource> out;
+    for (std::string_view resource : api::quota::ResourcesWithOwnRules()) {
+      out.push_back(ParseResource(resource));
+    }
+    for (const auto& [name, amount] : hard) {
+      if (!name.starts_with("count/")) continue;
+      api::GroupResource resource = ParseResource(std::string_view(name).substr(6));
+      if (std::find(out.begin(), out.end(), resource) == out.end()) out.push_back(resource);
+    }
+    return out;
+  }
+
+  bool Write(const store::Object& quota, const Resources& hard, const Resources& used) {
+    json::Arena arena;
+    json::Value object = quota.document().root();
+    object =
+        json::SetPath(arena, object, {"status", "hard"}, api::quota::ResourcesToJson(arena, hard));
+    object =
+        json::SetPath(arena, object, {"status", "used"}, api::quota::ResourcesToJson(arena, used));
+    return context_.api
+        .Do("PUT",
+            base::StrCat("/api/v1/namespaces/", quota.ns(), "/resourcequotas/", quota.name(),
+                         "/status"),
+            object)
+        .ok();
+  }
+
+  const ControllerContext& context_;
+  const StoreLookup lookup_;
+  std::map<std::string, Look> looks_;  // by uid
+};
+
+}  // namespace
+
+const ControllerInfo kResourceQuota = {
+    .name = "resourcequota-controller",
+    .account = "resourcequota-controller",
+    .summary = "recounts what the objects of a namespace use of its quotas",
+    .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
+      return std::make_unique<ResourceQuotas>(context);
+    },
+};
+
+}  // namespace portcullis::controllers

@@ -1,0 +1,109 @@
+// A quota holds when many clients create at once, and what failed or is gone is given back.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/strings.h"
+#include "harness/test_server.h"
+
+namespace portcullis::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kQuotas = "/api/v1/namespaces/default/resourcequotas";
+constexpr std::string_view kMaps = "/api/v1/namespaces/default/configmaps";
+
+std::string ConfigMap(int number) {
+  return base::StrCat(R"({"metadata":{"name":"m)", std::to_string(number), R"("}})");
+}
+
+class ResourceQuotaTest : public ::testing::Test {
+ protected:
+  // Until the quota's status says so; false if it never does.
+  bool WaitForUsed(std::string_view name, std::string_view amount) {
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (std::chrono::steady_clock::now() < deadline) {
+      const Answer quota = server_.Get(base::StrCat(kQuotas, "/q"));
+      if (quota.document.root().At({"status", "used", name}).AsString() == amount) return true;
+      std::this_thread::yield();
+    }
+    return false;
+  }
+
+  void MakeQuota(std::string_view hard) {
+    const Answer made = server_.Post(
+        kQuotas, base::StrCat(R"({"metadata":{"name":"q"},"spec":{"hard":)", hard, "}}"));
+    ASSERT_EQ(made.status, 201) << made.body;
+  }
+
+  // kube-root-ca.crt is a config map too: it must be there before anything is counted.
+  void WaitForRootCa() {
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (server_.Get(base::StrCat(kMaps, "/kube-root-ca.crt")).status != 200 &&
+           std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+  }
+
+  // With the controllers, which the harness leaves out by default.
+  TestServer server_{[](server::Options& options) { options.controllers = {"*"}; }};
+};
+
+TEST_F(ResourceQuotaTest, ManyClientsNeverExceedIt) {
+  WaitForRootCa();
+  MakeQuota(R"({"configmaps":"11"})");
+  ASSERT_TRUE(WaitForUsed("configmaps", "1"));
+
+  std::atomic<int> created{0};
+  std::atomic<int> refused{0};
+  std::vector<std::thread> clients;
+  for (int client = 0; client < 8; ++client) {
+    clients.emplace_back([&, client] {
+      for (int i = 0; i < 10; ++i) {
+        const Answer made = server_.Post(kMaps, ConfigMap(client * 100 + i));
+        if (made.status == 201) ++created;
+        if (made.status == 403) ++refused;
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+
+  EXPECT_EQ(created, 10);
+  EXPECT_EQ(refused, 70);
+  EXPECT_EQ(server_.Get(kMaps)["items"].size(), 11u);
+}
+
+TEST_F(ResourceQuotaTest, GivesBackWhatFailedAndWhatIsGone) {
+  WaitForRootCa();
+  MakeQuota(R"({"configmaps":"3"})");
+  ASSERT_TRUE(WaitForUsed("configmaps", "1"));
+  ASSERT_EQ(server_.Post(kMaps, ConfigMap(1)).status, 201);
+
+  // It exists: charged, and then not written.
+  EXPECT_EQ(server_.Post(kMaps, ConfigMap(1)).status, 409);
+  EXPECT_TRUE(WaitForUsed("configmaps", "2"));
+
+  ASSERT_EQ(server_.Post(kMaps, ConfigMap(2)).status, 201);
+  EXPECT_EQ(server_.Post(kMaps, ConfigMap(3)).status, 403);
+  ASSERT_EQ(server_.Delete(base::StrCat(kMaps, "/m1")).status, 200);
+  EXPECT_TRUE(WaitForUsed("configmaps", "2"));
+  EXPECT_EQ(server_.Post(kMaps, ConfigMap(3)).status, 201);
+}
+
+TEST_F(ResourceQuotaTest, ADryRunChargesNothing) {
+  WaitForRootCa();
+  MakeQuota(R"({"configmaps":"2"})");
+  ASSERT_TRUE(WaitForUsed("configmaps", "1"));
+
+  EXPECT_EQ(server_.Post(base::StrCat(kMaps, "?dryRun=All"), ConfigMap(1)).status, 201);
+  EXPECT_EQ(server_.Post(kMaps, ConfigMap(1)).status, 201);
+  EXPECT_EQ(server_.Post(base::StrCat(kMaps, "?dryRun=All"), ConfigMap(2)).status, 403);
+}
+
+}  // namespace
+}  // namespace portcullis::testing
