@@ -77,6 +77,15 @@ TEST(PluginConfigsTest, IsStrict) {
       "failed to read plugin config: strict decoding error: unknown field \"plugins[0].foo\"");
 }
 
+TEST(PluginConfigsTest, ChecksTypes) {
+  EXPECT_EQ(
+      Parse("apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins: 1")
+          .status()
+          .message(),
+      "failed to read plugin config: json: cannot unmarshal number into Go struct field "
+      "AdmissionConfiguration.plugins of type []v1.AdmissionPluginConfiguration");
+}
+
 TEST(PluginConfigsTest, OpensThePathsOfEnabledPlugins) {
   EXPECT_EQ(Parse("apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n"
                   "plugins: [{name: A, path: a.yaml}]\n")
