@@ -1,0 +1,187 @@
+// Facts about policies of both kinds, on a cluster in memory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "policy/cel_policy/testing/cluster.h"
+
+namespace portcullis::policy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr std::string_view kMap =
+    R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default"},)"
+    R"("data":{"x":"1"}})";
+
+class CelPolicyTest : public ::testing::Test {
+ protected:
+  std::string Refusal() { return cluster_.Validate(kMap).message(); }
+  static std::string Denied(std::string_view text) {
+    return base::StrCat(
+        "configmaps \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied "
+        "request: ",
+        text);
+  }
+  testing::Cluster cluster_;
+};
+
+TEST_F(CelPolicyTest, RefusesWithTheExpressionTheMessageOrTheMessageExpression) {
+  cluster_.Validating("p", R"("validations":[{"expression":" object.data.x == '2' "}])");
+  EXPECT_EQ(Refusal(), Denied("failed expression: object.data.x == '2'"));
+  cluster_.Validating("p", R"("validations":[{"expression":"false","message":" no "}])");
+  EXPECT_EQ(Refusal(), Denied("no"));
+  cluster_.Validating("p", R"("validations":[{"expression":"false","message":"no",)"
+                           R"("messageExpression":"'x is ' + object.data.x"}])");
+  EXPECT_EQ(Refusal(), Denied("x is 1"));
+  cluster_.Validating("p", R"("validations":[{"expression":"false","message":"no",)"
+                           R"("messageExpression":"object.data.none"}])");
+  EXPECT_EQ(Refusal(), Denied("no"));
+}
+
+TEST_F(CelPolicyTest, ReasonsHaveTheirCodes) {
+  const std::pair<std::string_view, int> facts[] = {
+      {"Forbidden", 403}, {"Invalid", 422}, {"RequestEntityTooLarge", 413}, {"", 422}};
+  for (const auto& [reason, code] : facts) {
+    cluster_.Validating(
+        "p", base::StrCat(R"("validations":[{"expression":"false","reason":")", reason, "\"}]"));
+    EXPECT_EQ(cluster_.Validate(kMap).http_code(), code) << reason;
+  }
+}
+
+TEST_F(CelPolicyTest, ErrorsFollowTheFailurePolicyAndTheActions) {
+  constexpr std::string_view kBad = R"("validations":[{"expression":"object.none == 1"}])";
+  cluster_.Validating("p", kBad);
+  EXPECT_EQ(Refusal(),
+            Denied("expression 'object.none == 1' resulted in error: no such key: none"));
+  cluster_.Validating("p", kBad, R"("validationActions":["Warn"])");
+  EXPECT_TRUE(cluster_.Validate(kMap).ok());
+  EXPECT_THAT(cluster_.recorder().warnings(),
+              ElementsAre("Validation failed for ValidatingAdmissionPolicy 'p' with binding 'p': "
+                          "expression 'object.none == 1' resulted in error: no such key: none"));
+  cluster_.Validating("p", base::StrCat(kBad, R"(,"failurePolicy":"Ignore")"));
+  EXPECT_TRUE(cluster_.Validate(kMap).ok());
+}
+
+TEST_F(CelPolicyTest, AuditAnnotationsOfAllBindingsAreJoined) {
+  cluster_.Validating("p",
+                      R"("paramKind":{"apiVersion":"v1","kind":"ConfigMap"},)"
+                      "\"auditAnnotations\":[{\"key\":\"k\",\"valueExpression\":"
+                      "\"string(params.data.v)\"}]",
+                      R"("validationActions":["Deny"],"paramRef":{"selector":{},)"
+                      R"("namespace":"params","parameterNotFoundAction":"Deny"})");
+  EXPECT_EQ(Refusal(), Denied("failed to configure binding: no params found for policy binding "
+                              "with `Deny` parameterNotFoundAction"));
+  for (const std::string_view value : {"a", "b"}) {
+    cluster_.Put("", "configmaps", "params",
+                 base::StrCat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")",
+                              value, R"(","namespace":"params"},"data":{"v":")", value, "\"}}"));
+  }
+  EXPECT_TRUE(cluster_.Validate(kMap).ok());
+  ASSERT_EQ(cluster_.recorder().annotations().size(), 1U);
+  EXPECT_EQ(cluster_.recorder().annotations()[0].key, "p/k");
+  EXPECT_EQ(cluster_.recorder().annotations()[0].value, "a, b");
+}
+
+TEST_F(CelPolicyTest, FalseConditionsWinOverErrors) {
+  constexpr std::string_view kFalse = R"("validations":[{"expression":"false"}],)";
+  cluster_.Validating("p", base::StrCat(kFalse, R"("matchConditions":[{"name":"e","expression":)"
+                                                R"("object.none == 1"},{"name":"f","expression":)"
+                                                R"("false"}])"));
+  EXPECT_EQ(Refusal(), "");
+  cluster_.Validating("p", base::StrCat(kFalse, R"("matchConditions":[{"name":"e","expression":)"
+                                                R"("object.none == 1"}])"));
+  EXPECT_EQ(Refusal(),
+            Denied("expression 'object.none == 1' resulted in error: no such key: none"));
+}
+
+TEST_F(CelPolicyTest, BudgetsEndTheEvaluation) {
+  std::string loop = "true";
+  for (const std::string_view name : {"a", "b", "c", "d", "e", "f", "g"}) {
+    loop = base::StrCat("lists.range(10).all(", name, ", ", loop, ")");
+  }
+  cluster_.Validating("p", base::StrCat(R"("validations":[{"expression":")", loop, "\"}]"));
+  EXPECT_EQ(Refusal(), Denied(base::StrCat("expression '", loop,
+                                           "' resulted in error: operation cancelled: actual cost "
+                                           "limit exceeded")));
+  std::string checks;
+  for (int i = 0; i < 29; ++i) {
+    checks += base::StrCat(checks.empty() ? "" : ",", "{\"expression\":\"!authorizer.path('/",
+                           std::to_string(i), "').check('get').allowed()\"}");
+  }
+  cluster_.Validating("p", base::StrCat(R"("validations":[)", checks, "]"));
+  EXPECT_EQ(Refusal(), Denied(kube_cel::kOutOfBudget));
+}
+
+TEST_F(CelPolicyTest, PoliciesWithoutBindingsAreNotInForce) {
+  cluster_.Policy("validatingadmissionpolicies", "p", R"("validations":[{"expression":"false"}])");
+  EXPECT_EQ(Refusal(), "");
+  cluster_.Binding("validatingadmissionpolicybindings", "p", "p",
+                   R"("validationActions":["Deny"])");
+  EXPECT_EQ(Refusal(), Denied("failed expression: false"));
+}
+
+TEST_F(CelPolicyTest, UnknownParamKindIsAMistakeOfThePolicy) {
+  cluster_.Validating("p", R"("paramKind":{"apiVersion":"example.com/v1","kind":"BadParamKind"},)"
+                           R"("validations":[{"expression":"true"}])");
+  EXPECT_EQ(Refusal(),
+            "configmaps \"a\" is forbidden: ValidatingAdmissionPolicy 'p' denied request: failed "
+            "to configure policy: failed to find resource referenced by paramKind: "
+            "'example.com/v1, Kind=BadParamKind'");
+}
+
+std::string Apply(std::string_view expression) {
+  return base::StrCat(R"({"patchType":"ApplyConfiguration","applyConfiguration":{"expression":")",
+                      expression, "\"}}");
+}
+std::string JsonPatch(std::string_view expression) {
+  return base::StrCat(R"({"patchType":"JSONPatch","jsonPatch":{"expression":")", expression,
+                      "\"}}");
+}
+
+TEST_F(CelPolicyTest, MutationsSeeWhatEarlierOnesDid) {
+  cluster_.Mutating("p", base::StrCat(R"("mutations":[)", Apply("Object{data: {'y': '2'}}"), ",",
+                                      JsonPatch("[JSONPatch{op: 'add', path: '/data/z', value: "
+                                                "object.data.y + '3'}]"),
+                                      "]"));
+  EXPECT_TRUE(cluster_.Mutate(kMap).ok());
+  const json::Value data = cluster_.request().object()["data"];
+  EXPECT_EQ(data["x"].AsString(), "1");
+  EXPECT_EQ(data["z"].AsString(), "23");
+  EXPECT_TRUE(cluster_.request().reinvocation().should_reinvoke());
+}
+
+TEST_F(CelPolicyTest, MutationErrorsSayWhichPolicy) {
+  const std::pair<std::string, std::string_view> facts[] = {
+      {Apply("Object{none: 1}"),
+       "error applying patch: failed to convert patch object to typed object: .none: field not "
+       "declared in schema"},
+      {Apply("Object{data: Object.dat{a: '1'}}"),
+       "type mismatch: unexpected type name \"Object.dat\", expected \"Object.data\", which "
+       "matches "
+       "field name path from root Object type"},
+      {JsonPatch("[JSONPatch{op: 'remove', path: '/data/none'}]"),
+       "JSON Patch: error in remove for path: '/data/none': Unable to remove nonexistent key: "
+       "none: missing value"},
+  };
+  for (const auto& [mutation, text] : facts) {
+    cluster_.Mutating("p", base::StrCat(R"("mutations":[)", mutation, "]"));
+    const base::Status status = cluster_.Mutate(kMap);
+    EXPECT_EQ(status.message(), base::StrCat("policy 'p' with binding 'p' denied request: ", text));
+    EXPECT_EQ(status.http_code(), 403);
+    EXPECT_EQ(status.reason_text(), "Invalid");
+  }
+}
+
+TEST_F(CelPolicyTest, AFailedTestSkipsTheWholePatch) {
+  cluster_.Mutating("p", base::StrCat(R"("mutations":[)",
+                                      JsonPatch("[JSONPatch{op: 'test', path: '/data/x', value: "
+                                                "'9'}, JSONPatch{op: 'remove', path: '/data'}]"),
+                                      "]"));
+  EXPECT_TRUE(cluster_.Mutate(kMap).ok());
+  EXPECT_EQ(cluster_.request().object()["data"]["x"].AsString(), "1");
+  EXPECT_THAT(cluster_.recorder().warnings(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace portcullis::policy
