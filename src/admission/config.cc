@@ -9,7 +9,6 @@
 
 #include "api/schema/decode.h"
 #include "base/gotext.h"
-#include "base/log.h"
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -111,39 +110,6 @@ base::Status CheckTypes(json::Value document) {
       return CannotUnmarshal(
           value, base::StrCat("struct field AdmissionPluginConfiguration.plugins.", field),
           "string");
-    }
-  }
-  return base::OkStatus();
-}
-
-std::string_view TypeWord(json::Value value) {
-  if (value.is_string()) return "string";
-  if (value.is_bool()) return "bool";
-  if (value.is_number()) return "number";
-  return value.is_array() ? "array" : "object";
-}
-
-base::Status WrongType(json::Value value, std::string_view field, std::string_view type) {
-  return base::ConfigError(base::StrCat("json: cannot unmarshal ", TypeWord(value),
-                                        " into Go struct field ", field, " of type ", type));
-}
-
-// What decoding into Go's types would refuse.
-base::Status CheckTypes(json::Value document) {
-  const json::Value plugins = document["plugins"];
-  if (plugins.is_null()) return base::OkStatus();
-  if (!plugins.is_array()) {
-    return WrongType(plugins, "AdmissionConfiguration.plugins",
-                     "[]v1.AdmissionPluginConfiguration");
-  }
-  for (const json::Value plugin : plugins.elements()) {
-    if (!plugin.is_object() && !plugin.is_null()) {
-      return WrongType(plugin, "AdmissionConfiguration.plugins", "v1.AdmissionPluginConfiguration");
-    }
-    for (const std::string_view name : {"name", "path"}) {
-      const json::Value text = plugin[name];
-      if (text.is_null() || text.is_string()) continue;
-      return WrongType(text, base::StrCat("AdmissionPluginConfiguration.plugins.", name), "string");
     }
   }
   return base::OkStatus();
