@@ -126,7 +126,10 @@ const Strategy& StrategyTable::Find(const api::catalog::ResourceInfo& resource) 
   }
   const bool has_status = resource.FindSubresource("status") != nullptr;
   const std::string& group = resource.resource.group;
-  const bool path_names = group == "rbac.authorization.k8s.io" || group == "apiregistration.k8s.io";
+  // The names of trust bundles hold the signer's, with colons; validation says more.
+  const bool path_names = group == "rbac.authorization.k8s.io" ||
+                          group == "apiregistration.k8s.io" ||
+                          resource.resource.resource == "clustertrustbundles";
   return rows_
       ->defaults[(path_names ? 8U : 0U) + (has_status ? 4U : 0U) +
                  (CountsGeneration(resource) ? 2U : 0U) + (ReturnsDeleted(resource) ? 1U : 0U)];
