@@ -3,6 +3,7 @@
 #include "base/strings.h"
 #include "cli/cel_command.h"
 #include "cli/command.h"
+#include "cli/plugins_command.h"
 #include "cli/schema_import.h"
 #include "cli/serve.h"
 #include "cli/version.h"
@@ -44,7 +45,7 @@ int UnknownCommand(std::string_view name) {
 }  // namespace
 
 const std::vector<Command>& Commands() {
-  static const std::vector<Command> kCommands = {kServe, kCel, kSchemaImport, kVersion};
+  static const std::vector<Command> kCommands = {kServe, kPlugins, kCel, kSchemaImport, kVersion};
   return kCommands;
 }
 
