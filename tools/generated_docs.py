@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCUMENTS = {
     "docs/plugins.md": ["plugins", "-o", "markdown"],
     "docs/flags.md": ["serve", "--help"],
+    "docs/cel.md": ["cel", "--functions"],
 }
 
 

@@ -222,8 +222,8 @@ std::optional<std::int64_t> ParseDuration(std::string_view text) {
 std::string FormatDuration(std::int64_t nanoseconds) {
   // As a double, like Go's Seconds(): long durations lose their last digits.
   constexpr auto kSecond = static_cast<std::int64_t>(kNano);
-  const double seconds = static_cast<double>(nanoseconds / kSecond) +
-                         static_cast<double>(nanoseconds % kSecond) / 1e9;
+  const double seconds =
+      static_cast<double>(nanoseconds / kSecond) + static_cast<double>(nanoseconds % kSecond) / 1e9;
   std::array<char, 64> buffer{};
   const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), seconds,
                                     std::chars_format::fixed);

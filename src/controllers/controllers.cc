@@ -14,11 +14,7 @@ namespace portcullis::controllers {
 
 const std::vector<const ControllerInfo*>& AllControllers() {
   static const std::vector<const ControllerInfo*> kAll = {
-      &kGarbageCollector,
-      &kNamespace,
-      &kResourceQuota,
-      &kRootCaPublisher,
-      &kServiceAccount,
+      &kGarbageCollector, &kNamespace, &kResourceQuota, &kRootCaPublisher, &kServiceAccount,
   };
   return kAll;
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/writer.h"
@@ -161,8 +162,7 @@ base::Result<ImageAnswer> ImageBackend::Ask(json::Arena& arena, json::Value spec
   request.body = std::make_shared<const std::string>(json::ToString(review));
   base::Duration wait = backoff_;
   for (int attempt = 1;; ++attempt) {
-    const net::CallResult result =
-        https_->Call(request, std::chrono::steady_clock::now() + kTimeout);
+    const net::CallResult result = https_->Call(request, base::SystemClock().Steady() + kTimeout);
     if (attempt == kTries || !WorthAnotherTry(result)) return Judge(arena, result);
     std::this_thread::sleep_for(wait);
     wait += wait / 2;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/quota/evaluator.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "plugins/common/state.h"
 #include "plugins/resource_quota/quota_checker.h"
@@ -77,7 +78,7 @@ class ResourceQuota final : public admission::Plugin {
     if (!evaluator.Handles(change, request.subresource(), request.object(), request.old_object())) {
       return base::OkStatus();
     }
-    return rounds_.Ask(request, evaluator, std::chrono::steady_clock::now() + kPatience);
+    return rounds_.Ask(request, evaluator, base::SystemClock().Steady() + kPatience);
   }
 
  private:

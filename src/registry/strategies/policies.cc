@@ -1,9 +1,9 @@
 // ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings.
 
-#include "registry/validation/admission_policies.h"
 #include "base/strings.h"
 #include "registry/default_strategy.h"
 #include "registry/strategies/strategies.h"
+#include "registry/validation/admission_policies.h"
 
 namespace portcullis::registry {
 namespace {

@@ -2,9 +2,9 @@
 
 #include "api/catalog/catalog.h"
 #include "api/schema/validate.h"
-#include "registry/validation/field_rules.h"
 #include "kube_cel/compiler.h"
 #include "registry/expression_checker.h"
+#include "registry/validation/field_rules.h"
 #include "registry/validation/kinds.h"
 #include "registry/validation/schema_rules.h"
 

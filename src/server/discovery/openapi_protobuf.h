@@ -9,8 +9,8 @@
 
 namespace portcullis::server {
 
-// As clients ask for it in Accept, and as the answer is labelled: an '@' is no legal part of a media
-// type, and newer Go programs refuse to read one.
+// As clients ask for it in Accept, and as the answer is labelled: an '@' is no legal part of a
+// media type, and newer Go programs refuse to read one.
 inline constexpr std::string_view kOpenApiProtobuf =
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 inline constexpr std::string_view kOpenApiProtobufContentType =
