@@ -154,6 +154,18 @@ void Checker::CheckScalar(const Schema& schema, Value value, const std::string& 
   }
 }
 
+// A key of the list that the element lacks, or "".
+std::string OmittedKey(const Schema& schema, Value element) {
+  if (schema.list_type != ListType::kMap) return "";
+  for (const std::string_view key : schema.list_map_keys) {
+    if (element.Has(key)) continue;
+    const schema::Field* field =
+        schema.element == nullptr ? nullptr : schema.element->FindField(key);
+    if (field == nullptr || field->default_value.is_null()) return std::string(key);
+  }
+  return "";
+}
+
 void Checker::CheckList(const Schema& schema, Value value, const std::string& path) {
   if (!value.is_array()) {
     Add(path, base::StrCat("expected list, got &{", GoValueText(value), "}"));
@@ -172,6 +184,13 @@ void Checker::CheckList(const Schema& schema, Value value, const std::string& pa
       if (schema.list_type == ListType::kMap && !element.is_object()) {
         Add(path + ToText({step}), "associative list with keys may not have non-map elements");
         continue;
+      }
+      if (const std::string key = OmittedKey(schema, element); !key.empty()) {
+        Add(path,
+            base::StrCat("element ", std::to_string(index - 1),
+                         ": associative list with keys has an element that omits key field \"", key,
+                         "\" (and doesn't have default value)"));
+        return;
       }
       step = StepOf(schema, element);
       if (!seen.emplace(step, true).second) {

@@ -70,6 +70,23 @@ void FindAtomic(const schema::Schema* node, json::Value value, const std::string
   }
 }
 
+// Nothing can be taken away by a null.
+json::Value WithoutNulls(json::Arena& arena, json::Value value) {
+  if (value.is_array()) {
+    json::ArrayBuilder builder(arena);
+    for (const json::Value& element : value.elements()) {
+      builder.Add(WithoutNulls(arena, element));
+    }
+    return builder.Build();
+  }
+  if (!value.is_object()) return value;
+  json::ObjectBuilder builder(arena);
+  for (const json::Member& member : value.members()) {
+    if (!member.value.is_null()) builder.Add(member.name(), WithoutNulls(arena, member.value));
+  }
+  return builder.Build();
+}
+
 bool IsTestMismatch(std::string_view message) { return message.ends_with(": test failed"); }
 
 }  // namespace
@@ -88,7 +105,8 @@ Patched ApplyConfiguration(json::Arena& arena, const admission::ObjectInterfaces
   if (!json.ok()) return Failed(json.status().message());
   const auto type = objects == nullptr ? nullptr : objects->SchemaOf(kind);
   if (type == nullptr) return NoSchema(kind);
-  json::Value patch = json::With(arena, *json, "apiVersion", object["apiVersion"]);
+  json::Value patch =
+      json::With(arena, WithoutNulls(arena, *json), "apiVersion", object["apiVersion"]);
   patch = json::With(arena, patch, "kind", object["kind"]);
   if (auto status = api::patch::CheckTyped(*type, patch); !status.ok()) {
     return Failed(
