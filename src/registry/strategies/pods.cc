@@ -1,32 +1,25 @@
 // Pods: status belongs to the kubelet, and a pod that runs is deleted with a grace period
 // (Kubernetes docs: Pod Lifecycle).
 
+#include "api/quota/pod_resources.h"
+#include "registry/app_armor.h"
 #include "registry/default_strategy.h"
 #include "registry/strategies/strategies.h"
 
 namespace portcullis::registry {
 namespace {
 
-// PodQOSClass as documented under "Pod Quality of Service Classes".
-struct QosCounter {
-  bool any = false;
-  bool guaranteed = true;
-
-  void Count(json::Value container) {
-    const json::Value requests = container["resources"]["requests"];
-    const json::Value limits = container["resources"]["limits"];
-    for (std::string_view name : {"cpu", "memory"}) {
-      const json::Value* request = requests.Find(name);
-      const json::Value* limit = limits.Find(name);
-      if (request != nullptr || limit != nullptr) any = true;
-      if (limit == nullptr || (request != nullptr && !(*request == *limit))) guaranteed = false;
-    }
+std::string_view QosText(json::Value pod) {
+  switch (api::quota::QosOf(pod)) {
+    case api::quota::QosClass::kGuaranteed:
+      return "Guaranteed";
+    case api::quota::QosClass::kBurstable:
+      return "Burstable";
+    case api::quota::QosClass::kBestEffort:
+      break;
   }
-  std::string_view Class() const {
-    if (!any) return "BestEffort";
-    return guaranteed ? "Guaranteed" : "Burstable";
-  }
-};
+  return "BestEffort";
+}
 
 class Pods final : public DefaultStrategy {
  public:
@@ -36,13 +29,10 @@ class Pods final : public DefaultStrategy {
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
     object = DefaultStrategy::PrepareForCreate(ctx, object);
-    QosCounter qos;
-    for (std::string_view list : {"initContainers", "containers"}) {
-      for (const json::Value& container : object["spec"][list].elements()) qos.Count(container);
-    }
+    object = ReadAppArmorAnnotations(ctx.arena, json::Without(ctx.arena, object, "status"));
     const json::Value status =
         json::MakeObject(ctx.arena, {{"phase", json::Value::StringView("Pending")},
-                                     {"qosClass", json::Value::StringView(qos.Class())}});
+                                     {"qosClass", json::Value::StringView(QosText(object))}});
     return json::With(ctx.arena, object, "status", status);
   }
 
