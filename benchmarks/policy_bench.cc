@@ -10,8 +10,7 @@ constexpr std::string_view kMap =
     R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default"},)"
     R"("data":{"x":"1"}})";
 constexpr std::string_view kSpec =
-    R"("validations":[{"expression":"object.metadata.name.startsWith('a') && has(object.data)"
-}])";
+    R"_("validations":[{"expression":"object.metadata.name.startsWith('a') && has(object.data)"}])_";
 
 void Run(benchmark::State& state, testing::Cluster& cluster) {
   for (auto _ : state) {
