@@ -1,9 +1,27 @@
 #include "server/rest/admit.h"
 
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
 #include "admission/chain.h"
 
 namespace portcullis::server::rest {
 namespace {
+
+// Besides the request's own time limit, the handlers of single writes have one.
+constexpr std::chrono::seconds kWriteLimit{34};
+
+// When plugins must have answered: never for connections, which may live long.
+std::optional<base::SteadyTime> AdmissionDeadline(const Call& call,
+                                                  admission::Operation operation) {
+  if (operation == admission::kConnect) return std::nullopt;
+  const std::string& verb = call.info.verb;
+  if (verb == "create" || verb == "update" || verb == "patch" || verb == "delete") {
+    return std::min(call.deadline, call.exchange->received_at() + kWriteLimit);
+  }
+  return call.deadline;
+}
 
 admission::Attributes MakeAttributes(Call& call, const AdmissionInput& input) {
   admission::Attributes attributes;
@@ -22,7 +40,7 @@ admission::Attributes MakeAttributes(Call& call, const AdmissionInput& input) {
   attributes.options = input.options;
   attributes.dry_run = call.dry_run;
   attributes.user = call.user;
-  attributes.deadline = call.deadline;
+  attributes.deadline = AdmissionDeadline(call, input.operation);
   return attributes;
 }
 
