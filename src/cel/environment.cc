@@ -18,6 +18,19 @@ std::string Compilation::ErrorText() const {
 Environment::Environment() = default;
 Environment::~Environment() = default;
 
+bool Environment::DeclaresSameAs(const Environment& other) const {
+  const auto same_library = [](const UsedLibrary& a, const UsedLibrary& b) {
+    return a.library == b.library && a.version == b.version;
+  };
+  const auto same_variable = [](const Variable& a, const Variable& b) {
+    return a.name == b.name && a.type == b.type;
+  };
+  return std::equal(libraries_.begin(), libraries_.end(), other.libraries_.begin(),
+                    other.libraries_.end(), same_library) &&
+         std::equal(variables_.begin(), variables_.end(), other.variables_.begin(),
+                    other.variables_.end(), same_variable);
+}
+
 int Environment::VariableIndex(std::string_view name) const {
   return declarations_->FindVariable(name);
 }
@@ -122,6 +135,12 @@ EnvironmentOptions& EnvironmentBuilder::options() { return environment_->options
 
 base::Result<std::shared_ptr<const Environment>> EnvironmentBuilder::Build() {
   TRY(status_);
+  // Environments that differ only in types and options share what is declared.
+  if (const Environment* base = environment_->base_.get();
+      base && environment_->DeclaresSameAs(*base)) {
+    environment_->declarations_ = base->declarations_;
+    return std::shared_ptr<const Environment>(std::move(environment_));
+  }
   std::vector<Declarations::Source> sources;
   for (const auto& used : environment_->libraries_) {
     sources.push_back({used.library, used.version});

@@ -102,6 +102,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
     int version;
   };
   Environment();
+  bool DeclaresSameAs(const Environment& other) const;
 
   json::Arena arena_;  // declared types
   EnvironmentOptions options_;
@@ -109,8 +110,8 @@ class Environment : public std::enable_shared_from_this<Environment> {
   std::vector<Variable> variables_;
   std::shared_ptr<const TypeProvider> types_;
   std::shared_ptr<const ObjectFactory> objects_;
-  std::shared_ptr<const Environment> base_;  // what this one extends
-  std::unique_ptr<const Declarations> declarations_;
+  std::shared_ptr<const Environment> base_;           // what this one extends
+  std::shared_ptr<const Declarations> declarations_;  // base_'s own if nothing was added
 };
 
 class EnvironmentBuilder {

@@ -107,17 +107,24 @@ std::string CheckExpected(const cel::Type* type, Expected expected) {
   return "";
 }
 
-std::shared_ptr<const ScopeEnvironment> MakeEnvironment(const Scope& scope) {
-  cel::EnvironmentBuilder builder;
-  AddKubernetesLibraries(builder);
-  if (scope.mutation) {
-    builder.AddLibrary(kJsonPatchLibrary).SetObjects(MakeMutationObjects());
+// `base` declares the same, with variables of other types; null: there is none.
+std::shared_ptr<const ScopeEnvironment> MakeEnvironment(
+    const Scope& scope, const std::shared_ptr<const ScopeEnvironment>& base) {
+  base::Result<std::shared_ptr<const cel::Environment>> built = base::ConfigError("");
+  if (base != nullptr) {
+    built = cel::EnvironmentBuilder(base->environment).SetTypes(MakeAdmissionTypes(scope)).Build();
+  } else {
+    cel::EnvironmentBuilder builder;
+    AddKubernetesLibraries(builder);
+    if (scope.mutation) {
+      builder.AddLibrary(kJsonPatchLibrary).SetObjects(MakeMutationObjects());
+    }
+    builder.SetTypes(MakeAdmissionTypes(scope));
+    for (const InputRow& row : kInputRows) {
+      if (IsDeclared(scope, row.input)) builder.AddVariable(row.name, row.type);
+    }
+    built = builder.Build();
   }
-  builder.SetTypes(MakeAdmissionTypes(scope));
-  for (const InputRow& row : kInputRows) {
-    if (IsDeclared(scope, row.input)) builder.AddVariable(row.name, row.type);
-  }
-  auto built = builder.Build();
   auto result = std::make_shared<ScopeEnvironment>();
   if (!built.ok()) return result;  // the tables are tested: cannot happen
   result->environment = *std::move(built);
@@ -163,7 +170,13 @@ std::shared_ptr<const ScopeEnvironment> Compiler::EnvironmentOf(const Scope& sco
     const std::lock_guard lock(mutex_);
     if (auto known = environments_[key].lock()) return known;
   }
-  auto made = MakeEnvironment(scope);
+  std::shared_ptr<const ScopeEnvironment> base;
+  if (!scope.variable_types.empty()) {
+    Scope plain = scope;
+    plain.variable_types.clear();
+    base = EnvironmentOf(plain);
+  }
+  auto made = MakeEnvironment(scope, base);
   const std::lock_guard lock(mutex_);
   auto& slot = environments_[key];
   if (auto known = slot.lock()) return known;
