@@ -70,14 +70,18 @@ bool IsObjectType(std::string_view name) { return name == "Object" || name.start
 
 class AdmissionTypes final : public cel::TypeProvider {
  public:
-  explicit AdmissionTypes(const Scope& scope) : mutation_(scope.mutation) {
-    for (const FieldRow& row : kRows) Add(row.owner, row.field, row.type);
+  AdmissionTypes(const Scope& scope, const cel::TypeProvider* base)
+      : base_(base), mutation_(scope.mutation) {
+    if (base_ == nullptr) {
+      for (const FieldRow& row : kRows) Add(row.owner, row.field, row.type);
+    }
     for (const VariableType& variable : scope.variable_types) {
-      Add("kubernetes.variables", variable.name, variable.type);
+      Add(kVariables, variable.name, variable.type);
     }
   }
 
   const cel::Type* FindStruct(std::string_view name) const override {
+    if (base_ != nullptr) return base_->FindStruct(name);
     if (!mutation_) return nullptr;
     if (name == "JSONPatch") return &kPatch;
     if (!IsObjectType(name)) return nullptr;
@@ -88,6 +92,7 @@ class AdmissionTypes final : public cel::TypeProvider {
   }
 
   const cel::Type* FindField(const cel::Type& type, std::string_view field) const override {
+    if (base_ != nullptr && type.name != kVariables) return base_->FindField(type, field);
     if (IsObjectType(type.name)) return &cel::kDynType;
     const auto fields = structs_.find(type.name);
     if (fields == structs_.end()) return nullptr;
@@ -98,6 +103,7 @@ class AdmissionTypes final : public cel::TypeProvider {
   }
 
  private:
+  static constexpr std::string_view kVariables = "kubernetes.variables";
   static constexpr cel::Type kNoType{cel::TypeKind::kOpaque, "", {}};
   static constexpr cel::Type kPatch{cel::TypeKind::kStruct, "JSONPatch", {}};
 
@@ -106,6 +112,7 @@ class AdmissionTypes final : public cel::TypeProvider {
     structs_[std::string(owner)][std::string(field)] = type.ok() ? *type : &cel::kDynType;
   }
 
+  const cel::TypeProvider* const base_;
   const bool mutation_;
   json::Arena arena_;
   std::map<std::string, std::map<std::string, const cel::Type*, std::less<>>, std::less<>> structs_;
@@ -117,8 +124,9 @@ class AdmissionTypes final : public cel::TypeProvider {
 
 }  // namespace
 
-std::shared_ptr<const cel::TypeProvider> MakeAdmissionTypes(const Scope& scope) {
-  return std::make_shared<AdmissionTypes>(scope);
+std::shared_ptr<const cel::TypeProvider> MakeAdmissionTypes(const Scope& scope,
+                                                            const cel::TypeProvider* base) {
+  return std::make_shared<AdmissionTypes>(scope, base);
 }
 
 }  // namespace portcullis::kube_cel

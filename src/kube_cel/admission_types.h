@@ -9,6 +9,8 @@
 
 namespace portcullis::kube_cel {
 
-std::shared_ptr<const cel::TypeProvider> MakeAdmissionTypes(const Scope& scope);
+// `base` (may be null) knows everything but the types of variables; it outlives the result.
+std::shared_ptr<const cel::TypeProvider> MakeAdmissionTypes(const Scope& scope,
+                                                            const cel::TypeProvider* base);
 
 }  // namespace portcullis::kube_cel

@@ -112,14 +112,16 @@ std::shared_ptr<const ScopeEnvironment> MakeEnvironment(
     const Scope& scope, const std::shared_ptr<const ScopeEnvironment>& base) {
   base::Result<std::shared_ptr<const cel::Environment>> built = base::ConfigError("");
   if (base != nullptr) {
-    built = cel::EnvironmentBuilder(base->environment).SetTypes(MakeAdmissionTypes(scope)).Build();
+    built = cel::EnvironmentBuilder(base->environment)
+                .SetTypes(MakeAdmissionTypes(scope, base->environment->types()))
+                .Build();
   } else {
     cel::EnvironmentBuilder builder;
     AddKubernetesLibraries(builder);
     if (scope.mutation) {
       builder.AddLibrary(kJsonPatchLibrary).SetObjects(MakeMutationObjects());
     }
-    builder.SetTypes(MakeAdmissionTypes(scope));
+    builder.SetTypes(MakeAdmissionTypes(scope, nullptr));
     for (const InputRow& row : kInputRows) {
       if (IsDeclared(scope, row.input)) builder.AddVariable(row.name, row.type);
     }
