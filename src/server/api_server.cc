@@ -46,6 +46,17 @@
 namespace portcullis::server {
 namespace {
 
+// 30 of "1.30", "v1.30" and "1.30.4".
+base::Result<int> MinorOf(std::string_view version) {
+  std::string_view text = version;
+  if (text.starts_with('v')) text.remove_prefix(1);
+  const std::vector<std::string_view> parts = base::Split(text, '.');
+  const auto minor = parts.size() >= 2 && parts[0] == "1" ? base::ParseInt(parts[1]) : std::nullopt;
+  if (minor && *minor >= 29 && *minor <= 36) return static_cast<int>(*minor);
+  return base::ConfigError(base::StrCat("invalid value \"", version,
+                                        "\" for --kubernetes-version: must be 1.29 to 1.36"));
+}
+
 constexpr std::size_t kMaxBody = 3 * 1024 * 1024;
 constexpr int kIoThreads = 2;
 
@@ -247,8 +258,9 @@ class Server final : public ApiServer {
     flags.disable = options_.disable_admission_plugins;
     flags.admission_control = options_.admission_control;
     const auto registered = plugins::Registered();
+    const int minor = TRY(MinorOf(options_.kubernetes_version));
     const auto chosen =
-        TRY(admission::SelectPlugins(flags, registered, plugins::KubernetesOrder()));
+        TRY(admission::SelectPlugins(flags, registered, plugins::KubernetesOrder(), minor));
     const auto configs =
         TRY(admission::PluginConfigs::Load(options_.admission_control_config_file, chosen));
     admission::PluginContext context;
@@ -263,6 +275,7 @@ class Server final : public ApiServer {
     context.https = https_.get();
     context.services = resolver_.get();
     context.conditions = conditions_.get();
+    context.kubernetes_minor = minor;
     context.default_not_ready_toleration_seconds = options_.default_not_ready_toleration_seconds;
     context.default_unreachable_toleration_seconds =
         options_.default_unreachable_toleration_seconds;

@@ -6,7 +6,9 @@ namespace portcullis::server {
 namespace {
 
 // Gates that are off by default; every other one is on.
-constexpr std::string_view kOff[] = {"ClusterTrustBundle",
+constexpr std::string_view kOff[] = {"AllowInsecureKubeletCertificateSigningRequests",
+                                     "PodCertificateRequest",
+                                     "ClusterTrustBundle",
                                      "ClusterTrustBundleProjection",
                                      "ManifestBasedAdmissionControlConfig",
                                      "GenericWorkload",

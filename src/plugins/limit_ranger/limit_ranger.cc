@@ -19,7 +19,8 @@ class LimitRanger final : public admission::Plugin {
   explicit LimitRanger(const admission::PluginContext& context)
       : reader_(context.reader),
         handles_resize_(context.kubernetes_minor >= 33),
-        pod_level_(context.GateEnabled("PodLevelResources", context.kubernetes_minor >= 34)) {}
+        pod_level_(context.kubernetes_minor >= 34 &&
+                   context.GateEnabled("PodLevelResources", true)) {}
 
   base::Status Mutate(admission::Request& request) const override {
     if (!Applies(request) || !IsPod(request)) return base::OkStatus();

@@ -31,6 +31,7 @@ constinit const admission::PluginInfo kPlugin = {
     .operations = admission::kCreate | admission::kUpdate | admission::kConnect,
     .by_default = admission::Default::kOn,
     .create = &common::Make<MutatingAdmissionPolicy>,
+    .since_minor = 32,
 };
 
 }  // namespace portcullis::plugins::mutating_admission_policy

@@ -17,8 +17,8 @@ class NodeRestriction final : public admission::Plugin {
       : reader_(context.reader),
         authorizer_(context.authorizer),
         minor_(context.kubernetes_minor),
-        checks_audience_(context.GateEnabled("ServiceAccountNodeAudienceRestriction",
-                                             context.kubernetes_minor >= 33)),
+        checks_audience_(context.kubernetes_minor >= 33 &&
+                         context.GateEnabled("ServiceAccountNodeAudienceRestriction", true)),
         knows_pod_certificates_(context.GateEnabled("PodCertificateRequest", false)),
         lax_signing_(context.GateEnabled("AllowInsecureKubeletCertificateSigningRequests", false)) {
   }
