@@ -50,6 +50,17 @@ const Schema* ElementSchema(const Schema* schema) {
   return schema == nullptr ? nullptr : schema->element;
 }
 
+// What a key that an element leaves out counts as; null if nothing. OpenAPI gives the required
+// fields of Go types their zero value as default.
+Value KeyDefault(const Schema& list, std::string_view key) {
+  const schema::Field* field = list.element == nullptr ? nullptr : list.element->FindField(key);
+  if (field == nullptr) return {};
+  if (!field->default_value.is_null()) return field->default_value;
+  if (field->go_name.empty() || !field->required) return {};
+  return field->schema != nullptr && field->schema->kind == Kind::kInteger ? Value::Int(0)
+                                                                           : Value::StringView("");
+}
+
 PathElement StepOf(const Schema& list, Value element) {
   if (list.list_type == ListType::kSet) {
     return {PathElement::Kind::kValue, json::ToString(element, {.sort_keys = true})};
@@ -64,8 +75,7 @@ PathElement StepOf(const Schema& list, Value element) {
       key.Set(name, *value);
       continue;
     }
-    const schema::Field* field = list.element == nullptr ? nullptr : list.element->FindField(name);
-    if (field != nullptr && !field->default_value.is_null()) key.Set(name, field->default_value);
+    if (const Value fallback = KeyDefault(list, name); !fallback.is_null()) key.Set(name, fallback);
   }
   return {PathElement::Kind::kKey, json::ToString(key.Build(), {.sort_keys = true})};
 }
@@ -159,9 +169,7 @@ std::string OmittedKey(const Schema& schema, Value element) {
   if (schema.list_type != ListType::kMap) return "";
   for (const std::string_view key : schema.list_map_keys) {
     if (element.Has(key)) continue;
-    const schema::Field* field =
-        schema.element == nullptr ? nullptr : schema.element->FindField(key);
-    if (field == nullptr || field->default_value.is_null()) return std::string(key);
+    if (KeyDefault(schema, key).is_null()) return std::string(key);
   }
   return "";
 }
