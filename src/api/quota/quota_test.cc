@@ -1,0 +1,117 @@
+#include <gtest/gtest.h>
+
+#include "api/quota/evaluator.h"
+#include "api/quota/pod_resources.h"
+#include "json/yaml.h"
+
+namespace portcullis::api::quota {
+namespace {
+
+json::Value Parse(json::Arena& arena, std::string_view yaml) {
+  const auto parsed = json::ParseYaml(arena, yaml);
+  EXPECT_TRUE(parsed.ok()) << yaml;
+  return parsed.ok() ? *parsed : json::Value();
+}
+
+TEST(PodResourcesTest, InitContainersRunBesideTheSidecarsBeforeThem) {
+  json::Arena arena;
+  const json::Value pod = Parse(arena, R"(
+spec:
+  initContainers:
+  - {name: s, restartPolicy: Always, resources: {requests: {cpu: '1'}}}
+  - {name: i, resources: {requests: {cpu: '3'}}}
+  containers:
+  - {name: a, resources: {requests: {cpu: '2'}}}
+)");
+
+  EXPECT_EQ(ResourcesText(PodRequests(pod, {})), "cpu=4");
+}
+
+TEST(PodResourcesTest, PodLevelAmountsTakeTheContainersPlace) {
+  json::Arena arena;
+  const json::Value pod = Parse(arena, R"(
+spec:
+  overhead: {cpu: 100m}
+  resources: {requests: {cpu: 500m}}
+  containers:
+  - {name: a, resources: {requests: {cpu: '2', memory: 1Gi}}}
+)");
+
+  EXPECT_EQ(ResourcesText(PodRequests(pod, {})), "cpu=600m,memory=1Gi");
+  EXPECT_EQ(ResourcesText(PodRequests(pod, {.pod_level = false, .overhead = false})),
+            "cpu=2,memory=1Gi");
+}
+
+TEST(PodResourcesTest, QosNeedsEqualRequestsAndLimitsForGuaranteed) {
+  json::Arena arena;
+
+  EXPECT_EQ(QosOf(Parse(arena, "spec: {containers: [{name: a}]}")), QosClass::kBestEffort);
+  EXPECT_EQ(QosOf(Parse(arena, R"(
+spec: {containers: [{name: a, resources: {requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 1000m, memory: 1Gi}}}]}
+)")),
+            QosClass::kGuaranteed);
+  EXPECT_EQ(QosOf(Parse(arena, "spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}]}")),
+            QosClass::kBurstable);
+}
+
+TEST(EvaluatorTest, LoadBalancersTakeNodePortsUnlessToldNotTo) {
+  json::Arena arena;
+  const auto services = MakeEvaluator({"", "services"}, {});
+  const json::Value service = Parse(arena, R"(
+spec:
+  type: LoadBalancer
+  allocateLoadBalancerNodePorts: false
+  ports: [{port: 1, nodePort: 30001}, {port: 2}]
+)");
+
+  EXPECT_EQ(ResourcesText(services->Usage(service)),
+            "count/services=1,services=1,services.loadbalancers=1,services.nodeports=1");
+}
+
+TEST(EvaluatorTest, ClaimsAreChargedInWholeBytes) {
+  json::Arena arena;
+  const auto claims = MakeEvaluator({"", "persistentvolumeclaims"}, {});
+  Resources usage = claims->Usage(
+      Parse(arena, "spec: {storageClassName: gold, resources: {requests: {storage: 1001m}}}"));
+
+  EXPECT_EQ(usage["requests.storage"].ToString(), "2");
+  EXPECT_EQ(usage["gold.storageclass.storage.k8s.io/requests.storage"].ToString(), "2");
+}
+
+TEST(EvaluatorTest, DevicesOfAlternativesAreTheMostOfOneClass) {
+  json::Arena arena;
+  const auto claims = MakeEvaluator({"resource.k8s.io", "resourceclaims"}, {});
+  Resources usage = claims->Usage(Parse(arena, R"(
+spec:
+  devices:
+    requests:
+    - name: r
+      firstAvailable:
+      - {name: a, deviceClassName: gpu, allocationMode: ExactCount, count: 2}
+      - {name: b, deviceClassName: gpu, allocationMode: ExactCount, count: 1}
+    - {name: s, exactly: {deviceClassName: nic, allocationMode: All}}
+)"));
+
+  EXPECT_EQ(usage["gpu.deviceclass.resource.k8s.io/devices"].ToString(), "2");
+  EXPECT_EQ(usage["nic.deviceclass.resource.k8s.io/devices"].ToString(), "32");
+}
+
+TEST(EvaluatorTest, UnknownResourcesAreCounted) {
+  const auto widgets = MakeEvaluator({"example.com", "widgets"}, {});
+
+  EXPECT_TRUE(widgets->MatchesName("count/widgets.example.com"));
+  EXPECT_FALSE(widgets->MatchesName("pods"));
+  EXPECT_EQ(ResourcesText(widgets->Usage({})), "count/widgets.example.com=1");
+}
+
+TEST(ScopeTest, NamesAreJudgedByTheOperator) {
+  EXPECT_TRUE(*MatchesNames({"PriorityClass", "NotIn", {"a"}}, {}));
+  EXPECT_FALSE(*MatchesNames({"PriorityClass", "In", {"a"}}, {}));
+  EXPECT_TRUE(*MatchesNames({"PriorityClass", "In", {"a"}}, {"a"}));
+  EXPECT_EQ(MatchesNames({"PriorityClass", "Foo", {}}, {}).status().message(),
+            "\"Foo\" is not a valid scope selector operator");
+  EXPECT_EQ(ScopeSelectorText({"PriorityClass", "In", {"a", "b"}}), "{PriorityClass In [a b]}");
+}
+
+}  // namespace
+}  // namespace portcullis::api::quota

@@ -1,0 +1,74 @@
+#include "plugins/common/tolerations.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/strings.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace portcullis::plugins::common {
+namespace {
+
+json::Value Decode(json::Arena& arena, std::string_view text) {
+  const auto parsed = json::Parse(arena, arena.Copy(text));
+  EXPECT_TRUE(parsed.ok()) << text;
+  return parsed.ok() ? *parsed : json::Value();
+}
+
+// Every toleration made of a few values of each member.
+std::vector<json::Value> Small(json::Arena& arena) {
+  std::vector<json::Value> out;
+  for (std::string_view key : {"", "a", "b"}) {
+    for (std::string_view op : {"", "Equal", "Exists"}) {
+      for (std::string_view effect : {"", "NoExecute", "NoSchedule"}) {
+        out.push_back(Decode(arena, base::StrCat(R"({"key":")", key, R"(","operator":")", op,
+                                                 R"(","effect":")", effect, "\"}")));
+      }
+    }
+  }
+  return out;
+}
+
+TEST(TolerationsTest, AnOperatorLeftOutIsOnlyCoveredByItself) {
+  json::Arena arena;
+  const json::Value wide = Decode(arena, R"({"key":"a","operator":"Equal","value":"v"})");
+
+  EXPECT_TRUE(Covers(wide, wide));
+  EXPECT_FALSE(Covers(wide, Decode(arena, R"({"key":"a","value":"v"})")));
+}
+
+TEST(TolerationsTest, LongerTimesAreNotCovered) {
+  json::Arena arena;
+  const json::Value wide = Decode(
+      arena, R"({"key":"a","operator":"Exists","effect":"NoExecute","tolerationSeconds":10})");
+
+  EXPECT_TRUE(
+      Covers(wide, Decode(arena, R"({"key":"a","effect":"NoExecute","tolerationSeconds":9})")));
+  EXPECT_FALSE(
+      Covers(wide, Decode(arena, R"({"key":"a","effect":"NoExecute","tolerationSeconds":11})")));
+  EXPECT_FALSE(Covers(wide, Decode(arena, R"({"key":"a","effect":"NoExecute"})")));
+}
+
+TEST(TolerationsTest, MergingKeepsOnlyWhatNothingElseCovers) {
+  json::Arena arena;
+  const std::vector<json::Value> all = Small(arena);
+  for (const json::Value& a : all) {
+    for (const json::Value& b : all) {
+      const json::Value merged =
+          MergeTolerations(arena, json::MakeArray(arena, {a}), json::MakeArray(arena, {b}));
+      const std::string pair = json::ToString(a) + json::ToString(b);
+      EXPECT_TRUE(AllowedBy(json::MakeArray(arena, {a, b}), merged)) << pair;
+      if (merged.size() == 2) {
+        EXPECT_FALSE(Covers(merged[1], merged[0])) << pair;
+        EXPECT_FALSE(Covers(merged[0], merged[1])) << pair;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace portcullis::plugins::common
