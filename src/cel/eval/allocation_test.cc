@@ -12,12 +12,18 @@ namespace {
 std::atomic<std::size_t> allocations{0};
 }  // namespace
 
+// GCC takes the replaced pair for a mismatch once it has inlined one half (seen with sanitizers).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
 void* operator new(std::size_t size) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   void* memory = std::malloc(size == 0 ? 1 : size);
   if (!memory) std::abort();
   return memory;
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return operator new(size); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
