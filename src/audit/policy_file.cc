@@ -12,6 +12,7 @@
 #include "base/gotext.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "json/go_errors.h"
 #include "json/writer.h"
 #include "json/yaml.h"
 #include "net/certificates.h"
@@ -22,25 +23,6 @@ namespace {
 using api::FieldPath;
 
 constexpr std::string_view kStages = "RequestReceived,ResponseStarted,ResponseComplete,Panic";
-
-std::string_view TypeName(json::Value value) {
-  switch (value.type()) {
-    case json::Type::kNull:
-      return "null";
-    case json::Type::kBool:
-      return "bool";
-    case json::Type::kInt:
-    case json::Type::kDouble:
-      return "number";
-    case json::Type::kString:
-      return "string";
-    case json::Type::kArray:
-      return "array";
-    case json::Type::kObject:
-      return "object";
-  }
-  return "";
-}
 
 std::optional<Level> LevelFromText(std::string_view text) {
   for (Level level : {Level::kNone, Level::kMetadata, Level::kRequest, Level::kRequestResponse}) {
@@ -87,7 +69,7 @@ class PolicyReader {
   // A member of another type than the API has ends the reading of the file.
   void Mistyped(json::Value value, std::string_view field, std::string_view type) {
     if (!mistyped_.empty()) return;
-    mistyped_ = base::StrCat("failed decoding: json: cannot unmarshal ", TypeName(value),
+    mistyped_ = base::StrCat("failed decoding: json: cannot unmarshal ", json::GoTypeName(value),
                              " into Go struct field Policy.", field, " of type ", type);
   }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/strings.h"
+#include "json/go_errors.h"
 #include "json/writer.h"
 
 namespace portcullis::webhook {
@@ -94,25 +95,6 @@ constexpr GoField kReviewFields[] = {
 };
 constexpr GoStruct kReview = {"AdmissionReview", kReviewFields};
 
-std::string_view TypeWord(json::Value value) {
-  switch (value.type()) {
-    case json::Type::kNull:
-      return "null";
-    case json::Type::kBool:
-      return "bool";
-    case json::Type::kInt:
-    case json::Type::kDouble:
-      return "number";
-    case json::Type::kString:
-      return "string";
-    case json::Type::kArray:
-      return "array";
-    case json::Type::kObject:
-      return "object";
-  }
-  return "";
-}
-
 class Decoder {
  public:
   explicit Decoder(json::Arena& arena) : arena_(arena) {}
@@ -140,7 +122,7 @@ class Decoder {
   }
 
   base::Status Mismatch(const GoStruct& shape, json::Value value, std::string_view go_type) const {
-    return base::BadRequest(base::StrCat("json: cannot unmarshal ", TypeWord(value),
+    return base::BadRequest(base::StrCat("json: cannot unmarshal ", json::GoTypeName(value),
                                          " into Go struct field ", shape.name, ".", path_,
                                          " of type ", go_type));
   }

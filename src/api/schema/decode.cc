@@ -9,32 +9,13 @@
 #include "api/time.h"
 #include "base/clock.h"
 #include "base/strings.h"
+#include "json/go_errors.h"
 #include "json/writer.h"
 
 namespace portcullis::api::schema {
 namespace {
 
 using json::Value;
-
-// Go's name of a JSON value in "cannot unmarshal <what>".
-std::string WhatIs(Value value) {
-  switch (value.type()) {
-    case json::Type::kNull:
-      return "null";
-    case json::Type::kBool:
-      return "bool";
-    case json::Type::kInt:
-    case json::Type::kDouble:
-      return "number";
-    case json::Type::kString:
-      return "string";
-    case json::Type::kArray:
-      return "array";
-    case json::Type::kObject:
-      return "object";
-  }
-  return "";
-}
 
 std::string LiteralOf(Value number) {
   const std::string_view literal = number.NumberLiteral();
@@ -157,7 +138,7 @@ class Decoder {
   base::Result<Value> Struct(const Schema& schema, Value input) {
     if (!input.is_object()) {
       if (input.is_null()) return ZeroOf(schema);
-      return TypeError(WhatIs(input), schema.go_type);
+      return TypeError(json::GoTypeName(input), schema.go_type);
     }
     // The values of the fields lie on a stack of their own, so that no struct allocates.
     const std::size_t base = slots_.size();
@@ -279,7 +260,7 @@ class Decoder {
   }
 
   base::Result<Value> Map(const Schema& schema, Value input) {
-    if (!input.is_object()) return TypeError(WhatIs(input), schema.go_type);
+    if (!input.is_object()) return TypeError(json::GoTypeName(input), schema.go_type);
     const std::size_t first = members_.size();
     bool changed = false;
     for (const json::Member& member : input.members()) {
@@ -296,7 +277,7 @@ class Decoder {
   }
 
   base::Result<Value> Array(const Schema& schema, Value input) {
-    if (!input.is_array()) return TypeError(WhatIs(input), schema.go_type);
+    if (!input.is_array()) return TypeError(json::GoTypeName(input), schema.go_type);
     std::vector<Value> elements;
     elements.reserve(input.size());
     bool changed = false;
@@ -331,15 +312,15 @@ class Decoder {
   base::Result<Value> Leaf(const Schema& schema, Value input) {
     switch (schema.kind) {
       case Kind::kString:
-        if (!input.is_string()) return TypeError(WhatIs(input), schema.go_type);
+        if (!input.is_string()) return TypeError(json::GoTypeName(input), schema.go_type);
         return input;
       case Kind::kBoolean:
-        if (!input.is_bool()) return TypeError(WhatIs(input), schema.go_type);
+        if (!input.is_bool()) return TypeError(json::GoTypeName(input), schema.go_type);
         return input;
       case Kind::kInteger:
         return Integer(schema, input);
       case Kind::kNumber:
-        if (!input.is_number()) return TypeError(WhatIs(input), schema.go_type);
+        if (!input.is_number()) return TypeError(json::GoTypeName(input), schema.go_type);
         return input;
       case Kind::kBytes:
         return Bytes(schema, input);
@@ -358,7 +339,7 @@ class Decoder {
   }
 
   base::Result<Value> Integer(const Schema& schema, Value input) {
-    if (!input.is_number()) return TypeError(WhatIs(input), schema.go_type);
+    if (!input.is_number()) return TypeError(json::GoTypeName(input), schema.go_type);
     const bool narrow = schema.format == "int32";
     const std::int64_t value = input.AsInt();
     const bool fits = input.is_int() && (!narrow || (value >= std::numeric_limits<int>::min() &&
@@ -368,7 +349,7 @@ class Decoder {
   }
 
   base::Result<Value> Bytes(const Schema& schema, Value input) {
-    if (!input.is_string()) return TypeError(WhatIs(input), schema.go_type);
+    if (!input.is_string()) return TypeError(json::GoTypeName(input), schema.go_type);
     std::size_t at = 0;
     const auto bytes = base::Base64Decode(input.AsString(), &at);
     if (!bytes) {
@@ -399,7 +380,7 @@ class Decoder {
       return base::BadRequest(
           base::StrCat("json: cannot unmarshal ", what, " into Go value of type int32"));
     };
-    if (!input.is_number()) return wrong(WhatIs(input));
+    if (!input.is_number()) return wrong(json::GoTypeName(input));
     const std::int64_t value = input.AsInt();
     const bool fits = input.is_int() && value >= std::numeric_limits<int>::min() &&
                       value <= std::numeric_limits<int>::max();
@@ -409,8 +390,8 @@ class Decoder {
 
   base::Result<Value> Time(const Schema& schema, Value input) {
     if (!input.is_string()) {
-      return base::BadRequest(
-          base::StrCat("json: cannot unmarshal ", WhatIs(input), " into Go value of type string"));
+      return base::BadRequest(base::StrCat("json: cannot unmarshal ", json::GoTypeName(input),
+                                           " into Go value of type string"));
     }
     const std::string_view text = input.AsString();
     const bool micro = schema.kind == Kind::kMicroTime;
@@ -421,8 +402,8 @@ class Decoder {
 
   base::Result<Value> Duration(Value input) {
     if (!input.is_string()) {
-      return base::BadRequest(
-          base::StrCat("json: cannot unmarshal ", WhatIs(input), " into Go value of type string"));
+      return base::BadRequest(base::StrCat("json: cannot unmarshal ", json::GoTypeName(input),
+                                           " into Go value of type string"));
     }
     const std::int64_t nanos = TRY(ParseDuration(input.AsString()));
     const std::string canonical = base::FormatDuration(base::Duration(nanos));
