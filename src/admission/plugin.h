@@ -31,6 +31,9 @@ class Authorizer;
 namespace portcullis::net {
 class HttpsClient;
 }
+namespace portcullis::kube_cel {
+class Compiler;
+}
 
 namespace portcullis::admission {
 
@@ -124,6 +127,7 @@ struct PluginContext {
   ObjectFeed* feed = nullptr;
   const ObjectInterfaces* objects = nullptr;  // defaulting, decoding and conversion of any kind
   const match::ConditionEvaluator* conditions = nullptr;  // null: no CEL in this build
+  kube_cel::Compiler* compiler = nullptr;                 // null: a plugin makes its own
   net::HttpsClient* https = nullptr;                      // how webhooks are reached
   const ServiceResolver* services = nullptr;  // where Services of the cluster are reached
   // --default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds

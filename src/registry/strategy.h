@@ -34,6 +34,9 @@ namespace portcullis::api::catalog {
 class Catalog;
 struct ResourceInfo;
 }  // namespace portcullis::api::catalog
+namespace portcullis::authz {
+class Authorizer;
+}
 namespace portcullis::store {
 class Reader;
 }
@@ -58,6 +61,10 @@ struct Context {
   ServiceNetwork* services = nullptr;  // hands out cluster IPs and node ports; may be null
   bool dry_run = false;
   const ExpressionChecker* expressions = nullptr;  // null: expressions are not compiled
+  // Who may refer to what; null: nobody is asked.
+  const authz::Authorizer* authorizer = nullptr;
+  // The status of a ValidatingAdmissionPolicy tells what its expressions' types say.
+  bool checks_policy_types = false;
 };
 
 // DeleteOptions as they reach a strategy.

@@ -113,9 +113,7 @@ class Server final : public ApiServer {
     AdoptServices(env_);
     definitions_->Start();
     TRY(MakeBootObjects(env_));
-    const auto threads = static_cast<std::size_t>(
-        std::max(options_.max_requests_inflight + options_.max_mutating_requests_inflight, 16));
-    dispatcher_ = std::make_unique<Dispatcher>(env_, threads);
+    dispatcher_ = std::make_unique<Dispatcher>(env_);
     TRY(Listen());
     StartControllers();
     kubeconfig_ = options_.write_kubeconfig;
@@ -275,6 +273,7 @@ class Server final : public ApiServer {
     context.https = https_.get();
     context.services = resolver_.get();
     context.conditions = conditions_.get();
+    context.compiler = &compiler_;
     context.kubernetes_minor = minor;
     context.default_not_ready_toleration_seconds = options_.default_not_ready_toleration_seconds;
     context.default_unreachable_toleration_seconds =

@@ -26,6 +26,7 @@ registry::Context MakeContext(const Environment& env, json::Arena& arena,
   context.reader = env.store;
   context.services = env.services;
   context.expressions = env.expressions;
+  context.authorizer = env.authorizer;
   return context;
 }
 

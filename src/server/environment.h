@@ -61,6 +61,7 @@ struct Environment {
   const registry::StrategyTable* strategies = nullptr;
   registry::ServiceNetwork* services = nullptr;
   const registry::ExpressionChecker* expressions = nullptr;  // null: CEL is not checked
+  bool checks_policy_types = false;                          // see registry::Context
   const admission::Chain* chain = nullptr;
   const admission::ObjectInterfaces* objects = nullptr;
   const authn::Authenticator* authenticator = nullptr;

@@ -145,6 +145,8 @@ registry::Context StrategyContext(Call& call, std::string_view name) {
   context.catalog = call.catalog.get();
   context.services = call.env.services;
   context.expressions = call.env.expressions;
+  context.authorizer = call.env.authorizer;
+  context.checks_policy_types = call.env.checks_policy_types;
   context.dry_run = call.dry_run;
   return context;
 }
@@ -169,6 +171,11 @@ json::Value TrackFields(Call& call, json::Value live, json::Value next, std::str
 }
 
 json::Value RestoreManagedFields(Call& call, json::Value object, json::Value before) {
+  // Mostly nobody has touched what TrackFields made.
+  if (SchemaOf(call) != nullptr &&
+      object["metadata"]["managedFields"].IsSameAs(before["metadata"]["managedFields"])) {
+    return object;
+  }
   const base::Status status = api::patch::CheckManagedFields(object);
   if (status.ok()) return object;
   call.recorder.Warn(base::StrCat(
