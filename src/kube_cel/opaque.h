@@ -10,11 +10,9 @@ namespace portcullis::kube_cel {
 
 // `type` is a constant of libraries.h. T compares with ==.
 template <typename T, const cel::Type& type_node>
-class Opaque : public cel::Object {
+class Opaque final : public cel::Object {
  public:
   explicit Opaque(T content) : content_(std::move(content)) {}
-  // Public because the arena destroys objects of this very type.
-  ~Opaque() = default;
 
   const cel::Type* type() const override { return &type_node; }
   const T& content() const { return content_; }

@@ -34,7 +34,7 @@ void Compile(RuleNode& node, bool is_resource) {
     Compile(below, embedded(member.value));
     if (!below.has_any) continue;
     node.has_any = true;
-    node.fields.emplace_back(member.name(), std::move(below));
+    node.fields.push_back({std::string(member.name()), std::move(below)});
   }
   for (const auto& [name, slot] :
        {std::pair<std::string_view, std::unique_ptr<RuleNode>*>{"items", &node.items},

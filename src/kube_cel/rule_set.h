@@ -21,13 +21,20 @@ struct Rule {
   bool optional_old = false;  // evaluated without an old value too
 };
 
+struct RuleField;
+
 struct RuleNode {
   json::Value props;
   bool has_any = false;  // rules here or below
   std::vector<Rule> rules;
-  std::vector<std::pair<std::string, RuleNode>> fields;
+  std::vector<RuleField> fields;
   std::unique_ptr<RuleNode> items;
   std::unique_ptr<RuleNode> additional;
+};
+
+struct RuleField {
+  std::string name;
+  RuleNode node;
 };
 
 class RuleSet {

@@ -1,0 +1,26 @@
+// Any text as a request URI: what is accepted has parts that lie within it, and its text is
+// accepted again.
+#include "kube_cel/go_url.h"
+#include "kube_cel_text.h"
+
+namespace kube_cel = portcullis::kube_cel;
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  static const portcullis::fuzz::TextExpression kLaws(
+      "!isURL(object) || (url(object) == url(object) && "
+      "url(object).getHost().contains(url(object).getHostname()) && "
+      "url(object).getPort().size() <= url(object).getHost().size() && "
+      "url(object).getScheme() == url(object).getScheme().lowerAscii() && "
+      "url(object).getQuery().all(k, v, v.size() > 0) && url(object).getEscapedPath().size() >= "
+      "0)");
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  kLaws.Check(text);
+  const auto uri = kube_cel::ParseRequestUri(text);
+  if (!uri.ok()) {
+    if (!uri.status().message().starts_with("parse ")) std::abort();
+    return 0;
+  }
+  const auto again = kube_cel::ParseRequestUri(uri->text);
+  if (!again.ok() || again->text != uri->text || again->path != uri->path) std::abort();
+  return 0;
+}
