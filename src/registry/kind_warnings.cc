@@ -133,6 +133,14 @@ void SecretWarnings(json::Value object, std::vector<std::string>& warnings) {
   }
 }
 
+void ServiceAccountWarnings(json::Value object, std::vector<std::string>& warnings) {
+  constexpr std::string_view kEnforce = "kubernetes.io/enforce-mountable-secrets";
+  if (!object["metadata"]["annotations"].Has(kEnforce)) return;
+  warnings.push_back(base::StrCat("metadata.annotations[", kEnforce,
+                                  "]: deprecated in v1.32+; prefer separate namespaces to isolate "
+                                  "access to mounted secrets"));
+}
+
 bool MakesPods(std::string_view kind) {
   for (std::string_view name : {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job",
                                 "CronJob", "ReplicationController"}) {
@@ -168,6 +176,11 @@ void KindWarnings(const Context& ctx, json::Value object, json::Value old,
     }
   } else if (kind == "PersistentVolumeClaim" || kind == "PersistentVolume") {
     VolumeWarnings(object, warnings);
+  } else if (kind == "ServiceAccount") {
+    // Who keeps the annotation has been warned of it before.
+    if (creates || !old["metadata"]["annotations"].Has("kubernetes.io/enforce-mountable-secrets")) {
+      ServiceAccountWarnings(object, warnings);
+    }
   } else if (kind == "Secret") {
     SecretWarnings(object, warnings);
   } else if (kind == "Ingress" && creates &&

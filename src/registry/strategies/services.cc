@@ -70,6 +70,7 @@ class Services final : public DefaultStrategy {
     if (ctx.subresource == "status") return OnlyStatus(ctx.arena, object, old);
     object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
     object = KeepAllocated(ctx, object, old);
+    object = DropOfOldType(ctx, object, old);
     return PairAddresses(ctx, object);
   }
 
@@ -137,6 +138,30 @@ class Services final : public DefaultStrategy {
       }
     }
     return KeepNodePorts(ctx, object, old);
+  }
+
+  // Fields that only the old type has go with it, unless the update changes them too.
+  static json::Value DropOfOldType(const Context& ctx, json::Value object, json::Value old) {
+    const auto is_balanced = [](json::Value service) { return TypeOf(service) == "LoadBalancer"; };
+    const auto drop = [&](std::string_view field, bool (*has)(json::Value)) {
+      const json::Value spec = object["spec"];
+      if (has(old) && !has(object) && spec[field] == old["spec"][field]) {
+        object = json::With(ctx.arena, object, "spec", json::Without(ctx.arena, spec, field));
+      }
+    };
+    drop(
+        "healthCheckNodePort", +[](json::Value service) {
+          return TypeOf(service) == "LoadBalancer" &&
+                 service["spec"]["externalTrafficPolicy"].AsString() == "Local";
+        });
+    drop("allocateLoadBalancerNodePorts", +is_balanced);
+    drop("loadBalancerClass", +is_balanced);
+    drop(
+        "externalTrafficPolicy", +[](json::Value service) {
+          return TypeOf(service) == "LoadBalancer" || TypeOf(service) == "NodePort" ||
+                 (TypeOf(service) == "ClusterIP" && !service["spec"]["externalIPs"].empty());
+        });
+    return object;
   }
 
   // Node ports of ports that stay are kept; types without node ports lose them.

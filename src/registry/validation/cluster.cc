@@ -2,6 +2,7 @@
 
 #include "base/strings.h"
 #include "registry/validation/kinds.h"
+#include "registry/validation/resource_names.h"
 
 namespace portcullis::registry {
 namespace {
@@ -14,6 +15,22 @@ struct SystemPriority {
 };
 constexpr SystemPriority kSystemPriorities[] = {{"system-node-critical", 2000001000},
                                                 {"system-cluster-critical", 2000000000}};
+
+bool SameTolerationKeys(json::Value a, json::Value b) {
+  for (const std::string_view field : {"key", "operator", "value", "effect"}) {
+    if (a[field].AsString() != b[field].AsString()) return false;
+  }
+  return true;
+}
+
+// As Go prints the internal type.
+std::string TolerationJson(json::Value toleration) {
+  return StructJson({{"Key", Quoted(toleration["key"].AsString())},
+                     {"Operator", Quoted(toleration["operator"].AsString())},
+                     {"Value", Quoted(toleration["value"].AsString())},
+                     {"Effect", Quoted(toleration["effect"].AsString())},
+                     {"TolerationSeconds", Json(toleration["tolerationSeconds"])}});
+}
 
 }  // namespace
 
@@ -38,7 +55,27 @@ void ValidatePriorityClass(const Context&, json::Value object, FieldErrors& erro
                                          std::to_string(kHighestUserPriority))));
   }
   if (const json::Value policy = object["preemptionPolicy"]; !policy.is_null()) {
-    CheckOneOf(policy, FieldPath("preemptionPolicy"), {"Never", "PreemptLowerPriority"}, errors);
+    CheckOneOf(policy, FieldPath("preemptionPolicy"), {"PreemptLowerPriority", "Never"}, errors);
+  }
+}
+
+void ValidateRuntimeClass(const Context&, json::Value object, FieldErrors& errors) {
+  for (const json::Member* amount : SortedMembers(object["overhead"]["podFixed"])) {
+    const FieldPath at = FieldPath("overhead", "limits").Key(amount->name());
+    CheckNameOfContainerResource(amount->name(), at, errors);
+    CheckAmountOfResource(amount->name(), QuantityOf(amount->value), at, errors);
+  }
+  const json::Value scheduling = object["scheduling"];
+  const FieldPath path("scheduling");
+  CheckLabels(scheduling["nodeSelector"], path.Child("nodeSelector"), errors);
+  const json::Value tolerations = scheduling["tolerations"];
+  for (std::size_t i = 0; i < tolerations.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!SameTolerationKeys(tolerations[i], tolerations[j])) continue;
+      errors.push_back(api::Duplicate(path.Child("tolerations").Index(i),
+                                      api::BadValue::Raw(TolerationJson(tolerations[i]))));
+      break;
+    }
   }
 }
 

@@ -20,6 +20,8 @@ void ValidateSecretUpdate(const Context& ctx, json::Value object, json::Value ol
 
 // limits.cc
 void ValidateLimitRange(const Context& ctx, json::Value object, api::FieldErrors& errors);
+
+// quotas.cc
 void ValidateResourceQuota(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidateResourceQuotaUpdate(const Context& ctx, json::Value object, json::Value old,
                                  api::FieldErrors& errors);
@@ -33,11 +35,11 @@ void ValidateServiceUpdate(const Context& ctx, json::Value object, json::Value o
 void ValidatePod(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
                        api::FieldErrors& errors);
+// What holds for a pod however it comes to be: annotations and spec.
+void ValidatePodContent(json::Value object, api::FieldErrors& errors);
 // A pod template at `path`: metadata's labels and annotations, and the spec.
 void ValidatePodTemplate(json::Value pod_template, const api::FieldPath& path,
                          api::FieldErrors& errors);
-void ValidatePodSpec(json::Value spec, json::Value metadata, const api::FieldPath& path,
-                     api::FieldErrors& errors);
 
 // workloads.cc
 void ValidateDeployment(const Context& ctx, json::Value object, api::FieldErrors& errors);
@@ -86,6 +88,7 @@ void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object,
 void ValidatePersistentVolume(const Context& ctx, json::Value object, api::FieldErrors& errors);
 
 // cluster.cc
+void ValidateRuntimeClass(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidatePriorityClass(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidateNode(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidateHorizontalPodAutoscaler(const Context& ctx, json::Value object,

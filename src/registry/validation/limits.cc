@@ -1,51 +1,15 @@
-// LimitRanges and ResourceQuotas.
+// LimitRanges (pkg/apis/core/validation, ValidateLimitRange).
 
-#include <algorithm>
-#include <array>
 #include <set>
 
 #include "base/strings.h"
 #include "registry/validation/kinds.h"
+#include "registry/validation/resource_names.h"
 
 namespace portcullis::registry {
 namespace {
 
 using api::Quantity;
-
-constexpr std::array<std::string_view, 13> kStandardResources = {"cpu",
-                                                                 "memory",
-                                                                 "ephemeral-storage",
-                                                                 "requests.cpu",
-                                                                 "requests.memory",
-                                                                 "requests.ephemeral-storage",
-                                                                 "limits.cpu",
-                                                                 "limits.memory",
-                                                                 "limits.ephemeral-storage",
-                                                                 "pods",
-                                                                 "resourcequotas",
-                                                                 "services",
-                                                                 "replicationcontrollers"};
-constexpr std::array<std::string_view, 9> kStandardCounts = {
-    "secrets",          "configmaps",         "persistentvolumeclaims", "storage",
-    "requests.storage", "services.nodeports", "services.loadbalancers", "pods",
-    "services"};
-
-bool IsStandard(std::string_view name) {
-  return std::find(kStandardResources.begin(), kStandardResources.end(), name) !=
-             kStandardResources.end() ||
-         std::find(kStandardCounts.begin(), kStandardCounts.end(), name) != kStandardCounts.end() ||
-         name.starts_with("hugepages-") || name.starts_with("requests.hugepages-");
-}
-
-// Names of resources in quotas and limits: qualified, and standard where they have no prefix.
-void CheckResourceName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
-  const auto texts = api::IsQualifiedName(name);
-  AddInvalid(path, name, texts, errors);
-  if (texts.empty() && name.find('/') == std::string_view::npos && !IsStandard(name)) {
-    errors.push_back(
-        api::Invalid(path, name, "must be a standard resource type or fully qualified"));
-  }
-}
 
 std::string Ratio(const Quantity& quantity) { return quantity.ToString(); }
 
@@ -100,8 +64,24 @@ void CheckRatio(const LimitItem& item, std::string_view resource, FieldErrors& e
   }
 }
 
+// What cannot be overcommitted is requested as it is limited.
+void CheckDefaultsAgree(const LimitItem& item, std::string_view resource, FieldErrors& errors) {
+  const json::Value* limit = item.Find("default", resource);
+  const json::Value* request = item.Find("defaultRequest", resource);
+  if (IsOvercommitAllowed(resource) || limit == nullptr || request == nullptr) return;
+  const Quantity x = QuantityOf(*limit);
+  const Quantity y = QuantityOf(*request);
+  if (x == y) return;
+  errors.push_back(api::Invalid(
+      item.At("defaultRequest", resource), y.ToString(),
+      base::StrCat("default value ", x.ToString(), " must equal to defaultRequest value ",
+                   y.ToString(), " in ", resource)));
+}
+
 void CheckLimitItem(const LimitItem& item, FieldErrors& errors) {
   const std::string_view type = item.item["type"].AsString();
+  const auto check_name =
+      type == "Pod" || type == "Container" ? &CheckNameOfContainerResource : &CheckNameOfResource;
   std::set<std::string_view> names;
   for (const std::string_view list :
        {"max", "min", "default", "defaultRequest", "maxLimitRequestRatio"}) {
@@ -113,7 +93,7 @@ void CheckLimitItem(const LimitItem& item, FieldErrors& errors) {
       continue;
     }
     for (const json::Member* member : SortedMembers(item.item[list])) {
-      CheckResourceName(member->name(), item.path.Child(list).Key(member->name()), errors);
+      check_name(member->name(), item.path.Child(list).Key(member->name()), errors);
       names.insert(member->name());
     }
   }
@@ -134,6 +114,7 @@ void CheckLimitItem(const LimitItem& item, FieldErrors& errors) {
     CheckNotGreater(item, name, "min", "min", "default", "default", "default", errors);
     CheckNotGreater(item, name, "default", "default", "max", "max", "default", errors);
     CheckRatio(item, name, errors);
+    CheckDefaultsAgree(item, name, errors);
   }
 }
 
@@ -156,73 +137,6 @@ void ValidateLimitRange(const Context&, json::Value object, FieldErrors& errors)
     }
     if (!types.insert(type).second) errors.push_back(api::Duplicate(type_path, type));
     CheckLimitItem(item, errors);
-  }
-}
-
-namespace {
-
-void CheckQuotaList(json::Value list, const FieldPath& path, FieldErrors& errors) {
-  for (const json::Member* member : SortedMembers(list)) {
-    const FieldPath at = path.Key(member->name());
-    CheckResourceName(member->name(), at, errors);
-    const Quantity quantity = QuantityOf(member->value);
-    if (quantity.Sign() < 0) {
-      errors.push_back(api::Invalid(at, quantity.ToString(), "must be greater than or equal to 0"));
-    }
-    const bool whole =
-        member->name().starts_with("count/") || member->name() == "pods" ||
-        member->name() == "services" || member->name() == "secrets" ||
-        member->name() == "configmaps" || member->name() == "replicationcontrollers" ||
-        member->name() == "resourcequotas" || member->name() == "persistentvolumeclaims" ||
-        member->name() == "services.nodeports" || member->name() == "services.loadbalancers";
-    if (whole && !quantity.IsInteger()) {
-      errors.push_back(api::Invalid(at, quantity.ToString(), "must be an integer"));
-    }
-  }
-}
-
-constexpr std::array<std::string_view, 7> kScopes = {
-    "BestEffort",  "CrossNamespacePodAffinity", "NotBestEffort", "NotTerminating", "PriorityClass",
-    "Terminating", "VolumeAttributesClass"};
-
-}  // namespace
-
-void ValidateResourceQuota(const Context&, json::Value object, FieldErrors& errors) {
-  const json::Value spec = object["spec"];
-  CheckQuotaList(spec["hard"], FieldPath("spec", "hard"), errors);
-  std::set<std::string_view> scopes;
-  const FieldPath path("spec", "scopes");
-  for (const json::Value& scope : spec["scopes"].elements()) {
-    if (std::find(kScopes.begin(), kScopes.end(), scope.AsString()) == kScopes.end()) {
-      errors.push_back(api::Invalid(path, spec["scopes"], "unsupported scope"));
-    }
-    scopes.insert(scope.AsString());
-  }
-  for (const auto& [one, other] :
-       {std::pair<std::string_view, std::string_view>{"BestEffort", "NotBestEffort"},
-        std::pair<std::string_view, std::string_view>{"Terminating", "NotTerminating"}}) {
-    if (scopes.contains(one) && scopes.contains(other)) {
-      errors.push_back(api::Invalid(path, spec["scopes"], "conflicting scopes"));
-    }
-  }
-}
-
-void ValidateResourceQuotaUpdate(const Context& ctx, json::Value object, json::Value old,
-                                 FieldErrors& errors) {
-  if (ctx.subresource == "status") {
-    CheckQuotaList(object["status"]["hard"], FieldPath("status", "hard"), errors);
-    CheckQuotaList(object["status"]["used"], FieldPath("status", "used"), errors);
-    return;
-  }
-  ValidateResourceQuota(ctx, object, errors);
-  const auto set_of = [](json::Value scopes) {
-    std::set<std::string_view> out;
-    for (const json::Value& scope : scopes.elements()) out.insert(scope.AsString());
-    return out;
-  };
-  if (set_of(object["spec"]["scopes"]) != set_of(old["spec"]["scopes"])) {
-    errors.push_back(
-        api::Invalid(FieldPath("spec", "scopes"), object["spec"]["scopes"], "field is immutable"));
   }
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "api/catalog/catalog.h"
 #include "base/strings.h"
+#include "registry/validation/go_diff.h"
 #include "registry/validation/kinds.h"
 
 namespace portcullis::registry {
@@ -41,6 +43,15 @@ void CheckAccessModes(json::Value modes, const FieldPath& path, FieldErrors& err
   }
 }
 
+constexpr std::string_view kClaimSpec = "io.k8s.api.core.v1.PersistentVolumeClaimSpec";
+
+// `to` with the member of `from`, or without it if that has none.
+json::Value WithMemberOf(json::Arena& arena, json::Value to, json::Value from,
+                         std::string_view name) {
+  const json::Value* member = from.Find(name);
+  return member == nullptr ? json::Without(arena, to, name) : json::With(arena, to, name, *member);
+}
+
 }  // namespace
 
 void ValidatePersistentVolumeClaim(const Context&, json::Value object, FieldErrors& errors) {
@@ -73,32 +84,40 @@ void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object,
                                          FieldErrors& errors) {
   if (ctx.subresource == "status") return;
   ValidatePersistentVolumeClaim(ctx, object, errors);
-  const auto fixed = [&](json::Value spec) {
-    spec = json::RemovePath(ctx.arena, spec, {"resources", "requests", "storage"});
-    spec = json::Without(ctx.arena, spec, "volumeAttributesClassName");
-    // A claim that has no volume yet may be given one.
-    if (old["spec"]["volumeName"].AsString().empty()) {
-      spec = json::Without(ctx.arena, spec, "volumeName");
-    }
-    if (old["spec"]["storageClassName"].is_null()) {
-      spec = json::Without(ctx.arena, spec, "storageClassName");
-    }
-    return spec;
-  };
-  const FieldPath path("spec");
-  if (!(fixed(object["spec"]) == fixed(old["spec"]))) {
-    errors.push_back(
-        api::Forbidden(path,
-                       "spec is immutable after creation except resources.requests and "
-                       "volumeAttributesClassName for bound claims"));
-  }
-  const api::Quantity now = QuantityOf(object["spec"]["resources"]["requests"]["storage"]);
-  const api::Quantity before = QuantityOf(old["spec"]["resources"]["requests"]["storage"]);
   const bool bound = old["status"]["phase"].AsString() == "Bound";
+  // Both specs, with what may change made the same.
+  json::Value after = object["spec"];
+  json::Value before = old["spec"];
+  if (before["volumeName"].AsString().empty()) {
+    before = WithMemberOf(ctx.arena, before, after, "volumeName");
+  }
+  if (bound) {
+    after = json::SetPath(ctx.arena, after, {"resources", "requests", "storage"},
+                          before["resources"]["requests"]["storage"]);
+    after = WithMemberOf(ctx.arena, after, before, "volumeAttributesClassName");
+  }
+  if (before["storageClassName"].is_null()) {
+    after = WithMemberOf(ctx.arena, after, before, "storageClassName");
+  }
+  const FieldPath path("spec");
+  if (!(after == before)) {
+    std::string detail =
+        "spec is immutable after creation except resources.requests and "
+        "volumeAttributesClassName for bound claims";
+    if (ctx.catalog != nullptr) {
+      if (const auto* schema = ctx.catalog->FindDefinition(kClaimSpec)) {
+        // Kubernetes shows the new one first.
+        detail += "\n" + GoDiff(*schema, after, before);
+      }
+    }
+    errors.push_back(api::Forbidden(path, detail));
+  }
+  const api::Quantity size = QuantityOf(object["spec"]["resources"]["requests"]["storage"]);
+  const api::Quantity old_size = QuantityOf(old["spec"]["resources"]["requests"]["storage"]);
   const FieldPath storage = path.Child("resources", "requests", "storage");
-  if (now < before) {
+  if (size < old_size) {
     const api::Quantity capacity = QuantityOf(old["status"]["capacity"]["storage"]);
-    if (!bound || now <= capacity) {
+    if (!bound || size <= capacity) {
       errors.push_back(api::Forbidden(storage, "field can not be less than status.capacity"));
     }
   }

@@ -49,6 +49,7 @@ constexpr Row kRows[] = {
     {kFlowControl, "prioritylevelconfigurations", &ValidatePriorityLevelConfiguration},
     {"networking.k8s.io", "ingresses", &ValidateIngress},
     {"networking.k8s.io", "networkpolicies", &ValidateNetworkPolicy},
+    {"node.k8s.io", "runtimeclasses", &ValidateRuntimeClass},
     {kRbac, "clusterrolebindings", &ValidateRoleBinding, &ValidateRoleBindingUpdate},
     {kRbac, "clusterroles", &ValidateClusterRole},
     {kRbac, "rolebindings", &ValidateRoleBinding, &ValidateRoleBindingUpdate},
