@@ -69,7 +69,9 @@ class EstimatedArgument {
   virtual const Type* type() const = 0;
   // Characters, bytes or elements; {0, kUnbounded} if nothing is known.
   virtual Range size() const = 0;
-  // Elements of the list, or values of the map, if something is known of them.
+  // The same, nothing if nothing is known.
+  virtual std::optional<Range> known_size() const = 0;
+  // What the SizeEstimator says of the elements of the list; {0, kUnbounded} if it does not know.
   virtual Range element_size() const = 0;
   // Text of a literal string, or null.
   virtual const std::string_view* literal() const = 0;

@@ -40,8 +40,8 @@ struct Local {
 };
 
 bool IsScalar(const Type* type) {
+  if (type->is_optional() && !type->params.empty()) return IsScalar(type->param());
   switch (type->kind) {
-    case TypeKind::kNull:
     case TypeKind::kBool:
     case TypeKind::kInt:
     case TypeKind::kUint:
@@ -121,11 +121,8 @@ class Estimator {
     }
     const Type* type() const override { return expr_->type; }
     Range size() const override { return estimator_.SizeOrUnknown(expr_); }
-    Range element_size() const override {
-      const auto entries = estimator_.Entries(expr_);
-      if (entries) return entries->value;
-      return estimator_.ElementSize(expr_);
-    }
+    std::optional<Range> known_size() const override { return estimator_.Size(expr_); }
+    Range element_size() const override { return estimator_.ElementSize(expr_); }
     const std::string_view* literal() const override {
       return literal_.data() ? &literal_ : nullptr;
     }
@@ -160,7 +157,7 @@ class Estimator {
   }
 
   std::optional<Range> AskSize(const Path& path, const Type* type) const {
-    if (path.empty() || path[0] == kAccumulator) return std::nullopt;
+    if (!path.empty() && path[0] == kAccumulator) return std::nullopt;
     return sizes_.Size(path, *type);
   }
 
@@ -184,15 +181,10 @@ class Estimator {
   }
 
   Range ElementSize(const Expr* e) {
-    const Type* type = e->type;
-    const bool list = type->kind == TypeKind::kList;
-    if (type->params.empty()) return kUnknownSize;
-    const Type* element = type->params.back();
+    if (e->type->params.empty()) return kUnknownSize;
     Path path = PathOf(e);
-    if (path.empty()) return IsScalar(element) ? kOne : kUnknownSize;
-    path.push_back(list ? "@items" : "@values");
-    if (const auto asked = AskSize(path, element)) return *asked;
-    return IsScalar(element) ? kOne : kUnknownSize;
+    if (!path.empty()) path.push_back("@items");
+    return AskSize(path, e->type->param()).value_or(kUnknownSize);
   }
 
   Range Ident(const Expr* e) {
@@ -203,8 +195,10 @@ class Estimator {
 
   Range Select(const Expr* e) {
     if (e->resolved) {
-      if (e->variable < 0) return kOne;
-      Of(e).path = {environment_.variables()[static_cast<std::size_t>(e->variable)].name};
+      const bool type_name = e->variable < 0;
+      Of(e).path = {type_name
+                        ? e->name
+                        : environment_.variables()[static_cast<std::size_t>(e->variable)].name};
       return kOne;
     }
     const Range operand = Cost(e->operand);
@@ -253,7 +247,7 @@ class Estimator {
         if (const auto entries = Entries(e->args[0])) result = entries->value;
         Of(e).path = PathOf(e->args[0]);
         const bool list = overload->row->id == "index_list";
-        if (!Of(e).path.empty()) Of(e).path.push_back(list ? "@items" : "@values");
+        Of(e).path.push_back(list ? "@items" : "@values");
       }
       if (!result) result = Size(e);
     }
@@ -336,7 +330,7 @@ class Estimator {
   void PushPart(std::string_view name, const Expr* range, std::string_view part,
                 std::optional<Range> size) {
     Path path = PathOf(range);
-    if (!path.empty()) path.push_back(part);
+    path.push_back(part);
     locals_.push_back({name, std::move(path), size, std::nullopt});
   }
 

@@ -20,7 +20,8 @@ class SizeEstimator {
  public:
   virtual ~SizeEstimator() = default;
   // `path` leads from a variable to a part of its value: {"self", "items", "@items", "name"}, where
-  // "@items" stands for any element, "@keys" for any key and "@values" for any value of a map.
+  // "@items" stands for any element, "@keys" for any key and "@values" for any value of a map. It
+  // is empty, or begins with such a part, where the value was made by the expression itself.
   virtual std::optional<Range> Size(std::span<const std::string_view> path,
                                     const Type& type) const = 0;
 };

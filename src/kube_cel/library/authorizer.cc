@@ -143,6 +143,14 @@ std::uint64_t SelectorCost(std::span<const Value> args, Value) {
   return 10 + cel::ScaledCost(size, 0.1) + cel::ScaledCost(cel::ScaledCost(size, 0.5), 50);
 }
 
+std::optional<cel::CallEstimate> EstimateSelector(
+    std::span<const cel::EstimatedArgument* const> args) {
+  const cel::Range size = args[1]->size();
+  const cel::Range requirements = cel::ScaleByFactor(cel::ScaleByFactor(size, 0.5), 50);
+  return cel::CallEstimate{cel::Range{10, 10} + cel::ScaleByFactor(size, 0.1) + requirements,
+                           std::nullopt};
+}
+
 constexpr std::string_view kResourceCheck =
     "(kubernetes.authorization.ResourceCheck, string) -> kubernetes.authorization.ResourceCheck";
 
@@ -195,11 +203,11 @@ constexpr cel::Function kFunctions[] = {
     Costly(Row("fieldSelector", "authorizer_fieldselector", kResourceCheck,
                &With<&AccessQuestion::field_selector>, "A check of objects with these fields.",
                kExample, 31),
-           &SelectorCost, nullptr),
+           &SelectorCost, &EstimateSelector),
     Costly(Row("labelSelector", "authorizer_labelselector", kResourceCheck,
                &With<&AccessQuestion::label_selector>, "A check of objects with these labels.",
                kExample, 31),
-           &SelectorCost, nullptr),
+           &SelectorCost, &EstimateSelector),
     Costly(Row("check", "pathcheck_check",
                "(kubernetes.authorization.PathCheck, string) -> kubernetes.authorization.Decision",
                &Check, "Asks the authorizer.", kExample),

@@ -17,7 +17,7 @@ std::uint64_t Visit(json::Arena& arena, Value value) {
   switch (value.kind()) {
     case cel::Kind::kString:
     case cel::Kind::kBytes:
-      return static_cast<std::uint64_t>(static_cast<double>(cel::CostSize(value)) * 0.1);
+      return static_cast<std::uint64_t>(static_cast<double>(value.text().size()) * 0.1);
     case cel::Kind::kList: {
       std::uint64_t cost = 0;
       const std::size_t size = value.size();
@@ -53,18 +53,58 @@ std::optional<CallEstimate> EstimateJoined(std::span<const EstimatedArgument* co
   return CallEstimate{cel::ScaleByFactor(size, 0.1), size};
 }
 
+// How often a text of `size` can be cut at places `old` long.
+std::uint64_t Places(std::uint64_t size, std::uint64_t old) {
+  if (old == 0) return size + (size != cel::kUnbounded ? 1 : 0);  // around every character
+  return static_cast<std::uint64_t>(
+      std::ceil(static_cast<double>(size) / static_cast<double>(old)));
+}
+
 std::optional<CallEstimate> EstimateReplace(std::span<const EstimatedArgument* const> args) {
   const Range size = args[0]->size();
-  // The longest result: the shortest text replaced everywhere by the longest.
-  Range result = size;
-  if (args.size() >= 3) {
-    const Range by = args[2]->size();
-    const Range old = args[1]->size();
-    const std::uint64_t places =
-        old.min == 0 ? size.max + (size.max != cel::kUnbounded ? 1 : 0) : size.max / old.min;
-    result = Range{0, size.max} + Range{0, places} * Range{0, by.max};
+  const Range old = args[1]->size();
+  const Range by = args[2]->size();
+  Range places;
+  Range kept;
+  // The longest result: the shortest texts replaced by the longest, unless that makes it shorter.
+  if (old.min == 0 || by.max <= old.min) kept.max = size.max;
+  if (old.min == 0 || by.max > old.min) places.max = Places(size.max, old.min);
+  // The shortest: the longest texts replaced by the shortest, unless that makes it longer.
+  if (old.max == 0 || old.max <= by.min) kept.min = size.min;
+  if (old.max == 0 || old.max > by.min) places.min = Places(size.min, old.max);
+  return CallEstimate{cel::ScaleByFactor(size, 0.2), places * by + kept};
+}
+
+// At most one element for each character.
+std::optional<CallEstimate> EstimateSplit(std::span<const EstimatedArgument* const> args) {
+  const Range size = args[0]->size();
+  Range parts = {0, size.max};
+  if (args.size() > 2) {
+    if (const auto limit = args[2]->int_literal()) parts.max = static_cast<std::uint64_t>(*limit);
   }
-  return CallEstimate{cel::ScaleByFactor(size, 0.2), result};
+  return CallEstimate{cel::ScaleByFactor(size, 0.2), parts};
+}
+
+// == of two values of one of Kubernetes' types; everything else is left to the language.
+std::optional<CallEstimate> EstimateEquals(std::span<const EstimatedArgument* const> args) {
+  constexpr std::uint64_t kLongestFormat = 64;
+  const cel::Type* type = args[0]->type();
+  if (type->kind != cel::TypeKind::kOpaque || !cel::SameType(type, args[1]->type())) {
+    return std::nullopt;
+  }
+  const std::string_view name = type->name;
+  if (name == kFormatType.name) {
+    return CallEstimate{cel::ScaleByFactor(Range{1, kLongestFormat}, 0.1), std::nullopt};
+  }
+  if (name == kUrlType.name) {
+    const Range size = args[1]->known_size().value_or(Range{1, 1});
+    return CallEstimate{cel::ScaleByFactor(Range{1, size.max}, 0.1), std::nullopt};
+  }
+  const bool simple = name == kIpType.name || name == kCidrType.name ||
+                      name == kQuantityType.name || name == kSemverType.name ||
+                      name.starts_with("kubernetes.authorization.");
+  if (!simple) return std::nullopt;
+  return CallEstimate{Range{1, 1}, std::nullopt};
 }
 
 constexpr cel::CostByName kCosts[] = {
@@ -73,8 +113,11 @@ constexpr cel::CostByName kCosts[] = {
     {.function = "substring", .cost = &TextCost, .estimate = &EstimateText},
     {.function = "trim", .cost = &TextCost, .estimate = &EstimateText},
     {.function = "replace", .cost = &TwiceTextCost, .estimate = &EstimateReplace},
-    {.function = "split", .cost = &TwiceTextCost, .estimate = &EstimateTwiceText},
+    {.function = "split", .cost = &TwiceTextCost, .estimate = &EstimateSplit},
     {.function = "join", .cost = &JoinedCost, .estimate = &EstimateJoined},
+    {.function = "indexOf", .estimate = &EstimateVisit},
+    {.function = "lastIndexOf", .estimate = &EstimateVisit},
+    {.function = "_==_", .estimate = &EstimateEquals},
 };
 
 }  // namespace
@@ -97,15 +140,24 @@ std::optional<CallEstimate> EstimateText(std::span<const EstimatedArgument* cons
   return CallEstimate{cel::ScaleByFactor(size, 0.1), size};
 }
 
-std::optional<CallEstimate> EstimateTwiceText(std::span<const EstimatedArgument* const> args) {
-  const Range size = args[0]->size();
-  return CallEstimate{cel::ScaleByFactor(size, 0.2), Range{0, size.max}};
+std::optional<CallEstimate> EstimateRead(std::span<const EstimatedArgument* const> args) {
+  return CallEstimate{cel::ScaleByFactor(args[0]->size(), 0.1), std::nullopt};
+}
+
+std::optional<CallEstimate> EstimateReadTwice(std::span<const EstimatedArgument* const> args) {
+  return CallEstimate{cel::ScaleByFactor(args[0]->size(), 0.2), std::nullopt};
 }
 
 std::optional<CallEstimate> EstimateVisit(std::span<const EstimatedArgument* const> args) {
   const Range size = args[0]->size();
-  // Texts are walked besides being visited.
-  const Range each = Range{1, 1} + cel::ScaleByFactor(args[0]->element_size(), 0.1);
+  if (args[0]->type()->params.empty()) {  // a text
+    return CallEstimate{cel::ScaleByFactor(size, 0.1), std::nullopt};
+  }
+  Range each{1, 1};
+  const cel::TypeKind kind = args[0]->type()->param()->kind;
+  if (kind == cel::TypeKind::kString || kind == cel::TypeKind::kBytes) {
+    each = each + cel::ScaleByFactor(args[0]->element_size(), 0.1);
+  }
   return CallEstimate{size * each, std::nullopt};
 }
 

@@ -190,7 +190,8 @@ std::uint64_t ValidateCost(std::span<const Value> args, Value) {
 std::optional<cel::CallEstimate> EstimateValidate(
     std::span<const cel::EstimatedArgument* const> args) {
   const cel::Range text = cel::ScaleByFactor(args[1]->size(), 0.1);
-  return cel::CallEstimate{text * cel::ScaleByFactor(cel::Range{0, 128}, 0.25), std::nullopt};
+  constexpr double kLongestPattern = 128 * 0.25;
+  return cel::CallEstimate{cel::ScaleByFactor(text, kLongestPattern), std::nullopt};
 }
 
 constexpr cel::Function Getter(std::string_view name, std::string_view id, cel::FunctionImpl impl,

@@ -49,6 +49,14 @@ Value FindAll(EvalContext& context, std::span<const Value> args) {
   return cel::MakeList(context.arena(), found);
 }
 
+// The result is no longer than the text, and has no more elements.
+std::optional<cel::CallEstimate> EstimateMatches(
+    std::span<const cel::EstimatedArgument* const> args) {
+  auto estimate = cel::EstimateRegex(args);
+  estimate->result_size = cel::Range{0, args[0]->size().max};
+  return estimate;
+}
+
 constexpr cel::Function kFunctions[] = {
     {.name = "find",
      .id = "string_find_string",
@@ -58,7 +66,7 @@ constexpr cel::Function kFunctions[] = {
      .prepare = &cel::PreparePattern,
      .cost = &cel::RegexCost,
      .cost_scope = CostScope::kFunction,
-     .estimate = &cel::EstimateRegex,
+     .estimate = &EstimateMatches,
      .doc = "The first match of a regular expression, or ''.",
      .example = "'abc 123'.find('[0-9]+') == '123'"},
     {.name = "findAll",
@@ -69,7 +77,7 @@ constexpr cel::Function kFunctions[] = {
      .prepare = &cel::PreparePattern,
      .cost = &cel::RegexCost,
      .cost_scope = CostScope::kFunction,
-     .estimate = &cel::EstimateRegex,
+     .estimate = &EstimateMatches,
      .doc = "All matches.",
      .example = "'1 23'.findAll('[0-9]+') == ['1', '23']"},
     {.name = "findAll",
@@ -80,7 +88,7 @@ constexpr cel::Function kFunctions[] = {
      .prepare = &cel::PreparePattern,
      .cost = &cel::RegexCost,
      .cost_scope = CostScope::kFunction,
-     .estimate = &cel::EstimateRegex,
+     .estimate = &EstimateMatches,
      .doc = "At most so many matches; all if the number is negative.",
      .example = "'1 23'.findAll('[0-9]+', 1) == ['1']"},
 };

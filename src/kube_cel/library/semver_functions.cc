@@ -55,7 +55,7 @@ constexpr cel::Function Parser(std::string_view name, std::string_view id,
           .impl = impl,
           .cost = &TextCost,
           .cost_scope = CostScope::kFunction,
-          .estimate = &EstimateText,
+          .estimate = &EstimateRead,
           .since = 33,
           .doc = doc,
           .example = example};

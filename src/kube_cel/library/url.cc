@@ -26,7 +26,6 @@ class Url final : public cel::Object {
     if (!other.is_object() || other.object()->type() != &kUrlType) return Value::Bool(false);
     return Value::Bool(static_cast<const Url*>(other.object())->uri_.text == uri_.text);
   }
-  std::uint64_t CostSize() const override { return uri_.text.size(); }
 
  private:
   RequestUri uri_;
