@@ -15,10 +15,16 @@ while read -r line; do
   esac
 done < packages.txt
 
+# node 18 or later, of whatever origin, and its npm.
+has_node() {
+  command -v npm > /dev/null && node -e 'process.exit(parseInt(process.versions.node) >= 18 ? 0 : 1)' 2> /dev/null
+}
+
 missing=()
 for package in "${wanted[@]}"; do
   # A tool of another origin (a newer kubectl, say) serves as well as Debian's package.
   [ "$package" = kubernetes-client ] && command -v kubectl > /dev/null && continue
+  case "$package" in nodejs | npm) has_node && continue ;; esac
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null || true)" = installed ] ||
     missing+=("$package")
 done
