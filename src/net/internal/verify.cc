@@ -1,7 +1,6 @@
 #include "net/internal/verify.h"
 
 #include <arpa/inet.h>
-#include <openssl/err.h>
 
 #include <array>
 #include <cstring>
@@ -9,12 +8,11 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "net/internal/chain.h"
 #include "net/url.h"
 
 namespace portcullis::net::internal {
 namespace {
-
-constexpr std::string_view kUnknownAuthority = "x509: certificate signed by unknown authority";
 
 struct Names {
   std::vector<std::string> dns;
@@ -58,6 +56,8 @@ bool MatchesHost(std::string pattern, std::string host) {
   return dot != std::string::npos && dot > 0 && host.substr(dot) == pattern.substr(1);
 }
 
+}  // namespace
+
 std::string ValidityError(const X509* certificate, base::WallTime now) {
   const auto not_before = TimeOf(X509_get0_notBefore(certificate));
   const auto not_after = TimeOf(X509_get0_notAfter(certificate));
@@ -66,95 +66,6 @@ std::string ValidityError(const X509* certificate, base::WallTime now) {
                       base::FormatTime(now), now < not_before ? " is before " : " is after ",
                       base::FormatTime(now < not_before ? not_before : not_after));
 }
-
-std::string DisplayName(X509* certificate) {
-  const X509_NAME* subject = X509_get_subject_name(certificate);
-  auto name = SubjectAttribute(subject, NID_commonName);
-  if (!name.empty()) return name;
-  const auto organizations = SubjectAttributes(subject, NID_organizationName);
-  return organizations.empty() ? base::StrCat("serial:", SerialOf(certificate)) : organizations[0];
-}
-
-std::string SignatureError(X509* child, X509* candidate) {
-  if ((X509_get_extension_flags(candidate) & EXFLAG_CA) == 0 && X509_get_version(candidate) == 2) {
-    return "x509: invalid signature: parent certificate cannot sign this kind of certificate";
-  }
-  if (HasInsecureSignature(child)) {
-    return "x509: cannot verify signature: insecure algorithm SHA1-RSA";
-  }
-  switch (EVP_PKEY_base_id(X509_get0_pubkey(candidate))) {
-    case EVP_PKEY_RSA:
-      return "crypto/rsa: verification error";
-    case EVP_PKEY_EC:
-      return "x509: ECDSA verification failure";
-    case EVP_PKEY_ED25519:
-      return "x509: Ed25519 verification failure";
-    default:
-      return "x509: cannot verify signature: algorithm unimplemented";
-  }
-}
-
-// Go adds a hint if a trusted certificate bears the issuer's name but has not signed.
-std::string UnknownAuthority(X509* child, X509_STORE* roots) {
-  std::string text(kUnknownAuthority);
-  if (child == nullptr) return text;
-  X509_STORE_lock(roots);
-  const STACK_OF(X509_OBJECT)* objects = X509_STORE_get0_objects(roots);
-  for (int i = 0; i < sk_X509_OBJECT_num(objects); ++i) {
-    X509* candidate = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(objects, i));
-    if (candidate == nullptr ||
-        X509_NAME_cmp(X509_get_subject_name(candidate), X509_get_issuer_name(child)) != 0) {
-      continue;
-    }
-    text += base::StrCat(" (possibly because of ", base::GoQuote(SignatureError(child, candidate)),
-                         " while trying to verify candidate authority certificate ",
-                         base::GoQuote(DisplayName(candidate)), ")");
-    break;
-  }
-  X509_STORE_unlock(roots);
-  return text;
-}
-
-std::string ChainError(X509_STORE_CTX* context, const VerifyRequest& request) {
-  X509* at = X509_STORE_CTX_get_current_cert(context);
-  switch (X509_STORE_CTX_get_error(context)) {
-    case X509_V_ERR_CERT_HAS_EXPIRED:
-    case X509_V_ERR_CERT_NOT_YET_VALID:
-      return ValidityError(at, request.now);
-    case X509_V_ERR_INVALID_CA:
-      return "x509: certificate is not authorized to sign other certificates";
-    case X509_V_ERR_PATH_LENGTH_EXCEEDED:
-      return "x509: too many intermediates for path length constraint";
-    case X509_V_ERR_PERMITTED_VIOLATION:
-    case X509_V_ERR_EXCLUDED_VIOLATION:
-      return "x509: certificate is not valid for any names in the constraints of its authority";
-    default:
-      return UnknownAuthority(at, request.roots);
-  }
-}
-
-bool AllowsUse(X509* certificate, CertificateUse use) {
-  const auto usage = X509_get_extended_key_usage(certificate);
-  const auto wanted = use == CertificateUse::kServer ? XKU_SSL_SERVER : XKU_SSL_CLIENT;
-  if (usage == UINT32_MAX) return true;  // no such extension
-  return (usage & static_cast<std::uint32_t>(wanted | XKU_ANYEKU)) != 0;
-}
-
-std::string CheckBuiltChain(const STACK_OF(X509) * chain, const VerifyRequest& request) {
-  const int count = sk_X509_num(chain);
-  for (int i = 0; i < count; ++i) {
-    X509* certificate = sk_X509_value(chain, i);
-    if (!AllowsUse(certificate, request.use)) {
-      return "x509: certificate specifies an incompatible key usage";
-    }
-    if (i + 1 < count && HasInsecureSignature(certificate)) {
-      return UnknownAuthority(certificate, request.roots);
-    }
-  }
-  return "";
-}
-
-}  // namespace
 
 std::string VerifyHost(X509* leaf, std::string_view host) {
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -195,20 +106,7 @@ std::string VerifyCertificate(const VerifyRequest& request) {
   if (!request.host.empty()) {
     if (auto error = VerifyHost(request.leaf, request.host); !error.empty()) return error;
   }
-  const X509StoreContextPtr context(X509_STORE_CTX_new());
-  if (!context ||
-      X509_STORE_CTX_init(context.get(), request.roots, request.leaf, request.intermediates) != 1) {
-    ERR_clear_error();
-    return std::string(kUnknownAuthority);
-  }
-  X509_VERIFY_PARAM* parameters = X509_STORE_CTX_get0_param(context.get());
-  X509_VERIFY_PARAM_set_flags(parameters, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
-  X509_VERIFY_PARAM_set_auth_level(parameters, 0);
-  X509_VERIFY_PARAM_set_time(parameters, std::chrono::system_clock::to_time_t(request.now));
-  const bool verified = X509_verify_cert(context.get()) == 1;
-  ERR_clear_error();
-  if (!verified) return ChainError(context.get(), request);
-  return CheckBuiltChain(X509_STORE_CTX_get0_chain(context.get()), request);
+  return VerifyChain(request);
 }
 
 }  // namespace portcullis::net::internal

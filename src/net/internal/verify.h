@@ -1,6 +1,6 @@
 // Verification of a peer's certificate with the rules, the order and the texts of Go's crypto/x509:
 // validity of the leaf, then its names, then the chain up to a trusted certificate, then key
-// usages.
+// usages (chain.h).
 //
 // Names are taken from subject alternative names only. Every certificate of the root set is an
 // anchor, whether self-signed or not. SHA-1 and MD5 signatures are not accepted.
@@ -30,6 +30,9 @@ std::string VerifyCertificate(const VerifyRequest& request);
 
 // "" or the error: "x509: certificate is valid for a, not b".
 std::string VerifyHost(X509* leaf, std::string_view host);
+
+// "" or the error: "x509: certificate has expired or is not yet valid: …".
+std::string ValidityError(const X509* certificate, base::WallTime now);
 
 bool HasSubjectAlternativeName(const X509* certificate);
 bool HasInsecureSignature(const X509* certificate);  // SHA-1 or MD5

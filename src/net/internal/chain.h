@@ -1,0 +1,19 @@
+// Chains from a certificate to a trusted one, built and judged as Go's x509.Certificate.Verify does
+// it: candidates are found by their subject alone, every certificate of the root set is an anchor,
+// whatever it says of itself, and of several chains one good one is enough.
+//
+// Not left to OpenSSL, which takes a certificate whose issuer has the same name as its subject (two
+// empty names, say) for self-signed and looks no further.
+#pragma once
+
+#include <string>
+
+#include "net/internal/verify.h"
+
+namespace portcullis::net::internal {
+
+// "" or the error, of chain and extended key usages: "x509: certificate signed by unknown
+// authority (possibly because of …)". The leaf's own validity and names are VerifyCertificate's.
+std::string VerifyChain(const VerifyRequest& request);
+
+}  // namespace portcullis::net::internal
