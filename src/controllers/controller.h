@@ -17,6 +17,10 @@
 #include "json/value.h"
 #include "store/store.h"
 
+namespace portcullis::kube_cel {
+class Compiler;
+}
+
 namespace portcullis::controllers {
 
 // Requests to the server itself, as a controller's service account. Thread-safe.
@@ -35,6 +39,7 @@ struct ControllerContext {
   ApiClient& api;
   const base::Published<api::catalog::Catalog>& catalog;
   const base::Clock& clock;
+  kube_cel::Compiler& compiler;
   std::string root_ca;  // PEM of the authority behind the serving certificate
 };
 

@@ -6,6 +6,7 @@
 #include "controllers/controller.h"
 #include "controllers/garbage_collector.h"
 #include "controllers/namespace.h"
+#include "controllers/policy_status.h"
 #include "controllers/resource_quota.h"
 #include "controllers/root_ca_publisher.h"
 #include "controllers/service_account.h"
@@ -14,7 +15,8 @@ namespace portcullis::controllers {
 
 const std::vector<const ControllerInfo*>& AllControllers() {
   static const std::vector<const ControllerInfo*> kAll = {
-      &kGarbageCollector, &kNamespace, &kResourceQuota, &kRootCaPublisher, &kServiceAccount,
+      &kGarbageCollector, &kNamespace,      &kResourceQuota,
+      &kRootCaPublisher,  &kServiceAccount, &kPolicyStatus,
   };
   return kAll;
 }

@@ -34,25 +34,14 @@ bool IsDeclared(const Scope& scope, Input input) {
     case Input::kParams:
       return scope.params;
     case Input::kAuthorizer:
-    case Input::kRequestResource:
       return scope.authorizer;
+    case Input::kRequestResource:
+      return scope.authorizer && !scope.bare_authorizer;
     case Input::kVariables:
       return scope.variables;
     default:
       return true;
   }
-}
-
-std::string KeyOf(const Scope& scope) {
-  std::string key;
-  key += scope.params ? 'p' : '-';
-  key += scope.authorizer ? 'a' : '-';
-  key += scope.mutation ? 'm' : '-';
-  key += scope.variables ? 'v' : '-';
-  for (const VariableType& variable : scope.variable_types) {
-    key += base::StrCat("|", variable.name, ":", variable.type);
-  }
-  return key;
 }
 
 // Types whose values later expressions may rely on; everything else is dyn.
@@ -109,7 +98,7 @@ std::string CheckExpected(const cel::Type* type, Expected expected) {
 
 // `base` declares the same, with variables of other types; null: there is none.
 std::shared_ptr<const ScopeEnvironment> MakeEnvironment(
-    const Scope& scope, const std::shared_ptr<const ScopeEnvironment>& base) {
+    const Scope& scope, int minor, const std::shared_ptr<const ScopeEnvironment>& base) {
   base::Result<std::shared_ptr<const cel::Environment>> built = base::ConfigError("");
   if (base != nullptr) {
     built = cel::EnvironmentBuilder(base->environment)
@@ -117,7 +106,7 @@ std::shared_ptr<const ScopeEnvironment> MakeEnvironment(
                 .Build();
   } else {
     cel::EnvironmentBuilder builder;
-    AddKubernetesLibraries(builder);
+    AddKubernetesLibraries(builder, minor);
     if (scope.mutation) {
       builder.AddLibrary(kJsonPatchLibrary).SetObjects(MakeMutationObjects());
     }
@@ -139,32 +128,67 @@ std::shared_ptr<const ScopeEnvironment> MakeEnvironment(
 
 }  // namespace
 
-void AddKubernetesLibraries(cel::EnvironmentBuilder& builder) {
-  builder.AddLibrary(cel::kStringsLibrary, 2)
-      .AddLibrary(cel::kSetsLibrary)
-      .AddLibrary(cel::kOptionalLibrary)
-      .AddLibrary(cel::kTwoVariableLibrary)
-      .AddLibrary(cel::kListsLibrary, 3)
-      .AddLibrary(kListLibrary)
-      .AddLibrary(kRegexLibrary)
-      .AddLibrary(kUrlLibrary)
-      .AddLibrary(kQuantityLibrary)
-      .AddLibrary(kIpLibrary)
-      .AddLibrary(kCidrLibrary)
-      .AddLibrary(kFormatLibrary)
-      .AddLibrary(kSemverLibrary)
-      .AddLibrary(kAuthorizerLibrary)
-      .AddLibrary(kCostLibrary);
+// In which release Kubernetes' environment got what the newest has
+// (apiserver/pkg/cel/environment/base.go).
+void AddKubernetesLibraries(cel::EnvironmentBuilder& builder, int minor) {
+  struct Row {
+    const cel::Library& library;
+    int since;
+    int version = cel::kNewest;
+  };
+  const Row rows[] = {
+      {kListLibrary, 0},
+      {kRegexLibrary, 0},
+      {kUrlLibrary, 0},
+      {kCostLibrary, 0},
+      {kAuthorizerLibrary, 27},
+      {cel::kOptionalLibrary, 28},
+      {kQuantityLibrary, 28},
+      {cel::kStringsLibrary, 0, 0},
+      {cel::kStringsLibrary, 29, 2},
+      {cel::kSetsLibrary, 29},
+      {kIpLibrary, 30},
+      {kCidrLibrary, 30},
+      {kFormatLibrary, 31},
+      {cel::kTwoVariableLibrary, 32},
+      {kSemverLibrary, 33},
+      {cel::kListsLibrary, 34, 3},
+  };
+  for (const Row& row : rows) {
+    if (minor >= row.since) builder.AddLibrary(row.library, row.version);
+  }
   builder.options().homogeneous_literals = true;
   builder.options().validate_literals = true;
 }
+
+std::string VariableTypeText(const cel::Type* type) { return KeptType(type); }
 
 std::string Expression::VariableTypeText() const {
   return ok() ? KeptType(program_->result_type()) : "dyn";
 }
 
-Compiler::Compiler() = default;
+Compiler::Compiler(int kubernetes_minor) : kubernetes_minor_(kubernetes_minor) {}
 Compiler::~Compiler() = default;
+
+int Compiler::MinorOf(const Scope& scope) const {
+  // Nothing has been added to the environment since v1.34.
+  constexpr int kLastAddition = 34;
+  const int minor = kubernetes_minor_ - 1;
+  return scope.is_new && minor < kLastAddition ? minor : kEveryRelease;
+}
+
+std::string Compiler::KeyOf(const Scope& scope) const {
+  std::string key;
+  key += scope.params ? 'p' : '-';
+  key += scope.authorizer ? (scope.bare_authorizer ? 'b' : 'a') : '-';
+  key += scope.mutation ? 'm' : '-';
+  key += scope.variables ? 'v' : '-';
+  key += std::to_string(MinorOf(scope));
+  for (const VariableType& variable : scope.variable_types) {
+    key += base::StrCat("|", variable.name, ":", variable.type);
+  }
+  return key;
+}
 
 std::shared_ptr<const ScopeEnvironment> Compiler::EnvironmentOf(const Scope& scope) {
   const std::string key = KeyOf(scope);
@@ -178,7 +202,7 @@ std::shared_ptr<const ScopeEnvironment> Compiler::EnvironmentOf(const Scope& sco
     plain.variable_types.clear();
     base = EnvironmentOf(plain);
   }
-  auto made = MakeEnvironment(scope, base);
+  auto made = MakeEnvironment(scope, MinorOf(scope), base);
   const std::lock_guard lock(mutex_);
   auto& slot = environments_[key];
   if (auto known = slot.lock()) return known;

@@ -47,8 +47,12 @@ struct VariableType {
 struct Scope {
   bool params = false;
   bool authorizer = false;
-  bool mutation = false;   // Object{}, JSONPatch{}, jsonpatch.escapeKey()
-  bool variables = false;  // `variables` is declared
+  bool bare_authorizer = false;  // without `authorizer.requestResource`
+  bool mutation = false;         // Object{}, JSONPatch{}, jsonpatch.escapeKey()
+  bool variables = false;        // `variables` is declared
+  // A new expression may use only what the oldest compatible release knows too, so that the server
+  // can be rolled back; one that is stored already may use everything.
+  bool is_new = false;
   std::vector<VariableType> variable_types;
 };
 
@@ -85,11 +89,16 @@ class Expression {
   bool internal_ = false;
 };
 
+// The type under which later expressions know a variable that is of this type.
+std::string VariableTypeText(const cel::Type* type);
+
 class RuleSet;
 
 class Compiler {
  public:
-  Compiler();
+  // `kubernetes_minor`: the release that is asked for; new expressions may use what the one before
+  // it has.
+  explicit Compiler(int kubernetes_minor = 36);
   ~Compiler();
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
@@ -108,6 +117,11 @@ class Compiler {
   std::shared_ptr<const RuleSet> RulesOf(const void* owner, json::Value props);
 
  private:
+  // The release whose libraries the scope's expressions may use.
+  int MinorOf(const Scope& scope) const;
+  std::string KeyOf(const Scope& scope) const;
+
+  const int kubernetes_minor_;
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<const ScopeEnvironment>> environments_;
   // The environments without variables are kept for ever.
@@ -118,7 +132,9 @@ class Compiler {
   std::unordered_map<const void*, std::shared_ptr<const RuleSet>> rule_sets_;
 };
 
-// All libraries and options of Kubernetes' environment, without variables.
-void AddKubernetesLibraries(cel::EnvironmentBuilder& builder);
+inline constexpr int kEveryRelease = 1000;
+
+// The libraries and options of Kubernetes' environment that v1.<minor> has, without variables.
+void AddKubernetesLibraries(cel::EnvironmentBuilder& builder, int minor = kEveryRelease);
 
 }  // namespace portcullis::kube_cel

@@ -25,6 +25,8 @@ void Strategy::UpdateWarnings(const Context&, json::Value, json::Value,
 
 json::Value Strategy::Canonicalize(const Context&, json::Value object) const { return object; }
 
+json::Value Strategy::Complete(const Context&, json::Value object) const { return object; }
+
 std::vector<std::string> Strategy::CheckName(std::string_view name, bool is_prefix) const {
   if (is_prefix && !name.empty() && name.back() == '-') {
     // A generateName may end in a dash: the generated part follows.

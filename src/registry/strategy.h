@@ -2,9 +2,10 @@
 // see the object, what it checks after they have seen it, and how the object is deleted.
 //
 // Order of a create: decode, default, PrepareForCreate, mutating admission, Validate, Canonicalize,
-// validating admission, commit. An update is the same with PrepareForUpdate and ValidateUpdate. The
-// generic parts are not a strategy's business: name, namespace, uid, creationTimestamp, generation
-// 1 on create, resourceVersion, finalizer rules, and the checks of ObjectMeta.
+// validating admission, Complete, commit. An update is the same with PrepareForUpdate and
+// ValidateUpdate. The generic parts are not a strategy's business: name, namespace, uid,
+// creationTimestamp, generation 1 on create, resourceVersion, finalizer rules, and the checks of
+// ObjectMeta.
 //
 // One file per kind under registry/strategies/, exporting one factory that stands in the table of
 // registry/strategy_table.cc. A resource without a row takes the default strategy, which knows only
@@ -96,6 +97,9 @@ class Strategy {
 
   // After validation: brings equal objects to one form (sorted lists and the like).
   virtual json::Value Canonicalize(const Context& ctx, json::Value object) const;
+
+  // After validating admission: what the server records in the object it is about to store.
+  virtual json::Value Complete(const Context& ctx, json::Value object) const;
 
   // How names of the kind are checked: "" if good, else the detail of an Invalid value error
   // (one text per element). Default: DNS-1123 subdomain.

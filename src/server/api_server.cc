@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/published.h"
 #include "base/strings.h"
+#include "controllers/policy_status.h"
 #include "controllers/runner.h"
 #include "metrics/apiserver_metrics.h"
 #include "net/client.h"
@@ -103,6 +104,9 @@ class Server final : public ApiServer {
     TRY(BuildAudit());
     TRY(BuildAdmission());
     chosen_controllers_ = TRY(controllers::SelectControllers(options_.controllers));
+    for (const controllers::ControllerInfo* info : chosen_controllers_) {
+      if (info == &controllers::kPolicyStatus) env_.checks_policy_types = true;
+    }
     watches_ = std::make_unique<WatchHub>(*store_, clock_);
     env_.watches = watches_.get();
     env_.documents = &documents_;
@@ -247,8 +251,10 @@ class Server final : public ApiServer {
     resolver.own_address = [this] { return env_.server_address; };
     resolver_ = webhook::MakeServiceResolver(*store_, resolver);
     gates_ = MakeFeatureGates(options_);
-    conditions_ = admission::match::MakeCelConditions(compiler_, env_.authorizer);
-    expressions_ = admission::match::MakeCelExpressionChecker(compiler_);
+    const int minor = TRY(MinorOf(options_.kubernetes_version));
+    compiler_.emplace(minor);
+    conditions_ = admission::match::MakeCelConditions(*compiler_, env_.authorizer);
+    expressions_ = admission::match::MakeCelExpressionChecker(*compiler_);
     env_.expressions = expressions_.get();
 
     admission::PluginFlags flags;
@@ -256,7 +262,6 @@ class Server final : public ApiServer {
     flags.disable = options_.disable_admission_plugins;
     flags.admission_control = options_.admission_control;
     const auto registered = plugins::Registered();
-    const int minor = TRY(MinorOf(options_.kubernetes_version));
     const auto chosen =
         TRY(admission::SelectPlugins(flags, registered, plugins::KubernetesOrder(), minor));
     const auto configs =
@@ -273,7 +278,7 @@ class Server final : public ApiServer {
     context.https = https_.get();
     context.services = resolver_.get();
     context.conditions = conditions_.get();
-    context.compiler = &compiler_;
+    context.compiler = &*compiler_;
     context.kubernetes_minor = minor;
     context.default_not_ready_toleration_seconds = options_.default_not_ready_toleration_seconds;
     context.default_unreachable_toleration_seconds =
@@ -303,8 +308,8 @@ class Server final : public ApiServer {
             dispatcher_->Handle(std::move(exchange));
           },
           std::string(info->account), clock_);
-      loop.context.reset(new controllers::ControllerContext{*store_, *loop.client, catalog_, clock_,
-                                                            credentials_.authority_pem});
+      loop.context.reset(new controllers::ControllerContext{
+          *store_, *loop.client, catalog_, clock_, *compiler_, credentials_.authority_pem});
       loop.runner = std::make_unique<controllers::ControllerRunner>(*info, *loop.context, *store_);
       loop.runner->Start();
     }
@@ -352,7 +357,7 @@ class Server final : public ApiServer {
   authz::Assembled authorization_;
   std::optional<audit::Policy> audit_policy_;
   std::unique_ptr<audit::Sink> sink_;
-  kube_cel::Compiler compiler_;
+  std::optional<kube_cel::Compiler> compiler_;  // set before anything is admitted
   std::unique_ptr<admission::match::ConditionEvaluator> conditions_;
   std::unique_ptr<registry::ExpressionChecker> expressions_;
   std::unique_ptr<admission::ObjectInterfaces> objects_;

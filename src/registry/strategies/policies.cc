@@ -1,9 +1,12 @@
 // ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings.
 
 #include "base/strings.h"
+#include "kube_cel/policy_types.h"
 #include "registry/default_strategy.h"
+#include "registry/expression_checker.h"
 #include "registry/strategies/strategies.h"
 #include "registry/validation/admission_policies.h"
+#include "registry/validation/param_authorization.h"
 
 namespace portcullis::registry {
 namespace {
@@ -39,12 +42,23 @@ class Policies final : public PolicyStrategy {
 
   void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override {
     ValidateAdmissionPolicy(object, {}, kind_, ctx.expressions, errors);
+    if (errors.empty()) AuthorizeParamKind(ctx, object, {}, errors);
   }
 
   void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                       api::FieldErrors& errors) const override {
     if (!ctx.subresource.empty()) return;
     ValidateAdmissionPolicy(object, old, kind_, ctx.expressions, errors);
+    if (errors.empty()) AuthorizeParamKind(ctx, object, old, errors);
+  }
+
+  json::Value Complete(const Context& ctx, json::Value object) const override {
+    if (kind_ != PolicyKind::kValidating || !ctx.checks_policy_types || ctx.dry_run ||
+        !kube_cel::NeedsTypeChecking(object)) {
+      return object;
+    }
+    return kube_cel::WithTypeChecking(ctx.arena, *ctx.expressions->compiler(), *ctx.catalog,
+                                      object);
   }
 
  private:
@@ -55,13 +69,14 @@ class Bindings final : public PolicyStrategy {
  public:
   explicit Bindings(PolicyKind kind) : PolicyStrategy({.counts_generation = true}), kind_(kind) {}
 
-  void Validate(const Context&, json::Value object, api::FieldErrors& errors) const override {
+  void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override {
     ValidateAdmissionPolicyBinding(object, kind_, errors);
+    if (errors.empty()) AuthorizeParamRef(ctx, object, kind_, errors);
   }
 
-  void ValidateUpdate(const Context&, json::Value object, json::Value,
+  void ValidateUpdate(const Context& ctx, json::Value object, json::Value,
                       api::FieldErrors& errors) const override {
-    ValidateAdmissionPolicyBinding(object, kind_, errors);
+    Validate(ctx, object, errors);
   }
 
  private:

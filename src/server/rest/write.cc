@@ -78,6 +78,7 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
     // Validating webhooks still see empty lists as such. Reading from the store sets defaults, e.g.
     // those of a status the strategy has emptied.
     object = ApplyDefaults(call.env, *call.catalog, call.arena, call.resource->kind, object);
+    object = strategy.Complete(StrategyContext(call, name), object);
     object = AsStored(*call.catalog, call.arena, call.resource->kind, object);
     Written written;
     written.created = true;
@@ -261,6 +262,7 @@ class Attempt {
                               .old_object = live_,
                               .options = options_.as_update}));
     object = ApplyDefaults(call_.env, *call_.catalog, call_.arena, call_.resource->kind, object);
+    object = strategy_.Complete(StrategyContext(call_, spec_.name), object);
     object = AsStored(*call_.catalog, call_.arena, call_.resource->kind, object);
     Written written;
     written.object = object;

@@ -1,0 +1,90 @@
+#include "controllers/policy_status.h"
+
+#include "base/strings.h"
+#include "kube_cel/policy_types.h"
+
+namespace portcullis::controllers {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kGroup = "admissionregistration.k8s.io";
+constexpr std::string_view kPolicies = "validatingadmissionpolicies";
+
+bool Mentions(json::Value policy, std::string_view group) {
+  const json::Value spec = policy["spec"];
+  if (spec["paramKind"]["apiVersion"].AsString().starts_with(base::StrCat(group, "/"))) return true;
+  for (const json::Value& rule : spec["matchConstraints"]["resourceRules"].elements()) {
+    for (const json::Value& name : rule["apiGroups"].elements()) {
+      if (name.AsString() == group) return true;
+    }
+  }
+  return false;
+}
+
+// Keys: "policy/<name>" and "group/<group of a definition that has changed>".
+class PolicyStatus final : public Controller {
+ public:
+  explicit PolicyStatus(const ControllerContext& context) : context_(context) {}
+
+  void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
+    const store::Object& object = *event.object;
+    if (object.resource() == kPolicies && object.group() == kGroup) {
+      if (event.type != store::EventType::kDeleted &&
+          kube_cel::NeedsTypeChecking(object.document().root())) {
+        enqueue(base::StrCat("policy/", object.name()));
+      }
+    } else if (object.resource() == "customresourcedefinitions") {
+      enqueue(base::StrCat("group/", object.document()["spec"]["group"].AsString()));
+    }
+  }
+
+  std::optional<base::Duration> Reconcile(const std::string& key) override {
+    const std::string_view name = std::string_view(key).substr(key.find('/') + 1);
+    bool done = true;
+    if (key.starts_with("policy/")) {
+      done = Check(context_.store.Get({kGroup, kPolicies, "", name}));
+    } else {
+      for (const store::ObjectPtr& policy : context_.store.List({kGroup, kPolicies})) {
+        if (Mentions(policy->document().root(), name)) done = Check(policy) && done;
+      }
+    }
+    return done ? std::nullopt : std::optional<base::Duration>(1s);
+  }
+
+ private:
+  // False if it has to be tried again.
+  bool Check(const store::ObjectPtr& policy) {
+    if (policy == nullptr) return true;
+    json::Arena arena;
+    const json::Value before = policy->document().root();
+    const auto catalog = context_.catalog.Get();
+    const json::Value after =
+        kube_cel::WithTypeChecking(arena, context_.compiler, *catalog, before);
+    if (after["status"] == before["status"]) return true;
+    const std::string path =
+        base::StrCat("/apis/", kGroup, "/v1/", kPolicies, "/", policy->name(),
+                     "/status?force=true&fieldManager=validatingadmissionpolicy-status-controller");
+    json::Value patch = json::MakeObject(arena, {{"apiVersion", before["apiVersion"]},
+                                                 {"kind", before["kind"]},
+                                                 {"status", after["status"]}});
+    patch = json::SetPath(arena, patch, {"metadata", "name"}, before["metadata"]["name"]);
+    const auto written = context_.api.Do("PATCH", path, patch, "application/apply-patch+yaml");
+    return written.ok() || written.status().reason() == base::Reason::kNotFound;
+  }
+
+  const ControllerContext& context_;
+};
+
+}  // namespace
+
+const ControllerInfo kPolicyStatus = {
+    .name = "validatingadmissionpolicy-status-controller",
+    .account = "validatingadmissionpolicy-status-controller",
+    .summary = "checks the expressions of validating policies against the types of their objects",
+    .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
+      return std::make_unique<PolicyStatus>(context);
+    },
+};
+
+}  // namespace portcullis::controllers
