@@ -5,9 +5,11 @@
 
 #include "admission/errors.h"
 #include "api/conversion/conversion.h"
+#include "api/conversion/custom_converter.h"
 #include "api/schema/decode.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/go_errors.h"
 #include "json/writer.h"
 
 namespace portcullis::admission {
@@ -122,10 +124,15 @@ std::shared_ptr<const schema::Schema> CatalogObjects::SchemaOf(
 
 base::Result<json::Value> CatalogObjects::Convert(json::Arena& arena, json::Value object,
                                                   const api::GroupVersionKind& kind) const {
-  const json::Value converted = TRY(api::Convert(arena, object, kind));
-  if (converted.IsSameAs(object)) return object;
   const auto catalog = catalog_();
   const ResourceInfo* info = catalog->FindKind(kind);
+  if (info != nullptr && info->definition != nullptr && object["kind"].AsString() == kind.kind) {
+    return TRY(info->definition->converter().Convert(arena, std::span(&object, 1),
+                                                     kind.group_version()))
+        .front();
+  }
+  const json::Value converted = TRY(api::Convert(arena, object, kind));
+  if (converted.IsSameAs(object)) return object;
   const schema::Schema* node = catalog->FindSchema(kind);
   if (node == nullptr || (info != nullptr && info->custom)) return converted;
   // The form in which Go writes the other version: fields that are always there, their order.
@@ -150,6 +157,13 @@ base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value
         "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
         "\"json:\\\"kind,omitempty\\\"\" }");
   }
+  for (const std::string_view name : {"apiVersion", "kind"}) {
+    const json::Value member = object[name];
+    if (member.is_null() || member.is_string()) continue;
+    return base::BadRequest(
+        base::StrCat("couldn't get version/kind; json parse error: json: cannot unmarshal ",
+                     json::GoTypeName(member), " into Go struct field .", name, " of type string"));
+  }
   api::GroupVersionKind own = kind;
   if (const auto text = object["kind"].AsString(); !text.empty()) own.kind = text;
   if (const auto text = object["apiVersion"].AsString(); !text.empty()) {
@@ -173,7 +187,8 @@ base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value
     }
     return decoded;
   }
-  // Decodes well, but nothing turns it into what was asked about.
+  // Decodes well, but nothing turns it into what was asked about. Found only when the chain is
+  // through, and then told without ceremony.
   return PlainError(base::StrCat("converting (", own.version, ".", own.kind, ") to (",
                                  kind.group.empty() ? "core" : kind.group, ".", kind.kind,
                                  "): unknown conversion"));

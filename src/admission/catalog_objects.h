@@ -1,7 +1,6 @@
 // CatalogObjects answers ObjectInterfaces from a catalog: built-in kinds by their schemas and
-// rules, custom resources as they stand, with conversion strategy None.
-//
-// The server derives from it where more is needed (conversion webhooks). Thread-safe.
+// rules, custom resources as they stand, converted as their definition says (which may wait for a
+// webhook). Thread-safe.
 #pragma once
 
 #include <functional>

@@ -42,6 +42,7 @@
 #include "server/watch_hub.h"
 #include "store/embedded/embedded_store.h"
 #include "store/memory/memory_store.h"
+#include "webhook/conversion.h"
 #include "webhook/service_resolver.h"
 
 namespace portcullis::server {
@@ -153,7 +154,6 @@ class Server final : public ApiServer {
     env_.catalog = &catalog_;
     defaulter_ = TRY(api::schema::Defaulter::BuiltIn());
     env_.defaulter = defaulter_.get();
-    definitions_ = std::make_unique<CustomResourceDefinitions>(env_, catalog_);
     return base::OkStatus();
   }
 
@@ -250,6 +250,11 @@ class Server final : public ApiServer {
     resolver.table = options_.webhook_service_map;
     resolver.own_address = [this] { return env_.server_address; };
     resolver_ = webhook::MakeServiceResolver(*store_, resolver);
+    conversions_ = std::make_unique<webhook::ConversionWebhooks>(*https_, resolver_.get(), clock_,
+                                                                 &metrics_);
+    definitions_ = std::make_unique<CustomResourceDefinitions>(
+        env_, catalog_,
+        [this](json::Value definition) { return conversions_->For(definition); });
     gates_ = MakeFeatureGates(options_);
     const int minor = TRY(MinorOf(options_.kubernetes_version));
     compiler_.emplace(minor);
@@ -346,6 +351,7 @@ class Server final : public ApiServer {
   Environment env_;
   Documents documents_{env_};
   std::unique_ptr<store::Store> store_;
+  std::unique_ptr<webhook::ConversionWebhooks> conversions_;  // used by the catalog
   base::Published<api::catalog::Catalog> catalog_;
   std::shared_ptr<const api::schema::Defaulter> defaulter_;
   std::unique_ptr<CustomResourceDefinitions> definitions_;

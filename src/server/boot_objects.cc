@@ -52,7 +52,7 @@ base::Status EnsureRole(const Environment& env, json::Arena& arena,
   const api::catalog::ResourceInfo* resource =
       catalog->Find("rbac.authorization.k8s.io", "v1", wanted.resource);
   if (resource == nullptr) return base::OkStatus();
-  const json::Value live = TRY(FromStore(arena, existing, resource->kind));
+  const json::Value live = TRY(FromStore(arena, existing, *resource));
   const json::Value next = authz::rbac::Reconcile(arena, live, wanted);
   if (next.is_null()) return base::OkStatus();
   return WriteObject(env, *resource, arena, next, existing).status();

@@ -106,7 +106,7 @@ class EnvironmentWriter final : public admission::ClusterWriter {
                                  "latest version and try again");
     }
     json::Arena arena;
-    json::Value next = TRY(FromStore(arena, current, info->kind));
+    json::Value next = TRY(FromStore(arena, current, *info));
     next = json::With(arena, next, "status", object["status"]);
     next = Recanonicalize(*catalog, arena, info->kind, next);
     const store::ObjectPtr stored = TRY(WriteObject(env_, *info, arena, next, current));
@@ -128,7 +128,7 @@ base::Result<store::ObjectPtr> WriteObject(const Environment& env,
                                            json::Arena& arena, json::Value object,
                                            const store::ObjectPtr& expected) {
   const store::Key key = KeyOf(resource, object);
-  store::Encoded encoded = TRY(EncodeForStore(arena, object, resource.storage_kind));
+  store::Encoded encoded = TRY(EncodeForStore(arena, object, resource));
   if (expected == nullptr) return env.store->Create(key, std::move(encoded));
   store::Preconditions preconditions;
   preconditions.revision = expected->revision();

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/conversion/conversion.h"
+#include "api/conversion/custom_converter.h"
 #include "api/schema/decode.h"
 #include "api/schema/defaulting.h"
 #include "base/gotext.h"
@@ -17,6 +18,7 @@ namespace portcullis::server {
 namespace {
 
 using api::GroupVersionKind;
+using api::catalog::ResourceInfo;
 
 // What an undecodable body is shown as: its beginning as text if it looks like an object, else as
 // hexadecimal digits.
@@ -296,13 +298,14 @@ json::Value Ordered(json::Arena& arena, json::Value object) {
   return json::MakeObject(arena, top);
 }
 
-base::Result<store::Encoded> EncodeForStore(json::Arena& arena, json::Value object,
-                                            const GroupVersionKind& storage_kind) {
-  object = TRY(api::Convert(arena, object, storage_kind));
+namespace {
+
+// The object as it lies in the store, its resourceVersion left open.
+store::Encoded Encode(json::Arena& arena, json::Value object, const GroupVersionKind& kind) {
   object = Ordered(arena, json::SetPath(arena, object, {"metadata", "resourceVersion"},
                                         json::Value::StringView("")));
   store::Encoded encoded;
-  encoded.bytes = KindPrefix(storage_kind);
+  encoded.bytes = KindPrefix(kind);
   encoded.bytes += "\"metadata\":{";
   bool first = true;
   for (const json::Member& member : object["metadata"].members()) {
@@ -326,21 +329,183 @@ base::Result<store::Encoded> EncodeForStore(json::Arena& arena, json::Value obje
   return encoded;
 }
 
-base::Result<json::Value> FromStore(json::Arena& arena, const store::ObjectPtr& object,
-                                    const GroupVersionKind& kind) {
+base::Result<json::Value> ParseStored(json::Arena& arena, const store::ObjectPtr& object) {
   arena.Retain(object);
   json::ParseOptions options;
   options.borrow_text = true;
-  const json::Value value = TRY(json::Parse(arena, object->bytes(), options));
-  return api::Convert(arena, value, kind);
+  return json::Parse(arena, object->bytes(), options);
 }
 
-base::Result<std::string_view> BytesAs(const store::ObjectPtr& object,
-                                       const GroupVersionKind& storage_kind,
-                                       const GroupVersionKind& kind, std::string& scratch) {
-  if (storage_kind == kind) return object->bytes();
+// True if the bytes are what the resource shows.
+bool IsInOrder(const store::ObjectPtr& object, std::string_view prefix,
+               const ResourceInfo& resource) {
+  return object->checked_by() == resource.definition->number() &&
+         object->bytes().starts_with(prefix);
+}
+
+// Of another version of the same definition.
+base::Result<const api::schema::Schema*> SchemaOfVersion(const ResourceInfo& resource,
+                                                         std::string_view api_version) {
+  const auto version = base::Cut(api_version, "/");
+  const api::schema::Schema* schema =
+      version ? resource.definition->FindSchema(version->second) : nullptr;
+  if (schema != nullptr) return schema;
+  return base::Status(
+      base::Reason::kUnknown,
+      base::StrCat("request to convert CR from an invalid group/version: ", api_version));
+}
+
+// By the schema of the version it is stored in.
+base::Result<json::Value> PrunedAndDefaulted(json::Arena& arena, json::Value stored,
+                                             const ResourceInfo& resource) {
+  const auto* schema = TRY(SchemaOfVersion(resource, stored["apiVersion"].AsString()));
+  const json::Value pruned = api::schema::Prune(arena, *schema, stored, true, nullptr);
+  const json::Value value = api::schema::ApplySchemaDefaults(arena, *schema, pruned);
+  return value == stored ? stored : value;
+}
+
+// Values in versions of the store as the resource shows them: those of other versions converted all
+// at once, then pruned by the schema of the wanted one.
+base::Result<std::vector<json::Value>> Converted(json::Arena& arena,
+                                                 std::vector<json::Value> values,
+                                                 const ResourceInfo& resource) {
+  const std::string wanted = ApiVersion(resource.kind);
+  std::vector<json::Value> others;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i]["apiVersion"].AsString() == wanted) continue;
+    places.push_back(i);
+    // Objects get their resourceVersion when all else has been read.
+    others.push_back(json::RemovePath(arena, values[i], {"metadata", "resourceVersion"}));
+  }
+  if (others.empty()) return values;
+  const auto converted =
+      TRY(resource.definition->converter().Convert(arena, others, resource.kind.group_version()));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    json::Value& value = values[places[i]];
+    const json::Value pruned =
+        api::schema::Prune(arena, *resource.schema, converted[i], true, nullptr);
+    value = json::SetPath(arena, pruned, {"metadata", "resourceVersion"},
+                          value["metadata"]["resourceVersion"]);
+  }
+  return values;
+}
+
+// Objects in which nothing has to be changed are marked.
+base::Result<std::vector<json::Value>> ReadCustom(json::Arena& arena,
+                                                  std::span<const store::ObjectPtr> objects,
+                                                  const ResourceInfo& resource) {
+  const std::string prefix = KindPrefix(resource.kind);
+  std::vector<json::Value> values;
+  values.reserve(objects.size());
+  for (const store::ObjectPtr& object : objects) {
+    const json::Value stored = TRY(ParseStored(arena, object));
+    values.push_back(TRY(PrunedAndDefaulted(arena, stored, resource)));
+    if (values.back().IsSameAs(stored) && object->bytes().starts_with(prefix)) {
+      object->MarkChecked(resource.definition->number());
+    }
+  }
+  return Converted(arena, std::move(values), resource);
+}
+
+// The object as its resource shows it.
+store::ObjectPtr View(json::Arena& arena, const store::Object& object, json::Value value,
+                      const ResourceInfo& resource) {
+  store::Encoded encoded = Encode(arena, value, resource.kind);
+  encoded.bytes.insert(encoded.revision_at, std::to_string(object.revision()));
+  auto view = std::make_shared<store::Object>(object.collection(), object.ns(), object.name(),
+                                              object.revision(), std::move(encoded.bytes),
+                                              encoded.revision_at);
+  view->MarkChecked(resource.definition->number());
+  return view;
+}
+
+base::Result<json::Value> ToStorageVersion(json::Arena& arena, json::Value object,
+                                           const ResourceInfo& resource) {
+  if (object["apiVersion"].AsString() == ApiVersion(resource.storage_kind)) return object;
+  object = json::RemovePath(arena, object, {"metadata", "resourceVersion"});
+  const auto converted = TRY(resource.definition->converter().Convert(
+      arena, std::span(&object, 1), resource.storage_kind.group_version()));
+  const auto* schema = TRY(SchemaOfVersion(resource, ApiVersion(resource.storage_kind)));
+  return api::schema::Prune(arena, *schema, converted.front(), true, nullptr);
+}
+
+}  // namespace
+
+base::Result<store::Encoded> EncodeForStore(json::Arena& arena, json::Value object,
+                                            const ResourceInfo& resource) {
+  if (resource.definition != nullptr) {
+    object = TRY(ToStorageVersion(arena, object, resource));
+  } else {
+    object = TRY(api::Convert(arena, object, resource.storage_kind));
+  }
+  return Encode(arena, object, resource.storage_kind);
+}
+
+store::Encoded EncodeAsIs(json::Arena& arena, json::Value object) {
+  GroupVersionKind kind;
+  if (const auto version = api::ParseGroupVersion(object["apiVersion"].AsString()); version.ok()) {
+    kind = {version->group, version->version, std::string(object["kind"].AsString())};
+  }
+  return Encode(arena, object, kind);
+}
+
+bool NeedsWebhook(const ResourceInfo& resource, std::span<const store::ObjectPtr> objects) {
+  if (resource.definition == nullptr || !resource.definition->converter().blocks()) return false;
+  const std::string prefix = KindPrefix(resource.kind);
+  return std::any_of(objects.begin(), objects.end(), [&](const store::ObjectPtr& object) {
+    return object != nullptr && !object->bytes().starts_with(prefix);
+  });
+}
+
+base::Result<std::vector<store::ObjectPtr>> InVersion(const ResourceInfo& resource,
+                                                      std::vector<store::ObjectPtr> objects) {
+  if (resource.definition == nullptr) return objects;
+  const std::string prefix = KindPrefix(resource.kind);
   json::Arena arena;
-  const json::Value value = TRY(FromStore(arena, object, kind));
+  std::vector<std::size_t> places;
+  std::vector<store::ObjectPtr> raw;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (objects[i] == nullptr || IsInOrder(objects[i], prefix, resource)) continue;
+    places.push_back(i);
+    raw.push_back(objects[i]);
+  }
+  if (raw.empty()) return objects;
+  const std::vector<json::Value> values = TRY(ReadCustom(arena, raw, resource));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (IsInOrder(raw[i], prefix, resource)) continue;
+    objects[places[i]] = View(arena, *raw[i], values[i], resource);
+  }
+  return objects;
+}
+
+base::Result<json::Value> FromStore(json::Arena& arena, const store::ObjectPtr& object,
+                                    const ResourceInfo& resource) {
+  if (resource.definition == nullptr || IsInOrder(object, KindPrefix(resource.kind), resource)) {
+    return api::Convert(arena, TRY(ParseStored(arena, object)), resource.kind);
+  }
+  const auto values = TRY(ReadCustom(arena, std::span(&object, 1), resource));
+  return values.front();
+}
+
+base::Result<json::Value> ThroughStore(json::Arena& arena, json::Value object,
+                                       const ResourceInfo& resource) {
+  if (resource.definition == nullptr || resource.kind == resource.storage_kind) return object;
+  const json::Value stored = TRY(ToStorageVersion(arena, object, resource));
+  const json::Value read = TRY(PrunedAndDefaulted(arena, stored, resource));
+  const auto shown = TRY(Converted(arena, {read}, resource));
+  return json::SetPath(arena, shown.front(), {"metadata", "resourceVersion"},
+                       object["metadata"]["resourceVersion"]);
+}
+
+base::Result<std::string_view> BytesAs(const store::ObjectPtr& object, const ResourceInfo& resource,
+                                       std::string& scratch) {
+  const bool as_stored = resource.definition != nullptr
+                             ? IsInOrder(object, KindPrefix(resource.kind), resource)
+                             : resource.storage_kind == resource.kind;
+  if (as_stored) return object->bytes();
+  json::Arena arena;
+  const json::Value value = TRY(FromStore(arena, object, resource));
   scratch.clear();
   json::Write(Ordered(arena, value), scratch);
   return std::string_view(scratch);

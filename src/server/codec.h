@@ -2,6 +2,7 @@
 // stored bytes to values of the version a request speaks.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,19 +59,38 @@ json::Value PruneCustom(const api::catalog::Catalog& catalog, json::Arena& arena
 // The object with kind and apiVersion first and the members of metadata in Go's order.
 json::Value Ordered(json::Arena& arena, json::Value object);
 
-// In the version it is stored in, ready for the store.
+// An object of the resource in the version it is stored in, ready for the store. Custom resources
+// are converted as their definition says, which may wait for a webhook.
 base::Result<store::Encoded> EncodeForStore(json::Arena& arena, json::Value object,
-                                            const api::GroupVersionKind& storage_kind);
+                                            const api::catalog::ResourceInfo& resource);
 
-// A stored object in the version of `kind`; parsed into `arena`, which keeps the object alive.
+// An object in a version of the store, written as it is.
+store::Encoded EncodeAsIs(json::Arena& arena, json::Value object);
+
+// Stored objects of the resource as its version shows them. For custom resources that is: pruned
+// and defaulted by the schema they were stored under, then converted, all in one call if a webhook
+// does it. Objects that are as they should be come back themselves; others as new ones, with the
+// same revision. Built-in kinds are converted when they are read or written (below).
+base::Result<std::vector<store::ObjectPtr>> InVersion(const api::catalog::ResourceInfo& resource,
+                                                      std::vector<store::ObjectPtr> objects);
+// Whether InVersion() would wait for a webhook for one of them: then not on a thread that others
+// wait for.
+bool NeedsWebhook(const api::catalog::ResourceInfo& resource,
+                  std::span<const store::ObjectPtr> objects);
+
+// A stored object in the version of the resource; parsed into `arena`, which keeps it alive.
 base::Result<json::Value> FromStore(json::Arena& arena, const store::ObjectPtr& object,
-                                    const api::GroupVersionKind& kind);
+                                    const api::catalog::ResourceInfo& resource);
 
-// A stored object's bytes as `kind`: the bytes themselves if they are of that version, else written
-// into `scratch`.
+// What a client would see of an object of the resource after it was stored.
+base::Result<json::Value> ThroughStore(json::Arena& arena, json::Value object,
+                                       const api::catalog::ResourceInfo& resource);
+
+// A stored object's bytes in the version of the resource: the bytes themselves if they are, else
+// written into `scratch`.
 base::Result<std::string_view> BytesAs(const store::ObjectPtr& object,
-                                       const api::GroupVersionKind& storage_kind,
-                                       const api::GroupVersionKind& kind, std::string& scratch);
+                                       const api::catalog::ResourceInfo& resource,
+                                       std::string& scratch);
 
 // `{"kind":"Pod","apiVersion":"v1",`: how stored bytes of a kind begin.
 std::string KindPrefix(const api::GroupVersionKind& kind);

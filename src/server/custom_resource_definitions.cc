@@ -1,13 +1,17 @@
 #include "server/custom_resource_definitions.h"
 
 #include <algorithm>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "json/reader.h"
 #include "server/cluster_writer.h"
 #include "server/codec.h"
+#include "server/custom_resource_conditions.h"
 
 namespace portcullis::server {
 namespace {
@@ -18,62 +22,51 @@ constexpr store::Collection kDefinitions{"apiextensions.k8s.io", "customresource
 constexpr std::string_view kCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 constexpr int kRetries = 8;
 
-// The names a definition claims in its group, by what they are.
-struct Claim {
-  std::string_view reason;  // of the NamesAccepted condition if the name is taken
-  std::string name;
-};
-std::vector<Claim> ClaimsOf(Value spec) {
-  const Value names = spec["names"];
-  std::vector<Claim> out;
-  const auto add = [&](std::string_view reason, Value name) {
-    if (!name.AsString().empty()) out.push_back({reason, std::string(name.AsString())});
-  };
-  add("PluralConflict", names["plural"]);
-  add("SingularConflict", names["singular"]);
-  for (const Value& name : names["shortNames"].elements()) add("ShortNamesConflict", name);
-  add("KindConflict", names["kind"]);
-  add("ListKindConflict", names["listKind"]);
-  return out;
-}
-
 bool IsTerminating(Value object) { return !object["metadata"]["deletionTimestamp"].is_null(); }
 
-Value Condition(json::Arena& arena, std::string_view type, bool status, std::string_view reason,
-                std::string_view message, std::string_view now) {
-  json::ObjectBuilder out(arena);
-  out.Set("type", type);
-  out.Set("status", status ? "True" : "False");
-  out.Set("lastTransitionTime", now);
-  out.Set("reason", reason);
-  out.Set("message", message);
-  return out.Build();
+bool HasCleanupFinalizer(Value object) {
+  const auto finalizers = object["metadata"]["finalizers"].elements();
+  return std::any_of(finalizers.begin(), finalizers.end(), [](const Value& finalizer) {
+    return finalizer.AsString() == kCleanupFinalizer;
+  });
 }
 
-// Puts the condition into the list in the place of one of its type; keeps the time if the status
-// stays.
-Value WithCondition(json::Arena& arena, Value conditions, Value condition) {
-  json::ArrayBuilder out(arena);
-  bool placed = false;
-  for (const Value& old : conditions.elements()) {
-    if (!(old["type"] == condition["type"])) {
-      out.Add(old);
-      continue;
-    }
-    placed = true;
-    out.Add(old["status"] == condition["status"]
-                ? json::With(arena, condition, "lastTransitionTime", old["lastTransitionTime"])
-                : condition);
-  }
-  if (!placed) out.Add(condition);
-  return out.Build();
+// Null if it is no JSON, which no store holds.
+Value Parsed(json::Arena& arena, const store::ObjectPtr& object) {
+  const auto parsed = json::Parse(arena, object->bytes());
+  return parsed.ok() ? *parsed : Value();
+}
+
+store::Collection InstancesOf(Value definition) {
+  const Value spec = definition["spec"];
+  return {spec["group"].AsString(), spec["names"]["plural"].AsString()};
 }
 
 }  // namespace
 
+class CustomResourceDefinitions::Departures final : public store::Observer {
+ public:
+  Departures(CustomResourceDefinitions& owner, std::string name, Value definition)
+      : owner_(owner), name_(std::move(name)) {
+    subscription_ = owner_.env_.store->Subscribe({InstancesOf(definition)}, *this, [] {});
+  }
+
+  void OnCommit(std::span<const store::EventPtr> events) override {
+    for (const store::EventPtr& event : events) {
+      if (event->type == store::EventType::kDeleted) return owner_.Examine(name_);
+    }
+  }
+
+ private:
+  CustomResourceDefinitions& owner_;
+  const std::string name_;
+  std::unique_ptr<store::Subscription> subscription_;
+};
+
 CustomResourceDefinitions::CustomResourceDefinitions(
-    const Environment& env, base::Published<api::catalog::Catalog>& catalog)
-    : env_(env), catalog_(catalog), built_in_(catalog.Get()) {}
+    const Environment& env, base::Published<api::catalog::Catalog>& catalog,
+    MakeConverter converters)
+    : env_(env), catalog_(catalog), converters_(std::move(converters)), built_in_(catalog.Get()) {}
 
 CustomResourceDefinitions::~CustomResourceDefinitions() { Stop(); }
 
@@ -89,6 +82,7 @@ void CustomResourceDefinitions::Stop() {
     changed_.NotifyAll();
   }
   if (thread_.joinable()) thread_.join();
+  departures_.clear();
   subscription_.reset();
 }
 
@@ -103,6 +97,8 @@ void CustomResourceDefinitions::OnCommit(std::span<const store::EventPtr> events
   for (const store::EventPtr& event : events) {
     if (event->type == store::EventType::kDeleted) {
       definitions_.erase(std::string(event->object->name()));
+      pending_.insert(std::string(event->object->name()));
+      changed_.NotifyAll();
     } else {
       Apply(event->object);
     }
@@ -112,53 +108,79 @@ void CustomResourceDefinitions::OnCommit(std::span<const store::EventPtr> events
 
 void CustomResourceDefinitions::Apply(const store::ObjectPtr& object) {
   const std::string name(object->name());
+  json::Arena arena;
+  const Value next = Parsed(arena, object);
   Definition& definition = definitions_[name];
-  const bool same_spec = definition.object != nullptr &&
-                         definition.object->document()["spec"] == object->document()["spec"];
+  if (definition.object == nullptr) {
+    definition.group = next["spec"]["group"].AsString();
+    definition.names.accepted = ReadNames(next["status"]["acceptedNames"]);
+    definition.established = HasCondition(next, "Established");
+  } else {
+    const Value before = Parsed(arena, definition.object);
+    definition.stale = definition.stale || !(before["spec"] == next["spec"]) ||
+                       IsTerminating(before) != IsTerminating(next);
+  }
+  definition.created = next["metadata"]["creationTimestamp"].AsString();
+  definition.terminating = IsTerminating(next);
+  definition.requested = ReadNames(next["spec"]["names"]);
   definition.object = object;
   pending_.insert(name);
   changed_.NotifyAll();
-  if (same_spec) return;
-  auto compiled =
-      api::catalog::CustomResources::Compile(object->document().root(), built_in_->object_meta());
-  definition.compiled = compiled.ok() ? *std::move(compiled) : nullptr;
-  definition.compile_error = compiled.ok() ? "" : compiled.status().message();
-  if (!definition.compile_error.empty()) {
-    base::LogWarning("custom resource definition is not served",
-                     {{"name", name}, {"error", definition.compile_error}});
-  }
 }
 
-// Names are given in the order in which the definitions were made, so that an accepted one never
-// loses its names to a later one.
+// Names are given in the order in which the definitions were made.
 void CustomResourceDefinitions::Publish() {
-  std::vector<Definition*> order;
-  for (auto& [name, definition] : definitions_) order.push_back(&definition);
-  const auto age = [](const Definition* definition) {
-    const Value metadata = definition->object->document()["metadata"];
-    return std::pair(metadata["creationTimestamp"].AsString(), metadata["name"].AsString());
-  };
-  std::sort(order.begin(), order.end(),
-            [&](const Definition* a, const Definition* b) { return age(a) < age(b); });
-  std::set<std::pair<std::string, std::string>> taken;
+  std::vector<std::pair<const std::string, Definition>*> order;
+  for (auto& entry : definitions_) order.push_back(&entry);
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return std::tie(a->second.created, a->first) < std::tie(b->second.created, b->first);
+  });
+  std::unordered_map<std::string_view, NamesInUse> groups;
+  for (const auto* entry : order) groups[entry->second.group].Add(entry->second.names.accepted);
   std::vector<std::shared_ptr<const api::catalog::CustomResources>> served;
-  for (Definition* definition : order) {
-    const Value spec = definition->object->document()["spec"];
-    const std::string group(spec["group"].AsString());
-    definition->refusal_reason.clear();
-    definition->refusal.clear();
-    const std::vector<Claim> claims = ClaimsOf(spec);
-    for (const Claim& claim : claims) {
-      if (!taken.contains({group, claim.name})) continue;
-      definition->refusal_reason = claim.reason;
-      definition->refusal = base::StrCat("\"", claim.name, "\" is already in use");
-      break;
+  for (auto* entry : order) {
+    Definition& definition = entry->second;
+    NamesInUse& used = groups[definition.group];
+    NamesVerdict verdict = used.Judge(definition.requested, definition.names.accepted);
+    if (verdict.accepted != definition.names.accepted) {
+      used.Remove(definition.names.accepted);
+      used.Add(verdict.accepted);
+      definition.stale = true;
+      pending_.insert(entry->first);
     }
-    if (!definition->refusal.empty() || definition->compiled == nullptr) continue;
-    for (const Claim& claim : claims) taken.insert({group, claim.name});
-    served.push_back(definition->compiled);
+    if (verdict.all != definition.names.all) pending_.insert(entry->first);
+    definition.names = std::move(verdict);
+    definition.established = definition.established || definition.names.all;
+    if (definition.stale) Compile(entry->first, definition);
+    if (definition.compiled != nullptr) served.push_back(definition.compiled);
   }
   catalog_.Set(built_in_->WithCustomResources(std::move(served)));
+}
+
+void CustomResourceDefinitions::Compile(const std::string& name, Definition& definition) {
+  definition.stale = false;
+  definition.compiled = nullptr;
+  if (!definition.established) return;
+  json::Arena arena;
+  const Value object = Parsed(arena, definition.object);
+  api::catalog::CustomResources::Parts parts;
+  parts.object_meta = built_in_->object_meta();
+  parts.terminating = definition.terminating;
+  parts.names = definition.names.accepted;
+  if (converters_) parts.converter = converters_(object);
+  auto compiled = api::catalog::CustomResources::Compile(object, std::move(parts));
+  if (compiled.ok()) {
+    definition.compiled = *std::move(compiled);
+    return;
+  }
+  base::LogWarning("custom resource definition is not served",
+                   {{"name", name}, {"error", compiled.status().message()}});
+}
+
+void CustomResourceDefinitions::Examine(const std::string& name) {
+  base::MutexLock lock(mutex_);
+  pending_.insert(name);
+  changed_.NotifyAll();
 }
 
 void CustomResourceDefinitions::Run() {
@@ -171,103 +193,101 @@ void CustomResourceDefinitions::Run() {
       name = *pending_.begin();
       pending_.erase(pending_.begin());
     }
-    UpdateStatus(name);
+    for (int attempt = 0; attempt < kRetries && !Sync(name); ++attempt) continue;
   }
 }
 
-Value CustomResourceDefinitions::WithConditions(json::Arena& arena, Value object,
-                                                const Definition& definition) {
-  const std::string now = base::FormatTime(env_.clock->Now());
-  Value conditions = object["status"]["conditions"];
-  const bool accepted = definition.refusal.empty();
-  conditions = WithCondition(
-      arena, conditions,
-      Condition(arena, "NamesAccepted", accepted,
-                accepted ? std::string_view("NoConflicts") : definition.refusal_reason,
-                accepted ? std::string_view("no conflicts found") : definition.refusal, now));
-  bool established = false;
-  for (const Value& condition : conditions.elements()) {
-    established |=
-        condition["type"].AsString() == "Established" && condition["status"].AsString() == "True";
+bool CustomResourceDefinitions::Sync(const std::string& name) {
+  Definition definition;
+  bool known = false;
+  {
+    base::MutexLock lock(mutex_);
+    if (stopping_) return true;
+    const auto found = definitions_.find(name);
+    known = found != definitions_.end();
+    if (known) definition = found->second;
   }
-  if (!established) {
-    conditions =
-        WithCondition(arena, conditions,
-                      accepted ? Condition(arena, "Established", true, "InitialNamesAccepted",
-                                           "the initial names have been accepted", now)
-                               : Condition(arena, "Established", false, "NotAccepted",
-                                           "not all names are accepted", now));
-  }
-  if (IsTerminating(object)) {
-    conditions = WithCondition(arena, conditions,
-                               Condition(arena, "Terminating", true, "InstanceDeletionInProgress",
-                                         "CustomResource deletion is in progress", now));
-  }
-  object = json::SetPath(arena, object, {"status", "conditions"}, conditions);
-  if (!accepted) return object;
-  return json::SetPath(arena, object, {"status", "acceptedNames"}, object["spec"]["names"]);
-}
-
-void CustomResourceDefinitions::UpdateStatus(const std::string& name) {
-  const auto catalog = catalog_.Get();
-  const auto* resource = catalog->Find(kDefinitions.group, "v1", kDefinitions.resource);
-  for (int attempt = 0; attempt < kRetries && resource != nullptr; ++attempt) {
-    Definition definition;
-    {
-      base::MutexLock lock(mutex_);
-      const auto found = definitions_.find(name);
-      if (found == definitions_.end() || stopping_) return;
-      definition = found->second;
-    }
-    json::Arena arena;
-    auto object = FromStore(arena, definition.object, resource->kind);
-    if (!object.ok()) return;
-    if (IsTerminating(*object)) {
-      if (Clean(definition.object)) return;
-      continue;
-    }
-    const Value next = WithConditions(arena, *object, definition);
-    if (next == *object) return;
-    const auto written = WriteObject(env_, *resource, arena, next, definition.object);
-    if (written.ok()) return;
-    if (written.status().reason() != base::Reason::kConflict) {
-      base::LogWarning("status of a custom resource definition was not written",
-                       {{"name", name}, {"error", written.status().message()}});
-      return;
-    }
-  }
-}
-
-// Deletes the objects of a terminating definition, then lets go of it. False if it must be tried
-// again.
-bool CustomResourceDefinitions::Clean(const store::ObjectPtr& object) {
-  const Value spec = object->document()["spec"];
-  const store::Collection collection{spec["group"].AsString(), spec["names"]["plural"].AsString()};
-  for (const store::ObjectPtr& item : env_.store->List(collection)) {
-    const store::Key key{collection.group, collection.resource, item->ns(), item->name()};
-    // Finalizers of the objects are honoured: such an object is only marked, and holds the rest up.
-    if (!item->document()["metadata"]["finalizers"].empty()) return true;
-    (void)env_.store->Delete(key, {});
+  if (!known) {
+    departures_.erase(name);
+    return true;
   }
   json::Arena arena;
-  const auto catalog = catalog_.Get();
-  const auto* resource = catalog->Find(kDefinitions.group, "v1", kDefinitions.resource);
-  auto current = FromStore(arena, object, resource->kind);
-  if (!current.ok()) return true;
+  const Value object = Parsed(arena, definition.object);
+  const std::string now = base::FormatTime(env_.clock->Now());
+  Value next = WithVerdict(arena, object, definition.names, now);
+  const bool deleting = IsTerminating(object) && HasCleanupFinalizer(object);
+  if (deleting && HasCondition(next, "Established")) {
+    next = WithCondition(arena, next, kDeletingInstances, now);
+  }
+  if (!(next == object)) return Write(definition.object, arena, next);
+  return !deleting || Finish(name, definition.object);
+}
+
+bool CustomResourceDefinitions::Finish(const std::string& name, const store::ObjectPtr& object) {
+  json::Arena arena;
+  const Value definition = Parsed(arena, object);
+  const bool established = HasCondition(definition, "Established");
+  if (established) {
+    // Followed before it is looked at, so that none goes unseen.
+    auto& departures = departures_[name];
+    if (departures == nullptr) departures = std::make_unique<Departures>(*this, name, definition);
+    if (ClearInstances(definition) > 0) return true;
+  }
+  departures_.erase(name);
   json::ArrayBuilder kept(arena);
-  for (const Value& finalizer : (*current)["metadata"]["finalizers"].elements()) {
+  for (const Value& finalizer : definition["metadata"]["finalizers"].elements()) {
     if (finalizer.AsString() != kCleanupFinalizer) kept.Add(finalizer);
   }
-  store::Preconditions preconditions;
-  preconditions.revision = object->revision();
   if (kept.size() == 0) {
+    store::Preconditions preconditions;
+    preconditions.revision = object->revision();
     const auto gone = env_.store->Delete(
         {kDefinitions.group, kDefinitions.resource, "", object->name()}, preconditions);
     return gone.ok() || gone.status().reason() == base::Reason::kNotFound;
   }
-  if (kept.size() == (*current)["metadata"]["finalizers"].size()) return true;
-  const Value next = json::SetPath(arena, *current, {"metadata", "finalizers"}, kept.Build());
-  return WriteObject(env_, *resource, arena, next, object).ok();
+  const Value next = WithCondition(
+      arena, json::SetPath(arena, definition, {"metadata", "finalizers"}, kept.Build()),
+      established ? kInstancesDeleted : kNeverEstablished, base::FormatTime(env_.clock->Now()));
+  return Write(object, arena, next);
+}
+
+// Finalizers of the objects are honoured: such an object is only marked, and holds the rest up.
+// Nothing of this looks into the objects further than their metadata, so that a conversion webhook
+// that is gone holds up nothing.
+std::size_t CustomResourceDefinitions::ClearInstances(Value definition) {
+  const store::Collection collection = InstancesOf(definition);
+  for (const store::ObjectPtr& item : env_.store->List(collection)) {
+    const store::Key key{collection.group, collection.resource, item->ns(), item->name()};
+    store::Preconditions preconditions;
+    preconditions.revision = item->revision();
+    json::Arena arena;
+    const Value object = Parsed(arena, item);
+    if (object["metadata"]["finalizers"].empty()) {
+      (void)env_.store->Delete(key, preconditions);
+      continue;
+    }
+    if (IsTerminating(object)) continue;
+    Value marked = json::SetPath(arena, object, {"metadata", "deletionTimestamp"},
+                                 json::String(arena, base::FormatTime(env_.clock->Now())));
+    marked = json::SetPath(arena, marked, {"metadata", "deletionGracePeriodSeconds"},
+                           json::Value::Int(0));
+    marked = json::SetPath(arena, marked, {"metadata", "generation"},
+                           json::Value::Int(marked["metadata"]["generation"].AsInt() + 1));
+    (void)env_.store->Update(key, EncodeAsIs(arena, marked), preconditions);
+  }
+  return env_.store->Count(collection);
+}
+
+bool CustomResourceDefinitions::Write(const store::ObjectPtr& old, json::Arena& arena, Value next) {
+  const auto catalog = catalog_.Get();
+  const auto* resource = catalog->Find(kDefinitions.group, "v1", kDefinitions.resource);
+  if (resource == nullptr) return true;
+  const auto written = WriteObject(env_, *resource, arena, next, old);
+  if (written.ok()) return true;
+  if (written.status().reason() == base::Reason::kConflict) return false;
+  base::LogWarning("a custom resource definition was not written",
+                   {{"name", std::string(old->name())}, {"error", written.status().message()}});
+  return true;
 }
 
 }  // namespace portcullis::server

@@ -7,6 +7,7 @@
 // of its own. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,8 +16,10 @@
 #include <vector>
 
 #include "api/catalog/catalog.h"
+#include "api/conversion/custom_converter.h"
 #include "base/mutex.h"
 #include "base/published.h"
+#include "server/custom_resource_names.h"
 #include "server/environment.h"
 #include "store/store.h"
 
@@ -24,10 +27,14 @@ namespace portcullis::server {
 
 class CustomResourceDefinitions final : public store::Observer {
  public:
+  // What a definition's spec.conversion asks for; null for strategy None.
+  using MakeConverter =
+      std::function<std::shared_ptr<const api::CustomConverter>(json::Value definition)>;
+
   // `catalog` holds the built-in kinds and receives every later snapshot. Everything in `env` but
-  // the catalog may still be null until Start().
-  CustomResourceDefinitions(const Environment& env,
-                            base::Published<api::catalog::Catalog>& catalog);
+  // the catalog may still be null until Start(). `converters` may be null.
+  CustomResourceDefinitions(const Environment& env, base::Published<api::catalog::Catalog>& catalog,
+                            MakeConverter converters);
   ~CustomResourceDefinitions() override;
 
   // Reads the stored definitions, publishes the catalog, begins to follow changes.
@@ -38,29 +45,42 @@ class CustomResourceDefinitions final : public store::Observer {
   void OnCommit(std::span<const store::EventPtr> events) override;
 
  private:
-  // One definition as it is served.
+  // One definition as it is served. What is needed of the object stands here: to keep it parsed
+  // would cost more than all the rest.
   struct Definition {
     store::ObjectPtr object;
-    std::shared_ptr<const api::catalog::CustomResources> compiled;  // null: does not compile
-    std::string compile_error;
-    // Why its names are refused: reason and message; empty reason if accepted.
-    std::string refusal_reason;
-    std::string refusal;
+    std::string group;
+    std::string created;  // its creationTimestamp
+    bool terminating = false;
+    api::catalog::CustomNames requested;
+    NamesVerdict names;
+    bool established = false;  // its names have all been accepted once
+    bool stale = true;         // `compiled` is not of this state
+    std::shared_ptr<const api::catalog::CustomResources> compiled;  // null: is not served
   };
+  // Waits for the objects of a terminating definition to go.
+  class Departures;
 
   void Load();
   void Apply(const store::ObjectPtr& object) PC_REQUIRES(mutex_);
   void Publish() PC_REQUIRES(mutex_);
+  void Compile(const std::string& name, Definition& definition);
+  void Examine(const std::string& name);
   void Run();
-  void UpdateStatus(const std::string& name);
-  bool Clean(const store::ObjectPtr& object);
-  json::Value WithConditions(json::Arena& arena, json::Value object, const Definition& definition);
+  // What to do for one definition; false if it must be tried again.
+  bool Sync(const std::string& name);
+  bool Finish(const std::string& name, const store::ObjectPtr& object);
+  // Deletes or marks every object; how many are still there.
+  std::size_t ClearInstances(json::Value definition);
+  bool Write(const store::ObjectPtr& old, json::Arena& arena, json::Value next);
 
   const Environment& env_;
   base::Published<api::catalog::Catalog>& catalog_;
+  const MakeConverter converters_;
   std::shared_ptr<const api::catalog::Catalog> built_in_;
   std::unique_ptr<store::Subscription> subscription_;
   std::thread thread_;
+  std::map<std::string, std::unique_ptr<Departures>> departures_;  // of the thread
 
   base::Mutex mutex_;
   base::CondVar changed_;

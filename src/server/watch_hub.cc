@@ -16,25 +16,54 @@ constexpr std::size_t kEventsPerPoll = 256;
 constexpr std::size_t kMaxBuffered = 1 << 20;
 constexpr std::chrono::seconds kBookmarkEvery{60};
 constexpr std::chrono::seconds kTick{1};
+constexpr std::size_t kMakers = 16;
 
 bool IsSelected(const WatchSession& session, const store::ObjectPtr& object) {
   if (object == nullptr) return false;
   if (session.selection.everything()) return true;
   json::Arena arena;
-  const auto value = FromStore(arena, object, session.resource->kind);
+  const auto value = FromStore(arena, object, *session.resource);
   return value.ok() && session.selection.Matches(*value);
 }
 
 // How an event looks to a watch with a selector: an object that leaves the selection is deleted.
-std::string_view SeenAs(const WatchSession& session, const store::Event& event) {
-  const bool was = IsSelected(session, event.previous);
-  if (event.type == store::EventType::kDeleted) {
-    return was || IsSelected(session, event.object) ? "DELETED" : "";
+std::string_view SeenAs(const WatchSession& session, store::EventType type,
+                        const store::ObjectPtr& object, const store::ObjectPtr& previous) {
+  const bool was = IsSelected(session, previous);
+  if (type == store::EventType::kDeleted) {
+    return was || IsSelected(session, object) ? "DELETED" : "";
   }
-  const bool is = IsSelected(session, event.object);
-  if (event.type == store::EventType::kAdded) return is ? "ADDED" : "";
+  const bool is = IsSelected(session, object);
+  if (type == store::EventType::kAdded) return is ? "ADDED" : "";
   if (is) return was ? "MODIFIED" : "ADDED";
   return was ? "DELETED" : "";
+}
+
+// Every event's object and, where it is looked into, its predecessor.
+std::vector<store::ObjectPtr> ObjectsOf(const WatchSession& session,
+                                        std::span<const store::EventPtr> events) {
+  std::vector<store::ObjectPtr> objects;
+  objects.reserve(events.size() * 2);
+  for (const store::EventPtr& event : events) {
+    objects.push_back(event->object);
+    if (!session.selection.everything()) objects.push_back(event->previous);
+  }
+  return objects;
+}
+
+// An object that cannot be read ends the watch.
+base::Result<std::string> Lines(WatchSession& session, std::span<const store::EventPtr> events,
+                                base::WallTime now) {
+  const auto shown = TRY(InVersion(*session.resource, ObjectsOf(session, events)));
+  const std::size_t step = session.selection.everything() ? 1 : 2;
+  std::string lines;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const store::ObjectPtr& object = shown[i * step];
+    const store::ObjectPtr& previous = step == 2 ? shown[i * step + 1] : events[i]->previous;
+    const std::string_view type = SeenAs(session, events[i]->type, object, previous);
+    if (!type.empty()) lines += TRY(EventLine(session, type, object, now));
+  }
+  return lines;
 }
 
 std::string Line(std::string_view type, std::string_view object) {
@@ -48,12 +77,11 @@ base::Result<std::string> EventLine(WatchSession& session, std::string_view type
   const api::catalog::ResourceInfo& resource = *session.resource;
   if (session.accepted.form == Form::kObject) {
     std::string scratch;
-    const std::string_view bytes =
-        TRY(BytesAs(object, resource.storage_kind, resource.kind, scratch));
+    const std::string_view bytes = TRY(BytesAs(object, resource, scratch));
     return Line(type, bytes);
   }
   json::Arena arena;
-  const json::Value value = TRY(FromStore(arena, object, resource.kind));
+  const json::Value value = TRY(FromStore(arena, object, resource));
   if (session.accepted.form != Form::kTable) {
     return Line(type,
                 json::ToString(rest::PartialMetadata(arena, value, session.accepted.form_version)));
@@ -99,7 +127,7 @@ std::string ErrorLine(const base::Status& status) {
 }
 
 WatchHub::WatchHub(store::Store& store, const base::Clock& clock)
-    : store_(store), clock_(clock), thread_([this] { Run(); }) {}
+    : store_(store), clock_(clock), makers_(kMakers), thread_([this] { Run(); }) {}
 
 WatchHub::~WatchHub() {
   Stop();
@@ -196,25 +224,52 @@ void WatchHub::Serve(Id id) {
   if (found == sessions_.end()) return;
   WatchSession& session = *found->second;
   if (session.exchange->closed()) return End(id);
-  std::vector<store::EventPtr> events;
+  if (session.lent) {
+    std::optional<base::Result<std::string>> made;
+    {
+      base::MutexLock lock(mutex_);
+      if (auto node = made_.extract(id); !node.empty()) made = std::move(node.mapped());
+    }
+    if (!made) return;
+    session.lent = false;
+    if (!Send(id, session, *std::move(made))) return;
+  }
   // A slow client is served again when its buffer has drained.
   while (session.exchange->buffered_bytes() < kMaxBuffered) {
-    events.clear();
+    std::vector<store::EventPtr> events;
     const auto polled = session.watch->Poll(kEventsPerPoll, events);
     if (!polled.ok()) {
-      session.exchange->Write(ErrorLine(polled.status()));
-      return End(id);
+      (void)Send(id, session, polled.status());
+      return;
     }
     if (*polled == 0) return;
-    std::string lines;
-    for (const store::EventPtr& event : events) {
-      const std::string_view type = SeenAs(session, *event);
-      if (type.empty()) continue;
-      auto line = EventLine(session, type, event->object, clock_.Now());
-      if (line.ok()) lines += *line;
+    if (NeedsWebhook(*session.resource, ObjectsOf(session, events))) {
+      return Lend(id, found->second, std::move(events));
     }
-    if (!lines.empty()) session.exchange->Write(std::move(lines));
+    if (!Send(id, session, Lines(session, events, clock_.Now()))) return;
   }
+}
+
+void WatchHub::Lend(Id id, const SessionPtr& session, std::vector<store::EventPtr> events) {
+  session->lent = true;
+  makers_.Post([this, id, session, events = std::move(events)] {
+    auto lines = Lines(*session, events, clock_.Now());
+    {
+      base::MutexLock lock(mutex_);
+      made_.insert_or_assign(id, std::move(lines));
+    }
+    Wake(id);
+  });
+}
+
+bool WatchHub::Send(Id id, WatchSession& session, base::Result<std::string> lines) {
+  if (!lines.ok()) {
+    session.exchange->Write(ErrorLine(lines.status()));
+    End(id);
+    return false;
+  }
+  if (!lines->empty()) session.exchange->Write(*std::move(lines));
+  return true;
 }
 
 void WatchHub::SendBookmarks() {
@@ -225,7 +280,10 @@ void WatchHub::SendBookmarks() {
       over.push_back(id);
       continue;
     }
-    if (!session->bookmarks || now < session->next_bookmark || session->watch == nullptr) continue;
+    if (!session->bookmarks || session->lent || now < session->next_bookmark ||
+        session->watch == nullptr) {
+      continue;
+    }
     session->next_bookmark = now + kBookmarkEvery;
     session->exchange->Write(BookmarkLine(*session, session->watch->revision(), false));
   }
@@ -235,12 +293,13 @@ void WatchHub::SendBookmarks() {
 void WatchHub::End(Id id) {
   const auto found = sessions_.find(id);
   if (found == sessions_.end()) return;
-  std::unique_ptr<WatchSession> session = std::move(found->second);
+  const SessionPtr session = std::move(found->second);
   sessions_.erase(found);
   session->watch.reset();
   session->exchange->Finish();
   if (session->on_end) session->on_end();
   base::MutexLock lock(mutex_);
+  made_.erase(id);
   --count_;
 }
 

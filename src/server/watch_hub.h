@@ -1,6 +1,7 @@
 // WatchHub serves all watches from one thread: it polls what the store reports ready, turns events
 // into lines, hands them to the I/O threads, sends bookmarks, and ends watches when their time is
-// up, the client has gone or it is too slow for the store's history.
+// up, the client has gone or it is too slow for the store's history. Events of custom resources
+// that a webhook converts are made by threads of their own, so that such a watch holds up no other.
 //
 // Thread-safe. Its thread is started by the constructor and joined by the destructor; watches still
 // open then are finished.
@@ -22,6 +23,7 @@
 #include "server/negotiation.h"
 #include "server/rest/selection.h"
 #include "server/table/table.h"
+#include "server/worker_pool.h"
 #include "store/store.h"
 
 namespace portcullis::server {
@@ -39,10 +41,11 @@ struct WatchSession {
   std::int64_t after = 0;  // events with a greater revision
   std::function<void()> on_end;
 
-  // State of the hub's thread.
+  // State of the hub's thread; while `lent`, of the one that makes lines for it.
   std::unique_ptr<store::Watch> watch;
   bool columns_sent = false;
   base::SteadyTime next_bookmark;
+  bool lent = false;
 };
 
 class WatchHub {
@@ -61,9 +64,14 @@ class WatchHub {
 
  private:
   using Id = std::uint64_t;
+  using SessionPtr = std::shared_ptr<WatchSession>;
   void Run();
   void Begin(Id id);
   void Serve(Id id);
+  // Has the lines of these events made elsewhere.
+  void Lend(Id id, const SessionPtr& session, std::vector<store::EventPtr> events);
+  // Writes them; false: the watch is over.
+  bool Send(Id id, WatchSession& session, base::Result<std::string> lines);
   void End(Id id);
   void Wake(Id id);
   void SendBookmarks();
@@ -74,13 +82,15 @@ class WatchHub {
   mutable base::Mutex mutex_;
   base::CondVar changed_;
   std::unordered_set<Id> ready_ PC_GUARDED_BY(mutex_);
-  std::unordered_map<Id, std::unique_ptr<WatchSession>> added_ PC_GUARDED_BY(mutex_);
+  std::unordered_map<Id, SessionPtr> added_ PC_GUARDED_BY(mutex_);
+  std::unordered_map<Id, base::Result<std::string>> made_ PC_GUARDED_BY(mutex_);
   Id next_id_ PC_GUARDED_BY(mutex_) = 1;
   std::size_t count_ PC_GUARDED_BY(mutex_) = 0;
   bool stopping_ PC_GUARDED_BY(mutex_) = false;
 
   // Confined to the hub's thread.
-  std::unordered_map<Id, std::unique_ptr<WatchSession>> sessions_;
+  std::unordered_map<Id, SessionPtr> sessions_;
+  WorkerPool makers_;
   std::thread thread_;
 };
 

@@ -2,6 +2,7 @@
 // store's current state, its history, watchers and whoever reads it. Free to use from any thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -50,6 +51,13 @@ class Object {
   // document()'s metadata.uid.
   std::string_view uid() const;
 
+  // A note of whoever interprets the bytes, so that it need not look again: the number of the rules
+  // under which they were found to be in order. 0: nobody has looked.
+  std::uint32_t checked_by() const { return checked_by_.load(std::memory_order_relaxed); }
+  void MarkChecked(std::uint32_t rules) const {
+    checked_by_.store(rules, std::memory_order_relaxed);
+  }
+
   // A copy with another revision in it.
   ObjectPtr WithRevision(std::int64_t revision) const;
   std::size_t revision_at() const { return revision_at_; }
@@ -62,6 +70,7 @@ class Object {
   std::int64_t revision_;
   std::uint32_t ns_size_;
   std::uint32_t revision_at_;
+  mutable std::atomic<std::uint32_t> checked_by_{0};
   mutable std::once_flag parsed_;
   mutable json::Document document_;
 };

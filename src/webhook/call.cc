@@ -22,12 +22,13 @@ std::string TimeoutText(base::SteadyTime deadline, base::SteadyTime now) {
   return base::FormatDuration(std::chrono::ceil<std::chrono::seconds>(left));
 }
 
-bool IsSuccess(int status) { return status >= 200 && status <= 206; }
+// client-go takes 101 for no error and goes on to what there is of a body.
+bool IsSuccess(int status) { return status == 101 || (status >= 200 && status <= 206); }
 
-std::optional<int> RetryAfterHeader(const net::CallResult& result) {
-  const int status = result.response.status;
+std::optional<int> RetryAfterHeader(const net::Response& response) {
+  const int status = response.status;
   if (status != 429 && status < 500) return std::nullopt;
-  const auto seconds = base::ParseInt(result.response.headers.Get("Retry-After"));
+  const auto seconds = base::ParseInt(response.headers.Get("Retry-After"));
   if (!seconds || *seconds < 0 || *seconds > 86400) return std::nullopt;
   return static_cast<int>(*seconds);
 }
@@ -38,27 +39,39 @@ CallError FailedToCall(std::string_view error, int code) {
 
 CallError TransportError(HookType type, const PreparedCall& call, const net::CallResult& result,
                          HookMetrics* metrics) {
-  const net::CallFailure& failure = *result.failure;
-  base::LogWarning("webhook call failed",
-                   {{"webhook", call.hook->name},
-                    {"configuration", call.hook->configuration},
-                    {"type", type == HookType::kMutating ? "mutating" : "validating"},
-                    {"phase", std::string(net::PhaseName(failure.phase))},
-                    {"address", result.address},
-                    {"after", base::FormatDuration(result.elapsed)},
-                    {"error", failure.cause}});
-  if (metrics != nullptr) metrics->CountFailurePhase(call.hook->name, failure.phase);
-  std::string message = failure.message;
-  if (failure.phase == net::CallPhase::kRead || failure.phase == net::CallPhase::kDecode) {
-    message = base::StrCat(
-        "unexpected error when reading response body. Please retry. Original error: ", message);
-  }
+  const std::string message =
+      LogTransportFailure(type == HookType::kMutating ? "mutating" : "validating", call.hook->name,
+                          call.hook->configuration, result);
+  if (metrics != nullptr) metrics->CountFailurePhase(call.hook->name, result.failure->phase);
   CallError error = FailedToCall(message, 503);
-  error.cancelled = failure.cancelled;
+  error.cancelled = result.failure->cancelled;
   return error;
 }
 
 }  // namespace
+
+std::string LogTransportFailure(std::string_view type, std::string_view webhook,
+                                std::string_view configuration, const net::CallResult& result) {
+  const net::CallFailure& failure = *result.failure;
+  base::LogWarning("webhook call failed", {{"webhook", std::string(webhook)},
+                                           {"configuration", std::string(configuration)},
+                                           {"type", std::string(type)},
+                                           {"phase", std::string(net::PhaseName(failure.phase))},
+                                           {"address", result.address},
+                                           {"after", base::FormatDuration(result.elapsed)},
+                                           {"error", failure.cause}});
+  if (failure.phase != net::CallPhase::kRead && failure.phase != net::CallPhase::kDecode) {
+    return failure.message;
+  }
+  return base::StrCat("unexpected error when reading response body. Please retry. Original error: ",
+                      failure.message);
+}
+
+base::Status HttpError(const net::Response& response) {
+  if (IsSuccess(response.status)) return base::OkStatus();
+  return HttpErrorStatus(response.status, response.headers.Get("Content-Type"), response.content(),
+                         RetryAfterHeader(response));
+}
 
 std::string CallErrorText(const Hook& hook, const CallError& error) {
   return base::StrCat("failed calling webhook ", base::GoQuote(hook.name), ": ", error.reason);
@@ -95,8 +108,12 @@ std::variant<PreparedCall, CallError> PrepareCall(
 
 std::optional<std::chrono::seconds> RetryDelay(const PreparedCall& call,
                                                const net::CallResult& result) {
-  if (!result.ok() || call.attempts >= kMaxRetries) return std::nullopt;
-  const std::optional<int> seconds = RetryAfterHeader(result);
+  return RetryDelay(result, call.attempts);
+}
+
+std::optional<std::chrono::seconds> RetryDelay(const net::CallResult& result, int attempts) {
+  if (!result.ok() || attempts >= kMaxRetries) return std::nullopt;
+  const std::optional<int> seconds = RetryAfterHeader(result.response);
   if (!seconds) return std::nullopt;
   return std::chrono::seconds(*seconds);
 }
@@ -123,14 +140,12 @@ std::variant<ReviewAnswer, CallError> JudgeCall(json::Arena& arena, HookType typ
                                                 const net::CallResult& result,
                                                 HookMetrics* metrics) {
   if (!result.ok()) return TransportError(type, call, result, metrics);
+  if (const base::Status error = HttpError(result.response); !error.ok()) {
+    return FailedToCall(error.message(), error.http_code());
+  }
   const int http_status = result.response.status;
   const std::string_view content_type = result.response.headers.Get("Content-Type");
   const std::string_view body = result.response.content();
-  if (!IsSuccess(http_status)) {
-    const base::Status status =
-        HttpErrorStatus(http_status, content_type, body, RetryAfterHeader(result));
-    return FailedToCall(status.message(), status.http_code());
-  }
   auto review = DecodeReview(arena, call.version, http_status, content_type, body);
   if (!review.ok()) {
     const bool internal = review.status().reason() == base::Reason::kInternalError;

@@ -48,6 +48,9 @@ std::variant<PreparedCall, CallError> PrepareCall(
 std::optional<std::chrono::seconds> RetryDelay(const PreparedCall& call,
                                                const net::CallResult& result);
 
+// The same of any call.
+std::optional<std::chrono::seconds> RetryDelay(const net::CallResult& result, int attempts);
+
 // Whether a dry run may reach the hook. `refusal` is set if the request is to be refused whatever
 // the failure policy says.
 std::optional<CallError> CheckDryRun(const Hook& hook, bool dry_run, base::Status& refusal);
@@ -57,6 +60,13 @@ std::variant<ReviewAnswer, CallError> JudgeCall(json::Arena& arena, HookType typ
                                                 const PreparedCall& call,
                                                 const net::CallResult& result,
                                                 HookMetrics* metrics);
+
+// Where, in which phase and how a connection failed, for the log and for whoever asked: the text
+// that client-go has for it. `type` is "mutating", "validating" or "conversion".
+std::string LogTransportFailure(std::string_view type, std::string_view webhook,
+                                std::string_view configuration, const net::CallResult& result);
+// The error of an answer that is no success; OK else.
+base::Status HttpError(const net::Response& response);
 
 // Records what every usable answer brings along: audit annotations, then warnings.
 void RecordAnswer(const admission::Request& request, const Hook& hook, const ReviewAnswer& answer);

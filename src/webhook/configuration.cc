@@ -21,31 +21,6 @@ SideEffects ParseSideEffects(json::Value value) {
   return SideEffects::kUnknown;
 }
 
-ClientConfig ParseClientConfig(json::Value value) {
-  ClientConfig config;
-  if (const json::Value url = value["url"]; url.is_string()) config.url = url.AsString();
-  if (const json::Value service = value["service"]; service.is_object()) {
-    ServiceReference reference;
-    reference.namespace_name = service["namespace"].AsString();
-    reference.name = service["name"].AsString();
-    reference.path = service["path"].AsString();
-    reference.port = static_cast<int>(service["port"].AsInt(443));
-    config.service = std::move(reference);
-  }
-  if (auto pem = base::Base64Decode(value["caBundle"].AsString())) {
-    config.ca_bundle = std::move(*pem);
-  }
-  return config;
-}
-
-std::optional<ReviewVersion> FirstKnownVersion(json::Value versions) {
-  for (const json::Value version : versions.elements()) {
-    if (version.AsString() == "v1") return ReviewVersion::kV1;
-    if (version.AsString() == "v1beta1") return ReviewVersion::kV1beta1;
-  }
-  return std::nullopt;
-}
-
 std::shared_ptr<const Hook> CompileHook(const HookCompiler& compiler,
                                         const std::string& configuration, json::Value webhook,
                                         std::string uid) {
@@ -77,6 +52,31 @@ std::shared_ptr<const Hook> CompileHook(const HookCompiler& compiler,
 }
 
 }  // namespace
+
+std::optional<ReviewVersion> FirstKnownVersion(json::Value versions) {
+  for (const json::Value version : versions.elements()) {
+    if (version.AsString() == "v1") return ReviewVersion::kV1;
+    if (version.AsString() == "v1beta1") return ReviewVersion::kV1beta1;
+  }
+  return std::nullopt;
+}
+
+ClientConfig ParseClientConfig(json::Value value) {
+  ClientConfig config;
+  if (const json::Value url = value["url"]; url.is_string()) config.url = url.AsString();
+  if (const json::Value service = value["service"]; service.is_object()) {
+    ServiceReference reference;
+    reference.namespace_name = service["namespace"].AsString();
+    reference.name = service["name"].AsString();
+    reference.path = service["path"].AsString();
+    reference.port = static_cast<int>(service["port"].AsInt(443));
+    config.service = std::move(reference);
+  }
+  if (auto pem = base::Base64Decode(value["caBundle"].AsString())) {
+    config.ca_bundle = std::move(*pem);
+  }
+  return config;
+}
 
 std::shared_ptr<const SharedSelector> SelectorCache::Get(json::Value selector) {
   std::string text = json::ToString(selector, {.sort_keys = true, .splice_source = false});

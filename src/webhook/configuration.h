@@ -44,6 +44,11 @@ struct ClientConfig {
   bool operator==(const ClientConfig&) const = default;
 };
 
+// Of a clientConfig object.
+ClientConfig ParseClientConfig(json::Value value);
+// The first of the listed versions that we speak.
+std::optional<ReviewVersion> FirstKnownVersion(json::Value versions);
+
 // A selector shared by all webhooks that have the same one. Immutable.
 struct SharedSelector {
   api::LabelSelector selector;

@@ -95,6 +95,26 @@ constexpr GoField kReviewFields[] = {
 };
 constexpr GoStruct kReview = {"AdmissionReview", kReviewFields};
 
+constexpr GoField kConversionRequestFields[] = {
+    {"uid", GoKind::kString, "types.UID"},
+    {"desiredAPIVersion"},
+    {"objects", GoKind::kAnyList, "[]runtime.RawExtension"},
+};
+constexpr GoStruct kConversionRequest = {"ConversionRequest", kConversionRequestFields};
+constexpr GoField kConversionResponseFields[] = {
+    {"uid", GoKind::kString, "types.UID"},
+    {"convertedObjects", GoKind::kAnyList, "[]runtime.RawExtension"},
+    {"result", GoKind::kStruct, "v1.Status", &kStatus},
+};
+constexpr GoStruct kConversionResponse = {"ConversionResponse", kConversionResponseFields};
+constexpr GoField kConversionReviewFields[] = {
+    {"kind"},
+    {"apiVersion"},
+    {"request", GoKind::kStruct, "v1.ConversionRequest", &kConversionRequest},
+    {"response", GoKind::kStruct, "v1.ConversionResponse", &kConversionResponse},
+};
+constexpr GoStruct kConversionReview = {"ConversionReview", kConversionReviewFields};
+
 class Decoder {
  public:
   explicit Decoder(json::Arena& arena) : arena_(arena) {}
@@ -131,6 +151,8 @@ class Decoder {
     switch (field.kind) {
       case GoKind::kAny:
         return value;
+      case GoKind::kAnyList:
+        return Check(value.is_array(), shape, field, value);
       case GoKind::kString:
         return Check(value.is_string(), shape, field, value);
       case GoKind::kBool:
@@ -235,6 +257,7 @@ class Decoder {
 }  // namespace
 
 const GoStruct& AdmissionReviewShape() { return kReview; }
+const GoStruct& ConversionReviewShape() { return kConversionReview; }
 const GoStruct& StatusShape() { return kStatus; }
 
 base::Result<json::Value> DecodeStruct(json::Arena& arena, const GoStruct& shape,

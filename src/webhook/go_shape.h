@@ -24,7 +24,8 @@ enum class GoKind : std::uint8_t {
   kStringListMap,  // map[string][]string
   kStruct,
   kStructList,
-  kAny,  // kept as it is
+  kAny,      // kept as it is
+  kAnyList,  // []runtime.RawExtension
 };
 
 struct GoStruct {
@@ -41,6 +42,8 @@ struct GoField {
 
 // The admission.k8s.io AdmissionReview; both versions have the same shape.
 const GoStruct& AdmissionReviewShape();
+// The apiextensions.k8s.io ConversionReview; both versions have the same shape.
+const GoStruct& ConversionReviewShape();
 // meta/v1 Status.
 const GoStruct& StatusShape();
 

@@ -80,10 +80,28 @@ base::Result<json::Value> ParseBody(json::Arena& arena, std::string_view body) {
   return value;
 }
 
+// `; name=value` again and again; a last semicolon may stand alone.
+bool AreParametersSound(std::string_view text) {
+  while (!text.empty()) {
+    if (text.front() != ';') return false;
+    text = base::Trim(text.substr(1));
+    if (text.empty()) return true;
+    const std::size_t equals = text.find('=');
+    const std::size_t next = text.find(';');
+    if (equals == std::string_view::npos || equals == 0 || equals > next) return false;
+    if (base::Trim(text.substr(equals + 1, next - equals - 1)).empty()) return false;
+    text = next == std::string_view::npos ? std::string_view() : text.substr(next);
+  }
+  return true;
+}
+
 // The error of Go's mime.ParseMediaType, as far as servers provoke it; "" for a sound type.
 std::string_view MediaTypeError(std::string_view text) {
   constexpr std::string_view kSpecials = "()<>@,;:\\\"/[]?= \t";
-  text = base::Trim(text.substr(0, text.find(';')));
+  const std::size_t semicolon = text.find(';');
+  const std::string_view parameters =
+      semicolon == std::string_view::npos ? std::string_view() : text.substr(semicolon);
+  text = base::Trim(text.substr(0, semicolon));
   const auto slash = text.find_first_of(kSpecials);
   if (slash == 0 || text.empty()) return "mime: no media type";
   if (slash == std::string_view::npos) return "";
@@ -91,12 +109,13 @@ std::string_view MediaTypeError(std::string_view text) {
   const std::string_view rest = text.substr(slash + 1);
   const auto end = rest.find_first_of(kSpecials);
   if (end == 0 || rest.empty()) return "mime: expected token after slash";
-  return end == std::string_view::npos ? "" : "mime: unexpected content after media subtype";
+  if (end != std::string_view::npos) return "mime: unexpected content after media subtype";
+  return AreParametersSound(parameters) ? "" : "mime: invalid media parameter";
 }
 
 // Other kinds in the scheme of the webhook client: decoded, then found not convertible.
-bool IsOtherRegisteredKind(std::string_view group, std::string_view version,
-                           std::string_view kind) {
+bool IsOtherRegisteredKind(const ReviewKind& expected, std::string_view group,
+                           std::string_view version, std::string_view kind) {
   static constexpr std::string_view kUnversioned[] = {"Status", "APIVersions", "APIGroup",
                                                       "APIGroupList", "APIResourceList"};
   static constexpr std::string_view kMeta[] = {"WatchEvent",    "ListOptions",   "DeleteOptions",
@@ -105,14 +124,15 @@ bool IsOtherRegisteredKind(std::string_view group, std::string_view version,
     return std::find(std::begin(kUnversioned), std::end(kUnversioned), kind) !=
            std::end(kUnversioned);
   }
-  return group == kGroup && (version == "v1" || version == "v1beta1") &&
+  return group == expected.group && (version == "v1" || version == "v1beta1") &&
          std::find(std::begin(kMeta), std::end(kMeta), kind) != std::end(kMeta);
 }
 
-base::Status NoConversion(std::string_view version, std::string_view kind, ReviewVersion sent) {
+base::Status NoConversion(const ReviewKind& expected, std::string_view version,
+                          std::string_view kind, ReviewVersion sent) {
   return base::BadRequest(base::StrCat("converting (", version, ".", kind, ") to (",
-                                       ReviewVersionText(sent),
-                                       ".AdmissionReview): unknown conversion"));
+                                       ReviewVersionText(sent), ".", expected.kind,
+                                       "): unknown conversion"));
 }
 
 std::vector<std::pair<std::string, std::string>> Pairs(json::Value object) {
@@ -257,20 +277,27 @@ std::string EncodeReview(ReviewVersion version, std::string_view uid, std::strin
 
 base::Result<json::Value> DecodeReview(json::Arena& arena, ReviewVersion sent, int http_status,
                                        std::string_view content_type, std::string_view body) {
+  return DecodeReviewOf({kGroup, kReviewKind, AdmissionReviewShape()}, arena, sent, http_status,
+                        content_type, body);
+}
+
+base::Result<json::Value> DecodeReviewOf(const ReviewKind& expected, json::Arena& arena,
+                                         ReviewVersion sent, int http_status,
+                                         std::string_view content_type, std::string_view body) {
   if (!content_type.empty()) {
     const std::string_view error = MediaTypeError(content_type);
     if (!error.empty()) return base::InternalError(error);
   }
   if (body.empty()) {
-    return base::BadRequest(
-        base::StrCat("0-length response with status code: ", std::to_string(http_status),
-                     " and content type: ", content_type));
+    return base::BadRequest(base::StrCat(
+        "0-length response with status code: ", std::to_string(http_status), " and content type: ",
+        content_type.empty() ? std::string_view("application/json") : content_type));
   }
   const json::Value input = TRY(ParseBody(arena, body));
   std::string_view kind = input["kind"].AsString();
   std::string_view api_version = input["apiVersion"].AsString();
-  const std::string sent_version = base::StrCat(kGroup, "/", ReviewVersionText(sent));
-  if (kind.empty()) kind = kReviewKind;
+  const std::string sent_version = base::StrCat(expected.group, "/", ReviewVersionText(sent));
+  if (kind.empty()) kind = expected.kind;
   if (api_version.empty()) api_version = sent_version;
 
   const auto cut = base::Cut(api_version, "/");
@@ -280,15 +307,17 @@ base::Result<json::Value> DecodeReview(json::Arena& arena, ReviewVersion sent, i
   const std::string_view group = cut ? cut->first : std::string_view();
   const std::string_view version = cut ? cut->second : api_version;
   const bool is_review =
-      group == kGroup && (version == "v1" || version == "v1beta1") && kind == kReviewKind;
+      group == expected.group && (version == "v1" || version == "v1beta1") && kind == expected.kind;
   if (!is_review) {
-    if (IsOtherRegisteredKind(group, version, kind)) return NoConversion(version, kind, sent);
+    if (IsOtherRegisteredKind(expected, group, version, kind)) {
+      return NoConversion(expected, version, kind, sent);
+    }
     return base::BadRequest(base::StrCat("no kind ", base::GoQuote(kind),
                                          " is registered for version ", base::GoQuote(api_version),
                                          " in scheme ", base::GoQuote(kScheme)));
   }
-  const json::Value review = TRY(DecodeStruct(arena, AdmissionReviewShape(), input));
-  if (version != ReviewVersionText(sent)) return NoConversion(version, kind, sent);
+  const json::Value review = TRY(DecodeStruct(arena, expected.shape, input));
+  if (version != ReviewVersionText(sent)) return NoConversion(expected, version, kind, sent);
   return review;
 }
 
@@ -333,6 +362,10 @@ base::Status DenialStatus(std::string_view webhook_name, json::Value status) {
 
 base::Status HttpErrorStatus(int http_status, std::string_view content_type, std::string_view body,
                              std::optional<int> retry_after) {
+  if (!content_type.empty()) {
+    const std::string_view error = MediaTypeError(content_type);
+    if (!error.empty()) return base::InternalError(error);
+  }
   json::Arena arena;
   const auto parsed = LooksLikeJson(body) ? json::Parse(arena, body) : json::ParseYaml(arena, body);
   if (parsed.ok() && (*parsed)["kind"].AsString() == "Status" &&

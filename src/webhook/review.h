@@ -37,6 +37,15 @@ std::string EncodeSharedPart(const admission::Request& request, const Invocation
 // The whole body.
 std::string EncodeReview(ReviewVersion version, std::string_view uid, std::string_view shared);
 
+struct GoStruct;
+
+// A kind of review in its two versions, v1 and v1beta1.
+struct ReviewKind {
+  std::string_view group;  // "admission.k8s.io"
+  std::string_view kind;   // "AdmissionReview"
+  const GoStruct& shape;
+};
+
 enum class HookType : std::uint8_t { kMutating, kValidating };
 
 // A decoded, verified answer.
@@ -53,6 +62,10 @@ struct ReviewAnswer {
 // was sent. The error is what follows "failed to call webhook: ".
 base::Result<json::Value> DecodeReview(json::Arena& arena, ReviewVersion sent, int http_status,
                                        std::string_view content_type, std::string_view body);
+// The same for another kind of review.
+base::Result<json::Value> DecodeReviewOf(const ReviewKind& expected, json::Arena& arena,
+                                         ReviewVersion sent, int http_status,
+                                         std::string_view content_type, std::string_view body);
 // Checks a decoded review. The error is what follows "received invalid webhook response: ".
 base::Result<ReviewAnswer> VerifyReview(json::Value review, ReviewVersion sent, HookType type,
                                         std::string_view uid);

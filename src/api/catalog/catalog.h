@@ -23,7 +23,13 @@
 #include "base/status.h"
 #include "json/value.h"
 
+namespace portcullis::api {
+class CustomConverter;
+}
+
 namespace portcullis::api::catalog {
+
+class CustomResources;
 
 struct ColumnInfo {
   std::string name;
@@ -69,6 +75,7 @@ struct ResourceInfo {
   const schema::Schema* list_schema = nullptr;
   std::optional<ScalePaths> scale;  // custom resources
   std::string deprecation_warning;  // sent with every answer; "" if the version is current
+  const CustomResources* definition = nullptr;  // of a custom resource; else null
 
   const SubresourceInfo* FindSubresource(std::string_view name) const;
   bool HasVerb(std::string_view verb) const;
@@ -86,22 +93,51 @@ struct GroupInfo {
   std::vector<VersionInfo> versions;  // preferred first; only those with something served
 };
 
+// Names that a definition goes by: those of its spec, or those that it got.
+struct CustomNames {
+  std::string plural;
+  std::string singular;
+  std::string kind;
+  std::string list_kind;
+  std::vector<std::string> short_names;
+  std::vector<std::string> categories;
+  bool operator==(const CustomNames&) const = default;
+};
+
 // A CustomResourceDefinition made ready: one resource per served version. Compiled once when the
 // definition changes and shared between snapshots. Immutable after construction.
 class CustomResources {
  public:
-  // `definition` is a valid, defaulted apiextensions.k8s.io/v1 object; `object_meta` the schema of
-  // ObjectMeta (Catalog::object_meta()). Needs no lifetime of its arguments.
-  static base::Result<std::shared_ptr<const CustomResources>> Compile(
-      json::Value definition, const schema::Schema* object_meta);
+  struct Parts {
+    // The schema of ObjectMeta (Catalog::object_meta()).
+    const schema::Schema* object_meta = nullptr;
+    // Between the versions; null: strategy None.
+    std::shared_ptr<const CustomConverter> converter;
+    // Under which names it is served; unset: those of the spec.
+    std::optional<CustomNames> names;
+    bool terminating = false;  // no new objects
+  };
+  // `definition` is a valid, defaulted apiextensions.k8s.io/v1 object, needed only here.
+  static base::Result<std::shared_ptr<const CustomResources>> Compile(json::Value definition,
+                                                                      Parts parts);
   const std::vector<ResourceInfo>& resources() const { return resources_; }
   const std::string& group() const { return group_; }
+  const CustomConverter& converter() const { return *converter_; }
+  bool terminating() const { return terminating_; }
+  // Of any version of the definition, served or not; null if it has no such version.
+  const schema::Schema* FindSchema(std::string_view version) const;
+  // Different for every call of Compile in a process; never 0.
+  std::uint32_t number() const { return number_; }
   std::size_t bytes_used() const;  // about
 
  private:
-  CustomResources() = default;
+  CustomResources();
+  std::uint32_t number_;
+  bool terminating_ = false;
   std::string group_;
+  std::shared_ptr<const CustomConverter> converter_;
   schema::SchemaPool pool_;
+  std::vector<std::pair<std::string, const schema::Schema*>> schemas_;  // by version
   std::vector<ResourceInfo> resources_;
 };
 

@@ -46,7 +46,7 @@ class CatalogTest : public ::testing::Test {
   void SetUp() override {
     builtin_ = Catalog::BuiltIn({}).value();
     auto custom =
-        CustomResources::Compile(json::Parse(arena_, kCronTab).value(), builtin_->object_meta());
+        CustomResources::Compile(json::Parse(arena_, kCronTab).value(), {builtin_->object_meta()});
     ASSERT_TRUE(custom.ok());
     custom_ = *custom;
     catalog_ = builtin_->WithCustomResources({custom_});

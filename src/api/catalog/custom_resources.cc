@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <atomic>
 
 #include "api/catalog/catalog.h"
+#include "api/conversion/custom_converter.h"
 #include "api/schema/structural.h"
 #include "base/strings.h"
 
@@ -15,14 +17,28 @@ std::vector<std::string> Strings(Value list) {
   return strings;
 }
 
-std::vector<std::string> VerbsOf(Value definition) {
-  // In the order in which an apiserver writes them for custom resources.
-  for (const Value& condition : definition["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == "Terminating" && condition["status"].AsString() == "True") {
-      return {"delete", "deletecollection", "get", "list", "watch"};
-    }
-  }
+// In the order in which an apiserver writes them for custom resources.
+std::vector<std::string> VerbsOf(bool terminating) {
+  if (terminating) return {"delete", "deletecollection", "get", "list", "watch"};
   return {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
+}
+
+CustomNames NamesOf(Value names) {
+  CustomNames out;
+  out.plural = names["plural"].AsString();
+  out.kind = names["kind"].AsString();
+  out.list_kind = names["listKind"].AsString();
+  if (out.list_kind.empty()) out.list_kind = out.kind + "List";
+  out.singular = names["singular"].AsString();
+  if (out.singular.empty()) out.singular = base::ToLower(out.kind);
+  out.short_names = Strings(names["shortNames"]);
+  out.categories = Strings(names["categories"]);
+  return out;
+}
+
+std::uint32_t NextNumber() {
+  static std::atomic<std::uint32_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 std::string_view StorageVersion(Value versions) {
@@ -90,23 +106,19 @@ void AddSubresources(Value version, ResourceInfo& info) {
                           std::string(scale["labelSelectorPath"].AsString())};
 }
 
-ResourceInfo MakeResource(Value definition, Value version) {
-  const Value spec = definition["spec"];
-  const Value names = spec["names"];
+ResourceInfo MakeResource(Value spec, Value version, const CustomNames& names, bool terminating) {
   ResourceInfo info;
   const std::string group(spec["group"].AsString());
   const std::string name(version["name"].AsString());
-  info.resource = {group, name, std::string(names["plural"].AsString())};
-  info.kind = {group, name, std::string(names["kind"].AsString())};
-  info.list_kind = names["listKind"].AsString();
-  if (info.list_kind.empty()) info.list_kind = info.kind.kind + "List";
-  info.singular = names["singular"].AsString();
-  if (info.singular.empty()) info.singular = base::ToLower(info.kind.kind);
+  info.resource = {group, name, names.plural};
+  info.kind = {group, name, names.kind};
+  info.list_kind = names.list_kind;
+  info.singular = names.singular;
   info.namespaced = spec["scope"].AsString() == "Namespaced";
   info.custom = true;
-  info.verbs = VerbsOf(definition);
-  info.short_names = Strings(names["shortNames"]);
-  info.categories = Strings(names["categories"]);
+  info.verbs = VerbsOf(terminating);
+  info.short_names = names.short_names;
+  info.categories = names.categories;
   info.storage_kind = {group, std::string(StorageVersion(spec["versions"])), info.kind.kind};
   info.storage_version_hash = StorageVersionHash(info.storage_kind);
   info.columns = ColumnsOf(version);
@@ -121,23 +133,46 @@ ResourceInfo MakeResource(Value definition, Value version) {
 
 }  // namespace
 
-base::Result<std::shared_ptr<const CustomResources>> CustomResources::Compile(
-    Value definition, const schema::Schema* object_meta) {
+CustomResources::CustomResources() : number_(NextNumber()) {}
+
+base::Result<std::shared_ptr<const CustomResources>> CustomResources::Compile(Value definition,
+                                                                              Parts parts) {
   const Value spec = definition["spec"];
   if (spec["versions"].empty() || spec["names"]["plural"].AsString().empty()) {
     return base::Invalid("the definition has no versions or no names");
   }
   std::shared_ptr<CustomResources> made(new CustomResources());
   made->group_ = spec["group"].AsString();
-  for (const Value& version : spec["versions"].elements()) {
+  made->terminating_ = parts.terminating;
+  made->converter_ = parts.converter != nullptr ? std::move(parts.converter) : MakeNoConversion();
+  const CustomNames names = parts.names ? *std::move(parts.names) : NamesOf(spec["names"]);
+  const Value versions = spec["versions"];
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    const Value version = versions[i];
+    const Value props = version["schema"]["openAPIV3Schema"];
+    const schema::Schema* node = nullptr;
+    // Versions often have the same schema; one is enough.
+    for (std::size_t j = 0; j < i && node == nullptr; ++j) {
+      if (versions[j]["schema"]["openAPIV3Schema"] == props) node = made->schemas_[j].second;
+    }
+    if (node == nullptr) node = schema::MakeStructural(made->pool_, props, parts.object_meta);
+    made->schemas_.emplace_back(version["name"].AsString(), node);
     if (!version["served"].AsBool()) continue;
-    ResourceInfo info = MakeResource(definition, version);
-    info.schema =
-        schema::MakeStructural(made->pool_, version["schema"]["openAPIV3Schema"], object_meta);
+    ResourceInfo info = MakeResource(spec, version, names, parts.terminating);
+    info.schema = node;
+    info.definition = made.get();
     AddSubresources(version, info);
     made->resources_.push_back(std::move(info));
   }
+  made->resources_.shrink_to_fit();
   return std::shared_ptr<const CustomResources>(std::move(made));
+}
+
+const schema::Schema* CustomResources::FindSchema(std::string_view version) const {
+  for (const auto& [name, node] : schemas_) {
+    if (name == version) return node;
+  }
+  return nullptr;
 }
 
 std::size_t CustomResources::bytes_used() const {

@@ -1,5 +1,6 @@
 #include "api/schema/schema.h"
 
+#include "api/schema/patterns.h"
 #include "base/strings.h"
 
 namespace portcullis::api::schema {
@@ -10,6 +11,9 @@ constexpr std::size_t kLinearFields = 6;
 constexpr std::uint16_t kFree = 0xFFFF;
 
 }  // namespace
+
+SchemaPool::SchemaPool() = default;
+SchemaPool::~SchemaPool() = default;
 
 const Field* Schema::FindField(std::string_view name) const {
   return FindField(name, json::HashKey(name));
@@ -45,7 +49,8 @@ const Schema* SchemaPool::Leaf(Kind kind, std::string_view go_type, std::string_
 }
 
 const Constraints* SchemaPool::AddConstraints(json::Value props) {
-  return &constraints_.emplace_back(Constraints{props});
+  if (patterns_ == nullptr) patterns_ = std::make_unique<const Patterns>();
+  return &constraints_.emplace_back(Constraints{props, patterns_.get()});
 }
 
 void SchemaPool::Finish(Schema& node) {

@@ -61,10 +61,13 @@ struct Field {
   json::Value default_value;  // OpenAPI v3 default; null if none
 };
 
+class Patterns;
+
 // Constraints of a custom resource's structural schema, as they stand in the CRD (a JSONSchemaProps
-// object); who validates compiles what it needs.
+// object), and the regular expressions in them.
 struct Constraints {
   json::Value props;
+  const Patterns* patterns = nullptr;  // of the whole pool, filled as they are used
 };
 
 struct Schema {
@@ -98,7 +101,8 @@ struct Schema {
 // Owns schemas. Filled by one thread, then only read.
 class SchemaPool {
  public:
-  SchemaPool() = default;
+  SchemaPool();
+  ~SchemaPool();
   SchemaPool(const SchemaPool&) = delete;
   SchemaPool& operator=(const SchemaPool&) = delete;
 
@@ -116,6 +120,7 @@ class SchemaPool {
   json::Arena arena_;
   std::deque<Schema> nodes_;
   std::deque<Constraints> constraints_;
+  std::unique_ptr<const Patterns> patterns_;  // null until there are constraints
   std::unordered_map<std::string, const Schema*> leaves_;
 };
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "api/schema/patterns.h"
+#include "api/schema/schema.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/writer.h"
@@ -49,7 +51,8 @@ bool HasType(Value value, std::string_view type) {
 
 class Validator {
  public:
-  Validator(FieldPath root, FieldErrors& errors) : root_(std::move(root)), errors_(errors) {}
+  Validator(FieldPath root, const Patterns& patterns, FieldErrors& errors)
+      : root_(std::move(root)), patterns_(patterns), errors_(errors) {}
 
   // `old` is what the value replaces, or null pointer: what has not changed is not checked again.
   void Validate(Value props, Value value, const std::string& name, const Value* old = nullptr);
@@ -66,7 +69,7 @@ class Validator {
   // How many errors the value has against another schema.
   bool Fits(Value props, Value value, const std::string& name) const {
     FieldErrors errors;
-    Validator(root_, errors).Validate(props, value, name);
+    Validator(root_, patterns_, errors).Validate(props, value, name);
     return errors.empty();
   }
   FieldPath At(const std::string& name) const {
@@ -79,6 +82,7 @@ class Validator {
   }
 
   FieldPath root_;
+  const Patterns& patterns_;
   FieldErrors& errors_;
 };
 
@@ -115,8 +119,7 @@ void Validator::CheckString(Value props, Value value, const std::string& name) {
     AddInvalid(name, value, base::StrCat("should be at least ", Number(*least), " chars long"));
   }
   if (const std::string_view pattern = props["pattern"].AsString(); !pattern.empty()) {
-    const RE2 regex(re2::StringPiece(pattern.data(), pattern.size()), RE2::Quiet);
-    if (regex.ok() && !RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), regex)) {
+    if (!patterns_.Occurs(pattern, text)) {
       AddInvalid(name, value, base::StrCat("should match '", pattern, "'"));
     }
   }
@@ -260,7 +263,7 @@ void Validator::CheckCombinations(Value props, Value value, const std::string& n
     FieldErrors best;
     for (const Value& one : list.elements()) {
       FieldErrors errors;
-      Validator(root_, errors).Validate(one, value, name);
+      Validator(root_, patterns_, errors).Validate(one, value, name);
       if (best.empty() || errors.size() < best.size()) best = std::move(errors);
     }
     errors_.insert(errors_.end(), best.begin(), best.end());
@@ -373,9 +376,12 @@ bool MatchesFormat(std::string_view format, std::string_view text) {
   return true;
 }
 
-void ValidateValue(Value props, Value value, const FieldPath& path, FieldErrors& errors,
-                   const Value* old) {
-  Validator(path, errors).Validate(props, value, "", old);
+void ValidateValue(const Constraints& schema, Value value, const FieldPath& path,
+                   FieldErrors& errors, const Value* old) {
+  // A schema that belongs to no pool is looked at once.
+  const Patterns own;
+  const Patterns& patterns = schema.patterns != nullptr ? *schema.patterns : own;
+  Validator(path, patterns, errors).Validate(schema.props, value, "", old);
 }
 
 void ValidateListTypes(Value props, Value value, const FieldPath& path, FieldErrors& errors) {

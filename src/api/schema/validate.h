@@ -12,10 +12,12 @@
 
 namespace portcullis::api::schema {
 
+struct Constraints;
+
 // Appends all that is wrong, in the order of the schema. `old` is what the value replaces, if
 // anything: what has not changed since is not complained about (CRDValidationRatcheting).
-void ValidateValue(json::Value props, json::Value value, const FieldPath& path, FieldErrors& errors,
-                   const json::Value* old = nullptr);
+void ValidateValue(const Constraints& schema, json::Value value, const FieldPath& path,
+                   FieldErrors& errors, const json::Value* old = nullptr);
 // Elements of x-kubernetes-list-type set and map that occur twice.
 void ValidateListTypes(json::Value props, json::Value value, const FieldPath& path,
                        FieldErrors& errors);

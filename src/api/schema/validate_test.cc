@@ -1,5 +1,7 @@
 #include "api/schema/validate.h"
 
+#include "api/schema/schema.h"
+
 #include <gtest/gtest.h>
 
 #include "json/reader.h"
@@ -34,7 +36,7 @@ class ValidateTest : public ::testing::Test {
   std::vector<std::string> Errors(std::string_view spec, std::string_view old = {}) {
     FieldErrors errors;
     const json::Value before = old.empty() ? json::Value() : Parse(old);
-    ValidateValue(props_, Parse(spec), FieldPath(), errors, old.empty() ? nullptr : &before);
+    ValidateValue({props_}, Parse(spec), FieldPath(), errors, old.empty() ? nullptr : &before);
     ValidateListTypes(props_, Parse(spec), FieldPath(), errors);
     std::vector<std::string> texts;
     for (const FieldError& error : errors) texts.push_back(error.ToString());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/schema/schema.h"
 #include "api/schema/validate.h"
 #include "base/strings.h"
 
@@ -196,7 +197,7 @@ void Structure::CheckDefault(Value props, const FieldPath& path) {
   const Value* value = props.Find("default");
   if (value == nullptr || value->is_null()) return;
   const FieldPath at = path.Child("default");
-  api::schema::ValidateValue(props, *value, at, errors_);
+  api::schema::ValidateValue({props}, *value, at, errors_);
 }
 
 void Structure::CheckLimits(Value props, const FieldPath& path) {

@@ -67,7 +67,7 @@ void ValidateCustom(const Context& ctx, json::Value object, const json::Value* o
     return;
   }
   const json::Value props = resource->schema->constraints->props;
-  api::schema::ValidateValue(props, object, api::FieldPath(), errors, old);
+  api::schema::ValidateValue(*resource->schema->constraints, object, api::FieldPath(), errors, old);
   if (errors.empty()) api::schema::ValidateListTypes(props, object, api::FieldPath(), errors);
   if (errors.empty() && ctx.expressions != nullptr && ctx.expressions->compiler() != nullptr) {
     const auto rules = ctx.expressions->compiler()->RulesOf(resource->schema->constraints, props);

@@ -84,7 +84,7 @@ VerbResult CreateEviction(Call& call) {
                            .name = call.info.name,
                            .object = eviction,
                            .options = options.as_create}));
-  TRY(CheckBudgets(call, TRY(FromStore(call.arena, pod, call.resource->kind))));
+  TRY(CheckBudgets(call, TRY(FromStore(call.arena, pod, *call.resource))));
   DeleteOptions deletion;
   deletion.value = json::MakeObject(call.arena, {});
   deletion.dry_run = call.dry_run;
@@ -130,8 +130,8 @@ VerbResult CreateBinding(Call& call) {
   const store::Key key{"", "pods", call.info.name_space, name};
   const store::ObjectPtr current = call.env.store->Get(key);
   if (current == nullptr) return api::NotFoundStatus(pods, name);
-  const api::GroupVersionKind pod_kind{"", "v1", "Pod"};
-  json::Value pod = TRY(FromStore(call.arena, current, pod_kind));
+  const api::catalog::ResourceInfo& resource = *call.catalog->Find("", "v1", "pods");
+  json::Value pod = TRY(FromStore(call.arena, current, resource));
   const std::string_view bound = pod["spec"]["nodeName"].AsString();
   if (!bound.empty()) {
     return api::ConflictStatus(
@@ -157,7 +157,7 @@ VerbResult CreateBinding(Call& call) {
                       json::Append(call.arena, pod["status"]["conditions"], scheduled));
   store::Preconditions preconditions;
   preconditions.revision = current->revision();
-  TRY(call.env.store->Update(key, TRY(EncodeForStore(call.arena, pod, pod_kind)), preconditions));
+  TRY(call.env.store->Update(key, TRY(EncodeForStore(call.arena, pod, resource)), preconditions));
   return ValueReply(call, 201, CreatedStatus(call.arena));
 }
 
@@ -239,7 +239,7 @@ VerbResult Connect(Call& call) {
   const store::ObjectPtr object = call.env.store->Get(KeyOf(call, name));
   if (object == nullptr) return api::NotFoundStatus(call.group_resource(), name);
   if (call.resource->resource.resource == "pods") {
-    const json::Value pod = TRY(FromStore(call.arena, object, call.resource->kind));
+    const json::Value pod = TRY(FromStore(call.arena, object, *call.resource));
     if (call.info.subresource != "proxy" && pod["spec"]["nodeName"].AsString().empty()) {
       return base::BadRequest(base::StrCat("pod ", name, " does not have a host assigned"));
     }
@@ -254,7 +254,7 @@ VerbResult Connect(Call& call) {
 VerbResult GetLog(Call& call) {
   const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.info.name));
   if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
-  const json::Value pod = TRY(FromStore(call.arena, object, call.resource->kind));
+  const json::Value pod = TRY(FromStore(call.arena, object, *call.resource));
   if (pod["spec"]["nodeName"].AsString().empty()) {
     // Nothing has run yet: an empty log, as kube-apiserver answers.
     return TextReply(200, "");

@@ -51,7 +51,7 @@ std::string ListText(Call& call, const std::vector<store::ObjectPtr>& objects, c
   std::string scratch;
   bool first = true;
   for (const store::ObjectPtr& object : objects) {
-    auto bytes = BytesAs(object, call.resource->storage_kind, kind, scratch);
+    auto bytes = BytesAs(object, *call.resource, scratch);
     if (!bytes.ok()) {
       failure = std::move(bytes).status();
       return {};
@@ -93,10 +93,10 @@ base::Result<Reply> ObjectReply(Call& call, int http_status, const store::Object
   if (call.accepted.form == Form::kObject) {
     std::string scratch;
     const std::string_view bytes =
-        TRY(BytesAs(object, call.resource->storage_kind, call.resource->kind, scratch));
+        TRY(BytesAs(object, *call.resource, scratch));
     return JsonTextReply(call, http_status, std::string(bytes));
   }
-  const json::Value value = TRY(FromStore(call.arena, object, call.resource->kind));
+  const json::Value value = TRY(FromStore(call.arena, object, *call.resource));
   return PresentValue(call, http_status, value);
 }
 
@@ -111,7 +111,7 @@ base::Result<Reply> ListReply(Call& call, const std::vector<store::ObjectPtr>& o
   std::vector<json::Value> values;
   values.reserve(objects.size());
   for (const store::ObjectPtr& object : objects) {
-    values.push_back(TRY(FromStore(call.arena, object, call.resource->kind)));
+    values.push_back(TRY(FromStore(call.arena, object, *call.resource)));
   }
   if (call.accepted.form == Form::kTable) {
     return ValueReply(call, 200, TableOf(call, values, ListMetadata(call.arena, meta)));

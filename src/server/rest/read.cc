@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
+#include "server/codec.h"
 #include "server/rest/present.h"
 #include "server/rest/selection.h"
 #include "server/rest/verbs.h"
@@ -113,7 +114,7 @@ VerbResult List(Call& call) {
     page = TRY(call.env.store->ListPage(request));
     request.revision = page.revision;
     if (!page.objects.empty()) last = page.objects.back()->position();
-    std::vector<store::ObjectPtr> batch = std::move(page.objects);
+    std::vector<store::ObjectPtr> batch = TRY(InVersion(*call.resource, std::move(page.objects)));
     TRY(Filter(call, selection, batch));
     for (store::ObjectPtr& object : batch) {
       if (limit != 0 && objects.size() == limit) {

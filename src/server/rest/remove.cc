@@ -111,7 +111,7 @@ class Deletion {
   base::Result<Deleted> RunOnce() {
     current_ = call_.env.store->Get(KeyOf(call_, name_));
     if (current_ == nullptr) return api::NotFoundStatus(call_.group_resource(), name_);
-    live_ = TRY(FromStore(call_.arena, current_, call_.resource->kind));
+    live_ = TRY(FromStore(call_.arena, current_, *call_.resource));
     TRY(CheckPreconditions(call_, name_, options_, live_));
     const bool terminating = api::view::Metadata(live_).is_being_deleted();
     std::int64_t period = 0;
@@ -192,12 +192,12 @@ class Deletion {
 
   base::Result<Deleted> Store(json::Value marked, bool unchanged) {
     if (call_.dry_run || (unchanged && marked == live_)) return Deleted{false, marked};
-    store::Encoded encoded = TRY(EncodeForStore(call_.arena, marked, call_.resource->storage_kind));
+    store::Encoded encoded = TRY(EncodeForStore(call_.arena, marked, *call_.resource));
     store::Preconditions preconditions;
     preconditions.revision = current_->revision();
     auto stored = call_.env.store->Update(KeyOf(call_, name_), std::move(encoded), preconditions);
     if (!stored.ok()) return Raced(std::move(stored).status());
-    return Deleted{false, TRY(FromStore(call_.arena, *stored, call_.resource->kind))};
+    return Deleted{false, TRY(FromStore(call_.arena, *stored, *call_.resource))};
   }
 
   base::Result<Deleted> Remove(json::Value last) {
@@ -259,6 +259,7 @@ VerbResult DeleteCollection(Call& call) {
   request.collection = {call.resource->storage_kind.group, call.resource->resource.resource};
   request.ns = selection.ns;
   store::Page page = TRY(call.env.store->ListPage(request));
+  page.objects = TRY(InVersion(*call.resource, std::move(page.objects)));
   TRY(Filter(call, selection, page.objects));
   const std::string ns = call.info.name_space;
   base::Status failure;

@@ -95,9 +95,9 @@ class ScaleUpdate {
     const std::string& name = call_.info.name;
     const store::ObjectPtr current = call_.env.store->Get(KeyOf(call_, name));
     if (current == nullptr) return api::NotFoundStatus(call_.group_resource(), name);
-    const json::Value live = TRY(FromStore(call_.arena, current, call_.resource->kind));
+    const json::Value live = TRY(FromStore(call_.arena, current, *call_.resource));
     const json::Value old_scale = ScaleOf(call_, live);
-    json::Value scale = TRY(transform_(old_scale));
+    json::Value scale = TRY(MatchNamespace(call_, TRY(transform_(old_scale))));
     TRY(MatchName(name, scale));
     scale = TRY(RunMutating(call_, {.operation = admission::kUpdate,
                                     .name = name,
@@ -108,11 +108,11 @@ class ScaleUpdate {
     const json::Value next = TRY(Scaled(live, scale, current->revision()));
     TRY(RunValidating(call_, {.operation = admission::kUpdate,
                               .name = name,
-                              .object = scale,
+                              .object = ScaleOf(call_, next),  // not the client's, which may lack much
                               .old_object = old_scale,
                               .options = options_.as_update}));
     if (call_.dry_run || next == live) return ScaleOf(call_, next);
-    store::Encoded encoded = TRY(EncodeForStore(call_.arena, next, call_.resource->storage_kind));
+    store::Encoded encoded = TRY(EncodeForStore(call_.arena, next, *call_.resource));
     store::Preconditions preconditions;
     preconditions.revision = current->revision();
     auto stored = call_.env.store->Update(KeyOf(call_, name), std::move(encoded), preconditions);
@@ -121,7 +121,7 @@ class ScaleUpdate {
                scale["metadata"]["resourceVersion"].AsString().empty();
       return std::move(stored).status();
     }
-    return ScaleOf(call_, TRY(FromStore(call_.arena, *stored, call_.resource->kind)));
+    return ScaleOf(call_, TRY(FromStore(call_.arena, *stored, *call_.resource)));
   }
 
   base::Status CheckScale(json::Value scale, std::int64_t revision) const {
@@ -163,7 +163,7 @@ class ScaleUpdate {
 VerbResult GetScale(Call& call) {
   const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.info.name));
   if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
-  const json::Value value = TRY(FromStore(call.arena, object, call.resource->kind));
+  const json::Value value = TRY(FromStore(call.arena, object, *call.resource));
   return ValueReply(call, 200, ScaleOf(call, value));
 }
 
@@ -182,6 +182,7 @@ VerbResult UpdateScale(Call& call) {
     const MediaType media = TRY(NegotiateInput(call.headers().Get("Content-Type")));
     const json::Value scale =
         TRY(DecodeBody(call, call.kind(), call.body, media, options.validation));
+    TRY(MatchNameForUpdate(call, scale));
     transform = [scale](json::Value) -> base::Result<json::Value> { return scale; };
   }
   return ValueReply(call, 200, TRY(ScaleUpdate(call, options, transform).Run()));

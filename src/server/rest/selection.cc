@@ -52,7 +52,7 @@ base::Status Filter(Call& call, const Selection& selection,
   std::vector<store::ObjectPtr> kept;
   for (store::ObjectPtr& object : objects) {
     json::Arena arena;
-    const json::Value value = TRY(FromStore(arena, object, call.resource->kind));
+    const json::Value value = TRY(FromStore(arena, object, *call.resource));
     if (selection.Matches(value)) kept.push_back(std::move(object));
   }
   objects = std::move(kept);

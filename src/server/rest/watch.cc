@@ -5,6 +5,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "server/codec.h"
 #include "server/options.h"
 #include "server/rest/selection.h"
 #include "server/rest/verbs.h"
@@ -59,6 +60,7 @@ VerbResult Watch(Call& call) {
     request.collection = {call.resource->storage_kind.group, call.resource->resource.resource};
     request.ns = session->selection.ns;
     store::Page page = TRY(call.env.store->ListPage(request));
+    page.objects = TRY(InVersion(*call.resource, std::move(page.objects)));
     TRY(Filter(call, session->selection, page.objects));
     for (const store::ObjectPtr& object : page.objects) {
       lines += TRY(EventLine(*session, "ADDED", object, call.env.clock->Now()));

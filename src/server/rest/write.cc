@@ -87,13 +87,14 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
     if (call.dry_run) {
       if (call.env.store->Get(KeyOf(call, name)) == nullptr) {
         strategy.Release(StrategyContext(call, name), object, {});
+        written.object = TRY(ThroughStore(call.arena, object, *call.resource));
         return written;
       }
       failure = Exists(call, name);
     } else if (facts.has_version) {
       return admission::PlainError("resourceVersion should not be set on objects to be created");
     } else {
-      auto encoded = EncodeForStore(call.arena, written.object, call.resource->storage_kind);
+      auto encoded = EncodeForStore(call.arena, written.object, *call.resource);
       if (!encoded.ok()) return std::move(encoded).status();
       auto stored = call.env.store->Create(KeyOf(call, name), *std::move(encoded));
       if (stored.ok()) {
@@ -182,7 +183,7 @@ class Attempt {
         strategy_(StrategyOf(call)) {}
 
   base::Result<Written> Run(bool& retry) {
-    live_ = TRY(FromStore(call_.arena, current_, call_.resource->kind));
+    live_ = TRY(FromStore(call_.arena, current_, *call_.resource));
     json::Value object = TRY(spec_.transform(live_));
     TRY(MatchName(spec_.name, object));
     object = TRY(MatchNamespace(call_, object));
@@ -266,7 +267,10 @@ class Attempt {
     object = AsStored(*call_.catalog, call_.arena, call_.resource->kind, object);
     Written written;
     written.object = object;
-    if (call_.dry_run) return written;
+    if (call_.dry_run) {
+      written.object = TRY(ThroughStore(call_.arena, object, *call_.resource));
+      return written;
+    }
     const store::Key key = KeyOf(call_, spec_.name);
     store::Preconditions preconditions;
     preconditions.revision = current_->revision();
@@ -275,7 +279,7 @@ class Attempt {
       if (!gone.ok()) return Failed(std::move(gone).status(), may_retry, retry);
       return written;
     }
-    store::Encoded encoded = TRY(EncodeForStore(call_.arena, object, call_.resource->storage_kind));
+    store::Encoded encoded = TRY(EncodeForStore(call_.arena, object, *call_.resource));
     if (SameContent(encoded, current_)) {
       written.stored = current_;
       return written;
@@ -316,6 +320,11 @@ store::Key KeyOf(const Call& call, std::string_view name) {
 base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOptions& options,
                                    bool track_fields) {
   const registry::Strategy& strategy = StrategyOf(call);
+  if (call.resource->definition != nullptr && call.resource->definition->terminating()) {
+    return api::ForbiddenStatus(call.group_resource(), object["metadata"]["name"].AsString(),
+                                "create not allowed while custom resource definition is "
+                                "terminating");
+  }
   object = TRY(PrepareMetadata(call, object));
   object = DeduplicateOwners(call, object, When::kBeforeAdmission);
   if (track_fields) object = TrackFields(call, {}, object, FieldManager(call, options));
