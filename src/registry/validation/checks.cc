@@ -198,6 +198,39 @@ bool IsCidr(std::string_view text) {
   return bits && *bits >= 0 && *bits <= most;
 }
 
+void CheckIp(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  if (IsIp(text)) return;
+  errors.push_back(
+      api::Invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
+}
+
+void CheckCidr(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  if (IsCidr(text)) return;
+  errors.push_back(
+      api::Invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
+}
+
+std::vector<std::string> IsSubdomainWithUnderscore(std::string_view name) {
+  // With one underscore at the front of a label and any number inside, as plain letters would be.
+  std::string plain;
+  bool start = true;
+  for (const char c : name) {
+    const bool skipped = start && c == '_';
+    if (!skipped) plain += c == '_' ? '-' : c;
+    start = c == '.';
+  }
+  std::vector<std::string> out;
+  if (name.size() > 253) out.emplace_back("must be no more than 253 bytes");
+  if (name.size() > 253 ? plain.empty() : !api::IsDns1123Subdomain(plain).empty()) {
+    out.emplace_back(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', "
+        "'-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', "
+        "regex used for validation is "
+        "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')");
+  }
+  return out;
+}
+
 api::Quantity QuantityOf(json::Value value) {
   const std::string text =
       value.is_string() ? std::string(value.AsString()) : json::ToString(value);

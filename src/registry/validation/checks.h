@@ -55,6 +55,11 @@ std::vector<std::string> IsPathSegmentName(std::string_view name, bool is_prefix
 // IPv4 or IPv6 in any form Go's net.ParseIP accepts.
 bool IsIp(std::string_view text);
 bool IsCidr(std::string_view text);
+// What Go's parsers take for an address or a network, else its error.
+void CheckIp(std::string_view text, const FieldPath& path, FieldErrors& errors);
+void CheckCidr(std::string_view text, const FieldPath& path, FieldErrors& errors);
+// A subdomain whose labels may hold underscores.
+std::vector<std::string> IsSubdomainWithUnderscore(std::string_view name);
 // Quantity of a canonical object; zero if absent.
 api::Quantity QuantityOf(json::Value value);
 // The value as Go's %#v JSON of an internal type cannot be known; compact JSON instead.

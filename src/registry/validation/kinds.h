@@ -86,6 +86,8 @@ void ValidatePersistentVolumeClaim(const Context& ctx, json::Value object,
 void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object, json::Value old,
                                          api::FieldErrors& errors);
 void ValidatePersistentVolume(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidatePersistentVolumeUpdate(const Context& ctx, json::Value object, json::Value old,
+                                    api::FieldErrors& errors);
 
 // cluster.cc
 void ValidateRuntimeClass(const Context& ctx, json::Value object, api::FieldErrors& errors);

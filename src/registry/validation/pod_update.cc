@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "registry/validation/go_diff.h"
 #include "registry/validation/kinds.h"
+#include "registry/validation/pod_parts.h"
 
 namespace portcullis::registry {
 namespace {
@@ -35,7 +36,7 @@ json::Value Munged(json::Arena& arena, json::Value spec, json::Value old) {
       spec = json::With(arena, spec, list, WithImagesOf(arena, spec[list], old[list]));
     }
   }
-  for (const std::string_view field : {"activeDeadlineSeconds", "tolerations"}) {
+  for (const std::string_view field : {"activeDeadlineSeconds", "tolerations", "schedulingGates"}) {
     const json::Value* before = old.Find(field);
     spec = before == nullptr ? json::Without(arena, spec, field)
                              : json::With(arena, spec, field, *before);
@@ -66,15 +67,103 @@ void CheckActiveDeadline(json::Value spec, json::Value old, FieldErrors& errors)
   }
 }
 
-void CheckTolerationAdditions(json::Value spec, json::Value old, FieldErrors& errors) {
+void CheckTolerationAdditions(json::Arena& arena, json::Value spec, json::Value old,
+                              FieldErrors& errors) {
+  const FieldPath path("spec", "tolerations");
+  const auto timeless = [&](json::Value toleration) {
+    return json::Without(arena, toleration, "tolerationSeconds");
+  };
   for (const json::Value& before : old["tolerations"].elements()) {
     const auto now = spec["tolerations"].elements();
-    if (std::find(now.begin(), now.end(), before) == now.end()) {
+    const bool kept = std::any_of(now.begin(), now.end(), [&](const json::Value& toleration) {
+      return timeless(toleration) == timeless(before);
+    });
+    if (kept) continue;
+    errors.push_back(api::Forbidden(
+        path, "existing toleration can not be modified except its tolerationSeconds"));
+    return;
+  }
+  CheckTolerations(spec["tolerations"], path, errors);
+}
+
+void CheckGateRemovals(json::Value spec, json::Value old, FieldErrors& errors) {
+  std::size_t index = 0;
+  for (const json::Value& gate : spec["schedulingGates"].elements()) {
+    const FieldPath at = FieldPath("spec", "schedulingGates").Index(index++).Child("name");
+    const auto before = old["schedulingGates"].elements();
+    const bool known = std::any_of(before.begin(), before.end(), [&](const json::Value& other) {
+      return other["name"] == gate["name"];
+    });
+    if (known) continue;
+    errors.push_back(
+        api::Forbidden(at, base::StrCat("only deletion is allowed, but found new scheduling gate '",
+                                        gate["name"].AsString(), "'")));
+  }
+}
+
+void CheckAnnotationChanges(json::Value now, json::Value before, FieldErrors& errors) {
+  constexpr std::string_view kAppArmor = "container.apparmor.security.beta.kubernetes.io/";
+  constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
+  const FieldPath path("metadata", "annotations");
+  const auto refuse = [&](std::string_view key, std::string_view verb) {
+    if (key.starts_with(kAppArmor)) {
       errors.push_back(
-          api::Forbidden(FieldPath("spec", "tolerations"),
-                         "existing toleration can not be modified except its tolerationSeconds"));
-      return;
+          api::Forbidden(path.Key(key), base::StrCat("may not ", verb, " AppArmor annotations")));
+    } else if (key == kMirror) {
+      errors.push_back(
+          api::Forbidden(path.Key(key), base::StrCat("may not ", verb, " mirror pod annotation")));
     }
+  };
+  for (const json::Member* old : SortedMembers(before)) {
+    const json::Value* value = now.Find(old->name());
+    if (value == nullptr || !(*value == old->value)) refuse(old->name(), "remove or update");
+  }
+  for (const json::Member* added : SortedMembers(now)) {
+    if (!before.Has(added->name())) refuse(added->name(), "add");
+  }
+}
+
+// Which node selector and affinity a gated pod may still be given: only narrower ones.
+json::Value WithoutNarrowing(const Context& ctx, json::Value spec, json::Value old,
+                             FieldErrors& errors) {
+  const json::Value selector = spec["nodeSelector"];
+  for (const json::Member& entry : old["nodeSelector"].members()) {
+    const json::Value* value = selector.Find(entry.name());
+    if (value != nullptr && *value == entry.value) continue;
+    errors.push_back(api::Invalid(
+        FieldPath("spec", "nodeSelector"), selector,
+        "only additions to spec.nodeSelector are allowed (no mutations or deletions)"));
+    break;
+  }
+  for (const std::string_view field : {"nodeSelector", "affinity"}) {
+    const json::Value* before = old.Find(field);
+    spec = before == nullptr ? json::Without(ctx.arena, spec, field)
+                             : json::With(ctx.arena, spec, field, *before);
+  }
+  return spec;
+}
+
+void CheckStatus(json::Value object, json::Value old, FieldErrors& errors) {
+  const FieldPath path("status");
+  const json::Value now = object["status"];
+  const json::Value before = old["status"];
+  CheckImmutable(now["qosClass"], before["qosClass"], path.Child("qosClass"), errors);
+  const std::string_view policy = old["spec"]["restartPolicy"].AsString();
+  if (policy != "Always") {
+    std::size_t index = 0;
+    for (const json::Value& status : before["containerStatuses"].elements()) {
+      const FieldPath at = path.Child("containerStatuses").Index(index++).Child("state");
+      const json::Value ended = status["state"]["terminated"];
+      if (ended.is_null() || (ended["exitCode"].AsInt() != 0 && policy == "OnFailure")) continue;
+      for (const json::Value& next : now["containerStatuses"].elements()) {
+        if (!(next["name"] == status["name"]) || next["state"].Has("terminated")) continue;
+        errors.push_back(api::Forbidden(at, "may not be transitioned to non-terminated state"));
+      }
+    }
+  }
+  std::size_t index = 0;
+  for (const json::Value& ip : now["podIPs"].elements()) {
+    CheckIp(ip["ip"].AsString(), path.Child("podIPs").Index(index++), errors);
   }
 }
 
@@ -82,7 +171,15 @@ void CheckTolerationAdditions(json::Value spec, json::Value old, FieldErrors& er
 
 void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
                        FieldErrors& errors) {
-  if (ctx.subresource == "status" || ctx.subresource == "resize") return;
+  if (ctx.subresource == "status") {
+    CheckAnnotationChanges(object["metadata"]["annotations"], old["metadata"]["annotations"],
+                           errors);
+    CheckStatus(object, old, errors);
+    return;
+  }
+  if (ctx.subresource == "resize") return;
+  ValidatePodContent(object, errors);
+  CheckAnnotationChanges(object["metadata"]["annotations"], old["metadata"]["annotations"], errors);
   const json::Value spec = object["spec"];
   const json::Value before = old["spec"];
   if (ctx.subresource == "ephemeralcontainers") {
@@ -126,19 +223,13 @@ void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
     }
   }
   CheckActiveDeadline(spec, before, errors);
-  CheckTolerationAdditions(spec, before, errors);
-  const json::Value munged = Munged(ctx.arena, spec, before);
-  if (munged == before) return;
-  // Scheduling gates may be removed, and a gated pod may be narrowed.
+  CheckTolerationAdditions(ctx.arena, spec, before, errors);
+  CheckGateRemovals(spec, before, errors);
+  json::Value munged = Munged(ctx.arena, spec, before);
   if (!before["schedulingGates"].empty()) {
-    const auto ungated = [&](json::Value s) {
-      for (const std::string_view field : {"schedulingGates", "nodeSelector", "affinity"}) {
-        s = json::Without(ctx.arena, s, field);
-      }
-      return s;
-    };
-    if (ungated(munged) == ungated(before)) return;
+    munged = WithoutNarrowing(ctx, munged, before, errors);
   }
+  if (munged == before) return;
   std::string diff;
   if (ctx.catalog != nullptr) {
     if (const auto* schema = ctx.catalog->FindDefinition("io.k8s.api.core.v1.PodSpec")) {

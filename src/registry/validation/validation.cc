@@ -27,7 +27,7 @@ constexpr Row kRows[] = {
     {"", "nodes", &ValidateNode},
     {"", "persistentvolumeclaims", &ValidatePersistentVolumeClaim,
      &ValidatePersistentVolumeClaimUpdate},
-    {"", "persistentvolumes", &ValidatePersistentVolume},
+    {"", "persistentvolumes", &ValidatePersistentVolume, &ValidatePersistentVolumeUpdate},
     {"", "pods", &ValidatePod, &ValidatePodUpdate},
     {"", "replicationcontrollers", &ValidateReplicationController},
     {"", "resourcequotas", &ValidateResourceQuota, &ValidateResourceQuotaUpdate},

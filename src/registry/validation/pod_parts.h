@@ -1,0 +1,77 @@
+// The parts of the validation of a PodSpec, in the order in which ValidatePodSpec runs them
+// (pkg/apis/core/validation). Private to the validation of pods and of volumes.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "registry/validation/checks.h"
+
+namespace portcullis::registry {
+
+// What the checks of one PodSpec share.
+struct PodContext {
+  json::Value spec;
+  std::map<std::string_view, json::Value> volumes;  // the valid ones, by name
+  std::set<std::string_view> claims;                // names of spec.resourceClaims
+  bool is_pod = false;                              // not a template
+};
+
+// pod_volumes.cc. `metadata` is the pod's, null for a template.
+void CheckVolumes(PodContext& pod, json::Value metadata, const FieldPath& path,
+                  FieldErrors& errors);
+// Sources that volumes of pods and persistent volumes share.
+void CheckHostPath(json::Value source, const FieldPath& path, FieldErrors& errors);
+void CheckVolumeField(json::Value source, std::string_view name, const FieldPath& path,
+                      bool persistent, FieldErrors& errors);
+void CheckCsiDriverName(std::string_view name, const FieldPath& path, FieldErrors& errors);
+void CheckNoBacksteps(std::string_view text, const FieldPath& path, FieldErrors& errors);
+// Relative, without "..".
+void CheckDescendingPath(std::string_view text, const FieldPath& path, FieldErrors& errors);
+void CheckLocalPath(std::string_view text, const FieldPath& path, FieldErrors& errors);
+void CheckClaimSpec(json::Value spec, const FieldPath& path, FieldErrors& errors);
+void CheckAccessModes(json::Value modes, const FieldPath& path, FieldErrors& errors);
+
+// pod_environment.cc
+void CheckEnv(json::Value env, const FieldPath& path, FieldErrors& errors);
+void CheckEnvFrom(json::Value sources, const FieldPath& path, FieldErrors& errors);
+void CheckFieldRef(json::Value selector, bool volume, const FieldPath& path, FieldErrors& errors);
+void CheckResourceFieldRef(json::Value selector, bool volume, const FieldPath& path,
+                           FieldErrors& errors);
+
+// pod_resources.cc
+void CheckContainerResources(json::Value resources, const std::set<std::string_view>& claims,
+                             const FieldPath& path, FieldErrors& errors);
+void CheckPodResources(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
+// One name of a container's resource and its amount.
+void CheckContainerResourceName(std::string_view name, const FieldPath& path, FieldErrors& errors);
+
+// pod_containers.cc
+void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
+void CheckEphemeralContainers(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
+// What holds for containers of pods but not of templates.
+void CheckContainersOfPod(json::Value spec, const FieldPath& path, FieldErrors& errors);
+
+// pod_security.cc
+void CheckSecurityContext(json::Value context, bool host_users, const FieldPath& path,
+                          FieldErrors& errors);
+void CheckPodSecurityContext(json::Value spec, const FieldPath& path, FieldErrors& errors);
+void CheckHostUsers(json::Value spec, const FieldPath& path, FieldErrors& errors);
+void CheckHostProcess(json::Value spec, const FieldPath& path, FieldErrors& errors);
+void CheckOperatingSystem(json::Value spec, const FieldPath& path, FieldErrors& errors);
+// Annotations of pods and templates; `spec_path` is that of the PodSpec.
+void CheckPodAnnotations(json::Value annotations, json::Value spec, const FieldPath& path,
+                         FieldErrors& errors);
+void CheckSeccompAnnotations(json::Value annotations, json::Value spec, const FieldPath& spec_path,
+                             FieldErrors& errors);
+
+// pod_scheduling.cc
+void CheckAffinity(json::Value affinity, const FieldPath& path, FieldErrors& errors);
+void CheckNodeSelector(json::Value selector, const FieldPath& path, FieldErrors& errors);
+void CheckTolerations(json::Value tolerations, const FieldPath& path, FieldErrors& errors);
+void CheckTaints(json::Value taints, const FieldPath& path, FieldErrors& errors);
+void CheckTopologySpread(json::Value constraints, const FieldPath& path, FieldErrors& errors);
+void CheckSchedulingGates(json::Value gates, const FieldPath& path, FieldErrors& errors);
+
+}  // namespace portcullis::registry
