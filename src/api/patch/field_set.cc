@@ -1,6 +1,7 @@
 #include "api/patch/field_set.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -64,6 +65,16 @@ base::Result<PathElement> ParseStep(std::string_view key) {
   }
 }
 
+// "f:spec"
+std::string_view KeyOf(json::Arena& arena, const PathElement& element) {
+  const std::string_view prefix = PrefixOf(element.kind);
+  const std::size_t size = prefix.size() + element.text.size();
+  char* key = static_cast<char*>(arena.Allocate(size, 1));
+  std::memcpy(key, prefix.data(), prefix.size());
+  std::memcpy(key + prefix.size(), element.text.data(), element.text.size());
+  return {key, size};
+}
+
 void Collect(const FieldSet& set, FieldPathSteps& prefix, std::vector<FieldPathSteps>& out) {
   for (const FieldSet::Node& node : set.nodes()) {
     prefix.push_back(node.element);
@@ -87,6 +98,20 @@ FieldSet::FieldSet(const FieldSet&) = default;
 FieldSet::FieldSet(FieldSet&&) noexcept = default;
 FieldSet& FieldSet::operator=(const FieldSet&) = default;
 FieldSet& FieldSet::operator=(FieldSet&&) noexcept = default;
+
+FieldSet::FieldSet(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
+  const auto before = [](const Node& a, const Node& b) { return a.element < b.element; };
+  if (!std::is_sorted(nodes_.begin(), nodes_.end(), before)) {
+    std::sort(nodes_.begin(), nodes_.end(), before);
+  }
+  const auto same = [](const Node& a, const Node& b) { return a.element == b.element; };
+  for (auto at = std::adjacent_find(nodes_.begin(), nodes_.end(), same); at != nodes_.end();
+       at = std::adjacent_find(at, nodes_.end(), same)) {
+    at->member |= at[1].member;
+    at->below = at->below.Union(at[1].below);
+    nodes_.erase(at + 1);
+  }
+}
 
 std::span<const FieldSet::Node> FieldSet::nodes() const { return nodes_; }
 
@@ -187,17 +212,43 @@ FieldSet FieldSet::Difference(const FieldSet& other) const {
   return out;
 }
 
+void FieldSet::Subtract(const FieldSet& other) {
+  if (other.empty()) return;
+  for (Node& node : nodes_) {
+    const Node* match = other.Find(node.element);
+    if (match == nullptr) continue;
+    node.member &= !match->member;
+    node.below.Subtract(match->below);
+  }
+  std::erase_if(nodes_, [](const Node& node) { return !node.member && node.below.empty(); });
+}
+
+void FieldSet::Prune(const FieldSet& gone) {
+  if (gone.empty()) return;
+  for (Node& node : nodes_) {
+    const Node* match = gone.Find(node.element);
+    if (match == nullptr) continue;
+    if (match->member) {
+      node.member = false;
+      node.below = {};
+    } else {
+      node.below.Prune(match->below);
+    }
+  }
+  std::erase_if(nodes_, [](const Node& node) { return !node.member && node.below.empty(); });
+}
+
 json::Value FieldSet::ToJson(json::Arena& arena) const {
   json::ObjectBuilder out(arena);
   for (const Node& node : nodes_) {
     json::Value value = node.below.ToJson(arena);
     if (node.member && !node.below.empty()) {
       json::ObjectBuilder marked(arena);
-      marked.Set(".", json::MakeObject(arena, {}));
-      for (const json::Member& member : value.members()) marked.Set(member.name(), member.value);
+      marked.Add(".", json::MakeObject(arena, {}));
+      for (const json::Member& member : value.members()) marked.Add(member.name(), member.value);
       value = marked.Build();
     }
-    out.Set(arena.Copy(base::StrCat(PrefixOf(node.element.kind), node.element.text)), value);
+    out.Add(KeyOf(arena, node.element), value);
   }
   return out.Build();
 }

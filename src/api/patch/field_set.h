@@ -38,6 +38,8 @@ class FieldSet {
   struct Node;
 
   FieldSet();
+  // Of nodes in any order, of which none is empty; those of equal elements are united.
+  explicit FieldSet(std::vector<Node> nodes);
   ~FieldSet();
   FieldSet(const FieldSet&);
   FieldSet(FieldSet&&) noexcept;
@@ -63,6 +65,10 @@ class FieldSet {
   FieldSet Intersection(const FieldSet& other) const;
   // Paths of this set that are not in the other one.
   FieldSet Difference(const FieldSet& other) const;
+  // Difference() in place.
+  void Subtract(const FieldSet& other);
+  // Takes away everything at and below the members of `gone`.
+  void Prune(const FieldSet& gone);
 
   bool operator==(const FieldSet& other) const;
 

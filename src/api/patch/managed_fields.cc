@@ -115,21 +115,10 @@ const FieldSet& StrippedFields() {
   return kFields;
 }
 
-// Everything of `fields` that lies at or below a member of `gone`.
-FieldSet WithoutBelow(const FieldSet& fields, const FieldSet& gone) {
-  FieldSet out;
-  for (const FieldSet::Node& node : fields.nodes()) {
-    if (gone.Has(node.element)) continue;
-    const FieldSet* below = gone.Below(node.element);
-    if (node.member) out.Insert(node.element);
-    out.InsertBelow(node.element, below == nullptr ? node.below : WithoutBelow(node.below, *below));
-  }
-  return out;
-}
-
 FieldSet Ownable(FieldSet fields, const Writer& writer) {
-  if (writer.reset != nullptr) fields = WithoutBelow(fields, *writer.reset);
-  return fields.Difference(StrippedFields());
+  if (writer.reset != nullptr) fields.Prune(*writer.reset);
+  fields.Subtract(StrippedFields());
+  return fields;
 }
 
 // managedFields as the client wants them, if it says anything sensible, else as they are stored.
@@ -173,10 +162,12 @@ void CapUpdateManagers(Entries& entries) {
 
 // Takes from everybody but `except` what a write has changed.
 void Disown(Entries& entries, const Comparison& change, const Entry* except) {
+  if (entries.empty()) return;
   const FieldSet changed = change.modified.Union(change.added);
   for (Entry& entry : entries) {
     if (&entry == except) continue;
-    entry.fields = entry.fields.Difference(changed).Difference(change.removed);
+    entry.fields.Subtract(changed);
+    entry.fields.Subtract(change.removed);
   }
 }
 
@@ -323,7 +314,7 @@ base::Result<Value> Application::Run(Force force) {
   const Value plain = WithoutManagedFields(arena_, stored);
 
   FieldSet claimed = FieldsOf(&schema_, config_);
-  if (writer_.reset != nullptr) claimed = WithoutBelow(claimed, *writer_.reset);
+  if (writer_.reset != nullptr) claimed.Prune(*writer_.reset);
   std::optional<FieldSet> before;
   Entry& own = Own(claimed, before);
   Value merged = MergeTyped(arena_, &schema_, plain, config_);
@@ -365,15 +356,17 @@ Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value 
   const Value before =
       live.is_object() ? WithoutManagedFields(arena, live) : json::MakeObject(arena, {});
   const Value after = WithoutManagedFields(arena, next);
-  const Comparison change = Compare(&schema, before, after);
+  Comparison change = Compare(&schema, before, after);
   Disown(entries, change, nullptr);
+  FieldSet touched =
+      change.modified.empty() ? std::move(change.added) : change.modified.Union(change.added);
 
   Entry own{.manager = std::string(writer.manager),
             .operation = std::string(kUpdate),
             .api_version = std::string(writer.api_version),
             .subresource = std::string(writer.subresource),
             .time = std::string(writer.now),
-            .fields = Ownable(change.modified.Union(change.added), writer)};
+            .fields = Ownable(std::move(touched), writer)};
   if (!own.fields.empty()) {
     const auto same = std::find_if(entries.begin(), entries.end(),
                                    [&](const Entry& entry) { return entry.IsSameAs(own); });

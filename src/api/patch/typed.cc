@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -88,10 +89,19 @@ struct Element {
 std::vector<Element> ElementsOf(const Schema& list, const Value* value) {
   std::vector<Element> out;
   if (value == nullptr) return out;
-  std::map<PathElement, bool> seen;
+  out.reserve(value->size());
+  constexpr std::size_t kFew = 16;
+  std::set<PathElement> seen;  // only once there are many
   for (const Value& element : value->elements()) {
     PathElement step = StepOf(list, element);
-    if (seen.emplace(step, true).second) out.push_back({std::move(step), element});
+    if (out.size() == kFew) {
+      for (const Element& other : out) seen.insert(other.step);
+    }
+    const bool known = out.size() < kFew
+                           ? std::any_of(out.begin(), out.end(),
+                                         [&](const Element& other) { return other.step == step; })
+                           : !seen.insert(step).second;
+    if (!known) out.push_back({std::move(step), element});
   }
   return out;
 }
@@ -255,9 +265,37 @@ void Attach(FieldSet& set, const PathElement& step, bool member, FieldSet&& belo
 
 Outcome CompareAt(const Schema* schema, const Value* before, const Value* after);
 
+// What lies below a value that is new: CompareAt() without anything to compare with.
+FieldSet AllBelow(const Schema* schema, const Value& value) {
+  std::vector<FieldSet::Node> nodes;
+  if (value.empty()) return {};
+  switch (ShapeOf(schema, value)) {
+    case Shape::kLeaf:
+      break;
+    case Shape::kList:
+      nodes.reserve(value.size());
+      for (Element& element : ElementsOf(*schema, &value)) {
+        nodes.push_back({.element = std::move(element.step),
+                         .member = true,
+                         .below = AllBelow(ElementSchema(schema), element.value)});
+      }
+      break;
+    case Shape::kMap:
+      nodes.reserve(value.size());
+      for (const json::Member& member : value.members()) {
+        nodes.push_back({.element = PathElement::Field(member.name()),
+                         .member = true,
+                         .below = AllBelow(ChildSchema(schema, member.name()), member.value)});
+      }
+      break;
+  }
+  return FieldSet(std::move(nodes));
+}
+
 void CompareChild(const PathElement& step, const Schema* schema, const Value* before,
                   const Value* after, Comparison& out) {
-  if (before != nullptr && after != nullptr && before->IsSameAs(*after)) return;
+  if (before == nullptr) return Attach(out.added, step, true, AllBelow(schema, *after));
+  if (after != nullptr && before->IsSameAs(*after)) return;
   Outcome child = CompareAt(schema, before, after);
   Attach(out.added, step, child.added, std::move(child.below.added));
   Attach(out.modified, step, child.modified, std::move(child.below.modified));
