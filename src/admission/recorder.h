@@ -35,8 +35,21 @@ struct ForeignStatus {
   std::string status;         // instead of "Failure", or ""
 };
 
+// The place a request takes among those that may be under way at once (the server's limits). While
+// it waits for somebody else, e.g. a webhook, the place is free for others.
+class Place {
+ public:
+  virtual ~Place() = default;
+  virtual void Leave() = 0;
+  virtual void Return() = 0;
+};
+
 class Recorder {
  public:
+  // `place` outlives the recorder's use; null (the default): there are no limits.
+  void set_place(Place* place) { place_ = place; }
+  Place* place() const { return place_; }
+
   // Records a warning by the rules of Kubernetes: empty, repeated, with control characters or
   // invalid UTF-8: dropped; over a total of 4096 runes texts are cut to 256 and later ones dropped.
   void Warn(std::string text);
@@ -58,6 +71,7 @@ class Recorder {
   std::chrono::nanoseconds validating_webhook_time() const;
 
  private:
+  Place* place_ = nullptr;  // set before the request runs
   mutable std::mutex mutex_;
   std::vector<std::string> warnings_;
   std::size_t runes_ = 0;
@@ -67,6 +81,22 @@ class Recorder {
   std::optional<ForeignStatus> foreign_status_;
   std::chrono::nanoseconds mutating_{0};
   std::chrono::nanoseconds validating_{0};
+};
+
+// Around a wait for somebody else, on the request's thread.
+class WaitingForOthers {
+ public:
+  explicit WaitingForOthers(const Recorder& recorder) : place_(recorder.place()) {
+    if (place_ != nullptr) place_->Leave();
+  }
+  ~WaitingForOthers() {
+    if (place_ != nullptr) place_->Return();
+  }
+  WaitingForOthers(const WaitingForOthers&) = delete;
+  WaitingForOthers& operator=(const WaitingForOthers&) = delete;
+
+ private:
+  Place* place_;
 };
 
 // The value of a `Warning` header: 299 - "<text>", quotes and backslashes escaped.

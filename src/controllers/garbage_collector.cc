@@ -1,4 +1,5 @@
-// A graph of who owns whom is kept by uid from the store's events. Work is done per object: one
+// A graph of who owns whom is kept by uid from the store's events; objects that have no owners and
+// do not wait for dependents are not in it. Work is done per object: one
 // that has lost all its owners is deleted; one that waits with the finalizer foregroundDeletion has
 // its dependents deleted first; one with the finalizer orphan has itself taken out of their
 // ownerReferences (Kubernetes documentation, "Garbage Collection").
@@ -11,6 +12,7 @@
 
 #include "base/mutex.h"
 #include "base/strings.h"
+#include "json/reader.h"
 
 namespace portcullis::controllers {
 namespace {
@@ -31,7 +33,6 @@ struct Place {
 struct Node {
   Place place;
   std::vector<std::string> owners;  // uids
-  bool exists = false;
 };
 
 bool HasFinalizer(Value object, std::string_view name) {
@@ -41,16 +42,31 @@ bool HasFinalizer(Value object, std::string_view name) {
   return false;
 }
 
+// Most objects own nothing, belong to nobody and are not being deleted: nothing to remember. (The
+// names may also stand elsewhere in the text; then it is parsed for nothing.)
+bool MayMatter(const store::Object& object) {
+  return object.bytes().find("\"ownerReferences\"") != std::string_view::npos ||
+         object.bytes().find("\"deletionTimestamp\"") != std::string_view::npos;
+}
+
 class GarbageCollector final : public Controller {
  public:
   explicit GarbageCollector(const ControllerContext& context) : context_(context) {}
 
   void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
     const store::Object& object = *event.object;
-    const Value metadata = object.document()["metadata"];
-    const std::string uid(metadata["uid"].AsString());
+    const std::string uid(object.uid());
     if (uid.empty()) return;
+    const bool matters =
+        MayMatter(object) || (event.previous != nullptr && MayMatter(*event.previous));
     base::MutexLock lock(mutex_);
+    if (!matters && !dependents_.contains(uid)) return;
+    // Not the object's own document, which would stay in memory as long as the object.
+    json::Arena arena;
+    const auto parsed = json::Parse(arena, object.bytes(), {.borrow_text = true});
+    if (!parsed.ok()) return;
+    const Value root = *parsed;
+    const Value metadata = root["metadata"];
     if (event.type == store::EventType::kDeleted) {
       Forget(uid);
       for (const std::string& dependent : DependentsOf(uid)) enqueue(dependent);
@@ -60,20 +76,19 @@ class GarbageCollector final : public Controller {
       }
       return;
     }
-    Node& node = nodes_[uid];
-    for (const std::string& owner : node.owners) dependents_[owner].erase(uid);
-    node = {.place = {object.group(), object.resource(), std::string(object.ns()),
-                      std::string(object.name())},
-            .owners = {},
-            .exists = true};
+    Forget(uid);
+    Node node{.place = {object.group(), object.resource(), std::string(object.ns()),
+                        std::string(object.name())},
+              .owners = {}};
     for (const Value& owner : metadata["ownerReferences"].elements()) {
       node.owners.emplace_back(owner["uid"].AsString());
       dependents_[node.owners.back()].insert(uid);
     }
-    const Value root = object.document().root();
     const bool waits = !metadata["deletionTimestamp"].is_null() &&
                        (HasFinalizer(root, kForeground) || HasFinalizer(root, kOrphan));
-    if (waits || !node.owners.empty()) enqueue(uid);
+    if (!waits && node.owners.empty()) return;
+    nodes_.emplace(uid, std::move(node));
+    enqueue(uid);
   }
 
   std::optional<base::Duration> Reconcile(const std::string& uid) override {
@@ -81,7 +96,7 @@ class GarbageCollector final : public Controller {
     {
       base::MutexLock lock(mutex_);
       const auto found = nodes_.find(uid);
-      if (found == nodes_.end() || !found->second.exists) return std::nullopt;
+      if (found == nodes_.end()) return std::nullopt;
       place = found->second.place;
     }
     const store::ObjectPtr stored =
@@ -101,7 +116,12 @@ class GarbageCollector final : public Controller {
   void Forget(const std::string& uid) PC_REQUIRES(mutex_) {
     const auto found = nodes_.find(uid);
     if (found == nodes_.end()) return;
-    for (const std::string& owner : found->second.owners) dependents_[owner].erase(uid);
+    for (const std::string& owner : found->second.owners) {
+      const auto siblings = dependents_.find(owner);
+      if (siblings == dependents_.end()) continue;
+      siblings->second.erase(uid);
+      if (siblings->second.empty()) dependents_.erase(siblings);
+    }
     nodes_.erase(found);
   }
 
@@ -121,20 +141,16 @@ class GarbageCollector final : public Controller {
                         r.resource, "/", place.name);
   }
 
-  // An owner counts as present if it is known, or if it is stored under the name the reference
-  // gives with the uid it gives.
+  // An owner counts as present if it is stored under the name the reference gives with the uid it
+  // gives.
   bool IsPresent(Value reference, const std::string& ns) {
-    {
-      base::MutexLock lock(mutex_);
-      const auto found = nodes_.find(std::string(reference["uid"].AsString()));
-      if (found != nodes_.end() && found->second.exists) return true;
-    }
     const auto version = api::ParseGroupVersion(reference["apiVersion"].AsString());
     if (!version.ok()) return true;  // cannot be judged: left alone
     const auto catalog = context_.catalog.Get();
     const auto* resource = catalog->FindKind(
         {version->group, version->version, std::string(reference["kind"].AsString())});
     if (resource == nullptr) return true;
+    if (resource->namespaced && ns.empty()) return true;  // no such owner may be named
     const api::GroupResource stored = resource->stored_as();
     const store::ObjectPtr owner =
         context_.store.Get({stored.group, stored.resource,
@@ -241,9 +257,7 @@ class GarbageCollector final : public Controller {
     std::vector<std::pair<std::string, Place>> out;
     for (const std::string& dependent : DependentsOf(uid)) {
       const auto found = nodes_.find(dependent);
-      if (found != nodes_.end() && found->second.exists) {
-        out.emplace_back(dependent, found->second.place);
-      }
+      if (found != nodes_.end()) out.emplace_back(dependent, found->second.place);
     }
     return out;
   }

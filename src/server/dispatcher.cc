@@ -1,5 +1,8 @@
 #include "server/dispatcher.h"
 
+#include <optional>
+#include <utility>
+
 #include "base/log.h"
 #include "base/strings.h"
 #include "metrics/apiserver_metrics.h"
@@ -15,6 +18,15 @@ namespace {
 
 bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+// So many requests may wait for webhooks without taking the place of another one.
+constexpr int kMaxWaiting = 2000;
+constexpr int kSpareThreads = 16;
+
+std::size_t MaxThreads(const Options& options) {
+  const int limits = options.max_requests_inflight + options.max_mutating_requests_inflight;
+  return static_cast<std::size_t>(limits + kMaxWaiting + kSpareThreads);
 }
 
 // When the request must be answered: --request-timeout, or less if the client says so.
@@ -34,8 +46,31 @@ base::Result<base::SteadyTime> DeadlineOf(const Call& call) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(const Environment& env, std::size_t max_threads)
-    : env_(env), pool_(max_threads) {}
+// A request's place under one of the limits; confined to its worker.
+class Dispatcher::Seat final : public admission::Place {
+ public:
+  Seat(std::atomic<int>& count, std::atomic<int>& waiting) : count_(count), waiting_(waiting) {}
+  ~Seat() override { count_.fetch_sub(1); }
+  Seat(const Seat&) = delete;
+  Seat& operator=(const Seat&) = delete;
+
+  void Leave() override {
+    away_ = waiting_.fetch_add(1) < kMaxWaiting;
+    (away_ ? count_ : waiting_).fetch_sub(1);
+  }
+  void Return() override {
+    if (!std::exchange(away_, false)) return;
+    waiting_.fetch_sub(1);
+    count_.fetch_add(1);
+  }
+
+ private:
+  std::atomic<int>& count_;
+  std::atomic<int>& waiting_;
+  bool away_ = false;
+};
+
+Dispatcher::Dispatcher(const Environment& env) : env_(env), pool_(MaxThreads(*env.options)) {}
 
 Dispatcher::Lane Dispatcher::LaneOf(const net::Request& request) {
   const std::string_view query = request.query();
@@ -67,13 +102,15 @@ void Dispatcher::Handle(std::shared_ptr<net::Exchange> exchange) {
     }
   }
   pool_.Post([this, exchange = std::move(exchange), count]() mutable {
-    Process(std::move(exchange));
-    if (count != nullptr) count->fetch_sub(1);
+    std::optional<Seat> seat;
+    if (count != nullptr) seat.emplace(*count, waiting_);
+    Process(std::move(exchange), seat ? &*seat : nullptr);
   });
 }
 
-void Dispatcher::Process(std::shared_ptr<net::Exchange> exchange) {
+void Dispatcher::Process(std::shared_ptr<net::Exchange> exchange, Seat* seat) {
   Call call(env_, std::move(exchange));
+  call.recorder.set_place(seat);
   const net::Request& request = call.exchange->request();
   call.info = ParseRequestInfo(request.method, request.target);
   call.catalog = env_.catalog->Get();

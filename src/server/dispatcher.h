@@ -15,8 +15,9 @@ namespace portcullis::server {
 
 class Dispatcher {
  public:
-  // `env` outlives it.
-  Dispatcher(const Environment& env, std::size_t max_threads);
+  // `env` outlives it. There are as many threads as requests may be under way, and more for those
+  // that wait for webhooks: if one hangs, requests that do not call it find a thread and a place.
+  explicit Dispatcher(const Environment& env);
   // Waits for the requests under way.
   ~Dispatcher() = default;
 
@@ -28,11 +29,15 @@ class Dispatcher {
   enum class Lane { kReadOnly, kMutating, kLongRunning };
   static Lane LaneOf(const net::Request& request);
 
-  void Process(std::shared_ptr<net::Exchange> exchange);
+  class Seat;
+
+  // `seat` may be null.
+  void Process(std::shared_ptr<net::Exchange> exchange, Seat* seat);
 
   const Environment& env_;
   std::atomic<int> reading_{0};
   std::atomic<int> mutating_{0};
+  std::atomic<int> waiting_{0};  // for webhooks; not counted in the two above
   WorkerPool pool_;
 };
 

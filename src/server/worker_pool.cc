@@ -4,48 +4,83 @@
 
 namespace portcullis::server {
 
-WorkerPool::WorkerPool(std::size_t max_threads) : max_threads_(max_threads) {}
+WorkerPool::WorkerPool(std::size_t max_threads, std::chrono::milliseconds idle_limit)
+    : max_threads_(max_threads), idle_limit_(idle_limit) {}
 
 WorkerPool::~WorkerPool() {
-  std::vector<std::thread> threads;
+  std::unordered_set<WorkerPtr> workers;
+  std::vector<std::thread> ended;
   {
-    base::MutexLock lock(mutex_);
+    const std::lock_guard lock(mutex_);
     stopping_ = true;
-    threads.swap(threads_);
-    wake_.NotifyAll();
+    workers.swap(workers_);
+    ended.swap(ended_);
+    for (const WorkerPtr& worker : idle_) worker->wake.notify_one();
+    idle_.clear();
   }
-  for (std::thread& thread : threads) thread.join();
+  for (const WorkerPtr& worker : workers) worker->thread.join();
+  for (std::thread& thread : ended) thread.join();
 }
 
 void WorkerPool::Post(Job job) {
-  base::MutexLock lock(mutex_);
-  jobs_.push_back(std::move(job));
-  if (idle_ >= jobs_.size()) {
-    wake_.NotifyOne();
-  } else if (threads_.size() < max_threads_ && !stopping_) {
-    threads_.emplace_back([this] { Run(); });
+  WorkerPtr worker;
+  {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) {
+      if (workers_.size() < max_threads_ && !stopping_) {
+        Start(std::move(job));
+      } else {
+        queue_.push_back(std::move(job));
+      }
+      return;
+    }
+    worker = std::move(idle_.back());
+    idle_.pop_back();
+    worker->job = std::move(job);
   }
+  worker->wake.notify_one();
 }
 
 std::size_t WorkerPool::threads() const {
-  base::MutexLock lock(mutex_);
-  return threads_.size();
+  const std::lock_guard lock(mutex_);
+  return workers_.size();
 }
 
-void WorkerPool::Run() {
-  for (;;) {
-    Job job;
-    {
-      base::MutexLock lock(mutex_);
-      ++idle_;
-      while (jobs_.empty() && !stopping_) wake_.Wait(mutex_);
-      --idle_;
-      if (jobs_.empty()) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
-    }
+void WorkerPool::Start(Job job) {
+  for (std::thread& thread : ended_) thread.join();
+  ended_.clear();
+  auto worker = std::make_shared<Worker>();
+  worker->job = std::move(job);
+  workers_.insert(worker);
+  // The thread takes the mutex first, so it finds its own handle in place.
+  worker->thread = std::thread([this, worker] { Run(worker); });
+}
+
+void WorkerPool::Run(const WorkerPtr& worker) {
+  std::unique_lock lock(mutex_);
+  do {
+    Job job = std::exchange(worker->job, nullptr);
+    lock.unlock();
     job();
+    job = nullptr;  // outside the lock
+    lock.lock();
+  } while (Next(worker, lock));
+}
+
+bool WorkerPool::Next(const WorkerPtr& worker, std::unique_lock<std::mutex>& lock) {
+  if (!queue_.empty()) {
+    worker->job = std::move(queue_.front());
+    queue_.pop_front();
+    return true;
   }
+  if (stopping_) return false;
+  idle_.push_back(worker);
+  const auto called = [&] { return worker->job != nullptr || stopping_; };
+  if (worker->wake.wait_for(lock, idle_limit_, called)) return worker->job != nullptr;
+  std::erase(idle_, worker);
+  ended_.push_back(std::move(worker->thread));
+  workers_.erase(worker);
+  return false;
 }
 
 }  // namespace portcullis::server

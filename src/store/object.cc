@@ -27,7 +27,21 @@ const json::Document& Object::document() const {
   return document_;
 }
 
-std::string_view Object::uid() const { return document()["metadata"]["uid"].AsString(); }
+std::string_view Object::uid() const {
+  // Kubernetes' order of fields puts it before the resourceVersion, whose place is known.
+  constexpr std::string_view kAfter = R"(","resourceVersion":")";
+  constexpr std::string_view kBefore = R"("uid":")";
+  constexpr std::size_t kLongest = 64;
+  std::string_view head = bytes().substr(0, revision_at_);
+  if (head.ends_with(kAfter)) {
+    head.remove_suffix(kAfter.size());
+    const std::size_t from = head.size() < kLongest ? 0 : head.size() - kLongest;
+    const std::size_t at = head.find(kBefore, from);
+    const std::string_view value = at == head.npos ? "\"" : head.substr(at + kBefore.size());
+    if (value.find_first_of("\"\\") == value.npos) return value;
+  }
+  return document()["metadata"]["uid"].AsString();
+}
 
 ObjectPtr Object::WithRevision(std::int64_t revision) const {
   const std::string text = std::to_string(revision);

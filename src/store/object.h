@@ -48,7 +48,7 @@ class Object {
   // The bytes parsed; done at the first call and kept as long as the object. For what is read often
   // (namespaces, configurations); for passing scans parse bytes() into an arena of your own.
   const json::Document& document() const;
-  // document()'s metadata.uid.
+  // metadata.uid; mostly without parsing.
   std::string_view uid() const;
 
   // A note of whoever interprets the bytes, so that it need not look again: the number of the rules

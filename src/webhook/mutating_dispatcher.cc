@@ -243,6 +243,7 @@ class Dispatcher {
 
   // Sends until there is an answer that does not ask for a repetition.
   net::CallResult Send(PreparedCall& call) const {
+    const admission::WaitingForOthers waiting(request_.recorder());
     while (true) {
       net::CallResult result = services_.https->Call(call.request, call.deadline);
       const auto delay = RetryDelay(call, result);

@@ -165,7 +165,8 @@ class Dispatcher {
     while (under_way_ > 0 || !repeats_.empty()) {
       std::optional<base::SteadyTime> until;
       if (!repeats_.empty()) until = repeats_.begin()->first;
-      if (auto arrival = arrivals_->Next(until)) {
+      auto arrival = NextArrival(until);
+      if (arrival) {
         --under_way_;
         Take(arrival->first, arrival->second);
         continue;
@@ -174,6 +175,12 @@ class Dispatcher {
       repeats_.erase(repeats_.begin());
       Send(index);
     }
+  }
+
+  std::optional<std::pair<std::size_t, net::CallResult>> NextArrival(
+      std::optional<base::SteadyTime> until) {
+    const admission::WaitingForOthers waiting(request_.recorder());
+    return arrivals_->Next(until);
   }
 
   void Take(std::size_t index, const net::CallResult& result) {

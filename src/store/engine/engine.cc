@@ -6,6 +6,7 @@
 #include "api/api_status.h"
 #include "base/strings.h"
 #include "store/engine/batch.h"
+#include "store/engine/turn.h"
 
 namespace portcullis::store {
 namespace {
@@ -43,10 +44,9 @@ base::Status TooLarge(std::int64_t asked, std::int64_t current) {
 
 }  // namespace
 
-// A write in the queue. `turn` is what its thread waits on.
+// A write in the queue.
 struct Engine::Write : PendingWrite {
-  enum Turn : int { kWaiting, kLead, kDone };
-  std::atomic<int> turn{kWaiting};
+  Turn turn;
 };
 
 // A watch: where it stands in the history of its collection.
@@ -226,10 +226,6 @@ base::Result<ObjectPtr> Engine::Update(const Key& key, Encoded object,
 }
 
 base::Result<ObjectPtr> Engine::Delete(const Key& key, const Preconditions& preconditions) {
-  if (!preconditions.uid.empty()) {
-    // Parses the object here rather than on the committing thread.
-    if (ObjectPtr stored = Get(key)) stored->document();
-  }
   Write write;
   write.kind = PendingWrite::Kind::kDelete;
   write.key = key;
@@ -246,8 +242,7 @@ void Engine::Submit(Write& write) {
     lead = !std::exchange(has_leader_, true);
   }
   if (!lead) {
-    write.turn.wait(Write::kWaiting, std::memory_order_acquire);
-    lead = write.turn.load(std::memory_order_acquire) == Write::kLead;
+    lead = write.turn.Wait() == Turn::kLead;
   }
   if (lead) Lead(write);
 }
@@ -270,13 +265,9 @@ void Engine::Lead(Write& own) {
   }
   // The next batch goes to the disk first, then this one's writers get their answers. A write may
   // be gone as soon as its turn is set.
-  auto set_turn = [](Write* write, int turn) {
-    write->turn.store(turn, std::memory_order_release);
-    write->turn.notify_one();
-  };
-  if (next != nullptr) set_turn(next, Write::kLead);
+  if (next != nullptr) next->turn.Set(Turn::kLead);
   for (Write* write : writes) {
-    if (write != &own) set_turn(write, Write::kDone);
+    if (write != &own) write->turn.Set(Turn::kDone);
   }
 }
 
