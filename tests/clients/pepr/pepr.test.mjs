@@ -26,7 +26,7 @@ async function freePort() {
     return port;
 }
 
-const inDefault = (object, namespace) => core.createNamespacedPod({ namespace, body: object });
+const makePod = (object, namespace) => core.createNamespacedPod({ namespace, body: object });
 const pod = (name, labels = {}, image = 'app:1') => ({ metadata: { name, labels }, spec: { containers: [{ name: 'app', image }] } });
 
 async function refused(call) {
@@ -56,6 +56,12 @@ async function mount(folder) {
             contexts: [{ name: 'here', context: { cluster: 'here', user: 'pepr', namespace: 'pepr-system' } }],
         })),
     };
+}
+
+async function end(child) {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
 }
 
 async function control(name, port, environment) {
@@ -103,32 +109,29 @@ before(async () => {
 });
 
 after(async () => {
-    for (const child of controllers) {
-        child.kill('SIGKILL');
-        await once(child, 'exit');
-    }
+    for (const child of controllers) await end(child);
     await server?.stop();
 });
 
 test('its mutation is obeyed', async () => {
-    const made = await inDefault(pod('plain', { obsolete: 'yes', app: 'web' }), 'shop');
+    const made = await makePod(pod('plain', { obsolete: 'yes', app: 'web' }), 'shop');
     assert.deepEqual(made.metadata.labels, { app: 'web', team: 'shop' });
     assert.equal(made.metadata.annotations['teams.example.com/asked-by'], 'kubernetes-admin');
     assert.equal(made.metadata.annotations['teams.pepr.dev/teams'], 'succeeded');
 
-    const kept = await inDefault(pod('labelled', { team: 'mine' }), 'office');
+    const kept = await makePod(pod('labelled', { team: 'mine' }), 'office');
     assert.equal(kept.metadata.labels.team, 'mine');
 });
 
 test('its mutation of an update is obeyed', async () => {
-    const made = await inDefault(pod('updated'), 'office');
+    const made = await makePod(pod('updated'), 'office');
     delete made.metadata.labels.team;
     const updated = await core.replaceNamespacedPod({ name: 'updated', namespace: 'office', body: made });
     assert.equal(updated.metadata.labels.team, 'office');
 });
 
 test('its refusal is obeyed', async () => {
-    const untagged = await refused(inDefault(pod('untagged', {}, 'app'), 'shop'));
+    const untagged = await refused(makePod(pod('untagged', {}, 'app'), 'shop'));
     assert.equal(untagged.code, 422);
     assert.match(untagged.message, /^admission webhook "pepr-teams\.pepr\.dev" denied the request: no tag: app$/);
 
@@ -158,11 +161,11 @@ test('its warnings reach the client', async () => {
 test('an action that fails refuses the request, as the module asks for', async () => {
     const { message } = await refused(core.createNamespacedSecret(
         { namespace: 'shop', body: { metadata: { name: 'broken', labels: { broken: 'yes' } } } }));
-    assert.match(message, /^admission webhook "pepr-teams\.pepr\.dev" denied the request: Action failed/);
+    assert.equal(message, 'admission webhook "pepr-teams.pepr.dev" denied the request without explanation');
 });
 
 test('it is not asked about namespaces that are none of its business', async () => {
-    assert.equal((await inDefault(pod('free', {}, 'app'), 'elsewhere')).metadata.labels?.team, undefined);
+    assert.equal((await makePod(pod('free', {}, 'app'), 'elsewhere')).metadata.labels?.team, undefined);
     await core.createNamespacedConfigMap({ namespace: 'pepr-system', body: { metadata: { name: 'any' }, data: { password: 'x' } } });
 });
 
@@ -182,9 +185,8 @@ test('its watcher sees what happens and acts with the rights of its service acco
 });
 
 test('when it has gone, its failure policy refuses', async () => {
-    controllers[0].kill('SIGKILL');
-    await once(controllers[0], 'exit');
-    const { code, message } = await refused(inDefault(pod('late'), 'shop'));
+    await end(controllers[0]);
+    const { code, message } = await refused(makePod(pod('late'), 'shop'));
     assert.equal(code, 500);
     assert.match(message, /^Internal error occurred: failed calling webhook "pepr-teams\.pepr\.dev": failed to call webhook: Post "https:\/\/pepr-teams\.pepr-system\.svc:443\/mutate\/[0-9a-f]+\?timeout=10s": dial tcp 127\.0\.0\.1:\d+: connect: connection refused$/);
 });
