@@ -1,0 +1,397 @@
+// Custom resources whose versions a webhook converts: when it is called, with what, and what its
+// failures look like. Texts are those of apiextensions-apiserver.
+
+#include "harness/conversion_webhook.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "harness/test_server.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace portcullis {
+namespace {
+
+using testing::Answer;
+using testing::ConversionWebhook;
+using ::testing::HasSubstr;
+using testing::TestServer;
+
+constexpr std::string_view kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+constexpr std::string_view kV1 = "/apis/example.com/v1/namespaces/default/widgets";
+constexpr std::string_view kV2 = "/apis/example.com/v2/namespaces/default/widgets";
+
+std::string Widget(std::string_view version, std::string_view name, std::string_view spec) {
+  return base::StrCat(R"({"apiVersion":"example.com/)", version,
+                      R"(","kind":"Widget","metadata":{"name":")", name, R"("},"spec":)", spec,
+                      "}");
+}
+
+class ConversionWebhookTest : public ::testing::Test {
+ protected:
+  void Define(std::string_view storage = "v1", std::string_view versions = R"(["v1","v1beta1"])",
+              std::string_view url = {}) {
+    const Answer made = server_.Post(kDefinitions, webhook_.Definition(storage, versions, url));
+    ASSERT_EQ(made.status, 201) << made.body;
+  }
+  void CreateV1(std::string_view name, std::string_view spec = R"({"address":"h:1"})") {
+    const Answer made = server_.Post(kV1, Widget("v1", name, spec));
+    ASSERT_EQ(made.status, 201) << made.body;
+    webhook_.Forget();
+  }
+  static std::string At(std::string_view collection, std::string_view name) {
+    return base::StrCat(collection, "/", name);
+  }
+  // What a GET in v2 of an object stored as v1 is refused with.
+  std::string Failure() {
+    const Answer got = server_.Get(At(kV2, "a"));
+    EXPECT_EQ(got.status, 500) << got.body;
+    EXPECT_EQ(got["reason"].AsString(), "");
+    return std::string(got.message());
+  }
+
+  ConversionWebhook webhook_;
+  TestServer server_;
+};
+
+TEST_F(ConversionWebhookTest, IsNotCalledWhileVersionsAgree) {
+  Define();
+  CreateV1("a");
+
+  EXPECT_EQ(server_.Get(At(kV1, "a")).status, 200);
+  EXPECT_EQ(server_.Get(kV1).status, 200);
+
+  EXPECT_EQ(webhook_.count(), 0u);
+}
+
+TEST_F(ConversionWebhookTest, GetInAnotherVersionIsConverted) {
+  Define();
+  CreateV1("a", R"({"address":"web:80"})");
+
+  const Answer got = server_.Get(At(kV2, "a"));
+
+  ASSERT_EQ(got.status, 200) << got.body;
+  EXPECT_EQ(got["apiVersion"].AsString(), "example.com/v2");
+  EXPECT_EQ(json::ToString(got["spec"]), R"({"color":"red","host":"web","port":"80"})");
+  EXPECT_FALSE(got["metadata"]["resourceVersion"].AsString().empty());
+  ASSERT_EQ(webhook_.count(), 1u);
+  const json::Document review = webhook_.calls().front();
+  EXPECT_EQ(review["apiVersion"].AsString(), "apiextensions.k8s.io/v1");
+  EXPECT_EQ(review["kind"].AsString(), "ConversionReview");
+  EXPECT_EQ(review["request"]["desiredAPIVersion"].AsString(), "example.com/v2");
+  EXPECT_EQ(review["request"]["uid"].AsString().size(), 36u);
+  EXPECT_EQ(review["request"]["objects"][0]["apiVersion"].AsString(), "example.com/v1");
+  EXPECT_EQ(review["request"]["objects"][0]["spec"]["color"].AsString(), "red");
+  EXPECT_FALSE(review["request"]["objects"][0]["metadata"].Has("resourceVersion"));
+}
+
+TEST_F(ConversionWebhookTest, ListIsConvertedInOneCall) {
+  Define();
+  for (const std::string_view name : {"a", "b", "c"}) CreateV1(name);
+
+  const Answer list = server_.Get(kV2);
+
+  ASSERT_EQ(list.status, 200) << list.body;
+  ASSERT_EQ(list["items"].size(), 3u);
+  for (const json::Value item : list["items"].elements()) {
+    EXPECT_EQ(item["apiVersion"].AsString(), "example.com/v2");
+    EXPECT_EQ(item["spec"]["host"].AsString(), "h");
+  }
+  ASSERT_EQ(webhook_.count(), 1u);
+  EXPECT_EQ(webhook_.calls().front()["request"]["objects"].size(), 3u);
+}
+
+TEST_F(ConversionWebhookTest, TablesAndSelectorsSeeTheConvertedObjects) {
+  Define();
+  CreateV1("a", R"({"address":"one:1"})");
+  CreateV1("b", R"({"address":"two:2"})");
+
+  const Answer table = server_.Call("GET", base::StrCat(kV2, "?fieldSelector=spec.host%3Dtwo"), {},
+                                    {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}});
+
+  ASSERT_EQ(table.status, 200) << table.body;
+  ASSERT_EQ(table["rows"].size(), 1u);
+  EXPECT_EQ(json::ToString(table["rows"][0]["cells"]), R"(["b","two"])");
+  EXPECT_EQ(webhook_.count(), 1u);
+}
+
+TEST_F(ConversionWebhookTest, CreateIsStoredInTheStorageVersionAndAnsweredInTheOther) {
+  Define();
+
+  const Answer made = server_.Post(kV2, Widget("v2", "a", R"({"host":"h","port":"1"})"));
+
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made["apiVersion"].AsString(), "example.com/v2");
+  // The default of the stored version comes back with it.
+  EXPECT_EQ(made["spec"]["color"].AsString(), "red");
+  EXPECT_EQ(webhook_.count(), 2u);
+  webhook_.Forget();
+  const Answer stored = server_.Get(At(kV1, "a"));
+  EXPECT_EQ(stored["spec"]["address"].AsString(), "h:1");
+  EXPECT_EQ(webhook_.count(), 0u);
+}
+
+TEST_F(ConversionWebhookTest, DryRunIsConvertedLikeTheRealThing) {
+  Define();
+
+  const Answer made = server_.Post(base::StrCat(kV2, "?dryRun=All"),
+                                   Widget("v2", "a", R"({"host":"h","port":"1"})"));
+
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made["spec"]["color"].AsString(), "red");
+  EXPECT_EQ(webhook_.count(), 2u);
+  EXPECT_EQ(server_.Get(At(kV1, "a")).status, 404);
+}
+
+TEST_F(ConversionWebhookTest, UpdateAndPatchWorkInEitherVersion) {
+  Define();
+  CreateV1("a");
+
+  const Answer patched =
+      server_.Patch(At(kV2, "a"), "application/merge-patch+json", R"({"spec":{"port":"2"}})");
+  ASSERT_EQ(patched.status, 200) << patched.body;
+  EXPECT_EQ(patched["spec"]["port"].AsString(), "2");
+  EXPECT_EQ(patched["metadata"]["generation"].AsInt(), 2);
+  EXPECT_EQ(server_.Get(At(kV1, "a"))["spec"]["address"].AsString(), "h:2");
+
+  const Answer put = server_.Put(At(kV2, "a"), Widget("v2", "a", R"({"host":"n","port":"3"})"));
+  ASSERT_EQ(put.status, 200) << put.body;
+  EXPECT_EQ(server_.Get(At(kV1, "a"))["spec"]["address"].AsString(), "n:3");
+}
+
+TEST_F(ConversionWebhookTest, StatusAndScaleAreConverted) {
+  Define();
+  CreateV1("a", R"({"address":"h:1","replicas":2})");
+
+  EXPECT_EQ(server_.Get(At(kV2, "a/scale"))["spec"]["replicas"].AsInt(), 2);
+  const Answer scaled = server_.Patch(At(kV2, "a/scale"), "application/merge-patch+json",
+                                      R"({"spec":{"replicas":5}})");
+  ASSERT_EQ(scaled.status, 200) << scaled.body;
+  const Answer status = server_.Patch(At(kV2, "a/status"), "application/merge-patch+json",
+                                      R"({"status":{"replicas":4},"spec":{"host":"no"}})");
+  ASSERT_EQ(status.status, 200) << status.body;
+
+  const Answer stored = server_.Get(At(kV1, "a"));
+  EXPECT_EQ(stored["spec"]["address"].AsString(), "h:1");
+  EXPECT_EQ(stored["spec"]["replicas"].AsInt(), 5);
+  EXPECT_EQ(stored["status"]["replicas"].AsInt(), 4);
+}
+
+TEST_F(ConversionWebhookTest, WatchEventsAreConverted) {
+  Define();
+  CreateV1("a", R"({"address":"h:1"})");
+
+  const auto events = server_.Watch(base::StrCat(kV2, "?watch=1&resourceVersion=0"), 3, [&] {
+    server_.Post(kV1, Widget("v1", "b", R"({"address":"b:1"})"));
+    server_.Delete(At(kV1, "b"));
+  });
+
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0]["object"]["spec"]["host"].AsString(), "h");
+  EXPECT_EQ(events[1]["type"].AsString(), "ADDED");
+  EXPECT_EQ(events[1]["object"]["apiVersion"].AsString(), "example.com/v2");
+  EXPECT_EQ(events[1]["object"]["spec"]["host"].AsString(), "b");
+  EXPECT_EQ(events[2]["type"].AsString(), "DELETED");
+  EXPECT_EQ(events[2]["object"]["spec"]["host"].AsString(), "b");
+}
+
+TEST_F(ConversionWebhookTest, WatchWithAFieldSelectorSeesObjectsComeAndGo) {
+  Define();
+  CreateV1("a", R"({"address":"h:1"})");
+
+  const auto events = server_.Watch(
+      base::StrCat(kV2, "?watch=1&resourceVersion=0&fieldSelector=spec.host%3Dh"), 3, [&] {
+        server_.Patch(At(kV1, "a"), "application/merge-patch+json",
+                      R"({"spec":{"address":"x:1"}})");
+        server_.Patch(At(kV1, "a"), "application/merge-patch+json",
+                      R"({"spec":{"address":"h:2"}})");
+      });
+
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0]["type"].AsString(), "ADDED");
+  EXPECT_EQ(events[1]["type"].AsString(), "DELETED");
+  EXPECT_EQ(events[2]["type"].AsString(), "ADDED");
+}
+
+TEST_F(ConversionWebhookTest, WatchEndsWithTheErrorOfTheWebhook) {
+  Define();
+  CreateV1("a");
+  webhook_.SetTwist([](json::Arena& arena, json::Value object) {
+    const bool bad = object["metadata"]["name"].AsString() == "b";
+    return bad ? json::With(arena, object, "kind", json::String(arena, "Gadget")) : object;
+  });
+
+  const auto events = server_.Watch(base::StrCat(kV2, "?watch=1&resourceVersion=0"), 3, [&] {
+    server_.Post(kV1, Widget("v1", "b", R"({"address":"b:1"})"));
+  });
+
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[1]["type"].AsString(), "ERROR");
+  EXPECT_THAT(events[1]["object"]["message"].AsString(), HasSubstr("invalid kind"));
+}
+
+TEST_F(ConversionWebhookTest, StorageVersionCanBeSwitched) {
+  Define("v1");
+  CreateV1("a");
+  const Answer definition = server_.Get(At(kDefinitions, "widgets.example.com"));
+  json::Arena arena;
+  json::Value next = json::SetPath(arena, definition.document.root(), {"spec"},
+                                   json::Parse(arena, webhook_.Definition("v2")).value()["spec"]);
+  const Answer switched =
+      server_.Put(At(kDefinitions, "widgets.example.com"), json::ToString(next));
+  ASSERT_EQ(switched.status, 200) << switched.body;
+  EXPECT_EQ(json::ToString(switched["status"]["storedVersions"]), R"(["v1","v2"])");
+
+  // Still stored as v1; written once, as v2.
+  EXPECT_EQ(server_.Get(At(kV2, "a"))["spec"]["host"].AsString(), "h");
+  EXPECT_EQ(webhook_.count(), 1u);
+  const Answer touched = server_.Patch(At(kV2, "a"), "application/merge-patch+json",
+                                       R"({"metadata":{"labels":{"x":"y"}}})");
+  ASSERT_EQ(touched.status, 200) << touched.body;
+  webhook_.Forget();
+  EXPECT_EQ(server_.Get(At(kV2, "a"))["spec"]["host"].AsString(), "h");
+  EXPECT_EQ(webhook_.count(), 0u);
+  EXPECT_EQ(server_.Get(At(kV1, "a"))["spec"]["address"].AsString(), "h:1");
+  EXPECT_EQ(webhook_.count(), 1u);
+}
+
+TEST_F(ConversionWebhookTest, SpeaksTheFirstReviewVersionItKnows) {
+  Define("v1", R"(["v9","v1beta1","v1"])");
+  CreateV1("a");
+
+  EXPECT_EQ(server_.Get(At(kV2, "a")).status, 200);
+
+  EXPECT_EQ(webhook_.calls().front()["apiVersion"].AsString(), "apiextensions.k8s.io/v1beta1");
+}
+
+TEST_F(ConversionWebhookTest, LabelsAndAnnotationsMayChangeOtherMetadataDoesNot) {
+  Define();
+  CreateV1("a");
+  webhook_.SetTwist([](json::Arena& arena, json::Value object) {
+    object = json::SetPath(arena, object, {"metadata", "labels"},
+                           json::Parse(arena, R"({"l":"1"})").value());
+    object = json::SetPath(arena, object, {"metadata", "annotations"},
+                           json::Parse(arena, R"({"a":"2"})").value());
+    return json::SetPath(arena, object, {"metadata", "finalizers"},
+                         json::Parse(arena, R"(["x/y"])").value());
+  });
+
+  const Answer got = server_.Get(At(kV2, "a"));
+
+  ASSERT_EQ(got.status, 200) << got.body;
+  EXPECT_EQ(got["metadata"]["labels"]["l"].AsString(), "1");
+  EXPECT_EQ(got["metadata"]["annotations"]["a"].AsString(), "2");
+  EXPECT_FALSE(got["metadata"].Has("finalizers"));
+}
+
+TEST_F(ConversionWebhookTest, UnsoundObjectsAreRefused) {
+  Define();
+  CreateV1("a");
+  const std::string head = "conversion webhook for example.com/v1, Kind=Widget returned ";
+  const auto set = [&](std::initializer_list<std::string_view> path, std::string_view value) {
+    const std::vector<std::string_view> names(path);
+    webhook_.SetTwist([names, value](json::Arena& arena, json::Value object) {
+      return json::SetPath(arena, object, std::span(names), json::Parse(arena, value).value());
+    });
+  };
+
+  set({"apiVersion"}, R"("example.com/v1")");
+  EXPECT_EQ(Failure(), head +
+                           "invalid object at index 0: invalid groupVersion (expected "
+                           "example.com/v2, received example.com/v1)");
+  set({"kind"}, R"("Gadget")");
+  EXPECT_EQ(Failure(),
+            head + "invalid object at index 0: invalid kind (expected Widget, received Gadget)");
+  set({"metadata", "name"}, R"("b")");
+  EXPECT_EQ(Failure(), head + "invalid object: must have the same name: a != b");
+  set({"metadata", "namespace"}, R"("b")");
+  EXPECT_EQ(Failure(), head + "invalid object: must have the same namespace: default != b");
+  set({"metadata", "labels"}, R"({"x":1})");
+  EXPECT_EQ(Failure(), head +
+                           "invalid metadata: metadata.labels[x] must be a string, but is int64 "
+                           "in converted object");
+  set({"metadata", "annotations"}, "[]");
+  EXPECT_EQ(Failure(), head +
+                           "invalid metadata: invalid metadata.annotations of type "
+                           "[]interface {} in converted object");
+  set({"metadata", "labels"}, R"({"a b":"x"})");
+  EXPECT_THAT(Failure(), HasSubstr("invalid metadata: metadata.labels: Invalid value: \"a b\""));
+}
+
+TEST_F(ConversionWebhookTest, FailingAnswersAreTold) {
+  Define();
+  CreateV1("a");
+  const std::string head = "conversion webhook for example.com/v1, Kind=Widget failed: ";
+  std::string body;
+  int status = 200;
+  webhook_.SetAnswer([&](json::Value review) {
+    net::Response response;
+    response.status = status;
+    response.headers.Set("Content-Type", "application/json");
+    const std::string uid(review["request"]["uid"].AsString());
+    response.body = body;
+    if (const auto at = response.body.find("UID"); at != std::string::npos) {
+      response.body.replace(at, 3, uid);
+    }
+    return response;
+  });
+  const std::string review = R"({"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1")";
+
+  body = review + "}";
+  EXPECT_EQ(Failure(), head + "no response provided");
+  body = review + R"(,"response":{"uid":"x"}})";
+  EXPECT_THAT(Failure(), HasSubstr(head + "expected response.uid=\""));
+  body = review + R"(,"response":{"uid":"UID","result":{"status":"Failure","message":"no"}}})";
+  EXPECT_EQ(Failure(), head + "no");
+  body = review + R"(,"response":{"uid":"UID"}})";
+  EXPECT_EQ(Failure(), head + "response.result.status was '', not 'Success'");
+  body = review + R"(,"response":{"uid":"UID","result":{"status":"Success"}}})";
+  EXPECT_EQ(Failure(),
+            "conversion webhook for example.com/v1, Kind=Widget returned 0 objects, "
+            "expected 1");
+  body = R"({"kind":"Other","apiVersion":"apiextensions.k8s.io/v1"})";
+  EXPECT_THAT(Failure(), HasSubstr(head + "no kind \"Other\" is registered for version"));
+  status = 404;
+  body = "";
+  EXPECT_EQ(Failure(), head + "the server could not find the requested resource");
+}
+
+TEST_F(ConversionWebhookTest, UnreachableWebhookFailsEveryVerbButLeavesTheOtherVersionAlone) {
+  Define("v1", R"(["v1"])", "https://127.0.0.1:1/convert");
+  CreateV1("a");
+  const std::string text =
+      "conversion webhook for example.com/v1, Kind=Widget failed: Post "
+      "\"https://127.0.0.1:1/convert?timeout=30s\": dial tcp 127.0.0.1:1: connect: connection "
+      "refused";
+
+  EXPECT_EQ(Failure(), text);
+  EXPECT_EQ(server_.Get(kV2).message(), text);
+  EXPECT_EQ(server_.Delete(At(kV2, "a")).message(), text);
+  EXPECT_THAT(server_.Post(kV2, Widget("v2", "b", "{}")).message(),
+              HasSubstr("conversion webhook for example.com/v2, Kind=Widget failed: "));
+  EXPECT_EQ(server_.Get(At(kV1, "a")).status, 200);
+  const std::string metrics = server_.Get("/metrics").body;
+  EXPECT_THAT(metrics, HasSubstr("apiserver_conversion_webhook_request_total{failure_type="
+                                 "\"conversion_webhook_call_failure\",result=\"failure\"}"));
+  EXPECT_THAT(metrics, HasSubstr("apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="
+                                 "\"widgets.example.com\",from_version=\"v1\",succeeded=\"false\","
+                                 "to_version=\"v2\"}"));
+}
+
+TEST_F(ConversionWebhookTest, DefinitionGoesThoughItsWebhookIsDead) {
+  Define("v1", R"(["v1"])", "https://127.0.0.1:1/convert");
+  CreateV1("a");
+
+  EXPECT_EQ(server_.Delete(At(kDefinitions, "widgets.example.com")).status, 200);
+
+  for (int i = 0; i < 500 && server_.Get(At(kDefinitions, "widgets.example.com")).status != 404;
+       ++i) {
+    continue;
+  }
+  EXPECT_EQ(server_.Get(At(kDefinitions, "widgets.example.com")).status, 404);
+}
+
+}  // namespace
+}  // namespace portcullis
