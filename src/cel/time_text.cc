@@ -136,11 +136,12 @@ std::optional<Instant> ParseTimestamp(std::string_view text) {
     if (zone[0] == '-') offset = -offset;
   }
   instant.seconds = FromCivil(year, month, day, hour, minute, second) - offset;
+  instant.offset_minutes = static_cast<int>(offset / 60);
   return instant;
 }
 
-std::string FormatTimestamp(std::int64_t seconds, std::uint32_t nanos) {
-  const CivilTime civil = ToCivil(seconds);
+std::string FormatTimestamp(std::int64_t seconds, std::uint32_t nanos, int offset_minutes) {
+  const CivilTime civil = ToCivil(seconds + std::int64_t{60} * offset_minutes);
   std::string out;
   AppendPadded(out, civil.year, 4);
   out += '-';
@@ -154,7 +155,13 @@ std::string FormatTimestamp(std::int64_t seconds, std::uint32_t nanos) {
   out += ':';
   AppendPadded(out, civil.second, 2);
   AppendFraction(out, nanos);
-  return out + 'Z';
+  if (offset_minutes == 0) return out + 'Z';
+  const int minutes = std::abs(offset_minutes);
+  out += offset_minutes < 0 ? '-' : '+';
+  AppendPadded(out, minutes / 60, 2);
+  out += ':';
+  AppendPadded(out, minutes % 60, 2);
+  return out;
 }
 
 std::optional<std::int64_t> ParseDuration(std::string_view text) {

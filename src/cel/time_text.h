@@ -14,6 +14,7 @@ inline constexpr std::int64_t kMaxTimestamp = 253402300799;  // 9999-12-31T23:59
 struct Instant {
   std::int64_t seconds = 0;
   std::uint32_t nanos = 0;
+  int offset_minutes = 0;  // as written; the instant itself is UTC
 };
 
 struct CivilTime {
@@ -33,8 +34,8 @@ std::int64_t FromCivil(std::int64_t year, int month, int day, int hour, int minu
 
 // RFC 3339 with an offset or Z; no value if malformed. The range of CEL is not checked.
 std::optional<Instant> ParseTimestamp(std::string_view text);
-// `2023-02-03T23:31:20.5Z`
-std::string FormatTimestamp(std::int64_t seconds, std::uint32_t nanos);
+// `2023-02-03T23:31:20.5Z`, or the time of the clock with its offset: `2023-02-04T01:31:20.5+02:00`
+std::string FormatTimestamp(std::int64_t seconds, std::uint32_t nanos, int offset_minutes = 0);
 
 // Go's ParseDuration: `1h2m3.5s`, `-90ms`; no value if malformed or out of range.
 std::optional<std::int64_t> ParseDuration(std::string_view text);

@@ -172,6 +172,10 @@ Value Value::ValueAt(json::Arena& arena, std::size_t index) const {
   return from_json_ ? FromJson(&json_->members()[index].value) : map_->ValueAt(arena, index);
 }
 
+Value List::EqualTo(json::Arena&, Value) const { return {}; }
+Value List::JoinedWith(json::Arena&, Value) const { return {}; }
+Value Map::EqualTo(json::Arena&, Value) const { return {}; }
+
 Value Value::Find(json::Arena& arena, Value key) const {
   if (!from_json_) return map_->Find(arena, key);
   if (!key.is_string()) return Value();

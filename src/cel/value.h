@@ -63,6 +63,10 @@ class List {
   virtual Value At(json::Arena& arena, std::size_t index) const = 0;
   // How many concatenations At() goes through; see Add() in eval/arithmetic.h.
   virtual int JoinDepth() const { return 0; }
+  // `this == other` and `this + other` where they are not what the elements say: sets and keyed
+  // lists. Unset otherwise. `other` is a list.
+  virtual Value EqualTo(json::Arena& arena, Value other) const;
+  virtual Value JoinedWith(json::Arena& arena, Value other) const;
 
  protected:
   ~List() = default;
@@ -77,6 +81,8 @@ class Map {
   // REQUIRES: index < size().
   virtual Value KeyAt(json::Arena& arena, std::size_t index) const = 0;
   virtual Value ValueAt(json::Arena& arena, std::size_t index) const = 0;
+  // `this == other` where it is not what the entries say; unset otherwise. `other` is a map.
+  virtual Value EqualTo(json::Arena& arena, Value other) const;
 
  protected:
   ~Map() = default;
@@ -137,9 +143,11 @@ class Value {
   // Views: the bytes must outlive the value. Sizes are limited to 4 GiB.
   static constexpr Value String(std::string_view text) { return Text(Kind::kString, text); }
   static constexpr Value Bytes(std::string_view bytes) { return Text(Kind::kBytes, bytes); }
-  // nanos in [0, 1e9). Makers do not check ranges.
-  static constexpr Value Timestamp(std::int64_t seconds, std::uint32_t nanos) {
+  // nanos in [0, 1e9). A timestamp remembers the offset it was written with, in minutes, for
+  // string(); nothing else sees it. Makers do not check ranges.
+  static constexpr Value Timestamp(std::int64_t seconds, std::uint32_t nanos, int offset = 0) {
     Value v(Kind::kTimestamp);
+    v.offset_ = static_cast<std::int16_t>(offset);
     v.int_ = seconds;
     v.aux_ = nanos;
     return v;
@@ -205,6 +213,7 @@ class Value {
   std::string_view text() const { return {text_, aux_}; }  // strings and bytes
   std::int64_t seconds() const { return int_; }            // timestamps
   std::uint32_t nanos() const { return aux_; }
+  int offset_minutes() const { return offset_; }
   std::int64_t nanoseconds() const { return int_; }  // durations
   const Type* type_value() const { return type_; }
   const Value* content() const { return content_; }  // optionals; null if none
@@ -234,6 +243,7 @@ class Value {
 
   Kind kind_ = Kind::kUnset;
   bool from_json_ = false;
+  std::int16_t offset_ = 0;
   std::uint32_t aux_ = 0;
   union {
     std::int64_t int_ = 0;

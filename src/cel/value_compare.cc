@@ -110,7 +110,10 @@ class Comparison {
       const bool both = a.content() && b.content();
       result = both ? Parts(*a.content(), *b.content()) : Value::Bool(a.content() == b.content());
     } else {
-      result = Value::Bool(a.is_list() ? Lists(a, b) : Maps(a, b));
+      if (const List* list = a.is_list() ? a.own_list() : nullptr)
+        result = list->EqualTo(arena_, b);
+      if (const Map* map = a.is_map() ? a.own_map() : nullptr) result = map->EqualTo(arena_, b);
+      if (result.is_unset()) result = Value::Bool(a.is_list() ? Lists(a, b) : Maps(a, b));
     }
     --depth_;
     return result;

@@ -60,7 +60,7 @@ base::Result<json::Value> Convert(json::Arena& arena, Value value, int depth,
     case Kind::kBytes:
       return Text(arena, base::Base64Encode(value.text()));
     case Kind::kTimestamp:
-      return Text(arena, FormatTimestamp(value.seconds(), value.nanos()));
+      return Text(arena, FormatTimestamp(value.seconds(), value.nanos(), value.offset_minutes()));
     case Kind::kDuration:
       return Text(arena, FormatDuration(value.nanoseconds()));
     case Kind::kOptional:

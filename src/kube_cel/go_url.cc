@@ -166,7 +166,10 @@ std::vector<std::pair<std::string, std::string>> RequestUri::Query() const {
   return out;
 }
 
-base::Result<RequestUri> ParseRequestUri(std::string_view text) {
+namespace {
+
+// Without a fragment. Only what is no request may have a host without a scheme: `//host/path`.
+base::Result<RequestUri> Parse(std::string_view text, bool is_request) {
   for (const char c : text) {
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) {
       return Failure(text, "net/url: invalid control character in URL");
@@ -191,7 +194,8 @@ base::Result<RequestUri> ParseRequestUri(std::string_view text) {
     if (!uri.scheme.empty()) return uri;  // an opaque URI
     return Failure(text, "invalid URI for request");
   }
-  if (!uri.scheme.empty() && rest.starts_with("//")) {
+  const bool has_host = !uri.scheme.empty() || (!is_request && !rest.starts_with("///"));
+  if (has_host && rest.starts_with("//")) {
     std::string_view authority = rest.substr(2);
     const auto slash = authority.find('/');
     rest = slash == std::string_view::npos ? std::string_view() : authority.substr(slash);
@@ -211,6 +215,21 @@ base::Result<RequestUri> ParseRequestUri(std::string_view text) {
   if (!path.error.empty()) return Failure(text, path.error);
   uri.path = std::move(path.text);
   uri.escaped_path = IsValidEncodedPath(rest) ? std::string(rest) : EscapePath(uri.path);
+  return uri;
+}
+
+}  // namespace
+
+base::Result<RequestUri> ParseRequestUri(std::string_view text) { return Parse(text, true); }
+
+base::Result<RequestUri> ParseUrl(std::string_view text) {
+  TRY(ParseRequestUri(text));
+  const auto mark = text.find('#');
+  RequestUri uri = TRY(Parse(text.substr(0, mark), false));
+  if (mark == std::string_view::npos) return uri;
+  const Unescaped fragment = Unescape(text.substr(mark + 1), false);
+  if (!fragment.error.empty()) return Failure(text, fragment.error);
+  if (mark + 1 < text.size()) uri.text += text.substr(mark);
   return uri;
 }
 

@@ -28,5 +28,8 @@ struct RequestUri {
 
 // The error is `parse "x": invalid URI for request` and the like.
 base::Result<RequestUri> ParseRequestUri(std::string_view text);
+// The same as url() has it: what ParseRequestUri() accepts, with the fragment (`#…`) left out of
+// path and query, and the host of `//host/path` taken for one.
+base::Result<RequestUri> ParseUrl(std::string_view text);
 
 }  // namespace portcullis::kube_cel

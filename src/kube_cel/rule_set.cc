@@ -7,6 +7,7 @@ namespace portcullis::kube_cel {
 namespace {
 
 void Compile(RuleNode& node, bool is_resource) {
+  node.is_resource = is_resource;
   std::shared_ptr<const ScopeEnvironment> scopes[2];
   for (const json::Value& item : node.props["x-kubernetes-validations"].elements()) {
     Rule rule;

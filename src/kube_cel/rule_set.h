@@ -25,7 +25,8 @@ struct RuleField;
 
 struct RuleNode {
   json::Value props;
-  bool has_any = false;  // rules here or below
+  bool is_resource = false;  // has apiVersion, kind and metadata whatever the schema says
+  bool has_any = false;      // rules here or below
   std::vector<Rule> rules;
   std::vector<RuleField> fields;
   std::unique_ptr<RuleNode> items;

@@ -9,14 +9,13 @@
 #include "base/strings.h"
 #include "cel/checker/cost_estimate.h"
 #include "cel/syntax/ast.h"
+#include "kube_cel/schema_sizes.h"
 
 namespace portcullis::kube_cel {
 namespace {
 
 using cel::Type;
 using cel::Value;
-
-constexpr std::uint64_t kRequestSize = 3 * 1024 * 1024;
 
 constexpr std::string_view kReserved[] = {
     "true",     "false",   "null",      "in",       "as",  "break",  "const",
@@ -77,7 +76,7 @@ class SchemaTypes final : public cel::TypeProvider {
 
   const Type* AddStruct(json::Value props, const std::string& name, bool is_resource) {
     Fields fields;
-    for (const json::Member& member : props["properties"].members()) {
+    for (const json::Member& member : VisibleProperties(arena_, props, is_resource)) {
       const std::string field = EscapeFieldName(member.name());
       if (field.empty()) continue;
       const Type* type = Add(member.value, name + "." + field, IsEmbedded(member.value));
@@ -87,15 +86,6 @@ class SchemaTypes final : public cel::TypeProvider {
       if (field != member.name() && IsPlainAfterDot(member.name())) {
         fields[std::string(member.name())] = type;
       }
-    }
-    if (is_resource) {
-      fields["apiVersion"] = &cel::kStringType;
-      fields["kind"] = &cel::kStringType;
-      const std::string metadata = name + ".metadata";
-      Fields& names = structs_[metadata];
-      names["name"] = &cel::kStringType;
-      names["generateName"] = &cel::kStringType;
-      fields["metadata"] = cel::MakeStructType(arena_, metadata);
     }
     structs_[name] = std::move(fields);
     return cel::MakeStructType(arena_, name);
@@ -109,115 +99,6 @@ class SchemaTypes final : public cel::TypeProvider {
   json::Arena arena_;
   std::map<std::string, Fields, std::less<>> structs_;
 };
-
-// Sizes that a schema promises, in bytes of JSON and in characters or elements.
-std::uint64_t MinSerialized(json::Value props) {
-  const std::string_view type = props["type"].AsString();
-  if (IsIntOrString(props)) return 1;
-  if (type == "string") return 2;
-  if (type == "boolean") return 4;
-  if (type == "array") return 2;
-  if (type == "object") {
-    std::uint64_t size = 2;
-    for (const json::Value& required : props["required"].elements()) {
-      const json::Value field = props["properties"][required.AsString()];
-      if (field.is_null() || field.Has("default")) continue;
-      size += required.AsString().size() + MinSerialized(field) + 4;
-    }
-    return size;
-  }
-  return 1;
-}
-
-std::uint64_t MaxLength(json::Value props) {
-  const std::string_view format = props["format"].AsString();
-  if (const json::Value values = props["enum"]; values.is_array() && !values.empty()) {
-    std::uint64_t longest = 0;
-    for (const json::Value& value : values.elements()) {
-      longest = std::max<std::uint64_t>(longest, value.AsString().size());
-    }
-    return longest;
-  }
-  if (format == "duration" || format == "date-time") return 32;
-  if (format == "date") return 12;
-  if (const json::Value limit = props["maxLength"]; limit.is_int() && limit.AsInt() >= 0) {
-    const auto length = static_cast<std::uint64_t>(limit.AsInt());
-    return format == "byte" ? length : length * 4;
-  }
-  return kRequestSize - 2;
-}
-
-class Sizes final : public cel::SizeEstimator {
- public:
-  explicit Sizes(json::Value props) : props_(props) {}
-
-  std::optional<cel::Range> Size(std::span<const std::string_view> path,
-                                 const Type&) const override {
-    json::Value node = props_;
-    for (std::size_t i = 1; i < path.size(); ++i) {
-      if (path[i] == "@items") {
-        node = node["items"];
-      } else if (path[i] == "@values") {
-        node = AdditionalOf(node);
-      } else if (path[i] == "@keys") {
-        return cel::Range{0, kRequestSize - 2};
-      } else {
-        node = FieldOf(node, path[i]);
-      }
-      if (!node.is_object()) return std::nullopt;
-    }
-    const std::string_view type = node["type"].AsString();
-    if (type == "string") return cel::Range{0, MaxLength(node)};
-    if (type == "array" || type == "object") return cel::Range{0, MaxElements(node)};
-    return std::nullopt;
-  }
-
- private:
-  static json::Value FieldOf(json::Value props, std::string_view field) {
-    for (const json::Member& member : props["properties"].members()) {
-      if (EscapeFieldName(member.name()) == field || member.name() == field) return member.value;
-    }
-    return AdditionalOf(props);
-  }
-
-  const json::Value props_;
-};
-
-// Whether the plain JSON would be seen wrongly.
-bool NeedsConversion(json::Value props) {
-  if (IsIntOrString(props)) return false;
-  const std::string_view type = props["type"].AsString();
-  if (type == "number") return true;  // an integral literal is a double all the same
-  if (type == "string") {
-    const std::string_view format = props["format"].AsString();
-    return format == "byte" || format == "duration" || format == "date" || format == "date-time";
-  }
-  if (type == "array") return NeedsConversion(props["items"]);
-  if (type != "object") return false;
-  if (const json::Value additional = AdditionalOf(props); !additional.is_null()) {
-    return NeedsConversion(additional);
-  }
-  const auto members = props["properties"].members();
-  return std::any_of(members.begin(), members.end(), [](const json::Member& member) {
-    return EscapeFieldName(member.name()) != member.name() || NeedsConversion(member.value);
-  });
-}
-
-Value TextValue(json::Arena& arena, std::string_view format, std::string_view text) {
-  if (format == "byte") {
-    const auto bytes = base::Base64Decode(text);
-    return bytes ? cel::MakeBytes(arena, *bytes) : cel::MakeError(arena, "illegal base64 data");
-  }
-  if (format == "duration") {
-    const auto duration = api::ParseDuration(text);
-    return duration.ok() ? Value::Duration(*duration)
-                         : cel::MakeError(arena, duration.status().message());
-  }
-  const std::string full = format == "date" ? base::StrCat(text, "T00:00:00Z") : std::string(text);
-  const auto moment = api::ParseTime(full);
-  if (!moment.ok()) return cel::MakeError(arena, moment.status().message());
-  return Value::Timestamp(moment->seconds, static_cast<std::uint32_t>(moment->nanos));
-}
 
 }  // namespace
 
@@ -249,14 +130,30 @@ std::string EscapeFieldName(std::string_view name) {
   return out;
 }
 
-std::uint64_t MaxElements(json::Value props) {
-  const bool list = props["type"].AsString() == "array";
-  const json::Value limit = props[list ? "maxItems" : "maxProperties"];
-  if (limit.is_int() && limit.AsInt() >= 0) return static_cast<std::uint64_t>(limit.AsInt());
-  if (list) return (kRequestSize - 2) / (MinSerialized(props["items"]) + 1);
-  const json::Value additional = AdditionalOf(props);
-  if (additional.is_null()) return props["properties"].size();
-  return (kRequestSize - 2) / (MinSerialized(additional) + 6);
+std::optional<std::string> UnescapeFieldName(std::string_view name) {
+  std::string out;
+  for (std::size_t i = 0; i < name.size();) {
+    const std::size_t end = name.substr(i).starts_with("__") ? name.find("__", i + 2) : name.npos;
+    if (end == name.npos) {
+      out += name[i++];
+      continue;
+    }
+    const std::string_view word = name.substr(i + 2, end - i - 2);
+    const bool reserved =
+        std::find(std::begin(kReserved), std::end(kReserved), word) != std::end(kReserved);
+    if (reserved) {
+      if (i != 0 || end + 2 != name.size()) return std::nullopt;
+      return std::string(word);
+    }
+    constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+        {"underscores", "__"}, {"dot", "."}, {"dash", "-"}, {"slash", "/"}};
+    const auto* known = std::find_if(std::begin(kWords), std::end(kWords),
+                                     [&](const auto& entry) { return entry.first == word; });
+    if (known == std::end(kWords)) return std::nullopt;
+    out += known->second;
+    i = end + 2;
+  }
+  return out;
 }
 
 std::shared_ptr<const ScopeEnvironment> MakeRuleEnvironment(json::Value props, bool is_resource,
@@ -282,38 +179,11 @@ std::shared_ptr<const ScopeEnvironment> MakeRuleEnvironment(json::Value props, b
   return scope;
 }
 
-Value RuleValue(json::Arena& arena, json::Value props, json::Value value) {
-  if (!NeedsConversion(props)) return cel::MakeFromJson(arena, value);
-  if (value.is_string()) return TextValue(arena, props["format"].AsString(), value.AsString());
-  if (value.is_int()) return Value::Double(static_cast<double>(value.AsInt()));
-  if (value.is_array()) {
-    std::vector<Value> elements;
-    for (const json::Value& element : value.elements()) {
-      elements.push_back(RuleValue(arena, props["items"], element));
-    }
-    return cel::MakeList(arena, elements);
-  }
-  if (!value.is_object()) return cel::MakeFromJson(arena, value);
-  const json::Value additional = AdditionalOf(props);
-  std::vector<cel::MapEntry> entries;
-  for (const json::Member& member : value.members()) {
-    if (!additional.is_null()) {
-      entries.push_back({Value::String(member.name()), RuleValue(arena, additional, member.value)});
-      continue;
-    }
-    const std::string field = EscapeFieldName(member.name());
-    const Value converted = RuleValue(arena, props["properties"][member.name()], member.value);
-    if (!field.empty()) entries.push_back({cel::MakeString(arena, field), converted});
-    if (field != member.name()) entries.push_back({Value::String(member.name()), converted});
-  }
-  return cel::MakeMap(arena, entries);
-}
-
-std::uint64_t EstimateRuleCost(const ScopeEnvironment& scope, json::Value props,
-                               std::string_view rule) {
-  const cel::Compilation checked = scope.environment->Check(rule);
+std::uint64_t EstimateRuleCost(const ScopeEnvironment& scope, json::Value props, bool is_resource,
+                               std::string_view expression) {
+  const cel::Compilation checked = scope.environment->Check(expression);
   if (checked.ast == nullptr) return 0;
-  return cel::EstimateCost(*scope.environment, *checked.ast, Sizes(props)).max;
+  return cel::EstimateCost(*scope.environment, *checked.ast, SchemaSizes(props, is_resource)).max;
 }
 
 }  // namespace portcullis::kube_cel

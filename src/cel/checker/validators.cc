@@ -90,14 +90,20 @@ class Validator {
     const bool time =
         (expr->name == "duration" || expr->name == "timestamp") && expr->args.size() == 1;
     if (!pattern && !time) return;
-    const Expr* arg = expr->args.back();
-    if (!IsText(arg)) return;
-    const std::string_view text = arg->constant.text();
+    // The first argument that is no receiver: of matches(text, pattern), the text.
+    const Expr* arg = expr->args[pattern && expr->member_call ? 1 : 0];
+    if (arg->kind != ExprKind::kConst) return;
+    const bool is_text = arg->constant.is_string();
+    const std::string_view text = is_text ? arg->constant.text() : std::string_view();
     bool ok = true;
     if (pattern) {
-      ok = Regex::Compile(text).ok();
+      ok = !is_text || Regex::Compile(text).ok();
     } else if (expr->name == "duration") {
-      ok = ParseDuration(text).has_value();
+      ok = is_text ? ParseDuration(text).has_value() : arg->constant.kind() == Kind::kDuration;
+    } else if (!is_text) {
+      const Value value = arg->constant;
+      ok = value.kind() != Kind::kInt ||
+           (value.int_value() >= kMinTimestamp && value.int_value() <= kMaxTimestamp);
     } else {
       const auto instant = ParseTimestamp(text);
       ok = instant && instant->seconds >= kMinTimestamp && instant->seconds <= kMaxTimestamp;
@@ -111,7 +117,7 @@ class Validator {
     if (!IsText(format)) return;
     const auto parsed = ParseFormat(format->constant.text());
     if (!parsed.ok()) {
-      Report(format, parsed.status().message());
+      Report(expr, parsed.status().message());
       return;
     }
     if (list->kind != ExprKind::kList) return;
@@ -119,7 +125,7 @@ class Validator {
     const std::size_t wanted = parsed->clauses.size();
     for (std::size_t i = 0; i < wanted; ++i) {
       if (i >= given) {
-        Report(format, "index " + std::to_string(i) + " out of range");
+        Report(expr, "index " + std::to_string(i) + " out of range");
         return;
       }
       const std::string_view complaint =
@@ -129,9 +135,8 @@ class Validator {
       return;
     }
     if (given > wanted) {
-      Report(list->args[wanted], "too many arguments supplied to string.format (expected " +
-                                     std::to_string(wanted) + ", got " + std::to_string(given) +
-                                     ")");
+      Report(expr, "too many arguments supplied to string.format (expected " +
+                       std::to_string(wanted) + ", got " + std::to_string(given) + ")");
     }
   }
 

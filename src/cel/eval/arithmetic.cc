@@ -56,6 +56,10 @@ class JoinedList final : public List {
 int DepthOf(Value list) { return list.own_list() ? list.own_list()->JoinDepth() : 0; }
 
 Value JoinLists(json::Arena& arena, Value a, Value b) {
+  if (a.own_list()) {
+    const Value joined = a.own_list()->JoinedWith(arena, b);
+    if (!joined.is_unset()) return joined;
+  }
   if (a.size() == 0) return b;
   if (b.size() == 0) return a;
   const std::size_t size = a.size() + b.size();
@@ -81,7 +85,8 @@ Value JoinTexts(json::Arena& arena, Value a, Value b) {
 
 Value Shift(Value timestamp, std::int64_t nanoseconds) {
   const std::int64_t nanos = static_cast<std::int64_t>(timestamp.nanos()) + nanoseconds % kNano;
-  return CheckedTimestamp(timestamp.seconds() + nanoseconds / kNano, nanos);
+  return CheckedTimestamp(timestamp.seconds() + nanoseconds / kNano, nanos,
+                          timestamp.offset_minutes());
 }
 
 Value Between(Value a, Value b) {  // a - b
@@ -98,7 +103,7 @@ Value Between(Value a, Value b) {  // a - b
 
 }  // namespace
 
-Value CheckedTimestamp(std::int64_t seconds, std::int64_t nanos) {
+Value CheckedTimestamp(std::int64_t seconds, std::int64_t nanos, int offset_minutes) {
   seconds += nanos / kNano;
   nanos %= kNano;
   if (nanos < 0) {
@@ -108,7 +113,7 @@ Value CheckedTimestamp(std::int64_t seconds, std::int64_t nanos) {
   if (seconds < kMinTimestamp || seconds > kMaxTimestamp) {
     return Value::Error(&kTimestampOverflow);
   }
-  return Value::Timestamp(seconds, static_cast<std::uint32_t>(nanos));
+  return Value::Timestamp(seconds, static_cast<std::uint32_t>(nanos), offset_minutes);
 }
 
 Value Add(json::Arena& arena, Value a, Value b) {

@@ -15,6 +15,6 @@ Value Negate(json::Arena& arena, Value a);
 Value Contains(json::Arena& arena, Value element, Value container);
 
 // A timestamp if it is in CEL's range, else the error "timestamp overflow".
-Value CheckedTimestamp(std::int64_t seconds, std::int64_t nanos);
+Value CheckedTimestamp(std::int64_t seconds, std::int64_t nanos, int offset_minutes = 0);
 
 }  // namespace portcullis::cel

@@ -170,7 +170,8 @@ Value ToText(EvalContext& context, std::span<const Value> args) {
       if (!base::IsValidUtf8(value.text())) return Value::Error(&kBadUtf8);
       return Value::String(value.text());
     case Kind::kTimestamp:
-      return MakeString(arena, FormatTimestamp(value.seconds(), value.nanos()));
+      return MakeString(arena,
+                        FormatTimestamp(value.seconds(), value.nanos(), value.offset_minutes()));
     case Kind::kDuration:
       return MakeString(arena, FormatDuration(value.nanoseconds()));
     default:
@@ -181,7 +182,7 @@ Value ToText(EvalContext& context, std::span<const Value> args) {
 Value ToTimestamp(EvalContext& context, std::span<const Value> args) {
   if (args[0].kind() == Kind::kInt) return CheckedTimestamp(args[0].int_value(), 0);
   if (const auto instant = ParseTimestamp(args[0].text())) {
-    return CheckedTimestamp(instant->seconds, instant->nanos);
+    return CheckedTimestamp(instant->seconds, instant->nanos, instant->offset_minutes);
   }
   return Fail(context, args[0], "google.protobuf.Timestamp");
 }

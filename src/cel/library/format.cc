@@ -99,7 +99,7 @@ std::string Scientific(double number, int precision) {
   const char* first = digits.data() + mark + 1;
   if (*first == '+') ++first;
   std::from_chars(first, digits.data() + digits.size(), exponent);
-  std::string out = digits.substr(0, mark) + "\u202f×\u202f10" + Superscript(exponent);
+  std::string out = digits.substr(0, mark) + "×10" + Superscript(exponent);
   const std::size_t width = CodePoints(out);
   if (precision > 0 && width < static_cast<std::size_t>(precision)) {
     out.insert(0, static_cast<std::size_t>(precision) - width, ' ');
@@ -133,7 +133,8 @@ class Formatter {
                    : "\"" + Special(value.double_value()) + "\"";
         return true;
       case Kind::kTimestamp:
-        out += "timestamp(\"" + FormatTimestamp(value.seconds(), value.nanos()) + "\")";
+        out += "timestamp(\"" +
+               FormatTimestamp(value.seconds(), value.nanos(), value.offset_minutes()) + "\")";
         return true;
       case Kind::kDuration:
         out += "duration(\"" + FormatDuration(value.nanoseconds()) + "\")";
@@ -169,7 +170,7 @@ class Formatter {
         out += value.type_value()->name;
         return true;
       case Kind::kTimestamp:
-        out += FormatTimestamp(value.seconds(), value.nanos());
+        out += FormatTimestamp(value.seconds(), value.nanos(), value.offset_minutes());
         return true;
       case Kind::kDuration:
         out += FormatDuration(value.nanoseconds());

@@ -34,7 +34,7 @@ class Url final : public cel::Object {
 const RequestUri& UriOf(Value value) { return static_cast<const Url*>(value.object())->uri(); }
 
 Value Make(EvalContext& context, std::span<const Value> args) {
-  auto uri = ParseRequestUri(args[0].text());
+  auto uri = ParseUrl(args[0].text());
   if (!uri.ok()) {
     return context.Error("URL parse error during conversion from string: " +
                          uri.status().message());

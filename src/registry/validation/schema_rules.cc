@@ -1,11 +1,15 @@
 #include "registry/validation/schema_rules.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "base/strings.h"
 #include "kube_cel/evaluation.h"
 #include "kube_cel/schema_rules.h"
+#include "kube_cel/schema_sizes.h"
 #include "registry/validation/checks.h"
 
 namespace portcullis::registry {
@@ -41,30 +45,77 @@ std::string RuleText(Value rule) {
        {"OptionalOldSelf", optional.is_null() ? "null" : (optional.AsBool() ? "true" : "false")}});
 }
 
+// The names and values that a rule's fieldPath leads through: `.a['b'].c`.
+bool LeadsToField(Value props, std::string_view path) {
+  while (!path.empty()) {
+    std::string name;
+    if (path.front() == '.') {
+      path.remove_prefix(1);
+      const std::size_t end = std::min(path.find_first_of(".[]"), path.size());
+      if (end == 0) return false;
+      name = path.substr(0, end);
+      path.remove_prefix(end);
+    } else {
+      if (!path.starts_with("['")) return false;
+      std::size_t i = 2;
+      for (; i < path.size() && path[i] != '\''; ++i) {
+        if (path[i] == '\\') {
+          // Only quotes and backslashes are escaped.
+          if (++i == path.size() || (path[i] != '\\' && path[i] != '\'')) return false;
+        }
+        name += path[i];
+      }
+      if (path.substr(std::min(i, path.size())).substr(0, 2) != "']") return false;
+      path.remove_prefix(i + 2);
+    }
+    if (const Value properties = props["properties"]; !properties.is_null()) {
+      props = properties[name];
+    } else {
+      props = props["additionalProperties"];
+    }
+    if (!props.is_object()) return false;
+  }
+  return true;
+}
+
+bool HasNewlines(std::string_view text) {
+  return text.find_first_of("\r\n") != std::string_view::npos;
+}
+
 class Checker {
  public:
   explicit Checker(FieldErrors& errors) : errors_(errors) {}
 
-  void Check(Value props, const FieldPath& path, bool is_resource, std::uint64_t times,
-             bool correlatable) {
-    CheckRules(props, path, is_resource, times, correlatable);
+  // Where a node is and what is known of how often it occurs.
+  struct Place {
+    FieldPath path;
+    bool is_resource = false;
+    std::optional<std::uint64_t> times;  // nothing if a list or map around it has no limit
+    std::string uncorrelatable;          // the first node whose old elements cannot be found
+  };
+
+  void Check(Value props, const Place& place) {
+    const std::size_t before = errors_.size();
+    if (const Value values = props["additionalProperties"]; values.is_object()) {
+      Check(values, Below(props, values, place, place.path.Child("additionalProperties"), false));
+    }
+    const bool atomic = props["x-kubernetes-map-type"].AsString() == "atomic";
     for (const json::Member& member : props["properties"].members()) {
-      Check(member.value, path.Child("properties").Key(member.name()), Embedded(member.value),
-            times, correlatable && props["x-kubernetes-map-type"].AsString() != "atomic");
+      Check(member.value, Below(props, member.value, place,
+                                place.path.Child("properties").Key(member.name()), atomic));
     }
     if (const Value items = props["items"]; items.is_object()) {
-      Check(items, path.Child("items"), Embedded(items), Times(times, props),
-            correlatable && props["x-kubernetes-list-type"].AsString() == "map");
+      const bool keyed = props["x-kubernetes-list-type"].AsString() == "map";
+      Check(items, Below(props, items, place, place.path.Child("items"), !keyed));
     }
-    if (const Value values = props["additionalProperties"]; values.is_object()) {
-      Check(values, path.Child("additionalProperties"), Embedded(values), Times(times, props),
-            correlatable && props["x-kubernetes-map-type"].AsString() != "atomic");
-    }
+    CheckRules(props, place, before);
   }
 
-  void CheckTotal(const FieldPath& path) {
+  // What is wrong with the expressions comes after what is wrong with the schema.
+  void Finish(const FieldPath& path) {
+    errors_.insert(errors_.end(), expression_errors_.begin(), expression_errors_.end());
     if (total_ <= kSchemaLimit) return;
-    for (const FieldPath& rule : costly_) {
+    for (const auto& [cost, rule] : costly_) {
       errors_.push_back(api::Forbidden(rule,
                                        "contributed to estimated rule cost total exceeding cost "
                                        "limit for entire OpenAPIv3 schema"));
@@ -76,40 +127,49 @@ class Checker {
   }
 
  private:
-  static bool Embedded(Value props) { return props["x-kubernetes-embedded-resource"].AsBool(); }
-
-  static std::uint64_t Times(std::uint64_t times, Value props) {
-    std::uint64_t result = 0;
-    return __builtin_mul_overflow(times, kube_cel::MaxElements(props), &result) ? cel::kUnbounded
-                                                                                : result;
+  static Place Below(Value props, Value child, const Place& place, FieldPath path,
+                     bool uncorrelatable) {
+    Place below;
+    below.path = std::move(path);
+    below.is_resource = child["x-kubernetes-embedded-resource"].AsBool();
+    below.uncorrelatable = place.uncorrelatable;
+    if (uncorrelatable && below.uncorrelatable.empty()) {
+      below.uncorrelatable = place.path.ToString();
+    }
+    const auto limit = kube_cel::ElementLimit(props);
+    if (place.times && limit) below.times = Times(*place.times, *limit);
+    return below;
   }
 
-  void CheckRules(Value props, const FieldPath& path, bool is_resource, std::uint64_t times,
-                  bool correlatable) {
+  static std::uint64_t Times(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t result = 0;
+    return __builtin_mul_overflow(a, b, &result) ? cel::kUnbounded : result;
+  }
+
+  void CheckRules(Value props, const Place& place, std::size_t before) {
+    const Value rules = props["x-kubernetes-validations"];
+    const FieldPath path = place.path.Child("x-kubernetes-validations");
     std::size_t index = 0;
-    for (const Value& rule : props["x-kubernetes-validations"].elements()) {
-      const FieldPath at = path.Child("x-kubernetes-validations").Index(index++);
-      CheckTexts(rule, at);
-      if (base::Trim(rule["rule"].AsString()).empty()) continue;
-      CheckExpressions(props, rule, at, is_resource, times, correlatable);
+    for (const Value& rule : rules.elements()) CheckTexts(props, rule, path.Index(index++));
+    // Expressions of a schema that is wrong would be reported for the wrong reasons.
+    if (errors_.size() != before) return;
+    index = 0;
+    for (const Value& rule : rules.elements()) {
+      CheckExpressions(props, rule, path.Index(index++), place);
     }
   }
 
-  void CheckTexts(Value rule, const FieldPath& at) {
+  void CheckTexts(Value props, Value rule, const FieldPath& at) {
     const std::string_view text = base::Trim(rule["rule"].AsString());
-    if (text.empty()) errors_.push_back(api::Required(at.Child("rule"), "rule is not specified"));
     const std::string_view message = rule["message"].AsString();
-    if (!message.empty() && base::Trim(message).empty()) {
+    if (text.empty()) {
+      errors_.push_back(api::Required(at.Child("rule"), "rule is not specified"));
+    } else if (!message.empty() && base::Trim(message).empty()) {
       errors_.push_back(
-          api::Invalid(at.Child("message"), message, "message must be non-empty if specified"));
-    } else if (message.size() > 2048) {
-      errors_.push_back(api::Invalid(at.Child("message"),
-                                     base::StrCat(message.substr(0, 10), "..."),
-                                     "message must have a length less than 2048"));
-    } else if (base::Trim(message).find_first_of("\r\n") != std::string_view::npos) {
-      errors_.push_back(
-          api::Invalid(at.Child("message"), message, "message must not contain line breaks"));
-    } else if (message.empty() && text.find_first_of("\r\n") != std::string_view::npos) {
+          api::Invalid(at.Child("message"), message, "must be non-empty if specified"));
+    } else if (HasNewlines(base::Trim(message))) {
+      errors_.push_back(api::Invalid(at.Child("message"), message, "must not contain line breaks"));
+    } else if (HasNewlines(text) && base::Trim(message).empty()) {
       errors_.push_back(api::Required(at.Child("message"),
                                       "message must be specified if rule contains line breaks"));
     }
@@ -125,71 +185,96 @@ class Checker {
           errors_);
     }
     const std::string_view field_path = rule["fieldPath"].AsString();
-    if (!field_path.empty() && base::Trim(field_path).empty()) {
-      errors_.push_back(api::Invalid(at.Child("fieldPath"), field_path,
-                                     "fieldPath must be non-empty if specified"));
+    if (field_path.empty()) return;
+    if (base::Trim(field_path).empty()) {
+      errors_.push_back(
+          api::Invalid(at.Child("fieldPath"), field_path, "must be non-empty if specified"));
+    }
+    if (HasNewlines(field_path)) {
+      errors_.push_back(
+          api::Invalid(at.Child("fieldPath"), field_path, "must not contain line breaks"));
+    }
+    if (!LeadsToField(props, field_path)) {
+      errors_.push_back(api::Invalid(at.Child("fieldPath"), field_path, "must be a valid path"));
     }
   }
 
-  void CheckExpressions(Value props, Value rule, const FieldPath& at, bool is_resource,
-                        std::uint64_t times, bool correlatable) {
+  void CheckExpressions(Value props, Value rule, const FieldPath& at, const Place& place) {
     const bool optional = rule["optionalOldSelf"].AsBool();
-    const auto scope = kube_cel::MakeRuleEnvironment(props, is_resource, optional);
+    const auto scope = kube_cel::MakeRuleEnvironment(props, place.is_resource, optional);
     const std::string_view text = rule["rule"].AsString();
     const auto expression =
         kube_cel::Compiler::CompileIn(scope, text, kube_cel::Expected::kAnything);
+    bool uses_old = false;
     if (!expression->ok()) {
-      errors_.push_back(expression->is_internal()
-                            ? api::InternalFieldError(at.Child("rule"), expression->error())
-                            : api::Invalid(at.Child("rule"), api::BadValue::Raw(RuleText(rule)),
-                                           expression->error()));
-      return;
+      Wrong(at.Child("rule"), rule, expression->error());
+    } else if (expression->program().result_type()->kind != cel::TypeKind::kBool) {
+      Wrong(at.Child("rule"), rule, "cel expression must evaluate to a bool");
+    } else {
+      const std::uint64_t times =
+          place.times ? *place.times : kube_cel::MaxOccurrences(props, place.is_resource);
+      uses_old = expression->program().Uses(scope->environment->VariableIndex("oldSelf"));
+      const std::uint64_t cost = kube_cel::EstimateRuleCost(*scope, props, place.is_resource, text);
+      AddCost("estimated rule cost", Times(cost, times), at.Child("rule"));
+      CheckMessage(props, rule, at.Child("messageExpression"), place, *scope);
     }
-    if (expression->program().result_type()->kind != cel::TypeKind::kBool) {
-      errors_.push_back(api::Invalid(at.Child("rule"), api::BadValue::Raw(RuleText(rule)),
-                                     "cel expression must evaluate to a bool"));
-    }
-    const bool uses_old = expression->program().Uses(scope->environment->VariableIndex("oldSelf"));
-    if (uses_old && !correlatable) {
-      errors_.push_back(api::Invalid(
-          at.Child("rule"), text,
-          "oldSelf cannot be used on the uncorrelatable portion of the schema within an array"));
-    }
-    if (!uses_old && !rule["optionalOldSelf"].is_null()) {
-      errors_.push_back(api::Invalid(at.Child("optionalOldSelf"), optional,
-                                     "may not be set if oldSelf is not used in rule"));
-    }
-    AddCost(kube_cel::EstimateRuleCost(*scope, props, text), times, at.Child("rule"));
-    if (const std::string_view message = rule["messageExpression"].AsString();
-        !base::Trim(message).empty()) {
-      const auto compiled =
-          kube_cel::Compiler::CompileIn(scope, message, kube_cel::Expected::kAnything);
-      if (!compiled->ok()) {
-        errors_.push_back(api::Invalid(at.Child("messageExpression"),
-                                       api::BadValue::Raw(RuleText(rule)), compiled->error()));
-      } else if (compiled->program().result_type()->kind != cel::TypeKind::kString) {
-        errors_.push_back(api::Invalid(at.Child("messageExpression"),
-                                       api::BadValue::Raw(RuleText(rule)),
-                                       "messageExpression must evaluate to a string"));
-      }
+    if (uses_old) {
+      if (place.uncorrelatable.empty()) return;
+      expression_errors_.push_back(
+          api::Invalid(at.Child("rule"), text,
+                       base::StrCat("oldSelf cannot be used on the uncorrelatable portion of the "
+                                    "schema within ",
+                                    place.uncorrelatable)));
+    } else if (!rule["optionalOldSelf"].is_null()) {
+      expression_errors_.push_back(api::Invalid(at.Child("optionalOldSelf"), optional,
+                                                "may not be set if oldSelf is not used in rule"));
     }
   }
 
-  void AddCost(std::uint64_t cost, std::uint64_t times, const FieldPath& path) {
-    std::uint64_t all = 0;
-    if (__builtin_mul_overflow(cost, times, &all)) all = cel::kUnbounded;
-    if (all > kRuleLimit) {
-      errors_.push_back(
-          api::Forbidden(path, base::StrCat("estimated rule cost exceeds budget by factor of ",
-                                            FactorText(all, kRuleLimit), kAdvice)));
+  void CheckMessage(Value props, Value rule, const FieldPath& at, const Place& place,
+                    const kube_cel::ScopeEnvironment& scope) {
+    const std::string_view message = rule["messageExpression"].AsString();
+    if (message.empty()) return;
+    const auto shared = std::make_shared<const kube_cel::ScopeEnvironment>(scope);
+    const auto compiled =
+        kube_cel::Compiler::CompileIn(shared, message, kube_cel::Expected::kAnything);
+    if (!compiled->ok()) {
+      std::string_view error = compiled->error();
+      if (error.starts_with("program ")) error.remove_prefix(8);
+      Wrong(at, rule, base::StrCat("messageExpression ", error));
+    } else if (compiled->program().result_type()->kind != cel::TypeKind::kString) {
+      Wrong(at, rule, "messageExpression must evaluate to a string");
+    } else {
+      const std::uint64_t cost =
+          kube_cel::EstimateRuleCost(scope, props, place.is_resource, message);
+      AddCost("estimated messageExpression cost", cost, at);
     }
-    if (__builtin_add_overflow(total_, all, &total_)) total_ = cel::kUnbounded;
-    if (all > kSchemaLimit / 100) costly_.push_back(path);
+  }
+
+  void Wrong(const FieldPath& at, Value rule, std::string text) {
+    expression_errors_.push_back(
+        api::Invalid(at, api::BadValue::Raw(RuleText(rule)), std::move(text)));
+  }
+
+  void AddCost(std::string_view what, std::uint64_t cost, const FieldPath& path) {
+    constexpr std::size_t kReported = 4;
+    if (cost > kRuleLimit) {
+      expression_errors_.push_back(
+          api::Forbidden(path, base::StrCat(what, " exceeds budget by factor of ",
+                                            FactorText(cost, kRuleLimit), kAdvice)));
+    }
+    if (__builtin_add_overflow(total_, cost, &total_)) total_ = cel::kUnbounded;
+    if (cost < kSchemaLimit / 100) return;
+    costly_.emplace_back(cost, path);
+    std::stable_sort(costly_.begin(), costly_.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    if (costly_.size() > kReported) costly_.pop_back();
   }
 
   FieldErrors& errors_;
+  FieldErrors expression_errors_;
   std::uint64_t total_ = 0;
-  std::vector<FieldPath> costly_;
+  std::vector<std::pair<std::uint64_t, FieldPath>> costly_;  // the most expensive, in order
 };
 
 class Judge {
@@ -242,13 +327,15 @@ class Judge {
                 const FieldPath& path) {
     if (node.rules.empty()) return;
     kube_cel::Inputs inputs;
-    inputs.Set(kube_cel::Input::kObject, kube_cel::RuleValue(arena_, node.props, value));
+    inputs.Set(kube_cel::Input::kObject,
+               kube_cel::RuleValue(arena_, node.props, node.is_resource, value));
     for (const kube_cel::Rule& rule : node.rules) {
       if (stopped_) return;
       if (rule.uses_old ? old == nullptr && !rule.optional_old : unchanged) continue;
       if (rule.uses_old) {
         cel::Value before;
-        if (old != nullptr) before = kube_cel::RuleValue(arena_, node.props, *old);
+        if (old != nullptr)
+          before = kube_cel::RuleValue(arena_, node.props, node.is_resource, *old);
         if (rule.optional_old) {
           before = old == nullptr ? cel::Value::None() : cel::MakeSome(arena_, before);
         }
@@ -337,8 +424,8 @@ class Judge {
 
 void ValidateSchemaRules(Value props, const FieldPath& path, FieldErrors& errors) {
   Checker checker(errors);
-  checker.Check(props, path, /*is_resource=*/true, 1, /*correlatable=*/true);
-  checker.CheckTotal(path);
+  checker.Check(props, {path, /*is_resource=*/true, 1, ""});
+  checker.Finish(path);
 }
 
 void EvaluateSchemaRules(json::Arena& arena, const kube_cel::RuleSet& rules, Value object,
