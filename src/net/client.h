@@ -39,7 +39,8 @@ struct ClientRequest {
   std::function<base::Result<std::string>(const std::string& host_port)> resolve;
 
   std::size_t max_response_bytes = 0;  // 0: no limit
-  int max_redirects = 0;  // 0: the redirect is the answer; Go's default client follows 10
+  // Requests in all when redirects are followed, as Go counts; 0: the redirect is the answer.
+  int max_redirects = 0;
   // If set, receives the body in pieces on an I/O thread as it arrives, undecoded; Response::body
   // stays empty.
   std::function<void(const ResponseHead& head, std::string_view piece)> on_data;
@@ -98,7 +99,7 @@ struct ClientOptions {
   std::chrono::milliseconds handshake_timeout{10'000};
   std::chrono::milliseconds idle_timeout{90'000};
   std::size_t max_idle_per_host = 256;
-  std::size_t max_header_bytes = 1 << 20;
+  std::size_t max_header_bytes = 10 << 20;  // as Go's Transport
 };
 
 struct ClientCounters {

@@ -110,7 +110,10 @@ bool ClientCall::FollowRedirect(const Response& response) {
   if (request.max_redirects <= 0 || !IsRedirect(response.status)) return false;
   const auto location = response.headers.Get("Location");
   if (location.empty()) return false;
-  if (redirects >= request.max_redirects) {
+  if (redirects + 1 >= request.max_redirects) {
+    // Go's error bears the place that was not gone to, as the answer gave it.
+    request.url = location;
+    url = {};
     Fail(CallPhase::kFirstByte,
          base::StrCat("stopped after ", std::to_string(request.max_redirects), " redirects"));
     return true;

@@ -12,6 +12,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "net/internal/gzip.h"
+#include "net/internal/malformed.h"
 #include "net/internal/tls_context.h"
 
 namespace portcullis::net::internal {
@@ -266,6 +267,7 @@ void ClientConnection::OnBytes(std::string_view bytes) {
   if (!parser_->head_done() && first_line_.empty()) {
     first_line_ = bytes.substr(0, std::min<std::size_t>(bytes.find_first_of("\r\n"), 128));
   }
+  const std::string_view fed = bytes;
   std::size_t consumed = 0;
   const auto result = parser_->Feed(bytes, consumed);
   bytes.remove_prefix(std::min(consumed, bytes.size()));
@@ -297,8 +299,15 @@ void ClientConnection::OnBytes(std::string_view bytes) {
         return Fail(CallPhase::kRead, "invalid byte in chunk length");
       }
       return Fail(CallPhase::kFirstByte,
-                  base::StrCat(kBroken, "malformed HTTP response ", base::GoQuote(first_line_)));
+                  base::StrCat(kBroken, MalformedHeadText(first_line_, FieldsOf(fed))));
   }
+}
+
+// The status line may have come, and have been taken, before.
+std::string_view ClientConnection::FieldsOf(std::string_view head) const {
+  if (!head.starts_with(first_line_)) return head;
+  const auto end = head.find('\n');
+  return end == std::string_view::npos ? std::string_view() : head.substr(end + 1);
 }
 
 void ClientConnection::OnStatusLine(int status, std::string_view reason, int version) {

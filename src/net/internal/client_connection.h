@@ -103,6 +103,7 @@ class ClientConnection final : public Sink,
   void OnIdleTimer();
   void Fail(CallPhase phase, std::string cause);
   void Close();
+  std::string_view FieldsOf(std::string_view head) const;
   CallPhase ReadPhase() const;
 
   const std::shared_ptr<ClientCore> core_;
