@@ -1,105 +1,16 @@
 #include "registry/kind_warnings.h"
 
-#include <map>
-#include <set>
-
 #include "api/field_path.h"
 #include "api/selector/label_selector.h"
 #include "api/view/pod.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "registry/pod_warnings.h"
 
 namespace portcullis::registry {
 namespace {
 
 using api::FieldPath;
-
-struct DeprecatedLabel {
-  std::string_view key;
-  std::string_view since;
-  std::string_view instead;
-};
-constexpr DeprecatedLabel kNodeLabels[] = {
-    {"beta.kubernetes.io/arch", "v1.14", "kubernetes.io/arch"},
-    {"beta.kubernetes.io/os", "v1.14", "kubernetes.io/os"},
-    {"failure-domain.beta.kubernetes.io/region", "v1.17", "topology.kubernetes.io/region"},
-    {"failure-domain.beta.kubernetes.io/zone", "v1.17", "topology.kubernetes.io/zone"},
-    {"beta.kubernetes.io/instance-type", "v1.17", "node.kubernetes.io/instance-type"},
-};
-
-constexpr std::string_view kAppArmor = "container.apparmor.security.beta.kubernetes.io/";
-constexpr std::string_view kSeccompContainer = "container.seccomp.security.alpha.kubernetes.io/";
-
-void AnnotationWarnings(json::Value metadata, const FieldPath& path,
-                        std::vector<std::string>& warnings) {
-  std::set<std::string_view> names;
-  for (const json::Member& member : metadata["annotations"].members()) names.insert(member.name());
-  for (std::string_view name : names) {
-    const std::string at = path.Child("annotations").Key(name).ToString();
-    if (name.starts_with(kAppArmor)) {
-      warnings.push_back(
-          base::StrCat(at, ": deprecated since v1.30; use the \"appArmorProfile\" field instead"));
-    } else if (name.starts_with(kSeccompContainer) ||
-               name == "seccomp.security.alpha.kubernetes.io/pod") {
-      warnings.push_back(
-          base::StrCat(at, ": non-functional in v1.27+; use the \"seccompProfile\" field instead"));
-    } else if (name == "scheduler.alpha.kubernetes.io/critical-pod") {
-      warnings.push_back(base::StrCat(
-          at, ": non-functional in v1.16+; use the \"priorityClassName\" field instead"));
-    }
-  }
-}
-
-void ContainerWarnings(json::Value container, const FieldPath& path,
-                       std::vector<std::string>& warnings) {
-  std::map<std::string_view, std::size_t> variables;
-  std::size_t index = 0;
-  for (const json::Value& variable : container["env"].elements()) {
-    const std::string_view name = variable["name"].AsString();
-    if (!variables.emplace(name, index).second) {
-      const bool refers = variable["value"].AsString().find(base::StrCat("$(", name, ")")) !=
-                          std::string_view::npos;
-      if (!refers) {
-        warnings.push_back(base::StrCat(path.Child("env").Index(index).ToString(),
-                                        ": hides previous definition of ", base::GoQuote(name),
-                                        ", which may be dropped when using apply"));
-      }
-    }
-    ++index;
-  }
-}
-
-void PodWarnings(json::Value metadata, json::Value spec, const FieldPath& root,
-                 std::vector<std::string>& warnings) {
-  const FieldPath metadata_path = root.empty() ? FieldPath("metadata") : root.Child("metadata");
-  const FieldPath path = root.empty() ? FieldPath("spec") : root.Child("spec");
-  for (const DeprecatedLabel& label : kNodeLabels) {
-    if (!spec["nodeSelector"].Has(label.key)) continue;
-    warnings.push_back(base::StrCat(path.Child("nodeSelector").Key(label.key).ToString(),
-                                    ": deprecated since ", label.since, "; use ",
-                                    base::GoQuote(label.instead), " instead"));
-  }
-  AnnotationWarnings(metadata, metadata_path, warnings);
-  api::view::VisitContainers(
-      spec, path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
-        ContainerWarnings(container, at, warnings);
-        return true;
-      });
-  std::size_t index = 0;
-  for (const json::Value& secret : spec["imagePullSecrets"].elements()) {
-    if (secret["name"].AsString().empty()) {
-      warnings.push_back(base::StrCat(path.Child("imagePullSecrets").Index(index).ToString(),
-                                      ": invalid empty name \"\""));
-    }
-    ++index;
-  }
-  const json::Value grace = spec["terminationGracePeriodSeconds"];
-  if (grace.is_int() && grace.AsInt() < 0) {
-    warnings.push_back(
-        base::StrCat(path.Child("terminationGracePeriodSeconds").ToString(),
-                     ": must be >= 0; negative values are invalid and will be treated as 1"));
-  }
-}
 
 void NameWarnings(const Context& ctx, json::Value object, std::vector<std::string>& warnings) {
   const std::string_view name = object["metadata"]["name"].AsString();
@@ -112,12 +23,74 @@ void NameWarnings(const Context& ctx, json::Value object, std::vector<std::strin
       base::GoList(wrong)));
 }
 
-void VolumeWarnings(json::Value object, std::vector<std::string>& warnings) {
-  constexpr std::string_view kClass = "volume.beta.kubernetes.io/storage-class";
-  if (!object["metadata"]["annotations"].Has(kClass)) return;
+constexpr std::string_view kBetaClass = "volume.beta.kubernetes.io/storage-class";
+
+void BetaClassWarning(json::Value object, std::vector<std::string>& warnings) {
+  if (!object["metadata"]["annotations"].Has(kBetaClass)) return;
   warnings.push_back(
-      base::StrCat("metadata.annotations[", kClass,
+      base::StrCat("metadata.annotations[", kBetaClass,
                    "]: deprecated since v1.8; use \"storageClassName\" attribute instead"));
+}
+
+void VolumeWarnings(json::Value object, std::vector<std::string>& warnings) {
+  BetaClassWarning(object, warnings);
+  const json::Value spec = object["spec"];
+  if (spec["persistentVolumeReclaimPolicy"].AsString() == "Recycle") {
+    warnings.emplace_back(
+        "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, "
+        "the recommended approach is to use dynamic provisioning.");
+  }
+  const FieldPath terms("spec", "nodeAffinity", "required", "nodeSelectorTerms");
+  std::size_t index = 0;
+  for (const json::Value& term : spec["nodeAffinity"]["required"]["nodeSelectorTerms"].elements()) {
+    NodeTermWarnings(term, false, terms.Index(index++), warnings);
+  }
+  for (const json::Member& field : spec.members()) {
+    const std::string_view text = DeprecatedVolume(field.name());
+    if (text.empty()) continue;
+    const std::string_view place = field.name() == "storageos" ? "storageOS" : field.name();
+    warnings.push_back(base::StrCat("spec.", place, ": ", text));
+  }
+}
+
+void ClaimWarnings(json::Value object, std::vector<std::string>& warnings) {
+  BetaClassWarning(object, warnings);
+  ClaimSpecWarnings(object["spec"], FieldPath("spec"), warnings);
+}
+
+void ServiceWarnings(json::Value object, std::vector<std::string>& warnings) {
+  const json::Value spec = object["spec"];
+  const std::string_view type = spec["type"].AsString();
+  const bool headless = type == "ClusterIP" && spec["clusterIP"].AsString() == "None";
+  const bool has_external = !spec["externalIPs"].empty();
+  if (object["metadata"]["annotations"].Has("service.kubernetes.io/topology-aware-hints")) {
+    warnings.emplace_back(
+        "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use "
+        "service.kubernetes.io/topology-mode instead");
+  }
+  if (headless) {
+    if (!spec["loadBalancerIP"].AsString().empty()) {
+      warnings.emplace_back("spec.loadBalancerIP is ignored for headless services");
+    }
+    if (has_external) warnings.emplace_back("spec.externalIPs is ignored for headless services");
+    if (spec["sessionAffinity"].AsString() != "None") {
+      warnings.emplace_back("spec.SessionAffinity is ignored for headless services");
+    }
+  }
+  if (has_external && !headless && type != "ExternalName") {
+    warnings.emplace_back(
+        "spec.externalIPs is deprecated and may no longer be implemented in some clusters");
+  }
+  if (has_external && type == "ExternalName") {
+    warnings.emplace_back("spec.externalIPs is ignored when spec.type is \"ExternalName\"");
+  }
+  if (type != "ExternalName" && !spec["externalName"].AsString().empty()) {
+    warnings.emplace_back("spec.externalName is ignored when spec.type is not \"ExternalName\"");
+  }
+  if (spec["trafficDistribution"].AsString() == "PreferClose") {
+    warnings.emplace_back(
+        "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"");
+  }
 }
 
 void SecretWarnings(json::Value object, std::vector<std::string>& warnings) {
@@ -166,15 +139,23 @@ void KindWarnings(const Context& ctx, json::Value object, json::Value old,
       path = path.empty() ? FieldPath(step) : path.Child(step);
     }
     const json::Value pod = api::view::PodTemplateOf(ctx.kind.group_kind(), object);
-    const json::Value before = api::view::PodTemplateOf(ctx.kind.group_kind(), old);
-    // A template that stays as it was has been warned of before.
-    if (creates || !(pod == before)) PodWarnings(pod["metadata"], pod["spec"], path, warnings);
-  } else if (kind == "Service") {
-    if (!object["spec"]["externalIPs"].empty()) {
+    // A spec that stays as it was has been warned of before.
+    const bool by_template = kind == "DaemonSet";
+    const bool changed = by_template
+                             ? !(pod == api::view::PodTemplateOf(ctx.kind.group_kind(), old))
+                             : !(object["metadata"]["generation"] == old["metadata"]["generation"]);
+    if (creates || changed) PodWarnings(pod["metadata"], pod["spec"], path, warnings);
+    if (kind == "CronJob" && !creates &&
+        object["spec"]["schedule"].AsString().find("TZ") != std::string_view::npos) {
       warnings.emplace_back(
-          "spec.externalIPs is deprecated and may no longer be implemented in some clusters");
+          "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see "
+          "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details");
     }
-  } else if (kind == "PersistentVolumeClaim" || kind == "PersistentVolume") {
+  } else if (kind == "Service") {
+    ServiceWarnings(object, warnings);
+  } else if (kind == "PersistentVolumeClaim") {
+    ClaimWarnings(object, warnings);
+  } else if (kind == "PersistentVolume") {
     VolumeWarnings(object, warnings);
   } else if (kind == "ServiceAccount") {
     // Who keeps the annotation has been warned of it before.

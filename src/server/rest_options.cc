@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "api/api_status.h"
+#include "api/catalog/catalog.h"
 #include "api/field_error.h"
+#include "api/schema/decode.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/writer.h"
@@ -154,11 +156,13 @@ base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
       return base::BadRequest(
           base::StrCat("couldn't get version/kind; json parse error: ", parsed.status().message()));
     }
-    const json::Value body = *parsed;
+    json::Value body = *parsed;
     const std::string_view kind = body["kind"].AsString("DeleteOptions");
     if (!kind.empty() && kind != "DeleteOptions") {
       return base::BadRequest("decoded object cannot be converted to DeleteOptions");
     }
+    const auto* schema = call.catalog->FindSchema({"", "v1", "DeleteOptions"});
+    if (schema != nullptr) body = TRY(api::schema::Decode(call.arena, *schema, body));
     if (body["gracePeriodSeconds"].is_int()) {
       options.grace_period_seconds = body["gracePeriodSeconds"].AsInt();
     }
@@ -266,6 +270,16 @@ base::Result<ListOptions> ReadListOptions(Call& call, bool forced_watch) {
   }
   if (!errors.empty()) return OptionsInvalid("ListOptions", errors);
   return options;
+}
+
+base::Result<std::int64_t> ReadRevision(std::string_view text) {
+  if (text.empty()) return std::int64_t{0};
+  const auto number = base::ParseInt(text);
+  if (number && *number >= 0) return *number;
+  return base::Status(
+      base::Reason::kUnknown,
+      base::StrCat("resourceVersion: Invalid value: ", base::GoQuote(text),
+                   ": strconv.ParseUint: parsing ", base::GoQuote(text), ": invalid syntax"));
 }
 
 }  // namespace portcullis::server

@@ -55,5 +55,8 @@ struct ListOptions {
   std::optional<std::int64_t> timeout_seconds;
 };
 base::Result<ListOptions> ReadListOptions(Call& call, bool forced_watch);
+// A resourceVersion as a number, 0 for "". An internal error as Kubernetes has it: callers that
+// know better say so.
+base::Result<std::int64_t> ReadRevision(std::string_view text);
 
 }  // namespace portcullis::server

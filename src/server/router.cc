@@ -125,7 +125,8 @@ Reply RouteResource(Call& call) {
     if (call.subresource == nullptr || deep) return ErrorReply(call, UnknownResource());
   }
   if (!FitsScope(call)) return ErrorReply(call, UnknownResource());
-  if (!Allows(call)) return ErrorReply(call, MethodNotAllowed());
+  // HEAD reads by the rules of access, but no route takes it.
+  if (!Allows(call) || info.method == "HEAD") return ErrorReply(call, MethodNotAllowed());
   const Verb verb = FindVerb(call);
   if (verb == nullptr) return ErrorReply(call, MethodNotAllowed());
 

@@ -46,6 +46,25 @@ Reply SharedReply(std::shared_ptr<const std::string> body, std::string_view type
   return reply;
 }
 
+// Schemas of custom resources, from their stored definitions.
+api::catalog::SchemaText SchemaOf(const Call& call) {
+  return [store = call.env.store](json::Arena& arena,
+                                  const api::catalog::ResourceInfo& resource) -> json::Value {
+    const std::string name = base::StrCat(resource.resource.resource, ".", resource.resource.group);
+    const store::ObjectPtr definition =
+        store->Get({"apiextensions.k8s.io", "customresourcedefinitions", "", name});
+    if (definition == nullptr) return {};
+    const auto parsed = json::Parse(arena, definition->bytes());
+    if (!parsed.ok()) return {};
+    for (const json::Value& version : (*parsed)["spec"]["versions"].elements()) {
+      if (version["name"].AsString() == resource.resource.version) {
+        return version["schema"]["openAPIV3Schema"];
+      }
+    }
+    return {};
+  };
+}
+
 }  // namespace
 
 base::Result<std::shared_ptr<const std::string>> Documents::Cached(Call& call,
@@ -119,7 +138,7 @@ Reply Documents::ServeOpenApi(Call& call) {
   if (path == "/openapi/v2" && accept.find(kOpenApiProtobuf) != std::string_view::npos) {
     auto document = Cached(call, path + "#protobuf", [&]() -> base::Result<std::string> {
       json::Arena arena;
-      return EncodeOpenApiV2(TRY(json::Parse(arena, TRY(api::catalog::OpenApiV2(*call.catalog)))));
+      return EncodeOpenApiV2(TRY(json::Parse(arena, TRY(api::catalog::OpenApiV2(*call.catalog, SchemaOf(call))))));
     });
     if (!document.ok()) return ErrorReply(call, document.status());
     return SharedReply(*document, kOpenApiProtobufContentType);
@@ -130,7 +149,7 @@ Reply Documents::ServeOpenApi(Call& call) {
     return ErrorReply(call, NegotiateOutput(accept, "", "", Offers::kObjectOnly).status());
   }
   if (path == "/openapi/v2") {
-    auto document = Cached(call, path, [&] { return api::catalog::OpenApiV2(*call.catalog); });
+    auto document = Cached(call, path, [&] { return api::catalog::OpenApiV2(*call.catalog, SchemaOf(call)); });
     if (!document.ok()) return ErrorReply(call, document.status());
     return SharedReply(*document, "application/json");
   }
@@ -152,7 +171,7 @@ Reply Documents::ServeOpenApi(Call& call) {
     return SharedReply(*document, "application/json");
   }
   const std::string name = path.substr(std::string_view("/openapi/v3/").size());
-  auto document = Cached(call, path, [&] { return api::catalog::OpenApiV3(*call.catalog, name); });
+  auto document = Cached(call, path, [&] { return api::catalog::OpenApiV3(*call.catalog, name, SchemaOf(call)); });
   if (!document.ok()) {
     if (document.status().reason() == base::Reason::kNotFound) return PageNotFound();
     return ErrorReply(call, document.status());
@@ -241,9 +260,11 @@ Reply Documents::Serve(Call& call) {
   if (path == "/") return ServePaths(call);
   if (path == "/api" || path == "/apis" || StartsWith(path, "/api/") ||
       StartsWith(path, "/apis/")) {
+    if (call.info.method != "GET") return ErrorReply(call, MethodNotAllowed());
     return ServeDiscovery(call);
   }
   if (path == "/version") {
+    if (call.info.method != "GET") return ErrorReply(call, MethodNotAllowed());
     Reply reply;
     reply.body = VersionDocument();
     return reply;

@@ -64,6 +64,22 @@ std::string ListText(Call& call, const std::vector<store::ObjectPtr>& objects, c
   return text;
 }
 
+// The server's internal Go type of the kind, as %T prints it.
+std::string GoTypeOf(const Call& call, std::string_view suffix) {
+  if (call.resource->custom) return base::StrCat("*unstructured.Unstructured", suffix);
+  const std::string_view group = call.resource->kind.group;
+  const std::string_view package =
+      group.empty() || group == "events.k8s.io" ? "core" : group.substr(0, group.find('.'));
+  return base::StrCat("*", package, ".", call.resource->kind.kind, suffix);
+}
+
+base::Status WrongForm(const Call& call, std::string_view form, std::string_view is,
+                       std::string_view suffix) {
+  return base::Status(base::Reason::kNotAcceptable,
+                      base::StrCat("you requested ", form, ", but the requested object is ", is,
+                                   " (", GoTypeOf(call, suffix), ")"));
+}
+
 }  // namespace
 
 json::Value PartialMetadata(json::Arena& arena, json::Value object, std::string_view version) {
@@ -84,6 +100,8 @@ base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object
     case Form::kPartialObject:
       return ValueReply(call, http_status,
                         PartialMetadata(call.arena, object, call.accepted.form_version));
+    case Form::kPartialObjectList:
+      return WrongForm(call, "PartialObjectMetadataList", "not a list", "");
     default:
       return ValueReply(call, http_status, object);
   }
@@ -92,8 +110,7 @@ base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object
 base::Result<Reply> ObjectReply(Call& call, int http_status, const store::ObjectPtr& object) {
   if (call.accepted.form == Form::kObject) {
     std::string scratch;
-    const std::string_view bytes =
-        TRY(BytesAs(object, *call.resource, scratch));
+    const std::string_view bytes = TRY(BytesAs(object, *call.resource, scratch));
     return JsonTextReply(call, http_status, std::string(bytes));
   }
   const json::Value value = TRY(FromStore(call.arena, object, *call.resource));
@@ -107,6 +124,9 @@ base::Result<Reply> ListReply(Call& call, const std::vector<store::ObjectPtr>& o
     std::string text = ListText(call, objects, meta, failure);
     if (!failure.ok()) return failure;
     return JsonTextReply(call, 200, std::move(text));
+  }
+  if (call.accepted.form == Form::kPartialObject) {
+    return WrongForm(call, "PartialObjectMetadata", "a list", "List");
   }
   std::vector<json::Value> values;
   values.reserve(objects.size());

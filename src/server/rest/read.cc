@@ -34,7 +34,8 @@ std::string MakeToken(json::Arena& arena, std::int64_t revision, std::string_vie
 
 base::Result<Continue> ReadToken(json::Arena& arena, std::string_view token) {
   const auto bad = [](std::string_view why) {
-    return base::BadRequest(base::StrCat("continue key is not valid: ", why));
+    return base::BadRequest(
+        base::StrCat("invalid continue token: continue key is not valid: ", why));
   };
   const auto text = base::Base64UrlDecode(token);
   if (!text) return bad("illegal base64 data at input byte 0");
@@ -53,22 +54,13 @@ base::Result<Continue> ReadToken(json::Arena& arena, std::string_view token) {
 }
 
 base::Status TooLarge(std::int64_t wanted, std::int64_t current) {
-  base::StatusDetails details;
+  const base::Status status =
+      api::TimeoutStatus(base::StrCat("Too large resource version: ", std::to_string(wanted),
+                                      ", current: ", std::to_string(current)),
+                         1);
+  base::StatusDetails details = *status.details();
   details.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
-  details.retry_after_seconds = 1;
-  return base::Status(base::Reason::kTimeout,
-                      base::StrCat("Too large resource version: ", std::to_string(wanted),
-                                   ", current: ", std::to_string(current)),
-                      details);
-}
-
-base::Result<std::int64_t> ReadRevision(std::string_view text) {
-  if (text.empty()) return std::int64_t{0};
-  const auto number = base::ParseInt(text);
-  if (number && *number >= 0) return *number;
-  return base::BadRequest(base::StrCat("resourceVersion: Invalid value: ", base::GoQuote(text),
-                                       ": strconv.ParseUint: parsing ", base::GoQuote(text),
-                                       ": invalid syntax"));
+  return base::Status(status.reason(), status.message(), details);
 }
 
 }  // namespace
@@ -87,7 +79,11 @@ VerbResult List(Call& call) {
   store::ListRequest request;
   request.collection = {call.resource->storage_kind.group, call.resource->resource.resource};
   request.ns = selection.ns;
-  const std::int64_t revision = TRY(ReadRevision(options.resource_version));
+  const auto asked = ReadRevision(options.resource_version);
+  if (!asked.ok()) {
+    return base::BadRequest(base::StrCat("invalid resource version: ", asked.status().message()));
+  }
+  const std::int64_t revision = *asked;
   if (revision > call.env.store->revision()) {
     return TooLarge(revision, call.env.store->revision());
   }

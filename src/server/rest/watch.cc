@@ -45,13 +45,7 @@ VerbResult Watch(Call& call) {
   const std::string& version = options.resource_version;
   std::int64_t after = 0;
   if (!version.empty()) {
-    const auto number = base::ParseInt(version);
-    if (!number || *number < 0) {
-      return base::BadRequest(base::StrCat(
-          "resourceVersion: Invalid value: ", base::GoQuote(version),
-          ": strconv.ParseUint: parsing ", base::GoQuote(version), ": invalid syntax"));
-    }
-    after = *number;
+    after = TRY(ReadRevision(version));
   }
   const bool initial = options.send_initial_events.value_or(after == 0);
   std::string lines;
