@@ -53,8 +53,9 @@ base::Result<std::string> ReadFile(const std::string& path) {
   return text.str();
 }
 
-// Whether the document is an AdmissionConfiguration; the error says why it is none.
-base::Status CheckKind(json::Value document, std::string_view text) {
+// Whether the document is of the kind in one of the versions; the error says why it is not.
+base::Status CheckKind(json::Value document, std::string_view text, std::string_view wanted,
+                       std::initializer_list<std::string_view> versions, std::string_view scheme) {
   const std::string_view kind = document["kind"].AsString();
   const std::string_view version = document["apiVersion"].AsString();
   if (kind.empty()) {
@@ -63,14 +64,16 @@ base::Status CheckKind(json::Value document, std::string_view text) {
   if (version.empty()) {
     return base::ConfigError(base::StrCat("Object 'apiVersion' is missing in '", text, "'"));
   }
-  const bool known_version =
-      version == "apiserver.config.k8s.io/v1" || version == "apiserver.k8s.io/v1alpha1";
-  if (!known_version || kind != kKind) {
-    return base::ConfigError(base::StrCat("no kind ", base::GoQuote(kind),
-                                          " is registered for version ", base::GoQuote(version),
-                                          " in scheme ", base::GoQuote(kScheme)));
-  }
-  return base::OkStatus();
+  const bool known = std::find(versions.begin(), versions.end(), version) != versions.end();
+  if (known && kind == wanted) return base::OkStatus();
+  return base::ConfigError(base::StrCat("no kind ", base::GoQuote(kind),
+                                        " is registered for version ", base::GoQuote(version),
+                                        " in scheme ", base::GoQuote(scheme)));
+}
+
+base::Status CheckConfiguration(json::Value document, std::string_view text) {
+  return CheckKind(document, text, kKind,
+                   {"apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1"}, kScheme);
 }
 
 // A file of before AdmissionConfiguration existed, read by two plugins.
@@ -216,7 +219,7 @@ base::Result<PluginConfigs> PluginConfigs::Load(const std::string& path,
   const std::size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const PluginConfig file = ParsePluginConfig(text.value());
-  if (!CheckKind(file.document.root(), *text).ok() && IsLegacyFile(file.document.root())) {
+  if (!CheckConfiguration(file.document.root(), *text).ok() && IsLegacyFile(file.document.root())) {
     PluginConfigs configs;
     for (const PluginInfo* info : enabled) {
       if (info->name == "ImagePolicyWebhook" || info->name == "PodNodeSelector") {
@@ -238,7 +241,7 @@ base::Result<PluginConfigs> PluginConfigs::Parse(std::string_view text,
   const PluginConfig file = ParsePluginConfig(std::string(text));
   if (!file.error.ok()) return file.error.Annotate(kContext);
   const json::Value document = file.document.root();
-  if (auto bad = CheckKind(document, text); !bad.ok()) return bad.Annotate(kContext);
+  if (auto bad = CheckConfiguration(document, text); !bad.ok()) return bad.Annotate(kContext);
   if (auto bad = CheckTypes(document); !bad.ok()) return bad.Annotate(kContext);
   if (auto bad = CheckStrict(document, file); !bad.ok()) return bad.Annotate(kContext);
 
@@ -277,6 +280,20 @@ const PluginConfig* PluginConfigs::For(std::string_view plugin) const {
 
 void PluginConfigs::Set(std::string plugin, PluginConfig config) {
   configs_[std::move(plugin)] = std::move(config);
+}
+
+base::Status CheckPluginConfiguration(const PluginConfig& config, std::string_view kind,
+                                      std::string_view scheme,
+                                      std::span<const std::string_view> fields) {
+  TRY(config.error);
+  const json::Value document = config.document.root();
+  TRY(CheckKind(document, config.text, kind, {"apiserver.config.k8s.io/v1"}, scheme));
+  if (!config.duplicate_yaml_keys.empty()) {
+    return base::ConfigError("strict decoding error: " + config.duplicate_yaml_keys);
+  }
+  std::string strict = api::schema::StrictDecodingError(config.duplicate_fields,
+                                                        UnknownFields(document, "", fields));
+  return strict.empty() ? base::OkStatus() : base::ConfigError(std::move(strict));
 }
 
 }  // namespace portcullis::admission

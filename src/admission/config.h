@@ -60,4 +60,11 @@ PluginConfig ParsePluginConfig(std::string text);
 std::vector<std::string> UnknownFields(json::Value object, std::string_view prefix,
                                        std::span<const std::string_view> allowed);
 
+// The same of a plugin's whole configuration, which must be of that kind of
+// apiserver.config.k8s.io/v1; `scheme` is what Go's texts call the place where kinds are
+// registered.
+base::Status CheckPluginConfiguration(const PluginConfig& config, std::string_view kind,
+                                      std::string_view scheme,
+                                      std::span<const std::string_view> fields);
+
 }  // namespace portcullis::admission

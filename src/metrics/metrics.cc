@@ -72,6 +72,14 @@ Metric& Family<Metric>::With(std::span<const std::string_view> values) {
 }
 
 template <typename Metric>
+void Family<Metric>::Remove(std::initializer_list<std::string_view> values) {
+  const base::WriterLock lock(mutex_);
+  const auto found =
+      metrics_.find(std::span<const std::string_view>(values.begin(), values.size()));
+  if (found != metrics_.end()) metrics_.erase(found);
+}
+
+template <typename Metric>
 void Family<Metric>::ForEach(
     const std::function<void(const std::vector<std::string>&, const Metric&)>& visit) const {
   base::ReaderLock lock(mutex_);

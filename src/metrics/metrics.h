@@ -10,7 +10,8 @@
 //   calls.Increment();
 //   std::string page = registry.Expose();
 //
-// Thread-safe throughout. Families and metrics live as long as the registry; references stay valid.
+// Thread-safe throughout. Families and metrics live as long as the registry, unless removed;
+// references stay valid.
 #pragma once
 
 #include <algorithm>
@@ -104,6 +105,8 @@ class Family {
   // REQUIRES: as many values as labels.
   Metric& With(std::initializer_list<std::string_view> values);
   Metric& With(std::span<const std::string_view> values);
+  // Forgets the metric with these values; references to it die.
+  void Remove(std::initializer_list<std::string_view> values);
 
   const std::vector<std::string>& labels() const { return labels_; }
   // In order of label values. `visit(values, metric)`.

@@ -27,7 +27,7 @@ std::string Manifest(std::string_view name) { return base::ReplaceAll(kManifest,
 
 class StaticManifestsTest : public ::testing::Test {
  protected:
-  std::string Compile(const std::vector<ManifestFile>& files) {
+  std::string Compile(const std::vector<admission::ManifestFile>& files) {
     auto hooks = CompileManifests(files, HookType::kValidating, compiler_);
     if (!hooks.ok()) return hooks.status().message();
     std::string out;
@@ -49,15 +49,18 @@ TEST_F(StaticManifestsTest, OrdersConfigurationsByName) {
 
 TEST_F(StaticManifestsTest, SaysWhatIsWrongInWhichFile) {
   EXPECT_EQ(Compile({{"a.yaml", Manifest("a")}}),
-            "\"a\" in file \"a.yaml\" must have a name ending with \".static.k8s.io\"");
+            "error loading a.yaml: \"a\" in file \"a.yaml\" must have a name ending with "
+            "\".static.k8s.io\"");
   EXPECT_EQ(
       Compile({{"a.yaml", Manifest("a.static.k8s.io")}, {"b.yaml", Manifest("a.static.k8s.io")}}),
-      "duplicate name \"a.static.k8s.io\" found in file \"b.yaml\" (previously seen in "
+      "error loading b.yaml: duplicate name \"a.static.k8s.io\" found in file \"b.yaml\" "
+      "(previously seen in "
       "\"a.yaml\")");
   EXPECT_EQ(
       Compile({{"a.yaml", base::ReplaceAll(Manifest("a.static.k8s.io"), "url: \"https://h/p\"",
                                            "service: {namespace: ns, name: s}")}}),
-      "webhook \"w.x.y\" in \"a.static.k8s.io\" (file \"a.yaml\"): clientConfig.service is not "
+      "error loading a.yaml: webhook \"w.x.y\" in \"a.static.k8s.io\" (file \"a.yaml\"): "
+      "clientConfig.service is not "
       "supported for static manifests; use clientConfig.url instead");
   EXPECT_EQ(Compile({{"a.yaml", Manifest("a.static.k8s.io") + "colour: red\n"}}),
             "error loading a.yaml: strict decoding error: unknown field \"colour\"");
@@ -70,8 +73,11 @@ TEST_F(StaticManifestsTest, NoticesChangedFilesAndKeepsTheLastGoodSet) {
   const auto write = [&](std::string_view text) { std::ofstream(folder / "a.yaml") << text; };
   write(Manifest("a.static.k8s.io"));
   base::FakeClock clock;
+  admission::PluginContext context;
+  context.name = "ValidatingAdmissionWebhook";
+  context.clock = &clock;
   auto manifests =
-      StaticManifests::Create(folder.string(), HookType::kValidating, compiler_, clock, nullptr);
+      StaticManifests::Create(context, folder.string(), HookType::kValidating, compiler_);
   ASSERT_TRUE(manifests.ok()) << manifests.status().message();
   EXPECT_EQ((*manifests)->Get()->size(), 1U);
 

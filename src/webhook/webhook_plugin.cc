@@ -23,8 +23,8 @@ base::Result<std::unique_ptr<WebhookPluginCore>> WebhookPluginCore::Create(
   core->endpoints_ = std::make_unique<EndpointCache>(std::move(credentials), context.services);
   const HookCompiler compiler{&core->selectors_, core->endpoints_.get(), context.conditions};
   if (!config.static_manifests_dir.empty()) {
-    core->manifests_ = TRY(StaticManifests::Create(config.static_manifests_dir, type, compiler,
-                                                   *core->services_.clock, context.metrics));
+    core->manifests_ =
+        TRY(StaticManifests::Create(context, config.static_manifests_dir, type, compiler));
   }
   if (context.feed != nullptr) {
     core->source_ = std::make_unique<HookSource>(*context.feed,

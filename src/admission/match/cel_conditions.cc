@@ -28,9 +28,9 @@ class Program final : public ConditionProgram {
     kube_cel::Inputs inputs;
     inputs.Set(Input::kObject, cel::MakeFromJson(arena, input.object));
     inputs.Set(Input::kOldObject, cel::MakeFromJson(arena, input.old_object));
-    inputs.Set(
-        Input::kRequest,
-        cel::MakeFromJson(arena, RequestAsJson(arena, request, request.resource(), input.kind)));
+    inputs.Set(Input::kRequest,
+               cel::MakeFromJson(arena, RequestAsJson(arena, request, request.resource(),
+                                                      input.kind, request.name())));
     // Webhooks have never been given the namespace.
     inputs.Set(Input::kNamespaceObject, cel::Value::Null());
     inputs.Set(Input::kAuthorizer, kube_cel::MakeAuthorizer(arena, checker, request.user()));
@@ -124,8 +124,11 @@ class CelConditions final : public ConditionEvaluator {
 class CelExpressionChecker final : public registry::ExpressionChecker {
  public:
   explicit CelExpressionChecker(kube_cel::Compiler& compiler) : compiler_(compiler) {}
-  std::string CheckMatchCondition(std::string_view expression, Environment) const override {
-    return compiler_.Compile(kScope, expression, kube_cel::Expected::kBool)->error();
+  std::string CheckMatchCondition(std::string_view expression,
+                                  Environment environment) const override {
+    kube_cel::Scope scope = kScope;
+    scope.is_new = environment == Environment::kNew;
+    return compiler_.Compile(scope, expression, kube_cel::Expected::kBool)->error();
   }
   kube_cel::Compiler* compiler() const override { return &compiler_; }
 

@@ -22,10 +22,10 @@ json::Value ResourceAsJson(json::Arena& arena, const api::GroupVersionResource& 
 
 json::Value RequestAsJson(json::Arena& arena, const Request& request,
                           const api::GroupVersionResource& resource,
-                          const api::GroupVersionKind& kind) {
+                          const api::GroupVersionKind& kind, const std::string& name) {
   json::ObjectBuilder out(arena);
-  const auto set = [&](std::string_view name, const std::string& text) {
-    if (!text.empty()) out.Set(name, text);
+  const auto set = [&](std::string_view member, const std::string& text) {
+    if (!text.empty()) out.Set(member, text);
   };
   out.Set("kind", KindAsJson(arena, kind));
   out.Set("resource", ResourceAsJson(arena, resource));
@@ -33,7 +33,7 @@ json::Value RequestAsJson(json::Arena& arena, const Request& request,
   out.Set("requestKind", KindAsJson(arena, request.kind()));
   out.Set("requestResource", ResourceAsJson(arena, request.resource()));
   set("requestSubResource", request.subresource());
-  set("name", request.name());
+  set("name", name);
   set("namespace", request.namespace_name());
   out.Set("operation", OperationText(request.operation()));
   out.Set("userInfo", api::UserInfoToJson(arena, request.user()));
@@ -43,21 +43,32 @@ json::Value RequestAsJson(json::Arena& arena, const Request& request,
 }
 
 const kube_cel::AccessAnswer& AuthorizerChecker::Check(const kube_cel::AccessQuestion& question) {
-  kube_cel::AccessAnswer& answer = answers_.emplace_back();
-  if (authorizer_ == nullptr) return answer;
+  std::string key = question.resource_request ? "r" : "p";
+  for (const std::string* part :
+       {&question.user->name, &question.verb, &question.path, &question.group, &question.resource,
+        &question.subresource, &question.ns, &question.name, &question.field_selector,
+        &question.label_selector}) {
+    key += '\0';
+    key += *part;
+  }
+  const auto [known, added] = answers_.try_emplace(std::move(key));
+  kube_cel::AccessAnswer& answer = known->second;
+  if (!added || authorizer_ == nullptr) return answer;
   authz::Attributes attributes;
   attributes.user = question.user;
   attributes.verb = question.verb;
   attributes.resource_request = question.resource_request;
   attributes.path = question.path;
-  attributes.group = question.group;
-  attributes.version = question.resource_request ? "*" : "";
-  attributes.resource = question.resource;
-  attributes.subresource = question.subresource;
-  attributes.ns = question.ns;
-  attributes.name = question.name;
-  attributes.field_selector = question.field_selector;
-  attributes.label_selector = question.label_selector;
+  if (question.resource_request) {
+    attributes.group = question.group;
+    attributes.version = "*";
+    attributes.resource = question.resource;
+    attributes.subresource = question.subresource;
+    attributes.ns = question.ns;
+    attributes.name = question.name;
+    attributes.field_selector = question.field_selector;
+    attributes.label_selector = question.label_selector;
+  }
   authz::Decision decision = authorizer_->Authorize(attributes);
   answer.allowed = decision.allowed();
   answer.reason = std::move(decision.reason);

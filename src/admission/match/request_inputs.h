@@ -2,7 +2,8 @@
 // and `authorizer.requestResource`. Shared by matchConditions of webhooks and by policies.
 #pragma once
 
-#include <deque>
+#include <map>
+#include <string>
 
 #include "admission/request.h"
 #include "authz/authorizer.h"
@@ -13,12 +14,12 @@
 namespace portcullis::admission::match {
 
 // The value of `request`: an AdmissionRequest without uid and objects; `resource` and `kind` are
-// those given. Empty members are absent.
+// those given, `name` is the object's as far as it is known. Empty members are absent.
 json::Value RequestAsJson(json::Arena& arena, const Request& request,
                           const api::GroupVersionResource& resource,
-                          const api::GroupVersionKind& kind);
+                          const api::GroupVersionKind& kind, const std::string& name);
 
-// Asks an Authorizer what expressions ask. Confined to one request.
+// Asks an Authorizer what expressions ask, each distinct question once. Confined to one request.
 class AuthorizerChecker final : public kube_cel::AccessChecker {
  public:
   // `authorizer` outlives it; null allows nothing.
@@ -27,7 +28,7 @@ class AuthorizerChecker final : public kube_cel::AccessChecker {
 
  private:
   const authz::Authorizer* const authorizer_;
-  std::deque<kube_cel::AccessAnswer> answers_;
+  std::map<std::string, kube_cel::AccessAnswer> answers_;
 };
 
 // The question of `authorizer.requestResource`: the request's own resource.

@@ -1,6 +1,5 @@
 #include "plugins/validating_admission_policy/validating_admission_policy.h"
 
-#include "plugins/common/make.h"
 #include "policy/cel_policy/policy_plugin.h"
 
 namespace portcullis::plugins::validating_admission_policy {
@@ -9,17 +8,24 @@ namespace {
 // Thread-safe.
 class ValidatingAdmissionPolicy final : public admission::Plugin {
  public:
-  explicit ValidatingAdmissionPolicy(const admission::PluginContext& context)
-      : core_(context, policy::PolicyType::kValidating) {}
+  explicit ValidatingAdmissionPolicy(std::unique_ptr<const policy::PolicyPluginCore> core)
+      : core_(std::move(core)) {}
+
+  static base::Result<std::unique_ptr<admission::Plugin>> Make(
+      const admission::PluginContext& context) {
+    auto core = TRY(policy::PolicyPluginCore::Create(context, policy::PolicyType::kValidating));
+    return std::unique_ptr<admission::Plugin>(
+        std::make_unique<ValidatingAdmissionPolicy>(std::move(core)));
+  }
 
   base::Status Validate(const admission::Request& request) const override {
-    const auto policies = core_.PoliciesFor(request);
+    const auto policies = core_->PoliciesFor(request);
     if (policies == nullptr) return base::OkStatus();
-    return policy::DispatchValidating(core_.services(), *policies, request);
+    return policy::DispatchValidating(core_->services(), *policies, request);
   }
 
  private:
-  const policy::PolicyPluginCore core_;
+  const std::unique_ptr<const policy::PolicyPluginCore> core_;
 };
 
 }  // namespace
@@ -30,7 +36,11 @@ constinit const admission::PluginInfo kPlugin = {
     .phases = admission::kValidate,
     .operations = admission::kAllOperations,
     .by_default = admission::Default::kOn,
-    .create = &common::Make<ValidatingAdmissionPolicy>,
+    .create = &ValidatingAdmissionPolicy::Make,
+    .configuration =
+        "ValidatingAdmissionPolicyConfiguration (apiserver.config.k8s.io/v1): staticManifestsDir, "
+        "a folder "
+        "of policies and bindings that no request can change",
 };
 
 }  // namespace portcullis::plugins::validating_admission_policy

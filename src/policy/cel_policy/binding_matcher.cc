@@ -57,6 +57,8 @@ base::Status BindingMatcher::VisitPolicy(const ActivePolicy& active,
     }
     source = *std::move(found);
   }
+  static const Param kNone;
+  std::vector<Param> found;
   for (const auto& binding : active.bindings) {
     if (binding->resources) {
       const auto met = matcher_.Matches(*binding->resources);
@@ -75,19 +77,20 @@ base::Status BindingMatcher::VisitPolicy(const ActivePolicy& active,
         Report(on_error, policy, binding.get(), params.status().message());
         continue;
       }
-      bound.params = *std::move(params);
+      found = *std::move(params);
+      bound.params = found;
     } else {
-      bound.params.push_back({});
+      bound.params = std::span<const Param>(&kNone, 1);
     }
     TRY(on_match(match, bound));
   }
   return base::OkStatus();
 }
 
-base::Result<Matched> MatchedObjects::As(const api::GroupVersionKind& kind,
-                                         const api::GroupVersionResource& resource) {
+base::Result<const Matched*> MatchedObjects::As(const api::GroupVersionKind& kind,
+                                                const api::GroupVersionResource& resource) {
   for (const Matched& matched : known_) {
-    if (matched.kind == kind && matched.resource == resource) return matched;
+    if (matched.kind == kind && matched.resource == resource) return &matched;
   }
   Matched matched{kind, resource, request_.object(), request_.old_object()};
   if (kind != request_.kind() && objects_ != nullptr) {
@@ -101,8 +104,8 @@ base::Result<Matched> MatchedObjects::As(const api::GroupVersionKind& kind,
       *object = *converted;
     }
   }
-  known_.push_back(matched);
-  return matched;
+  known_.push_back(std::move(matched));
+  return &known_.back();
 }
 
 }  // namespace portcullis::policy

@@ -2,9 +2,10 @@
 // and bindings a request meets, and with which parameters.
 #pragma once
 
+#include <deque>
 #include <functional>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "policy/cel_policy/policy_set.h"
 #include "policy/cel_policy/validating.h"
@@ -14,7 +15,7 @@ namespace portcullis::policy {
 // A binding that applies, with its parameters.
 struct BoundPolicy {
   const Binding* binding = nullptr;
-  std::vector<Param> params;
+  std::span<const Param> params;  // valid during the callback
 };
 
 // Something is wrong with how a policy or binding is set up.
@@ -29,7 +30,6 @@ struct PolicyMatch {
   const Policy* policy = nullptr;
   api::GroupVersionKind kind;
   api::GroupVersionResource resource;
-  std::vector<BoundPolicy> bindings;
 };
 
 // What happens to a policy in the order of its bindings. `on_error` is called only if the policy
@@ -67,13 +67,14 @@ class MatchedObjects {
   MatchedObjects(const admission::Request& request, const admission::ObjectInterfaces* objects)
       : request_(request), objects_(objects) {}
   // The error is one of configuration: `failed to convert object version: …`.
-  base::Result<Matched> As(const api::GroupVersionKind& kind,
-                           const api::GroupVersionResource& resource);
+  // Valid as long as this.
+  base::Result<const Matched*> As(const api::GroupVersionKind& kind,
+                                  const api::GroupVersionResource& resource);
 
  private:
   const admission::Request& request_;
   const admission::ObjectInterfaces* objects_;
-  std::vector<Matched> known_;
+  std::deque<Matched> known_;
 };
 
 }  // namespace portcullis::policy

@@ -2,25 +2,42 @@
 
 namespace portcullis::policy {
 
-PolicyPluginCore::PolicyPluginCore(const admission::PluginContext& context, PolicyType type) {
+base::Result<std::unique_ptr<PolicyPluginCore>> PolicyPluginCore::Create(
+    const admission::PluginContext& context, PolicyType type) {
+  std::unique_ptr<PolicyPluginCore> core(new PolicyPluginCore);
   if (context.metrics != nullptr) {
-    metrics_ = std::make_unique<metrics::PolicyMetrics>(*context.metrics);
-    condition_metrics_ = std::make_unique<metrics::AdmissionMetrics>(*context.metrics);
+    core->metrics_ = std::make_unique<metrics::PolicyMetrics>(*context.metrics);
+    core->condition_metrics_ = std::make_unique<metrics::AdmissionMetrics>(*context.metrics);
   }
-  services_.objects = context.objects;
-  services_.reader = context.reader;
-  services_.authorizer = context.authorizer;
-  services_.clock = context.clock != nullptr ? context.clock : &base::SystemClock();
-  services_.metrics = metrics_.get();
-  services_.condition_metrics = condition_metrics_.get();
-  if (context.feed != nullptr) source_ = std::make_unique<PolicySource>(*context.feed, type);
+  core->services_.objects = context.objects;
+  core->services_.reader = context.reader;
+  core->services_.authorizer = context.authorizer;
+  core->services_.clock = context.clock != nullptr ? context.clock : &base::SystemClock();
+  core->services_.metrics = core->metrics_.get();
+  core->services_.condition_metrics = core->condition_metrics_.get();
+  kube_cel::Compiler* compiler = context.compiler;
+  if (compiler == nullptr) {
+    core->own_compiler_ = std::make_unique<kube_cel::Compiler>();
+    compiler = core->own_compiler_.get();
+  }
+  const std::string directory = TRY(ReadManifestsDirectory(context, type));
+  if (!directory.empty()) {
+    core->files_ =
+        TRY(StaticPolicies::Create(context, directory, type, *compiler, core->selectors_));
+  }
+  if (context.feed != nullptr) {
+    core->source_ =
+        std::make_unique<PolicySource>(*context.feed, type, *compiler, core->selectors_);
+  }
+  return core;
 }
 
 std::shared_ptr<const PolicySet> PolicyPluginCore::PoliciesFor(
     const admission::Request& request) const {
   if (source_ == nullptr || IsExempt(request)) return nullptr;
-  auto policies = source_->Get();
-  return policies->policies.empty() ? nullptr : policies;
+  const std::shared_ptr<const PolicySet> files = files_ == nullptr ? nullptr : files_->Get();
+  auto policies = IsPolicyResource(request) ? files : source_->Get(files);
+  return policies == nullptr || policies->policies.empty() ? nullptr : policies;
 }
 
 }  // namespace portcullis::policy

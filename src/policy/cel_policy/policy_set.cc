@@ -110,7 +110,9 @@ std::shared_ptr<const Binding> CompileBinding(SelectorPool& selectors, json::Val
   return binding;
 }
 
-PolicySource::PolicySource(admission::ObjectFeed& feed, PolicyType type) : type_(type) {
+PolicySource::PolicySource(admission::ObjectFeed& feed, PolicyType type,
+                           kube_cel::Compiler& compiler, SelectorPool& selectors)
+    : type_(type), compiler_(compiler), selectors_(selectors) {
   const bool validating = type == PolicyType::kValidating;
   policy_watch_ =
       feed.Watch(kGroup, validating ? "validatingadmissionpolicies" : "mutatingadmissionpolicies",
@@ -148,44 +150,72 @@ void PolicySource::TakeBindings(const Changes& changes) {
   stale_.store(true, std::memory_order_release);
 }
 
-std::shared_ptr<const PolicySet> PolicySource::Get() const {
-  if (!stale_.load(std::memory_order_acquire)) return published_.Get();
-  const std::lock_guard lock(mutex_);
-  if (!stale_.load(std::memory_order_acquire)) return published_.Get();
-  std::map<std::string_view, std::vector<std::shared_ptr<const Binding>>> by_policy;
-  for (const auto& [name, binding] : bindings_) by_policy[binding->policy].push_back(binding);
+std::shared_ptr<const PolicySet> MakePolicySet(std::vector<ActivePolicy> policies) {
   auto set = std::make_shared<PolicySet>();
   match::RuleIndex::Builder builder;
-  for (const auto& [name, policy] : policies_) {
-    const auto bindings = by_policy.find(name);
-    if (bindings == by_policy.end()) continue;
-    builder.Add(static_cast<std::uint32_t>(set->policies.size()), policy->constraints.rules,
-                policy->constraints.policy);
-    set->policies.push_back({policy, std::move(bindings->second)});
+  std::uint32_t place = 0;
+  for (const ActivePolicy& active : policies) {
+    builder.Add(place++, active.policy->constraints.rules, active.policy->constraints.policy);
   }
   set->index = builder.Build();
-  published_.Set(set);
-  stale_.store(false, std::memory_order_release);
+  set->policies = std::move(policies);
   return set;
 }
 
-bool IsExempt(const admission::Request& request) {
-  const std::string& resource = request.resource().resource;
-  const auto is = [&](std::initializer_list<std::string_view> names) {
-    for (const std::string_view name : names) {
-      if (name == resource) return true;
-    }
-    return false;
+std::shared_ptr<const PolicySet> PolicySource::Build(const PolicySet* files) const {
+  std::map<std::string_view, std::vector<std::shared_ptr<const Binding>>> by_policy;
+  for (const auto& [name, binding] : bindings_) by_policy[binding->policy].push_back(binding);
+  std::vector<ActivePolicy> active;
+  if (files != nullptr) active = files->policies;
+  for (const auto& [name, policy] : policies_) {
+    const auto bindings = by_policy.find(name);
+    if (bindings == by_policy.end()) continue;
+    bindings->second.shrink_to_fit();
+    active.push_back({policy, std::move(bindings->second)});
+  }
+  return MakePolicySet(std::move(active));
+}
+
+std::shared_ptr<const PolicySet> PolicySource::Get(
+    const std::shared_ptr<const PolicySet>& files) const {
+  const auto fresh = [&]() -> std::shared_ptr<const PolicySet> {
+    if (stale_.load(std::memory_order_acquire)) return nullptr;
+    const auto combined = published_.Get();
+    return combined->files == files ? combined->all : nullptr;
   };
-  if (request.resource().group == "authentication.k8s.io") {
-    return is({"selfsubjectreviews", "tokenreviews"});
+  if (auto set = fresh()) return set;
+  const std::lock_guard lock(mutex_);
+  if (auto set = fresh()) return set;
+  auto combined = std::make_shared<Combined>(Combined{files, Build(files.get())});
+  auto all = combined->all;
+  published_.Set(std::move(combined));
+  stale_.store(false, std::memory_order_release);
+  return all;
+}
+
+namespace {
+
+bool Is(const admission::Request& request, std::string_view group,
+        std::initializer_list<std::string_view> resources) {
+  if (request.resource().group != group) return false;
+  for (const std::string_view resource : resources) {
+    if (request.resource().resource == resource) return true;
   }
-  if (request.resource().group == "authorization.k8s.io") {
-    return is({"localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews",
-               "subjectaccessreviews"});
-  }
-  return request.resource().group == kGroup &&
-         is({"validatingadmissionpolicies", "validatingadmissionpolicybindings",
+  return false;
+}
+
+}  // namespace
+
+bool IsExempt(const admission::Request& request) {
+  return Is(request, "authentication.k8s.io", {"selfsubjectreviews", "tokenreviews"}) ||
+         Is(request, "authorization.k8s.io",
+            {"localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews",
+             "subjectaccessreviews"});
+}
+
+bool IsPolicyResource(const admission::Request& request) {
+  return Is(request, kGroup,
+            {"validatingadmissionpolicies", "validatingadmissionpolicybindings",
              "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"});
 }
 

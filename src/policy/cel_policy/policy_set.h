@@ -76,9 +76,11 @@ struct ActivePolicy {
 };
 
 struct PolicySet {
-  std::vector<ActivePolicy> policies;  // by name
+  std::vector<ActivePolicy> policies;  // those of files, then those of the API; each by name
   std::shared_ptr<const admission::match::RuleIndex> index;
 };
+
+std::shared_ptr<const PolicySet> MakePolicySet(std::vector<ActivePolicy> policies);
 
 enum class PolicyType : std::uint8_t { kValidating, kMutating };
 
@@ -90,21 +92,31 @@ std::shared_ptr<const Binding> CompileBinding(SelectorPool& selectors, json::Val
 // Thread-safe.
 class PolicySource {
  public:
-  // `feed` outlives the source.
-  PolicySource(admission::ObjectFeed& feed, PolicyType type);
+  // All of them outlive the source.
+  PolicySource(admission::ObjectFeed& feed, PolicyType type, kube_cel::Compiler& compiler,
+               SelectorPool& selectors);
 
-  std::shared_ptr<const PolicySet> Get() const;
+  // Those of the API behind `files` (may be null).
+  std::shared_ptr<const PolicySet> Get(const std::shared_ptr<const PolicySet>& files) const;
 
  private:
+  std::shared_ptr<const PolicySet> Build(const PolicySet* files) const;
+
   using Changes = std::vector<admission::ObjectFeed::Change>;
   void TakePolicies(const Changes& changes);
   void TakeBindings(const Changes& changes);
 
+  // What was put together last, and with which files.
+  struct Combined {
+    std::shared_ptr<const PolicySet> files;
+    std::shared_ptr<const PolicySet> all;
+  };
+
   const PolicyType type_;
-  kube_cel::Compiler compiler_;
-  SelectorPool selectors_;
+  kube_cel::Compiler& compiler_;
+  SelectorPool& selectors_;
   mutable std::atomic<bool> stale_{true};
-  mutable base::Published<PolicySet> published_;
+  mutable base::Published<Combined> published_;
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::map<std::string, std::shared_ptr<const Policy>, std::less<>> policies_;
@@ -114,7 +126,9 @@ class PolicySource {
   std::shared_ptr<void> binding_watch_;
 };
 
-// True for the reviews that no policy sees, and for policies and bindings themselves.
+// True for the reviews that no policy sees.
 bool IsExempt(const admission::Request& request);
+// True for policies and bindings themselves, which only policies of files may judge.
+bool IsPolicyResource(const admission::Request& request);
 
 }  // namespace portcullis::policy

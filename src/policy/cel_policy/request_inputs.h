@@ -3,29 +3,16 @@
 // Confined to the thread that runs the chain; lives for one dispatch.
 #pragma once
 
-#include <map>
-#include <memory>
 #include <string>
 
+#include "admission/match/request_inputs.h"
 #include "admission/request.h"
 #include "api/names.h"
 #include "authz/authorizer.h"
-#include "kube_cel/access.h"
 #include "kube_cel/evaluation.h"
 #include "store/store.h"
 
 namespace portcullis::policy {
-
-// Asks the authorizer, each distinct question once.
-class RequestAccess final : public kube_cel::AccessChecker {
- public:
-  explicit RequestAccess(const authz::Authorizer* authorizer) : authorizer_(authorizer) {}
-  const kube_cel::AccessAnswer& Check(const kube_cel::AccessQuestion& question) override;
-
- private:
-  const authz::Authorizer* authorizer_;
-  std::map<std::string, kube_cel::AccessAnswer> answers_;
-};
 
 // What a policy is evaluated on: the kind and resource its rule has matched, and the objects as
 // that kind.
@@ -35,10 +22,6 @@ struct Matched {
   json::Value object;
   json::Value old_object;
 };
-
-// The `request` variable. `name` is the object's name as the phase knows it.
-json::Value RequestVariable(json::Arena& arena, const admission::Request& request,
-                            const Matched& matched, std::string_view name);
 
 class RequestInputs {
  public:
@@ -62,7 +45,7 @@ class RequestInputs {
  private:
   const admission::Request& request_;
   const store::Reader* reader_;
-  RequestAccess access_;
+  admission::match::AuthorizerChecker access_;
   std::string name_;
   cel::Value authorizer_;
   cel::Value request_resource_;

@@ -64,7 +64,7 @@ class Dispatcher {
       return base::OkStatus();
     }
     TRY(inputs_.FetchNamespace());
-    for (const Param& param : bound.params) Take(*bound.binding, VerdictFor(*matched, param));
+    for (const Param& param : bound.params) Take(*bound.binding, VerdictFor(**matched, param));
     return base::OkStatus();
   }
 

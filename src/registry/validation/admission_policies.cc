@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/names.h"
@@ -137,6 +138,31 @@ bool IsIdentifier(std::string_view name) {
   });
 }
 
+// Where an expression stands. One that stood there before may use what only this release knows.
+enum class Place : std::uint8_t { kCondition, kValidation, kMessage, kAudit, kMutation };
+
+class StoredExpressions {
+ public:
+  explicit StoredExpressions(json::Value policy) {
+    const json::Value spec = policy["spec"];
+    Add(Place::kCondition, spec["matchConditions"], "expression");
+    Add(Place::kValidation, spec["validations"], "expression");
+    Add(Place::kMessage, spec["validations"], "messageExpression");
+    Add(Place::kAudit, spec["auditAnnotations"], "valueExpression");
+    for (const json::Value& mutation : spec["mutations"].elements()) {
+      texts_.insert({Place::kMutation, mutation["applyConfiguration"]["expression"].AsString()});
+    }
+  }
+  bool Has(Place place, std::string_view text) const { return texts_.count({place, text}) != 0; }
+
+ private:
+  void Add(Place place, json::Value list, std::string_view field) {
+    for (const json::Value& item : list.elements()) texts_.insert({place, item[field].AsString()});
+  }
+
+  std::set<std::pair<Place, std::string_view>> texts_;
+};
+
 class PolicyChecker {
  public:
   PolicyChecker(json::Value object, json::Value old, PolicyKind kind,
@@ -145,6 +171,7 @@ class PolicyChecker {
         old_(old),
         spec_(object["spec"]),
         kind_(kind),
+        stored_(old),
         compiler_(expressions == nullptr ? nullptr : expressions->compiler()),
         errors_(errors) {}
 
@@ -167,9 +194,11 @@ class PolicyChecker {
   }
 
  private:
-  std::shared_ptr<const kube_cel::Expression> Compile(const Scope& scope, std::string_view text,
-                                                      Expected expected, const FieldPath& path) {
+  std::shared_ptr<const kube_cel::Expression> Compile(Place place, Scope scope,
+                                                      std::string_view text, Expected expected,
+                                                      const FieldPath& path) {
     if (compiler_ == nullptr) return nullptr;
+    scope.is_new = !stored_.Has(place, text);
     return CheckExpression(*compiler_, scope, text, expected, path, errors_);
   }
 
@@ -207,7 +236,7 @@ class PolicyChecker {
       if (text.empty()) {
         errors_.push_back(api::Required(place.Child("expression"), ""));
       } else {
-        Compile(scope_, text, Expected::kBool, place.Child("expression"));
+        Compile(Place::kCondition, scope_, text, Expected::kBool, place.Child("expression"));
       }
       const std::string_view name = condition["name"].AsString();
       if (name.empty()) {
@@ -241,7 +270,8 @@ class PolicyChecker {
         errors_.push_back(api::Required(place.Child("expression"), "expression is not specified"));
         continue;
       }
-      const auto expression = Compile(scope_, text, Expected::kAnything, place.Child("expression"));
+      const auto expression =
+          Compile(Place::kValidation, scope_, text, Expected::kAnything, place.Child("expression"));
       scope_.variable_types.push_back(
           {std::string(name), expression == nullptr ? "dyn" : expression->VariableTypeText()});
     }
@@ -267,7 +297,7 @@ class PolicyChecker {
     if (base::Trim(text).empty()) {
       errors_.push_back(api::Required(path.Child("expression"), "expression is not specified"));
     } else {
-      Compile(scope_, text, Expected::kBool, path.Child("expression"));
+      Compile(Place::kValidation, scope_, text, Expected::kBool, path.Child("expression"));
     }
     const std::string_view message_expression = validation["messageExpression"].AsString();
     if (!message_expression.empty()) {
@@ -278,7 +308,7 @@ class PolicyChecker {
       } else {
         Scope scope = scope_;
         scope.authorizer = false;
-        Compile(scope, message_expression, Expected::kString, place);
+        Compile(Place::kMessage, scope, message_expression, Expected::kString, place);
       }
     }
     const std::string_view message = validation["message"].AsString();
@@ -340,7 +370,8 @@ class PolicyChecker {
         errors_.push_back(
             api::Required(place.Child("valueExpression"), "must not exceed 5120 bytes in length"));
       } else {
-        Compile(scope_, text, Expected::kStringOrNull, place.Child("valueExpression"));
+        Compile(Place::kAudit, scope_, text, Expected::kStringOrNull,
+                place.Child("valueExpression"));
       }
       if (!keys.insert(key).second) errors_.push_back(api::Duplicate(place.Child("key"), key));
     }
@@ -382,7 +413,8 @@ class PolicyChecker {
       } else {
         Scope scope = scope_;
         scope.mutation = true;
-        Compile(scope, text, type == "JSONPatch" ? Expected::kPatch : Expected::kObject, place);
+        Compile(Place::kMutation, scope, text,
+                type == "JSONPatch" ? Expected::kPatch : Expected::kObject, place);
       }
     }
     if (mutation[other].is_object()) {
@@ -396,6 +428,7 @@ class PolicyChecker {
   const json::Value old_;
   const json::Value spec_;
   const PolicyKind kind_;
+  const StoredExpressions stored_;
   kube_cel::Compiler* const compiler_;
   FieldErrors& errors_;
   Scope scope_;

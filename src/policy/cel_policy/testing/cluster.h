@@ -32,8 +32,8 @@ class Cluster {
     context.reader = store_.get();
     context.feed = feed_.get();
     context.objects = &objects_;
-    validating_ = std::make_unique<PolicyPluginCore>(context, PolicyType::kValidating);
-    mutating_ = std::make_unique<PolicyPluginCore>(context, PolicyType::kMutating);
+    validating_ = PolicyPluginCore::Create(context, PolicyType::kValidating).value();
+    mutating_ = PolicyPluginCore::Create(context, PolicyType::kMutating).value();
   }
 
   // Stores an object; replaces one of the same name.

@@ -1,0 +1,57 @@
+// A folder of manifests that is followed: whoever asks after a second has passed looks whether the
+// files have changed. A set that does not load leaves the old one in force.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "admission/manifests/manifest_loader.h"
+#include "admission/plugin.h"
+#include "base/clock.h"
+#include "metrics/metrics.h"
+
+namespace portcullis::admission {
+
+// `staticManifestsDir` of a plugin's configuration: an error unless it is "" or, with the gate on,
+// the absolute path of a folder.
+base::Status CheckManifestsDirectory(const PluginContext& context, const std::string& directory);
+
+// Thread-safe.
+class ManifestDirectory {
+ public:
+  // Takes a set of files in, or says what is wrong with it. Never called concurrently with itself.
+  using Take = std::function<base::Status(const std::vector<ManifestFile>& files)>;
+
+  // Loads the first time; its failure is fatal. Plugin name and clock are the context's; its
+  // metrics may be null. All of them outlive this.
+  static base::Result<std::unique_ptr<ManifestDirectory>> Create(const PluginContext& context,
+                                                                 std::string directory, Take take);
+
+  // Looks at the files if it is time to.
+  void Refresh();
+
+ private:
+  ManifestDirectory(const PluginContext& context, std::string directory, Take take);
+  base::Status Load();
+  void Count(bool success, const std::string& hash);
+
+  const std::string directory_;
+  const std::string plugin_;
+  const Take take_;
+  const base::Clock& clock_;
+  metrics::Family<metrics::Counter>* reloads_ = nullptr;
+  metrics::Family<metrics::Gauge>* times_ = nullptr;
+  metrics::Family<metrics::Gauge>* info_ = nullptr;
+  std::mutex mutex_;
+  // Guarded by mutex_: whether there is a set in force, its hash, and that of the one last tried.
+  bool loaded_ = false;
+  std::string in_force_;
+  std::string seen_;
+  std::atomic<base::SteadyTime> next_check_{};
+};
+
+}  // namespace portcullis::admission

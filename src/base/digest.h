@@ -1,0 +1,12 @@
+// Digests of bytes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace portcullis::base {
+
+// SHA-256 as 64 lower-case hex digits.
+std::string Sha256Hex(std::string_view bytes);
+
+}  // namespace portcullis::base

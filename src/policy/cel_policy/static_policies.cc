@@ -1,0 +1,133 @@
+#include "policy/cel_policy/static_policies.h"
+
+#include <map>
+#include <utility>
+
+#include "admission/config.h"
+#include "admission/match/cel_conditions.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "registry/validation/admission_policies.h"
+
+namespace portcullis::policy {
+namespace {
+
+constexpr std::string_view kScheme =
+    "k8s.io/apiserver/pkg/admission/plugin/policy/config/config.go:34";
+
+std::string_view KindOf(PolicyType type) {
+  return type == PolicyType::kMutating ? "MutatingAdmissionPolicy" : "ValidatingAdmissionPolicy";
+}
+
+registry::PolicyKind RegistryKind(PolicyType type) {
+  return type == PolicyType::kMutating ? registry::PolicyKind::kMutating
+                                       : registry::PolicyKind::kValidating;
+}
+
+base::Status CheckPolicy(std::string_view kind, json::Value object) {
+  if (object["spec"]["paramKind"].is_null()) return base::OkStatus();
+  return base::ConfigError(base::StrCat(kind, " ",
+                                        base::GoQuote(object["metadata"]["name"].AsString()),
+                                        ": spec.paramKind is not supported for static manifests"));
+}
+
+base::Status CheckBinding(json::Value object, const std::string&) {
+  const std::string name = base::GoQuote(object["metadata"]["name"].AsString());
+  const std::string_view policy = object["spec"]["policyName"].AsString();
+  if (policy.empty()) {
+    return base::ConfigError(
+        base::StrCat("binding ", name, " must reference a policy (spec.policyName)"));
+  }
+  if (!policy.ends_with(admission::kStaticSuffix)) {
+    return base::ConfigError(base::StrCat("binding ", name, ": spec.policyName ",
+                                          base::GoQuote(policy), " must end with \"",
+                                          admission::kStaticSuffix, "\""));
+  }
+  if (!object["spec"]["paramRef"].is_null()) {
+    return base::ConfigError(
+        base::StrCat("binding ", name, ": spec.paramRef is not supported for static manifests"));
+  }
+  return base::OkStatus();
+}
+
+}  // namespace
+
+base::Result<std::string> ReadManifestsDirectory(const admission::PluginContext& context,
+                                                 PolicyType type) {
+  if (context.config == nullptr) return std::string();
+  static constexpr std::string_view kFields[] = {"kind", "apiVersion", "staticManifestsDir"};
+  TRY(admission::CheckPluginConfiguration(
+      *context.config, base::StrCat(KindOf(type), "Configuration"), kScheme, kFields));
+  std::string directory(context.config->document.root()["staticManifestsDir"].AsString());
+  TRY(admission::CheckManifestsDirectory(context, directory));
+  return directory;
+}
+
+base::Result<std::vector<ActivePolicy>> CompileManifests(
+    const std::vector<admission::ManifestFile>& files, PolicyType type,
+    kube_cel::Compiler& compiler, SelectorPool& selectors) {
+  const auto checker = admission::match::MakeCelExpressionChecker(compiler);
+  const std::string_view kind = KindOf(type);
+  const std::string binding_kind = base::StrCat(kind, "Binding");
+  admission::ManifestLoader loader(
+      {{.name = kind,
+        .validate =
+            [&](json::Value object, api::FieldErrors& errors) {
+              registry::ValidateAdmissionPolicy(object, {}, RegistryKind(type), checker.get(),
+                                                errors);
+            },
+        .check = [&](json::Value object, const std::string&) { return CheckPolicy(kind, object); }},
+       {.name = binding_kind,
+        .validate =
+            [&](json::Value object, api::FieldErrors& errors) {
+              registry::ValidateAdmissionPolicyBinding(object, RegistryKind(type), errors);
+            },
+        .check = &CheckBinding}});
+  TRY(loader.Load(files));
+
+  std::vector<ActivePolicy> policies;
+  std::map<std::string_view, std::size_t> places;
+  for (const auto& [name, object] : loader.objects(0)) {
+    places[name] = policies.size();
+    policies.push_back({CompilePolicy(compiler, selectors, type, object), {}});
+  }
+  for (const auto& [name, object] : loader.objects(1)) {
+    auto binding = CompileBinding(selectors, object);
+    const auto place = places.find(binding->policy);
+    if (place == places.end()) {
+      return base::ConfigError(base::StrCat("binding ", base::GoQuote(name), " references policy ",
+                                            base::GoQuote(binding->policy),
+                                            " which does not exist in the manifest directory"));
+    }
+    policies[place->second].bindings.push_back(std::move(binding));
+  }
+  std::erase_if(policies, [](const ActivePolicy& policy) { return policy.bindings.empty(); });
+  return policies;
+}
+
+base::Result<std::unique_ptr<StaticPolicies>> StaticPolicies::Create(
+    const admission::PluginContext& context, const std::string& directory, PolicyType type,
+    kube_cel::Compiler& compiler, SelectorPool& selectors) {
+  std::unique_ptr<StaticPolicies> self(new StaticPolicies);
+  auto take = [self = self.get(), type, &compiler,
+               &selectors](const std::vector<admission::ManifestFile>& files) -> base::Status {
+    std::vector<ActivePolicy> policies = TRY(CompileManifests(files, type, compiler, selectors));
+    self->policies_.Set(MakePolicySet(std::move(policies)));
+    return base::OkStatus();
+  };
+  auto followed = admission::ManifestDirectory::Create(context, directory, std::move(take));
+  if (!followed.ok()) {
+    return base::ConfigError(base::StrCat("failed to load static policy manifests from ",
+                                          base::GoQuote(directory), ": ",
+                                          followed.status().message()));
+  }
+  self->directory_ = *std::move(followed);
+  return self;
+}
+
+std::shared_ptr<const PolicySet> StaticPolicies::Get() const {
+  directory_->Refresh();
+  return policies_.Get();
+}
+
+}  // namespace portcullis::policy
