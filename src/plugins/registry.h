@@ -12,7 +12,8 @@ namespace portcullis::plugins {
 // Every plugin built in, in chain order.
 std::vector<const admission::PluginInfo*> Registered();
 
-// The names Kubernetes knows, in its order (order.cc).
+// Every name that Kubernetes has known since v1.29, in its order (order.cc). Which of them a
+// release has, the descriptors say (PluginInfo::since_minor, until_minor).
 std::span<const std::string_view> KubernetesOrder();
 
 // Sorts into chain order. A name that Kubernetes does not know runs just before the tail (policies,

@@ -2,6 +2,7 @@
 // for absent ones.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,10 @@ json::Value RootOf(json::Arena& arena, const store::ObjectPtr& object);
 // All objects of a collection; nothing without a reader.
 std::vector<store::ObjectPtr> List(const store::Reader* reader, std::string_view group,
                                    std::string_view resource, std::string_view ns = {});
+
+// Why Kubernetes' client does not even ask for an object of that name: `resource name may not be
+// empty`, `invalid resource name "a/b": [may not contain '/']`; "" if it does.
+std::string NameProblem(std::string_view name);
 
 // What Kubernetes' caches say of an absent object: the resource in the singular,
 // `serviceaccount "x" not found`.

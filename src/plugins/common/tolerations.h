@@ -2,9 +2,17 @@
 // tolerations in v1 form, {key, operator, value, effect, tolerationSeconds}.
 #pragma once
 
+#include <string_view>
+
+#include "base/status.h"
 #include "json/value.h"
 
 namespace portcullis::plugins::common {
+
+// A JSON list of tolerations as Go decodes it: members by their names in any case, others passed
+// over; absent for `null`. Errors are Go's: `json: cannot unmarshal number into Go struct field
+// Toleration.key of type string`.
+base::Result<json::Value> DecodeTolerations(json::Arena& arena, std::string_view text);
 
 // The same toleration; absent and empty members are equal.
 bool SameToleration(json::Value a, json::Value b);

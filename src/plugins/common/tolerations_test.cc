@@ -33,6 +33,38 @@ std::vector<json::Value> Small(json::Arena& arena) {
   return out;
 }
 
+TEST(TolerationsTest, AreDecodedAsGoDoes) {
+  struct Case {
+    std::string_view text, expected, error;
+  };
+  constexpr Case kCases[] = {
+      {"null", "null", ""},
+      {"[]", "[]", ""},
+      {R"([{"Key":"a","other":1},null])", R"([{"key":"a"},{}])", ""},
+      {R"({"a":1})", "", "json: cannot unmarshal object into Go value of type []v1.Toleration"},
+      {"[1]", "", "json: cannot unmarshal number into Go value of type v1.Toleration"},
+      {R"([{"key":1}])", "",
+       "json: cannot unmarshal number into Go struct field Toleration.key of type string"},
+      {R"([{"effect":{}}])", "",
+       "json: cannot unmarshal object into Go struct field Toleration.effect of type "
+       "v1.TaintEffect"},
+      {R"([{"tolerationSeconds":1.5}])", "",
+       "json: cannot unmarshal number 1.5 into Go struct field Toleration.tolerationSeconds of "
+       "type int64"},
+  };
+  for (const Case& c : kCases) {
+    json::Arena arena;
+    const auto decoded = DecodeTolerations(arena, c.text);
+    if (c.error.empty()) {
+      ASSERT_TRUE(decoded.ok()) << c.text;
+      EXPECT_EQ(json::ToString(*decoded), c.expected) << c.text;
+    } else {
+      ASSERT_FALSE(decoded.ok()) << c.text;
+      EXPECT_EQ(decoded.status().message(), c.error) << c.text;
+    }
+  }
+}
+
 TEST(TolerationsTest, AnOperatorLeftOutIsOnlyCoveredByItself) {
   json::Arena arena;
   const json::Value wide = Decode(arena, R"({"key":"a","operator":"Equal","value":"v"})");

@@ -37,7 +37,11 @@ class PodGroupWorkloadExists final : public admission::Plugin {
         request.arena(),
         common::Find(reader_, "scheduling.k8s.io", "workloads", request.namespace_name(), name));
     const std::string quoted = base::GoQuote(name);
-    if (workload.is_null()) return reject(base::StrCat("Workload ", quoted, " not found"));
+    if (workload.is_null()) {
+      const std::string problem = common::NameProblem(name);
+      if (!problem.empty()) return base::InternalError(problem);
+      return reject(base::StrCat("Workload ", quoted, " not found"));
+    }
     if (api::view::Metadata(workload).is_being_deleted()) {
       return reject(base::StrCat("Workload ", quoted, " is being deleted"));
     }

@@ -134,10 +134,14 @@ class PodSecurity final : public admission::Plugin {
         ResolvePolicy(ns->document()["metadata"]["labels"], config_.defaults);
     if (resolved.errors.empty() && resolved.policy.fully_privileged()) {
       Annotate(request, "enforce-policy", "privileged:latest");
+      Count(request, resolved.policy.enforce, "enforce", true);
       return base::OkStatus();
     }
     const json::Value pod = request.object();
-    if (!pod.is_object()) return base::BadRequest("failed to decode pod");
+    if (!pod.is_object()) {
+      CountError(request, true);
+      return base::BadRequest("failed to decode pod");
+    }
     if (request.operation() == admission::kUpdate &&
         !policy::pod_security::IsSignificantUpdate(request.old_object()["spec"], pod["spec"])) {
       return base::OkStatus();

@@ -6,7 +6,6 @@
 #include "admission/errors.h"
 #include "api/quota/pod_resources.h"
 #include "base/strings.h"
-#include "json/reader.h"
 #include "plugins/common/state.h"
 #include "plugins/common/tolerations.h"
 #include "plugins/pod_toleration_restriction/pod_toleration_restriction_config.h"
@@ -30,17 +29,10 @@ base::Result<json::Value> FromAnnotation(json::Arena& arena, json::Value ns, std
   if (annotation == nullptr) return json::Value();
   const json::Value none = json::MakeArray(arena, {});
   if (annotation->AsString().empty()) return none;
-  base::Result<json::Value> parsed = json::Parse(arena, annotation->AsString());
+  base::Result<json::Value> parsed = common::DecodeTolerations(arena, annotation->AsString());
   // Kubernetes returns Go's error as it is, which its API answers with code 500.
   if (!parsed.ok()) return admission::PlainError(parsed.status().message());
-  if (parsed->is_null()) return none;
-  if (parsed->is_array()) return *parsed;
-  const std::string_view type = parsed->is_object()   ? "object"
-                                : parsed->is_string() ? "string"
-                                : parsed->is_bool()   ? "bool"
-                                                      : "number";
-  return admission::PlainError(
-      base::StrCat("json: cannot unmarshal ", type, " into Go value of type []v1.Toleration"));
+  return parsed->is_null() ? none : *parsed;
 }
 
 class PodTolerationRestriction final : public admission::Plugin {

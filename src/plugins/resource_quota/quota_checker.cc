@@ -55,13 +55,10 @@ Resources Only(const Resources& all, const std::set<std::string>& names) {
   return out;
 }
 
-// Names that a quota limits and whose use it does not know yet.
-std::set<std::string> WithoutUse(const RunningQuota& quota, const std::vector<std::string>& names) {
-  std::set<std::string> out;
-  for (const std::string& name : names) {
-    if (!quota.used.contains(name)) out.insert(name);
-  }
-  return out;
+// Whether the quota knows how much is in use of each name.
+bool KnowsUseOf(const RunningQuota& quota, const std::vector<std::string>& names) {
+  return std::all_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return quota.used.contains(name); });
 }
 
 base::Status Exceeded(const admission::Request& request, const RunningQuota& quota,
@@ -102,14 +99,15 @@ RunningQuota::RunningQuota(store::ObjectPtr object)
       hard(api::quota::ReadResources(value()["status"]["hard"])),
       used(api::quota::ReadResources(value()["status"]["used"])) {}
 
-QuotaChecker::Coverage QuotaChecker::LimitsFor(const admission::Request& request,
-                                               const Evaluator& evaluator,
-                                               const Resources& usage) const {
+base::Result<QuotaChecker::Coverage> QuotaChecker::LimitsFor(const admission::Request& request,
+                                                             const Evaluator& evaluator,
+                                                             const Resources& usage) const {
   Coverage coverage;
   for (const LimitedResource& limited : limited_) {
     for (const ScopeSelector& scope : limited.match_scopes) {
-      const base::Result<bool> matches = evaluator.MatchesScope(scope, request.object());
-      if (matches.ok() && *matches) coverage.wanted_scopes.push_back(scope);
+      if (TRY(evaluator.MatchesScope(scope, request.object()))) {
+        coverage.wanted_scopes.push_back(scope);
+      }
     }
     if (!request.IsResource(limited.api_group, limited.resource)) continue;
     for (const auto& [name, amount] : usage) {
@@ -142,10 +140,10 @@ base::Result<std::vector<QuotaChecker::Pertinent>> QuotaChecker::FindPertinent(
       return admission::Forbidden(request,
                                   base::StrCat("failed quota: ", quota.name(), ": ", missing));
     }
-    const std::set<std::string> unknown = WithoutUse(quota, names);
-    if (!unknown.empty()) {
-      return admission::Forbidden(request, base::StrCat("status unknown for quota: ", quota.name(),
-                                                        ", resources: ", JoinNames(unknown)));
+    if (!KnowsUseOf(quota, names)) {
+      return admission::Forbidden(
+          request, base::StrCat("status unknown for quota: ", quota.name(),
+                                ", resources: ", JoinNames({names.begin(), names.end()})));
     }
     coverage.covered_names.insert(names.begin(), names.end());
     out.push_back({&quota, {}});
@@ -204,7 +202,10 @@ base::Status QuotaChecker::Charge(const admission::Request& request, const Evalu
   charged = false;
   Coverage coverage;
   if (!limited_.empty()) {
-    coverage = LimitsFor(request, evaluator, evaluator.Usage(request.object()));
+    auto limits = LimitsFor(request, evaluator, evaluator.Usage(request.object()));
+    // What the configuration says cannot be judged: Kubernetes lets everything pass.
+    if (!limits.ok()) return base::OkStatus();
+    coverage = *std::move(limits);
   }
   std::vector<Pertinent> pertinent = TRY(FindPertinent(request, evaluator, quotas, coverage));
   Resources most;

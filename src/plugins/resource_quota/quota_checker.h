@@ -45,8 +45,9 @@ class QuotaChecker {
  private:
   struct Pertinent;
   struct Coverage;
-  Coverage LimitsFor(const admission::Request& request, const api::quota::Evaluator& evaluator,
-                     const api::quota::Resources& usage) const;
+  base::Result<Coverage> LimitsFor(const admission::Request& request,
+                                   const api::quota::Evaluator& evaluator,
+                                   const api::quota::Resources& usage) const;
   base::Result<std::vector<Pertinent>> FindPertinent(const admission::Request& request,
                                                      const api::quota::Evaluator& evaluator,
                                                      std::vector<RunningQuota>& quotas,

@@ -59,7 +59,7 @@ class ResourceQuota final : public admission::Plugin {
   ResourceQuota(const admission::PluginContext& context, std::vector<LimitedResource> limited)
       : reader_(context.reader),
         lookup_(context.reader),
-        options_{context.kubernetes_minor, &lookup_},
+        options_{context.kubernetes_minor, &lookup_, context.clock},
         checker_(std::move(limited), context.kubernetes_minor),
         rounds_(context.reader, context.writer, checker_) {}
 

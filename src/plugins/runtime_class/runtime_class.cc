@@ -75,6 +75,8 @@ class RuntimeClass final : public admission::Plugin {
         common::RootOf(request.arena(),
                        common::Find(reader_, "node.k8s.io", "runtimeclasses", "", name.AsString()));
     if (!found.is_null()) return found;
+    const std::string problem = common::NameProblem(name.AsString());
+    if (!problem.empty()) return admission::PlainError(problem);
     return admission::Forbidden(
         request,
         base::StrCat("pod rejected: RuntimeClass ", base::GoQuote(name.AsString()), " not found"));
@@ -87,7 +89,6 @@ class RuntimeClass final : public admission::Plugin {
     const json::Value own = request.object()["spec"]["overhead"];
     const bool is_set = empty_counts_ ? !own.is_null() : !own.empty();
     if (is_set && !SameOverhead(own, wanted)) return admission::Forbidden(request, kMismatch);
-    if (is_set) return false;
     spec.Set("overhead", wanted);
     return true;
   }
@@ -103,10 +104,9 @@ class RuntimeClass final : public admission::Plugin {
       if (!merged.ok()) return admission::Forbidden(request, merged.status().message());
       spec.Set("nodeSelector", *merged);
     }
-    if (!scheduling["tolerations"].empty()) {
-      spec.Set("tolerations",
-               common::MergeTolerations(arena, pod_spec["tolerations"], scheduling["tolerations"]));
-    }
+    const json::Value tolerations =
+        common::MergeTolerations(arena, pod_spec["tolerations"], scheduling["tolerations"]);
+    if (!tolerations.empty()) spec.Set("tolerations", tolerations);
     return true;
   }
 

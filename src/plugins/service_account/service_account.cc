@@ -67,9 +67,11 @@ class ServiceAccount final : public admission::Plugin {
     const json::Value account =
         common::RootOf(request.arena(), common::Find(reader_, "", "serviceaccounts", ns, name));
     if (!account.is_null()) return account;
+    std::string problem = common::NameProblem(name);
+    if (problem.empty())
+      problem = base::StrCat("serviceaccount ", base::GoQuote(name), " not found");
     return admission::Forbidden(
-        request, base::StrCat("error looking up service account ", ns, "/", name,
-                              ": serviceaccount ", base::GoQuote(name), " not found"));
+        request, base::StrCat("error looking up service account ", ns, "/", name, ": ", problem));
   }
 
   base::Result<json::Value> AccountOfPod(const admission::Request& request) const {
