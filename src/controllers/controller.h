@@ -64,6 +64,8 @@ struct ControllerInfo {
   std::string_view account;  // its service account in kube-system
   std::string_view summary;
   std::unique_ptr<Controller> (*create)(const ControllerContext& context);
+  // It puts something into every new namespace, whose name is then its key of work.
+  bool furnishes_namespaces = false;
 };
 
 // All controllers, in alphabetical order.

@@ -92,6 +92,7 @@ class ResourceQuotas final : public Controller {
     const Resources in_force = api::quota::ReadResources(root["status"]["hard"]);
     const Resources used = api::quota::ReadResources(root["status"]["used"]);
     const base::SteadyTime now = context_.clock.Steady();
+    next_end_.reset();
     auto [look, is_new] = looks_.try_emplace(std::string(quota.uid()), Look{used, now});
     const bool hard_changed = !api::quota::Equal(hard, in_force);
     const base::Duration since = now - look->second.at;
@@ -110,7 +111,7 @@ class ResourceQuotas final : public Controller {
     }
     // More than is stored: it was charged a moment ago, and must be looked at again.
     const bool settled = api::quota::Equal(after, counted) && !charged_meanwhile;
-    return settled ? std::nullopt : std::optional<base::Duration>(kSettled);
+    return settled ? UntilNextEnd() : std::optional<base::Duration>(kSettled);
   }
 
   // The recount, plus what was charged since the last look, but no more than is in the status.
@@ -131,21 +132,30 @@ class ResourceQuotas final : public Controller {
     return out;
   }
 
-  Resources Count(json::Value quota, const Resources& hard, std::string_view ns) const {
+  // Until the first counted object is charged no longer although nobody touches it.
+  std::optional<base::Duration> UntilNextEnd() const {
+    if (!next_end_) return std::nullopt;
+    return std::max<base::Duration>(*next_end_ - context_.clock.Now(), 0ms) + kSettled;
+  }
+
+  Resources Count(json::Value quota, const Resources& hard, std::string_view ns) {
     // Scopes are judged by the names of the spec, as the status may not have them yet.
     json::Arena arena;
     const json::Value judged =
         json::SetPath(arena, quota, {"status", "hard"}, quota["spec"]["hard"]);
     Resources out = Zeros(hard);
     for (const api::GroupResource& resource : ResourcesOf(hard)) {
-      const auto evaluator =
-          api::quota::MakeEvaluator(resource, {.kubernetes_minor = 36, .lookup = &lookup_});
+      const auto evaluator = api::quota::MakeEvaluator(
+          resource, {.kubernetes_minor = 36, .lookup = &lookup_, .clock = &context_.clock});
       if (api::quota::MatchingNames(*evaluator, hard).empty()) continue;
       for (const store::ObjectPtr& object :
            context_.store.List({resource.group, resource.resource}, ns)) {
         const json::Value root = object->document().root();
         const base::Result<bool> matches = api::quota::Matches(*evaluator, judged, root);
         if (!matches.ok() || !*matches) continue;
+        if (const auto end = evaluator->UsageEndsAt(root)) {
+          next_end_ = next_end_ ? std::min(*next_end_, *end) : *end;
+        }
         for (const auto& [name, amount] : evaluator->Usage(root)) {
           if (auto found = out.find(name); found != out.end()) found->second.Add(amount);
         }
@@ -185,6 +195,8 @@ class ResourceQuotas final : public Controller {
   const ControllerContext& context_;
   const StoreLookup lookup_;
   std::map<std::string, Look> looks_;  // by uid
+  // Found by the last Count().
+  std::optional<base::WallTime> next_end_;
 };
 
 }  // namespace

@@ -67,6 +67,7 @@ const ControllerInfo kRootCaPublisher = {
     .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
       return std::make_unique<RootCaPublisher>(context);
     },
+    .furnishes_namespaces = true,
 };
 
 }  // namespace portcullis::controllers

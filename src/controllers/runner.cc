@@ -34,6 +34,7 @@ void ControllerRunner::Stop() {
     base::MutexLock lock(mutex_);
     stopping_ = true;
     wake_.NotifyAll();
+    reconciled_.NotifyAll();
   }
   if (thread_.joinable()) thread_.join();
 }
@@ -50,6 +51,24 @@ void ControllerRunner::OnCommit(std::span<const store::EventPtr> events) {
   }
 }
 
+void ControllerRunner::Await(const std::string& key, base::SteadyTime deadline) {
+  base::MutexLock lock(mutex_);
+  while (!stopping_ && (ready_.contains(key) || current_ == key)) {
+    if (!reconciled_.WaitUntil(mutex_, deadline)) return;
+  }
+}
+
+void ControllerRunner::SetDue(const std::string& key, std::optional<base::Duration> wait) {
+  if (auto found = due_.find(key); found != due_.end()) {
+    later_.erase({found->second, key});
+    due_.erase(found);
+  }
+  if (!wait) return;
+  const base::SteadyTime at = context_.clock.Steady() + *wait;
+  later_.emplace(at, key);
+  due_.emplace(key, at);
+}
+
 void ControllerRunner::Run() {
   while (true) {
     std::string key;
@@ -59,7 +78,7 @@ void ControllerRunner::Run() {
         const base::SteadyTime now = context_.clock.Steady();
         if (!later_.empty() && later_.begin()->first <= now) {
           ready_.insert(later_.begin()->second);
-          later_.erase(later_.begin());
+          SetDue(std::string(later_.begin()->second), std::nullopt);
         } else if (!later_.empty()) {
           wake_.WaitUntil(mutex_, later_.begin()->first);
         } else {
@@ -69,11 +88,13 @@ void ControllerRunner::Run() {
       if (stopping_) return;
       key = *ready_.begin();
       ready_.erase(ready_.begin());
+      current_ = key;
     }
     const std::optional<base::Duration> again = controller_->Reconcile(key);
-    if (!again) continue;
     base::MutexLock lock(mutex_);
-    later_.emplace(context_.clock.Steady() + *again, key);
+    SetDue(key, again);
+    current_.reset();
+    reconciled_.NotifyAll();
   }
 }
 

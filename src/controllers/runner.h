@@ -6,9 +6,11 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/mutex.h"
 #include "controllers/controller.h"
@@ -27,6 +29,10 @@ class ControllerRunner final : public store::Observer {
   // Returns when the thread has ended; a Reconcile under way is finished first.
   void Stop();
 
+  // Returns when `key`, if it waits or is being worked on, has been reconciled; or at the deadline,
+  // or once the runner stops. Not from the runner's own thread.
+  void Await(const std::string& key, base::SteadyTime deadline);
+
   void OnCommit(std::span<const store::EventPtr> events) override;
 
  private:
@@ -34,6 +40,7 @@ class ControllerRunner final : public store::Observer {
   void Add(std::string key);
 
   void AddExisting();
+  void SetDue(const std::string& key, std::optional<base::Duration> wait) PC_REQUIRES(mutex_);
 
   const ControllerContext& context_;
   const std::unique_ptr<Controller> controller_;
@@ -43,8 +50,12 @@ class ControllerRunner final : public store::Observer {
 
   base::Mutex mutex_;
   base::CondVar wake_;
+  base::CondVar reconciled_;
   std::set<std::string> ready_ PC_GUARDED_BY(mutex_);
-  std::multimap<base::SteadyTime, std::string> later_ PC_GUARDED_BY(mutex_);
+  std::optional<std::string> current_ PC_GUARDED_BY(mutex_);  // being worked on
+  // One entry a key: what it asked for the last time.
+  std::set<std::pair<base::SteadyTime, std::string>> later_ PC_GUARDED_BY(mutex_);
+  std::map<std::string, base::SteadyTime> due_ PC_GUARDED_BY(mutex_);
   bool stopping_ PC_GUARDED_BY(mutex_) = false;
 };
 

@@ -54,6 +54,7 @@ const ControllerInfo kServiceAccount = {
     .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
       return std::make_unique<ServiceAccounts>(context);
     },
+    .furnishes_namespaces = true,
 };
 
 }  // namespace portcullis::controllers

@@ -31,6 +31,8 @@ base::Result<bool> Evaluator::MatchesScope(const ScopeSelector&, json::Value) co
 
 std::string Evaluator::MissingFrom(json::Value, std::span<const std::string>) const { return {}; }
 
+std::optional<base::WallTime> Evaluator::UsageEndsAt(json::Value) const { return std::nullopt; }
+
 std::unique_ptr<const Evaluator> MakeEvaluator(const GroupResource& resource,
                                                const EvaluatorOptions& options) {
   if (resource.group == "resource.k8s.io" && resource.resource == "resourceclaims" &&

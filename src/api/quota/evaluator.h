@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "api/names.h"
 #include "api/quota/resources.h"
 #include "api/quota/scope.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "json/value.h"
 
@@ -44,6 +46,8 @@ class Evaluator {
   virtual base::Result<bool> MatchesScope(const ScopeSelector& selector, json::Value object) const;
   // What one object uses, by the names of quotas.
   virtual Resources Usage(json::Value object) const = 0;
+  // When that changes although the object stays as it is; no value: never.
+  virtual std::optional<base::WallTime> UsageEndsAt(json::Value object) const;
   // What must be specified because a quota limits `names`, or "" if everything is:
   // `must specify cpu for: a,b; memory for: b`.
   virtual std::string MissingFrom(json::Value object, std::span<const std::string> names) const;
@@ -56,6 +60,8 @@ struct EvaluatorOptions {
   int kubernetes_minor = 36;
   // Lives as long as the evaluators; null: nothing can be looked up.
   const Lookup* lookup = nullptr;
+  // Likewise; null: the system's.
+  const base::Clock* clock = nullptr;
 };
 
 // The evaluator for a resource; for those without rules of their own it counts objects. Never null.

@@ -6,6 +6,7 @@
 
 #include "api/quota/pod_resources.h"
 #include "api/selector/label_selector.h"
+#include "api/time.h"
 #include "base/strings.h"
 
 namespace portcullis::api::quota {
@@ -40,10 +41,21 @@ bool IsTerminating(json::Value pod) {
   return seconds.is_int() && seconds.AsInt() >= 0;
 }
 
-// Finished pods hold no compute resources any more.
-bool IsRunning(json::Value pod) {
+bool IsFinished(json::Value pod) {
   std::string_view phase = pod["status"]["phase"].AsString();
-  return phase != "Succeeded" && phase != "Failed";
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+// A pod that should be gone does not stand in the way of its successors, even if its node is lost
+// and nobody ends it: the time until which it is charged, if it is being deleted.
+std::optional<base::WallTime> EndOfDeletion(json::Value pod) {
+  const json::Value metadata = pod["metadata"];
+  const json::Value grace = metadata["deletionGracePeriodSeconds"];
+  const auto deleted = ParseTime(metadata["deletionTimestamp"].AsString());
+  if (!deleted.ok() || !grace.is_int()) return std::nullopt;
+  constexpr std::int64_t kLongest = 1'000'000'000;
+  const std::int64_t seconds = deleted->seconds + std::clamp(grace.AsInt(), -kLongest, kLongest);
+  return base::WallTime(std::chrono::seconds(seconds));
 }
 
 bool TermCrossesNamespaces(json::Value term) {
@@ -98,7 +110,9 @@ Resources ComputeUsage(json::Value pod) {
 
 class Pods final : public Evaluator {
  public:
-  explicit Pods(int kubernetes_minor) : handles_updates_(kubernetes_minor >= 32) {}
+  explicit Pods(const EvaluatorOptions& options)
+      : handles_updates_(options.kubernetes_minor >= 32),
+        clock_(options.clock != nullptr ? *options.clock : base::SystemClock()) {}
 
   bool Handles(Change change, std::string_view subresource, json::Value pod,
                json::Value old_pod) const override {
@@ -130,9 +144,18 @@ class Pods final : public Evaluator {
 
   Resources Usage(json::Value pod) const override {
     Resources out;
-    if (IsRunning(pod)) out = ComputeUsage(pod);
+    const std::optional<base::WallTime> end = EndOfDeletion(pod);
+    const bool gone = end && clock_.Now() > *end;
+    // Finished pods hold no compute resources any more.
+    if (!IsFinished(pod) && !gone) out = ComputeUsage(pod);
     out["count/pods"] = Quantity::FromInt(1);
     return out;
+  }
+
+  std::optional<base::WallTime> UsageEndsAt(json::Value pod) const override {
+    std::optional<base::WallTime> end = EndOfDeletion(pod);
+    if (IsFinished(pod) || (end && clock_.Now() > *end)) end.reset();
+    return end;
   }
 
   std::string MissingFrom(json::Value pod, std::span<const std::string> names) const override {
@@ -160,12 +183,13 @@ class Pods final : public Evaluator {
 
  private:
   bool handles_updates_;
+  const base::Clock& clock_;
 };
 
 }  // namespace
 
 std::unique_ptr<const Evaluator> MakePodsEvaluator(const EvaluatorOptions& options) {
-  return std::make_unique<Pods>(options.kubernetes_minor);
+  return std::make_unique<Pods>(options);
 }
 
 bool IsExtendedResourceName(std::string_view name) {

@@ -2,6 +2,7 @@
 
 #include "api/quota/evaluator.h"
 #include "api/quota/pod_resources.h"
+#include "base/testing/fake_clock.h"
 #include "json/yaml.h"
 
 namespace portcullis::api::quota {
@@ -52,6 +53,30 @@ spec: {containers: [{name: a, resources: {requests: {cpu: 1, memory: 1Gi}, limit
             QosClass::kGuaranteed);
   EXPECT_EQ(QosOf(Parse(arena, "spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}]}")),
             QosClass::kBurstable);
+}
+
+TEST(EvaluatorTest, PodsAreChargedUntilTheirDeletionShouldBeOver) {
+  json::Arena arena;
+  base::FakeClock clock;
+  const auto pods = MakeEvaluator({"", "pods"}, {.clock = &clock});
+  const std::string deleted = base::FormatTime(clock.Now() + std::chrono::seconds(10));
+  const json::Value pod = Parse(arena, R"(
+metadata: {deletionTimestamp: ')" + deleted +
+                                           R"(', deletionGracePeriodSeconds: 30}
+spec: {containers: [{name: a}]}
+)");
+  const json::Value alive = Parse(arena, "spec: {containers: [{name: a}]}");
+
+  EXPECT_EQ(ResourcesText(pods->Usage(pod)), "count/pods=1,pods=1");
+  ASSERT_TRUE(pods->UsageEndsAt(pod).has_value());
+  EXPECT_EQ(base::FormatTime(*pods->UsageEndsAt(pod)),
+            base::FormatTime(clock.Now() + std::chrono::seconds(40)));
+  EXPECT_FALSE(pods->UsageEndsAt(alive).has_value());
+
+  clock.Advance(std::chrono::seconds(42));
+  EXPECT_EQ(ResourcesText(pods->Usage(pod)), "count/pods=1");
+  EXPECT_FALSE(pods->UsageEndsAt(pod).has_value());
+  EXPECT_EQ(ResourcesText(pods->Usage(alive)), "count/pods=1,pods=1");
 }
 
 TEST(EvaluatorTest, LoadBalancersTakeNodePortsUnlessToldNotTo) {
