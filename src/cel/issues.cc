@@ -10,17 +10,8 @@ namespace {
 
 constexpr std::size_t kMaxPrinted = 100;
 
-// East Asian wide and fullwidth characters, as far as snippets need them (Unicode UAX #11).
-bool IsWide(char32_t c) {
-  return (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0x303E) ||
-         (c >= 0x3041 && c <= 0x33FF) || (c >= 0x3400 && c <= 0x4DBF) ||
-         (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0xA000 && c <= 0xA4CF) ||
-         (c >= 0xA960 && c <= 0xA97F) || (c >= 0xAC00 && c <= 0xD7A3) ||
-         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFE30 && c <= 0xFE6F) ||
-         (c >= 0xFF00 && c <= 0xFF60) || (c >= 0xFFE0 && c <= 0xFFE6) ||
-         (c >= 0x1F300 && c <= 0x1F64F) || (c >= 0x1F680 && c <= 0x1F6FF) ||
-         (c >= 0x1F900 && c <= 0x1F9FF) || (c >= 0x20000 && c <= 0x3FFFD);
-}
+// Longer lines are not shown.
+constexpr std::size_t kMaxLine = 16384;
 
 std::string_view LineOf(std::string_view source, int line) {
   while (line > 1) {
@@ -37,18 +28,29 @@ void AppendIssue(std::string_view source, const Issue& issue, std::string& out) 
          std::to_string(issue.position.column + 1) + ": " + issue.message;
   if (issue.position.line < 1) return;
   const std::string_view line = LineOf(source, issue.position.line);
-  out += "\n | ";
-  for (const char c : line) out += c == '\t' ? ' ' : c;
-  out += "\n | ";
-  std::size_t at = 0;
-  for (int column = 0; column < issue.position.column && at < line.size(); ++column) {
+  if (line.size() > kMaxLine) return;
+  // Below a character of several bytes stands a wide mark.
+  std::string shown;
+  std::string marks;
+  int column = 0;
+  for (std::size_t at = 0; at < line.size(); ++column) {
     std::size_t size = 1;
-    out += IsWide(base::DecodeRune(line.substr(at), size)) ? "．" : ".";
+    const char32_t rune = base::DecodeRune(line.substr(at), size);
+    const bool valid = rune != 0xFFFD || size > 1;
+    const bool wide = size > 1 || !valid;
+    if (!valid) {
+      shown += "\uFFFD";
+    } else if (line[at] == '\t') {
+      shown += ' ';
+    } else {
+      shown += line.substr(at, size);
+    }
+    if (column < issue.position.column) marks += wide ? "．" : ".";
+    if (column == issue.position.column) marks += wide ? "＾" : "^";
     at += size;
   }
-  std::size_t size = 1;
-  const bool wide = at < line.size() && IsWide(base::DecodeRune(line.substr(at), size));
-  out += wide ? "＾" : "^";
+  if (column <= issue.position.column) marks += '^';
+  out += "\n | " + shown + "\n | " + marks;
 }
 
 }  // namespace
@@ -72,21 +74,31 @@ Position PositionOf(std::string_view source, std::int32_t offset) {
   return position;
 }
 
+void Issues::Truncate(std::size_t count) {
+  std::stable_sort(issues_.begin(), issues_.end(), [](const Issue& a, const Issue& b) {
+    if (a.position.line != b.position.line) return a.position.line < b.position.line;
+    return a.position.column < b.position.column;
+  });
+  if (issues_.size() > count) issues_.resize(count);
+}
+
 std::string Issues::ToString() const {
   std::vector<const Issue*> sorted;
   sorted.reserve(issues_.size());
-  for (const Issue& issue : issues_) sorted.push_back(&issue);
+  // What was reported first counts, not what stands first.
+  const std::size_t count = std::min(issues_.size(), kMaxPrinted);
+  for (std::size_t i = 0; i < count; ++i) sorted.push_back(&issues_[i]);
   std::stable_sort(sorted.begin(), sorted.end(), [](const Issue* a, const Issue* b) {
     if (a->position.line != b->position.line) return a->position.line < b->position.line;
     return a->position.column < b->position.column;
   });
   std::string out;
-  for (std::size_t i = 0; i < sorted.size() && i < kMaxPrinted; ++i) {
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
     if (i > 0) out += '\n';
     AppendIssue(source_, *sorted[i], out);
   }
-  if (sorted.size() > kMaxPrinted) {
-    out += "\n" + std::to_string(sorted.size() - kMaxPrinted) + " more errors were truncated";
+  if (issues_.size() > kMaxPrinted) {
+    out += "\n" + std::to_string(issues_.size() - kMaxPrinted) + " more errors were truncated";
   }
   return out;
 }

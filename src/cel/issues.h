@@ -34,6 +34,12 @@ class Issues {
     issues_.push_back({position, std::move(message)});
   }
   void set_source(std::string_view source) { source_ = source; }
+  template <typename Predicate>
+  void EraseIf(Predicate predicate) {
+    std::erase_if(issues_, predicate);
+  }
+  // Keeps the first ones by position.
+  void Truncate(std::size_t count);
 
   // All issues in order of position, with their source lines, joined by newlines. At most 100 are
   // printed, then `%d more errors were truncated`.

@@ -21,27 +21,28 @@ class Parser : private TokenCursor {
   void Run() {
     Expr* root = Expression();
     Match(Token::kEnd, 0);
-    if (too_deep_) {
-      issues() = Issues();
-      issues().Add({-1, -1},
-                   "expression recursion limit exceeded: " + std::to_string(options_.max_depth));
-    }
+    const bool too_high = height_ > options_.max_depth;
+    Finish(/*with_reports=*/!too_high);
+    if (!halted() && too_high) issues().Add({-1, -1}, "max recursion depth exceeded");
     ast_.set_root(root);
   }
 
  private:
-  // Counts the depth of grammar rules as cel-go's listener does for `expr`, and of the tree.
+  // Counts how deep a rule of the grammar is inside itself. cel-go limits that for every rule, and
+  // then the height of the tree (see height_); only these rules can be the deepest.
   class Deeper {
    public:
-    explicit Deeper(Parser& parser) : parser_(parser) {
-      if (++parser_.depth_ > parser_.options_.max_depth) parser_.TooDeep();
+    Deeper(Parser& parser, int& depth) : depth_(depth) {
+      if (++depth_ <= parser.options_.max_depth) return;
+      parser.HaltWith("expression recursion limit exceeded: " +
+                      std::to_string(parser.options_.max_depth));
     }
-    ~Deeper() { --parser_.depth_; }
+    ~Deeper() { --depth_; }
     Deeper(const Deeper&) = delete;
     Deeper& operator=(const Deeper&) = delete;
 
    private:
-    Parser& parser_;
+    int& depth_;
   };
 
   // --- Nodes ---
@@ -54,7 +55,7 @@ class Parser : private TokenCursor {
     return expr;
   }
 
-  Expr* ErrorNode() { return Const(Value::Null(), -1); }
+  Expr* ErrorNode(std::int32_t offset = -1) { return Const(Value::Null(), offset); }
 
   Expr* NewCall(std::string_view function, std::int32_t offset, std::span<Expr* const> args,
                 bool member = false) {
@@ -76,7 +77,7 @@ class Parser : private TokenCursor {
         options_.macros->FindMacro(call->name, call->member_call ? Style::kMember : Style::kGlobal,
                                    call->args.size() - receiver);
     if (!macro) return call;
-    MacroContext context(ast_, issues(), call->offset);
+    MacroContext context(ast_, reports(), call->offset);
     Expr* target = receiver ? call->args[0] : nullptr;
     Expr* expanded =
         macro->expand(context, target, std::span<Expr* const>(call->args).subspan(receiver));
@@ -96,26 +97,22 @@ class Parser : private TokenCursor {
   // --- Rules ---
 
   Expr* Expression() {
-    Deeper deeper(*this);
-    if (too_deep_) return GiveUp();
+    const Deeper deeper(*this, expression_depth_);
+    if (halted()) return ErrorNode();
     Expr* condition = Or();
     if (La() != Token::kQuestion) return condition;
+    int height = height_;
     const std::int32_t offset = Consume().offset;
     Expr* then = nullptr;
     {
       const Following following(*this, Bit(Token::kColon));
       then = Or();
     }
+    height = std::max(height, height_);
     if (!Match(Token::kColon, kExprStart)) return condition;
     Expr* otherwise = Expression();
+    height_ = std::max(height, height_) + 1;
     return NewCall(op::kConditional, offset, {condition, then, otherwise});
-  }
-
-  void TooDeep() { too_deep_ = true; }
-
-  Expr* GiveUp() {
-    Abandon();
-    return ErrorNode();
   }
 
   template <typename Next>
@@ -124,10 +121,13 @@ class Parser : private TokenCursor {
     if (La() != token) return first;
     std::vector<Expr*> terms = {first};
     std::vector<std::int32_t> offsets;
+    int height = height_;
     while (La() == token) {
       offsets.push_back(Consume().offset);
       terms.push_back(next());
+      height = std::max(height, height_);
     }
+    height_ = height;
     return Balance(function, terms, offsets);
   }
 
@@ -138,30 +138,31 @@ class Parser : private TokenCursor {
     return Chain(Token::kAnd, op::kAnd, [this] { return Relation(); });
   }
 
+  // Right operands are one level deeper in the rule that has the operator.
   template <typename Next>
-  Expr* LeftAssociative(Mask operators, Next next) {
+  Expr* LeftAssociative(Mask operators, int& depth, Next next) {
     Expr* left = next();
-    int length = 0;
     while (Is(operators)) {
-      // The tree of a long chain is as deep as the chain is long.
-      // The right operand counts as one level more.
-      if (depth_ + ++length >= options_.max_depth) TooDeep();
-      if (too_deep_) return GiveUp();
+      int height = height_;
       const TokenAt operation = Consume();
+      const Deeper deeper(*this, depth);
       Expr* right = next();
       left = NewCall(OperatorOf(operation.token), operation.offset, {left, right});
+      height_ = std::max(height, height_) + 1;
     }
     return left;
   }
 
   Expr* Relation() {
-    return LeftAssociative(kRelation, [this] { return Additive(); });
+    const Deeper deeper(*this, relation_depth_);
+    return LeftAssociative(kRelation, relation_depth_, [this] { return Additive(); });
   }
   Expr* Additive() {
-    return LeftAssociative(kAdditive, [this] { return Multiplicative(); });
+    const Deeper deeper(*this, calculation_depth_);
+    return LeftAssociative(kAdditive, calculation_depth_, [this] { return Multiplicative(); });
   }
   Expr* Multiplicative() {
-    return LeftAssociative(kMultiplicative, [this] { return Unary(); });
+    return LeftAssociative(kMultiplicative, calculation_depth_, [this] { return Unary(); });
   }
 
   Expr* Unary() {
@@ -200,20 +201,15 @@ class Parser : private TokenCursor {
   }
 
   Expr* Member() {
+    height_ = 0;
     Expr* expr = Primary();
-    int length = 0;
-    while (true) {
-      // A chain of selections makes a tree as deep as the chain is long.
-      if (Is(kPostfix) && depth_ + ++length > options_.max_depth) TooDeep();
-      if (too_deep_) return GiveUp();
-      if (La() == Token::kDot) {
-        expr = AfterDot(expr);
-      } else if (La() == Token::kLeftBracket) {
-        expr = Index(expr);
-      } else {
-        return expr;
-      }
+    while (Is(kPostfix)) {
+      const int height = height_;
+      height_ = 0;
+      expr = La() == Token::kDot ? AfterDot(expr) : Index(expr);
+      height_ = std::max(height, height_) + 1;
     }
+    return expr;
   }
 
   Expr* AfterDot(Expr* operand) {
@@ -270,10 +266,10 @@ class Parser : private TokenCursor {
     const Mask close = Bit(Token::kRightParen);
     if (Sync(kExprStart | close) && La() != Token::kRightParen) {
       const Following following(*this, close | Bit(Token::kComma));
-      args.push_back(Expression());
+      args.push_back(Part());
       while (La() == Token::kComma) {
         Consume();
-        args.push_back(Expression());
+        args.push_back(Part());
       }
     } else if (recovering()) {
       SkipTo(close);
@@ -333,6 +329,14 @@ class Parser : private TokenCursor {
     }
   }
 
+  // One of several parts; the highest counts.
+  Expr* Part() {
+    const int height = height_;
+    Expr* part = Expression();
+    height_ = std::max(height, height_);
+    return part;
+  }
+
   Expr* OptionalElement() {
     bool optional = false;
     if (La() == Token::kQuestion) {
@@ -340,7 +344,7 @@ class Parser : private TokenCursor {
       optional = true;
       if (!options_.optional_syntax) Report(offset, "unsupported syntax '?'");
     }
-    Expr* element = Expression();
+    Expr* element = Part();
     if (optional) element->optional_entry = true;
     return element;
   }
@@ -394,7 +398,7 @@ class Parser : private TokenCursor {
     entry.key->optional_entry = false;
     entry.offset = Offset();
     if (!Match(Token::kColon, kExprStart)) return false;
-    entry.value = Expression();
+    entry.value = Part();
     entries.push_back(entry);
     return true;
   }
@@ -420,8 +424,8 @@ class Parser : private TokenCursor {
         std::vector<Expr*> args;
         Arguments(args);
       }
-      Report(token.offset, "reserved identifier: " + std::string(name));
-      return ErrorNode();
+      Report(start, "reserved identifier: " + std::string(name));
+      return ErrorNode(start);
     }
     if (leading_dot) name = ast_.arena().Copy("." + std::string(name));
     if (La() == Token::kLeftParen) {
@@ -487,7 +491,7 @@ class Parser : private TokenCursor {
     }
     entry.offset = Offset();
     if (!Match(Token::kColon, kExprStart)) return false;
-    entry.value = Expression();
+    entry.value = Part();
     fields.push_back(entry);
     return true;
   }
@@ -559,8 +563,10 @@ class Parser : private TokenCursor {
 
   Ast& ast_;
   const ParseOptions& options_;
-  int depth_ = 0;
-  bool too_deep_ = false;
+  int expression_depth_ = 0;
+  int relation_depth_ = 0;
+  int calculation_depth_ = 0;
+  int height_ = 0;  // of the tree just read: selections, indices, member calls, operators
 };
 
 }  // namespace

@@ -8,6 +8,8 @@ namespace portcullis::cel {
 namespace {
 
 constexpr int kMaxRecoveries = 30;
+constexpr int kMaxSkipped = 256;  // tokens, in one recovery
+constexpr std::size_t kMaxErrors = 100;
 
 std::string Expectation(Mask mask) {
   std::string out;
@@ -61,13 +63,13 @@ std::string TokenCursor::Escape(std::string_view text) {
 }
 
 void TokenCursor::Report(std::int32_t offset, std::string message) {
-  issues_.Add(PositionOf(source_, offset), std::move(message));
+  if (!halted_) reports_.Add(PositionOf(source_, offset), std::move(message));
 }
 
 void TokenCursor::SyntaxError(std::string message) {
-  if (recovering_) return;
+  if (recovering_ || halted_) return;
   recovering_ = true;
-  Report(Offset(), "Syntax error: " + std::move(message));
+  issues_.Add(PositionOf(source_, Offset()), "Syntax error: " + std::move(message));
 }
 
 void TokenCursor::Mismatched(Mask expected) {
@@ -82,16 +84,26 @@ void TokenCursor::Extraneous(Mask expected) {
   recovering_ = reported;
 }
 
+bool TokenCursor::CountRecovery() {
+  if (halted_) return false;
+  if (++recoveries_ <= kMaxRecoveries) return true;
+  recovering_ = false;
+  SyntaxError("error recovery attempt limit exceeded: " + std::to_string(kMaxRecoveries));
+  Halt();
+  return false;
+}
+
 void TokenCursor::Recover() {
-  if (++recoveries_ > kMaxRecoveries) {
-    next_ = tokens_.size() - 1;
-    return;
-  }
+  if (!CountRecovery()) return;
   Mask mask = Bit(Token::kEnd) | kBinary | Bit(Token::kQuestion);
   for (const Mask follow : follow_) mask |= follow;
   // Standing still twice would never end.
   if (last_recovery_ == next_ && Is(mask) && La() != Token::kEnd) ++next_;
-  while (!Is(mask)) ++next_;
+  for (int skipped = 0; !Is(mask); ++next_) {
+    if (skipped++ < kMaxSkipped) continue;
+    HaltWith("error recovery token lookahead limit exceeded: " + std::to_string(kMaxSkipped));
+    return;
+  }
   last_recovery_ = next_;
 }
 
@@ -110,7 +122,8 @@ bool TokenCursor::Match(Token token, Mask after) {
     Consume();
     return true;
   }
-  if (recovering_ && La() == Token::kEnd) return false;
+  if (halted_ || (recovering_ && La() == Token::kEnd)) return false;
+  if (!CountRecovery()) return false;
   if (La() != Token::kEnd && La(1) == token) {
     Extraneous(Bit(token));
     Consume();
@@ -132,9 +145,33 @@ void TokenCursor::SkipTo(Mask mask) {
   while (La() != Token::kEnd && !Is(mask | follow_.back())) ++next_;
 }
 
-void TokenCursor::Abandon() {
+void TokenCursor::Halt() {
+  if (halted_) return;
+  halted_ = true;
+  // The tokens behind would not have been looked at yet.
+  const Position here = PositionOf(source_, Offset());
+  issues_.EraseIf([&here](const Issue& issue) {
+    return issue.position.line > here.line ||
+           (issue.position.line == here.line && issue.position.column > here.column);
+  });
   next_ = tokens_.size() - 1;
   recovering_ = true;
+}
+
+void TokenCursor::HaltWith(std::string message) {
+  if (halted_) return;
+  Halt();
+  issues_.Add({-1, -1}, std::move(message));
+}
+
+void TokenCursor::Finish(bool with_reports) {
+  // Reading would have ended with one more error than are shown.
+  if (issues_.size() > kMaxErrors) {
+    issues_.Truncate(kMaxErrors);
+    issues_.Add({}, "more errors");
+  } else if (with_reports && !halted_) {
+    for (const Issue& report : reports_.list()) issues_.Add(report.position, report.message);
+  }
 }
 
 }  // namespace portcullis::cel

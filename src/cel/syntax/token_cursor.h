@@ -65,6 +65,7 @@ class TokenCursor {
   // What may come behind an operand here.
   Mask AfterPrimary() const;
 
+  // What is wrong with something that fits the grammar. Not reported if reading stops early.
   void Report(std::int32_t offset, std::string message);
   // At the next token; nothing while recovering from another.
   void SyntaxError(std::string message);
@@ -72,23 +73,32 @@ class TokenCursor {
   void Recover();
   void SkipTo(Mask mask);
   void AllowReport() { recovering_ = false; }
-  // Goes to the end without further reports.
-  void Abandon();
+  // Stops reading: nothing behind the next token is reported any more.
+  void Halt();
+  // The same, with the reason.
+  void HaltWith(std::string message);
+  bool halted() const { return halted_; }
+  // Puts together what is reported in the end.
+  void Finish(bool with_reports);
 
   static std::string Escape(std::string_view text);
   bool recovering() const { return recovering_; }  // reported, and no token accepted since
   bool recovered() const { return recoveries_ > 0; }
   Issues& issues() { return issues_; }
+  Issues& reports() { return reports_; }  // see Report()
 
  private:
   void Extraneous(Mask expected);
+  bool CountRecovery();
 
   std::string_view source_;
   Issues& issues_;
   std::vector<TokenAt> tokens_;
   std::size_t next_ = 0;
   std::vector<Mask> follow_;
+  Issues reports_;
   bool recovering_ = false;
+  bool halted_ = false;
   int recoveries_ = 0;
   std::size_t last_recovery_ = static_cast<std::size_t>(-1);
 };
