@@ -120,6 +120,9 @@ class Strategy {
   // True if something other than metadata.finalizers keeps a terminating object alive
   // (spec.finalizers of a Namespace).
   virtual bool HeldByOther(json::Value object) const;
+  // The first delete only marks the object, whatever it holds; a later one may remove it. Its
+  // options name the object's uid.
+  virtual bool TerminatesFirst() const { return false; }
   // A delete that removes the object at once answers with the object, not with a Status.
   virtual bool ReturnsDeletedObject() const { return false; }
   // The kind's dependents are orphaned unless the client says otherwise.

@@ -114,14 +114,19 @@ class Dispatcher {
     if (kind == kind_) return base::OkStatus();
     TRY(WriteBack());
     auto object = ConvertTo(request_.object(), kind);
-    if (!object.ok()) return base::InternalError(object.status().message());
+    if (!object.ok()) return NotConverted(object.status());
     auto old_object = ConvertTo(request_.old_object(), kind);
-    if (!old_object.ok()) return base::InternalError(old_object.status().message());
+    if (!old_object.ok()) return NotConverted(old_object.status());
     object_ = *object;
     old_object_ = *old_object;
     kind_ = kind;
     shared_.clear();
     return base::OkStatus();
+  }
+
+  // Kubernetes wraps this error twice.
+  static base::Status NotConverted(const base::Status& status) {
+    return base::InternalError(base::InternalError(status.message()).message());
   }
 
   base::Result<json::Value> ConvertTo(json::Value object, const api::GroupVersionKind& kind) const {
@@ -283,7 +288,10 @@ class Dispatcher {
     json::Value result = *patched;
     if (services_.objects != nullptr) {
       auto decoded = services_.objects->Decode(arena, result, kind_);
-      if (!decoded.ok()) return Broken(base::InternalError(decoded.status().message()));
+      if (!decoded.ok()) {
+        const bool foreign = decoded.status().http_code() == 500;
+        return Broken(foreign ? decoded.status() : base::InternalError(decoded.status().message()));
+      }
       result = *decoded;
     }
     Outcome outcome;

@@ -58,6 +58,8 @@ class CustomResourceDefinitions final : public DefaultStrategy {
                          json::Append(ctx.arena, stored, storage));
   }
 
+  bool TerminatesFirst() const override { return true; }
+
   // Until the objects are gone; who removes them takes the finalizer away.
   bool HeldByOther(json::Value object) const override {
     return object["metadata"]["deletionTimestamp"].is_null() || HasCleanupFinalizer(object);

@@ -53,6 +53,8 @@ class Namespaces final : public DefaultStrategy {
     return json::SetPath(ctx.arena, object, {"status", "phase"}, Text("Terminating"));
   }
 
+  bool TerminatesFirst() const override { return true; }
+
   bool HeldByOther(json::Value object) const override {
     return !object["spec"]["finalizers"].empty();
   }

@@ -33,7 +33,7 @@ admission::Attributes MakeAttributes(Call& call, const AdmissionInput& input) {
   attributes.name = std::string(input.name);
   // A Namespace is in itself.
   if (call.resource->resource.resource == "namespaces" && call.resource->resource.group.empty()) {
-    attributes.namespace_name = attributes.name;
+    attributes.namespace_name = input.name_generated ? std::string() : attributes.name;
   }
   attributes.object = input.object;
   attributes.old_object = input.old_object;

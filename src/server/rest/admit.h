@@ -18,6 +18,8 @@ struct AdmissionInput {
   json::Value options;
   // Another kind than the call's (the pod of a binding); empty: the call's.
   const api::GroupVersionKind* kind = nullptr;
+  // The server chose the name: a new Namespace is then reviewed without its namespace.
+  bool name_generated = false;
 };
 
 // The object after the mutating phase.

@@ -1,7 +1,11 @@
 // What can be done with a pod besides reading and writing it: eviction, binding, connections, log.
 
+#include <algorithm>
+#include <optional>
+
 #include "api/api_status.h"
 #include "api/selector/label_selector.h"
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "server/codec.h"
 #include "server/reply.h"
@@ -30,12 +34,7 @@ base::Result<json::Value> ReadSubresourceBody(Call& call, WriteOptions& options)
   call.dry_run = options.dry_run;
   const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
   json::Value object = TRY(DecodeBody(call, call.kind(), call.body, type, options.validation));
-  object = TRY(MatchNamespace(call, object));
-  if (object["metadata"]["name"].AsString().empty()) {
-    object = json::SetPath(call.arena, object, {"metadata", "name"},
-                           json::String(call.arena, call.info.name));
-  }
-  return object;
+  return MatchNamespace(call, object);
 }
 
 // A pod may not be evicted while a budget that covers it allows no disruption.
@@ -66,18 +65,40 @@ base::Status CheckBudgets(Call& call, json::Value pod) {
   return base::OkStatus();
 }
 
+// The request and the options in its body agree about whether anything is to happen.
+base::Result<json::Value> PropagateDryRun(Call& call, json::Value eviction,
+                                          const WriteOptions& options) {
+  const json::Value given = eviction["deleteOptions"];
+  const json::Value requested = options.as_create["dryRun"];
+  if (given.is_null()) return eviction;
+  if (given["dryRun"].empty()) {
+    if (requested.empty()) return eviction;
+    return json::SetPath(call.arena, eviction, {"deleteOptions", "dryRun"}, requested);
+  }
+  if (requested.empty() || requested == given["dryRun"]) return eviction;
+  const auto shown = [](json::Value list) {
+    std::vector<std::string_view> words;
+    for (const json::Value& word : list.elements()) words.push_back(word.AsString());
+    return base::StrCat("[", base::Join(words, " "), "]");
+  };
+  return base::Status(base::Reason::kUnknown,
+                      base::StrCat("Non-matching dry-run options in request and content: ",
+                                   shown(given["dryRun"]), " and ", shown(requested)));
+}
+
 }  // namespace
 
 VerbResult CreateEviction(Call& call) {
   WriteOptions options;
   json::Value eviction = TRY(ReadSubresourceBody(call, options));
-  if (eviction["metadata"]["name"].AsString() != call.info.name) {
-    return base::BadRequest("name in URL does not match name in Eviction object");
-  }
   eviction = TRY(RunMutating(call, {.operation = admission::kCreate,
                                     .name = call.info.name,
                                     .object = eviction,
                                     .options = options.as_create}));
+  if (eviction["metadata"]["name"].AsString() != call.info.name) {
+    return base::BadRequest("name in URL does not match name in Eviction object");
+  }
+  eviction = TRY(PropagateDryRun(call, eviction, options));
   const store::ObjectPtr pod = call.env.store->Get(KeyOf(call, call.info.name));
   if (pod == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
   TRY(RunValidating(call, {.operation = admission::kCreate,
@@ -103,14 +124,15 @@ VerbResult CreateBinding(Call& call) {
   const bool of_pod = call.subresource != nullptr;
   WriteOptions options;
   json::Value binding = TRY(ReadSubresourceBody(call, options));
-  const std::string name(binding["metadata"]["name"].AsString());
-  if (of_pod && name != call.info.name) {
-    return base::BadRequest("name in URL does not match name in Binding object");
-  }
+  const std::string name(of_pod ? std::string_view(call.info.name)
+                                : binding["metadata"]["name"].AsString());
   binding = TRY(RunMutating(call, {.operation = admission::kCreate,
                                    .name = name,
                                    .object = binding,
                                    .options = options.as_create}));
+  if (of_pod && binding["metadata"]["name"].AsString() != name) {
+    return base::BadRequest("name in URL does not match name in Binding object");
+  }
   api::FieldErrors errors;
   const json::Value target = binding["target"];
   const std::string_view kind = target["kind"].AsString();
@@ -164,7 +186,7 @@ VerbResult CreateBinding(Call& call) {
 namespace {
 
 // The options object of a connect request, from the query, by the schema of its kind.
-json::Value ConnectOptions(Call& call) {
+base::Result<json::Value> ConnectOptions(Call& call) {
   json::Arena& arena = call.arena;
   json::ObjectBuilder options(arena);
   options.Set("kind", call.kind().kind).Set("apiVersion", ApiVersion(call.kind()));
@@ -172,8 +194,7 @@ json::Value ConnectOptions(Call& call) {
   if (call.info.subresource == "proxy") {
     std::string path;
     for (std::size_t i = 3; i < call.info.parts.size(); ++i) path += "/" + call.info.parts[i];
-    if (!path.empty() && call.info.path.back() == '/') path += '/';
-    if (path.empty()) path = query.Get("path");
+    if (call.info.path.back() == '/' && (path.empty() || path.back() != '/')) path += '/';
     if (!path.empty()) options.Set("path", path);
     return options.Build();
   }
@@ -181,7 +202,13 @@ json::Value ConnectOptions(Call& call) {
     json::ArrayBuilder ports(arena);
     for (const std::string& text : query.All("ports")) {
       for (std::string_view piece : base::Split(text, ',')) {
-        if (const auto port = base::ParseInt(piece)) ports.Add(json::Value::Int(*port));
+        const auto port = base::ParseInt(piece);
+        if (!port || *port < 0 || *port > 65535) {
+          return base::BadRequest(base::StrCat(
+              "cannot convert to []int32: strconv.ParseUint: parsing ", base::GoQuote(piece),
+              port && *port > 65535 ? ": value out of range" : ": invalid syntax"));
+        }
+        ports.Add(json::Value::Int(*port));
       }
     }
     if (ports.size() > 0) options.Set("ports", ports.Build());
@@ -203,52 +230,99 @@ json::Value ConnectOptions(Call& call) {
 
 namespace {
 
-// Why the node of a pod cannot be reached: kubelets are not dialled.
-base::Status NodeUnreachable(Call& call, json::Value pod) {
-  const std::string_view name = pod["spec"]["nodeName"].AsString();
+base::Status NotReachable() {
+  return base::Status(base::Reason::kServiceUnavailable, "this server has no connection to nodes");
+}
+
+// Why a node cannot be reached: kubelets are not dialled.
+base::Status NodeUnreachable(Call& call, std::string_view name) {
   const store::ObjectPtr node = call.env.store->Get({"", "nodes", "", name});
   if (node == nullptr) return api::NotFoundStatus({"", "nodes"}, name);
   if (node->document()["status"]["addresses"].empty()) {
     return base::Status(base::Reason::kUnknown,
                         "no preferred addresses found; known addresses: []");
   }
-  return base::Status(base::Reason::kServiceUnavailable, "this server has no connection to nodes");
+  return NotReachable();
+}
+
+// "https:web:443", "web:443" or "web".
+struct ProxyTarget {
+  std::string_view name;
+  std::string_view port;
+};
+
+std::optional<ProxyTarget> SplitTarget(std::string_view id) {
+  const auto pieces = base::Split(id, ':');
+  if (pieces.size() > 3) return std::nullopt;
+  const std::size_t at = pieces.size() == 3 ? 1 : 0;
+  if (pieces[at].empty()) return std::nullopt;
+  if (at == 1 && !pieces[0].empty() && pieces[0] != "http" && pieces[0] != "https") {
+    return std::nullopt;
+  }
+  return ProxyTarget{pieces[at], pieces.size() > 1 ? pieces[at + 1] : std::string_view()};
+}
+
+base::Status ServiceUnreachable(Call& call, const ProxyTarget& target) {
+  const std::string& ns = call.info.name_space;
+  if (const auto number = base::ParseInt(target.port)) {
+    const store::ObjectPtr service = call.env.store->Get({"", "services", ns, target.name});
+    if (service == nullptr) return api::NotFoundStatus({"", "services"}, target.name);
+    const json::Value ports = service->document()["spec"]["ports"];
+    const auto items = ports.elements();
+    if (std::none_of(items.begin(), items.end(),
+                     [&](json::Value port) { return port["port"].AsInt() == *number; })) {
+      return base::Status(base::Reason::kServiceUnavailable,
+                          base::StrCat("no service port ", std::to_string(*number),
+                                       " found for service ", base::GoQuote(target.name)));
+    }
+  }
+  const store::ObjectPtr endpoints = call.env.store->Get({"", "endpoints", ns, target.name});
+  if (endpoints == nullptr) return api::NotFoundStatus({"", "endpoints"}, target.name);
+  if (endpoints->document()["subsets"].empty()) {
+    return base::Status(
+        base::Reason::kServiceUnavailable,
+        base::StrCat("no endpoints available for service ", base::GoQuote(target.name)));
+  }
+  return NotReachable();
+}
+
+// Why the pod cannot be reached.
+base::Status PodUnreachable(Call& call, std::string_view name, bool proxy) {
+  const store::ObjectPtr pod = call.env.store->Get(KeyOf(call, name));
+  if (pod == nullptr) return api::NotFoundStatus(call.group_resource(), name);
+  if (proxy) {
+    if (pod->document()["status"]["podIP"].AsString().empty()) {
+      return base::BadRequest("address not allowed");
+    }
+    return NotReachable();
+  }
+  const std::string_view node = pod->document()["spec"]["nodeName"].AsString();
+  if (node.empty()) {
+    return base::BadRequest(base::StrCat("pod ", name, " does not have a host assigned"));
+  }
+  return NodeUnreachable(call, node);
 }
 
 }  // namespace
 
 VerbResult Connect(Call& call) {
   if (call.info.query.Has("dryRun")) return base::BadRequest("dryRun is not supported");
-  const json::Value options = ConnectOptions(call);
-  const AdmissionInput input{
-      .operation = admission::kConnect, .name = call.info.name, .object = options};
+  const AdmissionInput input{.operation = admission::kConnect,
+                             .name = call.info.name,
+                             .object = TRY(ConnectOptions(call))};
   const json::Value admitted = TRY(RunMutating(call, input));
   TRY(RunValidating(
       call, {.operation = admission::kConnect, .name = call.info.name, .object = admitted}));
-  // Services and nodes are named with a scheme and port around: "https:web:443".
-  std::string name = call.info.name;
-  if (call.resource->resource.resource != "pods") {
-    const auto pieces = base::Split(name, ':');
-    if (pieces.size() == 3) name = std::string(pieces[1]);
-    if (pieces.size() == 2) name = std::string(pieces[0]);
-  } else if (call.info.subresource == "proxy") {
-    const auto pieces = base::Split(name, ':');
-    if (pieces.size() == 3) name = std::string(pieces[1]);
-    if (pieces.size() == 2) name = std::string(pieces[0]);
+  const std::string& resource = call.resource->resource.resource;
+  if (call.info.subresource != "proxy") return PodUnreachable(call, call.info.name, false);
+  const auto target = SplitTarget(call.info.name);
+  if (!target) {
+    return base::BadRequest(base::StrCat("invalid ", call.resource->singular, " request ",
+                                         base::GoQuote(call.info.name)));
   }
-  const store::ObjectPtr object = call.env.store->Get(KeyOf(call, name));
-  if (object == nullptr) return api::NotFoundStatus(call.group_resource(), name);
-  if (call.resource->resource.resource == "pods") {
-    const json::Value pod = TRY(FromStore(call.arena, object, *call.resource));
-    if (call.info.subresource != "proxy" && pod["spec"]["nodeName"].AsString().empty()) {
-      return base::BadRequest(base::StrCat("pod ", name, " does not have a host assigned"));
-    }
-    if (call.info.subresource == "proxy" && pod["status"]["podIP"].AsString().empty()) {
-      return base::BadRequest("address not allowed");
-    }
-    if (call.info.subresource != "proxy") return NodeUnreachable(call, pod);
-  }
-  return base::Status(base::Reason::kServiceUnavailable, "this server has no connection to nodes");
+  if (resource == "services") return ServiceUnreachable(call, *target);
+  if (resource == "nodes") return NodeUnreachable(call, target->name);
+  return PodUnreachable(call, target->name, true);
 }
 
 VerbResult GetLog(Call& call) {

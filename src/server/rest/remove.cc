@@ -80,12 +80,17 @@ base::Status CheckPreconditions(const Call& call, std::string_view name,
   return base::OkStatus();
 }
 
+// Whose options admission sees: those of a single delete with what the strategy has filled in,
+// those of a collection as the client sent them.
+enum class Of : std::uint8_t { kOne, kCollection };
+
 class Deletion {
  public:
-  Deletion(Call& call, std::string_view name, const DeleteOptions& options)
+  Deletion(Call& call, std::string_view name, const DeleteOptions& options, Of of = Of::kOne)
       : call_(call),
         name_(name),
         options_(options),
+        of_(of),
         strategy_(StrategyOf(call)),
         admission_options_(options.value) {}
 
@@ -108,69 +113,93 @@ class Deletion {
   }
 
  private:
+  // What a grace period makes of a delete.
+  enum class Grace : std::uint8_t { kNone, kStarts, kPending };
+
   base::Result<Deleted> RunOnce() {
     current_ = call_.env.store->Get(KeyOf(call_, name_));
     if (current_ == nullptr) return api::NotFoundStatus(call_.group_resource(), name_);
     live_ = TRY(FromStore(call_.arena, current_, *call_.resource));
-    TRY(CheckPreconditions(call_, name_, options_, live_));
     const bool terminating = api::view::Metadata(live_).is_being_deleted();
-    std::int64_t period = 0;
-    bool graceful = false;
-    if (const auto wanted =
-            strategy_.GracePeriod(StrategyContext(call_, name_), live_,
-                                  registry::DeleteRequest{options_.grace_period_seconds})) {
-      const json::Value before = live_["metadata"]["deletionGracePeriodSeconds"];
-      if (terminating && !before.is_null()) {
-        // Only a shorter time may be asked for; anything else changes nothing.
-        if (!options_.grace_period_seconds || *options_.grace_period_seconds >= before.AsInt()) {
-          return Deleted{false, live_};
-        }
-        period = *options_.grace_period_seconds;
-        graceful = true;
-      } else if (!terminating) {
-        period = *wanted;
-        graceful = true;
+    if (strategy_.TerminatesFirst() && of_ == Of::kOne) {
+      TRY(CheckUid());
+      FillOption({"preconditions", "uid"}, live_["metadata"]["uid"]);
+      if (!terminating) {
+        TRY(CheckPreconditions(call_, name_, options_, live_));
+        TRY(Admit(live_));
+        return Store(Mark(Grace::kStarts, 0));
       }
+      if (IsNamespace() && strategy_.HeldByOther(live_)) return Deleted{false, live_};
     }
-    if (graceful) {
-      admission_options_ = json::With(call_.arena, admission_options_, "gracePeriodSeconds",
-                                      json::Value::Int(period));
-    }
-    if (strategy_.HeldByOther(live_) && call_.resource->resource.resource == "namespaces") {
-      admission_options_ = json::SetPath(call_.arena, admission_options_, {"preconditions", "uid"},
-                                         live_["metadata"]["uid"]);
-    }
-    const json::Value marked = Mark(graceful, period);
-    const bool held = !marked["metadata"]["finalizers"].empty() || strategy_.HeldByOther(marked);
-    if (held || graceful) {
-      TRY(Admit(live_));
-      if (held || period > 0) return Store(marked, terminating && !graceful);
-      // Nothing keeps it: the second review is that of the removal itself.
-      TRY(Admit(marked));
-      return Remove(marked);
-    }
+    TRY(CheckPreconditions(call_, name_, options_, live_));
+    std::int64_t period = 0;
+    const Grace grace = GraceOf(terminating, period);
+    if (grace == Grace::kPending) return Deleted{false, live_};
+    const bool graceful = grace == Grace::kStarts;
+    if (graceful) FillOption({"gracePeriodSeconds"}, json::Value::Int(period));
+
     TRY(Admit(live_));
-    return Remove(live_);
+    const json::Value marked = Mark(grace, period);
+    const bool held = !marked["metadata"]["finalizers"].empty() || strategy_.HeldByOther(marked);
+    if (held || period > 0) return Store(marked);
+    // Nothing keeps it: where something might have, the removal itself is reviewed once more.
+    if (graceful && call_.dry_run) return Deleted{true, marked};
+    const json::Value last = graceful ? marked : live_;
+    if (graceful || !live_["metadata"]["finalizers"].empty()) TRY(Admit(last));
+    return Remove(last);
+  }
+
+  Grace GraceOf(bool terminating, std::int64_t& period) const {
+    const auto wanted =
+        strategy_.GracePeriod(StrategyContext(call_, name_), live_,
+                              registry::DeleteRequest{options_.grace_period_seconds});
+    if (!wanted) return Grace::kNone;
+    if (!terminating) {
+      period = *wanted;
+      return Grace::kStarts;
+    }
+    const std::int64_t before = live_["metadata"]["deletionGracePeriodSeconds"].AsInt();
+    if (before == 0) return Grace::kNone;
+    // Only a shorter time may be asked for; anything else changes nothing.
+    if (!options_.grace_period_seconds || *options_.grace_period_seconds >= before) {
+      return Grace::kPending;
+    }
+    period = *options_.grace_period_seconds;
+    return Grace::kStarts;
+  }
+
+  base::Status CheckUid() const {
+    const std::string_view uid = live_["metadata"]["uid"].AsString();
+    if (options_.uid.empty() || options_.uid == uid) return base::OkStatus();
+    return api::ConflictStatus(call_.group_resource(), name_,
+                               base::StrCat("Precondition failed: UID in precondition: ",
+                                            options_.uid, ", UID in object meta: ", uid));
+  }
+
+  void FillOption(std::initializer_list<std::string_view> path, json::Value value) {
+    if (of_ == Of::kCollection) return;
+    admission_options_ = json::SetPath(call_.arena, admission_options_, path, value);
   }
 
   // The object as it lives on until finalizers or its time end it.
-  json::Value Mark(bool graceful, std::int64_t period) {
+  json::Value Mark(Grace grace, std::int64_t period) {
     json::Arena& arena = call_.arena;
     json::Value marked = WithPropagation(arena, live_, options_, strategy_);
     const api::view::Metadata metadata(marked);
     const bool held = !metadata.finalizers().empty() || strategy_.HeldByOther(marked);
-    if (!graceful && !held) return marked;
+    const bool starts = grace == Grace::kStarts;
+    if (!starts && !held) return marked;
     const bool was_terminating = metadata.is_being_deleted();
-    if (!was_terminating || graceful) {
+    if (!was_terminating || starts) {
       const auto when = call_.env.clock->Now() + std::chrono::seconds(period);
       marked = json::SetPath(arena, marked, {"metadata", "deletionTimestamp"},
                              json::String(arena, base::FormatTime(when)));
-      if (!IsNamespace()) {
+      if (!strategy_.TerminatesFirst()) {
         marked = json::SetPath(arena, marked, {"metadata", "deletionGracePeriodSeconds"},
                                json::Value::Int(period));
       }
     }
-    if (!was_terminating && metadata.generation() > 0) {
+    if (!was_terminating && metadata.generation() > 0 && !strategy_.TerminatesFirst()) {
       marked = json::SetPath(arena, marked, {"metadata", "generation"},
                              json::Value::Int(metadata.generation() + 1));
     }
@@ -190,8 +219,8 @@ class Deletion {
                            .options = admission_options_});
   }
 
-  base::Result<Deleted> Store(json::Value marked, bool unchanged) {
-    if (call_.dry_run || (unchanged && marked == live_)) return Deleted{false, marked};
+  base::Result<Deleted> Store(json::Value marked) {
+    if (call_.dry_run || marked == live_) return Deleted{false, marked};
     store::Encoded encoded = TRY(EncodeForStore(call_.arena, marked, *call_.resource));
     store::Preconditions preconditions;
     preconditions.revision = current_->revision();
@@ -223,6 +252,7 @@ class Deletion {
   Call& call_;
   const std::string_view name_;
   const DeleteOptions& options_;
+  const Of of_;
   const registry::Strategy& strategy_;
   json::Value admission_options_;
   store::ObjectPtr current_;
@@ -265,7 +295,7 @@ VerbResult DeleteCollection(Call& call) {
   base::Status failure;
   for (const store::ObjectPtr& object : page.objects) {
     call.info.name_space = std::string(object->ns());
-    const auto deleted = Deletion(call, object->name(), options).Run();
+    const auto deleted = Deletion(call, object->name(), options, Of::kCollection).Run();
     if (!deleted.ok() && deleted.status().reason() != base::Reason::kNotFound) {
       failure = deleted.status();
       break;

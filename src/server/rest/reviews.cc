@@ -165,10 +165,15 @@ VerbResult CreateReview(Call& call) {
   json::Value object = TRY(DecodeBody(call, call.kind(), call.body, type, options.validation));
   object = TRY(PrepareMetadata(call, object));
   if (call.audit) call.audit->SetRequestObject(object);
-  object = TRY(RunMutating(
-      call, {.operation = admission::kCreate, .object = object, .options = options.as_create}));
-  TRY(RunValidating(
-      call, {.operation = admission::kCreate, .object = object, .options = options.as_create}));
+  const std::string name(object["metadata"]["name"].AsString());
+  object = TRY(RunMutating(call, {.operation = admission::kCreate,
+                                  .name = name,
+                                  .object = object,
+                                  .options = options.as_create}));
+  TRY(RunValidating(call, {.operation = admission::kCreate,
+                           .name = name,
+                           .object = object,
+                           .options = options.as_create}));
   const json::Value status = TRY(StatusOf(call, object));
   if (call.resource->resource.resource == "selfsubjectreviews") {
     object = json::SetPath(call.arena, object, {"metadata", "creationTimestamp"},

@@ -106,11 +106,12 @@ class ScaleUpdate {
                                     .options = options_.as_update}));
     TRY(CheckScale(scale, current->revision()));
     const json::Value next = TRY(Scaled(live, scale, current->revision()));
-    TRY(RunValidating(call_, {.operation = admission::kUpdate,
-                              .name = name,
-                              .object = ScaleOf(call_, next),  // not the client's, which may lack much
-                              .old_object = old_scale,
-                              .options = options_.as_update}));
+    TRY(RunValidating(call_,
+                      {.operation = admission::kUpdate,
+                       .name = name,
+                       .object = ScaleOf(call_, next),  // not the client's, which may lack much
+                       .old_object = old_scale,
+                       .options = options_.as_update}));
     if (call_.dry_run || next == live) return ScaleOf(call_, next);
     store::Encoded encoded = TRY(EncodeForStore(call_.arena, next, *call_.resource));
     store::Preconditions preconditions;

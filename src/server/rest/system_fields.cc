@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/field_error.h"
 #include "api/patch/field_set.h"
 #include "api/patch/managed_fields.h"
 #include "api/view/metadata.h"
@@ -23,10 +24,42 @@ api::patch::FieldSet ResetFields(const Call& call) {
   api::patch::FieldSet reset;
   if (call.info.subresource == "status") {
     reset.Insert(PathElement::Field("spec"));
+    if (call.resource->custom) reset.Insert(PathElement::Field("metadata"));
   } else if (call.resource->FindSubresource("status") != nullptr) {
     reset.Insert(PathElement::Field("status"));
   }
   return reset;
+}
+
+// What Kubernetes finds wrong with entries before it looks at their sets.
+base::Status CheckEntries(json::Value entries) {
+  api::FieldErrors errors;
+  std::size_t index = 0;
+  for (const json::Value& entry : entries.elements()) {
+    const api::FieldPath path = api::FieldPath("metadata", "managedFields").Index(index++);
+    const std::string_view operation = entry["operation"].AsString();
+    if (operation != "Apply" && operation != "Update") {
+      errors.push_back(
+          api::Invalid(path.Child("operation"), operation, "must be `Apply` or `Update`"));
+    }
+    const std::string_view type = entry["fieldsType"].AsString();
+    if (!type.empty() && type != "FieldsV1") {
+      errors.push_back(api::Invalid(path.Child("fieldsType"), type, "must be `FieldsV1`"));
+    }
+  }
+  if (!errors.empty()) return base::BadRequest(api::AggregateText(errors));
+  index = 0;
+  for (const json::Value& entry : entries.elements()) {
+    if (entry["apiVersion"].AsString().empty()) {
+      return base::BadRequest("apiVersion must not be empty");
+    }
+    if (entry["fieldsType"].AsString().empty()) {
+      return base::BadRequest(
+          base::StrCat("missing fieldsType in managed fields entry ", std::to_string(index)));
+    }
+    ++index;
+  }
+  return base::OkStatus();
 }
 
 }  // namespace
@@ -176,7 +209,8 @@ json::Value RestoreManagedFields(Call& call, json::Value object, json::Value bef
       object["metadata"]["managedFields"].IsSameAs(before["metadata"]["managedFields"])) {
     return object;
   }
-  const base::Status status = api::patch::CheckManagedFields(object);
+  base::Status status = CheckEntries(object["metadata"]["managedFields"]);
+  if (status.ok()) status = api::patch::CheckManagedFields(object);
   if (status.ok()) return object;
   call.recorder.Warn(base::StrCat(
       ".metadata.managedFields was in an invalid state after admission; this could be caused by an "

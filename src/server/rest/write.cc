@@ -74,7 +74,8 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
     TRY(RunValidating(call, {.operation = admission::kCreate,
                              .name = facts.requested_name.empty() ? name : facts.requested_name,
                              .object = object,
-                             .options = options.as_create}));
+                             .options = options.as_create,
+                             .name_generated = facts.requested_name.empty()}));
     // Validating webhooks still see empty lists as such. Reading from the store sets defaults, e.g.
     // those of a status the strategy has emptied.
     object = ApplyDefaults(call.env, *call.catalog, call.arena, call.resource->kind, object);
@@ -231,7 +232,9 @@ class Attempt {
       const api::FieldErrors errors = {
           api::Invalid(api::FieldPath("metadata").Child("resourceVersion"), 0,
                        "must be specified for an update")};
-      return ResourceInvalid(call_, spec_.name, errors);
+      // Kubernetes puts the resource's name where the kind belongs.
+      const auto& resource = call_.resource->resource;
+      return api::InvalidStatus({resource.group, resource.resource}, spec_.name, errors);
     }
     return json::SetPath(call_.arena, object, {"metadata", "resourceVersion"},
                          json::String(call_.arena, std::to_string(live)));
