@@ -193,6 +193,25 @@ TEST_F(ClientTest, GarbageAndBrokenAnswers) {
   }
 }
 
+TEST_F(ClientTest, AHeadWithoutEndIsGivenUpAtTheLimit) {
+  RawServer server([](RawPeer& peer, int) {
+    peer.ReadUntil("{}");
+    peer.Send("HTTP/1.1 200 OK\r\nA: " + std::string(11 << 20, 'a'));
+  });
+  const auto failed = Call(Post(server.port()));
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.failure->cause,
+            "net/http: HTTP/1.x transport connection broken: net/http: server response headers "
+            "exceeded 10485760 bytes; aborted");
+
+  RawServer long_one([](RawPeer& peer, int) {
+    peer.ReadUntil("{}");
+    peer.Send("HTTP/1.1 200 OK\r\nA: " + std::string(9 << 20, 'a') +
+              "\r\nContent-Length: 2\r\n\r\nok");
+  });
+  EXPECT_EQ(Call(Post(long_one.port())).response.body, "ok");
+}
+
 TEST_F(ClientTest, TheEndOfTheConnectionCanEndTheBody) {
   RawServer server([](RawPeer& peer, int) {
     peer.ReadUntil("{}");

@@ -260,8 +260,9 @@ void ClientConnection::ReadSome() {
 void ClientConnection::OnBytes(std::string_view bytes) {
   std::string joined;
   if (!pending_.empty()) {
+    pending_.append(bytes);
+    if (HeadGoesOn(bytes.size())) return;
     joined.swap(pending_);
-    joined.append(bytes);
     bytes = joined;
   }
   if (!parser_->head_done() && first_line_.empty()) {
@@ -301,6 +302,17 @@ void ClientConnection::OnBytes(std::string_view bytes) {
       return Fail(CallPhase::kFirstByte,
                   base::StrCat(kBroken, MalformedHeadText(first_line_, FieldsOf(fed))));
   }
+}
+
+// Whether a head that is already long still lacks its end after `added` more bytes. The parser
+// starts from the front each time, so it is not asked about every piece of megabytes.
+bool ClientConnection::HeadGoesOn(std::size_t added) const {
+  constexpr std::size_t kShort = 64 << 10;
+  if (parser_->head_done() || pending_.size() <= kShort) return false;
+  if (pending_.size() > core_->options().max_header_bytes) return false;
+  const std::size_t from = pending_.size() - std::min(pending_.size(), added + 3);
+  return pending_.find("\n\r\n", from) == std::string::npos &&
+         pending_.find("\n\n", from) == std::string::npos;
 }
 
 // The status line may have come, and have been taken, before.

@@ -103,6 +103,7 @@ class ClientConnection final : public Sink,
   void OnIdleTimer();
   void Fail(CallPhase phase, std::string cause);
   void Close();
+  bool HeadGoesOn(std::size_t added) const;
   std::string_view FieldsOf(std::string_view head) const;
   CallPhase ReadPhase() const;
 
