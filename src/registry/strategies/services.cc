@@ -24,6 +24,11 @@ bool WantsNodePorts(json::Value service) {
   return type == "LoadBalancer" && service["spec"]["allocateLoadBalancerNodePorts"].AsBool(true);
 }
 
+bool ChecksHealth(json::Value service) {
+  return TypeOf(service) == "LoadBalancer" &&
+         service["spec"]["externalTrafficPolicy"].AsString() == "Local";
+}
+
 std::vector<int> NodePorts(json::Value service) {
   std::vector<int> ports;
   for (const json::Value& port : service["spec"]["ports"].elements()) {
@@ -62,7 +67,7 @@ class Services final : public DefaultStrategy {
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
     object = DefaultStrategy::PrepareForCreate(ctx, object);
-    return PairAddresses(ctx, object);
+    return InitFamilies(ctx, PairAddresses(ctx, object));
   }
 
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
@@ -71,7 +76,7 @@ class Services final : public DefaultStrategy {
     object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
     object = KeepAllocated(ctx, object, old);
     object = DropOfOldType(ctx, object, old);
-    return PairAddresses(ctx, object);
+    return InitFamilies(ctx, PairAddresses(ctx, object));
   }
 
   base::Result<json::Value> Allocate(const Context& ctx, json::Value object,
@@ -111,6 +116,36 @@ class Services final : public DefaultStrategy {
     return object;
   }
 
+  // Families and policy that the client left to the server. This network knows IPv4 alone; what
+  // asks for more is left for validation to refuse.
+  static json::Value InitFamilies(const Context& ctx, json::Value object) {
+    const json::Value spec = object["spec"];
+    if (TypeOf(object) == "ExternalName") return object;
+    const bool free_form = spec["clusterIP"].AsString() == kNone && spec["selector"].empty();
+    const auto set = [&](std::string_view name, json::Value value) {
+      object = json::SetPath(ctx.arena, object, {"spec", name}, value);
+    };
+    if (!spec.Has("ipFamilyPolicy")) {
+      set("ipFamilyPolicy",
+          json::Value::StringView(free_form ? "RequireDualStack" : "SingleStack"));
+    }
+    json::ArrayBuilder families(ctx.arena);
+    for (const json::Value& family : spec["ipFamilies"].elements()) families.Add(family);
+    const json::Value addresses = spec["clusterIPs"];
+    const bool is_v6 = addresses[std::size_t{0}].AsString().find(':') != std::string_view::npos;
+    if (spec["ipFamilies"].empty()) {
+      if (is_v6 && addresses[std::size_t{0}].AsString() != kNone) return object;
+      families.Add(json::Value::StringView("IPv4"));
+    }
+    const std::string_view policy = object["spec"]["ipFamilyPolicy"].AsString();
+    if (free_form && spec["ipFamilies"].size() < 2 && policy != "SingleStack") {
+      const bool first_is_v6 = spec["ipFamilies"][std::size_t{0}].AsString() == "IPv6";
+      families.Add(json::Value::StringView(first_is_v6 ? "IPv4" : "IPv6"));
+    }
+    set("ipFamilies", families.Build());
+    return object;
+  }
+
   // What an update leaves out stays as it was, as long as the type still has it.
   static json::Value KeepAllocated(const Context& ctx, json::Value object, json::Value old) {
     const std::string_view type = TypeOf(object);
@@ -135,6 +170,11 @@ class Services final : public DefaultStrategy {
       if (object["spec"].Has(name)) continue;
       if (const json::Value* value = old["spec"].Find(name)) {
         object = json::SetPath(ctx.arena, object, {"spec", name}, *value);
+      }
+    }
+    if (ChecksHealth(object) && ChecksHealth(old) && !object["spec"].Has("healthCheckNodePort")) {
+      if (const json::Value* port = old["spec"].Find("healthCheckNodePort")) {
+        object = json::SetPath(ctx.arena, object, {"spec", "healthCheckNodePort"}, *port);
       }
     }
     return KeepNodePorts(ctx, object, old);
@@ -193,18 +233,6 @@ class Services final : public DefaultStrategy {
   static base::Result<json::Value> AllocateAddress(const Context& ctx, json::Value object,
                                                    json::Value old) {
     if (TypeOf(object) == "ExternalName") return object;
-    if (object["spec"]["ipFamilyPolicy"].AsString() == "RequireDualStack") {
-      return Refuse(ctx, api::FieldPath("spec", "ipFamilyPolicy"), object["spec"]["ipFamilyPolicy"],
-                    "this cluster is not configured for dual-stack services");
-    }
-    const json::Value single = json::Value::StringView("IPv4");
-    const auto set_default = [&](std::string_view name, json::Value value) {
-      if (!object["spec"].Has(name)) {
-        object = json::SetPath(ctx.arena, object, {"spec", name}, value);
-      }
-    };
-    set_default("ipFamilies", json::MakeArray(ctx.arena, {single}));
-    set_default("ipFamilyPolicy", json::Value::StringView("SingleStack"));
     const json::Value wanted = object["spec"]["clusterIPs"];
     if (wanted[0].AsString() == kNone) return object;
     if (wanted[0].AsString().empty()) {
@@ -228,6 +256,11 @@ class Services final : public DefaultStrategy {
 
   static base::Result<json::Value> AllocatePorts(const Context& ctx, json::Value object,
                                                  json::Value old) {
+    if (ChecksHealth(object) && object["spec"]["healthCheckNodePort"].AsInt() == 0) {
+      const int number = TRY(ctx.services->TakeAnyPort());
+      object = json::SetPath(ctx.arena, object, {"spec", "healthCheckNodePort"},
+                             json::Value::Int(number));
+    }
     if (!WantsNodePorts(object)) return object;
     const auto held = NodePorts(old);
     json::ArrayBuilder ports(ctx.arena);

@@ -83,14 +83,19 @@ void CheckServicePort(json::Value port, const FieldPath& path, bool require_name
   }
 }
 
+void CheckEachPort(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  const auto ports = spec["ports"].elements();
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    CheckServicePort(ports[i], path.Child("ports").Index(i), ports.size() > 1, names, errors);
+  }
+}
+
+// Ports beside each other: none may be there twice.
 void CheckPorts(json::Value spec, const FieldPath& spec_path, FieldErrors& errors) {
   const std::string_view type = spec["type"].AsString();
   const FieldPath path = spec_path.Child("ports");
   const auto ports = spec["ports"].elements();
-  std::set<std::string> names;
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    CheckServicePort(ports[i], path.Index(i), ports.size() > 1, names, errors);
-  }
   std::set<std::string> keys;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     if (type == "ClusterIP" && ports[i]["nodePort"].AsInt() != 0) {
@@ -116,13 +121,10 @@ void CheckPorts(json::Value spec, const FieldPath& spec_path, FieldErrors& error
 }
 
 void CheckExternalName(json::Value spec, const FieldPath& path, FieldErrors& errors) {
-  for (const std::string_view field : {"clusterIP", "clusterIPs"}) {
+  for (const std::string_view field : {"clusterIPs", "ipFamilies", "ipFamilyPolicy"}) {
     const json::Value value = spec[field];
-    const bool set = value.is_array() ? !value.empty() : !value.AsString().empty();
-    if (set) {
-      errors.push_back(
-          api::Forbidden(path.Child(field), "may not be set for ExternalName services"));
-    }
+    if (value.is_null() || (value.is_array() && value.empty())) continue;
+    errors.push_back(api::Forbidden(path.Child(field), "may not be set for ExternalName services"));
   }
   const std::string_view name = spec["externalName"].AsString();
   if (name.empty()) {
@@ -149,12 +151,26 @@ void CheckTrafficPolicies(json::Value spec, const FieldPath& path, FieldErrors& 
   } else {
     CheckOneOf(policy, path.Child("externalTrafficPolicy"), {"Cluster", "Local"}, errors);
   }
+  const json::Value health = spec["healthCheckNodePort"];
+  const bool checks_health = type == "LoadBalancer" && policy.AsString() == "Local";
+  if (health.AsInt() != 0 && !checks_health) {
+    errors.push_back(api::Invalid(path.Child("healthCheckNodePort"), health.AsInt(),
+                                  "may only be set when `type` is 'LoadBalancer' and "
+                                  "`externalTrafficPolicy` is 'Local'"));
+  } else if (health.AsInt() != 0) {
+    CheckPort(health.AsInt(), path.Child("healthCheckNodePort"), errors);
+  }
   const json::Value internal = spec["internalTrafficPolicy"];
-  if (type == "ExternalName") return;
-  if (internal.AsString().empty()) {
-    errors.push_back(api::Required(path.Child("internalTrafficPolicy"), ""));
+  if (internal.is_null()) {
+    if (type != "ExternalName") {
+      errors.push_back(api::Required(path.Child("internalTrafficPolicy"), ""));
+    }
   } else {
     CheckOneOf(internal, path.Child("internalTrafficPolicy"), {"Cluster", "Local"}, errors);
+  }
+  if (const json::Value distribution = spec["trafficDistribution"]; !distribution.is_null()) {
+    CheckOneOf(distribution, path.Child("trafficDistribution"),
+               {"PreferClose", "PreferSameNode", "PreferSameZone"}, errors);
   }
 }
 
@@ -181,33 +197,182 @@ void CheckSessionAffinity(json::Value spec, const FieldPath& path, FieldErrors& 
   }
 }
 
-void CheckLoadBalancer(json::Value spec, const FieldPath& path, FieldErrors& errors) {
-  const std::string_view type = spec["type"].AsString();
+void CheckSourceRanges(json::Value object, FieldErrors& errors) {
+  constexpr std::string_view kOnlyBalanced = "may only be used when `type` is 'LoadBalancer'";
+  constexpr std::string_view kAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges";
+  const json::Value spec = object["spec"];
+  const bool balanced = spec["type"].AsString() == "LoadBalancer";
   const json::Value ranges = spec["loadBalancerSourceRanges"];
+  const json::Value annotations = object["metadata"]["annotations"];
   if (!ranges.empty()) {
-    if (type != "LoadBalancer") {
-      errors.push_back(api::Forbidden(path.Child("LoadBalancerSourceRanges"),
-                                      "may only be used when `type` is 'LoadBalancer'"));
-    }
+    const FieldPath path("spec", "LoadBalancerSourceRanges");
+    if (!balanced) errors.push_back(api::Forbidden(path, kOnlyBalanced));
     std::size_t index = 0;
     for (const json::Value& range : ranges.elements()) {
-      const FieldPath at = path.Child("loadBalancerSourceRanges").Index(index++);
-      if (!IsCidr(base::Trim(range.AsString()))) {
-        errors.push_back(api::Invalid(
-            at, range, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
+      CheckCidr(base::Trim(range.AsString()), path.Index(index++), errors);
+    }
+  } else if (annotations.Has(kAnnotation)) {
+    const FieldPath path = FieldPath("metadata", "annotations").Key(kAnnotation);
+    if (!balanced) errors.push_back(api::Forbidden(path, kOnlyBalanced));
+    const std::string_view text = base::Trim(annotations[kAnnotation].AsString());
+    if (text.empty()) return;
+    for (const std::string_view range : base::Split(text, ',')) {
+      CheckCidr(base::Trim(range), path, errors);
+    }
+  }
+}
+
+void CheckLoadBalancer(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::string_view kOnlyBalanced = "may only be used when `type` is 'LoadBalancer'";
+  const bool balanced = spec["type"].AsString() == "LoadBalancer";
+  const json::Value allocates = spec["allocateLoadBalancerNodePorts"];
+  if (!allocates.is_null() && !balanced) {
+    errors.push_back(api::Forbidden(path.Child("allocateLoadBalancerNodePorts"), kOnlyBalanced));
+  }
+  if (allocates.is_null() && balanced) {
+    errors.push_back(api::Required(FieldPath("allocateLoadBalancerNodePorts"), ""));
+  }
+  const json::Value name = spec["loadBalancerClass"];
+  if (name.is_null()) return;
+  if (balanced) {
+    AddInvalid(path.Child("loadBalancerClass"), name.AsString(),
+               api::IsQualifiedName(name.AsString()), errors);
+  } else {
+    errors.push_back(api::Forbidden(path.Child("loadBalancerClass"), kOnlyBalanced));
+  }
+}
+
+bool IsIpv6(std::string_view address) { return address.find(':') != std::string_view::npos; }
+
+// Addresses, families and policy by themselves (ValidateServiceClusterIPsRelatedFields).
+void CheckAddressFields(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  const json::Value addresses = spec["clusterIPs"];
+  const FieldPath addresses_path = path.Child("clusterIPs");
+  const std::string_view first = spec["clusterIP"].AsString();
+  if (!first.empty() && addresses.empty()) {
+    errors.push_back(api::Required(addresses_path, ""));
+  } else if (!first.empty() && addresses[std::size_t{0}].AsString() != first) {
+    errors.push_back(api::Invalid(addresses_path, addresses, "first value must match `clusterIP`"));
+  } else if (first.empty() && !addresses.empty()) {
+    errors.push_back(
+        api::Invalid(addresses_path, addresses, "must be empty when `clusterIP` is not specified"));
+  }
+  const json::Value families = spec["ipFamilies"];
+  std::set<std::string_view> seen;
+  std::size_t index = 0;
+  for (const json::Value& family : families.elements()) {
+    const FieldPath at = path.Child("ipFamilies").Index(index++);
+    CheckOneOf(family, at, {"IPv4", "IPv6"}, errors);
+    if (!seen.insert(family.AsString()).second) {
+      errors.push_back(api::Duplicate(at, family.AsString()));
+    }
+  }
+  if (const json::Value policy = spec["ipFamilyPolicy"]; !policy.is_null()) {
+    CheckOneOf(policy, path.Child("ipFamilyPolicy"),
+               {"PreferDualStack", "RequireDualStack", "SingleStack"}, errors);
+  }
+  const std::size_t before = errors.size();
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const std::string_view address = addresses[i].AsString();
+    if (i == 0 && address == "None") {
+      if (addresses.size() > 1) {
+        errors.push_back(
+            api::Invalid(addresses_path, addresses, "'None' must be the first and only value"));
+      }
+      continue;
+    }
+    CheckIp(address, addresses_path.Index(i), errors);
+  }
+  const bool invalid = errors.size() != before;
+  if (addresses.size() > 2) {
+    errors.push_back(api::Invalid(addresses_path, addresses, "may only hold up to 2 values"));
+  }
+  if (invalid) return;
+  if (addresses.size() == 2 && IsIpv6(addresses[std::size_t{0}].AsString()) ==
+                                   IsIpv6(addresses[std::size_t{1}].AsString())) {
+    errors.push_back(api::Invalid(addresses_path, addresses,
+                                  "may specify no more than one IP for each IP family"));
+  }
+  for (std::size_t i = 0; i < addresses.size() && i < families.size() && first != "None"; ++i) {
+    const std::string_view family = families[i].AsString();
+    const std::string_view address = addresses[i].AsString();
+    if ((family == "IPv6") == IsIpv6(address)) continue;
+    errors.push_back(
+        api::Invalid(addresses_path.Index(i), address,
+                     base::StrCat("expected an ", family, " value as indicated by `ipFamilies[",
+                                  std::to_string(i), "]`")));
+  }
+}
+
+void CheckLoadBalancerStatus(json::Value object, FieldErrors& errors) {
+  const json::Value ingress = object["status"]["loadBalancer"]["ingress"];
+  const FieldPath path("status", "loadBalancer", "ingress");
+  if (object["spec"]["type"].AsString() != "LoadBalancer" && !ingress.empty()) {
+    errors.push_back(api::Forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'"));
+    return;
+  }
+  std::size_t index = 0;
+  for (const json::Value& point : ingress.elements()) {
+    const FieldPath at = path.Index(index++);
+    const std::string_view ip = point["ip"].AsString();
+    const json::Value mode = point["ipMode"];
+    if (!ip.empty()) CheckIp(ip, at.Child("ip"), errors);
+    if (mode.is_null()) {
+      if (!ip.empty()) {
+        errors.push_back(api::Required(at.Child("ipMode"), "must be specified when `ip` is set"));
+      }
+    } else if (ip.empty()) {
+      errors.push_back(
+          api::Forbidden(at.Child("ipMode"), "may not be specified when `ip` is not set"));
+    } else {
+      CheckOneOf(mode, at.Child("ipMode"), {"Proxy", "VIP"}, errors);
+    }
+    if (const std::string_view host = point["hostname"].AsString(); !host.empty()) {
+      CheckSubdomain(host, at.Child("hostname"), errors);
+      if (IsIp(host)) {
+        errors.push_back(
+            api::Invalid(at.Child("hostname"), host, "must be a DNS name, not an IP address"));
       }
     }
   }
-  if (!spec["loadBalancerClass"].is_null() && type != "LoadBalancer") {
-    errors.push_back(api::Forbidden(path.Child("loadBalancerClass"),
-                                    "may only be used when `type` is 'LoadBalancer'"));
+}
+
+// What a cluster with IPv4 addresses alone can give (allocateCreate, initIPFamilyFields). Each step
+// is taken only if the one before found nothing.
+void CheckFamilies(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  CheckAddressFields(spec, path, errors);
+  if (!errors.empty()) return;
+  const json::Value families = spec["ipFamilies"];
+  const json::Value addresses = spec["clusterIPs"];
+  const std::string_view policy = spec["ipFamilyPolicy"].AsString();
+  const FieldPath policy_path = path.Child("ipFamilyPolicy");
+  if (policy == "SingleStack" || policy.empty()) {
+    constexpr std::string_view kMust = "must be 'RequireDualStack' or 'PreferDualStack' when ";
+    const json::Value shown = json::Value::StringView("SingleStack");
+    if (addresses.size() == 2) {
+      errors.push_back(api::Invalid(policy_path, shown,
+                                    base::StrCat(kMust, "multiple cluster IPs are specified")));
+    }
+    if (families.size() == 2) {
+      errors.push_back(api::Invalid(policy_path, shown,
+                                    base::StrCat(kMust, "multiple IP families are specified")));
+    }
   }
-  if (!spec["allocateLoadBalancerNodePorts"].is_null() && type != "LoadBalancer") {
-    errors.push_back(api::Forbidden(path.Child("allocateLoadBalancerNodePorts"),
-                                    "may only be used when `type` is 'LoadBalancer'"));
+  for (std::size_t i = families.size(); i < addresses.size(); ++i) {
+    if (!IsIpv6(addresses[i].AsString())) continue;
+    errors.push_back(api::Invalid(path.Child("clusterIPs").Index(i), addresses,
+                                  "IPv6 is not configured on this cluster"));
   }
-  if (type == "LoadBalancer" && spec["allocateLoadBalancerNodePorts"].is_null()) {
-    errors.push_back(api::Required(path.Child("allocateLoadBalancerNodePorts"), ""));
+  const bool headless = spec["clusterIP"].AsString() == "None";
+  if (!errors.empty() || (headless && spec["selector"].empty())) return;
+  if (policy == "RequireDualStack") {
+    errors.push_back(api::Invalid(policy_path, policy,
+                                  "this cluster is not configured for dual-stack services"));
+  }
+  for (std::size_t i = 0; i < families.size(); ++i) {
+    if (families[i].AsString() == "IPv4") continue;
+    errors.push_back(api::Invalid(path.Child("ipFamilies").Index(i), families[i].AsString(),
+                                  "not configured on this cluster"));
   }
 }
 
@@ -218,6 +383,15 @@ void ValidateService(const Context&, json::Value object, FieldErrors& errors) {
   const FieldPath path("spec");
   const std::string_view type = spec["type"].AsString();
   const bool headless = spec["clusterIP"].AsString() == "None";
+  if (type != "ExternalName") {
+    // Addresses are sought first, and nothing else is looked at if that fails.
+    FieldErrors found;
+    CheckFamilies(spec, path, found);
+    if (!found.empty()) {
+      errors.insert(errors.end(), found.begin(), found.end());
+      return;
+    }
+  }
   if (spec["ports"].empty() && !headless && type != "ExternalName") {
     errors.push_back(api::Required(path.Child("ports"), ""));
   }
@@ -230,43 +404,59 @@ void ValidateService(const Context&, json::Value object, FieldErrors& errors) {
   } else if (type == "ExternalName") {
     CheckExternalName(spec, path, errors);
   }
-  CheckPorts(spec, path, errors);
+  CheckEachPort(spec, path, errors);
   if (!spec["selector"].empty()) CheckLabels(spec["selector"], path.Child("selector"), errors);
   CheckSessionAffinity(spec, path, errors);
   std::size_t index = 0;
   for (const json::Value& ip : spec["externalIPs"].elements()) {
     CheckNonSpecialIp(ip.AsString(), path.Child("externalIPs").Index(index++), errors);
   }
+  bool known = false;
   if (type.empty()) {
     errors.push_back(api::Required(path.Child("type"), ""));
   } else {
-    CheckOneOf(spec["type"], path.Child("type"),
-               {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"}, errors);
+    known = CheckOneOf(spec["type"], path.Child("type"),
+                       {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"}, errors);
   }
+  CheckPorts(spec, path, errors);
+  CheckSourceRanges(object, errors);
   CheckLoadBalancer(spec, path, errors);
-  if (std::find_if(errors.begin(), errors.end(), [](const api::FieldError& e) {
-        return e.field == "spec.type";
-      }) == errors.end()) {
-    CheckTrafficPolicies(spec, path, errors);
-  }
+  if (known) CheckTrafficPolicies(spec, path, errors);
 }
 
 void ValidateServiceUpdate(const Context& ctx, json::Value object, json::Value old,
                            FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
   const json::Value spec = object["spec"];
   const json::Value before = old["spec"];
   const FieldPath path("spec");
+  if (ctx.subresource == "status") {
+    CheckLoadBalancerStatus(object, errors);
+    return;
+  }
   const bool same_kind =
       spec["type"].AsString() != "ExternalName" && before["type"].AsString() != "ExternalName";
   if (same_kind && !before["clusterIPs"].empty()) {
     const json::Value was = before["clusterIPs"][std::size_t{0}];
     const json::Value is = spec["clusterIPs"][std::size_t{0}];
     if (!was.AsString().empty() && !(was == is)) {
-      errors.push_back(api::Invalid(path.Child("clusterIPs").Index(0), is.AsString(),
+      errors.push_back(api::Invalid(path.Child("clusterIPs").Index(0), spec["clusterIPs"],
                                     is.AsString().empty() ? "primary clusterIP can not be unset"
                                                           : "may not change once set"));
     }
+  }
+  const bool balanced =
+      spec["type"].AsString() == "LoadBalancer" && before["type"].AsString() == "LoadBalancer";
+  if (balanced && !(spec["loadBalancerClass"] == before["loadBalancerClass"])) {
+    errors.push_back(api::Invalid(path.Child("loadBalancerClass"), spec["loadBalancerClass"],
+                                  "may not change once set"));
+  }
+  const auto checks_health = [](json::Value of) {
+    return of["type"].AsString() == "LoadBalancer" &&
+           of["externalTrafficPolicy"].AsString() == "Local";
+  };
+  if (checks_health(spec) && checks_health(before) && spec.Has("healthCheckNodePort") &&
+      !(spec["healthCheckNodePort"] == before["healthCheckNodePort"])) {
+    errors.push_back(api::Forbidden(path.Child("healthCheckNodePort"), "field is immutable"));
   }
   ValidateService(ctx, object, errors);
 }
