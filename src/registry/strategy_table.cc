@@ -41,7 +41,7 @@ constexpr Row kRows[] = {
     {"scheduling.k8s.io", "priorityclasses", &MakePriorityClasses},
 };
 
-// Built-in resources whose objects count generations; custom resources always do.
+// Built-in resources whose objects count generations.
 constexpr std::pair<std::string_view, std::string_view> kCountsGeneration[] = {
     {"", "podtemplates"},
     {"", "replicationcontrollers"},
@@ -90,17 +90,18 @@ bool Lists(const List& list, const api::GroupVersionResource& resource) {
 }
 
 bool CountsGeneration(const api::catalog::ResourceInfo& resource) {
-  return resource.custom || Lists(kCountsGeneration, resource.resource);
+  return Lists(kCountsGeneration, resource.resource);
 }
 
 bool ReturnsDeleted(const api::catalog::ResourceInfo& resource) {
-  return !resource.custom && Lists(kReturnsDeleted, resource.resource);
+  return Lists(kReturnsDeleted, resource.resource);
 }
 
 }  // namespace
 
 struct StrategyTable::Rows {
   std::map<std::pair<std::string_view, std::string_view>, std::unique_ptr<Strategy>> by_resource;
+  std::unique_ptr<Strategy> custom[2];  // without and with a status subresource
   // Indexed by the traits: path segment names, status, generation, returns deleted.
   std::vector<DefaultStrategy> defaults;
 };
@@ -108,6 +109,8 @@ struct StrategyTable::Rows {
 StrategyTable::StrategyTable() {
   auto rows = std::make_unique<Rows>();
   for (const Row& row : kRows) rows->by_resource[{row.group, row.resource}] = row.make();
+  rows->custom[0] = MakeCustomResources(false);
+  rows->custom[1] = MakeCustomResources(true);
   for (unsigned bits = 0; bits < 16; ++bits) {
     const NameStyle names = (bits & 8U) != 0 ? NameStyle::kPathSegment : NameStyle::kSubdomain;
     rows->defaults.emplace_back(
@@ -119,12 +122,11 @@ StrategyTable::StrategyTable() {
 StrategyTable::~StrategyTable() = default;
 
 const Strategy& StrategyTable::Find(const api::catalog::ResourceInfo& resource) const {
-  if (!resource.custom) {
-    const auto row =
-        rows_->by_resource.find({resource.storage_kind.group, resource.resource.resource});
-    if (row != rows_->by_resource.end()) return *row->second;
-  }
   const bool has_status = resource.FindSubresource("status") != nullptr;
+  if (resource.custom) return *rows_->custom[has_status ? 1 : 0];
+  const auto row =
+      rows_->by_resource.find({resource.storage_kind.group, resource.resource.resource});
+  if (row != rows_->by_resource.end()) return *row->second;
   const std::string& group = resource.resource.group;
   // The names of trust bundles hold the signer's, with colons; validation says more.
   const bool path_names = group == "rbac.authorization.k8s.io" ||

@@ -188,6 +188,7 @@ base::Result<json::Value> Canonical(Call& call, const GroupVersionKind& kind, js
   bool custom = false;
   const api::schema::Schema* schema = SchemaOf(*call.catalog, kind, custom);
   if (schema != nullptr && custom) {
+    TRY(api::schema::CheckMetadata(call.arena, *schema, object));
     object = api::schema::Prune(call.arena, *schema, object, true, unknown_or_null);
   } else if (schema != nullptr) {
     api::schema::DecodeOptions options;

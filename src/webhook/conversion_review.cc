@@ -5,6 +5,7 @@
 #include "admission/errors.h"
 #include "api/field_error.h"
 #include "api/field_path.h"
+#include "api/patch/go_value.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/writer.h"
@@ -16,27 +17,6 @@ namespace {
 
 constexpr std::string_view kGroup = "apiextensions.k8s.io";
 constexpr std::string_view kKind = "ConversionReview";
-
-// %T of a decoded JSON value.
-std::string_view GoType(json::Value value) {
-  switch (value.type()) {
-    case json::Type::kNull:
-      return "<nil>";
-    case json::Type::kBool:
-      return "bool";
-    case json::Type::kInt:
-      return "int64";
-    case json::Type::kDouble:
-      return "float64";
-    case json::Type::kString:
-      return "string";
-    case json::Type::kArray:
-      return "[]interface {}";
-    case json::Type::kObject:
-      break;
-  }
-  return "map[string]interface {}";
-}
 
 // Both are empty where the apiVersion cannot be read.
 api::GroupVersionKind GvkOf(json::Value object) {
@@ -97,13 +77,14 @@ base::Result<json::Value> TakeMap(json::Arena& arena, json::Value metadata, std:
   if (value.is_null()) return json::Without(arena, metadata, field);
   if (!value.is_object()) {
     return admission::PlainError(base::StrCat("invalid metadata.", field, " of type ",
-                                              GoType(value), " in converted object"));
+                                              api::patch::GoTypeName(value),
+                                              " in converted object"));
   }
   for (const json::Member& member : value.members()) {
     if (member.value.is_string()) continue;
-    return admission::PlainError(base::StrCat("metadata.", field, "[", member.name(),
-                                              "] must be a string, but is ", GoType(member.value),
-                                              " in converted object"));
+    return admission::PlainError(
+        base::StrCat("metadata.", field, "[", member.name(), "] must be a string, but is ",
+                     api::patch::GoTypeName(member.value), " in converted object"));
   }
   if (!(value == original[field])) {
     api::FieldErrors errors;
@@ -124,8 +105,8 @@ base::Result<json::Value> RestoreMetadata(json::Arena& arena, json::Value origin
     return admission::PlainError("missing metadata in converted object");
   }
   if (!answered->is_object()) {
-    return admission::PlainError(
-        base::StrCat("invalid metadata of type ", GoType(*answered), " in converted object"));
+    return admission::PlainError(base::StrCat(
+        "invalid metadata of type ", api::patch::GoTypeName(*answered), " in converted object"));
   }
   const json::Value before = original["metadata"];
   json::Value metadata = before.is_object() ? before : json::MakeObject(arena, {});

@@ -44,6 +44,12 @@ class ConversionWebhookTest : public ::testing::Test {
   static std::string At(std::string_view collection, std::string_view name) {
     return base::StrCat(collection, "/", name);
   }
+  // A watch in v2 of what happens from now on.
+  std::string WatchPath(std::string_view query = {}) {
+    const Answer list = server_.Get(kV1);
+    return base::StrCat(
+        kV2, "?watch=1&resourceVersion=", list["metadata"]["resourceVersion"].AsString(), query);
+  }
   // What a GET in v2 of an object stored as v1 is refused with.
   std::string Failure() {
     const Answer got = server_.Get(At(kV2, "a"));
@@ -156,9 +162,49 @@ TEST_F(ConversionWebhookTest, UpdateAndPatchWorkInEitherVersion) {
   EXPECT_EQ(patched["metadata"]["generation"].AsInt(), 2);
   EXPECT_EQ(server_.Get(At(kV1, "a"))["spec"]["address"].AsString(), "h:2");
 
-  const Answer put = server_.Put(At(kV2, "a"), Widget("v2", "a", R"({"host":"n","port":"3"})"));
+  const std::string next = Widget("v2", "a", R"({"host":"n","port":"3"})");
+  EXPECT_EQ(server_.Put(At(kV2, "a"), next).status, 422);
+  json::Arena arena;
+  const json::Value versioned =
+      json::SetPath(arena, json::Parse(arena, next).value(), {"metadata", "resourceVersion"},
+                    patched["metadata"]["resourceVersion"]);
+  const Answer put = server_.Put(At(kV2, "a"), json::ToString(versioned));
   ASSERT_EQ(put.status, 200) << put.body;
   EXPECT_EQ(server_.Get(At(kV1, "a"))["spec"]["address"].AsString(), "n:3");
+}
+
+// Who wrote in a version owns fields of that version.
+TEST_F(ConversionWebhookTest, FieldsAreOwnedInTheVersionTheyWereWrittenIn) {
+  Define();
+  const auto apply = [&](std::string_view collection, std::string_view query,
+                         std::string_view object) {
+    return server_.Patch(base::StrCat(At(collection, "a"), "?", query),
+                         "application/apply-patch+yaml", object);
+  };
+  ASSERT_EQ(apply(kV1, "fieldManager=one",
+                  R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},
+                      "spec":{"address":"h:1"}})")
+                .status,
+            201);
+
+  // The same port leaves the address alone: no conflict; another one changes it.
+  const std::string same = R"({"apiVersion":"example.com/v2","kind":"Widget",
+      "metadata":{"name":"a"},"spec":{"port":"1"}})";
+  const Answer shared = apply(kV2, "fieldManager=two", same);
+  ASSERT_EQ(shared.status, 200) << shared.body;
+  ASSERT_EQ(shared["metadata"]["managedFields"].size(), 2u);
+  const std::string other = R"({"apiVersion":"example.com/v2","kind":"Widget",
+      "metadata":{"name":"a"},"spec":{"port":"2"}})";
+  const Answer refused = apply(kV2, "fieldManager=two", other);
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_EQ(refused.message(),
+            "Apply failed with 1 conflict: conflict with \"one\": .spec.address");
+  const Answer forced = apply(kV2, "fieldManager=two&force=true", other);
+  ASSERT_EQ(forced.status, 200) << forced.body;
+  EXPECT_EQ(forced["spec"]["host"].AsString(), "h");
+  EXPECT_EQ(forced["spec"]["port"].AsString(), "2");
+  ASSERT_EQ(forced["metadata"]["managedFields"].size(), 1u) << forced.body;
+  EXPECT_EQ(forced["metadata"]["managedFields"][0]["apiVersion"].AsString(), "example.com/v2");
 }
 
 TEST_F(ConversionWebhookTest, StatusAndScaleAreConverted) {
@@ -183,64 +229,67 @@ TEST_F(ConversionWebhookTest, WatchEventsAreConverted) {
   Define();
   CreateV1("a", R"({"address":"h:1"})");
 
-  const auto events = server_.Watch(base::StrCat(kV2, "?watch=1&resourceVersion=0"), 3, [&] {
+  const auto initial = server_.Watch(base::StrCat(kV2, "?watch=1&resourceVersion=0"), 1);
+  ASSERT_EQ(initial.size(), 1u);
+  EXPECT_EQ(initial[0]["object"]["spec"]["host"].AsString(), "h");
+
+  const auto events = server_.Watch(WatchPath(), 2, [&] {
     server_.Post(kV1, Widget("v1", "b", R"({"address":"b:1"})"));
     server_.Delete(At(kV1, "b"));
   });
 
-  ASSERT_EQ(events.size(), 3u);
-  EXPECT_EQ(events[0]["object"]["spec"]["host"].AsString(), "h");
-  EXPECT_EQ(events[1]["type"].AsString(), "ADDED");
-  EXPECT_EQ(events[1]["object"]["apiVersion"].AsString(), "example.com/v2");
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0]["type"].AsString(), "ADDED");
+  EXPECT_EQ(events[0]["object"]["apiVersion"].AsString(), "example.com/v2");
+  EXPECT_EQ(events[0]["object"]["spec"]["host"].AsString(), "b");
+  EXPECT_EQ(events[1]["type"].AsString(), "DELETED");
   EXPECT_EQ(events[1]["object"]["spec"]["host"].AsString(), "b");
-  EXPECT_EQ(events[2]["type"].AsString(), "DELETED");
-  EXPECT_EQ(events[2]["object"]["spec"]["host"].AsString(), "b");
 }
 
 TEST_F(ConversionWebhookTest, WatchWithAFieldSelectorSeesObjectsComeAndGo) {
   Define();
   CreateV1("a", R"({"address":"h:1"})");
+  const auto set = [&](std::string_view address) {
+    server_.Patch(At(kV1, "a"), "application/merge-patch+json",
+                  base::StrCat(R"({"spec":{"address":")", address, R"("}})"));
+  };
 
-  const auto events = server_.Watch(
-      base::StrCat(kV2, "?watch=1&resourceVersion=0&fieldSelector=spec.host%3Dh"), 3, [&] {
-        server_.Patch(At(kV1, "a"), "application/merge-patch+json",
-                      R"({"spec":{"address":"x:1"}})");
-        server_.Patch(At(kV1, "a"), "application/merge-patch+json",
-                      R"({"spec":{"address":"h:2"}})");
-      });
+  const auto events = server_.Watch(WatchPath("&fieldSelector=spec.host%3Dh"), 3, [&] {
+    set("x:1");
+    set("y:1");
+    set("h:2");
+    set("h:3");
+  });
 
   ASSERT_EQ(events.size(), 3u);
-  EXPECT_EQ(events[0]["type"].AsString(), "ADDED");
-  EXPECT_EQ(events[1]["type"].AsString(), "DELETED");
-  EXPECT_EQ(events[2]["type"].AsString(), "ADDED");
+  EXPECT_EQ(events[0]["type"].AsString(), "DELETED");
+  EXPECT_EQ(events[1]["type"].AsString(), "ADDED");
+  EXPECT_EQ(events[2]["type"].AsString(), "MODIFIED");
 }
 
 TEST_F(ConversionWebhookTest, WatchEndsWithTheErrorOfTheWebhook) {
   Define();
   CreateV1("a");
   webhook_.SetTwist([](json::Arena& arena, json::Value object) {
-    const bool bad = object["metadata"]["name"].AsString() == "b";
-    return bad ? json::With(arena, object, "kind", json::String(arena, "Gadget")) : object;
+    return json::With(arena, object, "kind", json::String(arena, "Gadget"));
   });
 
-  const auto events = server_.Watch(base::StrCat(kV2, "?watch=1&resourceVersion=0"), 3, [&] {
-    server_.Post(kV1, Widget("v1", "b", R"({"address":"b:1"})"));
-  });
+  const auto events = server_.Watch(
+      WatchPath(), 3, [&] { server_.Post(kV1, Widget("v1", "b", R"({"address":"b:1"})")); });
 
-  ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[1]["type"].AsString(), "ERROR");
-  EXPECT_THAT(events[1]["object"]["message"].AsString(), HasSubstr("invalid kind"));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]["type"].AsString(), "ERROR");
+  EXPECT_THAT(events[0]["object"]["message"].AsString(), HasSubstr("invalid kind"));
 }
 
 TEST_F(ConversionWebhookTest, StorageVersionCanBeSwitched) {
   Define("v1");
   CreateV1("a");
-  const Answer definition = server_.Get(At(kDefinitions, "widgets.example.com"));
   json::Arena arena;
-  json::Value next = json::SetPath(arena, definition.document.root(), {"spec"},
-                                   json::Parse(arena, webhook_.Definition("v2")).value()["spec"]);
-  const Answer switched =
-      server_.Put(At(kDefinitions, "widgets.example.com"), json::ToString(next));
+  const json::Value versions = json::Parse(arena, webhook_.Definition("v2")).value()["spec"];
+  const Answer switched = server_.Patch(
+      At(kDefinitions, "widgets.example.com"), "application/merge-patch+json",
+      base::StrCat(R"({"spec":{"versions":)", json::ToString(versions["versions"]), "}}"));
   ASSERT_EQ(switched.status, 200) << switched.body;
   EXPECT_EQ(json::ToString(switched["status"]["storedVersions"]), R"(["v1","v2"])");
 

@@ -128,11 +128,14 @@ class CustomResources {
   const schema::Schema* FindSchema(std::string_view version) const;
   // Different for every call of Compile in a process; never 0.
   std::uint32_t number() const { return number_; }
+  // Of the versions as they were given: tells two states of a definition apart.
+  std::uint64_t digest() const { return digest_; }
   std::size_t bytes_used() const;  // about
 
  private:
   CustomResources();
   std::uint32_t number_;
+  std::uint64_t digest_ = 0;
   bool terminating_ = false;
   std::string group_;
   std::shared_ptr<const CustomConverter> converter_;

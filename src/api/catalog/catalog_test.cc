@@ -162,11 +162,20 @@ TEST_F(CatalogTest, DescribesCustomResourcesInDiscoveryAndOpenApi) {
                             return p.path.starts_with("apis/stable.example.com");
                           }),
             2);
-  const auto v3 = OpenApiV3(*catalog_, "apis/stable.example.com/v1");
+  const SchemaText text = [](json::Arena& arena, const ResourceInfo& resource) {
+    const json::Value versions = json::Parse(arena, kCronTab).value()["spec"]["versions"];
+    for (const json::Value& version : versions.elements()) {
+      if (version["name"].AsString() == resource.resource.version) {
+        return version["schema"]["openAPIV3Schema"];
+      }
+    }
+    return json::Value();
+  };
+  const auto v3 = OpenApiV3(*catalog_, "apis/stable.example.com/v1", text);
   ASSERT_TRUE(v3.ok());
   EXPECT_NE(v3->find("com.example.stable.v1.CronTab"), std::string::npos);
-  EXPECT_FALSE(OpenApiV3(*catalog_, "apis/none/v1").ok());
-  EXPECT_NE(OpenApiV2(*catalog_)->find("com.example.stable.v1.CronTab"), std::string::npos);
+  EXPECT_FALSE(OpenApiV3(*catalog_, "apis/none/v1", text).ok());
+  EXPECT_NE(OpenApiV2(*catalog_, text)->find("com.example.stable.v1.CronTab"), std::string::npos);
 }
 
 TEST(CatalogFileTest, ADamagedFileIsAnError) {

@@ -5,6 +5,7 @@
 #include "api/conversion/custom_converter.h"
 #include "api/schema/structural.h"
 #include "base/strings.h"
+#include "json/writer.h"
 
 namespace portcullis::api::catalog {
 namespace {
@@ -34,6 +35,13 @@ CustomNames NamesOf(Value names) {
   out.short_names = Strings(names["shortNames"]);
   out.categories = Strings(names["categories"]);
   return out;
+}
+
+// FNV-1a.
+std::uint64_t DigestOf(std::string_view text) {
+  std::uint64_t digest = 0xcbf29ce484222325U;
+  for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return digest;
 }
 
 std::uint32_t NextNumber() {
@@ -147,6 +155,7 @@ base::Result<std::shared_ptr<const CustomResources>> CustomResources::Compile(Va
   made->converter_ = parts.converter != nullptr ? std::move(parts.converter) : MakeNoConversion();
   const CustomNames names = parts.names ? *std::move(parts.names) : NamesOf(spec["names"]);
   const Value versions = spec["versions"];
+  made->digest_ = DigestOf(json::ToString(versions));
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const Value version = versions[i];
     const Value props = version["schema"]["openAPIV3Schema"];

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "api/catalog/catalog_file.h"
+#include "api/catalog/custom_openapi.h"
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -34,118 +35,6 @@ std::string HashOf(std::string_view text) {
   return base::HexEncode(bytes);
 }
 
-// "stable.example.com", v1, CronTab: com.example.stable.v1.CronTab.
-std::string DefinitionName(const GroupVersionKind& kind) {
-  auto parts = base::Split(kind.group, '.');
-  std::reverse(parts.begin(), parts.end());
-  return base::StrCat(base::Join(parts, "."), ".", kind.version, ".", kind.kind);
-}
-
-// OpenAPI documents of custom resources, in the little form that kubectl needs: the schemas with
-// their kinds, and the operations that tell which query parameters the server takes.
-class CustomDocument {
- public:
-  CustomDocument(json::Arena& arena, bool v3) : arena_(arena), v3_(v3) {}
-
-  void AddSchemas(const ResourceInfo& info, json::ObjectBuilder& schemas) {
-    const std::string name = DefinitionName(info.kind);
-    schemas.Set(arena_.Copy(name), ObjectSchema(info));
-    json::ObjectBuilder list(arena_);
-    json::ObjectBuilder properties(arena_);
-    properties.Set("apiVersion", Typed("string")).Set("kind", Typed("string"));
-    properties.Set("metadata", Ref("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"));
-    json::ObjectBuilder items(arena_);
-    items.Set("type", "array").Set("items", Ref(name));
-    properties.Set("items", items.Build());
-    list.Set("type", "object")
-        .Set("required", json::MakeArray(arena_, {Value::StringView("items")}));
-    list.Set("properties", properties.Build());
-    const GroupVersionKind kind{info.kind.group, info.kind.version, info.list_kind};
-    list.Set("x-kubernetes-group-version-kind", Kinds(kind));
-    schemas.Set(arena_.Copy(DefinitionName(kind)), list.Build());
-  }
-
-  void AddPaths(const ResourceInfo& info, json::ObjectBuilder& paths) {
-    const std::string root =
-        base::StrCat("/", PathOf(info.resource.group_version()), "/",
-                     info.namespaced ? "namespaces/{namespace}/" : "", info.resource.resource);
-    json::ObjectBuilder collection(arena_);
-    collection.Set("get", Operation(info, "list")).Set("post", Operation(info, "post"));
-    paths.Set(arena_.Copy(root), collection.Build());
-    json::ObjectBuilder item(arena_);
-    for (const std::string_view verb : {"get", "put", "patch", "delete"}) {
-      item.Set(verb, Operation(info, verb));
-    }
-    paths.Set(arena_.Copy(root + "/{name}"), item.Build());
-  }
-
- private:
-  Value Typed(std::string_view type) {
-    json::ObjectBuilder schema(arena_);
-    schema.Set("type", type);
-    return schema.Build();
-  }
-
-  Value Ref(std::string_view name) {
-    json::ObjectBuilder ref(arena_);
-    ref.Set("$ref", base::StrCat(v3_ ? "#/components/schemas/" : "#/definitions/", name));
-    return ref.Build();
-  }
-
-  Value KindValue(const GroupVersionKind& kind) {
-    json::ObjectBuilder entry(arena_);
-    entry.Set("group", kind.group).Set("kind", kind.kind).Set("version", kind.version);
-    return entry.Build();
-  }
-
-  Value Kinds(const GroupVersionKind& kind) { return json::MakeArray(arena_, {KindValue(kind)}); }
-
-  Value ObjectSchema(const ResourceInfo& info) {
-    const Value props =
-        info.schema->constraints != nullptr ? info.schema->constraints->props : Value();
-    Value schema = props.is_object() ? props : Typed("object");
-    Value properties = schema["properties"];
-    properties = json::With(arena_, properties, "apiVersion", Typed("string"));
-    properties = json::With(arena_, properties, "kind", Typed("string"));
-    properties = json::With(arena_, properties, "metadata",
-                            Ref("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"));
-    schema = json::With(arena_, schema, "properties", properties);
-    return json::With(arena_, schema, "x-kubernetes-group-version-kind", Kinds(info.kind));
-  }
-
-  Value Query(std::string_view name, std::string_view type) {
-    json::ObjectBuilder parameter(arena_);
-    parameter.Set("in", "query").Set("name", name);
-    if (v3_) {
-      parameter.Set("schema", Typed(type));
-    } else {
-      parameter.Set("type", type).Set("uniqueItems", true);
-    }
-    return parameter.Build();
-  }
-
-  Value Operation(const ResourceInfo& info, std::string_view action) {
-    json::ObjectBuilder operation(arena_);
-    json::ArrayBuilder parameters(arena_);
-    const bool writes = action == "post" || action == "put" || action == "patch";
-    if (writes || action == "delete") parameters.Add(Query("dryRun", "string"));
-    if (writes) {
-      parameters.Add(Query("fieldManager", "string")).Add(Query("fieldValidation", "string"));
-    }
-    if (action == "patch") parameters.Add(Query("force", "boolean"));
-    if (parameters.size() > 0) operation.Set("parameters", parameters.Build());
-    json::ObjectBuilder responses(arena_);
-    responses.Set("200", json::MakeObject(arena_, {}));
-    operation.Set("responses", responses.Build());
-    operation.Set("x-kubernetes-action", action);
-    operation.Set("x-kubernetes-group-version-kind", KindValue(info.kind));
-    return operation.Build();
-  }
-
-  json::Arena& arena_;
-  bool v3_;
-};
-
 std::vector<const ResourceInfo*> CustomOf(const Catalog& catalog, std::string_view path) {
   std::vector<const ResourceInfo*> custom;
   for (const ResourceInfo* info : catalog.resources()) {
@@ -171,12 +60,13 @@ bool IsServed(const Catalog& catalog, std::string_view path) {
   return true;
 }
 
-Value CustomV3(json::Arena& arena, const std::vector<const ResourceInfo*>& resources, Value core) {
+Value CustomV3(json::Arena& arena, const std::vector<const ResourceInfo*>& resources, Value core,
+               const SchemaText& text) {
   CustomDocument made(arena, true);
   json::ObjectBuilder schemas(arena);
   json::ObjectBuilder paths(arena);
   for (const ResourceInfo* info : resources) {
-    made.AddSchemas(*info, schemas);
+    made.AddSchemas(*info, text(arena, *info), schemas);
     made.AddPaths(*info, paths);
   }
   for (const std::string_view name :
@@ -195,7 +85,7 @@ Value CustomV3(json::Arena& arena, const std::vector<const ResourceInfo*>& resou
 
 }  // namespace
 
-base::Result<std::string> OpenApiV2(const Catalog& catalog) {
+base::Result<std::string> OpenApiV2(const Catalog& catalog, const SchemaText& schema_text) {
   const auto custom = CustomOf(catalog, "");
   if (custom.empty()) return UnpackSection(catalog.file(), kOpenApiV2Section);
   json::Arena arena;
@@ -205,7 +95,7 @@ base::Result<std::string> OpenApiV2(const Catalog& catalog) {
   json::ObjectBuilder definitions(arena, document["definitions"]);
   json::ObjectBuilder paths(arena, document["paths"]);
   for (const ResourceInfo* info : custom) {
-    made.AddSchemas(*info, definitions);
+    made.AddSchemas(*info, schema_text(arena, *info), definitions);
     made.AddPaths(*info, paths);
   }
   document = json::With(arena, document, "definitions", definitions.Build());
@@ -225,10 +115,9 @@ base::Result<std::vector<OpenApiV3Path>> OpenApiV3Paths(const Catalog& catalog) 
                                                         : std::string(member.value.source()));
   }
   for (const ResourceInfo* info : CustomOf(catalog, "")) {
-    const Value props =
-        info->schema->constraints != nullptr ? info->schema->constraints->props : Value();
     std::string& hash = hashes[PathOf(info->resource.group_version())];
-    hash = HashOf(base::StrCat(hash, info->resource.resource, json::ToString(props, Plain())));
+    hash = HashOf(
+        base::StrCat(hash, info->resource.resource, std::to_string(info->definition->digest())));
   }
   std::vector<OpenApiV3Path> paths;
   for (const auto& [path, hash] : hashes) {
@@ -237,13 +126,14 @@ base::Result<std::vector<OpenApiV3Path>> OpenApiV3Paths(const Catalog& catalog) 
   return paths;
 }
 
-base::Result<std::string> OpenApiV3(const Catalog& catalog, std::string_view path) {
+base::Result<std::string> OpenApiV3(const Catalog& catalog, std::string_view path,
+                                    const SchemaText& schema_text) {
   json::Arena arena;
   std::string text;
   const Value documents = TRY(UnpackDocument(catalog, kOpenApiV3Section, arena, text));
   const auto custom = CustomOf(catalog, path);
   if (!custom.empty()) {
-    return json::ToString(CustomV3(arena, custom, documents["api/v1"]), Plain());
+    return json::ToString(CustomV3(arena, custom, documents["api/v1"], schema_text), Plain());
   }
   const Value* document = documents.Find(path);
   if (document == nullptr || !IsServed(catalog, path)) {

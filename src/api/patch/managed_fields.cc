@@ -160,14 +160,61 @@ void CapUpdateManagers(Entries& entries) {
   }
 }
 
-// Takes from everybody but `except` what a write has changed.
-void Disown(Entries& entries, const Comparison& change, const Entry* except) {
-  if (entries.empty()) return;
-  const FieldSet changed = change.modified.Union(change.added);
+// What a write has changed, as each version tells it.
+class Changes {
+ public:
+  Changes(const schema::Schema& schema, Value before, Value after, const Writer& writer)
+      : writer_(writer), before_(before), after_(after) {
+    by_version_.emplace(writer.api_version, Compare(&schema, before, after));
+  }
+
+  const Comparison& own() const { return *by_version_.find(writer_.api_version)->second; }
+
+  // Null if the version is gone. Where the objects cannot be converted the request's version stands
+  // in, and `error` is set.
+  const Comparison* In(const std::string& version) {
+    if (writer_.versions == nullptr) return &own();
+    const auto known = by_version_.find(version);
+    if (known != by_version_.end()) return known->second ? &*known->second : nullptr;
+    const auto before = View(version, before_);
+    const auto after = View(version, after_);
+    if (!before.ok() || !after.ok()) {
+      if (error_.ok()) error_ = before.ok() ? after.status() : before.status();
+      return &own();
+    }
+    std::optional<Comparison>& made = by_version_[version];
+    if (after->schema == nullptr) return nullptr;
+    made = Compare(after->schema, before->object, after->object);
+    return &*made;
+  }
+  const base::Status& error() const { return error_; }
+
+ private:
+  base::Result<Versions::View> View(const std::string& version, Value object) const {
+    // There was no object before a create.
+    if (object.empty()) return Versions::View{object, nullptr};
+    return writer_.versions->In(version, object);
+  }
+
+  const Writer& writer_;
+  const Value before_;
+  const Value after_;
+  std::map<std::string, std::optional<Comparison>, std::less<>> by_version_;
+  base::Status error_;
+};
+
+// Takes from everybody but `except` what a write has changed; from who wrote in a version that is
+// gone, everything.
+void Disown(Entries& entries, Changes& changes, const Entry* except) {
   for (Entry& entry : entries) {
     if (&entry == except) continue;
-    entry.fields.Subtract(changed);
-    entry.fields.Subtract(change.removed);
+    const Comparison* change = changes.In(entry.api_version);
+    if (change == nullptr) {
+      entry.fields = FieldSet();
+      continue;
+    }
+    entry.fields.Subtract(change->modified.Union(change->added));
+    entry.fields.Subtract(change->removed);
   }
 }
 
@@ -227,9 +274,10 @@ class Application {
   base::Result<Value> Run(Force force);
 
  private:
-  Entry& Own(FieldSet claimed, std::optional<FieldSet>& before);
-  Value Prune(Value merged, const Entries& entries, const FieldSet& last) const;
-  std::vector<ConflictOf> Conflicts(const Entry& own, const Comparison& change) const;
+  Entry& Own(FieldSet claimed, std::optional<Entry>& before);
+  base::Result<Value> Prune(Value merged, const Entry& last) const;
+  base::Result<Versions::View> In(const std::string& version, Value object) const;
+  std::vector<ConflictOf> Conflicts(const Entry& own, Changes& changes) const;
   FieldSet AllowedByLastApplied() const;
   Value SyncLastApplied(Value object) const;
 
@@ -242,7 +290,7 @@ class Application {
 };
 
 // The writer's entry with its new claim; `before` receives what it claimed last time.
-Entry& Application::Own(FieldSet claimed, std::optional<FieldSet>& before) {
+Entry& Application::Own(FieldSet claimed, std::optional<Entry>& before) {
   Entry own{.manager = std::string(writer_.manager),
             .operation = std::string(kApply),
             .api_version = std::string(writer_.api_version),
@@ -251,8 +299,8 @@ Entry& Application::Own(FieldSet claimed, std::optional<FieldSet>& before) {
             .fields = std::move(claimed)};
   for (Entry& entry : entries_) {
     if (!entry.IsSameAs(own)) continue;
-    before = std::move(entry.fields);
     own.time = entry.time;
+    before = std::move(entry);
     entry = std::move(own);
     return entry;
   }
@@ -260,28 +308,49 @@ Entry& Application::Own(FieldSet claimed, std::optional<FieldSet>& before) {
   return entries_.back();
 }
 
-// Drops what the writer applied last time, does not apply any more, and nobody else owns.
-Value Application::Prune(Value merged, const Entries& entries, const FieldSet& last) const {
-  const FieldSet merged_fields = WithNamedFields(&schema_, FieldsOf(&schema_, merged));
-  const auto rest_of = [&](Value object) {
-    return merged_fields.Difference(WithNamedFields(&schema_, FieldsOf(&schema_, object)));
-  };
-  Value pruned = RemoveFields(arena_, &schema_, merged, WithNamedFields(&schema_, last));
-  // Give back what somebody (the writer included) owns …
-  FieldSet owned;
-  for (const Entry& entry : entries) owned = owned.Union(entry.fields);
-  owned = WithNamedFields(&schema_, owned);
-  pruned = RemoveFields(arena_, &schema_, merged, rest_of(pruned).Difference(owned));
-  // … and what went only because it lay inside something that was removed.
-  return RemoveFields(arena_, &schema_, merged,
-                      rest_of(pruned).Intersection(WithNamedFields(&schema_, last)));
+base::Result<Versions::View> Application::In(const std::string& version, Value object) const {
+  const bool own = version == writer_.api_version && object["apiVersion"].AsString() == version;
+  if (own || writer_.versions == nullptr) return Versions::View{object, &schema_};
+  return writer_.versions->In(version, object);
 }
 
-std::vector<ConflictOf> Application::Conflicts(const Entry& own, const Comparison& change) const {
-  const FieldSet changed = change.modified.Union(change.added);
+// Drops what the writer applied last time, does not apply any more, and nobody else owns.
+base::Result<Value> Application::Prune(Value merged, const Entry& last) const {
+  const auto lost = [](const Versions::View& from, const Versions::View& to) {
+    return WithNamedFields(from.schema, FieldsOf(from.schema, from.object))
+        .Difference(WithNamedFields(to.schema, FieldsOf(to.schema, to.object)));
+  };
+  const Versions::View whole = TRY(In(last.api_version, merged));
+  // What was applied in a version that is gone nobody can find again.
+  if (whole.schema == nullptr) return merged;
+  const FieldSet named = WithNamedFields(whole.schema, last.fields);
+  Value pruned = RemoveFields(arena_, whole.schema, whole.object, named);
+  // Give back what somebody (the writer included) owns, version by version …
+  std::map<std::string, FieldSet> owned;
+  for (const Entry& entry : entries_) {
+    FieldSet& fields = owned[writer_.versions != nullptr ? entry.api_version : last.api_version];
+    fields = fields.Union(entry.fields);
+  }
+  for (const auto& [version, fields] : owned) {
+    const Versions::View from = TRY(In(version, merged));
+    if (from.schema == nullptr) continue;
+    const Versions::View to = TRY(In(version, pruned));
+    pruned = RemoveFields(arena_, from.schema, from.object,
+                          lost(from, to).Difference(WithNamedFields(from.schema, fields)));
+  }
+  // … and what went only because it lay inside something that was removed.
+  const Versions::View to = TRY(In(last.api_version, pruned));
+  pruned = RemoveFields(arena_, whole.schema, whole.object, lost(whole, to).Intersection(named));
+  return TRY(In(std::string(writer_.api_version), pruned)).object;
+}
+
+std::vector<ConflictOf> Application::Conflicts(const Entry& own, Changes& changes) const {
   std::vector<ConflictOf> out;
   for (const Entry& entry : entries_) {
     if (&entry == &own) continue;
+    const Comparison* change = changes.In(entry.api_version);
+    if (change == nullptr) continue;
+    const FieldSet changed = change->modified.Union(change->added);
     for (FieldPathSteps& path : entry.fields.Intersection(changed).Paths()) {
       out.push_back({Describe(entry), std::move(path)});
     }
@@ -315,13 +384,14 @@ base::Result<Value> Application::Run(Force force) {
 
   FieldSet claimed = FieldsOf(&schema_, config_);
   if (writer_.reset != nullptr) claimed.Prune(*writer_.reset);
-  std::optional<FieldSet> before;
+  std::optional<Entry> before;
   Entry& own = Own(claimed, before);
   Value merged = MergeTyped(arena_, &schema_, plain, config_);
-  if (before && !before->empty()) merged = Prune(merged, entries_, *before);
-  const Comparison change = Compare(&schema_, plain, merged);
+  if (before && !before->fields.empty()) merged = TRY(Prune(merged, *before));
+  Changes changes(schema_, plain, merged, writer_);
 
-  std::vector<ConflictOf> conflicts = Conflicts(own, change);
+  std::vector<ConflictOf> conflicts = Conflicts(own, changes);
+  TRY(changes.error());
   if (force == Force::kNo && !conflicts.empty()) {
     const FieldSet allowed = AllowedByLastApplied();
     conflicts.erase(std::remove_if(conflicts.begin(), conflicts.end(),
@@ -329,10 +399,10 @@ base::Result<Value> Application::Run(Force force) {
                     conflicts.end());
     if (!conflicts.empty()) return ConflictError(std::move(conflicts));
   }
-  Disown(entries_, change, &own);
+  Disown(entries_, changes, &own);
   own.fields = claimed.Difference(StrippedFields());
-  const bool claim_changed = !before || !(*before == own.fields);
-  if (!change.same() || claim_changed || own.time.empty()) own.time = writer_.now;
+  const bool claim_changed = !before || !(before->fields == own.fields);
+  if (!changes.own().same() || claim_changed || own.time.empty()) own.time = writer_.now;
   return WithEntries(arena_, SyncLastApplied(merged), entries_);
 }
 
@@ -356,10 +426,10 @@ Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value 
   const Value before =
       live.is_object() ? WithoutManagedFields(arena, live) : json::MakeObject(arena, {});
   const Value after = WithoutManagedFields(arena, next);
-  Comparison change = Compare(&schema, before, after);
-  Disown(entries, change, nullptr);
-  FieldSet touched =
-      change.modified.empty() ? std::move(change.added) : change.modified.Union(change.added);
+  Changes changes(schema, before, after, writer);
+  if (!entries.empty()) Disown(entries, changes, nullptr);
+  const Comparison& change = changes.own();
+  FieldSet touched = change.modified.empty() ? change.added : change.modified.Union(change.added);
 
   Entry own{.manager = std::string(writer.manager),
             .operation = std::string(kUpdate),

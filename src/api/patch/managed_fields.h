@@ -16,6 +16,18 @@
 
 namespace portcullis::api::patch {
 
+// Objects in the versions of their kind: who wrote in another version owns fields of that one.
+class Versions {
+ public:
+  virtual ~Versions() = default;
+  struct View {
+    json::Value object;
+    const schema::Schema* schema = nullptr;  // null: the version is gone
+  };
+  // The object, of any version, in this one. Fails if it cannot be converted.
+  virtual base::Result<View> In(std::string_view api_version, json::Value object) const = 0;
+};
+
 // Who writes what. Views outlive the call.
 struct Writer {
   std::string_view manager;      // ?fieldManager=, else the first word of User-Agent
@@ -25,6 +37,8 @@ struct Writer {
   // Fields that a write through this endpoint cannot change (status through the resource itself,
   // spec through its status): nobody comes to own them. May be null.
   const FieldSet* reset = nullptr;
+  // Null: all versions are taken for the same.
+  const Versions* versions = nullptr;
 };
 
 // The name a request without fieldManager goes by: User-Agent up to the first '/', cut to 128 bytes

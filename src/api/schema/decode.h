@@ -35,6 +35,10 @@ base::Result<json::Value> Decode(json::Arena& arena, const Schema& schema, json:
 json::Value Prune(json::Arena& arena, const Schema& schema, json::Value input, bool is_resource,
                   std::vector<std::string>* unknown_fields);
 
+// Whether apiVersion, kind and metadata of a custom resource, and of resources embedded in it, have
+// the types that Go gives them. On an error Prune() leaves them as they are.
+base::Status CheckMetadata(json::Arena& arena, const Schema& schema, json::Value object);
+
 // The text of a strict decoding failure or "" if both lists are empty:
 // `strict decoding error: duplicate field "a", unknown field "spec.b"`.
 std::string StrictDecodingError(const std::vector<std::string>& duplicate_fields,

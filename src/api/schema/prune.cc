@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "api/field_error.h"
+#include "api/field_path.h"
 #include "api/schema/decode.h"
 #include "base/strings.h"
 
@@ -17,16 +19,16 @@ bool IsMetaField(std::string_view name) {
 
 class Pruner {
  public:
-  Pruner(json::Arena& arena, std::vector<std::string>* unknown)
-      : arena_(arena), unknown_(unknown) {}
+  Pruner(json::Arena& arena, const Schema* metadata, std::vector<std::string>* unknown)
+      : arena_(arena), metadata_(metadata), unknown_(unknown) {}
 
   // `schema` is null where nothing is known: everything goes.
   Value Prune(const Schema* schema, Value value, const std::string& path, bool resource) {
     if (value.is_array()) return PruneList(schema, value, path);
     if (!value.is_object()) return value;
-    if (schema != nullptr && schema->kind == Kind::kAny && schema->preserve_unknown_fields) {
-      return value;
-    }
+    const bool opaque =
+        schema != nullptr && schema->kind == Kind::kAny && schema->preserve_unknown_fields;
+    if (opaque && !schema->embedded_resource) return value;
     const bool embedded = resource || (schema != nullptr && schema->embedded_resource);
     json::ObjectBuilder kept(arena_);
     bool changed = false;
@@ -47,7 +49,7 @@ class Pruner {
   std::optional<Value> PruneMember(const Schema* schema, const json::Member& member,
                                    const std::string& path, bool embedded) {
     const std::string_view name = member.name();
-    if (embedded && name == "metadata" && path.empty()) return Metadata(schema, member.value);
+    if (embedded && name == "metadata") return Metadata(member.value, Join(path, name));
     if (embedded && IsMetaField(name)) return member.value;
     if (schema != nullptr) {
       if (const Field* field = schema->FindField(name, member.hash)) {
@@ -77,32 +79,96 @@ class Pruner {
     return changed;
   }
 
-  // Metadata has the Go type of built-in kinds. What does not fit it is left to validation.
-  Value Metadata(const Schema* schema, Value metadata) {
-    const Field* field = schema != nullptr ? schema->FindField("metadata") : nullptr;
-    if (field == nullptr || field->schema == nullptr) return metadata;
+  // Metadata has the Go type of built-in kinds. What does not fit it is left alone.
+  Value Metadata(Value metadata, const std::string& path) {
+    if (metadata_ == nullptr) return metadata;
     std::vector<std::string> unknown;
     DecodeOptions options;
     options.unknown_fields = &unknown;
-    const auto decoded = Decode(arena_, *field->schema, metadata, options);
+    const auto decoded = Decode(arena_, *metadata_, metadata, options);
     if (!decoded.ok()) return metadata;
     if (unknown_ != nullptr) {
-      for (const std::string& name : unknown) unknown_->push_back("metadata." + name);
+      for (const std::string& name : unknown) unknown_->push_back(Join(path, name));
     }
-    return *decoded;
+    return *decoded == metadata ? metadata : *decoded;
   }
 
   json::Arena& arena_;
+  const Schema* const metadata_;  // of ObjectMeta
   std::vector<std::string>* unknown_;
+};
+
+const Schema* MetadataOf(const Schema& root) {
+  const Field* field = root.FindField("metadata");
+  return field != nullptr ? field->schema : nullptr;
+}
+
+class MetadataChecker {
+ public:
+  MetadataChecker(json::Arena& arena, const Schema& metadata)
+      : arena_(arena), metadata_(metadata) {}
+
+  base::Status Check(const Schema* schema, Value value, const FieldPath& path) const {
+    if (schema == nullptr) return base::OkStatus();
+    if (value.is_array()) {
+      std::size_t index = 0;
+      for (const Value& element : value.elements()) {
+        TRY(Check(schema->element, element, path.Index(index++)));
+      }
+      return base::OkStatus();
+    }
+    for (const json::Member& member : value.members()) {
+      const FieldPath at = path.Child(member.name());
+      if (schema->embedded_resource) TRY(CheckMember(member, at));
+      if (const Field* field = schema->FindField(member.name(), member.hash)) {
+        TRY(Check(field->schema, member.value, at));
+      } else if (schema->kind == Kind::kMap) {
+        TRY(Check(schema->element, member.value, path.Key(member.name())));
+      }
+    }
+    return base::OkStatus();
+  }
+
+ private:
+  base::Status CheckMember(const json::Member& member, const FieldPath& path) const {
+    const auto invalid = [&](std::string_view text) {
+      return base::BadRequest(Invalid(path, member.value, text).ToString());
+    };
+    const bool named = member.name() == "apiVersion" || member.name() == "kind";
+    if (named && !member.value.is_string()) return invalid("must be a string");
+    if (member.name() != "metadata") return base::OkStatus();
+    const auto decoded = Decode(arena_, metadata_, member.value);
+    return decoded.ok() ? base::OkStatus() : invalid(decoded.status().message());
+  }
+
+  json::Arena& arena_;
+  const Schema& metadata_;
 };
 
 }  // namespace
 
 Value Prune(json::Arena& arena, const Schema& schema, Value input, bool is_resource,
             std::vector<std::string>* unknown_fields) {
-  const Value pruned = Pruner(arena, unknown_fields).Prune(&schema, input, "", is_resource);
+  const Value pruned =
+      Pruner(arena, MetadataOf(schema), unknown_fields).Prune(&schema, input, "", is_resource);
   if (unknown_fields != nullptr) std::sort(unknown_fields->begin(), unknown_fields->end());
   return pruned;
+}
+
+base::Status CheckMetadata(json::Arena& arena, const Schema& schema, json::Value object) {
+  const Schema* metadata = MetadataOf(schema);
+  if (metadata == nullptr) return base::OkStatus();
+  if (const Value* own = object.Find("metadata"); own != nullptr && !own->is_null()) {
+    TRY(Decode(arena, *metadata, *own));
+  }
+  const MetadataChecker checker(arena, *metadata);
+  for (const json::Member& member : object.members()) {
+    if (IsMetaField(member.name())) continue;
+    if (const Field* field = schema.FindField(member.name(), member.hash)) {
+      TRY(checker.Check(field->schema, member.value, FieldPath(member.name())));
+    }
+  }
+  return base::OkStatus();
 }
 
 }  // namespace portcullis::api::schema

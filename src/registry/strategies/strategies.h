@@ -10,6 +10,7 @@ namespace portcullis::registry {
 
 std::unique_ptr<Strategy> MakeCertificateSigningRequests();
 std::unique_ptr<Strategy> MakeCustomResourceDefinitions();
+std::unique_ptr<Strategy> MakeCustomResources(bool has_status);
 std::unique_ptr<Strategy> MakeDaemonSets();
 std::unique_ptr<Strategy> MakeJobs();
 std::unique_ptr<Strategy> MakeMutatingAdmissionPolicies();

@@ -1,12 +1,7 @@
 #include "registry/validation/validation.h"
 
-#include "api/catalog/catalog.h"
-#include "api/schema/validate.h"
-#include "kube_cel/compiler.h"
-#include "registry/expression_checker.h"
 #include "registry/validation/field_rules.h"
 #include "registry/validation/kinds.h"
-#include "registry/validation/schema_rules.h"
 
 namespace portcullis::registry {
 namespace {
@@ -57,24 +52,6 @@ constexpr Row kRows[] = {
     {"scheduling.k8s.io", "priorityclasses", &ValidatePriorityClass},
 };
 
-// Custom resources are checked against the schema of their version.
-void ValidateCustom(const Context& ctx, json::Value object, const json::Value* old,
-                    api::FieldErrors& errors) {
-  if (ctx.catalog == nullptr) return;
-  const auto* resource = ctx.catalog->Find(ctx.resource);
-  if (resource == nullptr || !resource->custom || resource->schema == nullptr ||
-      resource->schema->constraints == nullptr) {
-    return;
-  }
-  const json::Value props = resource->schema->constraints->props;
-  api::schema::ValidateValue(*resource->schema->constraints, object, api::FieldPath(), errors, old);
-  if (errors.empty()) api::schema::ValidateListTypes(props, object, api::FieldPath(), errors);
-  if (errors.empty() && ctx.expressions != nullptr && ctx.expressions->compiler() != nullptr) {
-    const auto rules = ctx.expressions->compiler()->RulesOf(resource->schema->constraints, props);
-    EvaluateSchemaRules(ctx.arena, *rules, object, old, errors);
-  }
-}
-
 const Row* Find(const Context& ctx) {
   for (const Row& row : kRows) {
     if (row.resource == ctx.resource.resource && row.group == ctx.resource.group) return &row;
@@ -85,14 +62,12 @@ const Row* Find(const Context& ctx) {
 }  // namespace
 
 void ValidateKind(const Context& ctx, json::Value object, api::FieldErrors& errors) {
-  ValidateCustom(ctx, object, nullptr, errors);
   if (const Row* row = Find(ctx)) row->create(ctx, object, errors);
   CheckFieldRules(ctx, object, nullptr, errors);
 }
 
 void ValidateKindUpdate(const Context& ctx, json::Value object, json::Value old,
                         api::FieldErrors& errors) {
-  ValidateCustom(ctx, object, &old, errors);
   if (const Row* row = Find(ctx)) {
     if (row->update != nullptr) {
       row->update(ctx, object, old, errors);

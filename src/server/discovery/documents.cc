@@ -138,7 +138,8 @@ Reply Documents::ServeOpenApi(Call& call) {
   if (path == "/openapi/v2" && accept.find(kOpenApiProtobuf) != std::string_view::npos) {
     auto document = Cached(call, path + "#protobuf", [&]() -> base::Result<std::string> {
       json::Arena arena;
-      return EncodeOpenApiV2(TRY(json::Parse(arena, TRY(api::catalog::OpenApiV2(*call.catalog, SchemaOf(call))))));
+      return EncodeOpenApiV2(
+          TRY(json::Parse(arena, TRY(api::catalog::OpenApiV2(*call.catalog, SchemaOf(call))))));
     });
     if (!document.ok()) return ErrorReply(call, document.status());
     return SharedReply(*document, kOpenApiProtobufContentType);
@@ -149,7 +150,8 @@ Reply Documents::ServeOpenApi(Call& call) {
     return ErrorReply(call, NegotiateOutput(accept, "", "", Offers::kObjectOnly).status());
   }
   if (path == "/openapi/v2") {
-    auto document = Cached(call, path, [&] { return api::catalog::OpenApiV2(*call.catalog, SchemaOf(call)); });
+    auto document =
+        Cached(call, path, [&] { return api::catalog::OpenApiV2(*call.catalog, SchemaOf(call)); });
     if (!document.ok()) return ErrorReply(call, document.status());
     return SharedReply(*document, "application/json");
   }
@@ -171,7 +173,8 @@ Reply Documents::ServeOpenApi(Call& call) {
     return SharedReply(*document, "application/json");
   }
   const std::string name = path.substr(std::string_view("/openapi/v3/").size());
-  auto document = Cached(call, path, [&] { return api::catalog::OpenApiV3(*call.catalog, name, SchemaOf(call)); });
+  auto document = Cached(
+      call, path, [&] { return api::catalog::OpenApiV3(*call.catalog, name, SchemaOf(call)); });
   if (!document.ok()) {
     if (document.status().reason() == base::Reason::kNotFound) return PageNotFound();
     return ErrorReply(call, document.status());

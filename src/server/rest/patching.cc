@@ -14,6 +14,7 @@
 #include "json/writer.h"
 #include "json/yaml.h"
 #include "server/codec.h"
+#include "server/rest/versions.h"
 
 namespace portcullis::server::rest {
 namespace {
@@ -148,6 +149,9 @@ base::Result<Transform> MakeApply(Call& call, const PatchTarget& target,
         api::patch::FieldSet reset;
         if (call.info.subresource == "status") {
           reset.Insert(api::patch::PathElement::Field("spec"));
+          if (call.resource->custom) {
+            reset.Insert(api::patch::PathElement::Field("metadata"));
+          }
         } else if (call.resource->FindSubresource("status") != nullptr) {
           reset.Insert(api::patch::PathElement::Field("status"));
         }
@@ -157,6 +161,8 @@ base::Result<Transform> MakeApply(Call& call, const PatchTarget& target,
         writer.subresource = call.info.subresource;
         writer.now = now;
         writer.reset = &reset;
+        const CallVersions versions(call);
+        if (target.kind == call.resource->kind) writer.versions = &versions;
         const json::Value applied =
             TRY(api::patch::Apply(call.arena, *target.schema, live, config, writer,
                                   force ? api::patch::Force::kYes : api::patch::Force::kNo));

@@ -8,6 +8,7 @@
 #include "api/view/metadata.h"
 #include "base/random.h"
 #include "base/strings.h"
+#include "server/rest/versions.h"
 #include "store/store.h"
 
 namespace portcullis::server::rest {
@@ -200,6 +201,8 @@ json::Value TrackFields(Call& call, json::Value live, json::Value next, std::str
   writer.subresource = call.info.subresource;
   writer.now = now;
   writer.reset = &reset;
+  const CallVersions versions(call);
+  writer.versions = &versions;
   return api::patch::Track(call.arena, *schema, live, next, writer);
 }
 

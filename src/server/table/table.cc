@@ -8,6 +8,7 @@
 #include "json/writer.h"
 #include "server/rest/present.h"
 #include "server/table/cells.h"
+#include "server/table/json_path.h"
 
 namespace portcullis::server::table {
 namespace {
@@ -23,46 +24,30 @@ Printer FindPrinter(const api::catalog::ResourceInfo& resource) {
   return nullptr;
 }
 
-// `.spec.a.b[0]` of a custom resource's printer column.
-json::Value AtJsonPath(json::Value object, std::string_view path) {
-  while (!path.empty()) {
-    if (path.front() == '.') {
-      path.remove_prefix(1);
-      const std::size_t end = std::min(path.find_first_of(".["), path.size());
-      if (end > 0) object = object[path.substr(0, end)];
-      path.remove_prefix(end);
-    } else if (path.front() == '[') {
-      const std::size_t end = path.find(']');
-      if (end == std::string_view::npos) return {};
-      std::string_view key = path.substr(1, end - 1);
-      path.remove_prefix(end + 1);
-      if (key.size() >= 2 && (key.front() == '\'' || key.front() == '"')) {
-        object = object[key.substr(1, key.size() - 2)];
-      } else if (const auto index = base::ParseInt(key)) {
-        object = object[static_cast<std::size_t>(*index)];
-      } else {
-        return {};
-      }
-    } else {
-      return {};
-    }
-  }
-  return object;
-}
-
+// The cell of a custom resource's column: the first value its path leads to.
 json::Value CustomCell(CellWriter& writer, const api::catalog::ColumnInfo& column,
-                       json::Value value) {
-  if (value.is_null()) return value;
-  if (column.type == "date") {
-    writer.Since(value.AsString());
-    const json::Value cell = writer.cells.back();
-    writer.cells.pop_back();
-    return cell;
+                       const std::vector<json::Value>& found) {
+  if (found.empty()) return {};
+  const json::Value value = found.front();
+  if (column.type == "string") {
+    if (value.is_string()) return value;
+    if (value.is_null()) return json::Value::StringView("<no value>");
+    return json::String(writer.arena, json::ToString(value, {.sort_keys = true}));
   }
-  if (column.type == "string" && !value.is_string()) {
-    return json::String(writer.arena, json::ToString(value));
+  if (column.type == "integer" && value.is_number()) {
+    return json::Value::Int(value.is_int() ? value.AsInt()
+                                           : static_cast<std::int64_t>(value.AsDouble()));
   }
-  return value;
+  if (column.type == "number" && value.is_number()) return value;
+  if (column.type == "boolean" && value.is_bool()) return value;
+  if (column.type == "date" && value.is_string()) {
+    std::int64_t seconds = 0;
+    if (!SecondsSince(value.AsString(), writer.now, seconds)) {
+      return json::Value::StringView("<invalid>");
+    }
+    return json::String(writer.arena, HumanDuration(seconds));
+  }
+  return {};
 }
 
 // Kinds without a printer of their own: by the path of the column, or what its name tells.
@@ -70,7 +55,7 @@ void PrintGeneric(CellWriter& writer, const api::catalog::ResourceInfo& resource
                   json::Value object) {
   for (const api::catalog::ColumnInfo& column : resource.columns) {
     if (!column.json_path.empty()) {
-      writer.cells.push_back(CustomCell(writer, column, AtJsonPath(object, column.json_path)));
+      writer.cells.push_back(CustomCell(writer, column, FindJsonPath(object, column.json_path)));
     } else if (column.name == "Name") {
       writer.Name(object);
     } else if (column.name == "Age") {

@@ -5,6 +5,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "server/table/cells.h"
+#include "server/table/json_path.h"
 
 namespace portcullis::server::table {
 namespace {
@@ -19,6 +20,31 @@ TEST(Table, AgesAreWrittenAsKubectlWritesThem) {
       {10800, "3h"},  {12300, "3h25m"}, {28800, "8h"},      {172800, "2d"}, {183600, "2d3h"},
       {691200, "8d"}, {63072000, "2y"}, {64800000, "2y20d"}};
   for (const Case& row : kCases) EXPECT_EQ(HumanDuration(row.seconds), row.text) << row.seconds;
+}
+
+TEST(Table, PathsOfColumnsLeadWhereKubectlWouldGo) {
+  json::Arena arena;
+  const json::Value object = *json::Parse(arena, R"({"a":{"b":[{"n":"x","v":1},{"n":"y","v":2}],
+      "c.d":"dot","e":{"n":"deep"}},"list":[10,20,30,40]})");
+  const std::pair<std::string_view, std::string_view> rows[] = {
+      {".a.b[0].n", R"(["x"])"},
+      {".a.b[-1].n", R"(["y"])"},
+      {".a.b[*].n", R"(["x","y"])"},
+      {R"(.a.b[?(@.n=="y")].v)", "[2]"},
+      {".a.b[?(@.v>1)].n", R"(["y"])"},
+      {".a.b[?(@.w)].n", "[]"},
+      {".a['c.d']", R"(["dot"])"},
+      {R"(.a.c\.d)", R"(["dot"])"},
+      {".list[1:3]", "[20,30]"},
+      {".list[0,3]", "[10,40]"},
+      {"..n", R"(["x","y","deep"])"},
+      {".none.at[3].all", "[]"},
+      {".a.b[", "[]"},
+      {"a", "[]"},
+  };
+  for (const auto& [path, expected] : rows) {
+    EXPECT_EQ(json::ToString(json::MakeArray(arena, FindJsonPath(object, path))), expected) << path;
+  }
 }
 
 TEST(Table, APodIsSummedUp) {

@@ -1,0 +1,27 @@
+#include "server/rest/versions.h"
+
+#include "admission/object_interfaces.h"
+#include "api/conversion/custom_converter.h"
+
+namespace portcullis::server::rest {
+
+base::Result<api::patch::Versions::View> CallVersions::In(std::string_view api_version,
+                                                          json::Value object) const {
+  const auto version = api::ParseGroupVersion(api_version);
+  if (!version.ok()) return View{object, nullptr};
+  const auto* definition = call_.resource->definition;
+  const api::GroupVersionKind kind{version->group, version->version, call_.resource->kind.kind};
+  View view{object, definition != nullptr ? definition->FindSchema(version->version)
+                                          : call_.catalog->FindSchema(kind)};
+  if (definition != nullptr && version->group != call_.resource->kind.group) view.schema = nullptr;
+  if (view.schema == nullptr || object["apiVersion"].AsString() == api_version) return view;
+  if (definition == nullptr) {
+    view.object = TRY(call_.env.objects->Convert(call_.arena, object, kind));
+    return view;
+  }
+  view.object =
+      TRY(definition->converter().Convert(call_.arena, std::span(&object, 1), *version)).front();
+  return view;
+}
+
+}  // namespace portcullis::server::rest
