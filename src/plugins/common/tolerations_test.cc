@@ -6,12 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "api/testing/slow_selectors.h"
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
 namespace portcullis::plugins::common {
 namespace {
+
+namespace testing = api::testing;
 
 json::Value Decode(json::Arena& arena, std::string_view text) {
   const auto parsed = json::Parse(arena, arena.Copy(text));
@@ -71,6 +74,52 @@ TEST(TolerationsTest, AnOperatorLeftOutIsOnlyCoveredByItself) {
 
   EXPECT_TRUE(Covers(wide, wide));
   EXPECT_FALSE(Covers(wide, Decode(arena, R"({"key":"a","value":"v"})")));
+}
+
+testing::SlowToleration SlowOf(json::Value toleration) {
+  const auto text = [&](std::string_view name) { return std::string(toleration[name].AsString()); };
+  return {text("key"), text("operator"), text("value"), text("effect")};
+}
+
+// What is covered is tolerated; and what is tolerated is covered, where the operator is written
+// out.
+TEST(TolerationsTest, CoveringIsToleratingTheSameTaints) {
+  json::Arena arena;
+  std::vector<testing::SlowTaint> taints;
+  for (const std::string key : {"a", "b", "other"}) {
+    for (const std::string value : {"", "v", "other"}) {
+      for (const std::string effect : {"NoExecute", "NoSchedule", "PreferNoSchedule"}) {
+        taints.push_back({key, value, effect});
+      }
+    }
+  }
+  std::vector<json::Value> all = Small(arena);
+  for (std::string_view op : {"", "Equal"}) {
+    for (std::string_view effect : {"", "NoExecute", "NoSchedule"}) {
+      all.push_back(Decode(arena, base::StrCat(R"({"key":"a","value":"v","operator":")", op,
+                                               R"(","effect":")", effect, "\"}")));
+    }
+  }
+  for (const json::Value& wide : all) {
+    for (const json::Value& narrow : all) {
+      bool within = true;
+      for (const testing::SlowTaint& taint : taints) {
+        within = within && (!testing::SlowTolerates(SlowOf(narrow), taint) ||
+                            testing::SlowTolerates(SlowOf(wide), taint));
+      }
+      const std::string pair = json::ToString(wide) + json::ToString(narrow);
+      if (Covers(wide, narrow)) {
+        EXPECT_TRUE(within) << pair;
+      }
+      // Without a key only Exists means something.
+      const bool plain =
+          !narrow["operator"].AsString().empty() &&
+          (!narrow["key"].AsString().empty() || narrow["operator"].AsString() == "Exists");
+      if (within && plain) {
+        EXPECT_TRUE(Covers(wide, narrow)) << pair;
+      }
+    }
+  }
 }
 
 TEST(TolerationsTest, LongerTimesAreNotCovered) {
