@@ -39,6 +39,7 @@
 #include "server/environment.h"
 #include "server/feature_gates.h"
 #include "server/loopback_client.h"
+#include "server/namespace_furnishing.h"
 #include "server/watch_hub.h"
 #include "store/embedded/embedded_store.h"
 #include "store/memory/memory_store.h"
@@ -111,6 +112,7 @@ class Server final : public ApiServer {
     watches_ = std::make_unique<WatchHub>(*store_, clock_);
     env_.watches = watches_.get();
     env_.documents = &documents_;
+    env_.furnishing = &furnishing_;
     return base::OkStatus();
   }
 
@@ -119,8 +121,9 @@ class Server final : public ApiServer {
     definitions_->Start();
     TRY(MakeBootObjects(env_));
     dispatcher_ = std::make_unique<Dispatcher>(env_);
+    MakeControllers();
     TRY(Listen());
-    StartControllers();
+    for (Loop& loop : loops_) loop.runner->Start();
     kubeconfig_ = options_.write_kubeconfig;
     if (kubeconfig_.empty()) {
       kubeconfig_ = (std::filesystem::path(options_.data_dir) / "admin.kubeconfig").string();
@@ -267,8 +270,7 @@ class Server final : public ApiServer {
     flags.disable = options_.disable_admission_plugins;
     flags.admission_control = options_.admission_control;
     const auto registered = plugins::Registered();
-    const auto chosen =
-        TRY(admission::SelectPlugins(flags, registered, plugins::KubernetesOrder(), minor));
+    const auto chosen = TRY(admission::SelectPlugins(flags, registered, {}, minor));
     const auto configs =
         TRY(admission::PluginConfigs::Load(options_.admission_control_config_file, chosen));
     admission::PluginContext context;
@@ -305,7 +307,7 @@ class Server final : public ApiServer {
     std::unique_ptr<controllers::ControllerRunner> runner;
   };
 
-  void StartControllers() {
+  void MakeControllers() {
     for (const controllers::ControllerInfo* info : chosen_controllers_) {
       Loop& loop = loops_.emplace_back();
       loop.client = MakeLoopbackClient(
@@ -316,7 +318,7 @@ class Server final : public ApiServer {
       loop.context.reset(new controllers::ControllerContext{
           *store_, *loop.client, catalog_, clock_, *compiler_, credentials_.authority_pem});
       loop.runner = std::make_unique<controllers::ControllerRunner>(*info, *loop.context, *store_);
-      loop.runner->Start();
+      if (info->furnishes_namespaces) furnishing_.Add(*loop.runner);
     }
   }
 
@@ -380,6 +382,7 @@ class Server final : public ApiServer {
   std::unique_ptr<net::HttpsServer> listener_;
   std::vector<const controllers::ControllerInfo*> chosen_controllers_;
   std::vector<Loop> loops_;
+  NamespaceFurnishing furnishing_;
   std::string url_;
   std::string kubeconfig_;
   bool stopped_ = false;

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "registry/object_meta.h"
 #include "server/codec.h"
+#include "server/namespace_furnishing.h"
 #include "store/store.h"
 
 namespace portcullis::server {
@@ -86,7 +87,11 @@ class EnvironmentWriter final : public admission::ClusterWriter {
     }
     object = json::With(arena, object, "kind", json::String(arena, info->kind.kind));
     object = json::With(arena, object, "apiVersion", json::String(arena, ApiVersion(info->kind)));
-    return CreateAs(env_, *catalog, *info, arena, object).status();
+    const store::ObjectPtr made = TRY(CreateAs(env_, *catalog, *info, arena, object));
+    if (env_.furnishing != nullptr && resource.group.empty() && resource.resource == "namespaces") {
+      env_.furnishing->Await(std::string(made->name()));
+    }
+    return base::OkStatus();
   }
 
   base::Result<json::Document> UpdateStatus(const api::GroupVersionResource& resource,

@@ -51,6 +51,7 @@ namespace portcullis::server {
 struct Options;
 class WatchHub;
 class Documents;
+class NamespaceFurnishing;
 
 struct Environment {
   const Options* options = nullptr;
@@ -75,7 +76,8 @@ struct Environment {
   const metrics::RequestMetrics* request_metrics = nullptr;
   WatchHub* watches = nullptr;
   Documents* documents = nullptr;  // discovery, OpenAPI, health
-  std::string server_address;      // "10.0.0.1:6443", as discovery tells it
+  const NamespaceFurnishing* furnishing = nullptr;
+  std::string server_address;  // "10.0.0.1:6443", as discovery tells it
 };
 
 }  // namespace portcullis::server

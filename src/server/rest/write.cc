@@ -9,6 +9,7 @@
 #include "json/writer.h"
 #include "registry/object_meta.h"
 #include "server/codec.h"
+#include "server/namespace_furnishing.h"
 #include "server/rest/admit.h"
 #include "server/rest/present.h"
 #include "server/rest/system_fields.h"
@@ -362,6 +363,11 @@ base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOp
   object = TRY(strategy.Allocate(context, object, {}));
   auto written = CommitCreate(call, object, options, facts);
   if (!written.ok()) strategy.Release(context, object, {});
+  const bool is_namespace = call.group_resource() == api::GroupResource{"", "namespaces"} &&
+                            call.env.furnishing != nullptr;
+  if (written.ok() && written->stored != nullptr && is_namespace) {
+    call.env.furnishing->Await(std::string(written->stored->name()), call.recorder);
+  }
   return written;
 }
 
