@@ -48,6 +48,15 @@ sigset_t BlockSignals() {
   return signals;
 }
 
+// Waits for that long (--shutdown-delay-duration), or until asked to stop once more.
+void Delay(const sigset_t& signals, std::chrono::nanoseconds duration) {
+  if (duration.count() <= 0) return;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
+  const timespec time{static_cast<std::time_t>(seconds.count()),
+                      static_cast<long>((duration - seconds).count())};
+  sigtimedwait(&signals, nullptr, &time);
+}
+
 int Run(const std::vector<std::string>& arguments) {
   const base::SteadyTime started = base::SystemClock().Steady();
   auto parsed = server::ParseOptions(arguments);
@@ -94,6 +103,8 @@ int Run(const std::vector<std::string>& arguments) {
   int signal = 0;
   sigwait(&signals, &signal);
   base::LogInfo("stopping", {{"signal", signal == SIGINT ? "SIGINT" : "SIGTERM"}});
+  (*server)->AnnounceStop();
+  Delay(signals, options.shutdown_delay);
   (*server)->Stop(kGrace);
   return kExitOk;
 }

@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "base/strings.h"
 #include "net/internal/stream.h"
+#include "net/internal/verify.h"
 #include "net/internal/x509.h"
 #include "net/url.h"
 
@@ -265,6 +266,46 @@ base::Result<std::vector<CertificateInfo>> ParseCertificates(std::string_view pe
 
 base::Status CheckKeyPair(std::string_view certificate_pem, std::string_view key_pem) {
   return internal::ParseKeyPair(certificate_pem, key_pem).status();
+}
+
+namespace {
+
+class Pool final : public CertificatePool {
+ public:
+  explicit Pool(internal::X509StorePtr roots) : roots_(std::move(roots)) {}
+
+  std::string VerifyClient(const std::vector<std::string>& chain,
+                           base::WallTime now) const override {
+    internal::X509StackPtr intermediates(sk_X509_new_null());
+    internal::X509Ptr leaf;
+    for (const std::string& der : chain) {
+      internal::X509Ptr certificate = internal::ParseDer(der);
+      if (!certificate) continue;
+      if (!leaf) {
+        leaf = std::move(certificate);
+      } else {
+        sk_X509_push(intermediates.get(), certificate.release());
+      }
+    }
+    if (!leaf) return "x509: malformed certificate";
+    return internal::VerifyCertificate({.leaf = leaf.get(),
+                                        .intermediates = intermediates.get(),
+                                        .roots = roots_.get(),
+                                        .host = {},
+                                        .use = internal::CertificateUse::kClient,
+                                        .now = now});
+  }
+
+ private:
+  const internal::X509StorePtr roots_;
+};
+
+}  // namespace
+
+base::Result<std::shared_ptr<const CertificatePool>> CertificatePool::Create(std::string_view pem) {
+  internal::X509StorePtr roots(X509_STORE_new());
+  TRY(internal::AddRoots(*roots, pem));
+  return std::shared_ptr<const CertificatePool>(std::make_shared<Pool>(std::move(roots)));
 }
 
 base::Result<std::string> ReadFile(const std::string& path) {

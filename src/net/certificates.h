@@ -7,6 +7,7 @@
 // Pure functions. Keys are ECDSA P-256, PKCS#8 when written.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,18 @@ base::Result<std::vector<CertificateInfo>> ParseCertificates(std::string_view pe
 // "tls: failed to find any PEM data in certificate input", "tls: private key does not match public
 // key".
 base::Status CheckKeyPair(std::string_view certificate_pem, std::string_view key_pem);
+
+// Trusted certificates, parsed once. Immutable after construction.
+class CertificatePool {
+ public:
+  virtual ~CertificatePool() = default;
+  // Of all certificates of a PEM text; none is an error.
+  static base::Result<std::shared_ptr<const CertificatePool>> Create(std::string_view pem);
+  // "" if the chain (DER, leaf first) leads to one of these for client authentication, else Go's
+  // text: "x509: certificate signed by unknown authority".
+  virtual std::string VerifyClient(const std::vector<std::string>& chain,
+                                   base::WallTime now) const = 0;
+};
 
 // Reads a file whole. Error: `open /x: no such file or directory`, as Go prints it.
 base::Result<std::string> ReadFile(const std::string& path);

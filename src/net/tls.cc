@@ -180,6 +180,7 @@ base::Status ServerTlsContext::AddCertificate(const ServingCertificate& certific
                        nullptr);
     SSL_CTX_set_cert_verify_callback(context, VerifyClient, nullptr);
     AnnounceClientCas(context, options.client_ca_pem);
+    AnnounceClientCas(context, options.announced_ca_pem);
   }
   entries_.push_back(std::move(entry));
   return base::OkStatus();

@@ -20,6 +20,7 @@ struct ServingCertificate {
   std::string key_pem;
   // Host names (also "*.example.com") it is chosen for by SNI; empty means those it contains.
   std::vector<std::string> names;
+  bool operator==(const ServingCertificate&) const = default;
 };
 
 enum class ClientCertificates {
@@ -33,6 +34,8 @@ struct ServerTlsOptions {
   std::vector<ServingCertificate> sni;  // in order of preference
   ClientCertificates client_certificates = ClientCertificates::kNone;
   std::string client_ca_pem;  // one or more certificates
+  // Further authorities whose certificates are asked for but judged elsewhere.
+  std::string announced_ca_pem;
   TlsVersion min_version = TlsVersion::k12;
   std::vector<std::string> cipher_suites;  // IANA names; empty means the library's defaults
   bool http2 = true;                       // offer h2 by ALPN

@@ -22,14 +22,19 @@ struct TlsReloader::State : std::enable_shared_from_this<State> {
       fresh.certificate.certificate_pem = TRY(ReadFile(files.certificate));
       fresh.certificate.key_pem = TRY(ReadFile(files.key));
     }
-    if (!files.client_ca.empty()) fresh.client_ca_pem = TRY(ReadFile(files.client_ca));
+    if (!files.client_ca.empty()) {
+      fresh.client_ca_pem = files.more_client_cas_pem + TRY(ReadFile(files.client_ca));
+    }
+    for (std::size_t i = 0; i < files.sni.size() && i < fresh.sni.size(); ++i) {
+      fresh.sni[i].certificate_pem = TRY(ReadFile(files.sni[i].first));
+      fresh.sni[i].key_pem = TRY(ReadFile(files.sni[i].second));
+    }
     return fresh;
   }
 
   base::Result<Outcome> Reload() PC_REQUIRES(mutex) {
     ServerTlsOptions fresh = TRY(Read());
-    if (fresh.certificate.certificate_pem == options.certificate.certificate_pem &&
-        fresh.certificate.key_pem == options.certificate.key_pem &&
+    if (fresh.certificate == options.certificate && fresh.sni == options.sni &&
         fresh.client_ca_pem == options.client_ca_pem) {
       return Outcome::kUnchanged;
     }

@@ -13,6 +13,7 @@
 #include "audit/policy.h"
 #include "audit/sink.h"
 #include "authn/methods.h"
+#include "authn/request_header.h"
 #include "authn/service_account.h"
 #include "authz/authorizer.h"
 #include "authz/modes.h"
@@ -26,6 +27,7 @@
 #include "net/io_threads.h"
 #include "net/server.h"
 #include "net/tls.h"
+#include "net/tls_reload.h"
 #include "net/url.h"
 #include "plugins/registry.h"
 #include "registry/service_network.h"
@@ -40,6 +42,7 @@
 #include "server/feature_gates.h"
 #include "server/loopback_client.h"
 #include "server/namespace_furnishing.h"
+#include "server/serving_tls.h"
 #include "server/watch_hub.h"
 #include "store/embedded/embedded_store.h"
 #include "store/memory/memory_store.h"
@@ -62,6 +65,7 @@ base::Result<int> MinorOf(std::string_view version) {
 
 constexpr std::size_t kMaxBody = 3 * 1024 * 1024;
 constexpr int kIoThreads = 2;
+constexpr std::chrono::seconds kReloadEvery{1};  // looking at a few small files costs nothing
 
 base::Result<std::unique_ptr<store::Store>> OpenStore(const Options& options) {
   if (options.store == "memory") return store::OpenMemory();
@@ -131,12 +135,15 @@ class Server final : public ApiServer {
     return WriteKubeconfig(kubeconfig_, credentials_, url_);
   }
 
+  void AnnounceStop() override { documents_.SetStopping(); }
+
   void Stop(std::chrono::milliseconds grace) override {
     if (stopped_) return;
     stopped_ = true;
     documents_.SetStopping();
     for (Loop& loop : loops_) loop.runner->Stop();
     if (watches_) watches_->Stop();
+    reloader_.reset();
     if (listener_) listener_->Shutdown(grace);
     listener_.reset();
     dispatcher_.reset();
@@ -162,6 +169,16 @@ class Server final : public ApiServer {
 
   base::Status BuildAuthentication() {
     std::vector<std::unique_ptr<authn::Authenticator>> members;
+    if (!options_.requestheader_client_ca_file.empty()) {
+      authn::RequestHeaderOptions proxies;
+      proxies.authorities_pem = TRY(net::LoadCertificates(options_.requestheader_client_ca_file));
+      proxies.allowed_names = options_.requestheader_allowed_names;
+      proxies.username_headers = options_.requestheader_username_headers;
+      proxies.uid_headers = options_.requestheader_uid_headers;
+      proxies.group_headers = options_.requestheader_group_headers;
+      proxies.extra_prefixes = options_.requestheader_extra_headers_prefix;
+      members.push_back(TRY(authn::MakeRequestHeader(proxies, clock_)));
+    }
     members.push_back(authn::MakeClientCertificate());
     std::vector<std::shared_ptr<const authn::TokenAuthenticator>> tokens;
     if (!options_.token_auth_file.empty()) {
@@ -253,11 +270,10 @@ class Server final : public ApiServer {
     resolver.table = options_.webhook_service_map;
     resolver.own_address = [this] { return env_.server_address; };
     resolver_ = webhook::MakeServiceResolver(*store_, resolver);
-    conversions_ = std::make_unique<webhook::ConversionWebhooks>(*https_, resolver_.get(), clock_,
-                                                                 &metrics_);
+    conversions_ =
+        std::make_unique<webhook::ConversionWebhooks>(*https_, resolver_.get(), clock_, &metrics_);
     definitions_ = std::make_unique<CustomResourceDefinitions>(
-        env_, catalog_,
-        [this](json::Value definition) { return conversions_->For(definition); });
+        env_, catalog_, [this](json::Value definition) { return conversions_->For(definition); });
     gates_ = MakeFeatureGates(options_);
     const int minor = TRY(MinorOf(options_.kubernetes_version));
     compiler_.emplace(minor);
@@ -323,15 +339,10 @@ class Server final : public ApiServer {
   }
 
   base::Status Listen() {
-    net::ServerTlsOptions tls;
-    tls.certificate.certificate_pem = credentials_.serving.certificate_pem;
-    tls.certificate.key_pem = credentials_.serving.key_pem;
-    tls.client_certificates = net::ClientCertificates::kRequest;
-    tls.client_ca_pem = credentials_.client_ca_pem;
-    if (options_.tls_min_version == "VersionTLS13") tls.min_version = net::TlsVersion::k13;
+    const ServingTls tls = TRY(MakeServingTls(options_, credentials_));
     net::ServerOptions server;
     server.address = net::JoinHostPort(options_.bind_address, std::to_string(options_.secure_port));
-    server.tls = TRY(net::ServerTls::Create(tls));
+    server.tls = TRY(net::ServerTls::Create(tls.settings));
     server.max_body_bytes = [](const net::Request&) { return kMaxBody; };
     server.max_streams_per_connection =
         static_cast<std::uint32_t>(std::max(1, options_.http2_max_streams_per_connection));
@@ -339,6 +350,8 @@ class Server final : public ApiServer {
                                              [this](std::shared_ptr<net::Exchange> exchange) {
                                                dispatcher_->Handle(std::move(exchange));
                                              }));
+    reloader_ =
+        std::make_unique<net::TlsReloader>(io_, *listener_, tls.settings, tls.files, kReloadEvery);
     const bool any = options_.bind_address == "0.0.0.0" || options_.bind_address == "::";
     const std::string host = any ? "127.0.0.1" : options_.bind_address;
     env_.server_address = net::JoinHostPort(host, std::to_string(listener_->port()));
@@ -380,6 +393,7 @@ class Server final : public ApiServer {
   std::unique_ptr<WatchHub> watches_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<net::HttpsServer> listener_;
+  std::unique_ptr<net::TlsReloader> reloader_;
   std::vector<const controllers::ControllerInfo*> chosen_controllers_;
   std::vector<Loop> loops_;
   NamespaceFurnishing furnishing_;

@@ -29,6 +29,8 @@ class ApiServer {
   // Binds the port, makes the boot objects, writes the kubeconfig. When it returns the server is
   // ready.
   virtual base::Status Start() = 0;
+  // From now on /readyz says that the server is stopping; it goes on serving.
+  virtual void AnnounceStop() = 0;
   // Lets requests under way finish for at most `grace`.
   virtual void Stop(std::chrono::milliseconds grace) = 0;
 

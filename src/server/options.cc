@@ -7,6 +7,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "server/flag_values.h"
+#include "server/serving_tls.h"
 
 namespace portcullis::server {
 namespace internal {
@@ -88,6 +89,12 @@ base::Status SetIssuer(Options& options, std::string_view value) {
 base::Status SetAdmissionControl(Options& options, std::string_view value) {
   options.admission_control_given = true;
   return AddToList<&Options::admission_control>(options, value);
+}
+
+base::Status AddSniCertificate(Options& options, std::string_view value) {
+  TRY(ParseNamedCertificate(value));
+  options.tls_sni_cert_keys.emplace_back(value);
+  return base::OkStatus();
 }
 
 base::Status SetStore(Options& options, std::string_view value) {
@@ -273,6 +280,8 @@ constexpr Flag kFlags[] = {
      &AddToList<&Options::requestheader_extra_headers_prefix>, ""},
     {"requestheader-group-headers", kMany, "", "Headers with groups",
      &AddToList<&Options::requestheader_group_headers>, ""},
+    {"requestheader-uid-headers", kMany, "", "Headers with the user's uid",
+     &AddToList<&Options::requestheader_uid_headers>, ""},
     {"requestheader-username-headers", kMany, "", "Headers with the user name",
      &AddToList<&Options::requestheader_username_headers>, ""},
     {"runtime-config", kPairs, "", "Versions to serve: api/all, api/beta, group/version=true|false",
@@ -306,13 +315,17 @@ constexpr Flag kFlags[] = {
     {"strict-transport-security-directives", kMany, "", "", nullptr, "TLS is always on"},
     {"tls-cert-file", kText, "", "Serving certificate; default: made at first start",
      &SetText<&Options::tls_cert_file>, ""},
-    {"tls-cipher-suites", kMany, "", "", nullptr, "the TLS library's defaults are used"},
-    {"tls-min-version", kText, "VersionTLS12", "VersionTLS12 or VersionTLS13",
+    {"tls-cipher-suites", kMany, "", "Cipher suites of TLS 1.2, by their IANA names",
+     &AddToList<&Options::tls_cipher_suites>, ""},
+    {"tls-min-version", kText, "VersionTLS12",
+     "VersionTLS12 or VersionTLS13; VersionTLS10 and VersionTLS11 mean VersionTLS12",
      &SetText<&Options::tls_min_version>, ""},
     {"tls-private-key-file", kText, "", "Key of --tls-cert-file",
      &SetText<&Options::tls_private_key_file>, ""},
-    {"tls-sni-cert-key", kMany, "", "Further certificates by name: certificate,key:name,name",
-     nullptr, "one serving certificate is used"},
+    {"tls-sni-cert-key", kText, "",
+     "A further certificate, by name: certificate,key or certificate,key:name,name; may be "
+     "repeated",
+     &AddSniCertificate, ""},
     {"token-auth-file", kText, "", "CSV file of bearer tokens: token,user,uid,\"groups\"",
      &SetText<&Options::token_auth_file>, ""},
     {"v", kNumber, "0", "Verbosity of the log", &SetInt<&Options::verbosity>, ""},
@@ -414,6 +427,7 @@ std::vector<std::string> CheckOptions(const Options& options) {
   readable("token-auth-file", options.token_auth_file);
   readable("tls-cert-file", options.tls_cert_file);
   readable("tls-private-key-file", options.tls_private_key_file);
+  readable("requestheader-client-ca-file", options.requestheader_client_ca_file);
   readable("audit-policy-file", options.audit_policy_file);
   readable("service-account-signing-key-file", options.service_account_signing_key_file);
   for (const std::string& file : options.service_account_key_files) {
@@ -441,10 +455,8 @@ std::vector<std::string> CheckOptions(const Options& options) {
   if (options.request_timeout.count() < 0) {
     problems.push_back("--request-timeout can not be negative value");
   }
-  if (options.tls_min_version != "VersionTLS12" && options.tls_min_version != "VersionTLS13") {
-    problems.push_back(base::StrCat("--tls-min-version: unsupported value ",
-                                    base::GoQuote(options.tls_min_version),
-                                    ": use VersionTLS12 or VersionTLS13"));
+  if (const auto version = ParseTlsVersion(options.tls_min_version); !version.ok()) {
+    problems.push_back(version.status().message());
   }
   if (options.admission_control_given &&
       (!options.enable_admission_plugins.empty() || !options.disable_admission_plugins.empty())) {

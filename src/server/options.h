@@ -30,9 +30,9 @@ struct Options {
   std::string cert_dir;
   std::vector<std::string> tls_sni_cert_keys;
   std::string tls_min_version = "VersionTLS12";
+  std::vector<std::string> tls_cipher_suites;
   int http2_max_streams_per_connection = 250;
   std::vector<std::string> cors_allowed_origins;
-  std::string shutdown_delay_text;
   std::chrono::nanoseconds shutdown_delay{0};
 
   // Where things are kept.
@@ -65,6 +65,7 @@ struct Options {
   std::string authorization_webhook_config_file;
   std::string requestheader_client_ca_file;
   std::vector<std::string> requestheader_username_headers;
+  std::vector<std::string> requestheader_uid_headers;
   std::vector<std::string> requestheader_group_headers;
   std::vector<std::string> requestheader_extra_headers_prefix;
   std::vector<std::string> requestheader_allowed_names;

@@ -1,0 +1,66 @@
+#include "server/serving_tls.h"
+
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "net/certificates.h"
+
+namespace portcullis::server {
+
+base::Result<NamedCertificate> ParseNamedCertificate(std::string_view value) {
+  NamedCertificate named;
+  std::string_view files = value;
+  if (const auto colon = value.find(':'); colon != std::string_view::npos) {
+    files = value.substr(0, colon);
+    const std::string_view names = base::Trim(value.substr(colon + 1));
+    if (names.empty()) return base::BadRequest("empty names list is not allowed");
+    for (const std::string_view name : base::Split(names, ',')) {
+      named.names.emplace_back(base::Trim(name));
+    }
+  }
+  const auto parts = base::Split(base::Trim(files), ',');
+  if (parts.size() != 2) {
+    return base::BadRequest("expected comma separated certificate and key file paths");
+  }
+  named.certificate_file = base::Trim(parts[0]);
+  named.key_file = base::Trim(parts[1]);
+  return named;
+}
+
+base::Result<net::TlsVersion> ParseTlsVersion(std::string_view name) {
+  if (name.empty() || name == "VersionTLS12") return net::TlsVersion::k12;
+  if (name == "VersionTLS13") return net::TlsVersion::k13;
+  // Nobody is served with less than 1.2; who allows less gets that.
+  if (name == "VersionTLS10" || name == "VersionTLS11") return net::TlsVersion::k12;
+  return base::ConfigError(base::StrCat("unknown tls version ", base::GoQuote(name)));
+}
+
+base::Result<ServingTls> MakeServingTls(const Options& options, const Credentials& credentials) {
+  ServingTls tls;
+  net::ServerTlsOptions& settings = tls.settings;
+  settings.certificate.certificate_pem = credentials.serving.certificate_pem;
+  settings.certificate.key_pem = credentials.serving.key_pem;
+  settings.client_certificates = net::ClientCertificates::kRequest;
+  settings.client_ca_pem = credentials.client_ca_pem;
+  settings.min_version = TRY(ParseTlsVersion(options.tls_min_version));
+  settings.cipher_suites = options.tls_cipher_suites;
+  tls.files.certificate = options.tls_cert_file;
+  tls.files.key = options.tls_private_key_file;
+  tls.files.client_ca = options.client_ca_file;
+  tls.files.more_client_cas_pem = credentials.authority_pem;
+  for (const std::string& value : options.tls_sni_cert_keys) {
+    NamedCertificate named = TRY(ParseNamedCertificate(value));
+    auto pair = net::LoadKeyPair(named.certificate_file, named.key_file);
+    if (!pair.ok()) {
+      return base::ConfigError(
+          base::StrCat("failed to load SNI cert and key: ", pair.status().message()));
+    }
+    settings.sni.push_back({pair->certificate_pem, pair->key_pem, std::move(named.names)});
+    tls.files.sni.emplace_back(std::move(named.certificate_file), std::move(named.key_file));
+  }
+  if (!options.requestheader_client_ca_file.empty()) {
+    settings.announced_ca_pem = TRY(net::LoadCertificates(options.requestheader_client_ca_file));
+  }
+  return tls;
+}
+
+}  // namespace portcullis::server

@@ -1,0 +1,34 @@
+// What the flags say about TLS, as the settings of the listener and the files they came from.
+#pragma once
+
+#include <string_view>
+
+#include "base/status.h"
+#include "net/tls.h"
+#include "net/tls_reload.h"
+#include "server/credentials.h"
+#include "server/options.h"
+
+namespace portcullis::server {
+
+struct ServingTls {
+  net::ServerTlsOptions settings;
+  net::TlsFiles files;  // those that are looked at for changes
+};
+
+// Reads the certificates of --tls-sni-cert-key and the authorities of front proxies. Errors are
+// kube-apiserver's.
+base::Result<ServingTls> MakeServingTls(const Options& options, const Credentials& credentials);
+
+// One value of --tls-sni-cert-key: "certificate,key" or "certificate,key:name,name".
+struct NamedCertificate {
+  std::string certificate_file;
+  std::string key_file;
+  std::vector<std::string> names;
+};
+base::Result<NamedCertificate> ParseNamedCertificate(std::string_view value);
+
+// --tls-min-version; the error is kube-apiserver's.
+base::Result<net::TlsVersion> ParseTlsVersion(std::string_view name);
+
+}  // namespace portcullis::server
