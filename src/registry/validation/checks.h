@@ -57,6 +57,8 @@ bool IsIp(std::string_view text);
 bool IsCidr(std::string_view text);
 // What Go's parsers take for an address or a network, else its error.
 void CheckIp(std::string_view text, const FieldPath& path, FieldErrors& errors);
+// An address that is none, loopback or link-local; or none at all.
+void CheckNonSpecialIp(std::string_view text, const FieldPath& path, FieldErrors& errors);
 void CheckCidr(std::string_view text, const FieldPath& path, FieldErrors& errors);
 // A subdomain whose labels may hold underscores.
 std::vector<std::string> IsSubdomainWithUnderscore(std::string_view name);

@@ -11,13 +11,10 @@ using enum FieldRuleKind;
 
 constexpr FieldRule kRules[] = {
     {"", "events", "involvedObject", kRequired},
-    {"", "endpoints", "subsets[*].ports[*].protocol", kOneOf, "SCTP|TCP|UDP"},
     {"apps", "controllerrevisions", "revision", kMinimum, "0"},
     {"apps", "controllerrevisions", "data", kImmutable},
+    {"coordination.k8s.io", "leases", "spec.leaseDurationSeconds", kPositive},
     {"coordination.k8s.io", "leases", "spec.leaseTransitions", kMinimum, "0"},
-    {"discovery.k8s.io", "endpointslices", "addressType", kRequired},
-    {"discovery.k8s.io", "endpointslices", "addressType", kImmutable},
-    {"discovery.k8s.io", "endpointslices", "ports[*].protocol", kOneOf, "SCTP|TCP|UDP"},
     {"networking.k8s.io", "ingressclasses", "spec.controller", kImmutable},
     {"node.k8s.io", "runtimeclasses", "handler", kRequired},
     {"node.k8s.io", "runtimeclasses", "handler", kDnsLabel},
@@ -26,20 +23,20 @@ constexpr FieldRule kRules[] = {
      "AlwaysAllow|IfHealthyBudget"},
     {"scheduling.k8s.io", "priorityclasses", "value", kFrozen, "may not be changed in an update."},
     {"scheduling.k8s.io", "priorityclasses", "preemptionPolicy", kImmutable},
-    {"storage.k8s.io", "csinodes", "spec.drivers[*].name", kRequired},
-    {"storage.k8s.io", "storageclasses", "provisioner", kRequired},
-    {"storage.k8s.io", "storageclasses", "reclaimPolicy", kOneOf, "Delete|Retain"},
-    {"storage.k8s.io", "storageclasses", "volumeBindingMode", kOneOf,
-     "Immediate|WaitForFirstConsumer"},
     {"storage.k8s.io", "storageclasses", "provisioner", kFrozen,
      "updates to provisioner are forbidden."},
     {"storage.k8s.io", "storageclasses", "parameters", kFrozen,
      "updates to parameters are forbidden."},
     {"storage.k8s.io", "storageclasses", "reclaimPolicy", kFrozen,
      "updates to reclaimPolicy are forbidden."},
-    {"storage.k8s.io", "volumeattachments", "spec.attacher", kRequired},
-    {"storage.k8s.io", "volumeattachments", "spec.nodeName", kRequired},
+    {"storage.k8s.io", "csistoragecapacities", "nodeTopology", kImmutable},
+    {"storage.k8s.io", "csistoragecapacities", "storageClassName", kImmutable},
+    {"storage.k8s.io", "storageclasses", "volumeBindingMode", kImmutable},
     {"storage.k8s.io", "volumeattachments", "spec", kImmutable},
+    {"storage.k8s.io", "volumeattributesclasses", "driverName", kFrozen,
+     "updates to driverName are forbidden."},
+    {"storage.k8s.io", "volumeattributesclasses", "parameters", kFrozen,
+     "updates to parameters are forbidden."},
 };
 
 bool IsEmpty(json::Value value) {
@@ -90,6 +87,9 @@ void CheckValue(const FieldRule& rule, json::Value value, const FieldPath& at,
         errors.push_back(api::Invalid(
             at, value.AsInt(), base::StrCat("must be greater than or equal to ", rule.argument)));
       }
+      break;
+    case kPositive:
+      CheckPositive(value, at, errors);
       break;
     case kDnsLabel:
       if (!IsEmpty(value)) CheckDnsLabel(value.AsString(), at, errors);

@@ -12,6 +12,7 @@ namespace portcullis::registry {
 enum class FieldRuleKind : std::uint8_t {
   kRequired,   // Required value
   kOneOf,      // `argument` is "A|B|C" in the order of the message; absent values pass
+  kPositive,   // > 0, if it is there
   kMinimum,    // must be greater than or equal to `argument`
   kDnsLabel,   // DNS-1123 label, if present
   kSubdomain,  // DNS-1123 subdomain, if present

@@ -60,6 +60,8 @@ void ValidateJob(const Context& ctx, json::Value object, api::FieldErrors& error
 void ValidateJobUpdate(const Context& ctx, json::Value object, json::Value old,
                        api::FieldErrors& errors);
 void ValidateCronJob(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidateCronJobUpdate(const Context& ctx, json::Value object, json::Value old,
+                           api::FieldErrors& errors);
 
 // rbac.cc
 void ValidateRole(const Context& ctx, json::Value object, api::FieldErrors& errors);
@@ -93,10 +95,37 @@ void ValidatePersistentVolumeUpdate(const Context& ctx, json::Value object, json
 void ValidateRuntimeClass(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidatePriorityClass(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidateNode(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidateNodeUpdate(const Context& ctx, json::Value object, json::Value old,
+                        api::FieldErrors& errors);
+
+// autoscaling.cc
 void ValidateHorizontalPodAutoscaler(const Context& ctx, json::Value object,
                                      api::FieldErrors& errors);
+
+// networking.cc
 void ValidateIngress(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidateIngressUpdate(const Context& ctx, json::Value object, json::Value old,
+                           api::FieldErrors& errors);
+void ValidateIngressClass(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidateNetworkPolicy(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidatePodDisruptionBudget(const Context& ctx, json::Value object, api::FieldErrors& errors);
+
+// endpoints.cc
+void ValidateEndpoints(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidateEndpointSlice(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidateEndpointSliceUpdate(const Context& ctx, json::Value object, json::Value old,
+                                 api::FieldErrors& errors);
+
+// storage_classes.cc
+void ValidateStorageClass(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidateCsiDriver(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidateCsiDriverUpdate(const Context& ctx, json::Value object, json::Value old,
+                             api::FieldErrors& errors);
+void ValidateCsiNode(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidateVolumeAttachment(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidateCsiStorageCapacity(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidateVolumeAttributesClass(const Context& ctx, json::Value object,
+                                   api::FieldErrors& errors);
 
 // custom_resource_definition_validation.cc
 void ValidateCustomResourceDefinition(const Context& ctx, json::Value object,

@@ -21,45 +21,6 @@ std::string PortKey(json::Value port) {
                      {"NodePort", "0"}});
 }
 
-void CheckNonSpecialIp(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  const std::string address(text);
-  in_addr v4{};
-  in6_addr v6{};
-  if (inet_pton(AF_INET, address.c_str(), &v4) == 1) {
-    const std::uint32_t ip = ntohl(v4.s_addr);
-    if (ip == 0) {
-      errors.push_back(api::Invalid(path, text, "may not be unspecified (0.0.0.0 or ::)"));
-    }
-    if (ip >> 24 == 127) {
-      errors.push_back(
-          api::Invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
-    }
-    if (ip >> 16 == 0xA9FE) {
-      errors.push_back(api::Invalid(
-          path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
-    }
-    if (ip >> 8 == 0xE00000) {
-      errors.push_back(api::Invalid(
-          path, text, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
-    }
-  } else if (inet_pton(AF_INET6, address.c_str(), &v6) == 1) {
-    if (IN6_IS_ADDR_UNSPECIFIED(&v6)) {
-      errors.push_back(api::Invalid(path, text, "may not be unspecified (0.0.0.0 or ::)"));
-    }
-    if (IN6_IS_ADDR_LOOPBACK(&v6)) {
-      errors.push_back(
-          api::Invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
-    }
-    if (IN6_IS_ADDR_LINKLOCAL(&v6)) {
-      errors.push_back(api::Invalid(
-          path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
-    }
-  } else {
-    errors.push_back(
-        api::Invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
-  }
-}
-
 void CheckServicePort(json::Value port, const FieldPath& path, bool require_name,
                       std::set<std::string>& names, FieldErrors& errors) {
   const std::string_view name = port["name"].AsString();
@@ -377,6 +338,47 @@ void CheckFamilies(json::Value spec, const FieldPath& path, FieldErrors& errors)
 }
 
 }  // namespace
+
+void CheckNonSpecialIp(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  const std::string address(text);
+  in_addr v4{};
+  in6_addr v6{};
+  if (inet_pton(AF_INET, address.c_str(), &v4) == 1) {
+    const std::uint32_t ip = ntohl(v4.s_addr);
+    if (ip == 0) {
+      errors.push_back(
+          api::Invalid(path, text, base::StrCat("may not be unspecified (", text, ")")));
+    }
+    if (ip >> 24 == 127) {
+      errors.push_back(
+          api::Invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
+    }
+    if (ip >> 16 == 0xA9FE) {
+      errors.push_back(api::Invalid(
+          path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
+    }
+    if (ip >> 8 == 0xE00000) {
+      errors.push_back(api::Invalid(
+          path, text, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
+    }
+  } else if (inet_pton(AF_INET6, address.c_str(), &v6) == 1) {
+    if (IN6_IS_ADDR_UNSPECIFIED(&v6)) {
+      errors.push_back(
+          api::Invalid(path, text, base::StrCat("may not be unspecified (", text, ")")));
+    }
+    if (IN6_IS_ADDR_LOOPBACK(&v6)) {
+      errors.push_back(
+          api::Invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
+    }
+    if (IN6_IS_ADDR_LINKLOCAL(&v6)) {
+      errors.push_back(api::Invalid(
+          path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
+    }
+  } else {
+    errors.push_back(
+        api::Invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
+  }
+}
 
 void ValidateService(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];

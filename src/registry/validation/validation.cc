@@ -14,12 +14,14 @@ struct Row {
 };
 
 constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
+constexpr std::string_view kStorage = "storage.k8s.io";
 constexpr std::string_view kFlowControl = "flowcontrol.apiserver.k8s.io";
 
 constexpr Row kRows[] = {
     {"", "configmaps", &ValidateConfigMap, &ValidateConfigMapUpdate},
+    {"", "endpoints", &ValidateEndpoints},
     {"", "limitranges", &ValidateLimitRange},
-    {"", "nodes", &ValidateNode},
+    {"", "nodes", &ValidateNode, &ValidateNodeUpdate},
     {"", "persistentvolumeclaims", &ValidatePersistentVolumeClaim,
      &ValidatePersistentVolumeClaimUpdate},
     {"", "persistentvolumes", &ValidatePersistentVolume, &ValidatePersistentVolumeUpdate},
@@ -35,21 +37,30 @@ constexpr Row kRows[] = {
     {"apps", "replicasets", &ValidateReplicaSet, &ValidateReplicaSetUpdate},
     {"apps", "statefulsets", &ValidateStatefulSet, &ValidateStatefulSetUpdate},
     {"autoscaling", "horizontalpodautoscalers", &ValidateHorizontalPodAutoscaler},
-    {"batch", "cronjobs", &ValidateCronJob},
+    {"batch", "cronjobs", &ValidateCronJob, &ValidateCronJobUpdate},
     {"batch", "jobs", &ValidateJob, &ValidateJobUpdate},
     {"certificates.k8s.io", "certificatesigningrequests", &ValidateCertificateSigningRequest,
      &ValidateCertificateSigningRequestUpdate},
     {"certificates.k8s.io", "clustertrustbundles", &ValidateClusterTrustBundle},
+    {"discovery.k8s.io", "endpointslices", &ValidateEndpointSlice, &ValidateEndpointSliceUpdate},
     {kFlowControl, "flowschemas", &ValidateFlowSchema},
     {kFlowControl, "prioritylevelconfigurations", &ValidatePriorityLevelConfiguration},
-    {"networking.k8s.io", "ingresses", &ValidateIngress},
+    {"networking.k8s.io", "ingressclasses", &ValidateIngressClass},
+    {"networking.k8s.io", "ingresses", &ValidateIngress, &ValidateIngressUpdate},
     {"networking.k8s.io", "networkpolicies", &ValidateNetworkPolicy},
     {"node.k8s.io", "runtimeclasses", &ValidateRuntimeClass},
+    {"policy", "poddisruptionbudgets", &ValidatePodDisruptionBudget},
     {kRbac, "clusterrolebindings", &ValidateRoleBinding, &ValidateRoleBindingUpdate},
     {kRbac, "clusterroles", &ValidateClusterRole},
     {kRbac, "rolebindings", &ValidateRoleBinding, &ValidateRoleBindingUpdate},
     {kRbac, "roles", &ValidateRole},
     {"scheduling.k8s.io", "priorityclasses", &ValidatePriorityClass},
+    {kStorage, "csidrivers", &ValidateCsiDriver, &ValidateCsiDriverUpdate},
+    {kStorage, "csinodes", &ValidateCsiNode},
+    {kStorage, "csistoragecapacities", &ValidateCsiStorageCapacity},
+    {kStorage, "storageclasses", &ValidateStorageClass},
+    {kStorage, "volumeattachments", &ValidateVolumeAttachment},
+    {kStorage, "volumeattributesclasses", &ValidateVolumeAttributesClass},
 };
 
 const Row* Find(const Context& ctx) {

@@ -4,7 +4,9 @@
 
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
+#include "cel/library/time_zone.h"
 #include "registry/validation/kinds.h"
+#include "registry/validation/schedule.h"
 
 namespace portcullis::registry {
 namespace {
@@ -269,6 +271,13 @@ void CheckJobSpec(json::Value spec, const FieldPath& path, FieldErrors& errors) 
       errors.push_back(api::Required(path.Child("completions"), "when completion mode is Indexed"));
     }
   }
+  if (spec["completionMode"].AsString() != "Indexed") {
+    for (const std::string_view field : {"backoffLimitPerIndex", "maxFailedIndexes"}) {
+      if (spec[field].is_null()) continue;
+      errors.push_back(
+          api::Invalid(path.Child(field), spec[field].AsInt(), "requires indexed completion mode"));
+    }
+  }
   ValidatePodTemplate(spec["template"], path.Child("template"), errors);
   const std::string_view policy = spec["template"]["spec"]["restartPolicy"].AsString();
   const FieldPath policy_path = path.Child("template", "spec", "restartPolicy");
@@ -276,6 +285,9 @@ void CheckJobSpec(json::Value spec, const FieldPath& path, FieldErrors& errors) 
     errors.push_back(api::Required(policy_path, "valid values: \"OnFailure\", \"Never\""));
   } else if (policy != "OnFailure" && policy != "Never") {
     errors.push_back(api::NotSupported(policy_path, policy, {"OnFailure", "Never"}));
+  } else if (!spec["podFailurePolicy"].is_null() && policy != "Never") {
+    errors.push_back(api::Invalid(
+        policy_path, policy, "only \"Never\" is supported when podFailurePolicy is specified"));
   }
 }
 
@@ -318,35 +330,66 @@ void ValidateJobUpdate(const Context& ctx, json::Value object, json::Value old,
   }
 }
 
-void ValidateCronJob(const Context& ctx, json::Value object, FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+namespace {
+
+void CheckTimeZone(json::Value zone, const FieldPath& path, FieldErrors& errors) {
+  if (zone.is_null()) return;
+  const std::string_view name = zone.AsString();
+  if (name.empty()) {
+    errors.push_back(api::Invalid(path, name, "timeZone must be nil or non-empty string"));
+  } else if (base::ToLower(name) == "local") {
+    errors.push_back(api::Invalid(
+        path, name,
+        "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"));
+  } else if (name.find(':') != std::string_view::npos || !cel::ZoneOffset(name, 0).ok()) {
+    errors.push_back(api::Invalid(path, name, base::StrCat("unknown time zone ", name)));
+  }
+}
+
+void CheckCronJob(json::Value object, json::Value old, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::string_view schedule = spec["schedule"].AsString();
+  const FieldPath schedule_path = path.Child("schedule");
   if (schedule.empty()) {
-    errors.push_back(api::Required(path.Child("schedule"), ""));
-  } else if (schedule[0] != '@') {
-    std::size_t fields = 0;
-    for (const std::string_view field : base::Split(schedule, ' ')) fields += field.empty() ? 0 : 1;
-    if (fields != 5 && schedule.find("TZ") == std::string_view::npos) {
+    errors.push_back(api::Required(schedule_path, ""));
+  } else {
+    const std::string wrong = CheckSchedule(schedule);
+    if (!wrong.empty()) errors.push_back(api::Invalid(schedule_path, schedule, wrong));
+    // Schedules with a zone that were stored before stay.
+    const bool zoned = schedule.find("TZ") != std::string_view::npos;
+    if (zoned && (old.is_null() || !(old["spec"]["schedule"] == spec["schedule"]))) {
       errors.push_back(
-          api::Invalid(path.Child("schedule"), schedule,
-                       base::StrCat("expected exactly 5 fields, found ", std::to_string(fields),
-                                    ": [", base::Join(base::Split(schedule, ' '), " "), "]")));
+          api::Invalid(schedule_path, schedule,
+                       "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
     }
   }
   CheckNonNegative(spec["startingDeadlineSeconds"], path.Child("startingDeadlineSeconds"), errors);
+  CheckTimeZone(spec["timeZone"], path.Child("timeZone"), errors);
   CheckOneOf(spec["concurrencyPolicy"], path.Child("concurrencyPolicy"),
              {"Allow", "Forbid", "Replace"}, errors);
   CheckJobSpec(spec["jobTemplate"]["spec"], path.Child("jobTemplate", "spec"), errors);
   for (const std::string_view field : {"successfulJobsHistoryLimit", "failedJobsHistoryLimit"}) {
     CheckNonNegative(spec[field], path.Child(field), errors);
   }
+}
+
+}  // namespace
+
+void ValidateCronJob(const Context& ctx, json::Value object, FieldErrors& errors) {
+  if (ctx.subresource == "status") return;
+  CheckCronJob(object, json::Value(), errors);
   const std::size_t length = object["metadata"]["name"].AsString().size();
   if (length > 52) {
     errors.push_back(api::Invalid(FieldPath("metadata", "name"), object["metadata"]["name"],
                                   "must be no more than 52 characters"));
   }
+}
+
+void ValidateCronJobUpdate(const Context& ctx, json::Value object, json::Value old,
+                           FieldErrors& errors) {
+  if (ctx.subresource == "status") return;
+  CheckCronJob(object, old, errors);
 }
 
 }  // namespace portcullis::registry
