@@ -74,6 +74,29 @@ bool IsRegistered(const Call& call, const GroupVersionKind& kind) {
   return call.catalog->FindKind(kind) != nullptr || call.catalog->FindSchema(kind) != nullptr;
 }
 
+base::Status OtherVersion(const GroupVersionKind& claimed, const GroupVersionKind& expected) {
+  return base::BadRequest(base::StrCat(
+      "the API version in the data (", claimed.group_version().ToString(),
+      ") does not match the expected API version (", expected.group_version().ToString(), ")"));
+}
+
+// Versions that Kubernetes still has types for, though it serves them no more.
+bool IsBygone(const GroupVersionKind& kind) {
+  static constexpr std::pair<std::string_view, std::string_view> kVersions[] = {
+      {"admissionregistration.k8s.io", "v1beta1"},
+      {"apps", "v1beta1"},
+      {"apps", "v1beta2"},
+      {"batch", "v1beta1"},
+      {"policy", "v1beta1"},
+      {"rbac.authorization.k8s.io", "v1alpha1"},
+      {"rbac.authorization.k8s.io", "v1beta1"},
+  };
+  for (const auto& [group, version] : kVersions) {
+    if (kind.group == group && kind.version == version) return true;
+  }
+  return false;
+}
+
 // Checks the kind and version a body claims; fills in `claimed` what it leaves out.
 base::Status CheckKind(const Call& call, const GroupVersionKind& expected, json::Value object,
                        std::string_view body, GroupVersionKind& claimed) {
@@ -112,6 +135,9 @@ base::Status CheckKind(const Call& call, const GroupVersionKind& expected, json:
                        base::GoQuote(claimed.group_version().ToString()),
                        " in scheme \"pkg/runtime/scheme.go:110\""));
     }
+  } else if (IsBygone(claimed) && claimed.group == expected.group &&
+             claimed.kind == expected.kind) {
+    return OtherVersion(claimed, expected);
   } else if (!IsRegistered(call, claimed)) {
     return CannotBeHandled(
         claimed.kind, claimed.version, expected,
@@ -125,9 +151,7 @@ base::Status CheckKind(const Call& call, const GroupVersionKind& expected, json:
         base::StrCat("converting (", claimed.version, ".", claimed.kind, ") to (",
                      PackageOf(expected.group), ".", expected.kind, "): unknown conversion"));
   }
-  return base::BadRequest(base::StrCat(
-      "the API version in the data (", claimed.group_version().ToString(),
-      ") does not match the expected API version (", expected.group_version().ToString(), ")"));
+  return OtherVersion(claimed, expected);
 }
 
 const api::schema::Schema* SchemaOf(const api::catalog::Catalog& catalog,

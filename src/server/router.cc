@@ -19,8 +19,9 @@ Verb FindSubresourceVerb(const Call& call, bool& known) {
   const std::string& method = call.info.method;
   const bool reads = method == "GET" || method == "HEAD";
   known = true;
-  if (sub == "exec" || sub == "attach" || sub == "portforward" || sub == "proxy") {
-    return &rest::Connect;
+  if (sub == "proxy") return &rest::Connect;
+  if (sub == "exec" || sub == "attach" || sub == "portforward") {
+    return method == "GET" || method == "POST" ? &rest::Connect : nullptr;
   }
   if (sub == "scale") {
     if (reads) return &rest::GetScale;
@@ -125,8 +126,9 @@ Reply RouteResource(Call& call) {
     if (call.subresource == nullptr || deep) return ErrorReply(call, UnknownResource());
   }
   if (!FitsScope(call)) return ErrorReply(call, UnknownResource());
-  // HEAD reads by the rules of access, but no route takes it.
-  if (!Allows(call) || info.method == "HEAD") return ErrorReply(call, MethodNotAllowed());
+  // HEAD reads by the rules of access, but no route takes it, except those that pass everything on.
+  const bool unrouted = info.method == "HEAD" && info.subresource != "proxy";
+  if (!Allows(call) || unrouted) return ErrorReply(call, MethodNotAllowed());
   const Verb verb = FindVerb(call);
   if (verb == nullptr) return ErrorReply(call, MethodNotAllowed());
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kOrphan = "orphan";
 constexpr std::string_view kForeground = "foregroundDeletion";
-constexpr int kRetries = 5;
+constexpr int kRetries = 100;
 
 struct Deleted {
   bool gone = false;   // for good, not merely marked

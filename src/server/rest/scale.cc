@@ -118,8 +118,7 @@ class ScaleUpdate {
     preconditions.revision = current->revision();
     auto stored = call_.env.store->Update(KeyOf(call_, name), std::move(encoded), preconditions);
     if (!stored.ok()) {
-      retry_ = stored.status().reason() == base::Reason::kConflict &&
-               scale["metadata"]["resourceVersion"].AsString().empty();
+      retry_ = stored.status().reason() == base::Reason::kConflict;
       return std::move(stored).status();
     }
     return ScaleOf(call_, TRY(FromStore(call_.arena, *stored, *call_.resource)));

@@ -83,7 +83,12 @@ base::Result<json::Value> MatchNamespace(Call& call, json::Value object) {
 
 base::Status MatchName(std::string_view url_name, json::Value object) {
   const std::string_view name = object["metadata"]["name"].AsString();
-  if (name.empty() || name == url_name) return base::OkStatus();
+  if (name == url_name) return base::OkStatus();
+  if (name.empty()) {
+    return base::BadRequest(base::StrCat("the name of the object (", url_name,
+                                         " based on URL) was undeterminable: name must be "
+                                         "provided"));
+  }
   return base::BadRequest(base::StrCat("the name of the object (", name,
                                        ") does not match the name on the URL (", url_name, ")"));
 }

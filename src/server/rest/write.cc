@@ -18,7 +18,7 @@ namespace portcullis::server::rest {
 namespace {
 
 constexpr int kNameAttempts = 8;
-constexpr int kConflictRetries = 5;
+constexpr int kConflictRetries = 100;  // Kubernetes goes on until the request's time is over
 constexpr std::string_view kModified =
     "the object has been modified; please apply your changes to the latest version and try again";
 
@@ -77,7 +77,10 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
                              .object = object,
                              .options = options.as_create,
                              .name_generated = facts.requested_name.empty()}));
-    // Validating webhooks still see empty lists as such. Reading from the store sets defaults, e.g.
+    // Validating webhooks still see unknown fields that webhooks have added, and empty lists as
+    // such.
+    object = PruneCustom(*call.catalog, call.arena, call.resource->kind, object);
+    // Reading from the store sets defaults, e.g.
     // those of a status the strategy has emptied.
     object = ApplyDefaults(call.env, *call.catalog, call.arena, call.resource->kind, object);
     object = strategy.Complete(StrategyContext(call, name), object);
@@ -187,8 +190,8 @@ class Attempt {
   base::Result<Written> Run(bool& retry) {
     live_ = TRY(FromStore(call_.arena, current_, *call_.resource));
     json::Value object = TRY(spec_.transform(live_));
-    TRY(MatchName(spec_.name, object));
     object = TRY(MatchNamespace(call_, object));
+    TRY(MatchName(spec_.name, object));
     TRY(CheckUid(call_, spec_.name, object, live_));
     object = DeduplicateOwners(call_, object, When::kBeforeAdmission);
     if (spec_.track_fields) {
@@ -201,12 +204,11 @@ class Attempt {
                                      .old_object = live_,
                                      .options = options_.as_update}));
     if (!object.IsSameAs(before)) {
-      object = PruneCustom(*call_.catalog, call_.arena, call_.resource->kind, object);
       object = RestoreManagedFields(call_, object, before);
     }
     object = DeduplicateOwners(call_, object, When::kAfterAdmission);
     TRY(CheckGrant(call_, spec_.name, object, live_));
-    object = TRY(SettleVersion(object, retry));
+    object = TRY(MatchNamespace(call_, TRY(SettleVersion(object))));
     object = TRY(PrepareAndValidate(object));
     auto allocated = strategy_.Allocate(StrategyContext(call_, spec_.name), object, live_);
     if (!allocated.ok()) return std::move(allocated).status();
@@ -222,13 +224,12 @@ class Attempt {
 
  private:
   // resourceVersion of the new object: as given and checked, else the live one's.
-  base::Result<json::Value> SettleVersion(json::Value object, bool& retry) {
+  base::Result<json::Value> SettleVersion(json::Value object) {
     const Version version = TRY(RequestedVersion(object));
     const std::int64_t live = current_->revision();
     if (version.given && version.number != live) {
       return api::ConflictStatus(call_.group_resource(), spec_.name, kModified);
     }
-    retry = !version.given;
     if (!version.given && !strategy_.AllowUnconditionalUpdate()) {
       const api::FieldErrors errors = {
           api::Invalid(api::FieldPath("metadata").Child("resourceVersion"), 0,
@@ -259,13 +260,12 @@ class Attempt {
   }
 
   base::Result<Written> Commit(json::Value object, bool& retry) {
-    const bool may_retry = retry;
-    retry = false;
     TRY(RunValidating(call_, {.operation = admission::kUpdate,
                               .name = spec_.name,
                               .object = object,
                               .old_object = live_,
                               .options = options_.as_update}));
+    object = PruneCustom(*call_.catalog, call_.arena, call_.resource->kind, object);
     object = ApplyDefaults(call_.env, *call_.catalog, call_.arena, call_.resource->kind, object);
     object = strategy_.Complete(StrategyContext(call_, spec_.name), object);
     object = AsStored(*call_.catalog, call_.arena, call_.resource->kind, object);
@@ -280,7 +280,7 @@ class Attempt {
     preconditions.revision = current_->revision();
     if (ShouldDelete(strategy_, object, live_)) {
       auto gone = call_.env.store->Delete(key, preconditions);
-      if (!gone.ok()) return Failed(std::move(gone).status(), may_retry, retry);
+      if (!gone.ok()) return Failed(std::move(gone).status(), retry);
       return written;
     }
     store::Encoded encoded = TRY(EncodeForStore(call_.arena, object, *call_.resource));
@@ -289,14 +289,14 @@ class Attempt {
       return written;
     }
     auto stored = call_.env.store->Update(key, std::move(encoded), preconditions);
-    if (!stored.ok()) return Failed(std::move(stored).status(), may_retry, retry);
+    if (!stored.ok()) return Failed(std::move(stored).status(), retry);
     written.stored = *std::move(stored);
     return written;
   }
 
-  base::Status Failed(base::Status status, bool may_retry, bool& retry) const {
+  base::Status Failed(base::Status status, bool& retry) const {
     if (status.reason() == base::Reason::kConflict) {
-      retry = may_retry;
+      retry = true;
       return api::ConflictStatus(call_.group_resource(), spec_.name, kModified);
     }
     if (status.reason() == base::Reason::kNotFound) {
@@ -340,7 +340,6 @@ base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOp
                                   .object = object,
                                   .options = options.as_create}));
   if (!object.IsSameAs(before)) {
-    object = PruneCustom(*call.catalog, call.arena, call.resource->kind, object);
     object = RestoreManagedFields(call, object, before);
     object = DeduplicateOwners(call, object, When::kAfterAdmission);
     object = TRY(MatchNamespace(call, object));
@@ -391,13 +390,8 @@ base::Result<Written> UpdateObject(Call& call, const UpdateSpec& spec,
 }
 
 base::Status MatchNameForUpdate(Call& call, json::Value object) {
-  const std::string_view name = object["metadata"]["name"].AsString();
-  if (name.empty()) {
-    return base::BadRequest("name must be provided");
-  }
-  TRY(MatchName(call.info.name, object));
   TRY(MatchNamespace(call, object));
-  return base::OkStatus();
+  return MatchName(call.info.name, object);
 }
 
 bool CreatesOnUpdate(const Call& call) {

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""What webhooks are sent and what becomes of their answers, with the real program and a real HTTPS server: deletions,
+subresources, connections, changed metadata, conflicts, answers that are wrong, the metrics and the log of calls that failed.
+
+    tests/integration/webhooks.py --build build/release
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+import tempfile
+
+from webhook_lab import MERGE, Lab
+
+NS = "/api/v1/namespaces/default"
+PODS, CONFIGMAPS = f"{NS}/pods", f"{NS}/configmaps"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+EVERYTHING = {"operations": ["*"], "groups": ["*"], "versions": ["*"], "resources": ["*/*"],
+              "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}}}
+
+
+def pod(name, node=None, **metadata):
+    spec = {"containers": [{"name": "c", "image": "i"}], **({"nodeName": node} if node else {})}
+    return {"metadata": {"name": name, **metadata}, "spec": spec}
+
+
+def deletions(lab):
+    """How often a deletion is reviewed, and with which options."""
+    lab.call("POST", f"{NS}/serviceaccounts", {"metadata": {"name": "default"}})
+    for name, more in (("now", {}), ("dry", {}), ("held", {"finalizers": ["x.y/z"]})):
+        lab.call("POST", PODS, pod(name, **more))
+    for name in ("later", "many1"):
+        lab.call("POST", PODS, pod(name, node="n1"))
+    lab.configure("validating", lab.hook("/v", **EVERYTHING))
+
+    def seen(what, method, path, body=None, **query):
+        lab.call(method, path, body, **query)
+        found = [(review["operation"], review.get("name"), (review["options"] or {}).get("gracePeriodSeconds"),
+                  (review["oldObject"] or {}).get("metadata", {}).get("deletionGracePeriodSeconds"))
+                 for review in lab.reviews("/v")]
+        return what, found
+
+    expected = [
+        (seen("at once", "DELETE", f"{PODS}/now"), [("DELETE", "now", 0, None), ("DELETE", "now", 0, 0)]),
+        (seen("dry run", "DELETE", f"{PODS}/dry", dryRun="All"), [("DELETE", "dry", 0, None)]),
+        (seen("finalizer", "DELETE", f"{PODS}/held"), [("DELETE", "held", 0, None)]),
+        (seen("finalizer again", "DELETE", f"{PODS}/held", gracePeriodSeconds=0), [("DELETE", "held", 0, 0)]),
+        (seen("graceful", "DELETE", f"{PODS}/later"), [("DELETE", "later", 30, None)]),
+        (seen("pending", "DELETE", f"{PODS}/later", gracePeriodSeconds=60), []),
+        (seen("shorter", "DELETE", f"{PODS}/later", gracePeriodSeconds=5), [("DELETE", "later", 5, 30)]),
+        # A collection shows the client's options, not what the strategy makes of them.
+        (seen("collection", "DELETE", PODS, fieldSelector="metadata.name=many1"), [("DELETE", None, None, None)]),
+    ]
+    for (what, found), wanted in expected:
+        assert found == wanted, f"{what}: {found}"
+
+
+def namespaces(lab):
+    lab.configure("validating", lab.hook("/v", **{**EVERYTHING, "resources": ["namespaces", "namespaces/*"], "namespaceSelector": None,
+                                                  "objectSelector": {"matchLabels": {"lab": "1"}}}))
+    labels = {"labels": {"lab": "1"}}
+    lab.call("POST", "/api/v1/namespaces", {"metadata": {"generateName": "g-", **labels}})
+    (made,) = lab.reviews("/v")
+    assert made["name"].startswith("g-") and "namespace" not in made, made
+    _, found, _ = lab.call("POST", "/api/v1/namespaces", {"metadata": {"name": "n1", **labels}})
+    assert lab.reviews("/v")[0]["namespace"] == "n1"
+    lab.call("DELETE", "/api/v1/namespaces/n1")
+    (review,) = lab.reviews("/v")
+    assert review["options"]["preconditions"] == {"uid": found["metadata"]["uid"]}, review["options"]
+    status, answer, _ = lab.call("DELETE", "/api/v1/namespaces/n1")
+    assert status == 200 and answer["status"]["phase"] == "Terminating" and not lab.reviews("/v")
+    status, answer, _ = lab.call("DELETE", "/api/v1/namespaces/n1", {"preconditions": {"uid": "other"}})
+    assert status == 409 and "Precondition failed: UID in precondition: other" in answer["message"], answer
+
+
+def subresources(lab):
+    lab.call("POST", DEPLOYMENTS, {"metadata": {"name": "d"}, "spec": {
+        "replicas": 1, "selector": {"matchLabels": {"a": "b"}},
+        "template": {"metadata": {"labels": {"a": "b"}}, "spec": pod("x")["spec"]}}})
+    lab.call("POST", PODS, pod("p"))
+    lab.configure("mutating", lab.hook("/m", **EVERYTHING))
+    lab.configure("validating", lab.hook("/v", **EVERYTHING))
+    # The validating phase sees the scale of the object as it will be.
+    lab.call("PUT", f"{DEPLOYMENTS}/d/scale", {"metadata": {"name": "d"}, "spec": {"replicas": 3}})
+    mutating, validating = (review["object"] for review in lab.reviews())
+    assert mutating["metadata"] == {"name": "d", "namespace": "default"}, mutating
+    assert validating["status"]["selector"] == "a=b" and validating["metadata"]["uid"], validating
+    # Names are compared only when mutating webhooks have been asked.
+    for sub, body in (("binding", {"target": {"name": "n"}}), ("eviction", {})):
+        status, answer, _ = lab.call("POST", f"{PODS}/p/{sub}", {"metadata": {"name": "other"}, **body})
+        assert status == 400 and answer["message"].startswith("name in URL does not match"), answer
+        assert [review["operation"] for review in lab.reviews()] == ["CREATE"]
+    lab.call("POST", f"{PODS}/p/eviction", {"metadata": {"name": "p"}, "deleteOptions": {}}, dryRun="All")
+    assert lab.reviews("/v")[0]["object"]["deleteOptions"] == {"dryRun": ["All"]}
+
+
+def connections(lab):
+    lab.call("POST", PODS, pod("p"))
+    lab.call("POST", f"{NS}/services", {"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}})
+    lab.configure("validating", lab.hook("/v", **EVERYTHING))
+    rows = [
+        # method, path below the namespace, status, what the answer says, the reviewed object without its kind
+        ("POST", "pods/p/exec?command=a&stdin=1&tty=false", 400, "does not have a host", {"command": ["a"], "stdin": True}),
+        ("PUT", "pods/p/exec?command=a", 405, "does not allow", None),
+        ("GET", "pods/p/portforward?ports=1,2&ports=3", 400, "does not have a host", {"ports": [1, 2, 3]}),
+        ("GET", "pods/p/portforward?ports=x", 400, 'cannot convert to []int32: strconv.ParseUint: parsing "x"', None),
+        ("GET", "pods/p/proxy/", 400, "address not allowed", {"path": "/"}),
+        ("PATCH", "pods/p/proxy/a/b/?path=c", 400, "address not allowed", {"path": "/a/b/"}),
+        ("GET", "pods/p:80/proxy?path=c", 400, "address not allowed", {}),
+        ("GET", "services/web:81/proxy/", 503, 'no service port 81 found for service "web"', {"path": "/"}),
+        ("DELETE", "services/a:b:c:d/proxy/", 400, 'invalid service request "a:b:c:d"', {"path": "/"}),
+        ("GET", "services/web/proxy/x", 404, 'endpoints "web" not found', {"path": "/x"}),
+        ("HEAD", "services/web/proxy/x", 404, "", {"path": "/x"}),
+    ]
+    for method, path, wanted, text, reviewed in rows:
+        status, answer, _ = lab.call(method, f"{NS}/{path}")
+        found = [{key: value for key, value in review["object"].items() if key not in ("kind", "apiVersion")}
+                 for review in lab.reviews("/v")]
+        said = answer["message"] if isinstance(answer, dict) else answer
+        assert status == wanted and text in said and found == ([] if reviewed is None else [reviewed]), (path, status, said, found)
+
+
+def changed_metadata(lab):
+    """What a webhook may write into the metadata of an object that is updated."""
+    lab.call("POST", CONFIGMAPS, {"metadata": {"name": "meta"}})
+    lab.configure("mutating", lab.hook("/m", operations=["UPDATE"]))
+    rows = [
+        ("name", "other", 422, "metadata.name: Invalid value"),
+        ("namespace", "other", 400, "the namespace of the provided object does not match"),
+        ("uid", "other", 422, "metadata.uid: Invalid value"),
+        ("resourceVersion", "1", 409, "the object has been modified"),
+        ("managedFields/0/operation", "Foo", 200, "metadata.managedFields[0].operation: Invalid value: \\\"Foo\\\": must be `Apply`"),
+        ("managedFields/0/fieldsType", "", 200, "missing fieldsType in managed fields entry 0"),
+        ("managedFields/0/apiVersion", "", 200, "apiVersion must not be empty"),
+    ]
+    for field, value, wanted, text in rows:
+        lab.answers["/m"] = lambda request, n, f=field, v=value: {"patch": [{"op": "replace", "path": f"/metadata/{f}", "value": v}]}
+        status, answer, headers = lab.call("PATCH", f"{CONFIGMAPS}/meta", {"data": {"k": field + value}}, MERGE)
+        assert status == wanted and text in (answer.get("message") or str(headers.get("Warning"))), (field, status, answer, headers)
+
+
+def conflicts(lab):
+    """A patch that loses a race is applied again, and reviewed again; a PUT with a version is refused."""
+    for what, status_wanted in (("PATCH", 200), ("PUT", 409)):
+        lab.call("POST", CONFIGMAPS, {"metadata": {"name": what.lower()}})
+        path = f"{CONFIGMAPS}/{what.lower()}"
+        lab.configure("mutating", lab.hook("/m", operations=["UPDATE"]))
+
+        def race(request, number, path=path):
+            if number == 1:
+                lab.call("PATCH", path, {"data": {"theirs": "1"}}, MERGE)
+            return {}
+
+        lab.answers["/m"] = race
+        body = {"data": {"mine": "1"}}
+        if what == "PUT":
+            body = {**lab.call("GET", path)[1], **body}
+        status, answer, _ = lab.call(what, path, body, MERGE if what == "PATCH" else "application/json")
+        assert status == status_wanted and len(lab.reviews("/m")) == 3, (what, status, answer)
+        if status == 200:
+            assert answer["data"] == {"mine": "1", "theirs": "1"}, answer
+        lab.reset()
+
+
+def unknown_fields(lab):
+    """Fields a webhook adds to a custom resource are seen by later webhooks and never stored."""
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}}}}}
+    lab.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+        "metadata": {"name": "things.lab.test"}, "spec": {
+            "group": "lab.test", "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]}})
+    lab.configure("mutating", lab.hook("/m", groups=["lab.test"], resources=["things"]))
+    lab.configure("validating", lab.hook("/v", groups=["lab.test"], resources=["things"]))
+    lab.answers["/m"] = lambda request, n: {"patch": [{"op": "add", "path": "/spec/more", "value": 1}]}
+    _, answer, _ = lab.call("POST", "/apis/lab.test/v1/namespaces/default/things", {
+        "apiVersion": "lab.test/v1", "kind": "Thing", "metadata": {"name": "t"}, "spec": {"a": "b"}})
+    assert lab.reviews("/v")[0]["object"]["spec"] == {"a": "b", "more": 1} and answer["spec"] == {"a": "b"}, answer
+
+
+def wrong_answers(lab):
+    lab.configure("validating", lab.hook("/v"))
+    rows = [
+        ({"http": 101, "body": ""}, "0-length response with status code: 101"),
+        ({"body": "", "headers": {"Content-Type": None}}, "0-length response with status code: 200 and content type: application/json"),
+        ({"headers": {"Content-Type": "a/b; charset"}}, "Internal error occurred: mime: invalid media parameter"),
+        ({"http": 500, "headers": {"Content-Type": "/x"}}, "Internal error occurred: mime: no media type"),
+        ({"http": 307, "headers": {"Location": lab.url + "/v"}, "body": ""}, "stopped after 10 redirects"),
+    ]
+    for number, (answer, text) in enumerate(rows):
+        lab.answers["/v"] = lambda request, n, a=answer: json.loads(json.dumps(a))
+        status, said, _ = lab.call("POST", CONFIGMAPS, {"metadata": {"name": f"wrong{number}"}})
+        assert status == 500 and text in said["message"], said
+    assert len(lab.received) == len(rows) - 1 + 10, f"{len(lab.received)} calls"
+
+
+def failed_calls(lab):
+    """Where and when a call failed stands in the log and in a metric."""
+    def away(url, **more):
+        hook = lab.hook("/v", **more)
+        hook["clientConfig"] = url
+        return hook
+
+    lab.configure("validating", away({"url": "https://127.0.0.1:1/x", "caBundle": lab.ca_bundle}, name="refused.lab.test"))
+    lab.call("POST", CONFIGMAPS, {"metadata": {"name": "f"}})
+    lab.reset()
+    lab.configure("mutating", away({"url": lab.url.replace("127.0.0.1", "localhost") + "/m"}, name="stranger.lab.test"))
+    lab.call("POST", CONFIGMAPS, {"metadata": {"name": "f"}})
+    lab.reset()
+    lab.configure("validating", away({"service": {"namespace": "default", "name": "gone"}}, name="gone.lab.test"))
+    lab.call("POST", CONFIGMAPS, {"metadata": {"name": "f"}})
+    counted = "\n".join(lab.metrics("portcullis_admission_webhook_call_failures_total"))
+    log = (lab.folder / "log").read_text()
+    for name, phase, kind in (("refused", "connect", "validating"), ("stranger", "handshake", "admit"), ("gone", "resolve", "validating")):
+        assert f'name="{name}.lab.test",phase="{phase}",type="{kind}"}} 1' in counted, counted
+        (line,) = [line for line in log.splitlines() if f"{name}.lab.test" in line and "webhook call failed" in line]
+        assert f"phase={phase}" in line and "address=" in line and "after=" in line, line
+
+
+STORIES = [deletions, namespaces, subresources, connections, changed_metadata, conflicts, unknown_fields, wrong_answers, failed_calls]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, required=True, metavar="DIR")
+    parser.add_argument("--only", metavar="STORY")
+    args = parser.parse_args()
+    failed = []
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(str((args.build / "portcullis").resolve()), folder, "--endpoint-reconciler-type=none")
+        try:
+            for story in STORIES:
+                if args.only in (None, story.__name__):
+                    try:
+                        story(lab)
+                    except AssertionError as error:
+                        failed.append(f"{story.__name__}: {error}")
+                    lab.reset()
+        finally:
+            lab.end()
+    print(f"webhooks: {len(STORIES) - len(failed)} passed, {len(failed)} failed")
+    if failed:
+        sys.exit("\n".join(failed))
+
+
+if __name__ == "__main__":
+    main()
