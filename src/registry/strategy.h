@@ -66,6 +66,9 @@ struct Context {
   const authz::Authorizer* authorizer = nullptr;
   // The status of a ValidatingAdmissionPolicy tells what its expressions' types say.
   bool checks_policy_types = false;
+  // Names of configurations that come from files cannot be used through the API
+  // (gate ManifestBasedAdmissionControlConfig).
+  bool reserves_static_names = false;
 };
 
 // DeleteOptions as they reach a strategy.

@@ -275,6 +275,7 @@ class Server final : public ApiServer {
     definitions_ = std::make_unique<CustomResourceDefinitions>(
         env_, catalog_, [this](json::Value definition) { return conversions_->For(definition); });
     gates_ = MakeFeatureGates(options_);
+    env_.reserves_static_names = gates_->Enabled("ManifestBasedAdmissionControlConfig");
     const int minor = TRY(MinorOf(options_.kubernetes_version));
     compiler_.emplace(minor);
     conditions_ = admission::match::MakeCelConditions(*compiler_, env_.authorizer);

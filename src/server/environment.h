@@ -63,6 +63,7 @@ struct Environment {
   registry::ServiceNetwork* services = nullptr;
   const registry::ExpressionChecker* expressions = nullptr;  // null: CEL is not checked
   bool checks_policy_types = false;                          // see registry::Context
+  bool reserves_static_names = false;                        // likewise
   const admission::Chain* chain = nullptr;
   const admission::ObjectInterfaces* objects = nullptr;
   const authn::Authenticator* authenticator = nullptr;

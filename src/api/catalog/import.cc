@@ -102,7 +102,7 @@ class Importer {
                    json::ArrayBuilder& resources) {
     for (const Value& version : group["versions"].elements()) {
       const GroupVersion gv{std::string(name), std::string(version["version"].AsString())};
-      versions.Add(version["version"]);
+      if (versions_.insert(gv.ToString()).second) versions.Add(version["version"]);
       for (const Value& resource : version["resources"].elements()) {
         resources.Add(ResourceEntry(gv, resource));
       }
@@ -153,7 +153,7 @@ class Importer {
     entry.Set("verbs", JoinVerbs(resource["verbs"]));
     if (resource.Has("shortNames")) entry.Set("shortNames", resource["shortNames"]);
     if (resource.Has("categories")) entry.Set("categories", resource["categories"]);
-    AddStorage(path, kind, resource["verbs"], entry);
+    AddStorage(path, kind, resource["verbs"], resource["storageVersion"].AsString(), entry);
     const auto deprecated = facts_.deprecated.find(base::StrCat(gv.ToString(), " ", kind.kind));
     if (deprecated != facts_.deprecated.end()) {
       entry.Set("deprecated", std::string_view(deprecated->second));
@@ -169,12 +169,16 @@ class Importer {
                        [](const Value& verb) { return verb.AsString() == "watch"; });
   }
 
+  // `version`: in which version an addition is stored, "" for its own.
   void AddStorage(const std::string& path, const GroupVersionKind& kind, Value verbs,
-                  json::ObjectBuilder& entry) {
+                  std::string_view version, json::ObjectBuilder& entry) {
     const auto hash = hashes_.find(path);
     if (hash == hashes_.end()) {
-      // Additions have no legacy document; they are stored as they are.
-      if (IsStored(verbs)) entry.Set("hash", StorageVersionHash(kind));
+      // Additions have no legacy document; they are stored as they are or as they say.
+      const GroupVersionKind stored = {
+          kind.group, version.empty() ? kind.version : std::string(version), kind.kind};
+      if (IsStored(verbs)) entry.Set("hash", StorageVersionHash(stored));
+      if (!version.empty()) entry.Set("storage", KindValue(stored));
       return;
     }
     entry.Set("hash", hash->second);
@@ -239,6 +243,7 @@ class Importer {
   const ImportInput& input_;
   const GoFacts& facts_;
   std::map<GroupVersionKind, std::string_view> kinds_;
+  std::set<std::string> versions_;  // that have been added
   std::map<std::string, GroupVersionKind> by_hash_;
   std::map<std::string, std::string_view> hashes_;
 };

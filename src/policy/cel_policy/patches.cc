@@ -2,6 +2,7 @@
 #include "api/patch/typed.h"
 #include "api/schema/decode.h"
 #include "api/schema/schema.h"
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "json/patch.h"
 #include "kube_cel/mutation_objects.h"
@@ -89,6 +90,19 @@ json::Value WithoutNulls(json::Arena& arena, json::Value value) {
 
 bool IsTestMismatch(std::string_view message) { return message.ends_with(": test failed"); }
 
+// A patch cannot make another kind of the object: Go has no type to decode it into.
+base::Status CheckSameKind(json::Value before, json::Value after) {
+  const std::string_view kind = after["kind"].AsString();
+  const std::string_view version = after["apiVersion"].AsString();
+  if ((kind.empty() || kind == before["kind"].AsString()) &&
+      (version.empty() || version == before["apiVersion"].AsString())) {
+    return base::OkStatus();
+  }
+  return base::InternalError(base::StrCat(
+      "no kind ", base::GoQuote(kind), " is registered for version ", base::GoQuote(version),
+      " in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""));
+}
+
 }  // namespace
 
 Patched ApplyConfiguration(json::Arena& arena, const admission::ObjectInterfaces* objects,
@@ -171,6 +185,7 @@ Patched ApplyJsonPatch(json::Arena& arena, const admission::ObjectInterfaces* ob
   out.object = *patched;
   const auto type = objects == nullptr ? nullptr : objects->SchemaOf(kind);
   if (type == nullptr || type->constraints != nullptr) return out;
+  if (auto status = CheckSameKind(object, *patched); !status.ok()) return Fatal(std::move(status));
   std::vector<std::string> unknown;
   auto decoded = schema::Decode(arena, *type, *patched, {.unknown_fields = &unknown});
   if (!decoded.ok()) return Fatal(base::InternalError(decoded.status().message()));

@@ -1,29 +1,23 @@
 // ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings.
 
-#include "base/strings.h"
 #include "kube_cel/policy_types.h"
 #include "registry/default_strategy.h"
 #include "registry/expression_checker.h"
 #include "registry/strategies/strategies.h"
 #include "registry/validation/admission_policies.h"
 #include "registry/validation/param_authorization.h"
+#include "registry/validation/static_names.h"
 
 namespace portcullis::registry {
 namespace {
-
-constexpr std::string_view kStaticSuffix = ".static.k8s.io";
 
 class PolicyStrategy : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
 
-  void Warnings(const Context&, json::Value object,
+  void Warnings(const Context& ctx, json::Value object,
                 std::vector<std::string>& warnings) const override {
-    if (!object["metadata"]["name"].AsString().ends_with(kStaticSuffix)) return;
-    warnings.push_back(base::StrCat(
-        "metadata.name: names ending with \"", kStaticSuffix,
-        "\" are reserved for static manifest-based configurations and cannot be managed via the "
-        "API"));
+    WarnOfStaticName(ctx, object, warnings);
   }
 
   void UpdateWarnings(const Context& ctx, json::Value object, json::Value,
@@ -42,12 +36,16 @@ class Policies final : public PolicyStrategy {
 
   void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override {
     ValidateAdmissionPolicy(object, {}, kind_, ctx.expressions, errors);
+    CheckStaticName(ctx, object, errors);
     if (errors.empty()) AuthorizeParamKind(ctx, object, {}, errors);
   }
 
   void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                       api::FieldErrors& errors) const override {
-    if (!ctx.subresource.empty()) return;
+    if (!ctx.subresource.empty()) {
+      ValidatePolicyStatus(object["status"], errors);
+      return;
+    }
     ValidateAdmissionPolicy(object, old, kind_, ctx.expressions, errors);
     if (errors.empty()) AuthorizeParamKind(ctx, object, old, errors);
   }
@@ -71,12 +69,14 @@ class Bindings final : public PolicyStrategy {
 
   void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override {
     ValidateAdmissionPolicyBinding(object, kind_, errors);
+    CheckStaticName(ctx, object, errors);
     if (errors.empty()) AuthorizeParamRef(ctx, object, kind_, errors);
   }
 
   void ValidateUpdate(const Context& ctx, json::Value object, json::Value,
                       api::FieldErrors& errors) const override {
-    Validate(ctx, object, errors);
+    ValidateAdmissionPolicyBinding(object, kind_, errors);
+    if (errors.empty()) AuthorizeParamRef(ctx, object, kind_, errors);
   }
 
  private:

@@ -1,15 +1,13 @@
 // MutatingWebhookConfiguration and ValidatingWebhookConfiguration: checked like nothing else, since
 // a mistake in them stops the whole cluster.
 
-#include "base/strings.h"
 #include "registry/default_strategy.h"
 #include "registry/strategies/strategies.h"
+#include "registry/validation/static_names.h"
 #include "registry/validation/webhook_configuration.h"
 
 namespace portcullis::registry {
 namespace {
-
-constexpr std::string_view kStaticSuffix = ".static.k8s.io";
 
 class WebhookConfigurations final : public DefaultStrategy {
  public:
@@ -18,6 +16,7 @@ class WebhookConfigurations final : public DefaultStrategy {
 
   void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override {
     ValidateWebhookConfiguration(object, kind_, ctx.expressions, errors);
+    CheckStaticName(ctx, object, errors);
   }
 
   void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
@@ -25,13 +24,9 @@ class WebhookConfigurations final : public DefaultStrategy {
     ValidateWebhookConfigurationUpdate(object, old, kind_, ctx.expressions, errors);
   }
 
-  void Warnings(const Context&, json::Value object,
+  void Warnings(const Context& ctx, json::Value object,
                 std::vector<std::string>& warnings) const override {
-    if (!object["metadata"]["name"].AsString().ends_with(kStaticSuffix)) return;
-    warnings.push_back(base::StrCat(
-        "metadata.name: names ending with \"", kStaticSuffix,
-        "\" are reserved for static manifest-based configurations and cannot be managed via the "
-        "API"));
+    WarnOfStaticName(ctx, object, warnings);
   }
 
   void UpdateWarnings(const Context& ctx, json::Value object, json::Value,

@@ -12,6 +12,7 @@
 #include "base/strings.h"
 #include "registry/validation/cel_expressions.h"
 #include "registry/validation/checks.h"
+#include "registry/validation/conditions.h"
 #include "registry/validation/webhook_configuration.h"
 
 namespace portcullis::registry {
@@ -456,6 +457,25 @@ void CheckParamRef(json::Value ref, const FieldPath& path, FieldErrors& errors) 
                {"Deny", "Allow"}, errors);
 }
 
+// What is wrong with the brackets of a JSONPath, as Kubernetes' parser says it.
+std::string JsonPathProblem(std::string_view path) {
+  bool in_brackets = false;
+  char quote = 0;
+  for (const char c : path) {
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (in_brackets && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (c == '[') {
+      in_brackets = true;
+    } else if (c == ']') {
+      in_brackets = false;
+    }
+  }
+  if (quote != 0) return "unterminated quoted string";
+  return in_brackets ? "unterminated array" : "";
+}
+
 void CheckActions(json::Value actions, const FieldPath& path, FieldErrors& errors) {
   constexpr std::string_view kActions[] = {"Audit", "Deny", "Warn"};
   if (actions.empty()) {
@@ -485,6 +505,24 @@ void CheckActions(json::Value actions, const FieldPath& path, FieldErrors& error
 void ValidateAdmissionPolicy(json::Value object, json::Value old, PolicyKind kind,
                              const ExpressionChecker* expressions, FieldErrors& errors) {
   PolicyChecker(object, old, kind, expressions, errors).Run();
+}
+
+void ValidatePolicyStatus(json::Value status, FieldErrors& errors) {
+  const FieldPath warnings = FieldPath("status").Child("typeChecking").Child("expressionWarnings");
+  std::size_t index = 0;
+  for (const json::Value& warning : status["typeChecking"]["expressionWarnings"].elements()) {
+    const FieldPath place = warnings.Index(index++);
+    if (warning["warning"].AsString().empty()) {
+      errors.push_back(api::Required(place.Child("warning"), ""));
+    }
+    const std::string_view ref = base::Trim(warning["fieldRef"].AsString());
+    if (ref.empty()) {
+      errors.push_back(api::Required(place.Child("fieldRef"), ""));
+    } else if (const std::string problem = JsonPathProblem(ref); !problem.empty()) {
+      errors.push_back(api::Invalid(place.Child("fieldRef"), ref, "invalid JSONPath: " + problem));
+    }
+  }
+  ValidateConditions(status["conditions"], FieldPath("status").Child("conditions"), errors);
 }
 
 void ValidateAdmissionPolicyBinding(json::Value object, PolicyKind kind, FieldErrors& errors) {

@@ -16,6 +16,8 @@ enum class PolicyKind : std::uint8_t { kValidating, kMutating };
 // `expressions` may be null: nothing is compiled then. `old` is null for a new policy.
 void ValidateAdmissionPolicy(json::Value object, json::Value old, PolicyKind kind,
                              const ExpressionChecker* expressions, api::FieldErrors& errors);
+// The status of a ValidatingAdmissionPolicy.
+void ValidatePolicyStatus(json::Value status, api::FieldErrors& errors);
 void ValidateAdmissionPolicyBinding(json::Value object, PolicyKind kind, api::FieldErrors& errors);
 
 }  // namespace portcullis::registry

@@ -186,6 +186,7 @@ registry::Context StrategyContext(Call& call, std::string_view name) {
   context.expressions = call.env.expressions;
   context.authorizer = call.env.authorizer;
   context.checks_policy_types = call.env.checks_policy_types;
+  context.reserves_static_names = call.env.reserves_static_names;
   context.dry_run = call.dry_run;
   return context;
 }
