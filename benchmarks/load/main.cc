@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/strings.h"
+#include "goals.h"
 #include "options.h"
 #include "report.h"
 #include "scenarios.h"
@@ -82,9 +83,13 @@ base::Status Main(int argc, char** argv) {
       std::printf("%-20s %s\n", std::string(scenario.name).c_str(),
                   std::string(scenario.summary).c_str());
     }
+    for (const auto& goal : Goals()) {
+      std::printf("%-20s issue %d: %s\n", std::string(goal.name).c_str(), goal.issue,
+                  std::string(goal.summary).c_str());
+    }
     return base::OkStatus();
   }
-  return Run(options);
+  return options.serve.empty() ? Run(options) : RunGoals(options);
 }
 
 }  // namespace

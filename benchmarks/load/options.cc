@@ -26,6 +26,12 @@ const char* const kUsage =
   --threads=N            I/O threads of the load generator (1)
   --webhook-listen=ADDR  where the built-in webhook server listens (127.0.0.1:0)
   --json                 print one JSON document
+
+Or, without a server: each goal starts servers of its own and holds what it measures against a
+baseline of the same run and against a target.
+
+  --serve=FILE           the portcullis binary; all goals, unless
+  --goals=A,B            only these (--list names them)
 )";
 
 namespace {
@@ -48,25 +54,6 @@ json::Value Named(json::Value list, std::string_view name, std::string_view memb
     if (list[i]["name"].AsString() == name) return list[i][member];
   }
   return {};
-}
-
-base::Status ReadKubeconfig(const std::string& path, TargetOptions& target) {
-  const auto text = TRY(net::ReadFile(path));
-  json::Arena arena;
-  const json::Value config = TRY(json::ParseYamlOrJson(arena, text));
-  const json::Value context =
-      Named(config["contexts"], config["current-context"].AsString(), "context");
-  const json::Value cluster = Named(config["clusters"], context["cluster"].AsString(), "cluster");
-  const json::Value user = Named(config["users"], context["user"].AsString(), "user");
-  target.url = cluster["server"].AsString();
-  if (target.url.empty()) {
-    return base::ConfigError(base::StrCat(path, ": no server in the current context"));
-  }
-  target.ca_pem = TRY(Material(cluster, "certificate-authority"));
-  target.certificate_pem = TRY(Material(user, "client-certificate"));
-  target.key_pem = TRY(Material(user, "client-key"));
-  target.token = user["token"].AsString();
-  return base::OkStatus();
 }
 
 using Setter = std::function<base::Status(const std::string&)>;
@@ -116,6 +103,25 @@ void AddTargetFlags(const std::string& prefix, TargetOptions& target,
 
 }  // namespace
 
+base::Status ReadKubeconfig(const std::string& path, TargetOptions& target) {
+  const auto text = TRY(net::ReadFile(path));
+  json::Arena arena;
+  const json::Value config = TRY(json::ParseYamlOrJson(arena, text));
+  const json::Value context =
+      Named(config["contexts"], config["current-context"].AsString(), "context");
+  const json::Value cluster = Named(config["clusters"], context["cluster"].AsString(), "cluster");
+  const json::Value user = Named(config["users"], context["user"].AsString(), "user");
+  target.url = cluster["server"].AsString();
+  if (target.url.empty()) {
+    return base::ConfigError(base::StrCat(path, ": no server in the current context"));
+  }
+  target.ca_pem = TRY(Material(cluster, "certificate-authority"));
+  target.certificate_pem = TRY(Material(user, "client-certificate"));
+  target.key_pem = TRY(Material(user, "client-key"));
+  target.token = user["token"].AsString();
+  return base::OkStatus();
+}
+
 base::Result<Options> ParseOptions(int argc, char** argv) {
   Options options;
   options.server.name = "server";
@@ -130,6 +136,11 @@ base::Result<Options> ParseOptions(int argc, char** argv) {
   flags["--seconds"] = Positive(options.seconds);
   flags["--warmup"] = Positive(options.warmup);
   flags["--webhook-listen"] = Text(options.webhook_listen);
+  flags["--serve"] = Text(options.serve);
+  flags["--goals"] = [&options](const std::string& value) {
+    for (const auto name : base::Split(value, ',')) options.goals.emplace_back(name);
+    return base::OkStatus();
+  };
   flags["--scenarios"] = [&options](const std::string& value) {
     for (const auto name : base::Split(value, ',')) options.scenarios.emplace_back(name);
     return base::OkStatus();
@@ -154,8 +165,8 @@ base::Result<Options> ParseOptions(int argc, char** argv) {
     if (flag == flags.end()) return base::ConfigError(base::StrCat("unknown flag: ", name));
     if (auto status = flag->second(value); !status.ok()) return status.Annotate(name);
   }
-  if (!options.help && !options.list && options.server.url.empty()) {
-    return base::ConfigError("--kubeconfig or --server is needed");
+  if (!options.help && !options.list && options.serve.empty() && options.server.url.empty()) {
+    return base::ConfigError("--kubeconfig, --server or --serve is needed");
   }
   return options;
 }

@@ -30,12 +30,17 @@ struct Options {
   double warmup = 1;
   std::vector<std::string> scenarios;  // empty: all
   std::string webhook_listen = "127.0.0.1:0";
+  std::string serve;               // the binary whose goals are measured, "": scenarios are run
+  std::vector<std::string> goals;  // empty: all
   bool json = false;
   bool list = false;
   bool help = false;
 };
 
 extern const char* const kUsage;
+
+// Address and credentials of the current context.
+base::Status ReadKubeconfig(const std::string& path, TargetOptions& target);
 
 base::Result<Options> ParseOptions(int argc, char** argv);
 

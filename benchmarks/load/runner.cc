@@ -28,11 +28,13 @@ class Phase {
  public:
   Phase(const Target& target, const MakeRequest& make, std::atomic<std::size_t>& number,
         int connections, double seconds,
-        std::size_t limit = std::numeric_limits<std::size_t>::max())
+        std::size_t limit = std::numeric_limits<std::size_t>::max(),
+        std::function<void(const net::CallResult&)> on_result = nullptr)
       : target_(target),
         make_(make),
         number_(number),
         limit_(limit),
+        on_result_(std::move(on_result)),
         end_(base::SystemClock().Steady() + Seconds(seconds)),
         running_(connections) {
     lanes_.resize(static_cast<std::size_t>(connections));
@@ -63,6 +65,7 @@ class Phase {
     target_.client().Begin(make_(number), now + kCallLimit,
                            [this, &lane](const net::CallResult& result) {
                              Record(lane, result);
+                             if (on_result_) on_result_(result);
                              Next(lane);
                            });
   }
@@ -80,6 +83,7 @@ class Phase {
   const MakeRequest& make_;
   std::atomic<std::size_t>& number_;
   const std::size_t limit_;
+  const std::function<void(const net::CallResult&)> on_result_;
   const base::SteadyTime end_;
   std::vector<Lane> lanes_;
   std::mutex mutex_;
@@ -126,9 +130,10 @@ Figures RunLoad(const Target& target, const RunOptions& options, const MakeReque
   return figures;
 }
 
-void RunEach(const Target& target, int connections, std::size_t count, const MakeRequest& make) {
+void RunEach(const Target& target, int connections, std::size_t count, const MakeRequest& make,
+             const std::function<void(const net::CallResult&)>& on_result) {
   std::atomic<std::size_t> number{0};
-  Phase(target, make, number, connections, kNoEnd, count).Wait();
+  Phase(target, make, number, connections, kNoEnd, count, on_result).Wait();
 }
 
 }  // namespace portcullis::load

@@ -33,7 +33,9 @@ struct RunOptions {
 // Blocks. Requests of the warm-up are not counted; the numbers go on from there.
 Figures RunLoad(const Target& target, const RunOptions& options, const MakeRequest& make);
 
-// Makes the requests 0 to count-1 in the same way, whatever comes back. Blocks.
-void RunEach(const Target& target, int connections, std::size_t count, const MakeRequest& make);
+// Makes the requests 0 to count-1 in the same way, whatever comes back. Blocks. `on_result` may be
+// null; it is called from I/O threads.
+void RunEach(const Target& target, int connections, std::size_t count, const MakeRequest& make,
+             const std::function<void(const net::CallResult&)>& on_result = nullptr);
 
 }  // namespace portcullis::load

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "base/strings.h"
+#include "objects.h"
 
 namespace portcullis::load {
 namespace {
@@ -12,30 +13,6 @@ constexpr std::string_view kRegistration = "/apis/admissionregistration.k8s.io/v
 constexpr int kListedObjects = 500;
 // Other servers see new configurations only after a while.
 constexpr timespec kSettle{.tv_sec = 1, .tv_nsec = 500'000'000};
-
-std::string ConfigMap(std::string_view name) {
-  // About 1 KB.
-  static const std::string kValue(800, 'x');
-  return base::StrCat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")", name,
-                      R"(","labels":{"app":"load"}},"data":{"text":")", kValue, R"("}})");
-}
-
-std::string Pod(std::string_view name) {
-  // About 2 KB.
-  static const std::string kNote(900, 'x');
-  return base::StrCat(
-      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")", name,
-      R"(","labels":{"app":"load","tier":"web"},"annotations":{"example.com/note":")", kNote,
-      R"("}},"spec":{"automountServiceAccountToken":false,"containers":[{"name":"main","image":)",
-      R"("registry.example.com/web:1.2.3","ports":[{"containerPort":8080,"name":"http"}],"env":[)",
-      R"({"name":"MODE","value":"production"},{"name":"LEVEL","value":"info"},{"name":"ZONE",)",
-      R"("value":"a"}],"resources":{"requests":{"cpu":"100m","memory":"64Mi"},"limits":{"cpu":)",
-      R"("200m","memory":"128Mi"}},"livenessProbe":{"httpGet":{"path":"/healthz","port":8080}},)",
-      R"("volumeMounts":[{"name":"work","mountPath":"/work"}]},{"name":"side","image":)",
-      R"("registry.example.com/side:1.0.0","args":["--listen=:9090","--verbose"],"resources":)",
-      R"({"requests":{"cpu":"10m","memory":"16Mi"}}}],"volumes":[{"name":"work","emptyDir":{}}])",
-      "}}");
-}
 
 // Prepares one scenario and undoes it on destruction.
 class Stage {
@@ -92,10 +69,10 @@ class Stage {
     switch (scenario_.work) {
       case Work::kCreateConfigMap:
         return target_.Request("POST", Collection("configmaps"),
-                               std::make_shared<const std::string>(ConfigMap(name)));
+                               std::make_shared<const std::string>(ConfigMapText(name)));
       case Work::kCreatePod:
         return target_.Request("POST", Collection("pods"),
-                               std::make_shared<const std::string>(Pod(name)));
+                               std::make_shared<const std::string>(PodText(name)));
       case Work::kGet:
         return target_.Request("GET", base::StrCat(Collection("configmaps"), "/listed-",
                                                    std::to_string(number % kListedObjects)));
@@ -117,14 +94,14 @@ class Stage {
   }
 
   int Refused(std::string_view name) const {
-    return target_.Call("POST", Collection("configmaps"), ConfigMap(name));
+    return target_.Call("POST", Collection("configmaps"), ConfigMapText(name));
   }
 
   base::Status MakeObjects() {
     if (scenario_.work != Work::kGet && scenario_.work != Work::kList) return base::OkStatus();
     for (int i = 0; i < kListedObjects; ++i) {
       TRY(target_.Create(Collection("configmaps"),
-                         ConfigMap(base::StrCat("listed-", std::to_string(i)))));
+                         ConfigMapText(base::StrCat("listed-", std::to_string(i)))));
     }
     return base::OkStatus();
   }

@@ -18,8 +18,7 @@ std::string_view UidOf(std::string_view review) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<WebhookServer>> WebhookServer::Start(net::IoThreads& threads,
-                                                                  const std::string& listen) {
+base::Result<WebhookServer::Identity> WebhookServer::MakeIdentity() {
   const auto now = base::SystemClock().Now();
   const auto authority = TRY(net::MakeAuthority("portcullis-load", now));
   net::CertificateRequest request;
@@ -30,11 +29,22 @@ base::Result<std::unique_ptr<WebhookServer>> WebhookServer::Start(net::IoThreads
   const auto serving = TRY(net::Issue(authority, request, now));
   net::ServerTlsOptions tls;
   tls.certificate = {serving.certificate_pem, serving.key_pem, {}};
+  return Identity{authority.certificate_pem, TRY(net::ServerTls::Create(tls))};
+}
+
+base::Result<std::unique_ptr<WebhookServer>> WebhookServer::Start(net::IoThreads& threads,
+                                                                  const std::string& listen) {
+  return Start(threads, listen, TRY(MakeIdentity()));
+}
+
+base::Result<std::unique_ptr<WebhookServer>> WebhookServer::Start(net::IoThreads& threads,
+                                                                  const std::string& listen,
+                                                                  const Identity& identity) {
   auto webhooks = std::make_unique<WebhookServer>();
-  webhooks->ca_pem_ = authority.certificate_pem;
+  webhooks->ca_pem_ = identity.ca_pem;
   net::ServerOptions options;
   options.address = listen;
-  options.tls = TRY(net::ServerTls::Create(tls));
+  options.tls = identity.tls;
   webhooks->server_ = TRY(net::HttpsServer::Listen(
       threads, std::move(options),
       [self = webhooks.get()](const std::shared_ptr<net::Exchange>& exchange) {
@@ -47,9 +57,24 @@ std::string WebhookServer::Url(std::string_view path) const {
   return base::StrCat("https://", server_->address(), path);
 }
 
+std::shared_ptr<const std::string> WebhookServer::Bytes(std::size_t size) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (bytes_ == nullptr || bytes_->size() != size) {
+    bytes_ = std::make_shared<const std::string>(size, 'x');
+  }
+  return bytes_;
+}
+
 void WebhookServer::Answer(net::Exchange& exchange) {
   calls_.fetch_add(1, std::memory_order_relaxed);
   const net::Request& request = exchange.request();
+  constexpr std::string_view kBytes = "/bytes/";
+  if (request.path().starts_with(kBytes)) {
+    const auto size = base::ParseInt(request.path().substr(kBytes.size()));
+    net::Response response;
+    response.shared_body = Bytes(static_cast<std::size_t>(size.value_or(0)));
+    return exchange.Respond(std::move(response));
+  }
   std::string patch;
   constexpr std::string_view kPatch = "/patch/";
   if (request.path().starts_with(kPatch)) {

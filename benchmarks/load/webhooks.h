@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "base/status.h"
@@ -11,20 +12,33 @@
 
 namespace portcullis::load {
 
-// Thread-safe. /allow says yes, /patch/<n> adds the label load-<n>.
+// Thread-safe. /allow says yes, /patch/<n> adds the label load-<n>, GET /bytes/<n> gives n bytes.
 class WebhookServer {
  public:
+  // A certificate authority with a serving certificate, which several servers may share.
+  struct Identity {
+    std::string ca_pem;
+    std::shared_ptr<const net::ServerTls> tls;
+  };
+  static base::Result<Identity> MakeIdentity();
   static base::Result<std::unique_ptr<WebhookServer>> Start(net::IoThreads& threads,
                                                             const std::string& listen);
+  static base::Result<std::unique_ptr<WebhookServer>> Start(net::IoThreads& threads,
+                                                            const std::string& listen,
+                                                            const Identity& identity);
   std::string Url(std::string_view path) const;
   const std::string& ca_pem() const { return ca_pem_; }
   std::size_t calls() const { return calls_; }
+  std::size_t accepted() const { return server_->counters().accepted; }
 
  private:
   void Answer(net::Exchange& exchange);
+  std::shared_ptr<const std::string> Bytes(std::size_t size);
 
   std::string ca_pem_;
   std::atomic<std::size_t> calls_{0};
+  std::mutex mutex_;
+  std::shared_ptr<const std::string> bytes_;  // the last one asked for
   std::unique_ptr<net::HttpsServer> server_;
 };
 
