@@ -26,8 +26,10 @@ base::Result<std::unique_ptr<Chain>> Chain::Create(std::span<const PluginInfo* c
     own.config = configs.For(info->name);
     auto plugin = info->create(own);
     if (!plugin.ok()) {
-      return plugin.status().Annotate(
+      const std::string place = configs.PlaceOf(info->name, plugin.status().message());
+      base::Status bad = plugin.status().Annotate(
           base::StrCat("couldn't init admission plugin ", base::GoQuote(info->name)));
+      return place.empty() ? bad : bad.Annotate(place);
     }
     chain->entries_.push_back({info, std::move(plugin).value()});
   }

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "admission/config_place.h"
 #include "api/schema/decode.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -19,6 +20,9 @@ namespace {
 
 constexpr std::string_view kKind = "AdmissionConfiguration";
 constexpr std::string_view kScheme = "k8s.io/apiserver/pkg/server/options/admission.go:<line>";
+
+// The first release that refuses what it does not know.
+constexpr int kStrictSince = 32;
 
 bool Contains(std::span<const std::string> list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -208,7 +212,8 @@ std::vector<std::string> UnknownFields(json::Value object, std::string_view pref
 }
 
 base::Result<PluginConfigs> PluginConfigs::Load(const std::string& path,
-                                                std::span<const PluginInfo* const> enabled) {
+                                                std::span<const PluginInfo* const> enabled,
+                                                int kubernetes_minor) {
   if (path.empty()) return PluginConfigs();
   auto text = ReadFile(path);
   if (!text.ok()) {
@@ -224,33 +229,45 @@ base::Result<PluginConfigs> PluginConfigs::Load(const std::string& path,
     for (const PluginInfo* info : enabled) {
       if (info->name == "ImagePolicyWebhook" || info->name == "PodNodeSelector") {
         configs.Set(std::string(info->name), file);
+        configs.sources_[std::string(info->name)].file = path;
       }
     }
     return configs;
   }
-  auto configs = Parse(*text, directory, enabled);
-  if (configs.ok()) return configs;
+  auto configs = Parse(*text, directory, enabled, kubernetes_minor);
+  if (configs.ok()) {
+    configs->main_file_ = path;
+    configs->main_text_ = *std::move(text);
+    return configs;
+  }
   // Kubernetes does not say which file it could not read.
-  return configs.status().Annotate(base::StrCat("--admission-control-config-file=", path));
+  return configs.status().Annotate(base::StrCat(
+      "--admission-control-config-file=", PlaceOfMistake(path, *text, configs.status().message())));
 }
 
 base::Result<PluginConfigs> PluginConfigs::Parse(std::string_view text,
                                                  const std::string& directory,
-                                                 std::span<const PluginInfo* const> enabled) {
+                                                 std::span<const PluginInfo* const> enabled,
+                                                 int kubernetes_minor) {
   constexpr std::string_view kContext = "failed to read plugin config";
   const PluginConfig file = ParsePluginConfig(std::string(text));
   if (!file.error.ok()) return file.error.Annotate(kContext);
   const json::Value document = file.document.root();
   if (auto bad = CheckConfiguration(document, text); !bad.ok()) return bad.Annotate(kContext);
   if (auto bad = CheckTypes(document); !bad.ok()) return bad.Annotate(kContext);
-  if (auto bad = CheckStrict(document, file); !bad.ok()) return bad.Annotate(kContext);
+  if (auto bad = CheckStrict(document, file); kubernetes_minor >= kStrictSince && !bad.ok()) {
+    return bad.Annotate(kContext);
+  }
 
   PluginConfigs configs;
+  std::size_t index = 0;
   for (const json::Value entry : document["plugins"].elements()) {
     const std::string name(entry["name"].AsString());
+    const std::string number = std::to_string(index++);
     if (configs.configs_.count(name) != 0 || !IsRegistered(enabled, name)) continue;
     if (const json::Value inline_config = entry["configuration"]; !inline_config.is_null()) {
       configs.Set(name, ParsePluginConfig(json::ToString(inline_config)));
+      configs.sources_[name].root = {"plugins", number, "configuration"};
       continue;
     }
     std::string path(entry["path"].AsString());
@@ -268,8 +285,20 @@ base::Result<PluginConfigs> PluginConfigs::Parse(std::string_view text,
                                             ": ", bytes.status().message()));
     }
     configs.Set(name, ParsePluginConfig(std::move(bytes).value()));
+    configs.sources_[name].file = path;
   }
   return configs;
+}
+
+std::string PluginConfigs::PlaceOf(std::string_view plugin, std::string_view message) const {
+  const auto source = sources_.find(plugin);
+  const PluginConfig* config = For(plugin);
+  if (source == sources_.end() || config == nullptr) return {};
+  if (!source->second.file.empty()) {
+    return PlaceOfMistake(source->second.file, config->text, message);
+  }
+  if (main_file_.empty()) return {};
+  return PlaceOfMistake(main_file_, main_text_, message, source->second.root);
 }
 
 const PluginConfig* PluginConfigs::For(std::string_view plugin) const {

@@ -36,18 +36,32 @@ class PluginConfigs {
   PluginConfigs() = default;
 
   // Reads the file of --admission-control-config-file (empty: none) and the files it points to for
-  // the plugins in `enabled`. Errors begin with `failed to read plugin config: `.
+  // the plugins in `enabled`. Errors say `failed to read plugin config: `, after the flag and the
+  // place of the mistake. Up to v1.31 unknown and repeated fields are passed over.
   static base::Result<PluginConfigs> Load(const std::string& path,
-                                          std::span<const PluginInfo* const> enabled);
+                                          std::span<const PluginInfo* const> enabled,
+                                          int kubernetes_minor = 36);
   // The same from text; relative paths are resolved against `directory`.
   static base::Result<PluginConfigs> Parse(std::string_view text, const std::string& directory,
-                                           std::span<const PluginInfo* const> enabled);
+                                           std::span<const PluginInfo* const> enabled,
+                                           int kubernetes_minor = 36);
 
   // Null if there is none for that plugin.
   const PluginConfig* For(std::string_view plugin) const;
   void Set(std::string plugin, PluginConfig config);
+  // Where the mistake that `message` tells of stands: `file:line:column`, or as much as is known;
+  // "" if the plugin's configuration comes from no file.
+  std::string PlaceOf(std::string_view plugin, std::string_view message) const;
 
  private:
+  // Where a plugin's configuration was read.
+  struct Source {
+    std::string file;               // "": the main one
+    std::vector<std::string> root;  // of an inline configuration
+  };
+  std::map<std::string, Source, std::less<>> sources_;
+  std::string main_file_;
+  std::string main_text_;
   // No value: an entry without configuration.
   std::map<std::string, std::optional<PluginConfig>, std::less<>> configs_;
 };

@@ -289,7 +289,7 @@ class Server final : public ApiServer {
     const auto registered = plugins::Registered();
     const auto chosen = TRY(admission::SelectPlugins(flags, registered, {}, minor));
     const auto configs =
-        TRY(admission::PluginConfigs::Load(options_.admission_control_config_file, chosen));
+        TRY(admission::PluginConfigs::Load(options_.admission_control_config_file, chosen, minor));
     admission::PluginContext context;
     context.reader = store_.get();
     context.clock = &clock_;

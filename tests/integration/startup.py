@@ -46,6 +46,18 @@ WRONG_FILES = [
      ["--admission-control-config-file=a.yaml", "--enable-admission-plugins=EventRateLimit"], r"gone\.yaml"),
     ({"a.yaml": CONFIGURATION + "plugins: [{name: PodSecurity, configuration: {kind: Nothing, apiVersion: v9}}]\n"},
      ["--admission-control-config-file=a.yaml"], "PodSecurity|Nothing"),
+    ({"a.yaml": CONFIGURATION + "plugins:\n- name: EventRateLimit\n  path: limits.yaml\n",
+      "limits.yaml": "apiVersion: eventratelimit.admission.k8s.io/v1alpha1\nkind: Configuration\nlimits:\n- type: Server\n  qps: 1\n"},
+     ["--admission-control-config-file=a.yaml", "--enable-admission-plugins=EventRateLimit"],
+     r"limits\.yaml:4:3: couldn't init admission plugin \"EventRateLimit\": limits\[0\]\.burst: Invalid value: 0: must be positive"),
+    ({"a.yaml": CONFIGURATION + "plugins:\n- name: PodSecurity\n  configuration:\n"
+                "    apiVersion: pod-security.admission.config.k8s.io/v1\n    kind: PodSecurityConfiguration\n"
+                "    defaults: {enforce: strict}\n"},
+     ["--admission-control-config-file=a.yaml"], r"a\.yaml:\d+:\d+: couldn't init .*enforce: must be one of privileged"),
+    ({}, ["--kubernetes-version=1.30", "--enable-admission-plugins=SecurityContextDeny"],
+     'enable-admission-plugins plugin "SecurityContextDeny" is unknown'),
+    ({}, ["--disable-admission-plugins=PersistentVolumeLabel"],
+     'disable-admission-plugins plugin "PersistentVolumeLabel" is unknown'),
     ({}, ["--disable-admission-plugins=Nope"], 'disable-admission-plugins plugin "Nope" is unknown'),
     ({}, ["--enable-admission-plugins=AlwaysDeny", "--disable-admission-plugins=AlwaysDeny"], "AlwaysDeny"),
     ({"policy.yaml": "rules: 5"}, ["--audit-policy-file=policy.yaml", "--audit-log-path=audit.log"],

@@ -4,7 +4,6 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "json/writer.h"
 
 namespace portcullis::plugins::common {
 
@@ -15,7 +14,7 @@ base::Result<json::Value> DecodeConfig(const admission::PluginConfig& config,
   for (std::string_view member : {"kind", "apiVersion"}) {
     if (root[member].AsString().empty()) {
       return base::ConfigError(base::StrCat("Object '", member == "kind" ? "Kind" : member,
-                                            "' is missing in '", json::ToString(root), "'"));
+                                            "' is missing in '", config.text, "'"));
     }
   }
   std::string_view kind = root["kind"].AsString();
@@ -27,6 +26,9 @@ base::Result<json::Value> DecodeConfig(const admission::PluginConfig& config,
     return base::ConfigError(base::StrCat("no kind ", base::GoQuote(kind),
                                           " is registered for version ", base::GoQuote(version),
                                           " in scheme"));
+  }
+  if (!config.duplicate_yaml_keys.empty()) {
+    return base::ConfigError("strict decoding error: " + config.duplicate_yaml_keys);
   }
   if (!config.duplicate_fields.empty()) {
     std::vector<std::string> mistakes;

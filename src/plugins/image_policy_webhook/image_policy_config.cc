@@ -51,6 +51,9 @@ base::Result<ImagePolicyConfig> ParseConfig(const admission::PluginConfig* confi
   out.allow_ttl = TRY(ReadDuration(allow, 1s, kAllowTtl));
   out.deny_ttl = TRY(ReadDuration(deny, 1s, kDenyTtl));
   out.retry_backoff = TRY(ReadDuration(backoff, 1ms, kBackoff));
+  if (out.kubeconfig_file.empty()) {
+    return base::ConfigError("imagePolicy.kubeConfigFile: must name the kubeconfig of the backend");
+  }
   return out;
 }
 
