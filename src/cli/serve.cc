@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -48,6 +49,14 @@ sigset_t BlockSignals() {
   return signals;
 }
 
+std::string Environment(const char* name, const char* other_name) {
+  for (const char* variable : {name, other_name}) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') return value;
+  }
+  return "";
+}
+
 // Waits for that long (--shutdown-delay-duration), or until asked to stop once more.
 void Delay(const sigset_t& signals, std::chrono::nanoseconds duration) {
   if (duration.count() <= 0) return;
@@ -61,7 +70,9 @@ int Run(const std::vector<std::string>& arguments) {
   const base::SteadyTime started = base::SystemClock().Steady();
   auto parsed = server::ParseOptions(arguments);
   if (!parsed.ok()) return Usage(parsed.status());
-  const server::Options& options = *parsed;
+  server::Options& options = *parsed;
+  options.https_proxy = Environment("HTTPS_PROXY", "https_proxy");
+  options.no_proxy = Environment("NO_PROXY", "no_proxy");
   if (options.help) {
     std::fputs(base::StrCat(kUsage, server::FlagHelp()).c_str(), stdout);
     return kExitOk;

@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "net/http.h"
 #include "net/io_threads.h"
+#include "net/proxy.h"
 #include "net/tls.h"
 
 namespace portcullis::net {
@@ -100,6 +101,9 @@ struct ClientOptions {
   std::chrono::milliseconds idle_timeout{90'000};
   std::size_t max_idle_per_host = 256;
   std::size_t max_header_bytes = 10 << 20;  // as Go's Transport
+  // Null: every server is reached directly. A proxy is asked by CONNECT, itself spoken to without
+  // TLS; ClientRequest::resolve does not count then.
+  std::shared_ptr<const ProxyRules> proxies;
 };
 
 struct ClientCounters {

@@ -265,7 +265,12 @@ class Server final : public ApiServer {
     env_.objects = objects_.get();
     writer_ = MakeClusterWriter(env_);
     feed_ = admission::MakeStoreFeed(*store_);
-    https_ = net::HttpsClient::Create(io_);
+    net::ClientOptions client;
+    if (!options_.https_proxy.empty()) {
+      client.proxies = std::make_shared<const net::ProxyRules>(
+          net::ProxySettings{options_.https_proxy, options_.no_proxy});
+    }
+    https_ = net::HttpsClient::Create(io_, client);
     webhook::ServiceResolverOptions resolver;
     resolver.table = options_.webhook_service_map;
     resolver.own_address = [this] { return env_.server_address; };
@@ -275,7 +280,6 @@ class Server final : public ApiServer {
     definitions_ = std::make_unique<CustomResourceDefinitions>(
         env_, catalog_, [this](json::Value definition) { return conversions_->For(definition); });
     gates_ = MakeFeatureGates(options_);
-    env_.reserves_static_names = gates_->Enabled("ManifestBasedAdmissionControlConfig");
     const int minor = TRY(MinorOf(options_.kubernetes_version));
     compiler_.emplace(minor);
     conditions_ = admission::match::MakeCelConditions(*compiler_, env_.authorizer);
@@ -289,7 +293,7 @@ class Server final : public ApiServer {
     const auto registered = plugins::Registered();
     const auto chosen = TRY(admission::SelectPlugins(flags, registered, {}, minor));
     const auto configs =
-        TRY(admission::PluginConfigs::Load(options_.admission_control_config_file, chosen, minor));
+        TRY(admission::PluginConfigs::Load(options_.admission_control_config_file, chosen));
     admission::PluginContext context;
     context.reader = store_.get();
     context.clock = &clock_;

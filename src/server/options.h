@@ -104,6 +104,10 @@ struct Options {
   std::string audit_webhook_config_file;
   std::string audit_webhook_mode = "batch";
 
+  // HTTPS_PROXY and NO_PROXY of the environment: how webhooks beyond this machine are reached.
+  std::string https_proxy;
+  std::string no_proxy;
+
   // The log.
   std::string log_format = "text";
   int verbosity = 0;

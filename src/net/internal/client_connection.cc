@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::string_view kDeadlineExceeded = "context deadline exceeded";
 constexpr std::string_view kCanceled = "context canceled";
+constexpr std::size_t kMaxProxyAnswer = 64 << 10;
 constexpr std::string_view kBroken = "net/http: HTTP/1.x transport connection broken: ";
 
 // Methods whose repetition does no harm, by Go's judgement.
@@ -51,8 +52,13 @@ std::string RequestHead(ClientCall& call) {
 }  // namespace
 
 ClientConnection::ClientConnection(std::shared_ptr<ClientCore> core, std::shared_ptr<Loop> loop,
-                                   PoolKey key, std::shared_ptr<const ClientTls> tls)
-    : core_(std::move(core)), loop_(std::move(loop)), key_(std::move(key)), tls_(std::move(tls)) {}
+                                   PoolKey key, std::shared_ptr<const ClientTls> tls,
+                                   std::optional<Url> proxy)
+    : core_(std::move(core)),
+      loop_(std::move(loop)),
+      key_(std::move(key)),
+      tls_(std::move(tls)),
+      proxy_(std::move(proxy)) {}
 
 ClientConnection::~ClientConnection() = default;
 
@@ -83,7 +89,7 @@ void ClientConnection::Connect(std::shared_ptr<ClientCall> call, const std::stri
 void ClientConnection::OnResolved(Resolution resolution) {
   if (state_ != State::kResolving) return;
   if (resolution.addresses.empty()) {
-    return Fail(CallPhase::kResolve, base::StrCat("dial tcp: ", resolution.error));
+    return Fail(CallPhase::kResolve, DialError(base::StrCat("dial tcp: ", resolution.error)));
   }
   addresses_ = std::move(resolution.addresses);
   state_ = State::kConnecting;
@@ -117,7 +123,7 @@ void ClientConnection::TryNextAddress() {
     token_ = loop_->Add(fd, *this);
     return;
   }
-  Fail(CallPhase::kConnect, first_dial_error_);
+  Fail(CallPhase::kConnect, DialError(first_dial_error_));
 }
 
 void ClientConnection::OnConnected() {
@@ -138,6 +144,66 @@ void ClientConnection::OnConnected() {
     ArmTimer();
     return SendRequest();
   }
+  if (proxy_) return AskProxy();
+  StartHandshake();
+}
+
+std::string ClientConnection::DialError(std::string_view text) const {
+  return base::StrCat(proxy_ ? "proxyconnect tcp: " : "", text);
+}
+
+void ClientConnection::AskProxy() {
+  state_ = State::kProxying;
+  stage_deadline_ = {};
+  ArmTimer();
+  const std::string target = call_->url.HostPort();
+  std::string head = base::StrCat("CONNECT ", target, " HTTP/1.1\r\nHost: ", target, "\r\n");
+  if (!proxy_->userinfo.empty()) {
+    const auto user = PathUnescape(proxy_->userinfo);
+    head += base::StrCat("Proxy-Authorization: Basic ",
+                         base::Base64Encode(user.ok() ? *user : proxy_->userinfo), "\r\n");
+  }
+  head += "\r\n";
+  const IoResult result = stream_->Write(head.data(), head.size());
+  // It fits into the empty buffer of a new connection, unless that is broken.
+  if (result.status != IoStatus::kOk || result.bytes != head.size()) {
+    return Fail(CallPhase::kConnect, stream_->error());
+  }
+  ContinueProxying();
+}
+
+void ClientConnection::ContinueProxying() {
+  while (state_ == State::kProxying) {
+    const IoResult result = stream_->Read(loop_->scratch(), loop_->scratch_size());
+    if (result.status == IoStatus::kWouldBlock) return;
+    if (result.status != IoStatus::kOk) {
+      return Fail(CallPhase::kConnect,
+                  result.status == IoStatus::kEof ? "unexpected EOF" : stream_->error());
+    }
+    proxy_answer_.append(loop_->scratch(), result.bytes);
+    const auto end = proxy_answer_.find("\r\n\r\n");
+    if (end != std::string::npos) return OnProxyAnswer(proxy_answer_);
+    if (proxy_answer_.size() > kMaxProxyAnswer) {
+      return Fail(CallPhase::kConnect, "net/http: proxy response headers exceeded limit");
+    }
+  }
+}
+
+void ClientConnection::OnProxyAnswer(std::string_view head) {
+  const std::string_view line = head.substr(0, head.find('\r'));
+  const auto status = base::Cut(line, " ");
+  const auto text = status ? base::Cut(status->second, " ") : std::nullopt;
+  if (!status || !status->first.starts_with("HTTP/")) {
+    return Fail(CallPhase::kConnect, MalformedHeadText(line, FieldsOf(head)));
+  }
+  if ((text ? text->first : status->second) != "200") {
+    return Fail(CallPhase::kConnect,
+                text ? std::string(text->second) : std::string("unknown status code"));
+  }
+  StartHandshake();
+}
+
+void ClientConnection::StartHandshake() {
   state_ = State::kHandshaking;
   stage_deadline_ = loop_->now() + core_->options().handshake_timeout;
   ArmTimer();
@@ -226,6 +292,9 @@ void ClientConnection::OnReady(Readiness readiness) {
   switch (state_) {
     case State::kConnecting:
       if (readiness.writable || readiness.broken) OnConnected();
+      break;
+    case State::kProxying:
+      ContinueProxying();
       break;
     case State::kHandshaking:
       ContinueHandshake();
@@ -442,13 +511,13 @@ void ClientConnection::ArmTimer() {
 void ClientConnection::OnTimer() {
   if (!call_) return;
   const bool dialling = state_ == State::kResolving || state_ == State::kConnecting;
-  const CallPhase phase = state_ == State::kResolving     ? CallPhase::kResolve
-                          : state_ == State::kConnecting  ? CallPhase::kConnect
-                          : state_ == State::kHandshaking ? CallPhase::kHandshake
-                          : !out_.empty()                 ? CallPhase::kWrite
-                                                          : ReadPhase();
+  const CallPhase phase = state_ == State::kResolving              ? CallPhase::kResolve
+                          : dialling || state_ == State::kProxying ? CallPhase::kConnect
+                          : state_ == State::kHandshaking          ? CallPhase::kHandshake
+                          : !out_.empty()                          ? CallPhase::kWrite
+                                                                   : ReadPhase();
   if (loop_->now() >= call_->deadline) return Fail(phase, std::string(kDeadlineExceeded));
-  Fail(phase, dialling ? base::StrCat("dial tcp ", address_, ": i/o timeout")
+  Fail(phase, dialling ? DialError(base::StrCat("dial tcp ", address_, ": i/o timeout"))
                        : "net/http: TLS handshake timeout");
 }
 
@@ -492,8 +561,10 @@ void ClientCore::Dispatch(const std::shared_ptr<ClientCall>& call) {
   const bool secure = call->url.scheme == "https";
   std::shared_ptr<const ClientTls> tls;
   if (secure) tls = call->request.tls ? call->request.tls : DefaultTls();
+  std::optional<Url> proxy;
+  if (options_.proxies) proxy = options_.proxies->For(call->url);
   PoolKey key{base::StrCat(call->url.scheme, "://", call->url.HostPort()), tls.get(),
-              call->request.resolve != nullptr};
+              call->request.resolve != nullptr && !proxy};
   if (auto connection = TakeIdle(key)) {
     auto& loop = connection->loop();
     if (!loop.Post([connection, call] { connection->Reuse(call); })) {
@@ -502,14 +573,21 @@ void ClientCore::Dispatch(const std::shared_ptr<ClientCall>& call) {
     return;
   }
   std::string target = call->url.HostPort();
-  if (call->request.resolve) {
+  if (proxy) {
+    if (proxy->scheme != "http") {
+      return call->Fail(CallPhase::kConnect,
+                        base::StrCat("proxyconnect tcp: unsupported proxy scheme ",
+                                     base::GoQuote(proxy->scheme)));
+    }
+    target = proxy->HostPort();
+  } else if (call->request.resolve) {
     auto resolved = call->request.resolve(target);
     if (!resolved.ok()) return call->Fail(CallPhase::kResolve, resolved.status().message());
     target = std::move(*resolved);
   }
   const auto loop = threads_.Next();
-  auto connection =
-      std::make_shared<ClientConnection>(shared_from_this(), loop, std::move(key), std::move(tls));
+  auto connection = std::make_shared<ClientConnection>(shared_from_this(), loop, std::move(key),
+                                                       std::move(tls), std::move(proxy));
   bool refused = false;
   {
     base::MutexLock lock(mutex_);

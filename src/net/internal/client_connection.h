@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_set>
@@ -62,8 +63,9 @@ class ClientConnection final : public Sink,
                                public MessageSink,
                                public std::enable_shared_from_this<ClientConnection> {
  public:
+  // `proxy`: what is connected to is that proxy, which is to lead on.
   ClientConnection(std::shared_ptr<ClientCore> core, std::shared_ptr<Loop> loop, PoolKey key,
-                   std::shared_ptr<const ClientTls> tls);
+                   std::shared_ptr<const ClientTls> tls, std::optional<Url> proxy);
   ~ClientConnection() override;
 
   Loop& loop() { return *loop_; }
@@ -79,7 +81,7 @@ class ClientConnection final : public Sink,
   void OnReady(Readiness readiness) override;
 
  private:
-  enum class State { kResolving, kConnecting, kHandshaking, kBusy, kIdle, kClosed };
+  enum class State { kResolving, kConnecting, kProxying, kHandshaking, kBusy, kIdle, kClosed };
 
   void OnStatusLine(int status, std::string_view reason, int version) override;
   void OnField(std::string_view name, std::string_view value) override;
@@ -89,6 +91,11 @@ class ClientConnection final : public Sink,
   void OnResolved(Resolution resolution);
   void TryNextAddress();
   void OnConnected();
+  void AskProxy();
+  void ContinueProxying();
+  void OnProxyAnswer(std::string_view head);
+  void StartHandshake();
+  std::string DialError(std::string_view text) const;
   void ContinueHandshake();
   void SendRequest();
   void Flush();
@@ -111,6 +118,7 @@ class ClientConnection final : public Sink,
   const std::shared_ptr<Loop> loop_;
   const PoolKey key_;
   const std::shared_ptr<const ClientTls> tls_;
+  const std::optional<Url> proxy_;
 
   State state_ = State::kResolving;
   std::shared_ptr<ClientCall> call_;
@@ -120,6 +128,7 @@ class ClientConnection final : public Sink,
   std::size_t next_address_ = 0;
   std::string first_dial_error_;
   std::string address_;
+  std::string proxy_answer_;
   base::SteadyTime stage_deadline_{};  // of dialling or of the handshake
   Loop::TimerKey timer_;
   Loop::TimerKey idle_timer_;
