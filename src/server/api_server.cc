@@ -280,6 +280,7 @@ class Server final : public ApiServer {
     definitions_ = std::make_unique<CustomResourceDefinitions>(
         env_, catalog_, [this](json::Value definition) { return conversions_->For(definition); });
     gates_ = MakeFeatureGates(options_);
+    env_.reserves_static_names = gates_->Enabled("ManifestBasedAdmissionControlConfig");
     const int minor = TRY(MinorOf(options_.kubernetes_version));
     compiler_.emplace(minor);
     conditions_ = admission::match::MakeCelConditions(*compiler_, env_.authorizer);
@@ -293,7 +294,7 @@ class Server final : public ApiServer {
     const auto registered = plugins::Registered();
     const auto chosen = TRY(admission::SelectPlugins(flags, registered, {}, minor));
     const auto configs =
-        TRY(admission::PluginConfigs::Load(options_.admission_control_config_file, chosen));
+        TRY(admission::PluginConfigs::Load(options_.admission_control_config_file, chosen, minor));
     admission::PluginContext context;
     context.reader = store_.get();
     context.clock = &clock_;
