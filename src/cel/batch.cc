@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "cel/time_text.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -17,13 +18,11 @@ base::Status Malformed(std::string_view type) {
   return base::ConfigError("malformed value of type " + std::string(type));
 }
 
+// A decimal text, or a JSON integer.
 template <typename T>
 bool Number(json::Value value, T& number) {
-  if (value.is_int()) {
-    number = static_cast<T>(value.AsInt());
-    return true;
-  }
-  const std::string_view text = value.AsString();
+  const std::string digits = value.is_int() ? std::to_string(value.AsInt()) : std::string();
+  const std::string_view text = value.is_int() ? std::string_view(digits) : value.AsString();
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
   return !text.empty() && result.ec == std::errc() && result.ptr == text.data() + text.size();
 }
@@ -39,20 +38,38 @@ base::Result<Value> ReadDouble(json::Value value) {
 
 base::Result<Value> Read(json::Arena& arena, const json::Value& typed, int depth);
 
+// Seconds and nanoseconds, which may have different signs and be more than a second.
 base::Result<Value> ReadTime(std::string_view type, json::Value value) {
-  if (value.size() != 2 || !value.is_array()) return Malformed(type);
-  const std::int64_t seconds = value[std::size_t{0}].AsInt();
-  const std::int64_t nanos = value[std::size_t{1}].AsInt();
-  if (type == "timestamp") return Value::Timestamp(seconds, static_cast<std::uint32_t>(nanos));
-  std::int64_t total = 0;
-  if (__builtin_mul_overflow(seconds, std::int64_t{1000000000}, &total) ||
-      __builtin_add_overflow(total, nanos, &total)) {
+  constexpr std::int64_t kNano = 1000000000;
+  std::int64_t seconds = 0;
+  std::int64_t nanos = 0;
+  if (value.size() != 2 || !value.is_array() || !Number(value[std::size_t{0}], seconds) ||
+      !Number(value[std::size_t{1}], nanos)) {
     return Malformed(type);
   }
-  return Value::Duration(total);
+  if (type == "duration") {
+    std::int64_t total = 0;
+    if (__builtin_mul_overflow(seconds, kNano, &total) ||
+        __builtin_add_overflow(total, nanos, &total)) {
+      return Malformed(type);
+    }
+    return Value::Duration(total);
+  }
+  std::int64_t whole = nanos / kNano;
+  nanos %= kNano;
+  if (nanos < 0) {
+    nanos += kNano;
+    --whole;
+  }
+  if (__builtin_add_overflow(seconds, whole, &seconds) || seconds < kMinTimestamp ||
+      seconds > kMaxTimestamp) {
+    return Malformed(type);
+  }
+  return Value::Timestamp(seconds, static_cast<std::uint32_t>(nanos));
 }
 
 base::Result<Value> ReadContainer(json::Arena& arena, bool map, json::Value value, int depth) {
+  if (!value.is_array()) return Malformed(map ? "map" : "list");
   std::vector<Value> elements;
   std::vector<MapEntry> entries;
   for (const json::Value& element : value.elements()) {
@@ -84,10 +101,17 @@ base::Result<Value> Read(json::Arena& arena, const json::Value& typed, int depth
     return Value::Uint(number);
   }
   if (type == "double") return ReadDouble(value);
-  if (type == "bool") return Value::Bool(value.AsBool());
+  if (type == "bool") {
+    if (!value.is_bool()) return Malformed(type);
+    return Value::Bool(value.AsBool());
+  }
   if (type == "null") return Value::Null();
-  if (type == "string") return MakeString(arena, value.AsString());
+  if (type == "string") {
+    if (!value.is_string()) return Malformed(type);
+    return MakeString(arena, value.AsString());
+  }
   if (type == "bytes") {
+    if (!value.is_string()) return Malformed(type);
     const auto bytes = base::Base64Decode(value.AsString());
     if (!bytes) return Malformed(type);
     return MakeBytes(arena, *bytes);
@@ -117,7 +141,14 @@ base::Result<Value> ReadTyped(json::Arena& arena, const json::Value& typed) {
   return Read(arena, typed, 0);
 }
 
-json::Value WriteTyped(json::Arena& arena, Value value) {
+namespace {
+
+// Values can share parts so that a small one has very many of them.
+constexpr std::uint64_t kMaxParts = 1'000'000;
+
+base::Result<json::Value> Write(json::Arena& arena, Value value, int depth, std::uint64_t& parts) {
+  if (++parts > kMaxParts) return base::ConfigError("value is too large");
+  if (depth > kMaxDepth) return base::ConfigError("value is nested too deeply");
   constexpr std::int64_t kNano = 1000000000;
   switch (value.kind()) {
     case Kind::kNull:
@@ -147,15 +178,15 @@ json::Value WriteTyped(json::Arena& arena, Value value) {
     case Kind::kList: {
       json::ArrayBuilder builder(arena);
       for (std::size_t i = 0; i < value.size(); ++i) {
-        builder.Add(WriteTyped(arena, value.At(arena, i)));
+        builder.Add(TRY(Write(arena, value.At(arena, i), depth + 1, parts)));
       }
       return Typed(arena, "list", builder.Build());
     }
     case Kind::kMap: {
       json::ArrayBuilder builder(arena);
       for (std::size_t i = 0; i < value.size(); ++i) {
-        builder.Add(Pair(arena, WriteTyped(arena, value.KeyAt(arena, i)),
-                         WriteTyped(arena, value.ValueAt(arena, i))));
+        const json::Value key = TRY(Write(arena, value.KeyAt(arena, i), depth + 1, parts));
+        builder.Add(Pair(arena, key, TRY(Write(arena, value.ValueAt(arena, i), depth + 1, parts))));
       }
       return Typed(arena, "map", builder.Build());
     }
@@ -164,6 +195,13 @@ json::Value WriteTyped(json::Arena& arena, Value value) {
       return Typed(arena, TypeName(value), plain.ok() ? *plain : json::Value());
     }
   }
+}
+
+}  // namespace
+
+base::Result<json::Value> WriteTyped(json::Arena& arena, Value value) {
+  std::uint64_t parts = 0;
+  return Write(arena, value, 0, parts);
 }
 
 BatchAnswer AnswerBatch(const std::shared_ptr<const Environment>& base, json::Arena& arena,
@@ -175,6 +213,9 @@ BatchAnswer AnswerBatch(const std::shared_ptr<const Environment>& base, json::Ar
     answer.error = std::move(text);
     return answer;
   };
+  if (!request.is_object() || !request["expr"].is_string()) {
+    return fail(Phase::kParse, "a request is an object with an expression: {\"expr\": \"1 + 1\"}");
+  }
   std::shared_ptr<const Environment> environment = base;
   const json::Value types = request["types"];
   const json::Value vars = request["vars"];
@@ -189,7 +230,7 @@ BatchAnswer AnswerBatch(const std::shared_ptr<const Environment>& base, json::Ar
     }
     builder.options().container = container;
     auto built = builder.Build();
-    if (!built.ok()) return fail(Phase::kRequest, built.status().message());
+    if (!built.ok()) return fail(Phase::kCheck, built.status().message());
     environment = *std::move(built);
   }
   CompileOptions options;
@@ -205,7 +246,10 @@ BatchAnswer AnswerBatch(const std::shared_ptr<const Environment>& base, json::Ar
   Activation activation(*environment);
   for (const json::Member& member : vars.members()) {
     auto value = ReadTyped(arena, member.value);
-    if (!value.ok()) return fail(Phase::kRequest, value.status().message());
+    if (!value.ok()) {
+      return fail(Phase::kEval,
+                  base::StrCat("variable ", member.name(), ": ", value.status().message()));
+    }
     activation.Bind(member.name(), *value);
   }
   const Outcome outcome = compilation.program->Evaluate(activation, arena);
@@ -213,7 +257,9 @@ BatchAnswer AnswerBatch(const std::shared_ptr<const Environment>& base, json::Ar
   if (outcome.value.is_error()) {
     return fail(Phase::kEval, std::string(outcome.value.error()->text));
   }
-  answer.value = WriteTyped(arena, outcome.value);
+  const auto written = WriteTyped(arena, outcome.value);
+  if (!written.ok()) return fail(Phase::kEval, written.status().message());
+  answer.value = *written;
   return answer;
 }
 
@@ -222,14 +268,14 @@ std::string AnswerBatchLine(const std::shared_ptr<const Environment>& base, std:
   json::ObjectBuilder builder(arena);
   const auto request = json::Parse(arena, line);
   BatchAnswer answer;
+  builder.Set("id", request.ok() ? (*request)["id"] : json::Value());
   if (request.ok()) {
-    if (const json::Value* id = request->Find("id")) builder.Set("id", *id);
     answer = AnswerBatch(base, arena, *request);
   } else {
-    answer.phase = BatchAnswer::Phase::kRequest;
+    answer.phase = BatchAnswer::Phase::kParse;
     answer.error = request.status().message();
   }
-  constexpr std::string_view kPhases[] = {"", "request", "parse", "check", "eval"};
+  constexpr std::string_view kPhases[] = {"", "parse", "check", "eval"};
   if (answer.phase == BatchAnswer::Phase::kOk) {
     builder.Set("value", answer.value);
   } else {

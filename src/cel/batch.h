@@ -22,10 +22,12 @@ namespace portcullis::cel {
 // Reads TYPED. Status: what is malformed.
 base::Result<Value> ReadTyped(json::Arena& arena, const json::Value& typed);
 // Writes TYPED; values of other kinds as {"$type": "<their type's name>", "value": <JSON or null>}.
-json::Value WriteTyped(json::Arena& arena, Value value);
+// Fails if it has more than a million parts.
+base::Result<json::Value> WriteTyped(json::Arena& arena, Value value);
 
 struct BatchAnswer {
-  enum class Phase : std::uint8_t { kOk, kRequest, kParse, kCheck, kEval };
+  // What is wrong with the request itself counts to the phase that would have needed it.
+  enum class Phase : std::uint8_t { kOk, kParse, kCheck, kEval };
   Phase phase = Phase::kOk;
   std::string error;  // unless kOk
   json::Value value;  // TYPED, if kOk

@@ -1,5 +1,6 @@
 #include "cli/cel_command.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -14,9 +15,8 @@
 #include "cel/environment.h"
 #include "cel/syntax/ast.h"
 #include "cel/syntax/unparser.h"
+#include "cli/cel_command_inputs.h"
 #include "cli/cel_reference.h"
-#include "json/yaml.h"
-#include "kube_cel/compiler.h"
 
 namespace portcullis::cli {
 namespace {
@@ -26,35 +26,78 @@ constexpr std::string_view kUsage =
     "\n"
     "Usage:\n"
     "  portcullis cel [flags] EXPRESSION...\n"
+    "  portcullis cel [flags] -f FILE...\n"
     "  portcullis cel --batch [--kubernetes] < requests.jsonl\n"
     "\n"
     "Examples:\n"
     "  portcullis cel '1 + 2'\n"
     "  portcullis cel --var 'x=[1, 2]' --types --cost 'x.all(i, i > 0)'\n"
-    "  portcullis cel --as admission --vars pod.yaml 'object.metadata.name'\n"
+    "  portcullis cel --kubernetes \"quantity('1Gi').isGreaterThan(quantity('1G'))\"\n"
+    "  portcullis cel --as admission --vars review.yaml 'object.metadata.name'\n"
+    "  portcullis cel --as admission --authorizer allowed.yaml \\\n"
+    "      \"authorizer.group('apps').resource('deployments').check('create').allowed()\"\n"
     "\n"
-    "Flags:\n"
-    "  -f, --file FILE     the expression is in a file (- for standard input)\n"
-    "      --var NAME=YAML a variable\n"
-    "      --vars FILE     variables: the members of a YAML or JSON object\n"
-    "      --kubernetes    with Kubernetes' function libraries and rules for literals\n"
-    "      --as admission  with the variables of policies: object, oldObject, request, params,\n"
-    "                      namespaceObject\n"
-    "      --types         print the checked type\n"
-    "      --cost          print the estimated and the actual cost\n"
-    "      --trace         print the value of every sub-expression\n"
-    "      --bench         print nanoseconds per evaluation and per compilation\n"
-    "      --functions     print the reference of all functions\n"
-    "      --batch         read requests from standard input, one JSON object a line:\n"
-    "                      {\"id\": …, \"expr\": …, \"container\": \"\", \"check\": true,\n"
-    "                       \"types\": {name: \"list(int)\"}, \"vars\": {name: value}}\n";
+    "What is evaluated:\n"
+    "  -f, --file FILE        expressions from a file (- is standard input). A line with nothing "
+    "but\n"
+    "                         --- stands between two expressions; // begins a comment.\n"
+    "\n"
+    "What the expressions see:\n"
+    "      --var NAME=YAML    a variable\n"
+    "      --vars FILE        variables: the members of a YAML or JSON object\n"
+    "      --kubernetes       Kubernetes' function libraries and rules for literals; without it "
+    "the\n"
+    "                         plain language with the string library and optional types\n"
+    "      --as admission     what a policy sees: object, oldObject, request, params,\n"
+    "                         namespaceObject (null unless --var or --vars give them), "
+    "authorizer,\n"
+    "                         authorizer.requestResource (of request) and variables\n"
+    "      --variables FILE   with --as admission: a list of {name, expression}, as in\n"
+    "                         spec.variables of a policy\n"
+    "      --authorizer FILE  with --as admission: a list of attributes that are allowed. The "
+    "first\n"
+    "                         entry that fits decides; what an entry leaves out fits everything;\n"
+    "                         without one nothing is allowed.\n"
+    "                           - {verb: create, group: apps, resource: deployments}\n"
+    "                           - {user: alice, verb: \"*\", path: /healthz}\n"
+    "                           - {resource: secrets, allowed: false, reason: never}\n"
+    "                         Attributes: user, verb, path, group, resource, subresource, "
+    "namespace,\n"
+    "                         name; decision: allowed, reason, error.\n"
+    "\n"
+    "What is printed:\n"
+    "      --types            the type the checker finds\n"
+    "      --cost             the cost it had, and how little and much it is estimated to cost\n"
+    "      --trace            the value of every sub-expression, in the order of evaluation\n"
+    "      --bench            nanoseconds per evaluation and per compilation\n"
+    "      --functions        the reference of all functions, instead\n"
+    "\n"
+    "  --batch answers requests, one JSON object a line:\n"
+    "    in:   {\"id\": any, \"expr\": text, \"container\": \"\", \"check\": true,\n"
+    "           \"types\": {name: \"list(int)\"}, \"vars\": {name: value}}\n"
+    "    out:  {\"id\": any, \"value\": typed} or {\"id\": any, \"error\": text, \"phase\": "
+    "\"parse\"}\n"
+    "  A typed value is {\"$type\": \"int\", \"value\": \"1\"}; the types are int, uint (text), "
+    "double\n"
+    "  (number, \"NaN\", \"inf\", \"-inf\"), bool, string, bytes (base64), null, type, timestamp "
+    "and\n"
+    "  duration ([seconds, nanoseconds]), list (of typed) and map (of [typed, typed]). Any other "
+    "JSON\n"
+    "  stands for itself. Phases are parse, check and eval.\n"
+    "\n"
+    "Exit status: 0 if every expression had a value, 1 if one had none, 2 if the flags or files "
+    "are\n"
+    "wrong. With --batch 0.\n";
+
+struct Source {
+  std::string text;
+  std::string path;  // "" if it is from the command line
+  int line = 1;      // where it begins
+};
 
 struct Options {
-  std::vector<std::string> expressions;
-  json::Arena arena;
-  std::vector<std::pair<std::string, json::Value>> variables;
-  bool kubernetes = false;
-  bool admission = false;
+  std::vector<Source> expressions;
+  CelInputs inputs;
   bool types = false;
   bool cost = false;
   bool trace = false;
@@ -76,27 +119,27 @@ base::Result<std::string> ReadFile(const std::string& path) {
   return text.str();
 }
 
-std::string_view TrimEnd(std::string_view text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
-  return text;
-}
-
-base::Status AddVariable(Options& options, std::string_view text) {
-  const auto cut = base::Cut(text, "=");
-  if (!cut) return base::ConfigError("--var needs NAME=VALUE");
-  const json::Value value = TRY(json::ParseYamlOrJson(options.arena, cut->second));
-  options.variables.emplace_back(cut->first, value);
-  return base::OkStatus();
-}
-
-base::Status AddVariables(Options& options, const std::string& path) {
-  const std::string text = TRY(ReadFile(path));
-  const json::Value value = TRY(json::ParseYamlOrJson(options.arena, text));
-  if (!value.is_object()) return base::ConfigError(path + " holds no object");
-  for (const json::Member& member : value.members()) {
-    options.variables.emplace_back(member.name(), member.value);
+// Expressions between lines of three dashes; ones that hold nothing are left out.
+void AddExpressions(Options& options, const std::string& path, std::string_view text) {
+  Source source{"", path, 1};
+  int line = 0;
+  const auto finish = [&] {
+    if (!base::Trim(source.text).empty()) options.expressions.push_back(source);
+    source = {"", path, line + 1};
+  };
+  for (const std::string_view row : base::Split(text, '\n')) {
+    ++line;
+    if (base::Trim(row) == "---") {
+      finish();
+      continue;
+    }
+    if (!source.text.empty() || line > source.line) source.text += '\n';
+    source.text += row;
   }
-  return base::OkStatus();
+  while (!source.text.empty() && (source.text.back() == '\n' || source.text.back() == '\r')) {
+    source.text.pop_back();
+  }
+  finish();
 }
 
 base::Status ParseFlag(Options& options, const std::string& name, const std::string* value,
@@ -105,7 +148,7 @@ base::Status ParseFlag(Options& options, const std::string& name, const std::str
     flag = true;
     return base::OkStatus();
   };
-  if (name == "--kubernetes") return set(options.kubernetes);
+  if (name == "--kubernetes") return set(options.inputs.kubernetes);
   if (name == "--types") return set(options.types);
   if (name == "--cost") return set(options.cost);
   if (name == "--trace") return set(options.trace);
@@ -113,18 +156,29 @@ base::Status ParseFlag(Options& options, const std::string& name, const std::str
   if (name == "--batch") return set(options.batch);
   if (name == "--functions") return set(options.functions);
   if (name == "--help" || name == "-h") return set(options.help);
-  const bool known =
-      name == "--as" || name == "--var" || name == "--vars" || name == "--file" || name == "-f";
-  if (!known) return base::ConfigError("unknown flag: " + name);
+  constexpr std::string_view kWithValue[] = {"--as",   "--var", "--vars",      "--variables",
+                                             "--file", "-f",    "--authorizer"};
+  if (std::find(std::begin(kWithValue), std::end(kWithValue), name) == std::end(kWithValue)) {
+    const std::string_view near = base::Nearest(
+        name,
+        std::vector<std::string_view>{"--kubernetes", "--types", "--cost", "--trace", "--bench",
+                                      "--batch", "--functions", "--help", "--as", "--var", "--vars",
+                                      "--variables", "--file", "--authorizer"});
+    const std::string hint = near.empty() ? "" : base::StrCat("; did you mean ", near, "?");
+    return base::ConfigError("unknown flag: " + name + hint);
+  }
   if (!value) return base::ConfigError("flag needs an argument: " + name);
   used = true;
-  if (name == "--var") return AddVariable(options, *value);
-  if (name == "--vars") return AddVariables(options, *value);
+  if (name == "--var") return options.inputs.AddVariable(*value);
   if (name == "--as") {
     if (*value != "admission") return base::ConfigError("--as knows only admission");
-    return set(options.admission);
+    return set(options.inputs.admission);
   }
-  options.expressions.emplace_back(TrimEnd(TRY(ReadFile(*value))));
+  const std::string text = TRY(ReadFile(*value));
+  if (name == "--vars") return options.inputs.AddVariables(text, *value);
+  if (name == "--variables") return options.inputs.AddPolicyVariables(text, *value);
+  if (name == "--authorizer") return options.inputs.AddDecisions(text, *value);
+  AddExpressions(options, *value == "-" ? "<stdin>" : *value, text);
   return base::OkStatus();
 }
 
@@ -136,10 +190,12 @@ base::Status Parse(Options& options, const std::vector<std::string>& arguments) 
       flags = false;
       continue;
     }
-    // A single dash begins an expression, except for the two short flags.
-    const bool is_flag = flags && (word.starts_with("--") || word == "-f" || word == "-h");
+    // Dashes begin expressions too (`-1`, `--x`): a flag is two dashes and a known letter.
+    const bool is_flag =
+        flags && ((word.starts_with("--") && word.size() > 2 && word[2] >= 'a' && word[2] <= 'z') ||
+                  word == "-f" || word == "-h");
     if (!is_flag) {
-      options.expressions.push_back(word);
+      options.expressions.push_back({word, "", 1});
       continue;
     }
     const auto cut = base::Cut(word, "=");
@@ -152,30 +208,6 @@ base::Status Parse(Options& options, const std::vector<std::string>& arguments) 
     if (used && !cut) ++i;
   }
   return base::OkStatus();
-}
-
-base::Result<std::shared_ptr<const cel::Environment>> MakeEnvironment(const Options& options) {
-  std::shared_ptr<const cel::Environment> base;
-  if (options.admission) {
-    kube_cel::Compiler compiler;
-    base = compiler.EnvironmentOf({.params = true})->environment;
-  }
-  cel::EnvironmentBuilder builder =
-      base ? cel::EnvironmentBuilder(base) : cel::EnvironmentBuilder();
-  if (!options.admission && options.kubernetes) kube_cel::AddKubernetesLibraries(builder);
-  if (!options.admission && !options.kubernetes) {
-    builder.AddLibrary(cel::kStringsLibrary)
-        .AddLibrary(cel::kOptionalLibrary)
-        .AddLibrary(cel::kTwoVariableLibrary);
-  }
-  for (const auto& [name, value] : options.variables) {
-    bool declared = false;
-    if (base) {
-      for (const cel::Variable& variable : base->variables()) declared |= variable.name == name;
-    }
-    if (!declared) builder.AddVariable(name, &cel::kDynType);
-  }
-  return builder.Build();
 }
 
 class Tracer final : public cel::Observer {
@@ -216,23 +248,58 @@ double Measure(Work work) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count() / calls;
 }
 
-bool EvaluateOne(const Options& options, const cel::Environment& environment,
-                 const std::string& expression) {
+// `path:line:column: message` with the line below; `ERROR: <input>:…` for the command line.
+std::string ErrorText(const Source& source, const cel::Compilation& compilation) {
+  if (source.path.empty() || compilation.issues.empty()) {
+    const std::string where =
+        source.path.empty() ? ""
+                            : base::StrCat(source.path, ":", std::to_string(source.line), ": ");
+    return where + compilation.ErrorText();
+  }
+  constexpr std::size_t kMaxShown = 100;
+  cel::Issues sorted = compilation.issues;
+  const std::size_t count = sorted.size();
+  sorted.Truncate(kMaxShown);
+  std::string out;
+  for (const cel::Issue& issue : sorted.list()) {
+    cel::Issues one;
+    one.set_source(source.text);
+    one.Add(issue.position, issue.message);
+    const std::string shown = one.ToString();
+    const auto snippet = shown.find("\n | ");
+    const int line = source.line + std::max(issue.position.line, 1) - 1;
+    out +=
+        base::StrCat(out.empty() ? "" : "\n", source.path, ":", std::to_string(line), ":",
+                     std::to_string(std::max(issue.position.column, 0) + 1), ": ", issue.message);
+    if (snippet != std::string::npos) out += shown.substr(snippet);
+  }
+  if (count > kMaxShown) {
+    out += base::StrCat("\n", std::to_string(count - kMaxShown), " more errors were truncated");
+  }
+  return out;
+}
+
+bool EvaluateOne(Options& options, const cel::Environment& environment, const Source& source) {
   const cel::Compilation compilation =
-      environment.Compile(expression, {.check = true, .trace = options.trace});
+      environment.Compile(source.text, {.check = true, .trace = options.trace});
   if (!compilation.ok()) {
-    std::fprintf(stderr, "%s\n", compilation.ErrorText().c_str());
+    std::fprintf(stderr, "%s\n", ErrorText(source, compilation).c_str());
     return false;
   }
-  cel::Activation activation(environment);
-  for (const auto& [name, value] : options.variables) activation.BindJson(name, &value);
   json::Arena arena;
+  CelInputs::Bound bound = options.inputs.Bind(arena);
   Tracer tracer;
   cel::EvalOptions eval;
+  if (options.inputs.admission) eval.cost_limit = kube_cel::kCallLimit;
   if (options.trace) eval.observer = &tracer;
-  const cel::Outcome outcome = compilation.program->Evaluate(activation, arena, eval);
+  const cel::Outcome outcome = compilation.program->Evaluate(bound.activation, arena, eval);
+  const std::uint64_t variables = bound.evaluation ? bound.evaluation->TakeVariablesCost() : 0;
   const bool failed = outcome.value.is_error();
-  std::fprintf(failed ? stderr : stdout, "%s\n", Tracer::Show(outcome.value).c_str());
+  const std::string where = failed && !source.path.empty()
+                                ? base::StrCat(source.path, ":", std::to_string(source.line), ": ")
+                                : std::string();
+  std::fprintf(failed ? stderr : stdout, "%s%s\n", where.c_str(),
+               Tracer::Show(outcome.value).c_str());
   if (options.types) {
     std::printf("  type: %s\n", cel::TypeString(compilation.program->result_type()).c_str());
   }
@@ -240,14 +307,17 @@ bool EvaluateOne(const Options& options, const cel::Environment& environment,
     const cel::Range range = cel::EstimateCost(environment, *compilation.ast, NothingKnown());
     std::printf("  cost: %llu, estimated %s to %s\n", static_cast<unsigned long long>(outcome.cost),
                 Bound(range.min).c_str(), Bound(range.max).c_str());
+    if (variables > 0) {
+      std::printf("  cost of variables: %llu\n", static_cast<unsigned long long>(variables));
+    }
   }
   if (options.bench) {
     eval.observer = nullptr;
     const double evaluation = Measure([&] {
       json::Arena fresh;
-      compilation.program->Evaluate(activation, fresh, eval);
+      compilation.program->Evaluate(bound.activation, fresh, eval);
     });
-    const double compiling = Measure([&] { environment.Compile(expression); });
+    const double compiling = Measure([&] { environment.Compile(source.text); });
     std::printf("  %.0f ns per evaluation, %.0f ns per compilation\n", evaluation, compiling);
   }
   return !failed;
@@ -281,13 +351,13 @@ int Run(const std::vector<std::string>& arguments) {
     std::fputs(CelReference().c_str(), stdout);
     return kExitOk;
   }
-  const auto environment = MakeEnvironment(options);
+  const auto environment = options.inputs.Declare();
   if (!environment.ok()) return Usage(environment.status().message());
   if (options.batch) return RunBatch(*environment);
   if (options.expressions.empty()) return Usage("no expression given");
   bool ok = true;
-  for (const std::string& expression : options.expressions) {
-    ok = EvaluateOne(options, **environment, expression) && ok;
+  for (const Source& source : options.expressions) {
+    ok = EvaluateOne(options, **environment, source) && ok;
   }
   return ok ? kExitOk : kExitRefused;
 }

@@ -84,11 +84,13 @@ Value Evaluation::Run(const Expression& expression, std::uint64_t& cost) {
   return outcome.value;
 }
 
+std::uint64_t Evaluation::TakeVariablesCost() { return variables_ ? variables_->TakeCost() : 0; }
+
 Evaluated Evaluation::Evaluate(const Expression& expression, Budget& budget) {
   Evaluated result;
   std::uint64_t cost = 0;
   result.value = Run(expression, cost);
-  const std::uint64_t variables = variables_ ? variables_->TakeCost() : 0;
+  const std::uint64_t variables = TakeVariablesCost();
   if (!budget.Take(variables) || !budget.Take(cost)) {
     result.out_of_budget = true;
     return result;

@@ -77,6 +77,11 @@ class Evaluation {
   // REQUIRES: expression.ok().
   Evaluated Evaluate(const Expression& expression, Budget& budget);
 
+  // For who evaluates programs of his own: the value of `variables` (unset without any), and what
+  // reading them has cost since the last call.
+  cel::Value variables() const { return inputs_.Get(Input::kVariables); }
+  std::uint64_t TakeVariablesCost();
+
  private:
   class Variables;
   cel::Value Run(const Expression& expression, std::uint64_t& cost);

@@ -13,6 +13,17 @@ Value NoSuchKey(EvalContext& context, Value key) {
   return context.Error("no such key: " + PlainText(key));
 }
 
+// What can qualify anything; the rest is refused whatever it qualifies.
+bool IsQualifier(Value key) { return key.is_string() || key.is_bool() || key.is_number(); }
+
+Value InvalidQualifier(EvalContext& context, Value key) {
+  std::string type(GoTypeName(key));
+  if (key.kind() == Kind::kNull) type = "<nil>";
+  if (key.is_list() && key.json()) type = "[]interface {}";
+  if (key.is_map() && key.json()) type = "map[string]interface {}";
+  return context.Error("invalid qualifier type: " + type);
+}
+
 // A list index as cel-go takes it: int, uint, or a whole double.
 Value IndexOf(EvalContext& context, Value key) {
   switch (key.kind()) {
@@ -44,16 +55,6 @@ Value QualifyList(EvalContext& context, Value operand, Value key, bool presence)
 }
 
 Value QualifyMap(EvalContext& context, Value operand, Value key, bool presence) {
-  switch (key.kind()) {
-    case Kind::kBool:
-    case Kind::kInt:
-    case Kind::kUint:
-    case Kind::kDouble:
-    case Kind::kString:
-      break;
-    default:
-      return context.Error("unsupported key type: " + std::string(TypeName(key)));
-  }
   const Value found = operand.Find(context.arena(), key);
   if (!found.is_unset() || presence) return found;
   return NoSuchKey(context, key);
@@ -62,6 +63,7 @@ Value QualifyMap(EvalContext& context, Value operand, Value key, bool presence) 
 }  // namespace
 
 Value Qualify(EvalContext& context, Value operand, Value key, bool presence) {
+  if (!IsQualifier(key)) return InvalidQualifier(context, key);
   if (operand.is_map()) return QualifyMap(context, operand, key, presence);
   if (operand.is_list()) return QualifyList(context, operand, key, presence);
   if (operand.is_object() && operand.object()->is_struct() && key.is_string()) {

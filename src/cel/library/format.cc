@@ -189,7 +189,8 @@ class Formatter {
 
  private:
   static std::string Special(double value) {
-    return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+    if (std::isnan(value)) return "NaN";
+    return value > 0 ? "+Inf" : "-Inf";
   }
 
   bool List(Value value, std::string& out, int depth) {

@@ -13,29 +13,47 @@ using cel::EstimatedArgument;
 using cel::Range;
 using cel::Value;
 
-std::uint64_t Visit(json::Arena& arena, Value value) {
-  switch (value.kind()) {
-    case cel::Kind::kString:
-    case cel::Kind::kBytes:
-      return static_cast<std::uint64_t>(static_cast<double>(value.text().size()) * 0.1);
-    case cel::Kind::kList: {
-      std::uint64_t cost = 0;
-      const std::size_t size = value.size();
-      for (std::size_t i = 0; i < size; ++i) cost += Visit(arena, value.At(arena, i));
-      return cost;
-    }
-    case cel::Kind::kMap: {
-      std::uint64_t cost = 0;
-      const std::size_t size = value.size();
-      for (std::size_t i = 0; i < size; ++i) {
-        cost += Visit(arena, value.KeyAt(arena, i)) + Visit(arena, value.ValueAt(arena, i));
-      }
-      return cost;
-    }
-    default:
-      return 1;
+// Walks a value as the cost model does. Values can share parts, so that a small one has very many:
+// beyond kMaxVisits the cost is more than any budget.
+class Visitor {
+ public:
+  std::uint64_t Cost(Value value) {
+    const std::uint64_t cost = Visit(value);
+    return visits_ > kMaxVisits ? kTooMuch : cost;
   }
-}
+
+ private:
+  static constexpr std::uint64_t kMaxVisits = 4'000'000;
+  static constexpr std::uint64_t kTooMuch = std::uint64_t{1} << 40;
+  static constexpr int kMaxDepth = 1000;
+
+  std::uint64_t Visit(Value value) {
+    if (++visits_ > kMaxVisits) return 0;
+    std::uint64_t cost = 0;
+    switch (value.kind()) {
+      case cel::Kind::kString:
+      case cel::Kind::kBytes:
+        return static_cast<std::uint64_t>(static_cast<double>(value.text().size()) * 0.1);
+      case cel::Kind::kList:
+      case cel::Kind::kMap:
+        break;
+      default:
+        return 1;
+    }
+    if (++depth_ > kMaxDepth) visits_ = kMaxVisits;
+    const bool map = value.is_map();
+    for (std::size_t i = 0; i < value.size() && visits_ <= kMaxVisits; ++i) {
+      if (map) cost += Visit(value.KeyAt(arena_, i));
+      cost += Visit(map ? value.ValueAt(arena_, i) : value.At(arena_, i));
+    }
+    --depth_;
+    return cost;
+  }
+
+  json::Arena arena_;
+  std::uint64_t visits_ = 0;
+  int depth_ = 0;
+};
 
 // The joined text twice: once read, once written.
 std::uint64_t JoinedCost(std::span<const Value>, Value result) {
@@ -130,10 +148,7 @@ std::uint64_t TwiceTextCost(std::span<const Value> args, Value) {
   return cel::ScaledCost(cel::CostSize(args[0]), 0.2);
 }
 
-std::uint64_t VisitCost(std::span<const Value> args, Value) {
-  json::Arena arena;
-  return Visit(arena, args[0]);
-}
+std::uint64_t VisitCost(std::span<const Value> args, Value) { return Visitor().Cost(args[0]); }
 
 std::optional<CallEstimate> EstimateText(std::span<const EstimatedArgument* const> args) {
   const Range size = args[0]->size();
