@@ -39,6 +39,16 @@ TEST_F(CelPolicyTest, RefusesWithTheExpressionTheMessageOrTheMessageExpression) 
   EXPECT_EQ(Refusal(), Denied("no"));
 }
 
+TEST_F(CelPolicyTest, PatchesCannotMakeAnotherKind) {
+  cluster_.Mutating("m", R"("mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":)"
+                         R"("[JSONPatch{op: 'replace', path: '/kind', value: 'Pod'}]"}}])");
+  const base::Status status = cluster_.Mutate(kMap);
+  EXPECT_EQ(status.http_code(), 500);
+  EXPECT_NE(status.message().find("no kind \"Pod\" is registered for version \"v1\""),
+            std::string::npos)
+      << status.message();
+}
+
 TEST_F(CelPolicyTest, ReasonsHaveTheirCodes) {
   const std::pair<std::string_view, int> facts[] = {
       {"Forbidden", 403}, {"Invalid", 422}, {"RequestEntityTooLarge", 413}, {"", 422}};

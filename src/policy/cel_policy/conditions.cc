@@ -12,6 +12,19 @@ using Verdict = ConditionOutcome::Verdict;
 
 }  // namespace
 
+void CountConditions(metrics::AdmissionMetrics* metrics, std::string_view policy,
+                     admission::Operation operation, const ConditionOutcome& outcome,
+                     base::Duration took) {
+  if (metrics == nullptr) return;
+  const std::initializer_list<std::string_view> labels = {policy, "policy", "validate",
+                                                          admission::OperationText(operation)};
+  for (int i = 0; i < outcome.erroring_expressions; ++i) {
+    metrics->match_condition_errors.With(labels).Increment();
+  }
+  metrics->match_condition_duration.With(labels).Observe(
+      std::chrono::duration<double>(took).count());
+}
+
 std::string CompileErrorText(const kube_cel::Expression& expression) {
   return base::StrCat("compilation error: ", expression.error());
 }

@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "admission/match/conditions.h"
+#include "admission/request.h"
+#include "base/clock.h"
 #include "kube_cel/compiler.h"
 #include "kube_cel/evaluation.h"
+#include "metrics/apiserver_metrics.h"
 
 namespace portcullis::policy {
 
@@ -16,6 +19,12 @@ namespace portcullis::policy {
 admission::match::ConditionOutcome EvaluateConditions(
     std::span<const kube_cel::NamedExpression> conditions, json::Arena& arena,
     const kube_cel::Inputs& inputs, std::span<const kube_cel::NamedExpression> variables);
+
+// Counts conditions that were false or failed; Kubernetes' label `type` is "validate" for both
+// kinds of policies. `metrics` may be null.
+void CountConditions(metrics::AdmissionMetrics* metrics, std::string_view policy,
+                     admission::Operation operation,
+                     const admission::match::ConditionOutcome& outcome, base::Duration took);
 
 // What a failed or false expression is reported as: `compilation error: …` or
 // `expression 'x' resulted in error: …`.

@@ -56,26 +56,14 @@ class Evaluator {
     const auto outcome =
         EvaluateConditions(policy_.conditions, request_.arena(), inputs, policy_.variables);
     if (outcome.verdict == Outcome::kMatch) return true;
-    CountConditions(outcome.erroring_expressions, services_.clock->Steady() - start);
+    CountConditions(services_.condition_metrics, policy_.name, request_.request().operation(),
+                    outcome, services_.clock->Steady() - start);
     verdict.applies = false;
     if (outcome.verdict == Outcome::kError && !policy_.ignore_failures) {
       verdict.applies = true;
       verdict.decisions.push_back(ErrorDecision(outcome.error));
     }
     return false;
-  }
-
-  void CountConditions(int errors, base::Duration took) const {
-    if (services_.condition_metrics == nullptr) return;
-    const std::string_view operation = admission::OperationText(request_.request().operation());
-    for (int i = 0; i < errors; ++i) {
-      services_.condition_metrics->match_condition_errors
-          .With({policy_.name, "policy", "validate", operation})
-          .Increment();
-    }
-    services_.condition_metrics->match_condition_duration
-        .With({policy_.name, "policy", "validate", operation})
-        .Observe(std::chrono::duration<double>(took).count());
   }
 
   // The text of a failure of the whole group, or "".

@@ -145,10 +145,13 @@ class Dispatcher {
     original.resource = request_.resource();
     kube_cel::Inputs values = inputs.For(original, false);
     values.Set(Input::kParams, cel::MakeFromJson(request_.arena(), invocation.param.object));
+    const auto start = services_.clock->Steady();
     const auto outcome =
         EvaluateConditions(policy.conditions, request_.arena(), values, policy.variables);
     using Outcome = admission::match::ConditionOutcome::Verdict;
     if (outcome.verdict == Outcome::kMatch) return true;
+    CountConditions(services_.condition_metrics, policy.name, request_.operation(), outcome,
+                    services_.clock->Steady() - start);
     if (outcome.verdict == Outcome::kError) Fail(invocation, outcome.error);
     return false;
   }
