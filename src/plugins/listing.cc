@@ -70,13 +70,23 @@ json::Value ToJson(json::Arena& arena, const PluginInfo& plugin) {
 }  // namespace
 
 std::string ListingTable(Plugins plugins) {
-  std::size_t width = 4;
-  for (const PluginInfo* plugin : plugins) width = std::max(width, plugin->name.size());
-  std::string out = base::StrCat(Padded("NAME", width), "  PHASES           DEFAULT  SUMMARY\n");
+  std::size_t name_width = 4;
+  std::size_t summary_width = 7;
   for (const PluginInfo* plugin : plugins) {
-    out += base::StrCat(Padded(plugin->name, width), "  ",
-                        Padded(base::Join(PhasesOf(*plugin), ","), 15), "  ",
-                        Padded(DefaultOf(*plugin), 7), "  ", plugin->summary, "\n");
+    name_width = std::max(name_width, plugin->name.size());
+    summary_width = std::max(summary_width, plugin->summary.size());
+  }
+  std::string out;
+  const auto add_row = [&](std::string_view name, std::string_view phases, std::string_view on,
+                           std::string_view summary, std::string_view configuration) {
+    out += base::StrCat(Padded(name, name_width), "  ", Padded(phases, 15), "  ", Padded(on, 7),
+                        "  ", Padded(summary, configuration.empty() ? 0 : summary_width),
+                        configuration.empty() ? "" : "  ", configuration, "\n");
+  };
+  add_row("NAME", "PHASES", "DEFAULT", "SUMMARY", "CONFIGURATION");
+  for (const PluginInfo* plugin : plugins) {
+    add_row(plugin->name, base::Join(PhasesOf(*plugin), ","), DefaultOf(*plugin), plugin->summary,
+            plugin->configuration);
   }
   return out;
 }

@@ -21,6 +21,21 @@ TEST(ListingTest, JsonHasEveryPlugin) {
   }
 }
 
+TEST(ListingTest, TheTableSaysHowAPluginIsConfigured) {
+  const admission::PluginInfo plain = {.name = "Plain", .summary = "does a thing"};
+  const admission::PluginInfo chosen = {.name = "Chosen",
+                                        .summary = "does",
+                                        .phases = admission::kValidate,
+                                        .by_default = admission::Default::kOn,
+                                        .configuration = "chosen.example/v1"};
+  const admission::PluginInfo* list[] = {&plain, &chosen};
+
+  EXPECT_EQ(ListingTable(list),
+            "NAME    PHASES           DEFAULT  SUMMARY       CONFIGURATION\n"
+            "Plain                    off      does a thing\n"
+            "Chosen  validate         on       does          chosen.example/v1\n");
+}
+
 TEST(ListingTest, MarkdownHasOneRowPerPlugin) {
   const admission::PluginInfo plugin = {.name = "Old",
                                         .summary = "does a thing",

@@ -95,6 +95,53 @@ TEST_F(ResourceQuotaTest, GivesBackWhatFailedAndWhatIsGone) {
   EXPECT_EQ(server_.Post(kMaps, ConfigMap(3)).status, 201);
 }
 
+TEST_F(ResourceQuotaTest, PodsWhoseDeletionShouldBeOverAreNotCharged) {
+  WaitForRootCa();
+  MakeQuota(R"({"pods":"1","count/pods":"5"})");
+  ASSERT_TRUE(WaitForUsed("pods", "0"));
+  const auto pod = [](std::string_view name) {
+    return base::StrCat(
+        R"({"metadata":{"name":")", name,
+        R"("},"spec":{"nodeName":"lost","containers":[{"name":"c","image":"i"}]}})");
+  };
+  constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
+  ASSERT_EQ(server_.Post(kPods, pod("a")).status, 201);
+  ASSERT_EQ(server_.Post(kPods, pod("b")).status, 403);
+
+  // The node is lost: nobody ends the pod.
+  ASSERT_EQ(server_.Delete(base::StrCat(kPods, "/a?gracePeriodSeconds=1")).status, 200);
+  ASSERT_EQ(server_.Get(base::StrCat(kPods, "/a")).status, 200);
+
+  EXPECT_TRUE(WaitForUsed("pods", "0"));
+  EXPECT_EQ(server_.Post(kPods, pod("b")).status, 201);
+  EXPECT_TRUE(WaitForUsed("count/pods", "2"));
+}
+
+TEST_F(ResourceQuotaTest, ManyClientsNeverExceedAmounts) {
+  WaitForRootCa();
+  MakeQuota(R"({"requests.cpu":"1","limits.memory":"10Gi"})");
+  ASSERT_TRUE(WaitForUsed("requests.cpu", "0"));
+
+  std::atomic<int> created{0};
+  std::vector<std::thread> clients;
+  for (int client = 0; client < 8; ++client) {
+    clients.emplace_back([&, client] {
+      for (int i = 0; i < 4; ++i) {
+        const std::string pod =
+            base::StrCat(R"({"metadata":{"name":"p)", std::to_string(client * 10 + i),
+                         R"("},"spec":{"containers":[{"name":"c","image":"i","resources":{)",
+                         R"("requests":{"cpu":"150m"},"limits":{"memory":"1Gi"}}}]}})");
+        if (server_.Post("/api/v1/namespaces/default/pods", pod).status == 201) ++created;
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+
+  EXPECT_EQ(created, 6);  // 900m; a seventh would be 1050m
+  EXPECT_TRUE(WaitForUsed("requests.cpu", "900m"));
+  EXPECT_TRUE(WaitForUsed("limits.memory", "6Gi"));
+}
+
 TEST_F(ResourceQuotaTest, ADryRunChargesNothing) {
   WaitForRootCa();
   MakeQuota(R"({"configmaps":"2"})");
