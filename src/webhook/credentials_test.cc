@@ -59,10 +59,12 @@ TEST(CredentialsTest, SendsBasicAuthAndImpersonation) {
   EXPECT_EQ(headers->Get("Impersonate-Group"), "g");
 }
 
-TEST(CleanPathTest, CollapsesAndKeepsEscapes) {
+TEST(CleanPathTest, CollapsesAndEscapesAnew) {
   EXPECT_EQ(CleanPath(""), "/");
   EXPECT_EQ(CleanPath("a/b/"), "/a/b");
   EXPECT_EQ(CleanPath("//a/./b/../c%20d//"), "/a/c%20d");
+  EXPECT_EQ(CleanPath("/a%2fb/c,d;e(1)"), "/a/b/c,d;e%281%29");
+  EXPECT_EQ(CleanPath("/\u00fc x/%zz"), "/%C3%BC%20x/%25zz");
 }
 
 }  // namespace

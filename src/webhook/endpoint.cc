@@ -26,11 +26,31 @@ std::string KeyOf(const ClientConfig& config) {
   return base::StrCat(key, "\nc", config.ca_bundle);
 }
 
+// As Go writes the path of a URL (net/url, mode encodePath).
+std::string EscapePath(std::string_view path) {
+  constexpr std::string_view kPlain = "-_.~$&+,/:;=@";
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_alphanumeric =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (is_alphanumeric || kPlain.find(c) != std::string_view::npos) {
+      out.push_back(c);
+    } else {
+      out.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string CleanPath(std::string_view path) {
+  const auto decoded = net::PathUnescape(path);
+  const std::string plain = decoded.ok() ? *decoded : std::string(path);
   std::vector<std::string_view> parts;
-  for (const std::string_view part : base::Split(path, '/')) {
+  for (const std::string_view part : base::Split(plain, '/')) {
     if (part.empty() || part == ".") continue;
     if (part == "..") {
       if (!parts.empty()) parts.pop_back();
@@ -38,7 +58,7 @@ std::string CleanPath(std::string_view path) {
     }
     parts.push_back(part);
   }
-  return base::StrCat("/", base::Join(parts, "/"));
+  return EscapePath(base::StrCat("/", base::Join(parts, "/")));
 }
 
 Endpoint::Endpoint(std::unique_ptr<const ClientConfig> config, net::ClientTlsCache& tls,
@@ -83,7 +103,8 @@ void Endpoint::Prepare() const {
       error_ = ready_.user->error;
       return;
     }
-    if (auto headers = AuthorizationHeaders(*ready_.user); !headers.ok()) {
+    if (auto headers = AuthorizationHeaders(*ready_.user);
+        !headers.ok() && headers.status().reason() != base::Reason::kServiceUnavailable) {
       error_ = headers.status();
       return;
     }
@@ -99,6 +120,26 @@ void Endpoint::Prepare() const {
     return;
   }
   ready_.tls = std::move(tls).value();
+  ready_.tls_options = std::move(options);
+}
+
+base::Status Endpoint::Identify(net::ClientRequest& request) const {
+  const UserEntry& user = *ready_.user;
+  for (const net::Header& header : TRY(AuthorizationHeaders(user))) {
+    request.headers.Add(header.name, header.value);
+  }
+  if (user.exec == nullptr) return base::OkStatus();
+  const ExecCredential credential = TRY(user.exec->Get());
+  if (credential.certificate_pem.empty()) return base::OkStatus();
+  net::ClientTlsOptions options = ready_.tls_options;
+  options.certificate_pem = credential.certificate_pem;
+  options.key_pem = credential.key_pem;
+  request.tls = TRY(tls_.Get(options));
+  return base::OkStatus();
+}
+
+void Endpoint::CredentialsRefused() const {
+  if (ready_.user != nullptr && ready_.user->exec != nullptr) ready_.user->exec->Forget();
 }
 
 base::Result<const Endpoint::Ready*> Endpoint::Get(std::string_view webhook) const {
@@ -119,12 +160,15 @@ base::Result<net::ClientRequest> Endpoint::NewRequest(std::string_view webhook,
   request.method = "POST";
   request.url = base::StrCat(ready->url, "?timeout=", timeout_text);
   request.headers = ready->headers;
-  if (ready->user != nullptr) {
-    for (const net::Header& header : TRY(AuthorizationHeaders(*ready->user))) {
-      request.headers.Add(header.name, header.value);
-    }
-  }
   request.tls = ready->tls;
+  if (ready->user != nullptr) {
+    const base::Status identified = Identify(request);
+    if (identified.reason() == base::Reason::kServiceUnavailable) {
+      return base::Status(identified.reason(), base::StrCat("Post ", base::GoQuote(request.url),
+                                                            ": ", identified.message()));
+    }
+    TRY(identified);
+  }
   request.max_redirects = 10;
   if (!config_->service) return request;
   // A redirect may lead elsewhere: only the service's own address is looked up here.

@@ -25,6 +25,7 @@ class Endpoint {
   struct Ready {
     std::string url;  // without query
     net::Headers headers;
+    net::ClientTlsOptions tls_options;
     std::shared_ptr<const net::ClientTls> tls;
     std::string service_host_port;  // "web.ns.svc:443" for a service reference, else ""
     const UserEntry* user = nullptr;
@@ -38,12 +39,17 @@ class Endpoint {
   // The error is what follows "could not get REST client: ". `webhook` names the asking webhook.
   base::Result<const Ready*> Get(std::string_view webhook) const;
 
-  // A request for it, complete but for body and timeout parameter.
+  // A request for it, complete but for body and timeout parameter. An error of reason
+  // ServiceUnavailable is a failure to call, not one to get a client: see AuthorizationHeaders.
   base::Result<net::ClientRequest> NewRequest(std::string_view webhook,
                                               std::string_view timeout_text) const;
 
+  // The webhook has answered 401.
+  void CredentialsRefused() const;
+
  private:
   void Prepare() const;
+  base::Status Identify(net::ClientRequest& request) const;
 
   const std::unique_ptr<const ClientConfig> config_;
   net::ClientTlsCache& tls_;
@@ -73,8 +79,8 @@ class EndpointCache {
   std::size_t next_sweep_ = 1024;  // forgets the dead ones when it has grown to that
 };
 
-// The path of a webhook's URL as Go's path.Join leaves it: no doubled slashes, no dots, no trailing
-// slash; escapes stay.
+// The path of a webhook's URL as client-go sends it: decoded, without doubled slashes, dots and a
+// trailing slash, and escaped again, so that an escaped slash becomes one.
 std::string CleanPath(std::string_view path);
 
 }  // namespace portcullis::webhook

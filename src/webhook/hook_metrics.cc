@@ -2,9 +2,20 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
+
+#include "net/url.h"
 
 namespace portcullis::webhook {
 namespace {
+
+// client-go's bounds.
+std::vector<double> LatencyBounds() {
+  return {0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0};
+}
+std::vector<double> SizeBounds() {
+  return {64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216};
+}
 
 std::string CodeText(int code) { return std::to_string(std::min(code, 600)); }
 
@@ -33,7 +44,23 @@ HookMetrics::HookMetrics(metrics::Registry& registry, HookType type)
           {"portcullis_admission_webhook_call_failures_total",
            "Failed calls of admission webhooks by the phase in which they failed.",
            metrics::Stability::kNone},
-          {"name", "type", "phase"})) {}
+          {"name", "type", "phase"})),
+      http_requests_(registry.AddCounter(
+          {"rest_client_requests_total",
+           "Number of HTTP requests, partitioned by status code, method, and host."},
+          {"code", "host", "method"})),
+      http_latency_(registry.AddHistogram({"rest_client_request_duration_seconds",
+                                           "Request latency in seconds. Broken down by verb, and "
+                                           "host."},
+                                          {"host", "verb"}, LatencyBounds())),
+      http_request_size_(registry.AddHistogram({"rest_client_request_size_bytes",
+                                                "Request size in bytes. Broken down by verb and "
+                                                "host."},
+                                               {"host", "verb"}, SizeBounds())),
+      http_response_size_(registry.AddHistogram({"rest_client_response_size_bytes",
+                                                 "Response size in bytes. Broken down by verb and "
+                                                 "host."},
+                                                {"host", "verb"}, SizeBounds())) {}
 
 std::string_view HookMetrics::TypeText() const {
   return type_ == HookType::kMutating ? "admit" : "validating";
@@ -63,6 +90,19 @@ void HookMetrics::CountFailOpen(std::string_view hook) {
 
 void HookMetrics::CountFailurePhase(std::string_view hook, net::CallPhase phase) {
   failure_phases_.With({hook, TypeText(), net::PhaseName(phase)}).Increment();
+}
+
+void HookMetrics::ObserveHttp(const net::ClientRequest& request, const net::CallResult& result) {
+  const auto url = net::ParseUrl(request.url);
+  const std::string host = url.ok() ? url->Authority() : "none";
+  const std::string code = result.ok() ? std::to_string(result.response.status) : "<error>";
+  http_requests_.With({code, host, request.method}).Increment();
+  http_latency_.With({host, request.method}).Observe(Seconds(result.elapsed));
+  http_request_size_.With({host, request.method})
+      .Observe(request.body == nullptr ? 0.0 : static_cast<double>(request.body->size()));
+  if (!result.ok()) return;
+  http_response_size_.With({host, request.method})
+      .Observe(static_cast<double>(result.response.content().size()));
 }
 
 void HookMetrics::CountConditionErrors(std::string_view hook, admission::Operation operation,

@@ -26,6 +26,8 @@ class HookMetrics {
                       int code);
   void CountFailOpen(std::string_view hook);
   void CountFailurePhase(std::string_view hook, net::CallPhase phase);
+  // One HTTP request, sent again or not, in the metrics client-go has of every client.
+  void ObserveHttp(const net::ClientRequest& request, const net::CallResult& result);
   void CountConditionErrors(std::string_view hook, admission::Operation operation, int errors);
   void CountConditionExclusion(std::string_view hook, admission::Operation operation);
   void ObserveConditions(std::string_view hook, admission::Operation operation,
@@ -39,6 +41,10 @@ class HookMetrics {
   const HookType type_;
   metrics::AdmissionMetrics metrics_;
   metrics::Family<metrics::Counter>& failure_phases_;
+  metrics::Family<metrics::Counter>& http_requests_;
+  metrics::Family<metrics::Histogram>& http_latency_;
+  metrics::Family<metrics::Histogram>& http_request_size_;
+  metrics::Family<metrics::Histogram>& http_response_size_;
 };
 
 }  // namespace portcullis::webhook

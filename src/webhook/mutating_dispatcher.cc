@@ -251,6 +251,7 @@ class Dispatcher {
     const admission::WaitingForOthers waiting(request_.recorder());
     while (true) {
       net::CallResult result = services_.https->Call(call.request, call.deadline);
+      if (services_.metrics != nullptr) services_.metrics->ObserveHttp(call.request, result);
       const auto delay = RetryDelay(call, result);
       if (!delay) return result;
       ++call.attempts;

@@ -185,6 +185,7 @@ class Dispatcher {
 
   void Take(std::size_t index, const net::CallResult& result) {
     PreparedCall& call = calls_[index];
+    if (services_.metrics != nullptr) services_.metrics->ObserveHttp(call.request, result);
     if (const auto delay = RetryDelay(call, result)) {
       ++call.attempts;
       repeats_.emplace(std::min(services_.clock->Steady() + *delay, call.deadline), index);

@@ -178,6 +178,29 @@ def unknown_fields(lab):
     assert lab.reviews("/v")[0]["object"]["spec"] == {"a": "b", "more": 1} and answer["spec"] == {"a": "b"}, answer
 
 
+def failed_conversions(lab):
+    """An object that cannot be had in the webhook's version: refused before the call, whatever the policy; wrapped twice
+    where it is mutating."""
+    version = {"served": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    status, answer, _ = lab.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+        "metadata": {"name": "turns.lab.test"}, "spec": {
+            "group": "lab.test", "scope": "Namespaced", "names": {"plural": "turns", "kind": "Turn"},
+            "versions": [{"name": "v1", "storage": True, **version}, {"name": "v2", "storage": False, **version}],
+            "conversion": {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {
+                "url": lab.url + "/convert", "caBundle": lab.ca_bundle}}}}})
+    assert status == 201, answer
+    lab.answers["/convert"] = lambda request, n: {"http": 500, "body": "broken", "headers": {"Content-Type": "text/plain"}}
+    for kind, times in (("mutating", 2), ("validating", 1)):
+        lab.configure(kind, lab.hook("/h", groups=["lab.test"], versions=["v2"], resources=["turns"], failurePolicy="Ignore"))
+        status, answer, _ = lab.call("POST", "/apis/lab.test/v1/namespaces/default/turns", {
+            "apiVersion": "lab.test/v1", "kind": "Turn", "metadata": {"name": "t"}})
+        wanted = "Internal error occurred: " * times + "conversion webhook for lab.test/v1, Kind=Turn failed: "
+        assert status == 500 and answer["message"].startswith(wanted), answer
+        assert not [1 for path, _, _, _ in lab.received if path == "/h"], lab.received
+        lab.reset()
+        lab.answers["/convert"] = lambda request, n: {"http": 500, "body": "broken", "headers": {"Content-Type": "text/plain"}}
+
+
 def wrong_answers(lab):
     lab.configure("validating", lab.hook("/v"))
     rows = [
@@ -201,6 +224,11 @@ def failed_calls(lab):
         hook["clientConfig"] = url
         return hook
 
+    # The path is decoded and escaped anew.
+    lab.configure("validating", away({"url": lab.url + "/a%2Fb/c%20d//e/", "caBundle": lab.ca_bundle}))
+    lab.call("POST", CONFIGMAPS, {"metadata": {"name": "escaped"}})
+    assert [path for path, _, _, _ in lab.received] == ["/a/b/c%20d/e"], lab.received
+    lab.reset()
     lab.configure("validating", away({"url": "https://127.0.0.1:1/x", "caBundle": lab.ca_bundle}, name="refused.lab.test"))
     lab.call("POST", CONFIGMAPS, {"metadata": {"name": "f"}})
     lab.reset()
@@ -215,9 +243,11 @@ def failed_calls(lab):
         assert f'name="{name}.lab.test",phase="{phase}",type="{kind}"}} 1' in counted, counted
         (line,) = [line for line in log.splitlines() if f"{name}.lab.test" in line and "webhook call failed" in line]
         assert f"phase={phase}" in line and "address=" in line and "after=" in line, line
+    assert 'rest_client_requests_total{code="<error>",host="127.0.0.1:1",method="POST"} 1' in lab.metrics("rest_client_requests")
 
 
-STORIES = [deletions, namespaces, subresources, connections, changed_metadata, conflicts, unknown_fields, wrong_answers, failed_calls]
+STORIES = [deletions, namespaces, subresources, connections, changed_metadata, conflicts, unknown_fields, failed_conversions,
+           wrong_answers, failed_calls]
 
 
 def main():
@@ -225,20 +255,20 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, required=True, metavar="DIR")
     parser.add_argument("--only", metavar="STORY")
     args = parser.parse_args()
+    stories = [story for story in STORIES if args.only in (None, story.__name__)]
     failed = []
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(str((args.build / "portcullis").resolve()), folder, "--endpoint-reconciler-type=none")
         try:
-            for story in STORIES:
-                if args.only in (None, story.__name__):
-                    try:
-                        story(lab)
-                    except AssertionError as error:
-                        failed.append(f"{story.__name__}: {error}")
-                    lab.reset()
+            for story in stories:
+                try:
+                    story(lab)
+                except AssertionError as error:
+                    failed.append(f"{story.__name__}: {error}")
+                lab.reset()
         finally:
             lab.end()
-    print(f"webhooks: {len(STORIES) - len(failed)} passed, {len(failed)} failed")
+    print(f"webhooks: {len(stories) - len(failed)} passed, {len(failed)} failed")
     if failed:
         sys.exit("\n".join(failed))
 
