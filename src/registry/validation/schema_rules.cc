@@ -45,37 +45,67 @@ std::string RuleText(Value rule) {
        {"OptionalOldSelf", optional.is_null() ? "null" : (optional.AsBool() ? "true" : "false")}});
 }
 
-// The names and values that a rule's fieldPath leads through: `.a['b'].c`.
-bool LeadsToField(Value props, std::string_view path) {
+// The next piece of a JSONPath: a delimiter, a quoted string, or what stands before a delimiter.
+std::string_view NextPiece(std::string_view& path) {
+  constexpr std::string_view kDelimiters = ".[]";
+  std::size_t size = 1;
+  if (path.front() == '\'') {
+    while (size < path.size() && (path[size] != '\'' || path[size - 1] == '\\')) ++size;
+    size = std::min(size + 1, path.size());
+  } else if (kDelimiters.find(path.front()) == std::string_view::npos) {
+    size = std::min(path.find_first_of(kDelimiters), path.size());
+  }
+  const std::string_view piece = path.substr(0, size);
+  path.remove_prefix(size);
+  return piece;
+}
+
+// The name in quotes, or nothing if it escapes anything but quotes and backslashes.
+std::optional<std::string> Unquoted(std::string_view piece) {
+  std::string name;
+  for (std::size_t i = 1; i + 1 < piece.size(); ++i) {
+    if (piece[i] == '\\') {
+      ++i;
+      if (i + 1 >= piece.size() || (piece[i] != '\\' && piece[i] != '\'')) return std::nullopt;
+    }
+    name += piece[i];
+  }
+  return name;
+}
+
+// Why a rule's fieldPath (`.a['b'].c`) does not lead to a field of the schema; "" if it does.
+std::string FieldPathProblem(Value props, std::string_view path) {
+  constexpr std::string_view kEnd = "unexpected end of JSON path";
+  constexpr std::string_view kNoField = "does not refer to a valid field";
   while (!path.empty()) {
-    std::string name;
-    if (path.front() == '.') {
-      path.remove_prefix(1);
-      const std::size_t end = std::min(path.find_first_of(".[]"), path.size());
-      if (end == 0) return false;
-      name = path.substr(0, end);
-      path.remove_prefix(end);
-    } else {
-      if (!path.starts_with("['")) return false;
-      std::size_t i = 2;
-      for (; i < path.size() && path[i] != '\''; ++i) {
-        if (path[i] == '\\') {
-          // Only quotes and backslashes are escaped.
-          if (++i == path.size() || (path[i] != '\\' && path[i] != '\'')) return false;
-        }
-        name += path[i];
+    const std::string_view delimiter = NextPiece(path);
+    if (delimiter != "." && delimiter != "[") {
+      return base::StrCat("expected [ or . but got: ", delimiter);
+    }
+    if (path.empty()) return std::string(kEnd);
+    const std::string_view piece = NextPiece(path);
+    std::string name(piece);
+    if (delimiter == "[") {
+      if (piece.size() < 2 || piece.front() != '\'' || piece.back() != '\'') {
+        return base::StrCat("expected single quoted string but got ", piece);
       }
-      if (path.substr(std::min(i, path.size())).substr(0, 2) != "']") return false;
-      path.remove_prefix(i + 2);
+      const auto unquoted = Unquoted(piece);
+      if (!unquoted) return base::StrCat("invalid string literal: ", piece);
+      name = *unquoted;
     }
     if (const Value properties = props["properties"]; !properties.is_null()) {
       props = properties[name];
     } else {
       props = props["additionalProperties"];
     }
-    if (!props.is_object()) return false;
+    if (!props.is_object()) return std::string(kNoField);
+    if (delimiter == ".") continue;
+    if (path.empty()) return std::string(kEnd);
+    if (const std::string_view end = NextPiece(path); end != "]") {
+      return base::StrCat("expected ] but got ", end);
+    }
   }
-  return true;
+  return "";
 }
 
 bool HasNewlines(std::string_view text) {
@@ -166,9 +196,10 @@ class Checker {
       errors_.push_back(api::Required(at.Child("rule"), "rule is not specified"));
     } else if (!message.empty() && base::Trim(message).empty()) {
       errors_.push_back(
-          api::Invalid(at.Child("message"), message, "must be non-empty if specified"));
+          api::Invalid(at.Child("message"), message, "message must be non-empty if specified"));
     } else if (HasNewlines(base::Trim(message))) {
-      errors_.push_back(api::Invalid(at.Child("message"), message, "must not contain line breaks"));
+      errors_.push_back(
+          api::Invalid(at.Child("message"), message, "message must not contain line breaks"));
     } else if (HasNewlines(text) && base::Trim(message).empty()) {
       errors_.push_back(api::Required(at.Child("message"),
                                       "message must be specified if rule contains line breaks"));
@@ -187,15 +218,16 @@ class Checker {
     const std::string_view field_path = rule["fieldPath"].AsString();
     if (field_path.empty()) return;
     if (base::Trim(field_path).empty()) {
-      errors_.push_back(
-          api::Invalid(at.Child("fieldPath"), field_path, "must be non-empty if specified"));
+      errors_.push_back(api::Invalid(at.Child("fieldPath"), field_path,
+                                     "fieldPath must be non-empty if specified"));
     }
     if (HasNewlines(field_path)) {
-      errors_.push_back(
-          api::Invalid(at.Child("fieldPath"), field_path, "must not contain line breaks"));
+      errors_.push_back(api::Invalid(at.Child("fieldPath"), field_path,
+                                     "fieldPath must not contain line breaks"));
     }
-    if (!LeadsToField(props, field_path)) {
-      errors_.push_back(api::Invalid(at.Child("fieldPath"), field_path, "must be a valid path"));
+    if (const std::string problem = FieldPathProblem(props, field_path); !problem.empty()) {
+      errors_.push_back(api::Invalid(at.Child("fieldPath"), field_path,
+                                     "fieldPath must be a valid path: " + problem));
     }
   }
 
