@@ -109,6 +109,13 @@ void ValidateIngressUpdate(const Context& ctx, json::Value object, json::Value o
 void ValidateIngressClass(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidateNetworkPolicy(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidatePodDisruptionBudget(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidateIpAddress(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidateServiceCidr(const Context& ctx, json::Value object, api::FieldErrors& errors);
+void ValidateServiceCidrUpdate(const Context& ctx, json::Value object, json::Value old,
+                               api::FieldErrors& errors);
+
+// api_service.cc
+void ValidateApiService(const Context& ctx, json::Value object, api::FieldErrors& errors);
 
 // endpoints.cc
 void ValidateEndpoints(const Context& ctx, json::Value object, api::FieldErrors& errors);

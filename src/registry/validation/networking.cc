@@ -374,4 +374,53 @@ void ValidatePodDisruptionBudget(const Context& ctx, json::Value object, FieldEr
   CheckSelector(spec["selector"], path.Child("selector"), errors);
 }
 
+void ValidateIpAddress(const Context&, json::Value object, FieldErrors& errors) {
+  CheckIp(object["metadata"]["name"].AsString(), FieldPath("metadata", "name"), errors);
+  const json::Value parent = object["spec"]["parentRef"];
+  const FieldPath path("spec", "parentRef");
+  if (parent.is_null()) {
+    errors.push_back(api::Required(path, ""));
+    return;
+  }
+  if (const std::string_view group = parent["group"].AsString(); !group.empty()) {
+    CheckSubdomain(group, path.Child("group"), errors);
+  }
+  for (const std::string_view field : {"resource", "name", "namespace"}) {
+    const std::string_view text = parent[field].AsString();
+    if (text.empty()) {
+      if (field != "namespace") errors.push_back(api::Required(path.Child(field), ""));
+    } else {
+      AddInvalid(path.Child(field), text, IsPathSegmentName(text, false), errors);
+    }
+  }
+}
+
+void ValidateServiceCidr(const Context&, json::Value object, FieldErrors& errors) {
+  const json::Value cidrs = object["spec"]["cidrs"];
+  const FieldPath path("spec", "cidrs");
+  if (cidrs.empty()) errors.push_back(api::Required(path, "at least one CIDR required"));
+  if (cidrs.size() > 2) {
+    errors.push_back(api::Invalid(path, cidrs, "may only hold up to 2 values"));
+  }
+  if (cidrs.size() == 2) {
+    const auto first = ParseNetwork(cidrs[std::size_t{0}].AsString());
+    const auto second = ParseNetwork(cidrs[std::size_t{1}].AsString());
+    if (first && second && first->family == second->family) {
+      errors.push_back(api::Invalid(path, cidrs,
+                                    "may specify no more than one IP for each IP family, i.e "
+                                    "192.168.0.0/24 and 2001:db8::/96"));
+    }
+  }
+  std::size_t index = 0;
+  for (const json::Value& cidr : cidrs.elements()) {
+    CheckCidr(cidr.AsString(), path.Index(index++), errors);
+  }
+}
+
+void ValidateServiceCidrUpdate(const Context& ctx, json::Value object, json::Value old,
+                               FieldErrors& errors) {
+  if (ctx.subresource == "status") return;
+  CheckImmutable(object["spec"]["cidrs"], old["spec"]["cidrs"], FieldPath("spec", "cidrs"), errors);
+}
+
 }  // namespace portcullis::registry

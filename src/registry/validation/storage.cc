@@ -90,12 +90,21 @@ void CheckVolumeSources(json::Value spec, bool has_affinity, const FieldPath& pa
   if (!found) errors.push_back(api::Required(path, "must specify a volume type"));
 }
 
+// A Go map in JSON: its keys in order.
+std::string MapJson(json::Value map) {
+  if (map.is_null()) return "null";
+  std::string out = "{";
+  for (const json::Member* member : SortedMembers(map)) {
+    if (out.size() > 1) out += ",";
+    out += base::StrCat(Quoted(member->name()), ":", Json(member->value));
+  }
+  return out + "}";
+}
+
 void CheckCapacity(json::Value capacity, const FieldPath& path, FieldErrors& errors) {
   if (capacity.empty()) errors.push_back(api::Required(path, ""));
   if (capacity["storage"].is_null() || capacity.size() > 1) {
-    errors.push_back(api::NotSupported(
-        path, capacity.is_null() ? api::BadValue::Raw("null") : api::BadValue(capacity),
-        {"storage"}));
+    errors.push_back(api::NotSupported(path, api::BadValue::Raw(MapJson(capacity)), {"storage"}));
   }
   for (const json::Member* entry : SortedMembers(capacity)) {
     const api::Quantity amount = QuantityOf(entry->value);

@@ -32,6 +32,7 @@ constexpr Row kRows[] = {
     {"", "services", &ValidateService, &ValidateServiceUpdate},
     {"apiextensions.k8s.io", "customresourcedefinitions", &ValidateCustomResourceDefinition,
      &ValidateCustomResourceDefinitionUpdate},
+    {"apiregistration.k8s.io", "apiservices", &ValidateApiService},
     {"apps", "daemonsets", &ValidateDaemonSet, &ValidateDaemonSetUpdate},
     {"apps", "deployments", &ValidateDeployment, &ValidateDeploymentUpdate},
     {"apps", "replicasets", &ValidateReplicaSet, &ValidateReplicaSetUpdate},
@@ -47,8 +48,10 @@ constexpr Row kRows[] = {
     {kFlowControl, "prioritylevelconfigurations", &ValidatePriorityLevelConfiguration},
     {"networking.k8s.io", "ingressclasses", &ValidateIngressClass},
     {"networking.k8s.io", "ingresses", &ValidateIngress, &ValidateIngressUpdate},
+    {"networking.k8s.io", "ipaddresses", &ValidateIpAddress},
     {"networking.k8s.io", "networkpolicies", &ValidateNetworkPolicy},
     {"node.k8s.io", "runtimeclasses", &ValidateRuntimeClass},
+    {"networking.k8s.io", "servicecidrs", &ValidateServiceCidr, &ValidateServiceCidrUpdate},
     {"policy", "poddisruptionbudgets", &ValidatePodDisruptionBudget},
     {kRbac, "clusterrolebindings", &ValidateRoleBinding, &ValidateRoleBindingUpdate},
     {kRbac, "clusterroles", &ValidateClusterRole},
@@ -63,6 +66,23 @@ constexpr Row kRows[] = {
     {kStorage, "volumeattributesclasses", &ValidateVolumeAttributesClass},
 };
 
+// Finalizers of built-in kinds are qualified or standard ones.
+void CheckFinalizers(const Context& ctx, json::Value object, api::FieldErrors& errors) {
+  for (const std::string_view group : {"admissionregistration.k8s.io", "apiextensions.k8s.io",
+                                       "apiregistration.k8s.io", "coordination.k8s.io"}) {
+    if (ctx.resource.group == group) return;
+  }
+  std::size_t index = 0;
+  for (const json::Value& finalizer : object["metadata"]["finalizers"].elements()) {
+    const api::FieldPath at = api::FieldPath("metadata", "finalizers").Index(index++);
+    const std::string_view name = finalizer.AsString();
+    const bool standard = name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
+    if (standard || name.find('/') != std::string_view::npos) continue;
+    errors.push_back(api::Invalid(
+        at, name, "name is neither a standard finalizer name nor is it fully qualified"));
+  }
+}
+
 const Row* Find(const Context& ctx) {
   for (const Row& row : kRows) {
     if (row.resource == ctx.resource.resource && row.group == ctx.resource.group) return &row;
@@ -73,12 +93,14 @@ const Row* Find(const Context& ctx) {
 }  // namespace
 
 void ValidateKind(const Context& ctx, json::Value object, api::FieldErrors& errors) {
+  CheckFinalizers(ctx, object, errors);
   if (const Row* row = Find(ctx)) row->create(ctx, object, errors);
   CheckFieldRules(ctx, object, nullptr, errors);
 }
 
 void ValidateKindUpdate(const Context& ctx, json::Value object, json::Value old,
                         api::FieldErrors& errors) {
+  CheckFinalizers(ctx, object, errors);
   if (const Row* row = Find(ctx)) {
     if (row->update != nullptr) {
       row->update(ctx, object, old, errors);
