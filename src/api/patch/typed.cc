@@ -174,14 +174,12 @@ void Checker::CheckScalar(const Schema& schema, Value value, const std::string& 
   }
 }
 
-// A key of the list that the element lacks, or "".
-std::string OmittedKey(const Schema& schema, Value element) {
-  if (schema.list_type != ListType::kMap) return "";
-  for (const std::string_view key : schema.list_map_keys) {
-    if (element.Has(key)) continue;
-    if (KeyDefault(schema, key).is_null()) return std::string(key);
-  }
-  return "";
+// Whether the element has none of the list's keys, not even by default.
+bool OmitsKeys(const Schema& schema, Value element) {
+  if (schema.list_type != ListType::kMap || schema.list_map_keys.empty()) return false;
+  return std::none_of(
+      schema.list_map_keys.begin(), schema.list_map_keys.end(),
+      [&](std::string_view key) { return element.Has(key) || !KeyDefault(schema, key).is_null(); });
 }
 
 void Checker::CheckList(const Schema& schema, Value value, const std::string& path) {
@@ -203,11 +201,14 @@ void Checker::CheckList(const Schema& schema, Value value, const std::string& pa
         Add(path + ToText({step}), "associative list with keys may not have non-map elements");
         continue;
       }
-      if (const std::string key = OmittedKey(schema, element); !key.empty()) {
-        Add(path,
-            base::StrCat("element ", std::to_string(index - 1),
-                         ": associative list with keys has an element that omits key field \"", key,
-                         "\" (and doesn't have default value)"));
+      if (OmitsKeys(schema, element)) {
+        const std::vector<std::string> keys(schema.list_map_keys.begin(),
+                                            schema.list_map_keys.end());
+        Add(path, base::StrCat("element ", std::to_string(index - 1),
+                               ": associative list with keys has an element that omits all key "
+                               "fields ",
+                               base::GoQuotedList(keys),
+                               " (and doesn't have default values for any key fields)"));
         return;
       }
       step = StepOf(schema, element);
