@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "admission/connect_options.h"
 #include "admission/errors.h"
 #include "api/conversion/conversion.h"
 #include "api/conversion/custom_converter.h"
@@ -173,7 +174,7 @@ base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value
   }
   const schema::Schema* node = catalog->FindSchema(own);
   if (node == nullptr) {
-    if (own == kind) return object;
+    if (own == kind) return DecodeConnectOptions(arena, object, kind);
     return base::BadRequest(
         base::StrCat("no kind ", base::GoQuote(own.kind), " is registered for version ",
                      base::GoQuote(ApiVersion(own)), " in scheme ", base::GoQuote(kScheme)));

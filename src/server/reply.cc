@@ -33,6 +33,11 @@ json::Value WithForeignParts(Call& call, json::Value status) {
 }  // namespace
 
 Reply ErrorReply(Call& call, const base::Status& status) {
+  // Go's server panics when told to write such a code, and this is what comes of it.
+  if (status.http_code() > 999) {
+    return TextReply(500,
+                     "This request caused apiserver to panic. Look in the logs for details.\n");
+  }
   Reply reply = ValueReply(call, status.http_code(),
                            WithForeignParts(call, api::StatusToJson(call.arena, status)));
   if (status.details() != nullptr && status.details()->retry_after_seconds > 0) {

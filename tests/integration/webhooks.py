@@ -121,6 +121,22 @@ def connections(lab):
         assert status == wanted and text in said and found == ([] if reviewed is None else [reviewed]), (path, status, said, found)
 
 
+def changed_connections(lab):
+    """The options of a connection are patched like any object."""
+    lab.call("POST", PODS, pod("p"))
+    lab.configure("mutating", lab.hook("/m", **EVERYTHING))
+    lab.configure("validating", lab.hook("/v", **EVERYTHING))
+    path = f"{PODS}/p/exec?command=ls"
+    lab.answers["/m"] = lambda request, n: {"patch": [{"op": "replace", "path": "/command", "value": ["id"]},
+                                                      {"op": "add", "path": "/unknown", "value": 1}]}
+    lab.call("POST", path)
+    assert lab.reviews("/v")[0]["object"] == {"kind": "PodExecOptions", "apiVersion": "v1", "command": ["id"]}
+    lab.answers["/m"] = lambda request, n: {"patch": [{"op": "add", "path": "/tty", "value": "yes"}]}
+    status, answer, _ = lab.call("POST", path)
+    assert status == 500 and answer["message"].endswith(
+        "json: cannot unmarshal string into Go struct field PodExecOptions.tty of type bool"), answer
+
+
 def changed_metadata(lab):
     """What a webhook may write into the metadata of an object that is updated."""
     lab.call("POST", CONFIGMAPS, {"metadata": {"name": "meta"}})
@@ -210,6 +226,10 @@ def wrong_answers(lab):
         ({"http": 500, "headers": {"Content-Type": "/x"}}, "Internal error occurred: mime: no media type"),
         ({"http": 307, "headers": {"Location": lab.url + "/v"}, "body": ""}, "stopped after 10 redirects"),
     ]
+    lab.answers["/v"] = lambda request, n: {"allowed": False, "status": {"code": 1000}}
+    status, said, _ = lab.call("POST", CONFIGMAPS, {"metadata": {"name": "wrong"}})
+    assert (status, said) == (500, "This request caused apiserver to panic. Look in the logs for details.\n"), said
+    lab.reviews()
     for number, (answer, text) in enumerate(rows):
         lab.answers["/v"] = lambda request, n, a=answer: json.loads(json.dumps(a))
         status, said, _ = lab.call("POST", CONFIGMAPS, {"metadata": {"name": f"wrong{number}"}})
@@ -246,7 +266,7 @@ def failed_calls(lab):
     assert 'rest_client_requests_total{code="<error>",host="127.0.0.1:1",method="POST"} 1' in lab.metrics("rest_client_requests")
 
 
-STORIES = [deletions, namespaces, subresources, connections, changed_metadata, conflicts, unknown_fields, failed_conversions,
+STORIES = [deletions, namespaces, subresources, connections, changed_connections, changed_metadata, conflicts, unknown_fields, failed_conversions,
            wrong_answers, failed_calls]
 
 
