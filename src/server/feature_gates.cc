@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "base/strings.h"
+
 namespace portcullis::server {
 namespace {
 
@@ -17,6 +19,25 @@ constexpr std::string_view kOff[] = {"AllowInsecureKubeletCertificateSigningRequ
                                      "AllAlpha",
                                      "AllBeta"};
 
+// Gates that came on by default with a release that --kubernetes-version may be older than.
+struct OnSince {
+  std::string_view name;
+  int minor;
+};
+constexpr OnSince kOnSince[] = {{"MutatingAdmissionPolicy", 36},
+                                {"NodeDeclaredFeatures", 36},
+                                {"PodLevelResources", 34},
+                                {"PodTopologyLabelsAdmission", 35},
+                                {"ServiceAccountNodeAudienceRestriction", 33}};
+
+// The release's minor; the newest if the text is none, which is refused elsewhere.
+int MinorOf(std::string_view version) {
+  const auto cut = base::Cut(version, ".");
+  if (!cut) return 36;
+  const auto end = base::Cut(cut->second, ".");
+  return static_cast<int>(base::ParseInt(end ? end->first : cut->second).value_or(36));
+}
+
 class OptionGates final : public admission::FeatureGates {
  public:
   explicit OptionGates(const Options& options) : options_(options) {}
@@ -26,6 +47,10 @@ class OptionGates final : public admission::FeatureGates {
     if (given != options_.feature_gates.end()) return given->second;
     for (std::string_view off : kOff) {
       if (off == name) return false;
+    }
+    const int minor = MinorOf(options_.kubernetes_version);
+    for (const OnSince& gate : kOnSince) {
+      if (gate.name == name) return minor >= gate.minor;
     }
     return true;
   }

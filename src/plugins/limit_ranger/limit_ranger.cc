@@ -19,8 +19,7 @@ class LimitRanger final : public admission::Plugin {
   explicit LimitRanger(const admission::PluginContext& context)
       : reader_(context.reader),
         handles_resize_(context.kubernetes_minor >= 33),
-        pod_level_(context.kubernetes_minor >= 34 &&
-                   context.GateEnabled("PodLevelResources", true)) {}
+        pod_level_(context.GateEnabled("PodLevelResources", context.kubernetes_minor >= 34)) {}
 
   base::Status Mutate(admission::Request& request) const override {
     if (!Applies(request) || !IsPod(request)) return base::OkStatus();

@@ -8,17 +8,20 @@ namespace {
 // Thread-safe.
 class MutatingAdmissionPolicy final : public admission::Plugin {
  public:
-  explicit MutatingAdmissionPolicy(std::unique_ptr<const policy::PolicyPluginCore> core)
-      : core_(std::move(core)) {}
+  MutatingAdmissionPolicy(std::unique_ptr<const policy::PolicyPluginCore> core, bool enabled)
+      : core_(std::move(core)), enabled_(enabled) {}
 
   static base::Result<std::unique_ptr<admission::Plugin>> Make(
       const admission::PluginContext& context) {
     auto core = TRY(policy::PolicyPluginCore::Create(context, policy::PolicyType::kMutating));
+    const bool enabled =
+        context.GateEnabled("MutatingAdmissionPolicy", context.kubernetes_minor >= 36);
     return std::unique_ptr<admission::Plugin>(
-        std::make_unique<MutatingAdmissionPolicy>(std::move(core)));
+        std::make_unique<MutatingAdmissionPolicy>(std::move(core), enabled));
   }
 
   base::Status Mutate(admission::Request& request) const override {
+    if (!enabled_) return base::OkStatus();
     const auto policies = core_->PoliciesFor(request);
     if (policies == nullptr) return base::OkStatus();
     return policy::DispatchMutating(core_->services(), *policies, request);
@@ -26,6 +29,7 @@ class MutatingAdmissionPolicy final : public admission::Plugin {
 
  private:
   const std::unique_ptr<const policy::PolicyPluginCore> core_;
+  const bool enabled_;  // by default since v1.36
 };
 
 }  // namespace

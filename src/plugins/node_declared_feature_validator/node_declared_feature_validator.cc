@@ -58,8 +58,7 @@ class NodeDeclaredFeatureValidator final : public admission::Plugin {
  public:
   explicit NodeDeclaredFeatureValidator(const admission::PluginContext& context)
       : reader_(context.reader),
-        enabled_(context.kubernetes_minor >= 36 &&
-                 context.GateEnabled("NodeDeclaredFeatures", true)) {}
+        enabled_(context.GateEnabled("NodeDeclaredFeatures", context.kubernetes_minor >= 36)) {}
 
   base::Status Validate(const admission::Request& request) const override {
     if (!enabled_ || !request.IsResource("", "pods") ||

@@ -16,9 +16,10 @@ class NodeRestriction final : public admission::Plugin {
   explicit NodeRestriction(const admission::PluginContext& context)
       : reader_(context.reader),
         authorizer_(context.authorizer),
+        objects_(context.objects),
         minor_(context.kubernetes_minor),
-        checks_audience_(context.kubernetes_minor >= 33 &&
-                         context.GateEnabled("ServiceAccountNodeAudienceRestriction", true)),
+        checks_audience_(context.GateEnabled("ServiceAccountNodeAudienceRestriction",
+                                             context.kubernetes_minor >= 33)),
         knows_pod_certificates_(context.GateEnabled("PodCertificateRequest", false)),
         lax_signing_(context.GateEnabled("AllowInsecureKubeletCertificateSigningRequests", false)) {
   }
@@ -28,8 +29,8 @@ class NodeRestriction final : public admission::Plugin {
     if (!user.name.starts_with(kUserPrefix) || !user.InGroup("system:nodes")) {
       return base::OkStatus();
     }
-    const NodeRequest node{request, user.name.substr(kUserPrefix.size()), reader_, authorizer_,
-                           minor_};
+    const NodeRequest node{
+        request, user.name.substr(kUserPrefix.size()), reader_, authorizer_, objects_, minor_};
     if (node.name.empty()) {
       return node.Refuse("could not determine node from user " + base::GoQuote(user.name));
     }
@@ -60,6 +61,7 @@ class NodeRestriction final : public admission::Plugin {
 
   const store::Reader* reader_;
   const authz::Authorizer* authorizer_;
+  const admission::ObjectInterfaces* objects_;
   int minor_;
   bool checks_audience_;
   bool knows_pod_certificates_;

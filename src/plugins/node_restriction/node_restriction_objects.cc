@@ -1,6 +1,7 @@
 // The objects of which a node has one or a few of its own: claims' status, its lease, CSINode,
 // resource slices and certificate requests.
 #include "admission/errors.h"
+#include "admission/object_interfaces.h"
 #include "api/view/metadata.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -8,6 +9,7 @@
 #include "plugins/common/pod_references.h"
 #include "plugins/common/state.h"
 #include "plugins/node_restriction/node_restriction_rules.h"
+#include "registry/validation/go_diff.h"
 
 namespace portcullis::plugins::node_restriction {
 namespace {
@@ -45,9 +47,14 @@ base::Status CheckClaim(const NodeRequest& node) {
   const json::Value before = WithoutReported(arena, request.old_object(), node.minor);
   const json::Value after = WithoutReported(arena, request.object(), node.minor);
   if (before == after) return base::OkStatus();
+  std::string difference = "the objects differ";
+  if (const auto schema =
+          node.objects == nullptr ? nullptr : node.objects->SchemaOf(request.kind())) {
+    difference = registry::GoDiff(*schema, before, after);
+  }
   return node.RefuseNode(
-      "is not allowed to update fields other than status.quantity and status.conditions: the "
-      "objects differ");
+      "is not allowed to update fields other than status.quantity and status.conditions: " +
+      difference);
 }
 
 base::Status CheckLease(const NodeRequest& node) {

@@ -9,6 +9,10 @@
 #include "base/status.h"
 #include "store/store.h"
 
+namespace portcullis::admission {
+class ObjectInterfaces;
+}
+
 namespace portcullis::plugins::node_restriction {
 
 // A request made by a node. Lives as long as the request is looked at.
@@ -17,7 +21,8 @@ struct NodeRequest {
   std::string name;  // of the node
   const store::Reader* reader;
   const authz::Authorizer* authorizer;
-  int minor;  // of Kubernetes
+  const admission::ObjectInterfaces* objects;  // may be null
+  int minor;                                   // of Kubernetes
 
   bool Is(admission::Operation operation) const { return request.operation() == operation; }
   std::string Quoted() const;                               // "n"

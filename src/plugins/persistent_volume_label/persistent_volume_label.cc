@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "admission/errors.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "plugins/common/make.h"
 
@@ -92,7 +93,11 @@ json::Value AddToTerms(json::Arena& arena, json::Value terms,
 
 class PersistentVolumeLabel final : public admission::Plugin {
  public:
-  explicit PersistentVolumeLabel(const admission::PluginContext&) {}
+  explicit PersistentVolumeLabel(const admission::PluginContext&) {
+    base::LogWarning(
+        "PersistentVolumeLabel admission controller is deprecated. Please remove this controller "
+        "from your configuration files and scripts.");
+  }
 
   base::Status Mutate(admission::Request& request) const override {
     if (!request.Is("", "persistentvolumes")) return base::OkStatus();

@@ -22,8 +22,8 @@ class PodTopologyLabels final : public admission::Plugin {
  public:
   explicit PodTopologyLabels(const admission::PluginContext& context)
       : reader_(context.reader),
-        enabled_(context.kubernetes_minor >= 35 &&
-                 context.GateEnabled("PodTopologyLabelsAdmission", true)) {}
+        enabled_(
+            context.GateEnabled("PodTopologyLabelsAdmission", context.kubernetes_minor >= 35)) {}
 
   base::Status Mutate(admission::Request& request) const override {
     if (!enabled_ || !request.IsResource("", "pods")) return base::OkStatus();

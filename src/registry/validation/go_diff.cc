@@ -100,6 +100,10 @@ class Printer {
       }
     }
     for (const Field& field : schema.fields) {
+      if (IsInlined(schema, field)) {
+        if (field.name == "metadata") PrintMetadata(value["metadata"], depth, first);
+        continue;
+      }
       if (is_pod_spec && (IsHostField(field.name) || field.name == "serviceAccount")) continue;
       const bool security = is_pod_spec && field.name == "securityContext";
       PrintField(field.go_name, field.schema, value[field.name], field.pointer, depth, first,
@@ -107,6 +111,65 @@ class Printer {
     }
     if (!first) Line(depth);
     out += "}";
+  }
+
+  // The internal types embed TypeMeta, which is empty there, and ObjectMeta: its fields stand among
+  // the object's own, with their wire names and without those that are empty.
+  static bool IsInlined(const Schema& schema, const Field& field) {
+    const bool is_object =
+        std::any_of(schema.fields.begin(), schema.fields.end(),
+                    [](const Field& f) { return f.name == "metadata" && f.schema != nullptr; });
+    return is_object &&
+           (field.name == "metadata" || field.name == "kind" || field.name == "apiVersion");
+  }
+
+  void PrintMetadata(json::Value metadata, int depth, bool& first) {
+    constexpr std::string_view kOrder[] = {"name",
+                                           "generateName",
+                                           "namespace",
+                                           "selfLink",
+                                           "uid",
+                                           "resourceVersion",
+                                           "generation",
+                                           "creationTimestamp",
+                                           "deletionTimestamp",
+                                           "deletionGracePeriodSeconds",
+                                           "labels",
+                                           "annotations",
+                                           "ownerReferences",
+                                           "finalizers",
+                                           "managedFields"};
+    for (const std::string_view name : kOrder) {
+      const json::Value value = metadata[name];
+      if (value.is_null() || ((value.is_object() || value.is_array()) && value.empty())) continue;
+      if (!first) out += ",";
+      first = false;
+      Line(depth + 1);
+      out += base::StrCat("\"", name, "\": ");
+      PrintWire(value, depth + 1);
+    }
+  }
+
+  void PrintWire(json::Value value, int depth) {
+    const bool is_object = value.is_object();
+    if ((!is_object && !value.is_array()) || value.empty()) {
+      out += json::ToString(value);
+      return;
+    }
+    out += is_object ? "{" : "[";
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (i > 0) out += ",";
+      Line(depth + 1);
+      if (is_object) {
+        const json::Member& member = value.members()[i];
+        out += base::StrCat(json::ToString(json::Value::StringView(member.name())), ": ");
+        PrintWire(member.value, depth + 1);
+      } else {
+        PrintWire(value[i], depth + 1);
+      }
+    }
+    Line(depth);
+    out += is_object ? "}" : "]";
   }
 
   void PrintList(const Schema& schema, json::Value value, int depth) {
