@@ -193,6 +193,7 @@ void WatchHub::Run() {
     if (stop) break;
     for (Id id : fresh) Begin(id);
     for (Id id : ready) Serve(id);
+    last_ = {};
     if (clock_.Steady() >= next_tick) {
       next_tick = clock_.Steady() + kTick;
       SendBookmarks();
@@ -246,8 +247,26 @@ void WatchHub::Serve(Id id) {
     if (NeedsWebhook(*session.resource, ObjectsOf(session, events))) {
       return Lend(id, found->second, std::move(events));
     }
-    if (!Send(id, session, Lines(session, events, clock_.Now()))) return;
+    if (session.accepted.form == Form::kObject && session.selection.everything()) {
+      auto lines = SharedLines(session, events);
+      if (!lines.ok()) {
+        (void)Send(id, session, std::move(lines).status());
+        return;
+      }
+      session.exchange->Write(*std::move(lines));
+    } else if (!Send(id, session, Lines(session, events, clock_.Now()))) {
+      return;
+    }
   }
+}
+
+base::Result<std::shared_ptr<const std::string>> WatchHub::SharedLines(
+    WatchSession& session, const std::vector<store::EventPtr>& events) {
+  if (last_.resource != session.resource || last_.events != events) {
+    auto lines = TRY(Lines(session, events, clock_.Now()));
+    last_ = {session.resource, events, std::make_shared<const std::string>(std::move(lines))};
+  }
+  return last_.lines;
 }
 
 void WatchHub::Lend(Id id, const SessionPtr& session, std::vector<store::EventPtr> events) {

@@ -70,6 +70,10 @@ class WatchHub {
   void Serve(Id id);
   // Has the lines of these events made elsewhere.
   void Lend(Id id, const SessionPtr& session, std::vector<store::EventPtr> events);
+  // The lines of these events as every watch of the resource that selects nothing gets them: made
+  // once for thousands of watches.
+  base::Result<std::shared_ptr<const std::string>> SharedLines(
+      WatchSession& session, const std::vector<store::EventPtr>& events);
   // Writes them; false: the watch is over.
   bool Send(Id id, WatchSession& session, base::Result<std::string> lines);
   void End(Id id);
@@ -90,6 +94,12 @@ class WatchHub {
 
   // Confined to the hub's thread.
   std::unordered_map<Id, SessionPtr> sessions_;
+  // What SharedLines() made last; forgotten when all that are ready have been served.
+  struct {
+    const api::catalog::ResourceInfo* resource = nullptr;
+    std::vector<store::EventPtr> events;
+    std::shared_ptr<const std::string> lines;
+  } last_;
   WorkerPool makers_;
   std::thread thread_;
 };

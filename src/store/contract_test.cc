@@ -90,6 +90,19 @@ TEST_P(StoreContract, PutsTheRevisionIntoTheBytes) {
             R"("data":{"value":"hello"}})");
   EXPECT_EQ(made->document()["metadata"]["resourceVersion"].AsString(), "2");
   EXPECT_EQ(made->uid(), "uid-x");
+  // Where Kubernetes writes it, and where it must not be mistaken.
+  const std::pair<std::string_view, std::string_view> texts[] = {
+      {R"({"metadata":{"name":"k","uid":"one","resourceVersion":""}})", "one"},
+      {R"({"metadata":{"name":"l","labels":{"uid":"no"},"resourceVersion":"","uid":"two"}})",
+       "two"},
+      {R"({"metadata":{"name":"m","uid":"\\","resourceVersion":""}})", "\\"},
+      {R"({"metadata":{"name":"n","x":"\"uid\":\"no","resourceVersion":""}})", ""}};
+  for (const auto& [text, uid] : texts) {
+    const auto stored =
+        store_->Create(ConfigMap("u", text.substr(21, 1)), testing::EncodeText(text));
+    ASSERT_TRUE(stored.ok());
+    EXPECT_EQ((*stored)->uid(), uid) << text;
+  }
   EXPECT_EQ(made->ns(), "a");
   EXPECT_EQ(made->name(), "x");
   EXPECT_EQ(made->resource(), "configmaps");

@@ -249,6 +249,20 @@ TEST_F(PatchTest, AConfigurationMustFitTheSchema) {
             "numeric (int or float), got string");
 }
 
+TEST_F(PatchTest, FieldSetsShrinkInPlaceAsTheirDifference) {
+  const FieldSet all =
+      *FieldSet::FromJson(J(R"({"f:a":{".":{},"f:x":{},"f:y":{}},"f:b":{"f:z":{}},"f:c":{}})"));
+  const FieldSet part = *FieldSet::FromJson(J(R"({"f:a":{"f:x":{}},"f:b":{"f:z":{}},"f:d":{}})"));
+  FieldSet rest = all;
+  rest.Subtract(part);
+  EXPECT_EQ(rest, all.Difference(part));
+  EXPECT_EQ(json::ToString(rest.ToJson(arena_)), R"({"f:a":{".":{},"f:y":{}},"f:c":{}})");
+
+  FieldSet pruned = all;
+  pruned.Prune(*FieldSet::FromJson(J(R"({"f:a":{},"f:b":{"f:z":{}}})")));
+  EXPECT_EQ(json::ToString(pruned.ToJson(arena_)), R"({"f:c":{}})");
+}
+
 TEST_F(PatchTest, FieldSetsReadWhatTheyWrite) {
   const Value fields =
       J(R"({"f:a":{".":{},"f:b":{}},"f:l":{"k:{\"name\":\"x\"}":{".":{}},"v:\"y\"":{},"i:3":{}}})");

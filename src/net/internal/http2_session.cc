@@ -1,11 +1,15 @@
 // HTTP/2 on a server connection (RFC 9113). Frames, HPACK and flow control are nghttp2's; here is
 // what requests and answers are made of, and the limits.
 #include <nghttp2/nghttp2.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/strings.h"
 #include "net/internal/server_connection.h"
@@ -59,6 +63,69 @@ std::string_view Text(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
+// nghttp2 keeps a buffer of about 16 KiB per session to make frames in. It gets pages of its own, which
+// an idle session gives back: thousands of them watch and wait.
+class FrameBuffers {
+ public:
+  FrameBuffers() = default;
+  ~FrameBuffers() {
+    for (const auto& [address, size] : pages_) munmap(address, size);
+  }
+  FrameBuffers(const FrameBuffers&) = delete;
+  FrameBuffers& operator=(const FrameBuffers&) = delete;
+
+  nghttp2_mem Functions() {
+    return {this,
+            [](std::size_t size, void* self) {
+              return static_cast<FrameBuffers*>(self)->Allocate(size);
+            },
+            [](void* address, void* self) { static_cast<FrameBuffers*>(self)->Free(address); },
+            [](std::size_t count, std::size_t size, void*) { return std::calloc(count, size); },
+            [](void* address, std::size_t size, void* self) {
+              return static_cast<FrameBuffers*>(self)->Reallocate(address, size);
+            }};
+  }
+  // REQUIRES: no frame is being made.
+  void GiveBack() {
+    for (const auto& [address, size] : pages_) madvise(address, size, MADV_DONTNEED);
+  }
+
+ private:
+  static constexpr std::size_t kLarge = 12 << 10;
+
+  void* Allocate(std::size_t size) {
+    if (size < kLarge) return std::malloc(size);
+    void* address = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (address == MAP_FAILED) return std::malloc(size);
+    pages_.emplace_back(address, size);
+    return address;
+  }
+  bool IsOurs(void* address) const {
+    return std::any_of(pages_.begin(), pages_.end(),
+                       [&](const auto& entry) { return entry.first == address; });
+  }
+  void Free(void* address) {
+    if (!IsOurs(address)) return std::free(address);
+    for (const auto& entry : pages_) {
+      if (entry.first == address) munmap(address, entry.second);
+    }
+    std::erase_if(pages_, [&](const auto& entry) { return entry.first == address; });
+  }
+  void* Reallocate(void* address, std::size_t size) {
+    if (address == nullptr) return Allocate(size);
+    if (!IsOurs(address)) return std::realloc(address, size);
+    std::size_t old_size = 0;
+    for (const auto& entry : pages_) old_size = entry.first == address ? entry.second : old_size;
+    void* next = Allocate(size);
+    if (next == nullptr) return nullptr;
+    std::memcpy(next, address, std::min(old_size, size));
+    Free(address);
+    return next;
+  }
+
+  std::vector<std::pair<void*, std::size_t>> pages_;
+};
+
 class Http2Session final : public Session {
  public:
   explicit Http2Session(ServerConnection& connection);
@@ -106,12 +173,14 @@ class Http2Session final : public Session {
   void CloseIfDone();
 
   ServerConnection& connection_;
+  FrameBuffers buffers_;  // outlives the session
   nghttp2_session* session_ = nullptr;
   std::unordered_map<std::int32_t, std::unique_ptr<H2Stream>> streams_;
   base::SteadyTime idle_since_;
   int reset_budget_ = kResetBudget;
   bool receiving_ = false;
   bool pulling_ = false;
+  bool wrote_ = false;  // since the last tick
   bool draining_ = false;
   bool closing_ = false;
   bool refused_ = false;  // more may be coming that nobody will read
@@ -155,7 +224,8 @@ Http2Session::Http2Session(ServerConnection& connection)
   nghttp2_option* option = nullptr;
   nghttp2_option_new(&option);
   nghttp2_option_set_no_closed_streams(option, 1);
-  nghttp2_session_server_new2(&session_, callbacks, this, option);
+  nghttp2_mem memory = buffers_.Functions();
+  nghttp2_session_server_new3(&session_, callbacks, this, option, &memory);
   nghttp2_option_del(option);
   nghttp2_session_callbacks_del(callbacks);
 
@@ -445,7 +515,7 @@ void Http2Session::Pull() {
       const auto size = nghttp2_session_mem_send(session_, &data);
       if (size <= 0) break;
       connection_.out().Append(Text(data, static_cast<std::size_t>(size)));
-      any = true;
+      any = wrote_ = true;
     }
     if (any) connection_.Flush();
     any = any && connection_.out().empty();
@@ -483,7 +553,11 @@ void Http2Session::OnTick(base::SteadyTime now) {
     nghttp2_session_terminate_session(session_, NGHTTP2_NO_ERROR);
     closing_ = true;
   }
+  const bool quiet = !std::exchange(wrote_, false);
   Pull();
+  if (!connection_.closed() && !quiet && !wrote_ && nghttp2_session_want_write(session_) == 0) {
+    buffers_.GiveBack();
+  }
 }
 
 void Http2Session::Drain() {
