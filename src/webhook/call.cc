@@ -96,6 +96,9 @@ std::variant<PreparedCall, CallError> PrepareCall(
   if (request_deadline) call.deadline = std::min(call.deadline, *request_deadline);
 
   auto request = hook.endpoint->NewRequest(hook.name, TimeoutText(call.deadline, now));
+  if (!request.ok() && request.status().reason() == base::Reason::kServiceUnavailable) {
+    return FailedToCall(request.status().message(), 503);
+  }
   if (!request.ok()) {
     return CallError{base::StrCat("could not get REST client: ", request.status().message()), 500,
                      false};
@@ -141,6 +144,7 @@ std::variant<ReviewAnswer, CallError> JudgeCall(json::Arena& arena, HookType typ
                                                 HookMetrics* metrics) {
   if (!result.ok()) return TransportError(type, call, result, metrics);
   if (const base::Status error = HttpError(result.response); !error.ok()) {
+    if (result.response.status == 401) call.hook->endpoint->CredentialsRefused();
     return FailedToCall(error.message(), error.http_code());
   }
   const int http_status = result.response.status;

@@ -1,5 +1,6 @@
 #include "webhook/credentials.h"
 
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "json/value.h"
 #include "json/yaml.h"
@@ -44,6 +45,32 @@ net::Headers Impersonation(json::Value user) {
   return headers;
 }
 
+base::Result<ExecPlugin> ParseExec(json::Value exec, const std::string& directory) {
+  ExecPlugin plugin;
+  plugin.command = exec["command"].AsString();
+  // A path is meant from where the kubeconfig is; a bare name is looked up in PATH.
+  if (plugin.command.find('/') != std::string::npos && plugin.command.front() != '/') {
+    plugin.command = base::StrCat(directory, "/", plugin.command);
+  }
+  plugin.api_version = exec["apiVersion"].AsString();
+  if (plugin.api_version != "client.authentication.k8s.io/v1" &&
+      plugin.api_version != "client.authentication.k8s.io/v1beta1") {
+    return base::ConfigError(
+        base::StrCat("exec plugin: invalid apiVersion ", base::GoQuote(plugin.api_version)));
+  }
+  if (exec["interactiveMode"].AsString() == "Always") {
+    return base::ConfigError(
+        "exec plugin cannot support interactive mode: standard input is unavailable");
+  }
+  for (const json::Value argument : exec["args"].elements()) {
+    plugin.arguments.emplace_back(argument.AsString());
+  }
+  for (const json::Value variable : exec["env"].elements()) {
+    plugin.environment.emplace_back(variable["name"].AsString(), variable["value"].AsString());
+  }
+  return plugin;
+}
+
 UserEntry ParseUser(json::Value user, const std::string& directory) {
   UserEntry entry;
   entry.token = user["token"].AsString();
@@ -65,8 +92,13 @@ UserEntry ParseUser(json::Value user, const std::string& directory) {
     entry.error = key.status();
   } else if (user.Has("auth-provider")) {
     entry.error = base::ConfigError("auth provider not supported");
-  } else if (user.Has("exec")) {
-    entry.error = base::ConfigError("exec credentials are not supported for webhooks");
+  } else if (user["exec"].is_object()) {
+    auto plugin = ParseExec(user["exec"], directory);
+    if (plugin.ok()) {
+      entry.exec = std::make_shared<ExecCredentials>(std::move(*plugin), base::SystemClock());
+    } else {
+      entry.error = plugin.status();
+    }
   } else if (!entry.username.empty() && !(entry.token.empty() && entry.token_file.empty())) {
     entry.error = base::ConfigError("username/password or bearer token may be set, but not both");
   }
@@ -135,6 +167,14 @@ base::Result<net::Headers> AuthorizationHeaders(const UserEntry& user) {
       return base::ConfigError(base::StrCat("failed to read token file ", user.token_file, ": ",
                                             text.status().message()));
     }
+  }
+  if (token.empty() && user.username.empty() && user.exec != nullptr) {
+    auto credential = user.exec->Get();
+    if (!credential.ok()) {
+      return base::Status(base::Reason::kServiceUnavailable,
+                          base::StrCat("getting credentials: ", credential.status().message()));
+    }
+    token = credential->token;
   }
   if (!token.empty()) {
     headers.Add("Authorization", base::StrCat("Bearer ", token));

@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "net/http.h"
+#include "webhook/exec_credentials.h"
 
 namespace portcullis::webhook {
 
@@ -24,7 +25,8 @@ struct UserEntry {
   std::string certificate_pem;
   std::string key_pem;
   net::Headers impersonation;
-  base::Status error;  // what makes the entry unusable
+  std::shared_ptr<ExecCredentials> exec;  // null: no program is asked
+  base::Status error;                     // what makes the entry unusable
 };
 
 class Credentials {
@@ -47,8 +49,9 @@ class Credentials {
   std::string current_user_;
 };
 
-// The headers by which `user` identifies itself; reads the token file. An error is the text that
-// follows "could not get REST client: ".
+// The headers by which `user` identifies itself; reads the token file, asks the program. An error
+// is the text that follows "could not get REST client: "; of reason ServiceUnavailable, that of a
+// program that gives no credentials: "getting credentials: exec: …".
 base::Result<net::Headers> AuthorizationHeaders(const UserEntry& user);
 
 }  // namespace portcullis::webhook

@@ -103,7 +103,8 @@ void Endpoint::Prepare() const {
       error_ = ready_.user->error;
       return;
     }
-    if (auto headers = AuthorizationHeaders(*ready_.user); !headers.ok()) {
+    if (auto headers = AuthorizationHeaders(*ready_.user);
+        !headers.ok() && headers.status().reason() != base::Reason::kServiceUnavailable) {
       error_ = headers.status();
       return;
     }
@@ -119,6 +120,26 @@ void Endpoint::Prepare() const {
     return;
   }
   ready_.tls = std::move(tls).value();
+  ready_.tls_options = std::move(options);
+}
+
+base::Status Endpoint::Identify(net::ClientRequest& request) const {
+  const UserEntry& user = *ready_.user;
+  for (const net::Header& header : TRY(AuthorizationHeaders(user))) {
+    request.headers.Add(header.name, header.value);
+  }
+  if (user.exec == nullptr) return base::OkStatus();
+  const ExecCredential credential = TRY(user.exec->Get());
+  if (credential.certificate_pem.empty()) return base::OkStatus();
+  net::ClientTlsOptions options = ready_.tls_options;
+  options.certificate_pem = credential.certificate_pem;
+  options.key_pem = credential.key_pem;
+  request.tls = TRY(tls_.Get(options));
+  return base::OkStatus();
+}
+
+void Endpoint::CredentialsRefused() const {
+  if (ready_.user != nullptr && ready_.user->exec != nullptr) ready_.user->exec->Forget();
 }
 
 base::Result<const Endpoint::Ready*> Endpoint::Get(std::string_view webhook) const {
@@ -139,12 +160,15 @@ base::Result<net::ClientRequest> Endpoint::NewRequest(std::string_view webhook,
   request.method = "POST";
   request.url = base::StrCat(ready->url, "?timeout=", timeout_text);
   request.headers = ready->headers;
-  if (ready->user != nullptr) {
-    for (const net::Header& header : TRY(AuthorizationHeaders(*ready->user))) {
-      request.headers.Add(header.name, header.value);
-    }
-  }
   request.tls = ready->tls;
+  if (ready->user != nullptr) {
+    const base::Status identified = Identify(request);
+    if (identified.reason() == base::Reason::kServiceUnavailable) {
+      return base::Status(identified.reason(), base::StrCat("Post ", base::GoQuote(request.url),
+                                                            ": ", identified.message()));
+    }
+    TRY(identified);
+  }
   request.max_redirects = 10;
   if (!config_->service) return request;
   // A redirect may lead elsewhere: only the service's own address is looked up here.

@@ -25,6 +25,7 @@ class Endpoint {
   struct Ready {
     std::string url;  // without query
     net::Headers headers;
+    net::ClientTlsOptions tls_options;
     std::shared_ptr<const net::ClientTls> tls;
     std::string service_host_port;  // "web.ns.svc:443" for a service reference, else ""
     const UserEntry* user = nullptr;
@@ -38,12 +39,17 @@ class Endpoint {
   // The error is what follows "could not get REST client: ". `webhook` names the asking webhook.
   base::Result<const Ready*> Get(std::string_view webhook) const;
 
-  // A request for it, complete but for body and timeout parameter.
+  // A request for it, complete but for body and timeout parameter. An error of reason
+  // ServiceUnavailable is a failure to call, not one to get a client: see AuthorizationHeaders.
   base::Result<net::ClientRequest> NewRequest(std::string_view webhook,
                                               std::string_view timeout_text) const;
 
+  // The webhook has answered 401.
+  void CredentialsRefused() const;
+
  private:
   void Prepare() const;
+  base::Status Identify(net::ClientRequest& request) const;
 
   const std::unique_ptr<const ClientConfig> config_;
   net::ClientTlsCache& tls_;

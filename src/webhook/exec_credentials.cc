@@ -1,0 +1,191 @@
+#include "webhook/exec_credentials.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "cel/time_text.h"
+#include "json/reader.h"
+#include "json/value.h"
+
+namespace portcullis::webhook {
+namespace {
+
+constexpr std::chrono::seconds kPatience{30};
+constexpr std::size_t kMaxOutput = 1 << 20;
+
+struct Output {
+  std::string text;
+  int exit_code = 0;
+};
+
+base::Status NotFound(const std::string& command) {
+  return base::ConfigError(
+      base::StrCat("exec: executable ", command,
+                   " not found\n\nIt looks like you are trying to use a client-go credential "
+                   "plugin that is not installed.\n\nTo learn more about this feature, consult the "
+                   "documentation available at:\n      https://kubernetes.io/docs/reference/"
+                   "access-authn-authz/authentication/#client-go-credential-plugins"));
+}
+
+// The environment of the child: ours, what the kubeconfig adds, and the question it is to answer.
+std::vector<std::string> Environment(const ExecPlugin& plugin) {
+  std::vector<std::string> variables;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    variables.emplace_back(*variable);
+  }
+  for (const auto& [name, value] : plugin.environment) {
+    std::erase_if(variables, [prefix = name + "="](const std::string& known) {
+      return known.starts_with(prefix);
+    });
+    variables.push_back(base::StrCat(name, "=", value));
+  }
+  variables.push_back(
+      base::StrCat(R"(KUBERNETES_EXEC_INFO={"kind":"ExecCredential","apiVersion":")",
+                   plugin.api_version, R"(","spec":{"interactive":false}})"));
+  return variables;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Reads to the end of `file`; false if that takes too long or is too much.
+bool ReadAll(int file, base::SteadyTime deadline, std::string& text) {
+  std::array<char, 4096> buffer{};
+  while (text.size() < kMaxOutput) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - base::SystemClock().Steady());
+    pollfd waiting{file, POLLIN, 0};
+    const int ready = left.count() <= 0 ? 0 : poll(&waiting, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    const ssize_t got = read(file, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return true;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return false;
+}
+
+// The server's threads block the signals it waits for; its children are not to.
+int Spawn(pid_t& child, const ExecPlugin& plugin, int output) {
+  std::vector<std::string> arguments = {plugin.command};
+  arguments.insert(arguments.end(), plugin.arguments.begin(), plugin.arguments.end());
+  std::vector<std::string> variables = Environment(plugin);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  const int error = posix_spawnp(&child, plugin.command.c_str(), &actions, &attributes,
+                                 Pointers(arguments).data(), Pointers(variables).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+base::Result<Output> RunPlugin(const ExecPlugin& plugin) {
+  const base::SteadyTime deadline = base::SystemClock().Steady() + kPatience;
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return base::ConfigError(base::StrCat("exec: pipe: ", std::strerror(errno)));
+  }
+  pid_t child = 0;
+  const int error = Spawn(child, plugin, ends[1]);
+  close(ends[1]);
+  if (error != 0) {
+    close(ends[0]);
+    if (error == ENOENT) return NotFound(plugin.command);
+    return base::ConfigError(base::StrCat("exec: fork/exec ", plugin.command, ": ",
+                                          base::ToLower(std::strerror(error))));
+  }
+  Output output;
+  const bool whole = ReadAll(ends[0], deadline, output.text);
+  close(ends[0]);
+  if (!whole) kill(child, SIGKILL);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!whole) return base::ConfigError("exec: signal: killed");
+  if (!WIFEXITED(status)) {
+    return base::ConfigError(
+        base::StrCat("exec: executable ", plugin.command, " failed with exit code -1"));
+  }
+  output.exit_code = WEXITSTATUS(status);
+  return output;
+}
+
+}  // namespace
+
+ExecCredentials::ExecCredentials(ExecPlugin plugin, const base::Clock& clock)
+    : plugin_(std::move(plugin)), clock_(clock) {}
+
+base::Result<ExecCredential> ExecCredentials::Get() {
+  base::MutexLock lock(mutex_);
+  if (!has_ || clock_.Now() >= expires_) TRY(Renew());
+  return credential_;
+}
+
+void ExecCredentials::Forget() {
+  base::MutexLock lock(mutex_);
+  has_ = false;
+}
+
+base::Status ExecCredentials::Renew() {
+  has_ = false;
+  const Output output = TRY(RunPlugin(plugin_));
+  if (output.exit_code != 0) {
+    return base::ConfigError(base::StrCat("exec: executable ", plugin_.command,
+                                          " failed with exit code ",
+                                          std::to_string(output.exit_code)));
+  }
+  const auto document = json::ParseDocument(output.text);
+  if (!document.ok()) {
+    return base::ConfigError(base::StrCat("decoding stdout: ", document.status().message()));
+  }
+  const json::Value printed = document->root();
+  if (const auto version = printed["apiVersion"].AsString(); version != plugin_.api_version) {
+    return base::ConfigError(base::StrCat("exec plugin is configured to use API version ",
+                                          plugin_.api_version, ", plugin returned version ",
+                                          version));
+  }
+  const json::Value status = printed["status"];
+  if (!status.is_object()) return base::ConfigError("exec plugin didn't return a status field");
+  ExecCredential fresh;
+  fresh.token = status["token"].AsString();
+  fresh.certificate_pem = status["clientCertificateData"].AsString();
+  fresh.key_pem = status["clientKeyData"].AsString();
+  if (fresh.token.empty() && fresh.certificate_pem.empty() && fresh.key_pem.empty()) {
+    return base::ConfigError("exec plugin didn't return a token or cert/key pair");
+  }
+  if (fresh.certificate_pem.empty() != fresh.key_pem.empty()) {
+    return base::ConfigError("exec plugin returned only certificate or key, not both");
+  }
+  expires_ = base::WallTime::max();
+  if (const auto until = cel::ParseTimestamp(status["expirationTimestamp"].AsString())) {
+    expires_ = base::WallTime(std::chrono::seconds(until->seconds));
+  }
+  credential_ = std::move(fresh);
+  has_ = true;
+  return base::OkStatus();
+}
+
+}  // namespace portcullis::webhook
