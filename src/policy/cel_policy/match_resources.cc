@@ -41,6 +41,10 @@ std::shared_ptr<const Selector> SelectorPool::Get(json::Value selector) {
     made->error = parsed.status();
   }
   slot = made;
+  if (selectors_.size() >= next_sweep_) {
+    std::erase_if(selectors_, [](const auto& entry) { return entry.second.expired(); });
+    next_sweep_ = selectors_.size() * 2 + 1024;
+  }
   return made;
 }
 

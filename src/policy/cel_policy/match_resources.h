@@ -31,6 +31,7 @@ class SelectorPool {
  private:
   std::mutex mutex_;
   std::unordered_map<std::string, std::weak_ptr<const Selector>> selectors_;
+  std::size_t next_sweep_ = 1024;  // forgets the dead ones when it has grown to that
 };
 
 struct MatchResources {

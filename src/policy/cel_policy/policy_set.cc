@@ -1,9 +1,9 @@
 #include "policy/cel_policy/policy_set.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/strings.h"
-#include "json/writer.h"
 
 namespace portcullis::policy {
 namespace {
@@ -60,7 +60,19 @@ void CompileMutations(kube_cel::Compiler& compiler, json::Value spec, Scope scop
   }
 }
 
+// In the order of Binding::Action.
+constexpr std::array<std::string_view, 4> kActions = {"", "Deny", "Warn", "Audit"};
+
 }  // namespace
+
+std::string Binding::ActionsJson() const {
+  std::string out = "[";
+  for (const Action action : actions) {
+    if (action == kNone) continue;
+    out += base::StrCat(out.size() > 1 ? "," : "", "\"", kActions[action], "\"");
+  }
+  return out + "]";
+}
 
 std::shared_ptr<const Policy> CompilePolicy(kube_cel::Compiler& compiler, SelectorPool& selectors,
                                             PolicyType type, json::Value object) {
@@ -96,17 +108,19 @@ std::shared_ptr<const Binding> CompileBinding(SelectorPool& selectors, json::Val
   const json::Value spec = object["spec"];
   binding->name = object["metadata"]["name"].AsString();
   binding->policy = spec["policyName"].AsString();
-  binding->param_ref = ParseParamRef(spec["paramRef"], selectors);
+  if (auto ref = ParseParamRef(spec["paramRef"], selectors)) {
+    binding->param_ref = std::make_unique<const ParamRef>(*std::move(ref));
+  }
   if (spec["matchResources"].is_object()) {
-    binding->resources = ParseMatchResources(spec["matchResources"], selectors);
+    binding->resources = std::make_unique<const MatchResources>(
+        ParseMatchResources(spec["matchResources"], selectors));
   }
-  const json::Value actions = spec["validationActions"];
-  for (const json::Value& action : actions.elements()) {
-    binding->deny = binding->deny || action.AsString() == "Deny";
-    binding->warn = binding->warn || action.AsString() == "Warn";
-    binding->audit = binding->audit || action.AsString() == "Audit";
+  std::size_t count = 0;
+  for (const json::Value& item : spec["validationActions"].elements()) {
+    const auto known = std::find(kActions.begin(), kActions.end(), item.AsString());
+    if (known == kActions.end() || count == binding->actions.size()) continue;
+    binding->actions[count++] = static_cast<Binding::Action>(known - kActions.begin());
   }
-  if (actions.is_array()) binding->actions_json = json::ToString(actions);
   return binding;
 }
 
@@ -141,11 +155,10 @@ void PolicySource::TakePolicies(const Changes& changes) {
 void PolicySource::TakeBindings(const Changes& changes) {
   const std::lock_guard lock(mutex_);
   for (const auto& change : changes) {
-    if (change.object.root().is_null()) {
-      bindings_.erase(std::string(change.name));
-    } else {
-      bindings_[std::string(change.name)] = CompileBinding(selectors_, change.object.root());
-    }
+    bindings_.erase(change.name);
+    if (change.object.root().is_null()) continue;
+    auto binding = CompileBinding(selectors_, change.object.root());
+    bindings_.emplace(binding->name, binding);
   }
   stale_.store(true, std::memory_order_release);
 }

@@ -5,6 +5,7 @@
 // next request asks for it. A policy without bindings is not in force.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -58,16 +59,21 @@ struct Policy {
   std::vector<Mutation> mutations;
 };
 
-// Immutable.
+// Immutable. There may be hundreds of thousands: kept small.
 struct Binding {
+  enum Action : std::uint8_t { kNone, kDeny, kWarn, kAudit };
+
   std::string name;
   std::string policy;
-  std::optional<ParamRef> param_ref;
-  std::optional<MatchResources> resources;
-  bool deny = false;
-  bool warn = false;
-  bool audit = false;
-  std::string actions_json;  // `["Deny","Audit"]`
+  std::unique_ptr<const ParamRef> param_ref;        // null if there is none
+  std::unique_ptr<const MatchResources> resources;  // likewise
+  std::array<Action, 3> actions{};                  // as the binding lists them
+
+  bool Has(Action action) const {
+    return actions[0] == action || actions[1] == action || actions[2] == action;
+  }
+  // `["Deny","Audit"]`
+  std::string ActionsJson() const;
 };
 
 struct ActivePolicy {
@@ -120,7 +126,7 @@ class PolicySource {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::map<std::string, std::shared_ptr<const Policy>, std::less<>> policies_;
-  std::map<std::string, std::shared_ptr<const Binding>, std::less<>> bindings_;
+  std::map<std::string_view, std::shared_ptr<const Binding>> bindings_;  // by their own name
   // Last: their callbacks use everything above.
   std::shared_ptr<void> policy_watch_;
   std::shared_ptr<void> binding_watch_;

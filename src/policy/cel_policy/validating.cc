@@ -97,15 +97,15 @@ class Dispatcher {
       return;
     }
     const std::string_view error_type = ErrorTypeOf(decision.message);
-    if (binding.deny) {
+    if (binding.Has(Binding::kDeny)) {
       Refuse(*policy_, &binding, decision.message, decision.reason);
       Count(binding, "deny", error_type, decision.elapsed);
     }
-    if (binding.audit) {
+    if (binding.Has(Binding::kAudit)) {
       Publish(binding, decision);
       Count(binding, "audit", error_type, decision.elapsed);
     }
-    if (binding.warn) {
+    if (binding.Has(Binding::kWarn)) {
       request_.Warn(base::StrCat("Validation failed for ValidatingAdmissionPolicy '", policy_->name,
                                  "' with binding '", binding.name, "': ", decision.message));
       Count(binding, "warn", error_type, decision.elapsed);
@@ -130,7 +130,7 @@ class Dispatcher {
     value += ",\"binding\":";
     json::WriteString(binding.name, value);
     value += base::StrCat(",\"expressionIndex\":", std::to_string(decision.index),
-                          ",\"validationActions\":", binding.actions_json, "}]");
+                          ",\"validationActions\":", binding.ActionsJson(), "}]");
     if (const base::Status status = request_.Annotate(kFailureKey, value); !status.ok()) {
       base::LogWarning("failed to set admission audit annotation",
                        {{"policy", policy_->name}, {"error", status.message()}});
