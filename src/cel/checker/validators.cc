@@ -111,6 +111,24 @@ class Validator {
     if (!ok) Report(arg, "invalid " + std::string(expr->name) + " argument");
   }
 
+  // The argument, or for %s the part of it, that cannot be formatted; null if there is none.
+  static const Expr* Unfit(char verb, const Expr* arg) {
+    if (!FormatComplaint(verb, arg->type).empty()) return arg;
+    if (verb != 's') return nullptr;
+    if (arg->kind == ExprKind::kList) {
+      for (const Expr* element : arg->args) {
+        if (const Expr* bad = Unfit(verb, element)) return bad;
+      }
+    }
+    if (arg->kind == ExprKind::kMap) {
+      for (const Entry& entry : arg->entries) {
+        if (const Expr* bad = Unfit(verb, entry.key)) return bad;
+        if (const Expr* bad = Unfit(verb, entry.value)) return bad;
+      }
+    }
+    return nullptr;
+  }
+
   void Format(const Expr* expr) {
     const Expr* format = expr->args[0];
     const Expr* list = expr->args[1];
@@ -128,10 +146,11 @@ class Validator {
         Report(expr, "index " + std::to_string(i) + " out of range");
         return;
       }
-      const std::string_view complaint =
-          FormatComplaint(parsed->clauses[i].verb, list->args[i]->type);
-      if (complaint.empty()) continue;
-      Report(list->args[i], "error during formatting: " + std::string(complaint));
+      const char verb = parsed->clauses[i].verb;
+      const Expr* bad = Unfit(verb, list->args[i]);
+      if (!bad) continue;
+      Report(bad, "error during formatting: " + std::string(FormatComplaint(verb, bad->type)) +
+                      ", was given " + std::string(bad->type->name));
       return;
     }
     if (given > wanted) {

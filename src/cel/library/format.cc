@@ -384,7 +384,7 @@ std::string_view FormatComplaint(char verb, const Type* type) {
                  ? ""
                  : kString;
     case 'd':
-      return IsOneOf(type, {K::kInt, K::kUint, K::kDouble, K::kString}) ? "" : kDecimal;
+      return IsOneOf(type, {K::kInt, K::kUint}) ? "" : kDecimal;
     case 'f':
       return IsOneOf(type, {K::kDouble, K::kString}) ? "" : kFixed;
     case 'e':
