@@ -156,6 +156,38 @@ def changed_metadata(lab):
         assert status == wanted and text in (answer.get("message") or str(headers.get("Warning"))), (field, status, answer, headers)
 
 
+def creating_updates(lab):
+    """A PUT of some kinds, and an apply of all, makes what is not there: for who may create."""
+    rbac = "/apis/rbac.authorization.k8s.io/v1/cluster"
+    lab.call("POST", rbac + "roles", {"metadata": {"name": "updater"}, "rules": [
+        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["update", "patch", "get"]}]})
+    lab.call("POST", rbac + "rolebindings", {"metadata": {"name": "updater"}, "subjects": [{"kind": "User", "name": "updater"}],
+                                             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "updater"}})
+    lab.configure("mutating", lab.hook("/m", **EVERYTHING))
+    lab.configure("validating", lab.hook("/v", **EVERYTHING))
+    rows = [
+        ("PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/l", {"metadata": {"name": "l", "resourceVersion": "7"}}),
+        ("PATCH", f"{CONFIGMAPS}/applied", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "applied"}}),
+    ]
+    for method, path, body in rows:
+        kind = "application/json" if method == "PUT" else "application/apply-patch+yaml"
+        only_update = {"Impersonate-User": "updater"}
+        status, answer, _ = lab.call(method, path, body, kind, only_update, fieldManager="f")
+        assert status == 403 and "is forbidden" in answer["message"], answer
+        assert [review["operation"] for review in lab.reviews()] == ["CREATE"], "mutating webhooks are asked before"
+        status, answer, _ = lab.call(method, path, body, kind, fieldManager="f")
+        reviews = lab.reviews()
+        assert status == 201 and len(reviews) == 2, answer
+        for review in reviews:
+            assert (review["operation"], review["oldObject"]) == ("CREATE", None), review
+            assert review["options"] == {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1", "fieldManager": "f"}, review
+    status, _, _ = lab.call("PUT", f"{CONFIGMAPS}/absent", {"metadata": {"name": "absent"}})
+    assert status == 404
+    status, answer, _ = lab.call("PATCH", f"{CONFIGMAPS}/x", {"apiVersion": "v1", "kind": "ConfigMap"},
+                                 "application/apply-patch+yaml", fieldManager="f")
+    assert status == 400 and "(x based on URL) was undeterminable: name must be provided" in answer["message"], answer
+
+
 def conflicts(lab):
     """A patch that loses a race is applied again, and reviewed again; a PUT with a version is refused."""
     for what, status_wanted in (("PATCH", 200), ("PUT", 409)):
@@ -266,7 +298,7 @@ def failed_calls(lab):
     assert 'rest_client_requests_total{code="<error>",host="127.0.0.1:1",method="POST"} 1' in lab.metrics("rest_client_requests")
 
 
-STORIES = [deletions, namespaces, subresources, connections, changed_connections, changed_metadata, conflicts, unknown_fields, failed_conversions,
+STORIES = [deletions, namespaces, subresources, connections, changed_connections, changed_metadata, creating_updates, conflicts, unknown_fields, failed_conversions,
            wrong_answers, failed_calls]
 
 

@@ -1,8 +1,12 @@
 #include "server/rest/write.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "admission/errors.h"
 #include "api/api_status.h"
 #include "api/view/metadata.h"
+#include "authz/authorizer.h"
 #include "authz/rbac/escalation.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -49,7 +53,25 @@ struct CreateFacts {
   std::string requested_name;  // before admission; "" if the client left it open
   bool generated = false;      // the server chooses the name
   bool has_version = false;    // carries a resourceVersion, which no new object may
+  bool by_update = false;      // asked for as an update
 };
+
+// An update that turns out to be a creation needs the right to create.
+base::Status CheckMayCreate(Call& call, const std::string& name) {
+  authz::Attributes attributes;
+  attributes.user = &call.user;
+  attributes.verb = "create";
+  attributes.group = call.info.api_group;
+  attributes.version = call.info.api_version;
+  attributes.resource = call.info.resource;
+  attributes.subresource = call.info.subresource;
+  attributes.ns = call.info.name_space;
+  attributes.name = name;
+  attributes.path = call.info.path;
+  const authz::Decision decision = call.env.authorizer->Authorize(attributes);
+  if (decision.allowed()) return base::OkStatus();
+  return api::ForbiddenStatus(call.group_resource(), name, decision.reason);
+}
 
 // Whether the object names the version it wants to replace.
 bool HasVersion(json::Value object) {
@@ -72,6 +94,7 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
   const registry::Strategy& strategy = StrategyOf(call);
   for (int attempt = 1;; ++attempt) {
     const std::string name(object["metadata"]["name"].AsString());
+    if (facts.by_update) TRY(CheckMayCreate(call, name));
     TRY(RunValidating(call, {.operation = admission::kCreate,
                              .name = facts.requested_name.empty() ? name : facts.requested_name,
                              .object = object,
@@ -154,6 +177,15 @@ base::Status CheckUid(const Call& call, std::string_view name, json::Value objec
                    ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
                    "precondition: ",
                    wanted, ", UID in object meta: ", actual));
+}
+
+// Whoever names a uid means an object that is there.
+base::Status CheckNoUid(const Call& call, const UpdateSpec& spec, json::Value object) {
+  const std::string_view uid = object["metadata"]["uid"].AsString();
+  if (spec.track_fields || uid.empty()) return CheckUid(call, spec.name, object, {});
+  return api::ConflictStatus(call.group_resource(), spec.name,
+                             base::StrCat("uid mismatch: the provided object specified uid ", uid,
+                                          ", and no existing object was found"));
 }
 
 // An object that is being deleted goes for good with its last finalizer.
@@ -322,7 +354,7 @@ store::Key KeyOf(const Call& call, std::string_view name) {
 }
 
 base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOptions& options,
-                                   bool track_fields) {
+                                   bool track_fields, bool by_update) {
   const registry::Strategy& strategy = StrategyOf(call);
   if (call.resource->definition != nullptr && call.resource->definition->terminating()) {
     return api::ForbiddenStatus(call.group_resource(), object["metadata"]["name"].AsString(),
@@ -346,7 +378,8 @@ base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOp
   }
   TRY(CheckGrant(call, object["metadata"]["name"].AsString(), object, {}));
   facts.generated = object["metadata"]["name"].AsString().empty();
-  facts.has_version = HasVersion(object);
+  facts.has_version = HasVersion(object) && !by_update;
+  facts.by_update = by_update;
   object = AssignIdentity(call, object);
   const std::string name(object["metadata"]["name"].AsString());
   const auto context = StrategyContext(call, name);
@@ -378,7 +411,12 @@ base::Result<Written> UpdateObject(Call& call, const UpdateSpec& spec,
       if (!spec.create_if_absent) return api::NotFoundStatus(call.group_resource(), spec.name);
       json::Value object = TRY(spec.transform({}));
       TRY(MatchName(spec.name, object));
-      return CreateObject(call, object, options, spec.track_fields);
+      TRY(CheckNoUid(call, spec, object));
+      auto made = CreateObject(call, object, options, spec.track_fields, true);
+      const bool overtaken = !made.ok() && made.status().reason() == base::Reason::kAlreadyExists &&
+                             call.env.store->Get(KeyOf(call, spec.name)) != nullptr;
+      if (!overtaken || attempt == kConflictRetries) return made;
+      continue;
     }
     bool retry = false;
     auto written = Attempt(call, spec, options, std::move(current)).Run(retry);
@@ -395,7 +433,25 @@ base::Status MatchNameForUpdate(Call& call, json::Value object) {
 }
 
 bool CreatesOnUpdate(const Call& call) {
-  return call.info.subresource.empty() && StrategyOf(call).AllowCreateOnUpdate();
+  static constexpr std::pair<std::string_view, std::string_view> kResources[] = {
+      {"", "endpoints"},
+      {"", "events"},
+      {"", "limitranges"},
+      {"", "services"},
+      {"coordination.k8s.io", "leases"},
+      {"events.k8s.io", "events"},
+      {"node.k8s.io", "runtimeclasses"},
+      {"rbac.authorization.k8s.io", "clusterrolebindings"},
+      {"rbac.authorization.k8s.io", "clusterroles"},
+      {"rbac.authorization.k8s.io", "rolebindings"},
+      {"rbac.authorization.k8s.io", "roles"},
+  };
+  if (!call.info.subresource.empty()) return false;
+  if (StrategyOf(call).AllowCreateOnUpdate()) return true;
+  const auto& own = call.resource->resource;
+  return std::any_of(std::begin(kResources), std::end(kResources), [&](const auto& resource) {
+    return resource.first == own.group && resource.second == own.resource;
+  });
 }
 
 base::Result<Reply> WrittenReply(Call& call, const Written& written) {

@@ -23,8 +23,9 @@ struct Written {
 
 // `object` is decoded and defaulted; its metadata is as the client sent it.
 // `track_fields` false: managedFields are up to date (apply).
+// `by_update`: a PUT or an apply found nothing to change; who may only change may not create so.
 base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOptions& options,
-                                   bool track_fields = true);
+                                   bool track_fields = true, bool by_update = false);
 
 struct UpdateSpec {
   std::string_view name;
