@@ -11,7 +11,7 @@ import pathlib
 import sys
 import tempfile
 
-from webhook_lab import MERGE, Lab
+from webhook_lab import CONFIGURATIONS, MERGE, Lab
 
 NS = "/api/v1/namespaces/default"
 PODS, CONFIGMAPS = f"{NS}/pods", f"{NS}/configmaps"
@@ -23,6 +23,38 @@ EVERYTHING = {"operations": ["*"], "groups": ["*"], "versions": ["*"], "resource
 def pod(name, node=None, **metadata):
     spec = {"containers": [{"name": "c", "image": "i"}], **({"nodeName": node} if node else {})}
     return {"metadata": {"name": name, **metadata}, "spec": spec}
+
+
+def configurations(lab):
+    """What is refused in a configuration, and how: as kube-apiserver words it."""
+    path = CONFIGURATIONS.format("validating")
+    sound = lab.hook("/v", name="a.b.c")
+    rows = [
+        ({"sideEffects": None}, "sideEffects: Required value: must specify one of None, NoneOnDryRun"),
+        ({"sideEffects": "Unknown"}, 'sideEffects: Unsupported value: "Unknown": supported values: "None", "NoneOnDryRun"'),
+        ({"timeoutSeconds": 0}, "timeoutSeconds: Invalid value: 0: the timeout value must be between 1 and 30 seconds"),
+        ({"clientConfig": {"service": {"name": "", "namespace": "n"}}}, "clientConfig.service.namespace: Required value"),
+        ({"clientConfig": {"url": "https://h/?a"}}, 'clientConfig.url: Invalid value: "a": query parameters are not permitted in the URL'),
+        ({"admissionReviewVersions": ["v9"]},
+         'admissionReviewVersions: Invalid value: ["v9"]: must include at least one of v1, v1beta1'),
+        ({"matchConditions": [{"name": "x", "expression": "6"}]},
+         'matchConditions[0].expression: Invalid value: "6": must evaluate to bool but got int'),
+    ]
+    for change, text in rows:
+        hook = {key: value for key, value in {**sound, **change}.items() if value is not None}
+        status, answer, _ = lab.call("POST", path, {"metadata": {"name": "x"}, "webhooks": [hook]}, dryRun="All")
+        wanted = f'ValidatingWebhookConfiguration.admissionregistration.k8s.io "x" is invalid: webhooks[0].{text}'
+        assert (status, answer["message"]) == (422, wanted), answer["message"]
+    lab.configure("validating", sound, name="x")
+    status, answer, _ = lab.call("PUT", f"{path}/x", {"metadata": {"name": "x"}, "webhooks": [sound]})
+    assert status == 422 and answer["message"] == (
+        'validatingwebhookconfigurations.admissionregistration.k8s.io "x" is invalid: '
+        "metadata.resourceVersion: Invalid value: 0: must be specified for an update"), answer
+    status, answer, _ = lab.call("POST", path, {"apiVersion": "admissionregistration.k8s.io/v1beta1",
+                                                "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "y"}})
+    assert status == 400 and answer["message"] == (
+        "the API version in the data (admissionregistration.k8s.io/v1beta1) does not match the expected API version "
+        "(admissionregistration.k8s.io/v1)"), answer
 
 
 def deletions(lab):
@@ -298,7 +330,7 @@ def failed_calls(lab):
     assert 'rest_client_requests_total{code="<error>",host="127.0.0.1:1",method="POST"} 1' in lab.metrics("rest_client_requests")
 
 
-STORIES = [deletions, namespaces, subresources, connections, changed_connections, changed_metadata, creating_updates, conflicts, unknown_fields, failed_conversions,
+STORIES = [configurations, deletions, namespaces, subresources, connections, changed_connections, changed_metadata, creating_updates, conflicts, unknown_fields, failed_conversions,
            wrong_answers, failed_calls]
 
 
