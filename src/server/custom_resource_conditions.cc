@@ -2,6 +2,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "registry/validation/definition_parts.h"
 
 namespace portcullis::server {
 namespace {
@@ -71,14 +72,19 @@ Value WithVerdict(json::Arena& arena, Value definition, const NamesVerdict& verd
                   std::string_view now) {
   Value out = WithCondition(arena, definition,
                             {"NamesAccepted", verdict.all, verdict.reason, verdict.message}, now);
+  const std::string_view bundle =
+      definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].AsString();
+  const bool bad_bundle = !bundle.empty() && !registry::IsCaBundle(bundle);
   if (!HasCondition(definition, "Established")) {
-    out =
-        WithCondition(arena, out,
-                      verdict.all ? DefinitionCondition{"Established", true, "InitialNamesAccepted",
-                                                        "the initial names have been accepted"}
-                                  : DefinitionCondition{"Established", false, "NotAccepted",
-                                                        "not all names are accepted"},
-                      now);
+    DefinitionCondition established{"Established", true, "InitialNamesAccepted",
+                                    "the initial names have been accepted"};
+    if (!verdict.all) {
+      established = {"Established", false, "NotAccepted", "not all names are accepted"};
+    } else if (bad_bundle) {
+      established = {"Established", false, "InvalidCABundle",
+                     "The conversion webhook CABundle is invalid"};
+    }
+    out = WithCondition(arena, out, established, now);
   }
   out = WithApproval(arena, out, now);
   const Value names = WriteNames(arena, verdict.accepted);

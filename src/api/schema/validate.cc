@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "api/schema/patterns.h"
@@ -319,15 +320,6 @@ bool IsIpOf(int family, std::string_view text) {
   return inet_pton(family, std::string(text).c_str(), bytes) == 1;
 }
 
-// The members of a keyed list's element that make its key.
-std::string KeyOf(Value keys, Value element) {
-  std::string out;
-  for (const Value& key : keys.elements()) {
-    out += json::ToString(element[key.AsString()], {.sort_keys = true}) + ",";
-  }
-  return out;
-}
-
 }  // namespace
 
 bool MatchesFormat(std::string_view format, std::string_view text) {
@@ -384,15 +376,47 @@ void ValidateValue(const Constraints& schema, Value value, const FieldPath& path
   Validator(path, patterns, errors).Validate(schema.props, value, "", old);
 }
 
+namespace {
+
+// The second occurrence of each value that occurs more than once; `keys` are the elements or what
+// stands for them.
+void AddDuplicates(const std::vector<Value>& keys, const FieldPath& path, FieldErrors& errors) {
+  std::unordered_map<std::string, int> times;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (++times[json::ToString(keys[i], {.sort_keys = true})] == 2) {
+      errors.push_back(Duplicate(path.Index(i), keys[i]));
+    }
+  }
+}
+
+void CheckListMap(Value keys, Value list, const FieldPath& path, FieldErrors& errors) {
+  json::Arena arena;
+  std::vector<Value> shown;
+  std::size_t index = 0;
+  for (const Value& element : list.elements()) {
+    const FieldPath at = path.Index(index++);
+    if (!element.is_object() && !element.is_null()) {
+      errors.push_back(Invalid(at, element, "must be an object for an array of list-type map"));
+      return;
+    }
+    json::ObjectBuilder key(arena);
+    for (const Value& name : keys.elements()) {
+      if (const Value* part = element.Find(name.AsString())) key.Set(name.AsString(), *part);
+    }
+    shown.push_back(key.Build());
+  }
+  AddDuplicates(shown, path, errors);
+}
+
+}  // namespace
+
 void ValidateListTypes(Value props, Value value, const FieldPath& path, FieldErrors& errors) {
   if (value.is_object()) {
     const Value properties = props["properties"];
     const Value additional = props["additionalProperties"];
     for (const json::Member& member : value.members()) {
-      const Value* property = properties.Find(member.name());
-      const FieldPath at = path.Child(member.name());
-      if (property != nullptr) {
-        ValidateListTypes(*property, member.value, at, errors);
+      if (const Value* property = properties.Find(member.name())) {
+        ValidateListTypes(*property, member.value, path.Child(member.name()), errors);
       } else if (additional.is_object()) {
         ValidateListTypes(additional, member.value, path.Key(member.name()), errors);
       }
@@ -401,25 +425,14 @@ void ValidateListTypes(Value props, Value value, const FieldPath& path, FieldErr
   }
   if (!value.is_array()) return;
   const std::string_view type = props["x-kubernetes-list-type"].AsString();
-  const Value keys = props["x-kubernetes-list-map-keys"];
-  std::vector<std::string> seen;
+  if (type == "set") {
+    AddDuplicates({value.elements().begin(), value.elements().end()}, path, errors);
+  } else if (type == "map") {
+    CheckListMap(props["x-kubernetes-list-map-keys"], value, path, errors);
+  }
   std::size_t index = 0;
   for (const Value& element : value.elements()) {
-    const FieldPath at = path.Index(index++);
-    if (type == "set" || type == "map") {
-      std::string key =
-          type == "set" ? json::ToString(element, {.sort_keys = true}) : KeyOf(keys, element);
-      if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
-        json::Arena arena;
-        json::ObjectBuilder shown(arena);
-        for (const Value& name : keys.elements())
-          shown.Set(name.AsString(), element[name.AsString()]);
-        errors.push_back(Duplicate(at, type == "set" ? element : shown.Build()));
-      } else {
-        seen.push_back(std::move(key));
-      }
-    }
-    ValidateListTypes(props["items"], element, at, errors);
+    ValidateListTypes(props["items"], element, path.Index(index++), errors);
   }
 }
 

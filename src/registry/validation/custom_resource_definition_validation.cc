@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "registry/validation/definition_parts.h"
 #include "registry/validation/kinds.h"
 #include "registry/validation/schema_rules.h"
 #include "registry/validation/structural_schema.h"
@@ -25,6 +26,8 @@ bool IsCommon(Value versions, std::string_view field) {
   }
   return true;
 }
+
+constexpr std::string_view kNoSimplePath = "must be a simple json path starting with .";
 
 std::string NullOr(Value value) { return value.is_null() ? "null" : Json(value); }
 
@@ -53,14 +56,7 @@ void CheckColumns(Value columns, const FieldPath& path, FieldErrors& errors) {
   std::size_t index = 0;
   for (const Value& column : columns.elements()) {
     const FieldPath at = path.Index(index++);
-    const std::string_view json_path = column["jsonPath"].AsString();
     if (column["name"].AsString().empty()) errors.push_back(api::Required(at.Child("name"), ""));
-    if (json_path.empty()) {
-      errors.push_back(api::Required(at.Child("JSONPath"), ""));
-    } else if (json_path[0] != '.') {
-      errors.push_back(api::Invalid(at.Child("JSONPath"), json_path,
-                                    "must be a simple json path starting with ."));
-    }
     const std::string_view type = column["type"].AsString();
     if (type.empty()) {
       errors.push_back(
@@ -78,6 +74,12 @@ void CheckColumns(Value columns, const FieldPath& path, FieldErrors& errors) {
                                     "must be one of byte,date,date-time,double,float,int32,int64,"
                                     "password"));
     }
+    const std::string_view json_path = column["jsonPath"].AsString();
+    if (json_path.empty()) {
+      errors.push_back(api::Required(at.Child("JSONPath"), ""));
+    } else if (json_path[0] != '.') {
+      errors.push_back(api::Invalid(at.Child("JSONPath"), json_path, kNoSimplePath));
+    }
   }
 }
 
@@ -91,22 +93,28 @@ void CheckSubresources(Value subresources, const FieldPath& path, FieldErrors& e
       if (required) errors.push_back(api::Required(at.Child(field), ""));
       return;
     }
-    if (!text.starts_with(prefix)) {
+    if (text.front() != '.') {
+      errors.push_back(api::Invalid(at.Child(field), text, kNoSimplePath));
+    } else if (!text.starts_with(base::StrCat(prefix, "."))) {
       errors.push_back(api::Invalid(at.Child(field), text,
                                     base::StrCat("should be a json path under ", prefix)));
     }
   };
   check("specReplicasPath", ".spec", true);
   check("statusReplicasPath", ".status", true);
-  if (const std::string_view text = scale["labelSelectorPath"].AsString();
-      !text.empty() && !text.starts_with(".spec") && !text.starts_with(".status")) {
-    errors.push_back(api::Invalid(at.Child("labelSelectorPath"), text,
-                                  "should be a json path under either .spec or .status"));
+  const std::string_view text = scale["labelSelectorPath"].AsString();
+  const FieldPath selector = at.Child("labelSelectorPath");
+  if (!text.empty() && text.front() != '.') {
+    errors.push_back(api::Invalid(selector, text, kNoSimplePath));
+  } else if (!text.empty() && !text.starts_with(".spec.") && !text.starts_with(".status.")) {
+    errors.push_back(
+        api::Invalid(selector, text, "should be a json path under either .spec or .status"));
   }
 }
 
 void CheckVersionContent(Value version, const FieldPath& schema_path, const FieldPath& sub_path,
-                         const FieldPath& column_path, FieldErrors& errors) {
+                         const FieldPath& column_path, const FieldPath& fields_path,
+                         FieldErrors& errors) {
   const Value schema = version["schema"]["openAPIV3Schema"];
   if (schema.is_object()) {
     const std::size_t before = errors.size();
@@ -115,6 +123,7 @@ void CheckVersionContent(Value version, const FieldPath& schema_path, const Fiel
   }
   CheckSubresources(version["subresources"], sub_path, errors);
   CheckColumns(version["additionalPrinterColumns"], column_path, errors);
+  CheckSelectableFields(version["selectableFields"], schema, fields_path, errors);
 }
 
 void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
@@ -126,6 +135,7 @@ void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
   const bool common_schema = IsCommon(versions, "schema");
   const bool common_subresources = IsCommon(versions, "subresources");
   const bool common_columns = IsCommon(versions, "additionalPrinterColumns");
+  const bool common_fields = IsCommon(versions, "selectableFields");
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const Value version = versions[i];
     const FieldPath at = list.Index(i);
@@ -138,11 +148,7 @@ void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
     if (!version["schema"]["openAPIV3Schema"].is_object()) {
       errors.push_back(api::Required(at.Child("schema", "openAPIV3Schema"), ""));
     }
-    if (const Value warning = version["deprecationWarning"];
-        !warning.is_null() && !version["deprecated"].AsBool()) {
-      errors.push_back(api::Invalid(at.Child("deprecationWarning"), warning,
-                                    "can only be set for deprecated versions"));
-    }
+    CheckDeprecationWarning(version, at.Child("deprecationWarning"), errors);
     const bool first = i == 0;
     Value own = version;
     json::Arena arena;
@@ -150,16 +156,18 @@ void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
     for (const auto& [field, common] :
          {std::pair<std::string_view, bool>{"schema", common_schema},
           std::pair<std::string_view, bool>{"subresources", common_subresources},
-          std::pair<std::string_view, bool>{"additionalPrinterColumns", common_columns}}) {
+          std::pair<std::string_view, bool>{"additionalPrinterColumns", common_columns},
+          std::pair<std::string_view, bool>{"selectableFields", common_fields}}) {
       if (common && !first) own = json::Without(arena, own, field);
     }
-    CheckVersionContent(own,
-                        common_schema ? path.Child("validation", "openAPIV3Schema")
-                                      : at.Child("schema", "openAPIV3Schema"),
-                        common_subresources ? path.Child("subresources") : at.Child("subresources"),
-                        common_columns ? path.Child("additionalPrinterColumns")
-                                       : at.Child("additionalPrinterColumns"),
-                        errors);
+    CheckVersionContent(
+        own,
+        common_schema ? path.Child("validation", "openAPIV3Schema")
+                      : at.Child("schema", "openAPIV3Schema"),
+        common_subresources ? path.Child("subresources") : at.Child("subresources"),
+        common_columns ? path.Child("additionalPrinterColumns")
+                       : at.Child("additionalPrinterColumns"),
+        common_fields ? path.Child("selectableFields") : at.Child("selectableFields"), errors);
   }
   if (!unique) {
     errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions)),
@@ -171,7 +179,8 @@ void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
   }
 }
 
-void CheckNames(Value names, const FieldPath& path, FieldErrors& errors) {
+// The names of the status need not be there.
+void CheckNames(Value names, bool required, const FieldPath& path, FieldErrors& errors) {
   const auto label = [&](std::string_view field, std::string_view text) {
     const std::string lower = base::ToLower(text);
     const auto texts = api::IsDns1035Label(lower);
@@ -184,13 +193,15 @@ void CheckNames(Value names, const FieldPath& path, FieldErrors& errors) {
                            : base::Join(texts, ",")));
     }
   };
-  for (const std::string_view field : {"plural", "singular", "kind", "listKind"}) {
-    const std::string_view text = names[field].AsString();
-    if (text.empty()) {
+  const std::string_view fields[] = {"plural", "singular", "kind", "listKind"};
+  for (const std::string_view field : fields) {
+    if (required && names[field].AsString().empty()) {
       errors.push_back(api::Required(path.Child(field), ""));
-      continue;
     }
-    label(field, text);
+  }
+  for (const std::string_view field : fields) {
+    const std::string_view text = names[field].AsString();
+    if (!text.empty()) label(field, text);
   }
   std::size_t index = 0;
   for (const Value& name : names["shortNames"].elements()) {
@@ -207,33 +218,6 @@ void CheckNames(Value names, const FieldPath& path, FieldErrors& errors) {
     const auto texts = api::IsDns1035Label(category.AsString());
     const FieldPath at = path.Child("categories").Index(index++);
     if (!texts.empty()) errors.push_back(api::Invalid(at, category, base::Join(texts, ",")));
-  }
-}
-
-void CheckConversion(Value spec, const FieldPath& path, FieldErrors& errors) {
-  const Value conversion = spec["conversion"];
-  if (conversion.is_null()) return;
-  const FieldPath at = path.Child("conversion");
-  if (!CheckOneOf(conversion["strategy"], at.Child("strategy"), {"None", "Webhook"}, errors))
-    return;
-  const Value webhook = conversion["webhook"];
-  if (conversion["strategy"].AsString() == "None") {
-    if (!webhook["clientConfig"].is_null()) {
-      errors.push_back(api::Forbidden(at.Child("webhookClientConfig"),
-                                      "should not be set when strategy is not set to Webhook"));
-    }
-    return;
-  }
-  if (webhook["clientConfig"].is_null()) {
-    errors.push_back(
-        api::Required(at.Child("webhookClientConfig"), "required when strategy is set to Webhook"));
-  } else if (webhook["clientConfig"]["url"].is_null() ==
-             webhook["clientConfig"]["service"].is_null()) {
-    errors.push_back(api::Required(at.Child("webhookClientConfig"),
-                                   "exactly one of url or service is required"));
-  }
-  if (webhook["conversionReviewVersions"].empty()) {
-    errors.push_back(api::Required(at.Child("conversionReviewVersions"), ""));
   }
 }
 
@@ -259,7 +243,8 @@ void CheckApproval(Value object, FieldErrors& errors) {
   }
 }
 
-void CheckSpec(Value spec, FieldErrors& errors) {
+void CheckSpec(Value definition, Value old, FieldErrors& errors) {
+  const Value spec = definition["spec"];
   const FieldPath path("spec");
   const std::string_view group = spec["group"].AsString();
   if (group.empty()) {
@@ -275,39 +260,63 @@ void CheckSpec(Value spec, FieldErrors& errors) {
   } else {
     CheckOneOf(spec["scope"], path.Child("scope"), {"Cluster", "Namespaced"}, errors);
   }
-  if (spec["preserveUnknownFields"].AsBool()) {
-    errors.push_back(
-        api::Invalid(path.Child("preserveUnknownFields"), true,
-                     "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
-                     "spec.versions[*].schema instead"));
-  }
   CheckVersions(spec, path, errors);
-  CheckNames(spec["names"], path.Child("names"), errors);
-  CheckConversion(spec, path, errors);
+  CheckNames(spec["names"], true, path.Child("names"), errors);
+  CheckConversion(definition, old, path.Child("conversion"), errors);
+}
+
+void CheckPreserve(Value definition, FieldErrors& errors) {
+  if (!definition["spec"]["preserveUnknownFields"].AsBool()) return;
+  errors.push_back(
+      api::Invalid(FieldPath("spec", "preserveUnknownFields"), true,
+                   "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
+                   "spec.versions[*].schema instead"));
+}
+
+void CheckStatus(Value definition, FieldErrors& errors) {
+  CheckNames(definition["status"]["acceptedNames"], false, FieldPath("status", "acceptedNames"),
+             errors);
 }
 
 void CheckStoredVersions(Value object, FieldErrors& errors) {
   const Value stored = object["status"]["storedVersions"];
+  const Value versions = object["spec"]["versions"];
   const FieldPath path("status", "storedVersions");
   if (stored.empty()) {
     errors.push_back(api::Invalid(path, stored, "must have at least one stored version"));
     return;
   }
-  for (std::size_t i = 0; i < stored.size(); ++i) {
-    bool found = false;
-    for (const Value& version : object["spec"]["versions"].elements()) {
-      found |= version["name"] == stored[i];
+  const auto has = [](Value list, auto&& fits) {
+    const auto items = list.elements();
+    return std::any_of(items.begin(), items.end(), fits);
+  };
+  for (const Value& version : versions.elements()) {
+    const Value name = version["name"];
+    if (!version["storage"].AsBool() || has(stored, [&](Value one) { return one == name; })) {
+      continue;
     }
-    if (!found) {
-      errors.push_back(api::Invalid(
-          path.Index(i), stored[i],
-          base::StrCat("missing from spec.versions; ", stored[i].AsString(),
-                       " was previously a storage version, and must remain in spec.versions until "
-                       "a storage migration ensures no data remains persisted in ",
-                       stored[i].AsString(), " and removes ", stored[i].AsString(),
-                       " from status.storedVersions")));
+    errors.push_back(api::Invalid(path, stored,
+                                  base::StrCat("must have the storage version ", name.AsString())));
+  }
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    if (has(versions, [&](Value version) { return version["name"] == stored[i]; })) continue;
+    errors.push_back(api::Invalid(
+        path.Index(i), stored[i],
+        base::StrCat("missing from spec.versions; ", stored[i].AsString(),
+                     " was previously a storage version, and must remain in spec.versions until "
+                     "a storage migration ensures no data remains persisted in ",
+                     stored[i].AsString(), " and removes ", stored[i].AsString(),
+                     " from status.storedVersions")));
+  }
+}
+
+bool IsEstablished(Value definition) {
+  for (const Value& condition : definition["status"]["conditions"].elements()) {
+    if (condition["type"].AsString() == "Established") {
+      return condition["status"].AsString() == "True";
     }
   }
+  return false;
 }
 
 }  // namespace
@@ -319,32 +328,35 @@ void ValidateCustomResourceDefinition(const Context&, Value object, FieldErrors&
     errors.push_back(api::Invalid(FieldPath("metadata", "name"), object["metadata"]["name"],
                                   "must be spec.names.plural+\".\"+spec.group"));
   }
-  CheckSpec(object["spec"], errors);
+  CheckSpec(object, {}, errors);
+  CheckStatus(object, errors);
   CheckStoredVersions(object, errors);
   CheckApproval(object, errors);
+  CheckPreserve(object, errors);
 }
 
 void ValidateCustomResourceDefinitionUpdate(const Context& ctx, Value object, Value old,
                                             FieldErrors& errors) {
-  if (ctx.subresource == "status") return CheckStoredVersions(object, errors);
-  CheckSpec(object["spec"], errors);
+  if (ctx.subresource == "status") return CheckStatus(object, errors);
+  CheckSpec(object, old, errors);
   const FieldPath path("spec");
-  CheckImmutable(object["spec"]["group"], old["spec"]["group"], path.Child("group"), errors);
-  bool established = false;
-  for (const Value& condition : old["status"]["conditions"].elements()) {
-    established |=
-        condition["type"].AsString() == "Established" && condition["status"].AsString() == "True";
+  const Value now = object["spec"];
+  const Value before = old["spec"];
+  if (IsEstablished(old)) {
+    CheckImmutable(now["scope"], before["scope"], path.Child("scope"), errors);
+    CheckImmutable(now["names"]["kind"], before["names"]["kind"], path.Child("names", "kind"),
+                   errors);
   }
-  if (established) {
-    CheckImmutable(object["spec"]["scope"], old["spec"]["scope"], path.Child("scope"), errors);
-    CheckImmutable(object["spec"]["names"]["kind"], old["spec"]["names"]["kind"],
-                   path.Child("names", "kind"), errors);
-  }
-  CheckImmutable(object["spec"]["names"]["plural"], old["spec"]["names"]["plural"],
-                 path.Child("names", "plural"), errors);
+  CheckImmutable(now["group"], before["group"], path.Child("group"), errors);
+  CheckImmutable(now["names"]["plural"], before["names"]["plural"], path.Child("names", "plural"),
+                 errors);
+  CheckStatus(object, errors);
   CheckStoredVersions(object, errors);
-  if (!old["metadata"]["annotations"].Has("api-approved.kubernetes.io")) return;
-  CheckApproval(object, errors);
+  // What was no better before may stay.
+  FieldErrors approval_before;
+  CheckApproval(old, approval_before);
+  if (approval_before.empty()) CheckApproval(object, errors);
+  if (!before["preserveUnknownFields"].AsBool()) CheckPreserve(object, errors);
 }
 
 }  // namespace portcullis::registry

@@ -363,6 +363,10 @@ Leniency LeniencyTowards(json::Value object, json::Value old) {
 
 }  // namespace
 
+void ValidateWebhookClient(json::Value config, const FieldPath& path, FieldErrors& errors) {
+  CheckClientConfig(config, path, errors);
+}
+
 void ValidateAdmissionRule(json::Value rule, const FieldPath& path, FieldErrors& errors) {
   const json::Value operations = rule["operations"];
   CheckList(operations, path.Child("operations"), "operations", errors);

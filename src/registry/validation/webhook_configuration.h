@@ -16,6 +16,10 @@ enum class WebhookKind : std::uint8_t { kMutating, kValidating };
 // A rule of a webhook or policy (RuleWithOperations).
 void ValidateAdmissionRule(json::Value rule, const api::FieldPath& path, api::FieldErrors& errors);
 
+// A clientConfig: exactly one of url and service, each sound.
+void ValidateWebhookClient(json::Value config, const api::FieldPath& path,
+                           api::FieldErrors& errors);
+
 // `expressions` may be null: matchConditions are not compiled then.
 void ValidateWebhookConfiguration(json::Value object, WebhookKind kind,
                                   const ExpressionChecker* expressions, api::FieldErrors& errors);

@@ -3,6 +3,7 @@
 
 #include "api/api_status.h"
 #include "api/selector/label_selector.h"
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "registry/object_meta.h"
 #include "server/codec.h"
@@ -16,7 +17,9 @@
 namespace portcullis::server::rest {
 namespace {
 
-constexpr int kRetries = 5;
+// What a custom resource without replicas is shown to have while it is being scaled.
+constexpr std::int64_t kNoReplicas = -2147483648;
+constexpr int kRetries = 100;
 
 // ".spec.replicas" as the names on the way.
 std::vector<std::string_view> PathNames(std::string_view path) {
@@ -75,6 +78,11 @@ json::Value ScaleOf(Call& call, json::Value object) {
       .Build();
 }
 
+// A custom resource need not have the field that says how many it wants.
+bool IsWithoutReplicas(const api::catalog::ResourceInfo& resource, json::Value object) {
+  return resource.custom && At(object, ReplicasPath(resource)).is_null();
+}
+
 using Transform = std::function<base::Result<json::Value>(json::Value live)>;
 
 class ScaleUpdate {
@@ -96,9 +104,18 @@ class ScaleUpdate {
     const store::ObjectPtr current = call_.env.store->Get(KeyOf(call_, name));
     if (current == nullptr) return api::NotFoundStatus(call_.group_resource(), name);
     const json::Value live = TRY(FromStore(call_.arena, current, *call_.resource));
-    const json::Value old_scale = ScaleOf(call_, live);
+    json::Value old_scale = ScaleOf(call_, live);
+    if (IsWithoutReplicas(*call_.resource, live)) {
+      old_scale = json::SetPath(call_.arena, old_scale, {"spec", "replicas"},
+                                json::Value::Int(kNoReplicas));
+    }
     json::Value scale = TRY(MatchNamespace(call_, TRY(transform_(old_scale))));
     TRY(MatchName(name, scale));
+    if (scale["spec"]["replicas"].AsInt() == kNoReplicas) {
+      return base::BadRequest(base::StrCat("the spec replicas field ",
+                                           base::GoQuote(ReplicasPath(*call_.resource)),
+                                           " cannot be empty"));
+    }
     scale = TRY(RunMutating(call_, {.operation = admission::kUpdate,
                                     .name = name,
                                     .object = scale,
@@ -132,7 +149,8 @@ class ScaleUpdate {
                                  "latest version and try again");
     }
     const std::int64_t replicas = scale["spec"]["replicas"].AsInt();
-    if (replicas >= 0) return base::OkStatus();
+    // Custom resources are checked as a whole.
+    if (replicas >= 0 || call_.resource->custom) return base::OkStatus();
     const api::FieldErrors errors = {api::Invalid(api::FieldPath("spec", "replicas"), replicas,
                                                   "must be greater than or equal to 0")};
     return api::InvalidStatus({"autoscaling", "Scale"}, call_.info.name, errors);
@@ -145,8 +163,17 @@ class ScaleUpdate {
     // To its strategy this is a write of the object itself.
     const std::string subresource = std::move(call_.info.subresource);
     call_.info.subresource.clear();
-    next = strategy_.PrepareForUpdate(StrategyContext(call_, call_.info.name), next, live);
+    const registry::Context context = StrategyContext(call_, call_.info.name);
+    next = strategy_.PrepareForUpdate(context, next, live);
+    api::FieldErrors errors;
+    if (call_.resource->custom) strategy_.ValidateUpdate(context, next, live, errors);
     call_.info.subresource = subresource;
+    if (!errors.empty()) {
+      return api::InvalidStatus(call_.resource->kind.group_kind(), call_.info.name, errors);
+    }
+    if (!(next == live)) {
+      next = TrackFields(call_, live, next, FieldManager(call_, options_));
+    }
     return json::SetPath(call_.arena, next, {"metadata", "resourceVersion"},
                          json::String(call_.arena, std::to_string(revision)));
   }
@@ -164,6 +191,11 @@ VerbResult GetScale(Call& call) {
   const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.info.name));
   if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
   const json::Value value = TRY(FromStore(call.arena, object, *call.resource));
+  if (IsWithoutReplicas(*call.resource, value)) {
+    return base::InternalError(base::StrCat("the spec replicas field ",
+                                            base::GoQuote(ReplicasPath(*call.resource)),
+                                            " does not exist"));
+  }
   return ValueReply(call, 200, ScaleOf(call, value));
 }
 

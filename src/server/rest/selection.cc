@@ -11,10 +11,12 @@ namespace {
 
 base::Status CheckFields(const Call& call, const api::FieldSelector& fields) {
   for (const auto& term : fields.terms()) {
-    if (term.field == "metadata.name" || term.field == "metadata.namespace") continue;
+    if (term.field == "metadata.name") continue;
+    const bool anywhere = !call.resource->custom || call.resource->namespaced;
+    if (term.field == "metadata.namespace" && anywhere) continue;
     const auto& selectable = call.resource->selectable_fields;
     if (std::find(selectable.begin(), selectable.end(), term.field) != selectable.end()) continue;
-    if (selectable.empty() || call.resource->custom) {
+    if (selectable.empty() && !call.resource->custom) {
       return base::BadRequest(base::StrCat(
           base::GoQuote(term.field),
           " is not a known field selector: only \"metadata.name\", \"metadata.namespace\""));
