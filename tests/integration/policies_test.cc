@@ -1,0 +1,180 @@
+// Policies as a cluster has them: their types are checked, their parameters are guarded, earlier
+// versions are served on request, files hold some that nobody can change.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/strings.h"
+#include "harness/test_server.h"
+#include "json/writer.h"
+
+namespace portcullis {
+namespace {
+
+using testing::Answer;
+using ::testing::HasSubstr;
+using testing::TestServer;
+
+const std::string kGroup = "/apis/admissionregistration.k8s.io/";
+
+std::string Policy(std::string_view name, std::string_view rule, std::string_view more) {
+  return base::StrCat(R"({"metadata":{"name":")", name,
+                      R"("},"spec":{"matchConstraints":{"resourceRules":[)", rule, "]},", more,
+                      "}}");
+}
+constexpr std::string_view kDeployments =
+    R"({"apiGroups":["apps"],"apiVersions":["v1"],"operations":["*"],"resources":["deployments"]})";
+constexpr std::string_view kFoos =
+    R"({"apiGroups":["x.io"],"apiVersions":["v1"],"operations":["*"],"resources":["foos"]})";
+constexpr std::string_view kFooDefinition =
+    R"({"metadata":{"name":"foos.x.io"},"spec":{"group":"x.io","scope":"Cluster","names":)"
+    R"({"kind":"Foo","plural":"foos"},"versions":[{"name":"v1","served":true,"storage":true,)"
+    R"("schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"type":"string"}}}}}]}})";
+
+void WithController(server::Options& options) {
+  options.controllers = {"validatingadmissionpolicy-status-controller"};
+}
+
+TEST(Policies, TypesAreCheckedBeforeTheWriteReturns) {
+  TestServer server(&WithController);
+  const std::string policies = kGroup + "v1/validatingadmissionpolicies";
+
+  const Answer made = server.Post(
+      policies,
+      Policy("p", kDeployments, R"("validations":[{"expression":"object.spec.replica > 1"}])"));
+
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made["status"]["observedGeneration"].AsInt(), 1);
+  EXPECT_EQ(made["status"]["typeChecking"]["expressionWarnings"][0]["warning"].AsString(),
+            "apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'replica'\n"
+            " | object.spec.replica > 1\n"
+            " | ...........^\n");
+
+  const Answer changed =
+      server.Patch(policies + "/p", "application/merge-patch+json",
+                   R"({"spec":{"validations":[{"expression":"object.spec.replicas > 1"}]}})");
+  EXPECT_EQ(json::ToString(changed["status"]), R"({"observedGeneration":2,"typeChecking":{}})");
+}
+
+TEST(Policies, TypesAreCheckedAgainWhenTheirDefinitionComes) {
+  TestServer server(&WithController);
+  const std::string policy = kGroup + "v1/validatingadmissionpolicies/p";
+  server.Post(kGroup + "v1/validatingadmissionpolicies",
+              Policy("p", kFoos, R"("validations":[{"expression":"object.b == 1"}])"));
+
+  ASSERT_EQ(
+      server.Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", kFooDefinition).status,
+      201);
+
+  // The controller has a thread of its own.
+  std::string warning;
+  for (int i = 0; i < 500 && warning.empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const Answer now = server.Get(policy);
+    warning = now["status"]["typeChecking"]["expressionWarnings"][0]["warning"].AsString();
+  }
+  EXPECT_THAT(warning, HasSubstr("x.io/v1, Kind=Foo: ERROR: <input>:1:7: undefined field 'b'"));
+}
+
+TEST(Policies, WithoutTheControllerTheStatusStaysEmpty) {
+  TestServer server([](server::Options& options) { options.controllers = {"-*"}; });
+
+  const Answer made = server.Post(
+      kGroup + "v1/validatingadmissionpolicies",
+      Policy("p", kDeployments, R"("validations":[{"expression":"object.nope == 1"}])"));
+
+  EXPECT_EQ(json::ToString(made["status"]), "{}");
+}
+
+TEST(Policies, WritersMustBeAbleToReadParameters) {
+  TestServer server([](server::Options& options) { options.authorization_modes = {"RBAC"}; });
+  server.Post("/apis/rbac.authorization.k8s.io/v1/clusterroles",
+              R"({"metadata":{"name":"r"},"rules":[{"apiGroups":["admissionregistration.k8s.io"],)"
+              R"("resources":["*"],"verbs":["*"]}]})");
+  server.Post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+              R"({"metadata":{"name":"r"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io",)"
+              R"("kind":"ClusterRole","name":"r"},"subjects":[{"kind":"User","name":"alice",)"
+              R"("apiGroup":"rbac.authorization.k8s.io"}]})");
+
+  const Answer refused =
+      server.Call("POST", kGroup + "v1/validatingadmissionpolicies",
+                  Policy("p", kDeployments,
+                         R"("paramKind":{"apiVersion":"v1","kind":"ConfigMap"},)"
+                         R"("validations":[{"expression":"true"}])"),
+                  {{"Content-Type", "application/json"}, {"Impersonate-User", "alice"}});
+
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.message(),
+              HasSubstr("spec.paramKind: Forbidden: user &{alice  [system:authenticated] map[]} "
+                        "must have \"get\" permission on all objects of the referenced paramKind "
+                        "(kind=ConfigMap, apiVersion=v1)"));
+}
+
+TEST(Policies, EarlierVersionsAreServedOnRequest) {
+  TestServer server([](server::Options& options) {
+    options.runtime_config["admissionregistration.k8s.io/v1beta1"] = "true";
+  });
+
+  const Answer made =
+      server.Post(kGroup + "v1beta1/validatingadmissionpolicies",
+                  Policy("p", kDeployments, R"("validations":[{"expression":"true"}])"));
+
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made["apiVersion"].AsString(), "admissionregistration.k8s.io/v1beta1");
+  EXPECT_EQ(server.Get(kGroup + "v1/validatingadmissionpolicies/p")["apiVersion"].AsString(),
+            "admissionregistration.k8s.io/v1");
+  EXPECT_EQ(server.Get(kGroup + "v1alpha1/validatingadmissionpolicies").status, 404);
+}
+
+TEST(Policies, ThoseOfFilesGuardThePoliciesOfTheApi) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "policies_of_files";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder / "manifests");
+  std::ofstream(folder / "manifests" / "a.yaml") << R"(
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: guard.static.k8s.io}
+spec:
+  matchConstraints:
+    resourceRules:
+    - apiGroups: [admissionregistration.k8s.io]
+      apiVersions: ["*"]
+      operations: [CREATE]
+      resources: [validatingadmissionpolicies]
+  validations: [{expression: "object.metadata.name != 'p'", reason: Forbidden}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: guard.static.k8s.io}
+spec: {policyName: guard.static.k8s.io, validationActions: [Deny]}
+)";
+  std::ofstream(folder / "admission.yaml") << R"(
+apiVersion: apiserver.config.k8s.io/v1
+kind: AdmissionConfiguration
+plugins:
+- name: ValidatingAdmissionPolicy
+  configuration:
+    apiVersion: apiserver.config.k8s.io/v1
+    kind: ValidatingAdmissionPolicyConfiguration
+    staticManifestsDir: )" << (folder / "manifests").string()
+                                           << "\n";
+  TestServer server([&](server::Options& options) {
+    options.admission_control_config_file = (folder / "admission.yaml").string();
+    options.feature_gates["ManifestBasedAdmissionControlConfig"] = true;
+  });
+  const std::string policies = kGroup + "v1/validatingadmissionpolicies";
+  const std::string_view spec = R"("validations":[{"expression":"true"}])";
+
+  EXPECT_EQ(server.Post(policies, Policy("p", kDeployments, spec)).status, 403);
+  EXPECT_EQ(server.Post(policies, Policy("q", kDeployments, spec)).status, 201);
+  EXPECT_THAT(server.Post(policies, Policy("q.static.k8s.io", kDeployments, spec)).message(),
+              HasSubstr("are reserved for static manifest-based configurations"));
+  EXPECT_EQ(server.Get(policies + "/guard.static.k8s.io").status, 404);
+}
+
+}  // namespace
+}  // namespace portcullis
