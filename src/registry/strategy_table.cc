@@ -22,6 +22,7 @@ constexpr Row kRows[] = {
     {"", "persistentvolumeclaims", &MakePersistentVolumeClaims},
     {"", "persistentvolumes", &MakePersistentVolumes},
     {"", "pods", &MakePods},
+    {"", "serviceaccounts", &MakeServiceAccounts},
     {"", "services", &MakeServices},
     {"admissionregistration.k8s.io", "mutatingadmissionpolicies", &MakeMutatingAdmissionPolicies},
     {"admissionregistration.k8s.io", "mutatingadmissionpolicybindings",
@@ -73,7 +74,6 @@ constexpr std::pair<std::string_view, std::string_view> kCountsGeneration[] = {
 constexpr std::pair<std::string_view, std::string_view> kReturnsDeleted[] = {
     {"", "podtemplates"},
     {"", "resourcequotas"},
-    {"", "serviceaccounts"},
     {"storage.k8s.io", "csidrivers"},
     {"storage.k8s.io", "csinodes"},
     {"storage.k8s.io", "storageclasses"},

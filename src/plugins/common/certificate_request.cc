@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/strings.h"
+#include "registry/validation/certificate_request_bytes.h"
 
 namespace portcullis::plugins::common {
 namespace {
@@ -95,7 +96,10 @@ base::Result<RequestSubject> ParseCertificateRequest(std::string_view pem) {
   std::optional<std::string> der = base::Base64Decode(body);
   if (!der) return base::BadRequest("PEM block type must be CERTIFICATE REQUEST");
   std::optional<RequestSubject> subject = ReadRequest(*der);
-  if (!subject) return base::BadRequest("asn1: structure error: tags don't match");
+  if (!subject) {
+    const std::string problem = registry::CertificateRequestProblem(*der);
+    return base::BadRequest(problem.empty() ? "asn1: structure error: tags don't match" : problem);
+  }
   return *std::move(subject);
 }
 

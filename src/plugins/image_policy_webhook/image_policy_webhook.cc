@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "admission/errors.h"
+#include "admission/recorder.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mutex.h"
@@ -66,7 +67,7 @@ class ImagePolicyWebhook final : public admission::Plugin {
     const std::string key = json::ToString(spec);
     std::optional<ImageAnswer> answer = Remembered(key);
     if (!answer) {
-      base::Result<ImageAnswer> asked = backend_.Ask(request.arena(), spec);
+      base::Result<ImageAnswer> asked = Ask(request, spec);
       if (!asked.ok()) return Failed(request, asked.status());
       answer = *std::move(asked);
       Remember(key, *answer);
@@ -84,6 +85,11 @@ class ImagePolicyWebhook final : public admission::Plugin {
   }
 
  private:
+  base::Result<ImageAnswer> Ask(const admission::Request& request, json::Value spec) const {
+    const admission::WaitingForOthers waiting(request.recorder());
+    return backend_.Ask(request.arena(), spec);
+  }
+
   base::Status Failed(const admission::Request& request, const base::Status& error) const {
     base::LogWarning("error contacting the image policy backend", {{"error", error.message()}});
     if (!config_.default_allow) return admission::Forbidden(request, error);

@@ -21,6 +21,7 @@ std::unique_ptr<Strategy> MakePersistentVolumeClaims();
 std::unique_ptr<Strategy> MakePersistentVolumes();
 std::unique_ptr<Strategy> MakePods();
 std::unique_ptr<Strategy> MakePriorityClasses();
+std::unique_ptr<Strategy> MakeServiceAccounts();
 std::unique_ptr<Strategy> MakeServices();
 std::unique_ptr<Strategy> MakeValidatingAdmissionPolicies();
 std::unique_ptr<Strategy> MakeValidatingAdmissionPolicyBindings();

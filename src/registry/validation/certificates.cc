@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 
 #include "base/strings.h"
+#include "registry/validation/certificate_request_bytes.h"
 #include "registry/validation/kinds.h"
 
 namespace portcullis::registry {
@@ -66,12 +68,31 @@ std::string_view PemType(std::string_view pem) {
   return end == std::string_view::npos ? std::string_view() : rest.substr(0, end);
 }
 
+// The bytes of a PEM file's first block; no value if they are not all there.
+std::optional<std::string> PemContent(std::string_view pem) {
+  const std::size_t dashes = pem.find("-----", pem.find("-----BEGIN ") + 11);
+  const std::size_t end = pem.find("-----END ");
+  if (dashes == std::string_view::npos || end == std::string_view::npos || end < dashes + 5) {
+    return std::nullopt;
+  }
+  std::string body;
+  for (const char c : pem.substr(dashes + 5, end - dashes - 5)) {
+    if (c != '\n' && c != '\r' && c != ' ' && c != '\t') body += c;
+  }
+  return base::Base64Decode(body);
+}
+
 void CheckRequest(json::Value request, FieldErrors& errors) {
   const auto pem = base::Base64Decode(request.AsString());
   if (!pem || PemType(*pem) != "CERTIFICATE REQUEST") {
     errors.push_back(api::Invalid(FieldPath("spec", "request"), request,
                                   "PEM block type must be CERTIFICATE REQUEST"));
+    return;
   }
+  const auto der = PemContent(*pem);
+  const std::string problem = der ? CertificateRequestProblem(*der) : std::string();
+  if (problem.empty()) return;
+  errors.push_back(api::Invalid(FieldPath("spec", "request"), request, problem));
 }
 
 void CheckConditions(json::Value object, json::Value old, FieldErrors& errors) {
