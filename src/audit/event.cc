@@ -84,7 +84,24 @@ std::string ObjectJson(json::Value object, bool omit_managed_fields) {
 Event::Event(Depth depth, std::string audit_id, base::WallTime received)
     : depth_(depth), id_(std::move(audit_id)), received_(received) {}
 
+namespace {
+
+// What the path of a create does not tell, the object does.
+void CompleteReference(ObjectReference& reference, json::Value object) {
+  const json::Value metadata = object["metadata"];
+  const auto complete = [&](std::string& member, std::string_view name) {
+    if (member.empty()) member = metadata[name].AsString();
+  };
+  complete(reference.ns, "namespace");
+  complete(reference.name, "name");
+  complete(reference.uid, "uid");
+  complete(reference.resource_version, "resourceVersion");
+}
+
+}  // namespace
+
 void Event::SetRequestObject(json::Value object) {
+  if (object_ref && depth_.level >= Level::kMetadata) CompleteReference(*object_ref, object);
   if (!wants_request_object() || object.is_null()) return;
   request_object_ = ObjectJson(object, depth_.omit_managed_fields);
 }

@@ -9,6 +9,10 @@
 #include "base/clock.h"
 #include "base/status.h"
 
+namespace portcullis::net {
+class HttpsClient;
+}
+
 namespace portcullis::audit {
 
 class Sink {
@@ -30,6 +34,16 @@ struct LogFileOptions {
 };
 base::Result<std::unique_ptr<Sink>> OpenLogFile(const LogFileOptions& options,
                                                 const base::Clock& clock);
+
+// --audit-webhook-config-file: events are sent to the server of a kubeconfig.
+struct WebhookOptions {
+  std::string kubeconfig;
+  bool together = false;  // what was written goes out at Flush(), in one list; else each at once
+  std::size_t max_pending = 10000;
+};
+// `https` outlives the sink. Errors are about the kubeconfig.
+base::Result<std::unique_ptr<Sink>> OpenWebhook(const WebhookOptions& options,
+                                                net::HttpsClient& https);
 
 // --audit-log-mode. kBlocking writes before the response goes out; kBatch queues and writes in the
 // background, dropping events when the buffer is full; kBlockingStrict refuses the request when its

@@ -151,6 +151,7 @@ class Server final : public ApiServer {
     if (definitions_) definitions_->Stop();
     chain_.reset();
     if (sink_) sink_->Flush();
+    sink_.reset();  // may still send what it holds: before the I/O threads go
   }
 
   int port() const override { return listener_ ? listener_->port() : 0; }
@@ -241,22 +242,43 @@ class Server final : public ApiServer {
   }
 
   base::Status BuildAudit() {
-    if (options_.audit_policy_file.empty() || options_.audit_log_path.empty()) {
-      return base::OkStatus();
-    }
+    const bool has_log = !options_.audit_log_path.empty();
+    const bool has_webhook = !options_.audit_webhook_config_file.empty();
+    if (options_.audit_policy_file.empty() || !(has_log || has_webhook)) return base::OkStatus();
     audit_policy_.emplace(TRY(audit::LoadPolicy(options_.audit_policy_file)));
+    std::vector<std::unique_ptr<audit::Sink>> sinks;
+    if (has_log) sinks.push_back(TRY(OpenAuditLog()));
+    if (has_webhook) sinks.push_back(TRY(OpenAuditWebhook()));
+    sink_ = sinks.size() == 1 ? std::move(sinks.front()) : audit::MakeTee(std::move(sinks));
+    env_.audit_policy = &*audit_policy_;
+    env_.audit_sink = sink_.get();
+    return base::OkStatus();
+  }
+
+  base::Result<std::unique_ptr<audit::Sink>> OpenAuditLog() const {
     audit::LogFileOptions file;
     file.path = options_.audit_log_path;
     file.max_age_days = options_.audit_log_maxage;
     file.max_backups = options_.audit_log_maxbackup;
     if (options_.audit_log_maxsize > 0) file.max_size_mb = options_.audit_log_maxsize;
-    sink_ = TRY(audit::OpenLogFile(file, clock_));
-    if (options_.audit_log_mode == "batch") {
-      sink_ = audit::MakeBatching(std::move(sink_), audit::BatchOptions());
-    }
-    env_.audit_policy = &*audit_policy_;
-    env_.audit_sink = sink_.get();
-    return base::OkStatus();
+    auto sink = TRY(audit::OpenLogFile(file, clock_));
+    if (options_.audit_log_mode != "batch") return sink;
+    return audit::MakeBatching(std::move(sink), audit::BatchOptions());
+  }
+
+  base::Result<std::unique_ptr<audit::Sink>> OpenAuditWebhook() {
+    audit_https_ = net::HttpsClient::Create(io_);
+    audit::BatchOptions batch;
+    batch.buffer_size = static_cast<std::size_t>(options_.audit_webhook_batch_buffer_size);
+    batch.max_batch = static_cast<std::size_t>(options_.audit_webhook_batch_max_size);
+    batch.max_wait = options_.audit_webhook_batch_max_wait;
+    audit::WebhookOptions webhook;
+    webhook.kubeconfig = options_.audit_webhook_config_file;
+    webhook.together = options_.audit_webhook_mode == "batch";
+    webhook.max_pending = batch.buffer_size;
+    auto sink = TRY(audit::OpenWebhook(webhook, *audit_https_));
+    if (!webhook.together) return sink;
+    return audit::MakeBatching(std::move(sink), batch);
   }
 
   base::Status BuildAdmission() {
@@ -391,6 +413,7 @@ class Server final : public ApiServer {
   std::unique_ptr<admission::ClusterWriter> writer_;
   std::unique_ptr<admission::ObjectFeed> feed_;
   net::IoThreads io_{kIoThreads};
+  std::unique_ptr<net::HttpsClient> audit_https_;
   std::unique_ptr<net::HttpsClient> https_;
   std::unique_ptr<admission::ServiceResolver> resolver_;
   std::unique_ptr<admission::FeatureGates> gates_;

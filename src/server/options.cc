@@ -194,6 +194,12 @@ constexpr Flag kFlags[] = {
      &SetText<&Options::audit_log_path>, ""},
     {"audit-policy-file", kText, "", "File that says what is audited",
      &SetText<&Options::audit_policy_file>, ""},
+    {"audit-webhook-batch-buffer-size", kNumber, "10000", "Events that wait to be sent at most",
+     &SetInt<&Options::audit_webhook_batch_buffer_size>, ""},
+    {"audit-webhook-batch-max-size", kNumber, "400", "Events sent at one time",
+     &SetInt<&Options::audit_webhook_batch_max_size>, ""},
+    {"audit-webhook-batch-max-wait", kTime, "30s", "How long an event waits for others",
+     &SetDuration<&Options::audit_webhook_batch_max_wait>, ""},
     {"audit-webhook-config-file", kText, "", "kubeconfig of a server that receives audit events",
      &SetText<&Options::audit_webhook_config_file>, ""},
     {"audit-webhook-mode", kText, "batch", "batch, blocking or blocking-strict",
@@ -428,6 +434,7 @@ std::vector<std::string> CheckOptions(const Options& options) {
   readable("tls-cert-file", options.tls_cert_file);
   readable("tls-private-key-file", options.tls_private_key_file);
   readable("requestheader-client-ca-file", options.requestheader_client_ca_file);
+  readable("audit-webhook-config-file", options.audit_webhook_config_file);
   readable("audit-policy-file", options.audit_policy_file);
   readable("service-account-signing-key-file", options.service_account_signing_key_file);
   for (const std::string& file : options.service_account_key_files) {

@@ -103,6 +103,9 @@ struct Options {
   std::string audit_log_mode = "blocking";
   std::string audit_webhook_config_file;
   std::string audit_webhook_mode = "batch";
+  int audit_webhook_batch_buffer_size = 10000;
+  int audit_webhook_batch_max_size = 400;
+  std::chrono::nanoseconds audit_webhook_batch_max_wait = std::chrono::seconds(30);
 
   // HTTPS_PROXY and NO_PROXY of the environment: how webhooks beyond this machine are reached.
   std::string https_proxy;

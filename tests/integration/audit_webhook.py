@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Audit events that are sent to a server: in lists, one by one, again when they were not taken, and all of
+them before the program ends.
+
+    tests/integration/audit_webhook.py --build build/release
+"""
+
+import argparse
+import json
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+
+from process import CONFIGMAPS, Server
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "faults"))
+import peers  # noqa: E402
+
+POLICY = """apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+  resources: [{group: "", resources: [configmaps]}]
+- level: None
+"""
+
+
+def fail(text):
+    sys.exit(f"audit_webhook: {text}")
+
+
+def expect(what, is_, wanted):
+    if is_ != wanted:
+        fail(f"{what}: {is_!r}, not {wanted!r}")
+
+
+def until(what, condition):
+    end = time.monotonic() + 20
+    while not condition():
+        if time.monotonic() > end:
+            fail(f"waited in vain: {what}")
+        time.sleep(0.02)
+
+
+class Receiver:
+    """Takes events, or refuses them while `ill`."""
+
+    def __init__(self, certificates):
+        self.lists, self.tokens, self.refused, self.ill = [], set(), 0, False
+        self.peer = peers.Peer(peers.sends(self._take), certificates.context("good"))
+
+    def _take(self, request):
+        if self.ill:
+            self.refused += 1
+            return peers.answer(b"ill", "503 Service Unavailable")
+        received = json.loads(request.body)
+        expect("the list", (received["kind"], received["apiVersion"]), ("EventList", "audit.k8s.io/v1"))
+        self.tokens.add(request.headers.get(b"authorization", b"").decode())
+        self.lists.append([event["objectRef"].get("name", "") for event in received["items"]])
+        return peers.answer(b"", "200 OK")
+
+    def names(self):
+        return [name for names in self.lists for name in names]
+
+
+def start(program, folder, certificates, receiver, *flags):
+    files = pathlib.Path(folder)
+    (files / "policy.yaml").write_text(POLICY)
+    (files / "ca.crt").write_bytes(certificates.authority)
+    (files / "audit.kubeconfig").write_text(json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "here",
+        "clusters": [{"name": "c", "cluster": {"server": f"https://127.0.0.1:{receiver.peer.port}/events",
+                                               "certificate-authority": "ca.crt"}}],
+        "users": [{"name": "u", "user": {"token": "secret"}}],
+        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}]}))
+    return Server(program, folder, "--store=memory", f"--audit-policy-file={files / 'policy.yaml'}",
+                  f"--audit-webhook-config-file={files / 'audit.kubeconfig'}", *flags)
+
+
+def make(server, name):
+    expect("a creation", server.call("POST", CONFIGMAPS, {"metadata": {"name": name}})[0], 201)
+
+
+def in_batches(program, certificates):
+    receiver = Receiver(certificates)
+    with tempfile.TemporaryDirectory() as folder:
+        server = start(program, folder, certificates, receiver, "--audit-webhook-batch-max-size=5",
+                       "--audit-webhook-batch-max-wait=1h")
+        for i in range(5):
+            make(server, f"a{i}")
+        until("the first list", lambda: receiver.lists)
+        expect("the first list", receiver.lists, [[f"a{i}" for i in range(5)]])
+        expect("the token", receiver.tokens, {"Bearer secret"})
+
+        receiver.ill = True
+        for i in range(5):
+            make(server, f"b{i}")
+        until("a refusal", lambda: receiver.refused)
+        receiver.ill = False
+        for i in range(5):
+            make(server, f"c{i}")
+        until("what was refused", lambda: len(receiver.names()) == 15)
+        expect("all in order", receiver.names()[5:], [f"b{i}" for i in range(5)] + [f"c{i}" for i in range(5)])
+
+        make(server, "last")
+        server.end(signal.SIGTERM)
+        expect("the last one", receiver.names()[15:], ["last"])
+
+
+def one_by_one(program, certificates):
+    receiver = Receiver(certificates)
+    with tempfile.TemporaryDirectory() as folder:
+        server = start(program, folder, certificates, receiver, "--audit-webhook-mode=blocking",
+                       f"--audit-log-path={folder}/audit.log")
+        make(server, "one")
+        make(server, "two")
+        until("both", lambda: len(receiver.lists) == 2)
+        expect("the lists", receiver.lists, [["one"], ["two"]])
+        server.end(signal.SIGTERM)
+        lines = (pathlib.Path(folder) / "audit.log").read_text().splitlines()
+        expect("the log beside it", [json.loads(line)["objectRef"]["name"] for line in lines], ["one", "two"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build/release")
+    program = str(pathlib.Path(parser.parse_args().build, "portcullis").resolve())
+    with tempfile.TemporaryDirectory() as pki:
+        certificates = peers.Certificates(pki)
+        in_batches(program, certificates)
+        one_by_one(program, certificates)
+    print("audit_webhook: all well")
+
+
+if __name__ == "__main__":
+    main()
