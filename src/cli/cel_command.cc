@@ -279,19 +279,30 @@ std::string ErrorText(const Source& source, const cel::Compilation& compilation)
   return out;
 }
 
+// Sub-expressions that are shown are evaluated one by one, which costs more than the program does:
+// the trace is an evaluation of its own.
+void Trace(Options& options, const cel::Environment& environment, const Source& source,
+           cel::EvalOptions eval) {
+  const cel::Compilation traced = environment.Compile(source.text, {.check = true, .trace = true});
+  if (!traced.ok()) return;
+  json::Arena arena;
+  CelInputs::Bound bound = options.inputs.Bind(arena);
+  Tracer tracer;
+  eval.observer = &tracer;
+  traced.program->Evaluate(bound.activation, arena, eval);
+}
+
 bool EvaluateOne(Options& options, const cel::Environment& environment, const Source& source) {
-  const cel::Compilation compilation =
-      environment.Compile(source.text, {.check = true, .trace = options.trace});
+  const cel::Compilation compilation = environment.Compile(source.text);
   if (!compilation.ok()) {
     std::fprintf(stderr, "%s\n", ErrorText(source, compilation).c_str());
     return false;
   }
   json::Arena arena;
   CelInputs::Bound bound = options.inputs.Bind(arena);
-  Tracer tracer;
   cel::EvalOptions eval;
   if (options.inputs.admission) eval.cost_limit = kube_cel::kCallLimit;
-  if (options.trace) eval.observer = &tracer;
+  if (options.trace) Trace(options, environment, source, eval);
   const cel::Outcome outcome = compilation.program->Evaluate(bound.activation, arena, eval);
   const std::uint64_t variables = bound.evaluation ? bound.evaluation->TakeVariablesCost() : 0;
   const bool failed = outcome.value.is_error();
@@ -312,7 +323,6 @@ bool EvaluateOne(Options& options, const cel::Environment& environment, const So
     }
   }
   if (options.bench) {
-    eval.observer = nullptr;
     const double evaluation = Measure([&] {
       json::Arena fresh;
       compilation.program->Evaluate(bound.activation, fresh, eval);

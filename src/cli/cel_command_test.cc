@@ -46,7 +46,8 @@ TEST_F(CelCommandTest, TellsTypeAndCost) {
 }
 
 TEST_F(CelCommandTest, TracesSubExpressions) {
-  const Said said = Run({"--trace", "--var", "x=3", "x + 1 > 3"});
+  const Said said = Run({"--trace", "--cost", "--var", "x=3", "x + 1 > 3"});
+  EXPECT_NE(said.out.find("cost: 3, estimated 3 to 3\n"), std::string::npos) << said.out;
   EXPECT_NE(said.out.find("x = 3\n"), std::string::npos) << said.out;
   EXPECT_NE(said.out.find("x + 1 = 4\n"), std::string::npos) << said.out;
 }
