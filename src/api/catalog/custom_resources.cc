@@ -18,12 +18,6 @@ std::vector<std::string> Strings(Value list) {
   return strings;
 }
 
-// In the order in which an apiserver writes them for custom resources.
-std::vector<std::string> VerbsOf(bool terminating) {
-  if (terminating) return {"delete", "deletecollection", "get", "list", "watch"};
-  return {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
-}
-
 CustomNames NamesOf(Value names) {
   CustomNames out;
   out.plural = names["plural"].AsString();
@@ -114,7 +108,7 @@ void AddSubresources(Value version, ResourceInfo& info) {
                           std::string(scale["labelSelectorPath"].AsString())};
 }
 
-ResourceInfo MakeResource(Value spec, Value version, const CustomNames& names, bool terminating) {
+ResourceInfo MakeResource(Value spec, Value version, const CustomNames& names) {
   ResourceInfo info;
   const std::string group(spec["group"].AsString());
   const std::string name(version["name"].AsString());
@@ -124,7 +118,8 @@ ResourceInfo MakeResource(Value spec, Value version, const CustomNames& names, b
   info.singular = names.singular;
   info.namespaced = spec["scope"].AsString() == "Namespaced";
   info.custom = true;
-  info.verbs = VerbsOf(terminating);
+  // In the order in which an apiserver writes them for custom resources.
+  info.verbs = {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
   info.short_names = names.short_names;
   info.categories = names.categories;
   info.storage_kind = {group, std::string(StorageVersion(spec["versions"])), info.kind.kind};
@@ -167,7 +162,7 @@ base::Result<std::shared_ptr<const CustomResources>> CustomResources::Compile(Va
     if (node == nullptr) node = schema::MakeStructural(made->pool_, props, parts.object_meta);
     made->schemas_.emplace_back(version["name"].AsString(), node);
     if (!version["served"].AsBool()) continue;
-    ResourceInfo info = MakeResource(spec, version, names, parts.terminating);
+    ResourceInfo info = MakeResource(spec, version, names);
     info.schema = node;
     info.definition = made.get();
     AddSubresources(version, info);

@@ -13,6 +13,12 @@ Value List(json::Arena& arena, const std::vector<std::string>& texts) {
   return list.Build();
 }
 
+// A definition that is going away advertises no writes, though updates still work.
+Value VerbsOf(json::Arena& arena, const ResourceInfo& info) {
+  if (info.definition == nullptr || !info.definition->terminating()) return List(arena, info.verbs);
+  return List(arena, {"delete", "deletecollection", "get", "list", "watch"});
+}
+
 Value VersionEntry(json::Arena& arena, std::string_view group, std::string_view version) {
   const GroupVersion gv{std::string(group), std::string(version)};
   json::ObjectBuilder entry(arena);
@@ -37,7 +43,7 @@ Value LegacyResource(json::Arena& arena, const ResourceInfo& info) {
   json::ObjectBuilder entry(arena);
   entry.Set("name", info.resource.resource).Set("singularName", info.singular);
   entry.Set("namespaced", info.namespaced).Set("kind", info.kind.kind);
-  entry.Set("verbs", List(arena, info.verbs));
+  entry.Set("verbs", VerbsOf(arena, info));
   if (!info.short_names.empty()) entry.Set("shortNames", List(arena, info.short_names));
   if (!info.categories.empty()) entry.Set("categories", List(arena, info.categories));
   if (!info.storage_version_hash.empty()) {
@@ -73,7 +79,7 @@ Value AggregatedResource(json::Arena& arena, const ResourceInfo& info) {
   entry.Set("resource", info.resource.resource);
   entry.Set("responseKind", ResponseKind(arena, info.kind, info));
   entry.Set("scope", info.namespaced ? "Namespaced" : "Cluster");
-  entry.Set("singularResource", info.singular).Set("verbs", List(arena, info.verbs));
+  entry.Set("singularResource", info.singular).Set("verbs", VerbsOf(arena, info));
   if (!info.short_names.empty()) entry.Set("shortNames", List(arena, info.short_names));
   if (!info.categories.empty()) entry.Set("categories", List(arena, info.categories));
   if (info.subresources.empty()) return entry.Build();
