@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -19,6 +20,8 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 OLDEST_NODE = 18
+# Packages that need a later one get it from npm where the machine's is too old.
+LATER_NODE = {"pepr": (20, "20.20.2")}
 
 
 def fail(text):
@@ -30,8 +33,35 @@ def check_node():
         if shutil.which(program) is None:
             fail(f"there is no {program}: install the packages nodejs and npm (tools/install_packages.sh check)")
     version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
-    if int(re.match(r"v(\d+)", version).group(1)) < OLDEST_NODE:
+    major = int(re.match(r"v(\d+)", version).group(1))
+    if major < OLDEST_NODE:
         fail(f"node {version.strip()} is too old: {OLDEST_NODE} or later is needed")
+    return major
+
+
+def later_node(build, package, major):
+    """The folder with a node that is new enough for the package, "" if the machine's is."""
+    least, version = LATER_NODE.get(package, (0, ""))
+    if major >= least:
+        return ""
+    name = f"node-linux-{'arm64' if platform.machine() == 'aarch64' else 'x64'}"
+    folder = build / "clients" / "node"
+    program = folder / "node_modules" / name / "bin"
+    if not (program / "node").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text("{}")
+        npm(["install", "--no-save", f"{name}@{version}"], folder)
+    return str(program)
+
+
+def npm(arguments, folder):
+    # No package needs its install script: those that come with binaries have them as packages of their own.
+    command = ["npm", *arguments, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    for _ in range(2):
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        if done.returncode == 0:
+            return
+    fail(f"{' '.join(command[:2])} failed in {folder}: is the npm registry within reach?\n{done.stdout}{done.stderr}")
 
 
 def install(package, folder):
@@ -47,14 +77,8 @@ def install(package, folder):
     stamp = folder / "node_modules/.portcullis-lock"
     if stamp.exists() and stamp.read_text() == wanted:
         return
-    # No package needs its install script: those that come with binaries have them as packages of their own.
-    command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-    for _ in range(2):
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        if done.returncode == 0:
-            stamp.write_text(wanted)
-            return
-    fail(f"npm ci failed for {package}: is the npm registry within reach?\n{done.stdout}{done.stderr}")
+    npm(["ci"], folder)
+    stamp.write_text(wanted)
 
 
 def main():
@@ -63,7 +87,7 @@ def main():
     parser.add_argument("--build", default="build/release", help="build folder with the program portcullis")
     arguments = parser.parse_args()
     build = pathlib.Path(arguments.build).resolve()
-    check_node()
+    major = check_node()
     folder = build / "clients" / arguments.package
     install(arguments.package, folder)
     # Version 18 of node's test runner takes files only when they are named one by one.
@@ -72,7 +96,10 @@ def main():
     environment = {name: value for name, value in os.environ.items()
                    if name not in ("KUBECONFIG", "NODE_OPTIONS", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")}
     environment["PC_BUILD"] = str(build)
-    sys.exit(subprocess.run(["node", "--test", *tests], cwd=folder, env=environment).returncode)
+    if later := later_node(build, arguments.package, major):
+        environment["PATH"] = later + os.pathsep + environment.get("PATH", "")
+    node = shutil.which("node", path=environment["PATH"])
+    sys.exit(subprocess.run([node, "--test", *tests], cwd=folder, env=environment).returncode)
 
 
 if __name__ == "__main__":
