@@ -57,7 +57,7 @@ base::Status BindingMatcher::VisitPolicy(const ActivePolicy& active,
     }
     source = *std::move(found);
   }
-  static const Param kNone;
+  static const Param kNone{};
   std::vector<Param> found;
   for (const auto& binding : active.bindings) {
     if (binding->resources) {
