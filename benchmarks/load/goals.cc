@@ -121,22 +121,24 @@ Duel Alternate(const Side& first, const Side& second, int connections, int round
   slice(0, slice_seconds);
   slice(1, slice_seconds);
   Duel duel;
-  std::vector<double> cpu;
-  std::vector<double> rate;
+  std::array<std::vector<double>, 2> cpu;
+  std::array<std::vector<double>, 2> rate;
   for (int i = 0; i < rounds; ++i) {
     const std::size_t leader = i % 2 == 0 ? 0 : 1;
     std::array<Figures, 2> figures;
     figures[leader] = slice(leader, slice_seconds);
     figures[1 - leader] = slice(1 - leader, slice_seconds);
-    cpu.push_back(figures[1].cpu_milliseconds / figures[0].cpu_milliseconds);
-    rate.push_back(figures[1].requests_per_second / figures[0].requests_per_second);
+    for (const std::size_t side : {0U, 1U}) {
+      cpu[side].push_back(figures[side].cpu_milliseconds);
+      rate[side].push_back(figures[side].requests_per_second);
+    }
     AddTo(duel.first, figures[0]);
     AddTo(duel.second, figures[1]);
   }
   Finish(duel.first);
   Finish(duel.second);
-  duel.cpu_ratio = Median(cpu);
-  duel.rate_ratio = Median(rate);
+  duel.cpu_ratio = Median(cpu[1]) / Median(cpu[0]);
+  duel.rate_ratio = Median(rate[1]) / Median(rate[0]);
   return duel;
 }
 

@@ -64,7 +64,7 @@ base::Status RunGoals(const Options& options);
 // --- for goals ---
 
 // Two loads in turn, in short slices: what disturbs one disturbs the other. The ratios (second to
-// first) are medians over the pairs of slices.
+// first) are those of the medians over the slices.
 struct Duel {
   Figures first;
   Figures second;

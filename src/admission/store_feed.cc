@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "json/reader.h"
 #include "store/store.h"
 
 namespace portcullis::admission {
@@ -34,10 +35,12 @@ class StoreWatch final : public store::Observer {
                   std::vector<ObjectFeed::Change>& changes) {
     changes.push_back({object->ns(), object->name(), {}});
     if (deleted) return;
-    // The stored object keeps the parsed document alive, and the document's owner must keep it.
-    const json::Document& document = object->document();
-    changes.back().object = json::Document(
-        std::shared_ptr<const json::Arena>(object, document.arena().get()), document.root());
+    // Not the object's own document, which would stay in memory as long as the object: thousands of
+    // bindings are compiled and never looked at again.
+    auto arena = std::make_shared<json::Arena>();
+    arena->Retain(object);
+    const auto root = json::Parse(*arena, object->bytes(), {.borrow_text = true});
+    if (root.ok()) changes.back().object = json::Document(std::move(arena), *root);
   }
 
   const std::string group_;

@@ -63,8 +63,8 @@ std::string_view Text(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// nghttp2 keeps a buffer of about 16 KiB per session to make frames in. It gets pages of its own, which
-// an idle session gives back: thousands of them watch and wait.
+// nghttp2 keeps a buffer of about 16 KiB per session to make frames in. It gets pages of its own,
+// which an idle session gives back: thousands of them watch and wait.
 class FrameBuffers {
  public:
   FrameBuffers() = default;
