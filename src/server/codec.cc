@@ -203,9 +203,26 @@ base::Result<json::Value> ParseBody(json::Arena& arena, std::string_view body, M
   return json::ParseYamlOrJson(arena, body);
 }
 
+std::string StrictYamlError(json::Arena& arena, std::string_view text) {
+  std::string error;
+  json::YamlOptions options;
+  options.strict_error = &error;
+  (void)json::ParseYaml(arena, text, options);
+  return error;
+}
+
+void WarnOfYaml(Call& call, std::string_view error) {
+  if (error.empty()) return;
+  const auto lines = base::Split(error, '\n');
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    call.recorder.Warn(std::string(base::Trim(lines[i])));
+  }
+}
+
 base::Result<json::Value> Canonical(Call& call, const GroupVersionKind& kind, json::Value object,
                                     FieldValidation validation,
-                                    const std::vector<std::string>& duplicates) {
+                                    const std::vector<std::string>& duplicates,
+                                    std::string_view yaml_error) {
   std::vector<std::string> unknown;
   std::vector<std::string>* unknown_or_null =
       validation == FieldValidation::kIgnore ? nullptr : &unknown;
@@ -220,9 +237,13 @@ base::Result<json::Value> Canonical(Call& call, const GroupVersionKind& kind, js
     object = TRY(api::schema::Decode(call.arena, *schema, object, options));
   }
   if (validation == FieldValidation::kStrict) {
-    const std::string error = api::schema::StrictDecodingError(duplicates, unknown);
-    if (!error.empty()) return base::BadRequest(error);
+    std::vector<std::string> texts = api::schema::DecodingWarnings(duplicates, unknown);
+    if (!yaml_error.empty()) texts.insert(texts.begin(), std::string(yaml_error));
+    if (!texts.empty()) {
+      return base::BadRequest(base::StrCat("strict decoding error: ", base::Join(texts, ", ")));
+    }
   } else if (validation == FieldValidation::kWarn) {
+    WarnOfYaml(call, yaml_error);
     for (std::string& text : api::schema::DecodingWarnings(duplicates, unknown)) {
       call.recorder.Warn(std::move(text));
     }
@@ -241,7 +262,9 @@ base::Result<json::Value> DecodeBody(Call& call, const GroupVersionKind& kind,
   json::Value object = *parsed;
   if (!object.is_object()) object = json::MakeObject(call.arena, {});
   object = WithTypeMeta(call.arena, object, kind);
-  auto canonical = Canonical(call, kind, object, validation, duplicates);
+  std::string yaml_error;
+  if (type == MediaType::kYaml) yaml_error = StrictYamlError(call.arena, body);
+  auto canonical = Canonical(call, kind, object, validation, duplicates, yaml_error);
   if (!canonical.ok()) {
     return CannotBeHandled(kind.kind, kind.version, kind, canonical.status().message());
   }

@@ -35,7 +35,13 @@ base::Result<json::Value> ParseBody(json::Arena& arena, std::string_view body, M
 // around the error. Duplicate fields have been lost by then; `duplicates` adds them.
 base::Result<json::Value> Canonical(Call& call, const api::GroupVersionKind& kind,
                                     json::Value object, FieldValidation validation,
-                                    const std::vector<std::string>& duplicates);
+                                    const std::vector<std::string>& duplicates,
+                                    std::string_view yaml_error = {});
+
+// What strict reading has against YAML text: "" or an error of several lines, which become as many
+// warnings.
+std::string StrictYamlError(json::Arena& arena, std::string_view text);
+void WarnOfYaml(Call& call, std::string_view error);
 
 // Defaults of the kind (also of custom resources).
 json::Value ApplyDefaults(const Environment& env, const api::catalog::Catalog& catalog,

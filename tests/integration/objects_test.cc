@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "harness/test_server.h"
 #include "json/writer.h"
 
@@ -119,6 +120,40 @@ TEST(Objects, ApplyMakesAnAbsentObject) {
 
   EXPECT_EQ(made.status, 201);
   EXPECT_EQ(made["metadata"]["managedFields"][0]["operation"].AsString(), "Apply");
+}
+
+TEST(Objects, AppliedConfigurationsMayNotClaimAnIdentityOrManagers) {
+  TestServer server;
+  const auto apply = [&](std::string_view metadata) {
+    return server.Patch(std::string(kConfigMaps) + "/a?fieldManager=t",
+                        "application/apply-patch+yaml",
+                        base::StrCat("apiVersion: v1\nkind: ConfigMap\nmetadata: ", metadata));
+  };
+
+  const Answer identity = apply("{name: a, uid: '1'}");
+  const Answer managers = apply("{name: a, managedFields: []}");
+
+  EXPECT_EQ(identity.status, 409);
+  EXPECT_EQ(identity["message"].AsString(),
+            "Operation cannot be fulfilled on configmaps \"a\": uid mismatch: the provided object "
+            "specified uid 1, and no existing object was found");
+  EXPECT_EQ(managers.status, 400);
+  EXPECT_EQ(managers["message"].AsString(), "metadata.managedFields must be nil");
+}
+
+TEST(Objects, RepeatedFieldsOfAppliedYamlAreRefusedIfStrict) {
+  TestServer server;
+
+  const Answer refused =
+      server.Patch(std::string(kConfigMaps) + "/a?fieldManager=t&fieldValidation=Strict",
+                   "application/apply-patch+yaml",
+                   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: '1'\n"
+                   "  x: '2'\n");
+
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(refused["message"].AsString(),
+            "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n"
+            "  line 6: key \"x\" already set in map");
 }
 
 TEST(Objects, UnknownFieldsAreWarnedOfOrRefused) {

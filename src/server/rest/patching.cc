@@ -140,34 +140,53 @@ base::Result<Transform> MakeApply(Call& call, const PatchTarget& target,
                      "patch version: ",
                      version, ", expected: ", ApiVersion(target.kind)));
   }
+  if (config["metadata"]["managedFields"].is_array()) {
+    return base::BadRequest("metadata.managedFields must be nil");
+  }
+  std::string yaml_error;
+  if (options.validation != FieldValidation::kIgnore) {
+    yaml_error = StrictYamlError(call.arena, call.body);
+  }
+  const bool strict = options.validation == FieldValidation::kStrict;
   const bool force = options.force.value_or(false);
   const std::string manager = options.field_manager;
-  return Transform(
-      [&call, target, config, force, manager](json::Value live) -> base::Result<json::Value> {
-        const std::string now = base::FormatTime(call.env.clock->Now());
-        const std::string api_version = ApiVersion(target.kind);
-        api::patch::FieldSet reset;
-        if (call.info.subresource == "status") {
-          reset.Insert(api::patch::PathElement::Field("spec"));
-          if (call.resource->custom) {
-            reset.Insert(api::patch::PathElement::Field("metadata"));
-          }
-        } else if (call.resource->FindSubresource("status") != nullptr) {
-          reset.Insert(api::patch::PathElement::Field("status"));
-        }
-        api::patch::Writer writer;
-        writer.manager = manager;
-        writer.api_version = api_version;
-        writer.subresource = call.info.subresource;
-        writer.now = now;
-        writer.reset = &reset;
-        const CallVersions versions(call);
-        if (target.kind == call.resource->kind) writer.versions = &versions;
-        const json::Value applied =
-            TRY(api::patch::Apply(call.arena, *target.schema, live, config, writer,
-                                  force ? api::patch::Force::kYes : api::patch::Force::kNo));
-        return Finish(call, target, applied, FieldValidation::kIgnore, {}, nullptr);
-      });
+  return Transform([&call, target, config, force, manager, yaml_error,
+                    strict](json::Value live) -> base::Result<json::Value> {
+    const std::string_view uid = config["metadata"]["uid"].AsString();
+    if (live.is_null() && !uid.empty()) {
+      return api::ConflictStatus(call.group_resource(), call.info.name,
+                                 base::StrCat("uid mismatch: the provided object specified uid ",
+                                              uid, ", and no existing object was found"));
+    }
+    const std::string now = base::FormatTime(call.env.clock->Now());
+    const std::string api_version = ApiVersion(target.kind);
+    api::patch::FieldSet reset;
+    if (call.info.subresource == "status") {
+      reset.Insert(api::patch::PathElement::Field("spec"));
+      if (call.resource->custom) {
+        reset.Insert(api::patch::PathElement::Field("metadata"));
+      }
+    } else if (call.resource->FindSubresource("status") != nullptr) {
+      reset.Insert(api::patch::PathElement::Field("status"));
+    }
+    api::patch::Writer writer;
+    writer.manager = manager;
+    writer.api_version = api_version;
+    writer.subresource = call.info.subresource;
+    writer.now = now;
+    writer.reset = &reset;
+    const CallVersions versions(call);
+    if (target.kind == call.resource->kind) writer.versions = &versions;
+    const json::Value applied =
+        TRY(api::patch::Apply(call.arena, *target.schema, live, config, writer,
+                              force ? api::patch::Force::kYes : api::patch::Force::kNo));
+    if (strict && !yaml_error.empty()) {
+      return base::BadRequest(
+          base::StrCat("error strict decoding YAML: error converting YAML to JSON: ", yaml_error));
+    }
+    WarnOfYaml(call, yaml_error);
+    return Finish(call, target, applied, FieldValidation::kIgnore, {}, nullptr);
+  });
 }
 
 }  // namespace
