@@ -105,6 +105,21 @@ base::Status RunGoals(const Options& options) {
   return base::OkStatus();
 }
 
+void AddIdle(Workshop& shop, const Duel& duel, std::string_view what) {
+  shop.findings.push_back({.what = base::StrCat("CPU per create, ", what),
+                           .figure = Format("%.1f us", duel.second.cpu_milliseconds * 1000),
+                           .baseline = Format("%.1f us", duel.first.cpu_milliseconds * 1000),
+                           .ratio = duel.cpu_ratio,
+                           .target = "<= 1.02x",
+                           .met = duel.cpu_ratio <= 1.02});
+  shop.findings.push_back({.what = base::StrCat("requests/s, ", what),
+                           .figure = Format("%.0f", duel.second.requests_per_second),
+                           .baseline = Format("%.0f", duel.first.requests_per_second),
+                           .ratio = duel.rate_ratio,
+                           .target = ">= 0.98x",
+                           .met = duel.rate_ratio >= 0.98});
+}
+
 Duel Alternate(const Side& first, const Side& second, int connections, int rounds,
                double slice_seconds) {
   // Names of objects go on from slice to slice.

@@ -78,6 +78,9 @@ struct Side {
 Duel Alternate(const Side& first, const Side& second, int connections, int rounds = 12,
                double slice_seconds = 0.4);
 
+// A duel whose second side holds much that must cost a create nothing: within 2 % of the first.
+void AddIdle(Workshop& shop, const Duel& duel, std::string_view what);
+
 std::string Format(const char* format, double value);
 double Median(std::vector<double> values);
 

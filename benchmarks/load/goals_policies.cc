@@ -87,18 +87,7 @@ base::Status IdlePolicies(Workshop& shop) {
   const Duel duel = Alternate({&none->target(), CreateConfigMaps(none->target(), "default")},
                               {&many->target(), CreateConfigMaps(many->target(), "default")},
                               shop.options().connections);
-  shop.findings.push_back({.what = "CPU per create, 10,000 policies and bindings",
-                           .figure = Format("%.1f us", duel.second.cpu_milliseconds * 1000),
-                           .baseline = Format("%.1f us", duel.first.cpu_milliseconds * 1000),
-                           .ratio = duel.cpu_ratio,
-                           .target = "<= 1.02x",
-                           .met = duel.cpu_ratio <= 1.02});
-  shop.findings.push_back({.what = "requests/s, 10,000 policies and bindings",
-                           .figure = Format("%.0f", duel.second.requests_per_second),
-                           .baseline = Format("%.0f", duel.first.requests_per_second),
-                           .ratio = duel.rate_ratio,
-                           .target = ">= 0.98x",
-                           .met = duel.rate_ratio >= 0.98});
+  AddIdle(shop, duel, "10,000 policies and bindings");
   shop.findings.push_back(
       {.what = "creating 10,000 policies and bindings", .figure = Format("%.1f s", took.count())});
   return base::OkStatus();

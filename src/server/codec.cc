@@ -1,12 +1,12 @@
 #include "server/codec.h"
 
 #include <algorithm>
-#include <array>
 
 #include "api/conversion/conversion.h"
 #include "api/conversion/custom_converter.h"
 #include "api/schema/decode.h"
 #include "api/schema/defaulting.h"
+#include "api/view/metadata_order.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/reader.h"
@@ -312,25 +312,10 @@ json::Value PruneCustom(const api::catalog::Catalog& catalog, json::Arena& arena
 }
 
 json::Value Ordered(json::Arena& arena, json::Value object) {
-  constexpr std::array<std::string_view, 15> kOrder = {"name",
-                                                       "generateName",
-                                                       "namespace",
-                                                       "selfLink",
-                                                       "uid",
-                                                       "resourceVersion",
-                                                       "generation",
-                                                       "creationTimestamp",
-                                                       "deletionTimestamp",
-                                                       "deletionGracePeriodSeconds",
-                                                       "labels",
-                                                       "annotations",
-                                                       "ownerReferences",
-                                                       "finalizers",
-                                                       "managedFields"};
   const json::Value metadata = object["metadata"];
   std::vector<json::Member> members;
   members.reserve(metadata.size());
-  for (std::string_view name : kOrder) {
+  for (std::string_view name : api::kMetadataOrder) {
     const json::Value* value = metadata.Find(name);
     if (value != nullptr && !value->is_null()) members.emplace_back(name, *value);
   }

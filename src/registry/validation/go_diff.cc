@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "api/view/metadata_order.h"
 #include "base/strings.h"
 #include "json/writer.h"
 
@@ -124,22 +125,7 @@ class Printer {
   }
 
   void PrintMetadata(json::Value metadata, int depth, bool& first) {
-    constexpr std::string_view kOrder[] = {"name",
-                                           "generateName",
-                                           "namespace",
-                                           "selfLink",
-                                           "uid",
-                                           "resourceVersion",
-                                           "generation",
-                                           "creationTimestamp",
-                                           "deletionTimestamp",
-                                           "deletionGracePeriodSeconds",
-                                           "labels",
-                                           "annotations",
-                                           "ownerReferences",
-                                           "finalizers",
-                                           "managedFields"};
-    for (const std::string_view name : kOrder) {
+    for (const std::string_view name : api::kMetadataOrder) {
       const json::Value value = metadata[name];
       if (value.is_null() || ((value.is_object() || value.is_array()) && value.empty())) continue;
       if (!first) out += ",";

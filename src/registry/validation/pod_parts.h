@@ -44,8 +44,6 @@ void CheckResourceFieldRef(json::Value selector, bool volume, const FieldPath& p
 void CheckContainerResources(json::Value resources, const std::set<std::string_view>& claims,
                              const FieldPath& path, FieldErrors& errors);
 void CheckPodResources(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
-// One name of a container's resource and its amount.
-void CheckContainerResourceName(std::string_view name, const FieldPath& path, FieldErrors& errors);
 
 // pod_containers.cc
 void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& errors);

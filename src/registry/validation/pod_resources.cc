@@ -3,70 +3,18 @@
 #include "api/quota/pod_resources.h"
 #include "base/strings.h"
 #include "registry/validation/pod_parts.h"
+#include "registry/validation/resource_names.h"
 
 namespace portcullis::registry {
 namespace {
 
 constexpr std::string_view kHugePages = "hugepages-";
 
-bool HasPrefix(std::string_view name) { return name.find('/') != std::string_view::npos; }
 bool IsHugePages(std::string_view name) { return name.starts_with(kHugePages); }
-bool IsNative(std::string_view name) {
-  return !HasPrefix(name) || name.find("kubernetes.io/") != std::string_view::npos;
-}
-bool MayOvercommit(std::string_view name) { return IsNative(name) && !IsHugePages(name); }
-bool IsExtended(std::string_view name) {
-  return !IsNative(name) && !name.starts_with("requests.") &&
-         api::IsQualifiedName(base::StrCat("requests.", name)).empty();
-}
-
-// Counts of objects and extended resources come in whole numbers.
-bool IsInteger(std::string_view name) {
-  return IsExtended(name) || name == "pods" || name == "services" || name == "secrets" ||
-         name == "configmaps" || name == "resourcequotas" || name == "replicationcontrollers" ||
-         name == "persistentvolumeclaims" || name == "services.nodeports" ||
-         name == "services.loadbalancers";
-}
-
-// Names of resources that a node or a quota may hold without a prefix.
-bool IsStandard(std::string_view name) {
-  for (const std::string_view known : {"cpu",
-                                       "memory",
-                                       "ephemeral-storage",
-                                       "requests.cpu",
-                                       "requests.memory",
-                                       "requests.ephemeral-storage",
-                                       "limits.cpu",
-                                       "limits.memory",
-                                       "limits.ephemeral-storage",
-                                       "pods",
-                                       "resourcequotas",
-                                       "services",
-                                       "replicationcontrollers",
-                                       "secrets",
-                                       "configmaps",
-                                       "persistentvolumeclaims",
-                                       "storage",
-                                       "requests.storage",
-                                       "services.nodeports",
-                                       "services.loadbalancers"}) {
-    if (name == known) return true;
-  }
-  return IsHugePages(name) || name.starts_with("requests.hugepages-");
-}
-
-void CheckResourceName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
-  const auto texts = api::IsQualifiedName(name);
-  AddInvalid(path, name, texts, errors);
-  if (texts.empty() && !HasPrefix(name) && !IsStandard(name)) {
-    errors.push_back(
-        api::Invalid(path, name, "must be a standard resource type or fully qualified"));
-  }
-}
 
 void CheckPodResourceName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
   const std::size_t before = errors.size();
-  CheckResourceName(name, path, errors);
+  CheckNameOfResource(name, path, errors);
   if (errors.size() == before && name != "cpu" && name != "memory" && !IsHugePages(name)) {
     errors.push_back(api::NotSupported(path, name, {"cpu", "memory"}));
   }
@@ -74,12 +22,7 @@ void CheckPodResourceName(std::string_view name, const FieldPath& path, FieldErr
 
 void CheckAmount(std::string_view name, const api::Quantity& amount, const FieldPath& path,
                  FieldErrors& errors) {
-  if (amount.Sign() < 0) {
-    errors.push_back(api::Invalid(path, amount.ToString(), "must be greater than or equal to 0"));
-  }
-  if (IsInteger(name) && !amount.IsInteger()) {
-    errors.push_back(api::Invalid(path, amount.ToString(), "must be an integer"));
-  }
+  CheckAmountOfResource(name, amount, path, errors);
   if (!IsHugePages(name)) return;
   const auto page = api::Quantity::Parse(name.substr(kHugePages.size()));
   const double size = page.ok() ? page->AsDouble() : 0;
@@ -94,13 +37,13 @@ void CheckAmount(std::string_view name, const api::Quantity& amount, const Field
 void CheckRequest(std::string_view name, const api::Quantity& amount, const json::Value* limit,
                   const FieldPath& path, FieldErrors& errors) {
   if (limit == nullptr) {
-    if (MayOvercommit(name)) return;
+    if (IsOvercommitAllowed(name)) return;
     errors.push_back(
         api::Required(path.Child("limits"), "Limit must be set for non overcommitable resources"));
     return;
   }
   const api::Quantity most = QuantityOf(*limit);
-  if (amount != most && !MayOvercommit(name)) {
+  if (amount != most && !IsOvercommitAllowed(name)) {
     errors.push_back(
         api::Invalid(path.Child("requests"), amount.ToString(),
                      base::StrCat("must be equal to ", name, " limit of ", most.ToString())));
@@ -186,23 +129,12 @@ void CheckAggregate(const PodContext& pod, const FieldPath& path, FieldErrors& e
 
 }  // namespace
 
-void CheckContainerResourceName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
-  CheckResourceName(name, path, errors);
-  if (!HasPrefix(name)) {
-    if (name != "cpu" && name != "memory" && name != "ephemeral-storage" && !IsHugePages(name)) {
-      errors.push_back(api::Invalid(path, name, "must be a standard resource for containers"));
-    }
-  } else if (!IsNative(name) && !IsExtended(name)) {
-    errors.push_back(api::Invalid(path, name, "doesn't follow extended resource name standard"));
-  }
-}
-
 void CheckContainerResources(json::Value resources, const std::set<std::string_view>& claims,
                              const FieldPath& path, FieldErrors& errors) {
   CheckRequirements(
       resources, claims,
       [&](std::string_view name, const FieldPath& at) {
-        CheckContainerResourceName(name, at, errors);
+        CheckNameOfContainerResource(name, at, errors);
       },
       path, errors);
 }

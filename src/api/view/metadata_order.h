@@ -1,0 +1,26 @@
+// The fields of ObjectMeta in the order in which Kubernetes' own types are written
+// (apimachinery, ObjectMeta).
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace portcullis::api {
+
+inline constexpr std::array<std::string_view, 15> kMetadataOrder = {"name",
+                                                                    "generateName",
+                                                                    "namespace",
+                                                                    "selfLink",
+                                                                    "uid",
+                                                                    "resourceVersion",
+                                                                    "generation",
+                                                                    "creationTimestamp",
+                                                                    "deletionTimestamp",
+                                                                    "deletionGracePeriodSeconds",
+                                                                    "labels",
+                                                                    "annotations",
+                                                                    "ownerReferences",
+                                                                    "finalizers",
+                                                                    "managedFields"};
+
+}  // namespace portcullis::api
