@@ -26,7 +26,7 @@ base::Result<std::unique_ptr<Chain>> Chain::Create(std::span<const PluginInfo* c
     own.config = configs.For(info->name);
     auto plugin = info->create(own);
     if (!plugin.ok()) {
-      const std::string place = configs.PlaceOf(info->name, plugin.status().message());
+      const std::string place = configs.PlaceOf(info->name, plugin.status());
       base::Status bad = plugin.status().Annotate(
           base::StrCat("couldn't init admission plugin ", base::GoQuote(info->name)));
       return place.empty() ? bad : bad.Annotate(place);

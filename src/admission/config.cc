@@ -7,8 +7,8 @@
 #include <set>
 #include <sstream>
 
+#include "admission/config_format.h"
 #include "admission/config_place.h"
-#include "api/schema/decode.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/reader.h"
@@ -18,11 +18,16 @@
 namespace portcullis::admission {
 namespace {
 
-constexpr std::string_view kKind = "AdmissionConfiguration";
-constexpr std::string_view kScheme = "k8s.io/apiserver/pkg/server/options/admission.go:<line>";
-
-// The first release that refuses what it does not know.
-constexpr int kStrictSince = 32;
+constexpr ConfigKind kKinds[] = {{"apiserver.config.k8s.io/v1", "AdmissionConfiguration"},
+                                 {"apiserver.k8s.io/v1alpha1", "AdmissionConfiguration"}};
+constexpr ConfigFormat kFormat = {
+    .scheme = "k8s.io/apiserver/pkg/server/options/admission.go:51",
+    .kinds = kKinds,
+    .types = R"(
+v1.AdmissionConfiguration: plugins []v1.AdmissionPluginConfiguration
+v1.AdmissionPluginConfiguration: name string, path string, configuration any)",
+    .strict_since = 32,
+};
 
 bool Contains(std::span<const std::string> list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -57,86 +62,17 @@ base::Result<std::string> ReadFile(const std::string& path) {
   return text.str();
 }
 
-// Whether the document is of the kind in one of the versions; the error says why it is not.
-base::Status CheckKind(json::Value document, std::string_view text, std::string_view wanted,
-                       std::initializer_list<std::string_view> versions, std::string_view scheme) {
-  const std::string_view kind = document["kind"].AsString();
-  const std::string_view version = document["apiVersion"].AsString();
-  if (kind.empty()) {
-    return base::ConfigError(base::StrCat("Object 'Kind' is missing in '", text, "'"));
-  }
-  if (version.empty()) {
-    return base::ConfigError(base::StrCat("Object 'apiVersion' is missing in '", text, "'"));
-  }
-  const bool known = std::find(versions.begin(), versions.end(), version) != versions.end();
-  if (known && kind == wanted) return base::OkStatus();
-  return base::ConfigError(base::StrCat("no kind ", base::GoQuote(kind),
-                                        " is registered for version ", base::GoQuote(version),
-                                        " in scheme ", base::GoQuote(scheme)));
-}
-
-base::Status CheckConfiguration(json::Value document, std::string_view text) {
-  return CheckKind(document, text, kKind,
-                   {"apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1"}, kScheme);
-}
-
 // A file of before AdmissionConfiguration existed, read by two plugins.
 bool IsLegacyFile(json::Value document) {
   return document.is_object() &&
          (document.Has("imagePolicy") || document.Has("podNodeSelectorPluginConfig"));
 }
 
-std::string_view GoTypeOf(json::Value value) {
-  if (value.is_object()) return "object";
-  if (value.is_array()) return "array";
-  if (value.is_string()) return "string";
-  return value.is_bool() ? "bool" : "number";
-}
-
-base::Status CannotUnmarshal(json::Value value, std::string_view where, std::string_view type) {
-  return base::ConfigError(base::StrCat("json: cannot unmarshal ", GoTypeOf(value), " into Go ",
-                                        where, " of type ", type));
-}
-
-// Nothing that is written down is passed over because it has another type than the field.
-base::Status CheckTypes(json::Value document) {
-  const json::Value plugins = document["plugins"];
-  if (plugins.is_null()) return base::OkStatus();
-  if (!plugins.is_array()) {
-    return CannotUnmarshal(plugins, "struct field AdmissionConfiguration.plugins",
-                           "[]v1.AdmissionPluginConfiguration");
-  }
-  for (const json::Value plugin : plugins.elements()) {
-    if (!plugin.is_null() && !plugin.is_object()) {
-      return CannotUnmarshal(plugin, "struct field AdmissionConfiguration.plugins",
-                             "v1.AdmissionPluginConfiguration");
-    }
-    for (const std::string_view field : {"name", "path"}) {
-      const json::Value value = plugin[field];
-      if (value.is_null() || value.is_string()) continue;
-      return CannotUnmarshal(
-          value, base::StrCat("struct field AdmissionPluginConfiguration.plugins.", field),
-          "string");
-    }
-  }
-  return base::OkStatus();
-}
-
-base::Status CheckStrict(json::Value document, const PluginConfig& file) {
-  static constexpr std::string_view kTop[] = {"kind", "apiVersion", "plugins"};
-  static constexpr std::string_view kPlugin[] = {"name", "path", "configuration"};
-  std::vector<std::string> unknown = UnknownFields(document, "", kTop);
-  std::size_t index = 0;
-  for (const json::Value plugin : document["plugins"].elements()) {
-    const std::string prefix = base::StrCat("plugins[", std::to_string(index++), "].");
-    const std::vector<std::string> more = UnknownFields(plugin, prefix, kPlugin);
-    unknown.insert(unknown.end(), more.begin(), more.end());
-  }
-  if (!file.duplicate_yaml_keys.empty()) {
-    return base::ConfigError(base::StrCat("strict decoding error: ", file.duplicate_yaml_keys));
-  }
-  std::string text = api::schema::StrictDecodingError(file.duplicate_fields, unknown);
-  return text.empty() ? base::OkStatus() : base::ConfigError(std::move(text));
+// What tells the place of a mistake.
+std::string_view FieldOrMessage(const base::Status& mistake) {
+  const base::StatusDetails* details = mistake.details();
+  if (details != nullptr && !details->causes.empty()) return details->causes.front().field;
+  return mistake.message();
 }
 
 }  // namespace
@@ -201,16 +137,6 @@ PluginConfig ParsePluginConfig(std::string text) {
   return config;
 }
 
-std::vector<std::string> UnknownFields(json::Value object, std::string_view prefix,
-                                       std::span<const std::string_view> allowed) {
-  std::vector<std::string> unknown;
-  for (const json::Member& member : object.members()) {
-    if (std::find(allowed.begin(), allowed.end(), member.name()) != allowed.end()) continue;
-    unknown.push_back(base::StrCat(prefix, member.name()));
-  }
-  return unknown;
-}
-
 base::Result<PluginConfigs> PluginConfigs::Load(const std::string& path,
                                                 std::span<const PluginInfo* const> enabled,
                                                 int kubernetes_minor) {
@@ -224,7 +150,8 @@ base::Result<PluginConfigs> PluginConfigs::Load(const std::string& path,
   const std::size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const PluginConfig file = ParsePluginConfig(text.value());
-  if (!CheckConfiguration(file.document.root(), *text).ok() && IsLegacyFile(file.document.root())) {
+  const bool is_other = !CheckConfigKind(file, kFormat, kubernetes_minor).ok();
+  if (is_other && IsLegacyFile(file.document.root())) {
     PluginConfigs configs;
     for (const PluginInfo* info : enabled) {
       if (info->name == "ImagePolicyWebhook" || info->name == "PodNodeSelector") {
@@ -241,8 +168,9 @@ base::Result<PluginConfigs> PluginConfigs::Load(const std::string& path,
     return configs;
   }
   // Kubernetes does not say which file it could not read.
-  return configs.status().Annotate(base::StrCat(
-      "--admission-control-config-file=", PlaceOfMistake(path, *text, configs.status().message())));
+  return configs.status().Annotate(
+      base::StrCat("--admission-control-config-file=",
+                   PlaceOfMistake(path, *text, FieldOrMessage(configs.status()))));
 }
 
 base::Result<PluginConfigs> PluginConfigs::Parse(std::string_view text,
@@ -251,13 +179,11 @@ base::Result<PluginConfigs> PluginConfigs::Parse(std::string_view text,
                                                  int kubernetes_minor) {
   constexpr std::string_view kContext = "failed to read plugin config";
   const PluginConfig file = ParsePluginConfig(std::string(text));
-  if (!file.error.ok()) return file.error.Annotate(kContext);
-  const json::Value document = file.document.root();
-  if (auto bad = CheckConfiguration(document, text); !bad.ok()) return bad.Annotate(kContext);
-  if (auto bad = CheckTypes(document); !bad.ok()) return bad.Annotate(kContext);
-  if (auto bad = CheckStrict(document, file); kubernetes_minor >= kStrictSince && !bad.ok()) {
+  if (const auto bad = CheckConfig(file, kFormat, kubernetes_minor); !bad.ok()) {
     return bad.Annotate(kContext);
   }
+  const json::Value document = file.document.root();
+  const json::WriteOptions as_go_writes = {.sort_keys = !json::HasJsonPrefix(text)};
 
   PluginConfigs configs;
   std::size_t index = 0;
@@ -266,7 +192,7 @@ base::Result<PluginConfigs> PluginConfigs::Parse(std::string_view text,
     const std::string number = std::to_string(index++);
     if (configs.configs_.count(name) != 0 || !IsRegistered(enabled, name)) continue;
     if (const json::Value inline_config = entry["configuration"]; !inline_config.is_null()) {
-      configs.Set(name, ParsePluginConfig(json::ToString(inline_config)));
+      configs.Set(name, ParsePluginConfig(json::ToString(inline_config, as_go_writes)));
       configs.sources_[name].root = {"plugins", number, "configuration"};
       continue;
     }
@@ -290,7 +216,8 @@ base::Result<PluginConfigs> PluginConfigs::Parse(std::string_view text,
   return configs;
 }
 
-std::string PluginConfigs::PlaceOf(std::string_view plugin, std::string_view message) const {
+std::string PluginConfigs::PlaceOf(std::string_view plugin, const base::Status& mistake) const {
+  const std::string_view message = FieldOrMessage(mistake);
   const auto source = sources_.find(plugin);
   const PluginConfig* config = For(plugin);
   if (source == sources_.end() || config == nullptr) return {};
@@ -309,20 +236,6 @@ const PluginConfig* PluginConfigs::For(std::string_view plugin) const {
 
 void PluginConfigs::Set(std::string plugin, PluginConfig config) {
   configs_[std::move(plugin)] = std::move(config);
-}
-
-base::Status CheckPluginConfiguration(const PluginConfig& config, std::string_view kind,
-                                      std::string_view scheme,
-                                      std::span<const std::string_view> fields) {
-  TRY(config.error);
-  const json::Value document = config.document.root();
-  TRY(CheckKind(document, config.text, kind, {"apiserver.config.k8s.io/v1"}, scheme));
-  if (!config.duplicate_yaml_keys.empty()) {
-    return base::ConfigError("strict decoding error: " + config.duplicate_yaml_keys);
-  }
-  std::string strict = api::schema::StrictDecodingError(config.duplicate_fields,
-                                                        UnknownFields(document, "", fields));
-  return strict.empty() ? base::OkStatus() : base::ConfigError(std::move(strict));
 }
 
 }  // namespace portcullis::admission

@@ -49,9 +49,10 @@ class PluginConfigs {
   // Null if there is none for that plugin.
   const PluginConfig* For(std::string_view plugin) const;
   void Set(std::string plugin, PluginConfig config);
-  // Where the mistake that `message` tells of stands: `file:line:column`, or as much as is known;
-  // "" if the plugin's configuration comes from no file.
-  std::string PlaceOf(std::string_view plugin, std::string_view message) const;
+  // Where the mistake stands: `file:line:column`, or as much as is known; "" if the plugin's
+  // configuration comes from no file. Of the mistake, the field of the first cause or else the
+  // message is looked at.
+  std::string PlaceOf(std::string_view plugin, const base::Status& mistake) const;
 
  private:
   // Where a plugin's configuration was read.
@@ -68,17 +69,5 @@ class PluginConfigs {
 
 // A PluginConfig from JSON or YAML bytes; never fails, see PluginConfig::error.
 PluginConfig ParsePluginConfig(std::string text);
-
-// Strict decoding of a small configuration document: the paths of members of `object` that are not
-// in `allowed`, as `unknown field "<prefix><name>"`.
-std::vector<std::string> UnknownFields(json::Value object, std::string_view prefix,
-                                       std::span<const std::string_view> allowed);
-
-// The same of a plugin's whole configuration, which must be of that kind of
-// apiserver.config.k8s.io/v1; `scheme` is what Go's texts call the place where kinds are
-// registered.
-base::Status CheckPluginConfiguration(const PluginConfig& config, std::string_view kind,
-                                      std::string_view scheme,
-                                      std::span<const std::string_view> fields);
 
 }  // namespace portcullis::admission

@@ -1,18 +1,23 @@
 #include "webhook/plugin_config.h"
 
-#include "admission/config.h"
+#include "admission/config_format.h"
 #include "admission/manifests/manifest_directory.h"
 #include "api/field_error.h"
-#include "api/schema/decode.h"
-#include "base/gotext.h"
 #include "base/strings.h"
 
 namespace portcullis::webhook {
 namespace {
 
-constexpr std::string_view kKind = "WebhookAdmissionConfiguration";
-constexpr std::string_view kScheme =
-    "k8s.io/apiserver/pkg/admission/plugin/webhook/config/kubeconfig.go:43";
+constexpr admission::ConfigKind kKinds[] = {
+    {"apiserver.config.k8s.io/v1", "WebhookAdmissionConfiguration"},
+    {"apiserver.config.k8s.io/v1alpha1", "WebhookAdmission", 35},
+};
+constexpr admission::ConfigFormat kFormat = {
+    .scheme = "k8s.io/apiserver/pkg/admission/plugin/webhook/config/kubeconfig.go:34",
+    .kinds = kKinds,
+    .types = "v1.WebhookAdmission: kubeConfigFile string, staticManifestsDir string",
+    .strict_since = 36,
+};
 
 base::Status PathError(std::string_view field, const std::string& value, std::string_view detail) {
   return base::ConfigError(api::Invalid(api::FieldPath(field), value, detail).ToString());
@@ -23,9 +28,7 @@ base::Status PathError(std::string_view field, const std::string& value, std::st
 base::Result<WebhookPluginConfig> ReadWebhookPluginConfig(const admission::PluginContext& context) {
   WebhookPluginConfig config;
   if (context.config == nullptr) return config;
-  static constexpr std::string_view kFields[] = {"kind", "apiVersion", "kubeConfigFile",
-                                                 "staticManifestsDir"};
-  TRY(admission::CheckPluginConfiguration(*context.config, kKind, kScheme, kFields));
+  TRY(admission::CheckConfig(*context.config, kFormat, context.kubernetes_minor));
   const json::Value document = context.config->document.root();
   config.kubeconfig_file = document["kubeConfigFile"].AsString();
   config.static_manifests_dir = document["staticManifestsDir"].AsString();

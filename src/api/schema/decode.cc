@@ -114,6 +114,7 @@ class Decoder {
   }
 
   base::Status TypeError(std::string_view what, std::string_view go_type) const {
+    if (options_.error_path != nullptr) FullPath(frame_, *options_.error_path);
     const Schema* owner = nullptr;
     for (const Frame* f = frame_; f != nullptr && owner == nullptr; f = f->parent) owner = f->owner;
     std::string text = base::StrCat("json: cannot unmarshal ", what, " into Go ");

@@ -23,6 +23,8 @@ struct DecodeOptions {
   // Lists and maps that Go writes even when nil become null when empty, as they do on their way
   // through the protobuf form in which built-in kinds are stored.
   bool empty_becomes_null = false;
+  // If given, receives the path of the value that has the wrong type, as in `unknown_fields`.
+  std::string* error_path = nullptr;
 };
 
 // On a type error the status is BadRequest with Go's bare text (callers put

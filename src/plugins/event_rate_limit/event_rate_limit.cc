@@ -74,7 +74,7 @@ class EventRateLimit final : public admission::Plugin {
 };
 
 base::Result<std::unique_ptr<admission::Plugin>> Create(const admission::PluginContext& context) {
-  const std::vector<EventLimit> limits = TRY(ParseConfig(context.config));
+  const std::vector<EventLimit> limits = TRY(ParseConfig(context));
   return std::unique_ptr<admission::Plugin>(std::make_unique<EventRateLimit>(context, limits));
 }
 

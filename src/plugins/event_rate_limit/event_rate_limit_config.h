@@ -19,6 +19,6 @@ struct EventLimit {
 
 // Errors name the field: `limits[0].burst: Invalid value: 0: must be positive`. No configuration at
 // all is an error too: `limits: Invalid value: null: must not be empty`.
-base::Result<std::vector<EventLimit>> ParseConfig(const admission::PluginConfig* config);
+base::Result<std::vector<EventLimit>> ParseConfig(const admission::PluginContext& context);
 
 }  // namespace portcullis::plugins::event_rate_limit

@@ -1,12 +1,16 @@
 #include "plugins/image_policy_webhook/image_backend.h"
 
 #include <chrono>
+#include <filesystem>
 #include <string_view>
 #include <thread>
 
+#include "api/schema/decode.h"
+#include "api/schema/go_types.h"
 #include "base/clock.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/go_errors.h"
 #include "json/writer.h"
 #include "json/yaml.h"
 #include "net/certificates.h"
@@ -18,67 +22,106 @@ namespace {
 
 constexpr std::chrono::seconds kTimeout{30};
 constexpr int kTries = 5;
+constexpr std::string_view kVersion = "imagepolicy.k8s.io/v1alpha1";
+constexpr std::string_view kReviewTypes = R"(
+v1alpha1.ImageReview: spec v1alpha1.ImageReviewSpec, status v1alpha1.ImageReviewStatus
+v1alpha1.ImageReviewSpec: containers []v1alpha1.ImageReviewContainerSpec, annotations map[string]string, namespace string
+v1alpha1.ImageReviewContainerSpec: image string
+v1alpha1.ImageReviewStatus: allowed bool, reason string, auditAnnotations map[string]string)";
 
-// The cluster of the current context; null if the file does not lead to one.
-json::Value CurrentCluster(json::Value config) {
-  std::string_view context_name = config["current-context"].AsString();
-  std::string_view cluster_name;
-  for (const json::Value& context : config["contexts"].elements()) {
-    if (!context_name.empty() && context["name"].AsString() == context_name) {
-      cluster_name = context["context"]["cluster"].AsString();
-    }
-  }
-  for (const json::Value& cluster : config["clusters"].elements()) {
-    if (!cluster_name.empty() && cluster["name"].AsString() == cluster_name) {
-      return cluster["cluster"];
-    }
+constexpr std::string_view kNoVersion =
+    "couldn't get version/kind; json parse error: json: cannot unmarshal ";
+constexpr std::string_view kIntoTypeMeta =
+    R"( into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" })";
+
+base::Status Plain(std::string text) { return {base::Reason::kUnknown, std::move(text)}; }
+
+base::Status InvalidConfiguration(std::string_view why) {
+  return base::ConfigError(base::StrCat("invalid configuration: ", why));
+}
+
+// The element of a list of named things, as kubeconfigs have them; null if there is none.
+json::Value Named(json::Value list, std::string_view name, std::string_view member) {
+  for (const json::Value& element : list.elements()) {
+    if (!name.empty() && element["name"].AsString() == name) return element[member];
   }
   return {};
 }
 
-base::Result<std::string> AuthorityOf(json::Value cluster, const std::string& directory) {
-  const json::Value data = cluster["certificate-authority-data"];
-  if (data.is_string()) {
-    std::optional<std::string> pem = base::Base64Decode(data.AsString());
-    if (!pem) return base::ConfigError("certificate-authority-data: illegal base64 data");
-    return *std::move(pem);
+// The cluster of the current context.
+base::Result<json::Value> CurrentCluster(json::Value config) {
+  const std::string_view name = config["current-context"].AsString();
+  const json::Value context = Named(config["contexts"], name, "context");
+  if (!name.empty() && context.is_null()) {
+    return base::ConfigError(base::StrCat("context was not found for specified context: ", name));
   }
+  const json::Value cluster = Named(config["clusters"], context["cluster"].AsString(), "cluster");
+  if (cluster["server"].AsString().empty()) {
+    return InvalidConfiguration(
+        "no configuration has been provided, try setting KUBERNETES_MASTER environment variable");
+  }
+  return cluster;
+}
+
+base::Result<std::string> AuthorityOf(json::Value cluster, std::string_view name,
+                                      const std::string& directory) {
+  const json::Value data = cluster["certificate-authority-data"];
   std::string path(cluster["certificate-authority"].AsString());
+  if (!data.AsString().empty() && !path.empty()) {
+    return InvalidConfiguration(
+        base::StrCat("certificate-authority-data and certificate-authority are both specified for ",
+                     name, ". certificate-authority-data will override."));
+  }
+  if (!data.AsString().empty()) {
+    std::size_t at = 0;
+    std::optional<std::string> pem = base::Base64Decode(data.AsString(), &at);
+    if (pem) return *std::move(pem);
+    return base::ConfigError(
+        base::StrCat("illegal base64 data at input byte ", std::to_string(at)));
+  }
   if (path.empty()) return std::string();
   if (path.front() != '/') path = base::StrCat(directory, "/", path);
-  return net::ReadFile(path);
+  auto pem = net::ReadFile(path);
+  if (pem.ok()) return pem;
+  return InvalidConfiguration(base::StrCat("unable to read certificate-authority ", path, " for ",
+                                           name, " due to ", pem.status().message()));
 }
 
-std::string_view JsonTypeName(json::Value value) {
-  if (value.is_string()) return "string";
-  if (value.is_bool()) return "bool";
-  return value.is_array() ? "array" : "number";
+// The document of the backend's kubeconfig.
+base::Result<json::Value> ReadKubeconfig(json::Arena& arena, const std::string& path) {
+  if (path.empty()) return json::Value();
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return base::ConfigError(base::StrCat("stat ", path, ": no such file or directory"));
+  }
+  const std::string text = TRY(net::ReadFile(path));
+  const auto context = base::StrCat("error loading config file \"", path, "\"");
+  auto config = json::ParseYaml(arena, text);
+  if (!config.ok()) return config.status().Annotate(context);
+  if (config->is_object() || config->is_null()) return config;
+  return base::ConfigError(base::StrCat(kNoVersion, json::GoTypeName(*config), kIntoTypeMeta))
+      .Annotate(context);
 }
 
-// The client takes an answer for YAML, as every text is one.
+// An answer with a good status: an ImageReview, whose kind and version it need not tell.
 base::Result<ImageAnswer> Decode(json::Arena& arena, std::string_view body) {
-  const json::Value review = TRY(json::ParseYamlOrJson(arena, body));
+  auto parsed = json::ParseYamlOrJson(arena, body);
+  if (!parsed.ok()) return Plain(parsed.status().message());
+  const json::Value review = *parsed;
   if (!review.is_object() && !review.is_null()) {
-    return base::Status(
-        base::Reason::kUnknown,
-        base::StrCat("couldn't get version/kind; json parse error: json: cannot unmarshal ",
-                     JsonTypeName(review),
-                     " into Go value of type struct { APIVersion string "
-                     "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
-                     "\"json:\\\"kind,omitempty\\\"\" }"));
+    return Plain(base::StrCat(kNoVersion, json::GoTypeName(review), kIntoTypeMeta));
   }
-  if (review["kind"].AsString().empty()) {
-    return base::Status(base::Reason::kUnknown,
-                        base::StrCat("Object 'Kind' is missing in '", body, "'"));
+  const std::string_view kind = review["kind"].AsString("ImageReview");
+  const std::string_view version = review["apiVersion"].AsString(kVersion);
+  if (kind != "ImageReview" || version != kVersion) {
+    return Plain(base::StrCat(
+        "no kind ", base::GoQuote(kind), " is registered for version ", base::GoQuote(version),
+        " in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""));
   }
-  if (review["kind"].AsString() != "ImageReview" ||
-      review["apiVersion"].AsString() != "imagepolicy.k8s.io/v1alpha1") {
-    return base::Status(base::Reason::kUnknown,
-                        base::StrCat("no kind ", base::GoQuote(review["kind"].AsString()),
-                                     " is registered for version ",
-                                     base::GoQuote(review["apiVersion"].AsString()), " in scheme"));
-  }
-  const json::Value status = review["status"];
+  const auto schema = api::schema::SchemaOfGoTypes(kReviewTypes);
+  const auto decoded = api::schema::Decode(arena, *schema, review, {});
+  if (!decoded.ok()) return Plain(decoded.status().message());
+  const json::Value status = (*decoded)["status"];
   ImageAnswer answer;
   answer.allowed = status["allowed"].AsBool();
   answer.reason = status["reason"].AsString();
@@ -111,24 +154,22 @@ base::Result<ImageAnswer> Judge(json::Arena& arena, const net::CallResult& resul
 base::Result<ImageBackend> ImageBackend::Create(const ImagePolicyConfig& config,
                                                 net::HttpsClient* https) {
   const std::string& path = config.kubeconfig_file;
-  const std::string text = TRY(net::ReadFile(path));
   const std::size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash);
+  json::Arena arena;
+  const json::Value document = TRY(ReadKubeconfig(arena, path));
+  const json::Value cluster = TRY(CurrentCluster(document));
   ImageBackend backend;
   backend.https_ = https;
   backend.backoff_ = config.retry_backoff;
-  backend.credentials_ = TRY(webhook::Credentials::Parse(text, directory));
-  json::Arena arena;
-  const json::Value cluster = CurrentCluster(TRY(json::ParseYaml(arena, text)));
+  backend.credentials_ = TRY(webhook::Credentials::Parse(json::ToString(document), directory));
   backend.url_ = cluster["server"].AsString();
-  if (backend.url_.empty()) {
-    return base::ConfigError(
-        base::StrCat(path, ": invalid configuration: no server found for the current context"));
-  }
   while (backend.url_.ends_with('/')) backend.url_.pop_back();
   backend.url_ += "?timeout=30s";
   net::ClientTlsOptions tls;
-  tls.ca_pem = TRY(AuthorityOf(cluster, directory));
+  const json::Value context =
+      Named(document["contexts"], document["current-context"].AsString(), "context");
+  tls.ca_pem = TRY(AuthorityOf(cluster, context["cluster"].AsString(), directory));
   tls.insecure_skip_verify = cluster["insecure-skip-tls-verify"].AsBool();
   tls.server_name = cluster["tls-server-name"].AsString();
   if (const webhook::UserEntry* user = backend.credentials_->Find("", 0)) {
@@ -155,7 +196,7 @@ base::Result<ImageAnswer> ImageBackend::Ask(json::Arena& arena, json::Value spec
   request.headers.Add("User-Agent", "Go-http-client/1.1");
   const json::Value review = json::MakeObject(
       arena, {{"kind", json::Value::StringView("ImageReview")},
-              {"apiVersion", json::Value::StringView("imagepolicy.k8s.io/v1alpha1")},
+              {"apiVersion", json::Value::StringView(kVersion)},
               {"metadata", json::MakeObject(arena, {})},
               {"spec", spec},
               {"status", json::MakeObject(arena, {{"allowed", json::Value::Bool(false)}})}});

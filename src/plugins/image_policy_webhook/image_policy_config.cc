@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "admission/config_format.h"
 #include "base/strings.h"
-#include "plugins/common/config_reader.h"
 
 namespace portcullis::plugins::image_policy_webhook {
 namespace {
@@ -20,6 +20,10 @@ struct Range {
 constexpr Range kAllowTtl = {5min, 1s, 30min};
 constexpr Range kDenyTtl = {30s, 1s, 30min};
 constexpr Range kBackoff = {500ms, 1ns, 5min};
+
+constexpr std::string_view kTypes = R"(
+imagepolicy.AdmissionConfig: imagePolicy imagepolicy.imagePolicyWebhookConfig
+imagepolicy.imagePolicyWebhookConfig: kubeConfigFile string, allowTTL time.Duration=int64, denyTTL time.Duration=int64, retryBackoff time.Duration=int64, defaultAllow bool)";
 
 // 0 stands for the default, -1 for none.
 base::Result<base::Duration> ReadDuration(std::int64_t value, base::Duration unit,
@@ -38,22 +42,14 @@ base::Result<base::Duration> ReadDuration(std::int64_t value, base::Duration uni
 
 base::Result<ImagePolicyConfig> ParseConfig(const admission::PluginConfig* config) {
   if (config == nullptr) return base::ConfigError("no config specified");
-  if (!config->error.ok()) return config->error;
-  common::ConfigReader root(config->document.root());
-  common::ConfigReader policy = root.Child("imagePolicy");
+  TRY(admission::CheckPlainConfig(*config, kTypes));
+  const json::Value policy = config->document["imagePolicy"];
   ImagePolicyConfig out;
-  out.kubeconfig_file = policy.String("kubeConfigFile");
-  const std::int64_t allow = policy.Int("allowTTL");
-  const std::int64_t deny = policy.Int("denyTTL");
-  const std::int64_t backoff = policy.Int("retryBackoff");
-  out.default_allow = policy.Bool("defaultAllow");
-  TRY(root.Finish());
-  out.allow_ttl = TRY(ReadDuration(allow, 1s, kAllowTtl));
-  out.deny_ttl = TRY(ReadDuration(deny, 1s, kDenyTtl));
-  out.retry_backoff = TRY(ReadDuration(backoff, 1ms, kBackoff));
-  if (out.kubeconfig_file.empty()) {
-    return base::ConfigError("imagePolicy.kubeConfigFile: must name the kubeconfig of the backend");
-  }
+  out.kubeconfig_file = policy["kubeConfigFile"].AsString();
+  out.default_allow = policy["defaultAllow"].AsBool();
+  out.retry_backoff = TRY(ReadDuration(policy["retryBackoff"].AsInt(), 1ms, kBackoff));
+  out.allow_ttl = TRY(ReadDuration(policy["allowTTL"].AsInt(), 1s, kAllowTtl));
+  out.deny_ttl = TRY(ReadDuration(policy["denyTTL"].AsInt(), 1s, kDenyTtl));
   return out;
 }
 

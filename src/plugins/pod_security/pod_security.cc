@@ -312,7 +312,7 @@ class PodSecurity final : public admission::Plugin {
 };
 
 base::Result<std::unique_ptr<admission::Plugin>> Create(const admission::PluginContext& context) {
-  PodSecurityConfig config = TRY(ParseConfig(context.config));
+  PodSecurityConfig config = TRY(ParseConfig(context));
   return std::unique_ptr<admission::Plugin>(
       std::make_unique<PodSecurity>(context, std::move(config)));
 }

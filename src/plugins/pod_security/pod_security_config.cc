@@ -4,27 +4,33 @@
 #include <set>
 #include <string_view>
 
+#include "admission/config_format.h"
 #include "api/field_error.h"
 #include "api/field_path.h"
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
-#include "plugins/common/config_reader.h"
 
 namespace portcullis::plugins::pod_security {
 namespace {
 
-using common::ConfigKind;
-using common::ConfigReader;
 using policy::pod_security::LevelVersion;
 
-constexpr ConfigKind kKinds[] = {
+constexpr admission::ConfigKind kKinds[] = {
     {"pod-security.admission.config.k8s.io/v1", "PodSecurityConfiguration"},
     {"pod-security.admission.config.k8s.io/v1beta1", "PodSecurityConfiguration"},
     {"pod-security.admission.config.k8s.io/v1alpha1", "PodSecurityConfiguration"}};
+constexpr admission::ConfigFormat kFormat = {
+    .scheme = "k8s.io/pod-security-admission/admission/api/scheme/scheme.go:31",
+    .kinds = kKinds,
+    .types = R"(
+v1.PodSecurityConfiguration: defaults v1.PodSecurityDefaults, exemptions v1.PodSecurityExemptions
+v1.PodSecurityDefaults: enforce string, enforce-version string, audit string, audit-version string, warn string, warn-version string
+v1.PodSecurityExemptions: usernames []string, namespaces []string, runtimeClasses []string)",
+};
 
-void ReadMode(ConfigReader& reader, const std::string& mode, LevelVersion& out,
+void ReadMode(json::Value defaults, const std::string& mode, LevelVersion& out,
               std::vector<std::string>& errors) {
-  std::string_view level = reader.String(mode);
+  std::string_view level = defaults[mode].AsString();
   if (!level.empty()) {
     if (auto parsed = policy::pod_security::ParseLevel(level)) {
       out.level = *parsed;
@@ -33,7 +39,7 @@ void ReadMode(ConfigReader& reader, const std::string& mode, LevelVersion& out,
     }
   }
   const std::string version_name = mode + "-version";
-  std::string_view version = reader.String(version_name);
+  std::string_view version = defaults[version_name].AsString();
   if (version.empty()) return;
   if (auto parsed = policy::pod_security::ParseVersion(version)) {
     out.version = *parsed;
@@ -55,6 +61,12 @@ void CheckNames(const std::vector<std::string>& names, std::string_view field,
   }
 }
 
+std::vector<std::string> Names(json::Value list) {
+  std::vector<std::string> names;
+  for (const json::Value& name : list.elements()) names.emplace_back(name.AsString());
+  return names;
+}
+
 std::vector<std::string> UsernameProblems(std::string_view name) {
   if (name.empty()) return {"username must not be empty"};
   return {};
@@ -62,23 +74,20 @@ std::vector<std::string> UsernameProblems(std::string_view name) {
 
 }  // namespace
 
-base::Result<PodSecurityConfig> ParseConfig(const admission::PluginConfig* config) {
+base::Result<PodSecurityConfig> ParseConfig(const admission::PluginContext& context) {
   PodSecurityConfig out;
-  if (config == nullptr) return out;
-  ConfigReader root(TRY(common::DecodeConfig(*config, kKinds)));
+  if (context.config == nullptr || context.config->text.empty()) return out;
+  TRY(admission::CheckConfig(*context.config, kFormat, context.kubernetes_minor));
+  const json::Document& document = context.config->document;
   std::vector<std::string> errors;
-  ConfigReader defaults = root.Child("defaults");
+  const json::Value defaults = document["defaults"];
   ReadMode(defaults, "enforce", out.defaults.enforce, errors);
   ReadMode(defaults, "audit", out.defaults.audit, errors);
   ReadMode(defaults, "warn", out.defaults.warn, errors);
-  defaults.RefuseOthers();
-  ConfigReader exemptions = root.Child("exemptions");
-  out.exempt_usernames = exemptions.Strings("usernames");
-  out.exempt_namespaces = exemptions.Strings("namespaces");
-  out.exempt_runtime_classes = exemptions.Strings("runtimeClasses");
-  exemptions.RefuseOthers();
-  root.RefuseOthers();
-  TRY(root.Finish());
+  const json::Value exemptions = document["exemptions"];
+  out.exempt_usernames = Names(exemptions["usernames"]);
+  out.exempt_namespaces = Names(exemptions["namespaces"]);
+  out.exempt_runtime_classes = Names(exemptions["runtimeClasses"]);
   if (!errors.empty()) {
     return base::ConfigError("PodSecurity configuration error: " + api::AggregateText(errors));
   }

@@ -17,8 +17,9 @@ struct PodSecurityConfig {
   std::vector<std::string> exempt_runtime_classes;
 };
 
-// `config` may be null: everything privileged, no exemptions. Errors: `PodSecurity configuration
-// error: enforce: must be one of …`, `PodSecurity invalid: exemptions.namespaces[0]: …`.
-base::Result<PodSecurityConfig> ParseConfig(const admission::PluginConfig* config);
+// Without a configuration everything is privileged, without exemptions. Errors: `PodSecurity
+// configuration error: enforce: must be one of …`, `PodSecurity invalid: exemptions.namespaces[0]:
+// …`.
+base::Result<PodSecurityConfig> ParseConfig(const admission::PluginContext& context);
 
 }  // namespace portcullis::plugins::pod_security

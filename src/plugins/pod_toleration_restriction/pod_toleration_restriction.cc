@@ -88,7 +88,7 @@ class PodTolerationRestriction final : public admission::Plugin {
 };
 
 base::Result<std::unique_ptr<admission::Plugin>> Create(const admission::PluginContext& context) {
-  PodTolerationRestrictionConfig config = TRY(ParseConfig(context.config));
+  PodTolerationRestrictionConfig config = TRY(ParseConfig(context));
   return std::unique_ptr<admission::Plugin>(
       std::make_unique<PodTolerationRestriction>(context, std::move(config)));
 }

@@ -2,20 +2,25 @@
 
 #include <string_view>
 
+#include "admission/config_format.h"
 #include "api/field_error.h"
 #include "api/field_path.h"
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
-#include "plugins/common/config_reader.h"
 
 namespace portcullis::plugins::pod_toleration_restriction {
 namespace {
 
-using common::ConfigKind;
-using common::ConfigReader;
-
-constexpr ConfigKind kKinds[] = {
+constexpr admission::ConfigKind kKinds[] = {
     {"podtolerationrestriction.admission.k8s.io/v1alpha1", "Configuration"}};
+// Kubernetes passes over unknown fields here; a whitelist that is misspelt would allow everything.
+constexpr admission::ConfigFormat kFormat = {
+    .scheme = "k8s.io/kubernetes/plugin/pkg/admission/podtolerationrestriction/config.go:32",
+    .kinds = kKinds,
+    .types = R"(
+v1alpha1.Configuration: default []v1.Toleration, whitelist []v1.Toleration
+v1.Toleration: key string, operator v1.TolerationOperator=string, value string, effect v1.TaintEffect=string, tolerationSeconds int64)",
+};
 
 void CheckToleration(json::Value toleration, const api::FieldPath& path, api::FieldErrors& errors) {
   std::string_view key = toleration["key"].AsString();
@@ -55,33 +60,30 @@ void CheckToleration(json::Value toleration, const api::FieldPath& path, api::Fi
   }
 }
 
-void ReadTolerations(ConfigReader& root, std::string_view name, api::FieldErrors& errors) {
+void CheckTolerations(const json::Document& document, std::string_view name,
+                      api::FieldErrors& errors) {
   std::size_t index = 0;
-  for (ConfigReader& reader : root.Children(name)) {
-    for (std::string_view member : {"key", "operator", "value", "effect"}) reader.String(member);
-    reader.Int("tolerationSeconds");
-    reader.RefuseOthers();
-    CheckToleration(reader.value(),
+  for (const json::Value& toleration : document[name].elements()) {
+    CheckToleration(toleration,
                     api::FieldPath("podtolerationrestriction").Child(name).Index(index++), errors);
   }
 }
 
 }  // namespace
 
-base::Result<PodTolerationRestrictionConfig> ParseConfig(const admission::PluginConfig* config) {
-  if (config == nullptr) return PodTolerationRestrictionConfig();
-  ConfigReader root(TRY(common::DecodeConfig(*config, kKinds)));
+base::Result<PodTolerationRestrictionConfig> ParseConfig(const admission::PluginContext& context) {
+  if (context.config == nullptr) return PodTolerationRestrictionConfig();
+  const json::Document& document = context.config->document;
+  TRY(admission::CheckConfig(*context.config, kFormat, context.kubernetes_minor));
   api::FieldErrors errors;
-  ReadTolerations(root, "default", errors);
-  ReadTolerations(root, "whitelist", errors);
-  root.RefuseOthers();
-  TRY(root.Finish());
+  CheckTolerations(document, "default", errors);
+  CheckTolerations(document, "whitelist", errors);
   if (!errors.empty()) {
     std::vector<std::string> texts;
     for (const api::FieldError& error : errors) texts.push_back(error.ToString());
     return base::ConfigError(base::StrCat("invalid config: [", base::Join(texts, " "), "]"));
   }
-  return PodTolerationRestrictionConfig(config->document);
+  return PodTolerationRestrictionConfig(document);
 }
 
 }  // namespace portcullis::plugins::pod_toleration_restriction

@@ -20,7 +20,7 @@ class PodTolerationRestrictionConfig {
   json::Document document_;
 };
 
-// `config` may be null: no tolerations then. Errors: `invalid config: …` with the field's path.
-base::Result<PodTolerationRestrictionConfig> ParseConfig(const admission::PluginConfig* config);
+// Without a configuration there are none. Errors: `invalid config: …` with the field's path.
+base::Result<PodTolerationRestrictionConfig> ParseConfig(const admission::PluginContext& context);
 
 }  // namespace portcullis::plugins::pod_toleration_restriction

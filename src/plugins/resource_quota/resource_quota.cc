@@ -100,7 +100,7 @@ class ResourceQuota final : public admission::Plugin {
 };
 
 base::Result<std::unique_ptr<admission::Plugin>> Create(const admission::PluginContext& context) {
-  std::vector<LimitedResource> limited = TRY(ParseConfig(context.config));
+  std::vector<LimitedResource> limited = TRY(ParseConfig(context));
   return std::unique_ptr<admission::Plugin>(
       std::make_unique<ResourceQuota>(context, std::move(limited)));
 }

@@ -1,52 +1,53 @@
 #include "plugins/resource_quota/resource_quota_config.h"
 
+#include "admission/config_format.h"
 #include "api/field_error.h"
 #include "api/field_path.h"
-#include "plugins/common/config_reader.h"
 
 namespace portcullis::plugins::resource_quota {
 namespace {
 
-using common::ConfigKind;
-using common::ConfigReader;
+constexpr admission::ConfigKind kKinds[] = {
+    {"apiserver.config.k8s.io/v1", "ResourceQuotaConfiguration"},
+    {"resourcequota.admission.k8s.io/v1beta1", "Configuration"},
+    {"resourcequota.admission.k8s.io/v1alpha1", "Configuration"}};
+constexpr admission::ConfigFormat kFormat = {
+    .scheme = "k8s.io/apiserver/pkg/admission/plugin/resourcequota/config.go:31",
+    .kinds = kKinds,
+    .types = R"(
+v1.Configuration: limitedResources []v1.LimitedResource
+v1.LimitedResource: apiGroup string, resource string, matchContains []string, matchScopes []v1.ScopedResourceSelectorRequirement
+v1.ScopedResourceSelectorRequirement: scopeName v1.ResourceQuotaScope=string, operator v1.ScopeSelectorOperator=string, values []string)",
+    .strict_since = 32,
+};
 
-constexpr ConfigKind kKinds[] = {{"apiserver.config.k8s.io/v1", "ResourceQuotaConfiguration"},
-                                 {"resourcequota.admission.k8s.io/v1", "Configuration"},
-                                 {"resourcequota.admission.k8s.io/v1beta1", "Configuration"},
-                                 {"resourcequota.admission.k8s.io/v1alpha1", "Configuration"}};
-
-LimitedResource ReadLimited(ConfigReader& reader) {
+LimitedResource ReadLimited(json::Value entry) {
   LimitedResource limited;
-  limited.api_group = reader.String("apiGroup");
-  limited.resource = reader.String("resource");
-  limited.match_contains = reader.Strings("matchContains");
-  for (ConfigReader& scope : reader.Children("matchScopes")) {
-    scope.String("scopeName");
-    scope.String("operator");
-    scope.Strings("values");
-    scope.RefuseOthers();
-    limited.match_scopes.push_back(api::quota::ReadScopeSelector(scope.value()));
+  limited.api_group = entry["apiGroup"].AsString();
+  limited.resource = entry["resource"].AsString();
+  for (const json::Value& text : entry["matchContains"].elements()) {
+    limited.match_contains.emplace_back(text.AsString());
   }
-  reader.RefuseOthers();
+  for (const json::Value& scope : entry["matchScopes"].elements()) {
+    limited.match_scopes.push_back(api::quota::ReadScopeSelector(scope));
+  }
   return limited;
 }
 
 }  // namespace
 
-base::Result<std::vector<LimitedResource>> ParseConfig(const admission::PluginConfig* config) {
+base::Result<std::vector<LimitedResource>> ParseConfig(const admission::PluginContext& context) {
   std::vector<LimitedResource> out;
-  if (config == nullptr) return out;
-  ConfigReader root(TRY(common::DecodeConfig(*config, kKinds)));
+  if (context.config == nullptr) return out;
+  TRY(admission::CheckConfig(*context.config, kFormat, context.kubernetes_minor));
   api::FieldErrors errors;
-  for (ConfigReader& reader : root.Children("limitedResources")) {
-    out.push_back(ReadLimited(reader));
+  for (const json::Value& entry : context.config->document["limitedResources"].elements()) {
+    out.push_back(ReadLimited(entry));
     if (out.back().resource.empty()) {
       errors.push_back(api::Required(
           api::FieldPath("limitedResources").Index(out.size() - 1).Child("resource"), ""));
     }
   }
-  root.RefuseOthers();
-  TRY(root.Finish());
   if (!errors.empty()) return base::ConfigError(api::AggregateText(errors));
   return out;
 }

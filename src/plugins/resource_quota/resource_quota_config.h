@@ -19,7 +19,8 @@ struct LimitedResource {
   std::vector<api::quota::ScopeSelector> match_scopes;
 };
 
-// `config` may be null: nothing is limited. Errors: `limitedResources[0].resource: Required value`.
-base::Result<std::vector<LimitedResource>> ParseConfig(const admission::PluginConfig* config);
+// Without a configuration nothing is limited. Errors: `limitedResources[0].resource: Required
+// value`.
+base::Result<std::vector<LimitedResource>> ParseConfig(const admission::PluginContext& context);
 
 }  // namespace portcullis::plugins::resource_quota

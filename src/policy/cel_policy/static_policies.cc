@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "admission/config.h"
+#include "admission/config_format.h"
 #include "admission/match/cel_conditions.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -12,8 +12,12 @@
 namespace portcullis::policy {
 namespace {
 
+constexpr admission::ConfigKind kKinds[] = {
+    {"apiserver.config.k8s.io/v1", "ValidatingAdmissionPolicyConfiguration"},
+    {"apiserver.config.k8s.io/v1", "MutatingAdmissionPolicyConfiguration"},
+};
 constexpr std::string_view kScheme =
-    "k8s.io/apiserver/pkg/admission/plugin/policy/config/config.go:34";
+    "k8s.io/apiserver/pkg/admission/plugin/policy/config/config.go:32";
 
 std::string_view KindOf(PolicyType type) {
   return type == PolicyType::kMutating ? "MutatingAdmissionPolicy" : "ValidatingAdmissionPolicy";
@@ -55,9 +59,14 @@ base::Status CheckBinding(json::Value object, const std::string&) {
 base::Result<std::string> ReadManifestsDirectory(const admission::PluginContext& context,
                                                  PolicyType type) {
   if (context.config == nullptr) return std::string();
-  static constexpr std::string_view kFields[] = {"kind", "apiVersion", "staticManifestsDir"};
-  TRY(admission::CheckPluginConfiguration(
-      *context.config, base::StrCat(KindOf(type), "Configuration"), kScheme, kFields));
+  const std::string wanted = base::StrCat(KindOf(type), "Configuration");
+  const std::string types = base::StrCat("v1.", wanted, ": staticManifestsDir string");
+  TRY(admission::CheckConfig(*context.config, {.scheme = kScheme, .kinds = kKinds, .types = types},
+                             context.kubernetes_minor));
+  const std::string_view kind = context.config->document["kind"].AsString();
+  if (kind != wanted) {
+    return base::ConfigError(base::StrCat("unexpected type: *policyconfig.", kind));
+  }
   std::string directory(context.config->document.root()["staticManifestsDir"].AsString());
   TRY(admission::CheckManifestsDirectory(context, directory));
   return directory;
