@@ -116,7 +116,8 @@ def subresources(lab):
     # The validating phase sees the scale of the object as it will be.
     lab.call("PUT", f"{DEPLOYMENTS}/d/scale", {"metadata": {"name": "d"}, "spec": {"replicas": 3}})
     mutating, validating = (review["object"] for review in lab.reviews())
-    assert mutating["metadata"] == {"name": "d", "namespace": "default"}, mutating
+    assert {**mutating["metadata"], "managedFields": None} == {"name": "d", "namespace": "default", "managedFields": None}, mutating
+    assert mutating["metadata"]["managedFields"][0]["subresource"] == "scale" and "managedFields" not in validating["metadata"]
     assert validating["status"]["selector"] == "a=b" and validating["metadata"]["uid"], validating
     # Names are compared only when mutating webhooks have been asked.
     for sub, body in (("binding", {"target": {"name": "n"}}), ("eviction", {})):

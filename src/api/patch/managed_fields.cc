@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <vector>
 
+#include "api/patch/managed_entries.h"
 #include "api/patch/typed.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -17,86 +17,10 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kApply = "Apply";
-constexpr std::string_view kUpdate = "Update";
 constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 // Beyond this many Update entries the oldest ones are folded into one of this name.
 constexpr std::size_t kMaxUpdateManagers = 10;
 constexpr std::string_view kAncientManager = "ancient-changes";
-
-struct Entry {
-  std::string manager;
-  std::string operation;
-  std::string api_version;
-  std::string subresource;
-  std::string time;
-  FieldSet fields;
-
-  bool is_apply() const { return operation == kApply; }
-  // The same writer in the same role. An applier is the same in every version.
-  bool IsSameAs(const Entry& other) const {
-    return manager == other.manager && operation == other.operation &&
-           subresource == other.subresource && (is_apply() || api_version == other.api_version);
-  }
-};
-using Entries = std::vector<Entry>;
-
-base::Result<Entries> Decode(Value list) {
-  Entries out;
-  for (const Value& item : list.elements()) {
-    Entry entry{.manager = std::string(item["manager"].AsString()),
-                .operation = std::string(item["operation"].AsString()),
-                .api_version = std::string(item["apiVersion"].AsString()),
-                .subresource = std::string(item["subresource"].AsString()),
-                .time = std::string(item["time"].AsString()),
-                .fields = {}};
-    if (entry.operation != kApply && entry.operation != kUpdate) {
-      return base::Status(base::Reason::kUnknown,
-                          base::StrCat("error decoding managed fields: invalid operation: ",
-                                       base::GoQuote(entry.operation)));
-    }
-    if (entry.api_version.empty()) {
-      return base::Status(base::Reason::kUnknown, "apiVersion must not be empty");
-    }
-    if (const std::string_view type = item["fieldsType"].AsString(); type != "FieldsV1") {
-      return base::Status(base::Reason::kUnknown,
-                          type.empty()
-                              ? std::string("missing fieldsType in managed fields entry")
-                              : base::StrCat("invalid fieldsType in managed fields entry: ", type));
-    }
-    entry.fields = TRY(FieldSet::FromJson(item["fieldsV1"]));
-    out.push_back(std::move(entry));
-  }
-  return out;
-}
-
-Value Encode(json::Arena& arena, Entries& entries) {
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::tie(a.operation, a.time, a.manager, a.api_version, a.subresource) <
-           std::tie(b.operation, b.time, b.manager, b.api_version, b.subresource);
-  });
-  json::ArrayBuilder out(arena);
-  for (const Entry& entry : entries) {
-    json::ObjectBuilder item(arena);
-    item.Set("manager", entry.manager);
-    item.Set("operation", entry.operation);
-    item.Set("apiVersion", entry.api_version);
-    if (!entry.time.empty()) item.Set("time", entry.time);
-    item.Set("fieldsType", "FieldsV1");
-    item.Set("fieldsV1", entry.fields.ToJson(arena));
-    if (!entry.subresource.empty()) item.Set("subresource", entry.subresource);
-    out.Add(item.Build());
-  }
-  return out.Build();
-}
-
-Value WithEntries(json::Arena& arena, Value object, Entries& entries) {
-  entries.erase(std::remove_if(entries.begin(), entries.end(),
-                               [](const Entry& entry) { return entry.fields.empty(); }),
-                entries.end());
-  if (entries.empty()) return json::RemovePath(arena, object, {"metadata", "managedFields"});
-  return json::SetPath(arena, object, {"metadata", "managedFields"}, Encode(arena, entries));
-}
 
 // What nobody owns: identity and what the server keeps itself.
 const FieldSet& StrippedFields() {
@@ -127,11 +51,11 @@ Entries StartingEntries(Value live, Value next, const Writer& writer) {
   const Value wanted = next["metadata"]["managedFields"];
   if (writer.subresource.empty() && wanted.is_array() && !wanted.empty()) {
     if (wanted.size() == 1 && wanted[0].is_object() && wanted[0].empty()) return {};
-    if (auto decoded = Decode(wanted); decoded.ok()) return *std::move(decoded);
+    if (auto decoded = DecodeEntries(wanted); decoded.ok()) return *std::move(decoded);
   } else if (writer.subresource.empty() && wanted.is_array()) {
     return {};
   }
-  auto decoded = Decode(live["metadata"]["managedFields"]);
+  auto decoded = DecodeEntries(live["metadata"]["managedFields"]);
   return decoded.ok() ? *std::move(decoded) : Entries();
 }
 
@@ -292,7 +216,7 @@ class Application {
 // The writer's entry with its new claim; `before` receives what it claimed last time.
 Entry& Application::Own(FieldSet claimed, std::optional<Entry>& before) {
   Entry own{.manager = std::string(writer_.manager),
-            .operation = std::string(kApply),
+            .operation = std::string(kApplied),
             .api_version = std::string(writer_.api_version),
             .subresource = std::string(writer_.subresource),
             .time = "",
@@ -378,7 +302,7 @@ Value Application::SyncLastApplied(Value object) const {
 
 base::Result<Value> Application::Run(Force force) {
   const Value stored = live_.is_object() ? live_ : json::MakeObject(arena_, {});
-  auto decoded = Decode(stored["metadata"]["managedFields"]);
+  auto decoded = DecodeEntries(stored["metadata"]["managedFields"]);
   if (decoded.ok()) entries_ = *std::move(decoded);
   const Value plain = WithoutManagedFields(arena_, stored);
 
@@ -432,7 +356,7 @@ Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value 
   FieldSet touched = change.modified.empty() ? change.added : change.modified.Union(change.added);
 
   Entry own{.manager = std::string(writer.manager),
-            .operation = std::string(kUpdate),
+            .operation = std::string(kUpdated),
             .api_version = std::string(writer.api_version),
             .subresource = std::string(writer.subresource),
             .time = std::string(writer.now),
@@ -465,7 +389,7 @@ base::Result<Value> Apply(json::Arena& arena, const schema::Schema& schema, Valu
 }
 
 base::Status CheckManagedFields(Value object) {
-  return Decode(object["metadata"]["managedFields"]).status();
+  return DecodeEntries(object["metadata"]["managedFields"]).status();
 }
 
 }  // namespace portcullis::api::patch

@@ -166,7 +166,8 @@ base::Result<Transform> MakeApply(Call& call, const PatchTarget& target,
       if (call.resource->custom) {
         reset.Insert(api::patch::PathElement::Field("metadata"));
       }
-    } else if (call.resource->FindSubresource("status") != nullptr) {
+    } else if (target.kind == call.resource->kind &&
+               call.resource->FindSubresource("status") != nullptr) {
       reset.Insert(api::patch::PathElement::Field("status"));
     }
     api::patch::Writer writer;

@@ -2,6 +2,8 @@
 // (Kubernetes docs: autoscaling/v1 Scale).
 
 #include "api/api_status.h"
+#include "api/patch/managed_fields.h"
+#include "api/patch/scale_fields.h"
 #include "api/selector/label_selector.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -78,6 +80,36 @@ json::Value ScaleOf(Call& call, json::Value object) {
       .Build();
 }
 
+// Where each version of the parent keeps the number of replicas.
+api::patch::ReplicasPaths PathsOfVersions(const api::catalog::ResourceInfo& resource) {
+  const auto steps = [](std::string_view path) {
+    api::patch::FieldPathSteps out;
+    for (std::string_view name : PathNames(path)) {
+      out.push_back(api::patch::PathElement::Field(name));
+    }
+    return out;
+  };
+  api::patch::ReplicasPaths out;
+  const std::string& group = resource.resource.group;
+  if (resource.definition == nullptr) {
+    for (std::string_view version : {"v1", "v1beta1", "v1beta2"}) {
+      out[group.empty() ? std::string(version) : base::StrCat(group, "/", version)] =
+          steps(".spec.replicas");
+    }
+    return out;
+  }
+  for (const api::catalog::ResourceInfo& version : resource.definition->resources()) {
+    out[version.resource.group_version().ToString()] =
+        version.scale ? steps(version.scale->spec_replicas) : api::patch::FieldPathSteps();
+  }
+  return out;
+}
+
+json::Value WithManagedFields(json::Arena& arena, json::Value object, json::Value entries) {
+  if (entries.is_null()) return json::RemovePath(arena, object, {"metadata", "managedFields"});
+  return json::SetPath(arena, object, {"metadata", "managedFields"}, entries);
+}
+
 // A custom resource need not have the field that says how many it wants.
 bool IsWithoutReplicas(const api::catalog::ResourceInfo& resource, json::Value object) {
   return resource.custom && At(object, ReplicasPath(resource)).is_null();
@@ -85,10 +117,21 @@ bool IsWithoutReplicas(const api::catalog::ResourceInfo& resource, json::Value o
 
 using Transform = std::function<base::Result<json::Value>(json::Value live)>;
 
+// What is asked of a scale.
+struct ScaleSpec {
+  Transform transform;
+  std::string_view uid;      // of the object that is meant, if the body of a PUT says so
+  bool track_fields = true;  // false: `transform` has done it (apply)
+};
+
 class ScaleUpdate {
  public:
-  ScaleUpdate(Call& call, const WriteOptions& options, const Transform& transform)
-      : call_(call), options_(options), transform_(transform), strategy_(StrategyOf(call)) {}
+  ScaleUpdate(Call& call, const WriteOptions& options, const ScaleSpec& spec)
+      : call_(call),
+        options_(options),
+        spec_(spec),
+        strategy_(StrategyOf(call)),
+        paths_(PathsOfVersions(*call.resource)) {}
 
   base::Result<json::Value> Run() {
     for (int attempt = 0;; ++attempt) {
@@ -104,31 +147,16 @@ class ScaleUpdate {
     const store::ObjectPtr current = call_.env.store->Get(KeyOf(call_, name));
     if (current == nullptr) return api::NotFoundStatus(call_.group_resource(), name);
     const json::Value live = TRY(FromStore(call_.arena, current, *call_.resource));
-    json::Value old_scale = ScaleOf(call_, live);
-    if (IsWithoutReplicas(*call_.resource, live)) {
-      old_scale = json::SetPath(call_.arena, old_scale, {"spec", "replicas"},
-                                json::Value::Int(kNoReplicas));
-    }
-    json::Value scale = TRY(MatchNamespace(call_, TRY(transform_(old_scale))));
-    TRY(MatchName(name, scale));
-    if (scale["spec"]["replicas"].AsInt() == kNoReplicas) {
-      return base::BadRequest(base::StrCat("the spec replicas field ",
-                                           base::GoQuote(ReplicasPath(*call_.resource)),
-                                           " cannot be empty"));
-    }
-    scale = TRY(RunMutating(call_, {.operation = admission::kUpdate,
-                                    .name = name,
-                                    .object = scale,
-                                    .old_object = old_scale,
-                                    .options = options_.as_update}));
-    TRY(CheckScale(scale, current->revision()));
+    TRY(CheckUid(call_, name, spec_.uid, live));
+    const json::Value scale = TRY(Changed(live));
+    TRY(CheckScale(scale, live));
     const json::Value next = TRY(Scaled(live, scale, current->revision()));
-    TRY(RunValidating(call_,
-                      {.operation = admission::kUpdate,
-                       .name = name,
-                       .object = ScaleOf(call_, next),  // not the client's, which may lack much
-                       .old_object = old_scale,
-                       .options = options_.as_update}));
+    // Not the client's scale, which may lack much.
+    TRY(RunValidating(call_, {.operation = admission::kUpdate,
+                              .name = name,
+                              .object = ScaleOf(call_, next),
+                              .old_object = ScaleOf(call_, live),
+                              .options = options_.as_update}));
     if (call_.dry_run || next == live) return ScaleOf(call_, next);
     store::Encoded encoded = TRY(EncodeForStore(call_.arena, next, *call_.resource));
     store::Preconditions preconditions;
@@ -141,25 +169,80 @@ class ScaleUpdate {
     return ScaleOf(call_, TRY(FromStore(call_.arena, *stored, *call_.resource)));
   }
 
-  base::Status CheckScale(json::Value scale, std::int64_t revision) const {
+  // The scale as client and mutating admission want it.
+  base::Result<json::Value> Changed(json::Value live) {
+    json::Value old_scale =
+        WithManagedFields(call_.arena, ScaleOf(call_, live),
+                          TRY(api::patch::ScaleManagedFields(
+                              call_.arena, live["metadata"]["managedFields"], paths_)));
+    if (IsWithoutReplicas(*call_.resource, live)) {
+      old_scale = json::SetPath(call_.arena, old_scale, {"spec", "replicas"},
+                                json::Value::Int(kNoReplicas));
+    }
+    json::Value scale = TRY(MatchNamespace(call_, TRY(spec_.transform(old_scale))));
+    TRY(MatchName(call_.info.name, scale));
+    if (spec_.track_fields) scale = Track(old_scale, scale);
+    const json::Value before = scale;
+    scale = TRY(RunMutating(call_, {.operation = admission::kUpdate,
+                                    .name = call_.info.name,
+                                    .object = scale,
+                                    .old_object = old_scale,
+                                    .options = options_.as_update}));
+    return scale.IsSameAs(before) ? scale : RestoreManagedFields(call_, scale, before);
+  }
+
+  json::Value Track(json::Value old_scale, json::Value scale) const {
+    const api::schema::Schema* schema = call_.catalog->FindSchema(call_.kind());
+    if (schema == nullptr) return scale;
+    const std::string manager = FieldManager(call_, options_);
+    const std::string version = ApiVersion(call_.kind());
+    const std::string now = base::FormatTime(call_.env.clock->Now());
+    api::patch::Writer writer;
+    writer.manager = manager;
+    writer.api_version = version;
+    writer.subresource = call_.info.subresource;
+    writer.now = now;
+    return api::patch::Track(call_.arena, *schema, old_scale, scale, writer);
+  }
+
+  base::Status CheckScale(json::Value scale, json::Value live) const {
+    const std::int64_t replicas = scale["spec"]["replicas"].AsInt();
+    if (call_.resource->custom) {
+      if (replicas != kNoReplicas) return base::OkStatus();  // it is checked as a whole
+      return base::BadRequest(base::StrCat("the spec replicas field ",
+                                           base::GoQuote(ReplicasPath(*call_.resource)),
+                                           " cannot be empty"));
+    }
+    if (replicas < 0) {
+      const api::FieldErrors errors = {api::Invalid(api::FieldPath("spec", "replicas"), replicas,
+                                                    "must be greater than or equal to 0")};
+      return api::InvalidStatus({"autoscaling", "Scale"}, call_.info.name, errors);
+    }
+    const std::string_view wanted = scale["metadata"]["uid"].AsString();
+    const std::string_view actual = live["metadata"]["uid"].AsString();
+    if (wanted.empty() || wanted == actual) return base::OkStatus();
+    api::GroupResource resource = call_.group_resource();
+    resource.resource += "/scale";
+    return api::ConflictStatus(resource, call_.info.name,
+                               base::StrCat("Precondition failed: UID in precondition: ", wanted,
+                                            ", UID in object meta: ", actual));
+  }
+
+  base::Result<json::Value> Scaled(json::Value live, json::Value scale, std::int64_t revision) {
     const std::string_view version = scale["metadata"]["resourceVersion"].AsString();
-    if (!version.empty() && version != std::to_string(revision)) {
+    if (!version.empty() && version != "0" && version != std::to_string(revision)) {
       return api::ConflictStatus(call_.group_resource(), call_.info.name,
                                  "the object has been modified; please apply your changes to the "
                                  "latest version and try again");
     }
-    const std::int64_t replicas = scale["spec"]["replicas"].AsInt();
-    // Custom resources are checked as a whole.
-    if (replicas >= 0 || call_.resource->custom) return base::OkStatus();
-    const api::FieldErrors errors = {api::Invalid(api::FieldPath("spec", "replicas"), replicas,
-                                                  "must be greater than or equal to 0")};
-    return api::InvalidStatus({"autoscaling", "Scale"}, call_.info.name, errors);
-  }
-
-  base::Result<json::Value> Scaled(json::Value live, json::Value scale, std::int64_t revision) {
     const auto names = PathNames(ReplicasPath(*call_.resource));
     json::Value next = json::SetPath(call_.arena, live, std::span(names),
                                      json::Value::Int(scale["spec"]["replicas"].AsInt()));
+    next = WithManagedFields(
+        call_.arena, next,
+        TRY(api::patch::ParentManagedFields(call_.arena, live["metadata"]["managedFields"],
+                                            scale["metadata"]["managedFields"], paths_,
+                                            call_.resource->resource.group_version().ToString())));
     // To its strategy this is a write of the object itself.
     const std::string subresource = std::move(call_.info.subresource);
     call_.info.subresource.clear();
@@ -171,17 +254,15 @@ class ScaleUpdate {
     if (!errors.empty()) {
       return api::InvalidStatus(call_.resource->kind.group_kind(), call_.info.name, errors);
     }
-    if (!(next == live)) {
-      next = TrackFields(call_, live, next, FieldManager(call_, options_));
-    }
     return json::SetPath(call_.arena, next, {"metadata", "resourceVersion"},
                          json::String(call_.arena, std::to_string(revision)));
   }
 
   Call& call_;
   const WriteOptions& options_;
-  const Transform& transform_;
+  const ScaleSpec& spec_;
   const registry::Strategy& strategy_;
+  const api::patch::ReplicasPaths paths_;
   bool retry_ = false;
 };
 
@@ -207,17 +288,19 @@ VerbResult UpdateScale(Call& call) {
   const WriteOptions options =
       TRY(ReadWriteOptions(call, patch ? WriteKind::kPatch : WriteKind::kUpdate));
   call.dry_run = options.dry_run;
-  Transform transform;
+  ScaleSpec spec;
   if (patch) {
-    transform = TRY(MakePatch(call, type, target, options));
+    spec.transform = TRY(MakePatch(call, type, target, options));
+    spec.track_fields = type != PatchType::kApply;
   } else {
     const MediaType media = TRY(NegotiateInput(call.headers().Get("Content-Type")));
     const json::Value scale =
         TRY(DecodeBody(call, call.kind(), call.body, media, options.validation));
     TRY(MatchNameForUpdate(call, scale));
-    transform = [scale](json::Value) -> base::Result<json::Value> { return scale; };
+    spec.transform = [scale](json::Value) -> base::Result<json::Value> { return scale; };
+    spec.uid = scale["metadata"]["uid"].AsString();
   }
-  return ValueReply(call, 200, TRY(ScaleUpdate(call, options, transform).Run()));
+  return ValueReply(call, 200, TRY(ScaleUpdate(call, options, spec).Run()));
 }
 
 }  // namespace portcullis::server::rest

@@ -166,23 +166,10 @@ std::string RegistryKey(const Call& call, std::string_view name) {
   return key.append(name);
 }
 
-base::Status CheckUid(const Call& call, std::string_view name, json::Value object,
-                      json::Value live) {
-  const std::string_view wanted = object["metadata"]["uid"].AsString();
-  const std::string_view actual = live["metadata"]["uid"].AsString();
-  if (wanted.empty() || wanted == actual) return base::OkStatus();
-  return api::ConflictStatus(
-      call.group_resource(), name,
-      base::StrCat("StorageError: invalid object, Code: 4, Key: ", RegistryKey(call, name),
-                   ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
-                   "precondition: ",
-                   wanted, ", UID in object meta: ", actual));
-}
-
 // Whoever names a uid means an object that is there.
 base::Status CheckNoUid(const Call& call, const UpdateSpec& spec, json::Value object) {
   const std::string_view uid = object["metadata"]["uid"].AsString();
-  if (spec.track_fields || uid.empty()) return CheckUid(call, spec.name, object, {});
+  if (spec.track_fields || uid.empty()) return CheckUid(call, spec.name, uid, {});
   return api::ConflictStatus(call.group_resource(), spec.name,
                              base::StrCat("uid mismatch: the provided object specified uid ", uid,
                                           ", and no existing object was found"));
@@ -224,7 +211,7 @@ class Attempt {
     json::Value object = TRY(spec_.transform(live_));
     object = TRY(MatchNamespace(call_, object));
     TRY(MatchName(spec_.name, object));
-    TRY(CheckUid(call_, spec_.name, object, live_));
+    TRY(CheckUid(call_, spec_.name, object["metadata"]["uid"].AsString(), live_));
     object = DeduplicateOwners(call_, object, When::kBeforeAdmission);
     if (spec_.track_fields) {
       object = TrackFields(call_, live_, object, FieldManager(call_, options_));
@@ -425,6 +412,18 @@ base::Result<Written> UpdateObject(Call& call, const UpdateSpec& spec,
       return written;
     }
   }
+}
+
+base::Status CheckUid(const Call& call, std::string_view name, std::string_view wanted,
+                      json::Value live) {
+  const std::string_view actual = live["metadata"]["uid"].AsString();
+  if (wanted.empty() || wanted == actual) return base::OkStatus();
+  return api::ConflictStatus(
+      call.group_resource(), name,
+      base::StrCat("StorageError: invalid object, Code: 4, Key: ", RegistryKey(call, name),
+                   ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
+                   "precondition: ",
+                   wanted, ", UID in object meta: ", actual));
 }
 
 base::Status MatchNameForUpdate(Call& call, json::Value object) {

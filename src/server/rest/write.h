@@ -45,6 +45,10 @@ store::Key KeyOf(const Call& call, std::string_view name);
 base::Status MatchNameForUpdate(Call& call, json::Value object);
 bool CreatesOnUpdate(const Call& call);
 
+// That `wanted`, if anything, is the uid of the live object (null: of none).
+base::Status CheckUid(const Call& call, std::string_view name, std::string_view wanted,
+                      json::Value live);
+
 // Deletes the pod of the call without admission, as an eviction does that has been admitted itself.
 base::Status RemovePod(Call& call, const DeleteOptions& options);
 

@@ -1,0 +1,77 @@
+#include "api/patch/managed_entries.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "base/gotext.h"
+#include "base/strings.h"
+
+namespace portcullis::api::patch {
+
+using json::Value;
+
+base::Result<Entries> DecodeEntries(Value list) {
+  Entries out;
+  for (const Value& item : list.elements()) {
+    Entry entry{.manager = std::string(item["manager"].AsString()),
+                .operation = std::string(item["operation"].AsString()),
+                .api_version = std::string(item["apiVersion"].AsString()),
+                .subresource = std::string(item["subresource"].AsString()),
+                .time = std::string(item["time"].AsString()),
+                .fields = {}};
+    if (entry.operation != kApplied && entry.operation != kUpdated) {
+      return base::Status(base::Reason::kUnknown,
+                          base::StrCat("error decoding managed fields: invalid operation: ",
+                                       base::GoQuote(entry.operation)));
+    }
+    if (entry.api_version.empty()) {
+      return base::Status(base::Reason::kUnknown, "apiVersion must not be empty");
+    }
+    if (const std::string_view type = item["fieldsType"].AsString(); type != "FieldsV1") {
+      return base::Status(base::Reason::kUnknown,
+                          type.empty()
+                              ? std::string("missing fieldsType in managed fields entry")
+                              : base::StrCat("invalid fieldsType in managed fields entry: ", type));
+    }
+    entry.fields = TRY(FieldSet::FromJson(item["fieldsV1"]));
+    const auto same = std::find_if(out.begin(), out.end(),
+                                   [&](const Entry& other) { return other.IsSameAs(entry); });
+    if (same == out.end()) {
+      out.push_back(std::move(entry));
+    } else {
+      *same = std::move(entry);
+    }
+  }
+  return out;
+}
+
+Value EncodeEntries(json::Arena& arena, Entries& entries) {
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.operation, a.time, a.manager, a.api_version, a.subresource) <
+           std::tie(b.operation, b.time, b.manager, b.api_version, b.subresource);
+  });
+  json::ArrayBuilder out(arena);
+  for (const Entry& entry : entries) {
+    json::ObjectBuilder item(arena);
+    item.Set("manager", entry.manager);
+    item.Set("operation", entry.operation);
+    item.Set("apiVersion", entry.api_version);
+    if (!entry.time.empty()) item.Set("time", entry.time);
+    item.Set("fieldsType", "FieldsV1");
+    item.Set("fieldsV1", entry.fields.ToJson(arena));
+    if (!entry.subresource.empty()) item.Set("subresource", entry.subresource);
+    out.Add(item.Build());
+  }
+  return out.Build();
+}
+
+Value WithEntries(json::Arena& arena, Value object, Entries& entries) {
+  entries.erase(std::remove_if(entries.begin(), entries.end(),
+                               [](const Entry& entry) { return entry.fields.empty(); }),
+                entries.end());
+  if (entries.empty()) return json::RemovePath(arena, object, {"metadata", "managedFields"});
+  return json::SetPath(arena, object, {"metadata", "managedFields"}, EncodeEntries(arena, entries));
+}
+
+}  // namespace portcullis::api::patch
