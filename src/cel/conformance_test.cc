@@ -46,6 +46,7 @@ bool Same(const json::Value& a, const json::Value& b) {
 TEST(ConformanceTest, AllFactsHold) {
   EnvironmentBuilder builder;
   builder.AddLibrary(kStringsLibrary).AddLibrary(kOptionalLibrary).AddLibrary(kTwoVariableLibrary);
+  builder.options().quoted_fields = true;
   const auto environment = builder.Build();
   ASSERT_TRUE(environment.ok()) << environment.status().message();
   std::ifstream file(PC_SOURCE_DIR "/tests/conformance/cel/facts.jsonl");

@@ -39,6 +39,7 @@ Compilation Environment::Check(std::string_view expression) const {
   Compilation result;
   const ParseOptions parse = {.macros = declarations_.get(),
                               .optional_syntax = options_.optional_syntax,
+                              .quoted_fields = options_.quoted_fields,
                               .max_code_points = options_.max_code_points,
                               .max_depth = options_.max_depth};
   std::shared_ptr<Ast> ast = Parse(expression, parse, result.issues);
@@ -57,6 +58,7 @@ Compilation Environment::Compile(std::string_view expression, const CompileOptio
   } else {
     const ParseOptions parse = {.macros = declarations_.get(),
                                 .optional_syntax = options_.optional_syntax,
+                                .quoted_fields = options_.quoted_fields,
                                 .max_code_points = options_.max_code_points,
                                 .max_depth = options_.max_depth};
     result.ast = Parse(expression, parse, result.issues);

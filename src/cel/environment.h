@@ -44,8 +44,10 @@ class ObjectFactory {
 struct EnvironmentOptions {
   std::string container;
   bool optional_syntax = true;        // `.?`, `[?]`, `?` before elements
+  bool quoted_fields = false;         // a.`b-c`
   bool homogeneous_literals = false;  // elements of one type in list and map literals
-  bool validate_literals = false;     // duration, timestamp, regex and format literals
+  bool validate_literals = false;     // duration, timestamp and regex literals
+  bool validate_formats = true;       // format literals with literal arguments
   bool fold_constants = true;
   bool has_costs = false;  // has(a.b) counts 1 for the test itself
   // Limits of the parser; the texts name them.

@@ -91,6 +91,8 @@ using EstimateCall =
 
 // --- Rows ---
 
+inline constexpr int kNewest = 1 << 20;  // of the versions of a library
+
 enum class Style : std::uint8_t { kGlobal, kMember };
 
 struct Function {
@@ -104,7 +106,8 @@ struct Function {
   ActualCost cost = nullptr;  // null: 1
   CostScope cost_scope = CostScope::kOverload;
   EstimateCall estimate = nullptr;
-  int since = 0;  // first version of the library that has it
+  int since = 0;        // first version of the library that has it
+  int until = kNewest;  // the last one
   std::string_view doc = {};
   std::string_view example = {};  // an expression that is true
 };
@@ -144,8 +147,6 @@ struct Library {
   std::span<const NamedType> types = {};
   std::span<const CostByName> costs = {};
 };
-
-inline constexpr int kNewest = 1 << 20;
 
 // The language: operators, conversions, strings, time, `has` and the one-variable macros.
 extern const Library kStandardLibrary;

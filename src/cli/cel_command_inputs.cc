@@ -151,6 +151,7 @@ base::Result<std::shared_ptr<const cel::Environment>> CelInputs::Declare() {
     builder.AddLibrary(cel::kStringsLibrary)
         .AddLibrary(cel::kOptionalLibrary)
         .AddLibrary(cel::kTwoVariableLibrary);
+    builder.options().quoted_fields = true;
   }
   for (const auto& [name, value] : variables_) {
     if (!scope_ || scope_->environment->VariableIndex(name) < 0) {

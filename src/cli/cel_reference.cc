@@ -60,7 +60,7 @@ std::string Call(const cel::Function& row) {
 bool IsShown(const cel::Function& row, int version) {
   const bool documented = !row.doc.empty() || !row.example.empty();
   const bool named = (row.name[0] | 0x20) >= 'a' && (row.name[0] | 0x20) <= 'z';
-  return documented && named && row.since <= version;
+  return documented && named && row.since <= version && version <= row.until;
 }
 
 void AppendSection(const Section& section, std::string& out) {

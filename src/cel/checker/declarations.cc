@@ -117,7 +117,7 @@ base::Result<std::unique_ptr<const Declarations>> Declarations::Build(
   for (const Builtin& builtin : kTypeNames) declarations->types_[builtin.name] = builtin.type;
   for (const Source& source : libraries) {
     for (const Function& row : source.library->functions) {
-      if (row.since > source.version) continue;
+      if (row.since > source.version || row.until < source.version) continue;
       TRY(declarations->AddFunction(arena, row));
     }
     for (const Macro& macro : source.library->macros) {

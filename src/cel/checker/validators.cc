@@ -2,6 +2,7 @@
 #include <string>
 
 #include "cel/checker/checker.h"
+#include "cel/checker/declarations.h"
 #include "cel/library/format.h"
 #include "cel/library/regex.h"
 #include "cel/time_text.h"
@@ -9,10 +10,23 @@
 namespace portcullis::cel {
 namespace {
 
+FormatStyle FormatStyleOf(const Environment& environment) {
+  const FunctionGroup* group = environment.declarations().FindFunction("format");
+  if (group) {
+    for (const Overload& overload : group->overloads) {
+      if (overload.row->impl == &PlainFormatCall) return FormatStyle::kPlain;
+    }
+  }
+  return FormatStyle::kLocalized;
+}
+
 class Validator {
  public:
-  Validator(const EnvironmentOptions& options, std::string_view source, Issues& issues)
-      : options_(options), source_(source), issues_(issues) {}
+  Validator(const Environment& environment, std::string_view source, Issues& issues)
+      : options_(environment.options()),
+        format_style_(FormatStyleOf(environment)),
+        source_(source),
+        issues_(issues) {}
 
   void One(const Expr* expr, bool in_format) {
     if (!expr) return;
@@ -20,7 +34,7 @@ class Validator {
       if (expr->kind == ExprKind::kList) List(expr);
       if (expr->kind == ExprKind::kMap) Map(expr);
     }
-    if (options_.validate_literals && expr->kind == ExprKind::kCall) Call(expr);
+    if (expr->kind == ExprKind::kCall) Call(expr);
     in_format = in_format || (expr->kind == ExprKind::kCall && expr->name == "format");
     One(expr->operand, in_format);
     for (const Expr* arg : expr->args) One(arg, in_format);
@@ -83,9 +97,10 @@ class Validator {
 
   void Call(const Expr* expr) {
     if (expr->name == "format" && expr->args.size() == 2) {
-      Format(expr);
+      if (options_.validate_formats) Format(expr);
       return;
     }
+    if (!options_.validate_literals) return;
     const bool pattern = expr->name == "matches" && expr->args.size() == 2;
     const bool time =
         (expr->name == "duration" || expr->name == "timestamp") && expr->args.size() == 1;
@@ -112,8 +127,8 @@ class Validator {
   }
 
   // The argument, or for %s the part of it, that cannot be formatted; null if there is none.
-  static const Expr* Unfit(char verb, const Expr* arg) {
-    if (!FormatComplaint(verb, arg->type).empty()) return arg;
+  const Expr* Unfit(char verb, const Expr* arg) const {
+    if (!FormatComplaint(format_style_, verb, arg->type).empty()) return arg;
     if (verb != 's') return nullptr;
     if (arg->kind == ExprKind::kList) {
       for (const Expr* element : arg->args) {
@@ -149,7 +164,8 @@ class Validator {
       const char verb = parsed->clauses[i].verb;
       const Expr* bad = Unfit(verb, list->args[i]);
       if (!bad) continue;
-      Report(bad, "error during formatting: " + std::string(FormatComplaint(verb, bad->type)) +
+      Report(bad, "error during formatting: " +
+                      std::string(FormatComplaint(format_style_, verb, bad->type)) +
                       ", was given " + std::string(bad->type->name));
       return;
     }
@@ -160,6 +176,7 @@ class Validator {
   }
 
   const EnvironmentOptions& options_;
+  const FormatStyle format_style_;
   std::string_view source_;
   Issues& issues_;
 };
@@ -167,9 +184,7 @@ class Validator {
 }  // namespace
 
 void Validate(const Environment& environment, const Ast& ast, Issues& issues) {
-  const EnvironmentOptions& options = environment.options();
-  if (!options.homogeneous_literals && !options.validate_literals) return;
-  Validator(options, ast.source(), issues).One(ast.root(), false);
+  Validator(environment, ast.source(), issues).One(ast.root(), false);
 }
 
 }  // namespace portcullis::cel

@@ -7,6 +7,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "cel/library/format_clauses.h"
 #include "cel/time_text.h"
 
 namespace portcullis::cel {
@@ -15,24 +16,6 @@ namespace {
 constexpr int kMaxPrecision = 1000;
 constexpr int kMaxDepth = 250;
 constexpr std::size_t kMaxText = std::size_t{1} << 26;
-
-constexpr std::string_view kString =
-    "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
-    "durations, and timestamps";
-constexpr std::string_view kDecimal = "decimal clause can only be used on integers";
-constexpr std::string_view kFixed = "fixed-point clause can only be used on doubles";
-constexpr std::string_view kScientific = "scientific clause can only be used on doubles";
-constexpr std::string_view kBinary = "only integers and bools can be formatted as binary";
-constexpr std::string_view kHex =
-    "only integers, byte buffers, and strings can be formatted as hex";
-constexpr std::string_view kOctal = "octal clause can only be used on integers";
-
-std::string Digits(double value, std::chars_format format, int precision) {
-  std::string out(static_cast<std::size_t>(precision) + 340, '\0');
-  const auto result = std::to_chars(out.data(), out.data() + out.size(), value, format, precision);
-  out.resize(static_cast<std::size_t>(result.ptr - out.data()));
-  return out;
-}
 
 std::string Grouped(std::string text) {
   const bool negative = text.starts_with('-');
@@ -44,19 +27,6 @@ std::string Grouped(std::string text) {
     text.insert(point, ",");
   }
   return text;
-}
-
-std::string InBase(std::uint64_t value, int base) {
-  std::array<char, 66> buffer{};
-  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, base);
-  return std::string(buffer.data(), result.ptr);
-}
-
-std::string SignedInBase(Value value, int base) {
-  if (value.kind() == Kind::kUint) return InBase(value.uint_value(), base);
-  const std::int64_t number = value.int_value();
-  if (number >= 0) return InBase(static_cast<std::uint64_t>(number), base);
-  return "-" + InBase(0 - static_cast<std::uint64_t>(number), base);
 }
 
 // The strings NaN and Infinity stand for the numbers.
@@ -227,62 +197,33 @@ class Formatter {
   std::string_view failed_;
 };
 
-std::string Hex(Value value) {
-  return value.is_number() ? SignedInBase(value, 16) : base::HexEncode(value.text());
-}
-
-// Appends the clause's text, or returns the complaint.
-std::string_view Apply(json::Arena& arena, const FormatClause& clause, Value value,
-                       std::string& out, std::string_view& type) {
-  type = TypeName(value);
-  const bool integer = value.kind() == Kind::kInt || value.kind() == Kind::kUint;
+// Appends what the clause makes of the value; false if it cannot take it, with the `type` that is
+// to blame.
+bool AppendClause(json::Arena& arena, const FormatClause& clause, Value value, std::string& out,
+                  std::string_view& type) {
   double number = 0;
   switch (clause.verb) {
     case 's': {
       Formatter formatter(arena);
-      if (formatter.String(value, out, 0)) return {};
+      if (formatter.String(value, out, 0)) return true;
       type = formatter.failed();
-      return kString;
+      return false;
     }
     case 'd':
-      if (integer) {
-        out += SignedInBase(value, 10);
-        return {};
-      }
-      if (AsDouble(value, number) && !std::isfinite(number)) {
-        out += value.is_string()    ? std::string(value.text())
-               : std::isnan(number) ? "NaN"
-               : number > 0         ? "Infinity"
-                                    : "-Infinity";
-        return {};
-      }
-      return kDecimal;
+      if (!AsDouble(value, number)) return AppendInteger(clause.verb, value, out);
+      if (std::isfinite(number)) return false;
+      out += value.is_string() ? std::string(value.text()) : SpecialName(number);
+      return true;
     case 'f':
-      if (!AsDouble(value, number)) return kFixed;
+      if (!AsDouble(value, number)) return false;
       out += Fixed(number, clause.precision);
-      return {};
+      return true;
     case 'e':
-      if (!AsDouble(value, number)) return kScientific;
+      if (!AsDouble(value, number)) return false;
       out += Scientific(number, clause.precision);
-      return {};
-    case 'b':
-      if (value.is_bool()) {
-        out += value.bool_value() ? "1" : "0";
-        return {};
-      }
-      if (!integer) return kBinary;
-      out += SignedInBase(value, 2);
-      return {};
-    case 'o':
-      if (!integer) return kOctal;
-      out += SignedInBase(value, 8);
-      return {};
-    default: {
-      if (!integer && !value.is_string() && value.kind() != Kind::kBytes) return kHex;
-      std::string hex = Hex(value);
-      out += clause.verb == 'X' ? base::ToUpper(hex) : hex;
-      return {};
-    }
+      return true;
+    default:
+      return AppendInteger(clause.verb, value, out);
   }
 }
 
@@ -291,11 +232,6 @@ void AppendLiteral(std::string_view text, std::string& out) {
     out += text[i];
     if (text[i] == '%') ++i;  // the second of %%
   }
-}
-
-bool IsOneOf(const Type* type, std::initializer_list<TypeKind> kinds) {
-  if (type->is_dyn() || type->kind == TypeKind::kError) return true;
-  return std::find(kinds.begin(), kinds.end(), type->kind) != kinds.end();
 }
 
 }  // namespace
@@ -352,7 +288,8 @@ base::Result<FormatTemplate> ParseFormat(std::string_view format) {
   return result;
 }
 
-Value FormatCall(EvalContext& context, std::span<const Value> args) {
+Value FormatWith(EvalContext& context, std::span<const Value> args, FormatStyle style,
+                 ClauseAppender append) {
   const auto format = ParseFormat(args[0].text());
   if (!format.ok()) return context.Error(format.status().message());
   const Value values = args[1];
@@ -363,39 +300,19 @@ Value FormatCall(EvalContext& context, std::span<const Value> args) {
     if (i >= values.size()) {
       return context.Error("index " + std::to_string(i) + " out of range");
     }
-    std::string_view type;
-    const std::string_view complaint =
-        Apply(context.arena(), clause, values.At(context.arena(), i), out, type);
-    if (!complaint.empty()) {
-      return context.Error(
-          base::StrCat("error during formatting: ", complaint, ", was given ", type));
+    const Value value = values.At(context.arena(), i);
+    std::string_view type = TypeName(value);
+    if (!append(context.arena(), clause, value, out, type)) {
+      return context.Error(base::StrCat(
+          "error during formatting: ", ClauseComplaint(style, clause.verb), ", was given ", type));
     }
   }
   AppendLiteral(format->text_after, out);
   return MakeString(context.arena(), out);
 }
 
-std::string_view FormatComplaint(char verb, const Type* type) {
-  using K = TypeKind;
-  switch (verb) {
-    case 's':
-      return IsOneOf(type, {K::kList, K::kMap, K::kType, K::kBool, K::kBytes, K::kDouble,
-                            K::kDuration, K::kInt, K::kNull, K::kString, K::kTimestamp, K::kUint})
-                 ? ""
-                 : kString;
-    case 'd':
-      return IsOneOf(type, {K::kInt, K::kUint}) ? "" : kDecimal;
-    case 'f':
-      return IsOneOf(type, {K::kDouble, K::kString}) ? "" : kFixed;
-    case 'e':
-      return IsOneOf(type, {K::kDouble, K::kString}) ? "" : kScientific;
-    case 'b':
-      return IsOneOf(type, {K::kInt, K::kUint, K::kBool}) ? "" : kBinary;
-    case 'o':
-      return IsOneOf(type, {K::kInt, K::kUint}) ? "" : kOctal;
-    default:
-      return IsOneOf(type, {K::kInt, K::kUint, K::kString, K::kBytes}) ? "" : kHex;
-  }
+Value FormatCall(EvalContext& context, std::span<const Value> args) {
+  return FormatWith(context, args, FormatStyle::kLocalized, &AppendClause);
 }
 
 }  // namespace portcullis::cel

@@ -11,7 +11,11 @@
 
 namespace portcullis::cel {
 
+// Versions 1 to 3 of the strings library print numbers as they are written in the United States,
+// version 4 prints them plainly.
+enum class FormatStyle : std::uint8_t { kLocalized, kPlain };
 Value FormatCall(EvalContext& context, std::span<const Value> args);
+Value PlainFormatCall(EvalContext& context, std::span<const Value> args);
 
 // A clause of a format string.
 struct FormatClause {
@@ -29,6 +33,6 @@ base::Result<FormatTemplate> ParseFormat(std::string_view format);
 
 // The complaint about a clause that cannot take a value of the type, without the type's name; ""
 // if it can.
-std::string_view FormatComplaint(char verb, const Type* type);
+std::string_view FormatComplaint(FormatStyle style, char verb, const Type* type);
 
 }  // namespace portcullis::cel

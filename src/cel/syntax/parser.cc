@@ -220,25 +220,33 @@ class Parser : private TokenCursor {
       optional = true;
       if (!options_.optional_syntax) Report(dot, "unsupported syntax '.?'");
     }
-    if (La() == Token::kEscapedIdentifier) {
+    const bool quoted = La() == Token::kEscapedIdentifier;
+    if (quoted && !options_.quoted_fields) {
       Report(Offset(), "unsupported syntax: '`'");
       Consume();
       return operand;
     }
-    if (La() != Token::kIdentifier) {
+    if (!quoted && La() != Token::kIdentifier) {
       NoFieldName(optional);
       return operand;
     }
-    const TokenAt name = Consume();
-    if (!optional && La() == Token::kLeftParen) return MemberCall(operand, Text(name));
+    const TokenAt token = Consume();
+    if (!quoted && !optional && La() == Token::kLeftParen) return MemberCall(operand, Text(token));
+    const std::string_view name = FieldName(token);
     if (optional) {
-      Expr* field = Const(Value::String(Text(name)), name.offset);
+      Expr* field = Const(Value::String(name), token.offset);
       return NewCall(op::kOptionalSelect, dot, {operand, field});
     }
     Expr* select = New(ExprKind::kSelect, dot);
     select->operand = operand;
-    select->name = Text(name);
+    select->name = name;
     return select;
+  }
+
+  // Without the backticks around it.
+  std::string_view FieldName(const TokenAt& token) const {
+    const std::string_view text = Text(token);
+    return token.token == Token::kEscapedIdentifier ? text.substr(1, text.size() - 2) : text;
   }
 
   void NoFieldName(bool optional) {
@@ -480,11 +488,11 @@ class Parser : private TokenCursor {
       entry.optional = true;
       if (!options_.optional_syntax) Report(offset, "unsupported syntax '?'");
     }
-    if (La() == Token::kEscapedIdentifier) {
+    if (La() == Token::kEscapedIdentifier && !options_.quoted_fields) {
       Report(Offset(), "unsupported syntax: '`'");
       Consume();
-    } else if (La() == Token::kIdentifier) {
-      entry.field = Text(Consume());
+    } else if (Is(Bits(Token::kEscapedIdentifier, Token::kIdentifier))) {
+      entry.field = FieldName(Consume());
     } else {
       Mismatched(Bits(Token::kIdentifier, Token::kEscapedIdentifier));
       return false;

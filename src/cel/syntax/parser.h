@@ -22,6 +22,7 @@ class MacroTable {
 struct ParseOptions {
   const MacroTable* macros = nullptr;
   bool optional_syntax = true;
+  bool quoted_fields = false;
   int max_code_points = 100000;
   int max_depth = 250;
 };

@@ -1,0 +1,29 @@
+// What the two styles of `format` have in common: the loop over the clauses, and integers.
+#pragma once
+
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "cel/library/format.h"
+
+namespace portcullis::cel {
+
+// Appends what the clause makes of the value. False if it cannot take it; `type`, the name of the
+// value's type, may be replaced by that of the part that is to blame.
+using ClauseAppender = bool (*)(json::Arena& arena, const FormatClause& clause, Value value,
+                                std::string& out, std::string_view& type);
+Value FormatWith(EvalContext& context, std::span<const Value> args, FormatStyle style,
+                 ClauseAppender append);
+
+// What the clause can take, as a complaint says it.
+std::string_view ClauseComplaint(FormatStyle style, char verb);
+
+// With `precision` digits behind the point.
+std::string Digits(double value, std::chars_format format, int precision);
+// `NaN`, `Infinity` or `-Infinity`.
+std::string SpecialName(double value);
+// The clauses d, b, o, x and X of integers, and of what else b, x and X take.
+bool AppendInteger(char verb, Value value, std::string& out);
+
+}  // namespace portcullis::cel
