@@ -22,7 +22,7 @@ json::Value ListMetadata(json::Arena& arena, const ListMeta& meta) {
 json::Value TableOf(Call& call, std::span<const json::Value> objects, json::Value metadata) {
   const auto include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
   json::ArrayBuilder rows(call.arena);
-  for (const json::Value& object : objects) {
+  for (const json::Value& object : table::InOrder(*call.resource, objects)) {
     rows.Add(table::Row(call.arena, *call.resource, object, include, call.env.clock->Now()));
   }
   return table::Make(call.arena, call.accepted.form_version, metadata,

@@ -16,6 +16,8 @@ struct CellWriter {
   json::Arena& arena;
   base::WallTime now;
   std::vector<json::Value> cells;
+  // The phase a pod has ended in, "Succeeded" or "Failed": the row tells it as a condition.
+  std::string_view ended;
 
   CellWriter& Text(std::string_view text) {
     cells.push_back(json::String(arena, text));
@@ -52,7 +54,27 @@ std::string SelectorText(json::Value selector);
 // Names and images of the containers of a PodSpec, joined by commas.
 void ContainerCells(CellWriter& writer, json::Value pod_spec);
 
+// The addresses of a Service's or Ingress' load balancer, sorted, each once.
+std::vector<std::string_view> LoadBalancerAddresses(json::Value object);
+
+// "a,b,c + 2 more...": a cell of many values shows a few.
+class ShortList {
+ public:
+  explicit ShortList(std::size_t most = 3, std::string_view separator = ",")
+      : most_(most), separator_(separator) {}
+  void Add(std::string_view text);
+  // "" if nothing was added.
+  std::string ToString() const;
+
+ private:
+  const std::size_t most_;
+  const std::string_view separator_;
+  std::string text_;
+  std::size_t count_ = 0;
+};
+
 using Printer = void (*)(CellWriter& writer, json::Value object);
+void PodAutoscaler(CellWriter& writer, json::Value object);
 struct PrinterRow {
   std::string_view group;
   std::string_view resource;

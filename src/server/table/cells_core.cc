@@ -24,12 +24,7 @@ std::string ExternalAddress(json::Value service) {
   const std::string_view type = service["spec"]["type"].AsString();
   if (type == "ExternalName") return std::string(service["spec"]["externalName"].AsString());
   std::vector<std::string_view> addresses;
-  if (type == "LoadBalancer") {
-    for (const json::Value& ingress : service["status"]["loadBalancer"]["ingress"].elements()) {
-      const std::string_view ip = ingress["ip"].AsString();
-      addresses.push_back(ip.empty() ? ingress["hostname"].AsString() : ip);
-    }
-  }
+  if (type == "LoadBalancer") addresses = LoadBalancerAddresses(service);
   for (const json::Value& ip : service["spec"]["externalIPs"].elements()) {
     addresses.push_back(ip.AsString());
   }
@@ -137,7 +132,7 @@ void PersistentVolumeClaim(CellWriter& writer, json::Value object) {
   writer.Name(object)
       .Text(phase)
       .Text(spec["volumeName"].AsString())
-      .Text(bound ? object["status"]["capacity"]["storage"].AsString() : std::string_view())
+      .Text(bound ? object["status"]["capacity"]["storage"].AsString("0") : std::string_view())
       .Text(bound ? AccessModes(object["status"]["accessModes"]) : "")
       .Text(StorageClassOf(object))
       .TextOr(spec["volumeAttributesClassName"].AsString(), "<unset>")
@@ -155,7 +150,7 @@ void PersistentVolume(CellWriter& writer, json::Value object) {
                          spec["claimRef"]["name"].AsString());
   }
   writer.Name(object)
-      .Text(spec["capacity"]["storage"].AsString())
+      .Text(spec["capacity"]["storage"].AsString("0"))
       .Text(AccessModes(spec["accessModes"]))
       .Text(spec["persistentVolumeReclaimPolicy"].AsString())
       .Text(phase)
@@ -176,8 +171,7 @@ void ResourceQuota(CellWriter& writer, json::Value object) {
   for (std::string_view name : names) {
     std::string text = base::StrCat(name, ": ", object["status"]["used"][name].AsString("0"), "/",
                                     object["status"]["hard"][name].AsString());
-    const bool limit = name.find("limits") != std::string_view::npos;
-    (limit ? limits : requests).push_back(std::move(text));
+    (name.starts_with("limits.") ? limits : requests).push_back(std::move(text));
   }
   writer.Name(object).Text(base::Join(requests, ", ")).Text(base::Join(limits, ", ")).Age(object);
 }
@@ -186,63 +180,66 @@ void LimitRange(CellWriter& writer, json::Value object) {
   writer.Name(object).Text(object["metadata"]["creationTimestamp"].AsString());
 }
 
-// At most three addresses, then how many more there are.
+// At most three addresses, port by port, then how many more there are.
 void Endpoints(CellWriter& writer, json::Value object) {
-  std::vector<std::string> list;
-  std::size_t more = 0;
-  const auto add = [&](std::string text) {
-    if (list.size() < 3) {
-      list.push_back(std::move(text));
-    } else {
-      ++more;
+  const json::Value subsets = object["subsets"];
+  ShortList list;
+  for (const json::Value& subset : subsets.elements()) {
+    const auto addresses = subset["addresses"].elements();
+    if (subset["ports"].empty()) {
+      for (const json::Value& address : addresses) list.Add(address["ip"].AsString());
     }
-  };
-  for (const json::Value& subset : object["subsets"].elements()) {
-    for (const json::Value& address : subset["addresses"].elements()) {
-      if (subset["ports"].empty()) add(std::string(address["ip"].AsString()));
-      for (const json::Value& port : subset["ports"].elements()) {
-        add(base::StrCat(address["ip"].AsString(), ":", std::to_string(port["port"].AsInt())));
+    for (const json::Value& port : subset["ports"].elements()) {
+      for (const json::Value& address : addresses) {
+        const std::string_view ip = address["ip"].AsString();
+        const bool six = ip.find(':') != std::string_view::npos;
+        list.Add(base::StrCat(six ? "[" : "", ip, six ? "]:" : ":",
+                              std::to_string(port["port"].AsInt())));
       }
     }
   }
-  std::string text = base::Join(list, ",");
-  if (more > 0) text += base::StrCat(" + ", std::to_string(more), " more...");
-  writer.Name(object).TextOr(text, "<none>").Age(object);
+  writer.Name(object).Text(subsets.empty() ? "<none>" : list.ToString()).Age(object);
 }
 
-void Event(CellWriter& writer, json::Value object) {
-  const json::Value core =
-      object["involvedObject"].is_null() ? object["regarding"] : object["involvedObject"];
-  const auto first_of = [&](std::initializer_list<std::string_view> names) -> std::string_view {
-    for (std::string_view name : names) {
-      if (!object[name].AsString().empty()) return object[name].AsString();
-    }
-    return "";
-  };
-  std::string_view first = first_of({"firstTimestamp", "deprecatedFirstTimestamp", "eventTime"});
-  std::string_view last = first_of({"lastTimestamp", "deprecatedLastTimestamp", "eventTime"});
-  if (!object["series"]["lastObservedTime"].AsString().empty()) {
-    last = object["series"]["lastObservedTime"].AsString();
+std::string_view FirstOf(json::Value object, std::initializer_list<std::string_view> names) {
+  for (std::string_view name : names) {
+    if (!object[name].AsString().empty()) return object[name].AsString();
   }
+  return "";
+}
+
+// The members have other names in events.k8s.io.
+void Event(CellWriter& writer, json::Value object) {
+  const json::Value about =
+      object["involvedObject"].is_null() ? object["regarding"] : object["involvedObject"];
   const json::Value source =
       object["source"].is_null() ? object["deprecatedSource"] : object["source"];
-  std::string component(source["component"].AsString());
-  if (component.empty()) component = first_of({"reportingComponent", "reportingController"});
-  if (!source["host"].AsString().empty()) {
-    component += base::StrCat(", ", source["host"].AsString());
+  const json::Value series = object["series"];
+  const std::string_view first =
+      FirstOf(object, {"firstTimestamp", "deprecatedFirstTimestamp", "eventTime"});
+  std::string_view last = FirstOf(object, {"lastTimestamp", "deprecatedLastTimestamp"});
+  if (last.empty()) last = first;
+  std::int64_t count = object["count"].AsInt(object["deprecatedCount"].AsInt());
+  if (!series.is_null()) {
+    last = series["lastObservedTime"].AsString();
+    count = series["count"].AsInt();
+  } else if (count == 0) {
+    count = 1;  // events of events.k8s.io that happened once have none
   }
-  std::int64_t count =
-      object["count"].is_null() ? object["deprecatedCount"].AsInt() : object["count"].AsInt();
-  if (!object["series"].is_null()) count = object["series"]["count"].AsInt();
-  std::string name = base::ToLower(core["kind"].AsString());
-  if (!core["name"].AsString().empty()) name += base::StrCat("/", core["name"].AsString());
+  std::string component(source["component"].AsString());
+  if (component.empty()) component = FirstOf(object, {"reportingComponent", "reportingController"});
+  std::string_view instance = source["host"].AsString();
+  if (instance.empty()) instance = object["reportingInstance"].AsString();
+  if (!instance.empty()) component += base::StrCat(", ", instance);
+  std::string name = base::ToLower(about["kind"].AsString());
+  if (!about["name"].AsString().empty()) name += base::StrCat("/", about["name"].AsString());
   writer.Since(last)
       .Text(object["type"].AsString())
       .Text(object["reason"].AsString())
       .Text(name)
-      .Text(core["fieldPath"].AsString())
+      .Text(about["fieldPath"].AsString())
       .Text(component)
-      .Text(base::Trim(first_of({"message", "note"})))
+      .Text(base::Trim(FirstOf(object, {"message", "note"})))
       .Since(first)
       .Int(count)
       .Name(object);

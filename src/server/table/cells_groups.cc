@@ -1,5 +1,7 @@
 // Kinds outside the core group that do not make pods.
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "json/writer.h"
 #include "server/table/cells.h"
@@ -38,6 +40,25 @@ void MutatingPolicy(CellWriter& writer, json::Value object) {
       .Age(object);
 }
 
+// A LabelSelector as Go's String method of the generated type writes it.
+std::string GoSelector(json::Value selector) {
+  std::vector<std::string> labels;
+  for (const json::Member& label : selector["matchLabels"].members()) {
+    labels.push_back(base::StrCat(label.name(), ": ", label.value.AsString(), ","));
+  }
+  std::sort(labels.begin(), labels.end());
+  std::string expressions;
+  for (const json::Value& one : selector["matchExpressions"].elements()) {
+    std::vector<std::string_view> values;
+    for (const json::Value& value : one["values"].elements()) values.push_back(value.AsString());
+    expressions += base::StrCat("LabelSelectorRequirement{Key:", one["key"].AsString(), ",",
+                                "Operator:", one["operator"].AsString(), ",Values:[",
+                                base::Join(values, " "), "],},");
+  }
+  return base::StrCat("&LabelSelector{MatchLabels:map[string]string{", base::Join(labels, " "),
+                      "},MatchExpressions:[]LabelSelectorRequirement{", expressions, "},}");
+}
+
 void PolicyBinding(CellWriter& writer, json::Value object) {
   const json::Value ref = object["spec"]["paramRef"];
   std::string text = "<unset>";
@@ -47,7 +68,7 @@ void PolicyBinding(CellWriter& writer, json::Value object) {
       text = ns.empty() ? base::StrCat("*/", ref["name"].AsString())
                         : base::StrCat(ns, "/", ref["name"].AsString());
     } else if (!ref["selector"].is_null()) {
-      text = SelectorText(ref["selector"]);
+      text = GoSelector(ref["selector"]);
     }
   }
   writer.Name(object).Text(object["spec"]["policyName"].AsString()).Text(text).Age(object);
@@ -113,27 +134,24 @@ void IngressClass(CellWriter& writer, json::Value object) {
   writer.Name(object).Text(object["spec"]["controller"].AsString()).Text(text).Age(object);
 }
 
+// At most three hosts; how many more is counted in rules, also those of any host.
+std::string IngressHosts(json::Value rules) {
+  std::vector<std::string_view> hosts;
+  bool more = false;
+  for (const json::Value& rule : rules.elements()) {
+    more = more || hosts.size() == 3;
+    if (!more && !rule["host"].AsString().empty()) hosts.push_back(rule["host"].AsString());
+  }
+  if (hosts.empty()) return "*";
+  if (!more) return base::Join(hosts, ",");
+  return base::StrCat(base::Join(hosts, ","), " + ", std::to_string(rules.size() - 3), " more...");
+}
+
 void Ingress(CellWriter& writer, json::Value object) {
-  std::vector<std::string> hosts;
-  std::size_t more = 0;
-  for (const json::Value& rule : object["spec"]["rules"].elements()) {
-    if (hosts.size() == 3) {
-      ++more;
-      continue;
-    }
-    if (!rule["host"].AsString().empty()) hosts.emplace_back(rule["host"].AsString());
-  }
-  std::string host_text = hosts.empty() ? "*" : base::Join(hosts, ",");
-  if (more > 0) host_text += base::StrCat(" + ", std::to_string(more), " more...");
-  std::vector<std::string_view> addresses;
-  for (const json::Value& entry : object["status"]["loadBalancer"]["ingress"].elements()) {
-    const std::string_view ip = entry["ip"].AsString();
-    addresses.push_back(ip.empty() ? entry["hostname"].AsString() : ip);
-  }
   writer.Name(object)
       .TextOr(object["spec"]["ingressClassName"].AsString(), "<none>")
-      .Text(host_text)
-      .Text(base::Join(addresses, ","))
+      .Text(IngressHosts(object["spec"]["rules"]))
+      .Text(base::Join(LoadBalancerAddresses(object), ","))
       .Text(object["spec"]["tls"].empty() ? "80" : "80, 443")
       .Age(object);
 }
@@ -155,81 +173,26 @@ void DisruptionBudget(CellWriter& writer, json::Value object) {
       .Age(object);
 }
 
-std::string MetricTargets(json::Value object) {
-  std::vector<std::string> targets;
-  for (const json::Value& metric : object["spec"]["metrics"].elements()) {
-    const json::Value resource = metric["resource"];
-    if (resource.is_null()) {
-      targets.emplace_back("<unknown>/<auto>");
-      continue;
-    }
-    const json::Value target = resource["target"];
-    std::string text = base::StrCat(resource["name"].AsString(), ": <unknown>/");
-    if (!target["averageUtilization"].is_null()) {
-      text += std::to_string(target["averageUtilization"].AsInt()) + "%";
-    } else if (!target["averageValue"].is_null()) {
-      text += target["averageValue"].AsString();
-    } else {
-      text += "<auto>";
-    }
-    targets.push_back(std::move(text));
-  }
-  const json::Value percentage = object["spec"]["targetCPUUtilizationPercentage"];
-  if (targets.empty() && !percentage.is_null()) {
-    targets.push_back(base::StrCat("cpu: <unknown>/", std::to_string(percentage.AsInt()), "%"));
-  }
-  if (targets.empty()) return "<none>";
-  std::string text;
-  for (std::size_t i = 0; i < targets.size() && i < 2; ++i) {
-    if (i > 0) text += ", ";
-    text += targets[i];
-  }
-  if (targets.size() > 2)
-    text += base::StrCat(" + ", std::to_string(targets.size() - 2), " more...");
-  return text;
-}
-
-void PodAutoscaler(CellWriter& writer, json::Value object) {
-  const json::Value spec = object["spec"];
-  const json::Value ref = spec["scaleTargetRef"];
-  writer.Name(object)
-      .Text(base::StrCat(ref["kind"].AsString(), "/", ref["name"].AsString()))
-      .Text(MetricTargets(object))
-      .Text(spec["minReplicas"].is_null() ? "<unset>" : std::to_string(spec["minReplicas"].AsInt()))
-      .Int(spec["maxReplicas"].AsInt())
-      .Int(object["status"]["currentReplicas"].AsInt())
-      .Age(object);
-}
-
 void Lease(CellWriter& writer, json::Value object) {
   writer.Name(object).Text(object["spec"]["holderIdentity"].AsString()).Age(object);
 }
 
 void EndpointSlice(CellWriter& writer, json::Value object) {
-  std::vector<std::string> ports;
+  ShortList ports;
   for (const json::Value& port : object["ports"].elements()) {
-    ports.push_back(port["port"].is_null() ? "*" : std::to_string(port["port"].AsInt()));
+    const std::string_view name = port["name"].AsString("*");
+    ports.Add(port["port"].is_null() ? std::string(name) : std::to_string(port["port"].AsInt()));
   }
-  std::vector<std::string_view> addresses;
+  ShortList addresses;
   for (const json::Value& endpoint : object["endpoints"].elements()) {
     for (const json::Value& address : endpoint["addresses"].elements()) {
-      addresses.push_back(address.AsString());
+      addresses.Add(address.AsString());
     }
   }
-  const auto few = [](const auto& list, std::string_view none) -> std::string {
-    if (list.empty()) return std::string(none);
-    std::string text;
-    for (std::size_t i = 0; i < list.size() && i < 3; ++i) {
-      if (i > 0) text += ",";
-      text.append(list[i]);
-    }
-    if (list.size() > 3) text += base::StrCat(" + ", std::to_string(list.size() - 3), " more...");
-    return text;
-  };
   writer.Name(object)
       .Text(object["addressType"].AsString())
-      .Text(few(ports, "<unset>"))
-      .Text(few(addresses, "<unset>"))
+      .TextOr(ports.ToString(), "<unset>")
+      .TextOr(addresses.ToString(), "<unset>")
       .Age(object);
 }
 
@@ -297,17 +260,20 @@ void VolumeAttributesClass(CellWriter& writer, json::Value object) {
 }
 
 void FlowSchema(CellWriter& writer, json::Value object) {
+  std::string_view dangling = "?";
+  for (const json::Value& condition : object["status"]["conditions"].elements()) {
+    if (condition["type"].AsString() == "Dangling") dangling = condition["status"].AsString();
+  }
   writer.Name(object)
-      .TextOr(object["spec"]["priorityLevelConfiguration"]["name"].AsString(), "<none>")
+      .Text(object["spec"]["priorityLevelConfiguration"]["name"].AsString())
       .Int(object["spec"]["matchingPrecedence"].AsInt())
       .TextOr(object["spec"]["distinguisherMethod"]["type"].AsString(), "<none>")
       .Age(object)
-      .Text("?");
+      .Text(dangling);
 }
 
 void PriorityLevel(CellWriter& writer, json::Value object) {
   const json::Value spec = object["spec"];
-  const json::Value part = spec["limited"].is_null() ? spec["exempt"] : spec["limited"];
   const json::Value queuing = spec["limited"]["limitResponse"]["queuing"];
   const auto number = [&](json::Value value) {
     if (value.is_null()) {
@@ -317,25 +283,55 @@ void PriorityLevel(CellWriter& writer, json::Value object) {
     }
   };
   writer.Name(object).Text(spec["type"].AsString());
-  number(part["nominalConcurrencyShares"]);
+  number(spec["limited"]["nominalConcurrencyShares"]);
   number(queuing["queues"]);
   number(queuing["handSize"]);
   number(queuing["queueLengthLimit"]);
   writer.Age(object);
 }
 
+// The columns do not name the third cell.
 void IpAddress(CellWriter& writer, json::Value object) {
   const json::Value ref = object["spec"]["parentRef"];
-  std::string text;
-  for (std::string_view name : {"resource", "namespace", "name"}) {
-    if (name == "resource" && !ref["group"].AsString().empty()) {
-      text += base::StrCat(ref[name].AsString(), ".", ref["group"].AsString());
-      continue;
-    }
-    if (!text.empty()) text += "/";
-    text += ref[name].AsString();
+  std::string text = "<none>";
+  if (!ref.is_null()) {
+    const std::string_view group = ref["group"].AsString();
+    const std::string_view ns = ref["namespace"].AsString();
+    text = base::ToLower(base::StrCat(ref["resource"].AsString(), group.empty() ? "" : ".", group));
+    text += base::StrCat(ns.empty() ? "" : "/", ns, "/", ref["name"].AsString());
   }
-  writer.Name(object).Text(text);
+  writer.Name(object).Text(text).Age(object);
+}
+
+void LeaseCandidate(CellWriter& writer, json::Value object) {
+  const json::Value spec = object["spec"];
+  writer.Name(object)
+      .Text(spec["leaseName"].AsString())
+      .Text(spec["binaryVersion"].AsString())
+      .Text(spec["emulationVersion"].AsString())
+      .Age(object);
+}
+
+void ResourceClaim(CellWriter& writer, json::Value object) {
+  const bool deleted = !object["metadata"]["deletionTimestamp"].is_null();
+  std::vector<std::string_view> states;
+  if (deleted) states.emplace_back("deleted");
+  if (!object["status"]["allocation"].is_null()) {
+    states.emplace_back("allocated");
+    if (!object["status"]["reservedFor"].empty()) states.emplace_back("reserved");
+  } else if (!deleted) {
+    states.emplace_back("pending");
+  }
+  writer.Name(object).Text(base::Join(states, ",")).Age(object);
+}
+
+void ResourceSlice(CellWriter& writer, json::Value object) {
+  const json::Value spec = object["spec"];
+  writer.Name(object)
+      .Text(spec["nodeName"].AsString())
+      .Text(spec["driver"].AsString())
+      .Text(spec["pool"]["name"].AsString())
+      .Age(object);
 }
 
 void ServiceCidr(CellWriter& writer, json::Value object) {
@@ -375,6 +371,7 @@ constexpr PrinterRow kRows[] = {
     {"apiregistration.k8s.io", "apiservices", &ApiService},
     {"autoscaling", "horizontalpodautoscalers", &PodAutoscaler},
     {"certificates.k8s.io", "certificatesigningrequests", &CertificateRequest},
+    {"coordination.k8s.io", "leasecandidates", &LeaseCandidate},
     {"coordination.k8s.io", "leases", &Lease},
     {"discovery.k8s.io", "endpointslices", &EndpointSlice},
     {"flowcontrol.apiserver.k8s.io", "flowschemas", &FlowSchema},
@@ -391,7 +388,9 @@ constexpr PrinterRow kRows[] = {
     {"rbac.authorization.k8s.io", "rolebindings", &RoleBinding},
     {"rbac.authorization.k8s.io", "roles", &NameAndCreation},
     {"resource.k8s.io", "deviceclasses", &NameAndAge},
+    {"resource.k8s.io", "resourceclaims", &ResourceClaim},
     {"resource.k8s.io", "resourceclaimtemplates", &NameAndAge},
+    {"resource.k8s.io", "resourceslices", &ResourceSlice},
     {"scheduling.k8s.io", "priorityclasses", &PriorityClass},
     {"storage.k8s.io", "csidrivers", &CsiDriver},
     {"storage.k8s.io", "csinodes", &CsiNode},

@@ -19,94 +19,147 @@ std::string Fraction(std::int64_t part, std::int64_t whole) {
   return base::StrCat(std::to_string(part), "/", std::to_string(whole));
 }
 
-// The reason of a container that waits or has ended, or "".
-std::string ContainerReason(json::Value status) {
-  const json::Value waiting = status["state"]["waiting"];
-  if (!waiting["reason"].AsString().empty()) return std::string(waiting["reason"].AsString());
-  const json::Value ended = status["state"]["terminated"];
-  if (ended.is_null()) return "";
-  if (!ended["reason"].AsString().empty()) return std::string(ended["reason"].AsString());
-  const std::int64_t signal = ended["signal"].AsInt();
+std::string EndOf(json::Value terminated) {
+  if (!terminated["reason"].AsString().empty()) {
+    return std::string(terminated["reason"].AsString());
+  }
+  const std::int64_t signal = terminated["signal"].AsInt();
   if (signal != 0) return base::StrCat("Signal:", std::to_string(signal));
-  return base::StrCat("ExitCode:", std::to_string(ended["exitCode"].AsInt()));
+  return base::StrCat("ExitCode:", std::to_string(terminated["exitCode"].AsInt()));
 }
 
-std::string PodStatus(json::Value pod) {
-  std::string reason(pod["status"]["phase"].AsString());
-  if (!pod["status"]["reason"].AsString().empty()) reason = pod["status"]["reason"].AsString();
-  for (const json::Value& gate : pod["status"]["conditions"].elements()) {
-    if (gate["type"].AsString() == "PodScheduled" &&
-        gate["reason"].AsString() == "SchedulingGated") {
-      reason = "SchedulingGated";
+// What the statuses of a pod's containers add up to.
+struct PodCells {
+  std::int64_t ready = 0;
+  std::int64_t total = 0;
+  std::int64_t restarts = 0;
+  std::string_view last_restart;
+  std::string reason;
+
+  void CountRestarts(json::Value status) {
+    restarts += status["restartCount"].AsInt();
+    last_restart =
+        std::max(last_restart, status["lastState"]["terminated"]["finishedAt"].AsString());
+  }
+};
+
+bool IsSidecar(json::Value pod, std::string_view name) {
+  for (const json::Value& container : pod["spec"]["initContainers"].elements()) {
+    if (container["name"].AsString() == name) {
+      return container["restartPolicy"].AsString() == "Always";
     }
   }
-  bool initializing = false;
-  const auto inits = pod["status"]["initContainerStatuses"].elements();
-  for (std::size_t i = 0; i < inits.size(); ++i) {
-    const json::Value ended = inits[i]["state"]["terminated"];
+  return false;
+}
+
+// True if an init container has not done its work yet. `sidecars` gets the restarts of those that
+// keep running.
+bool ReadInitContainers(json::Value pod, PodCells& cells, PodCells& sidecars) {
+  const auto statuses = pod["status"]["initContainerStatuses"].elements();
+  for (std::size_t i = 0; i < statuses.size(); ++i) {
+    const json::Value status = statuses[i];
+    const bool sidecar = IsSidecar(pod, status["name"].AsString());
+    cells.CountRestarts(status);
+    if (sidecar) sidecars.CountRestarts(status);
+    const json::Value ended = status["state"]["terminated"];
     if (!ended.is_null() && ended["exitCode"].AsInt() == 0) continue;
-    const std::string why = ContainerReason(inits[i]);
-    reason = base::StrCat("Init:", why.empty() || why == "PodInitializing"
-                                       ? Fraction(static_cast<std::int64_t>(i),
-                                                  static_cast<std::int64_t>(inits.size()))
-                                       : why);
-    initializing = true;
-    break;
+    if (sidecar && status["started"].AsBool()) {
+      if (status["ready"].AsBool()) ++cells.ready;
+      continue;
+    }
+    const std::string_view waiting = status["state"]["waiting"]["reason"].AsString();
+    if (!ended.is_null()) {
+      cells.reason = base::StrCat("Init:", EndOf(ended));
+    } else if (!waiting.empty() && waiting != "PodInitializing") {
+      cells.reason = base::StrCat("Init:", waiting);
+    } else {
+      cells.reason = base::StrCat(
+          "Init:", Fraction(static_cast<std::int64_t>(i),
+                            static_cast<std::int64_t>(pod["spec"]["initContainers"].size())));
+    }
+    return true;
   }
-  if (!initializing) {
-    const auto statuses = pod["status"]["containerStatuses"].elements();
-    bool running = false;
-    for (auto status = statuses.rbegin(); status != statuses.rend(); ++status) {
-      const std::string why = ContainerReason(*status);
-      if (!why.empty()) reason = why;
-      if ((*status)["ready"].AsBool() && !(*status)["state"]["running"].is_null()) running = true;
+  return false;
+}
+
+void ReadContainers(json::Value pod, PodCells& cells) {
+  const auto statuses = pod["status"]["containerStatuses"].elements();
+  bool running = false;
+  for (auto status = statuses.rbegin(); status != statuses.rend(); ++status) {
+    cells.CountRestarts(*status);
+    const json::Value state = (*status)["state"];
+    if (!state["waiting"]["reason"].AsString().empty()) {
+      cells.reason = state["waiting"]["reason"].AsString();
+    } else if (!state["terminated"].is_null()) {
+      cells.reason = EndOf(state["terminated"]);
+    } else if ((*status)["ready"].AsBool() && !state["running"].is_null()) {
+      running = true;
+      ++cells.ready;
     }
-    if (reason == "Completed" && running) {
-      reason = Condition(pod, "Ready")["status"].AsString() == "True" ? "Running" : "NotReady";
-    }
+  }
+  if (cells.reason == "Completed" && running) {
+    cells.reason = Condition(pod, "Ready")["status"].AsString() == "True" ? "Running" : "NotReady";
+  }
+}
+
+PodCells ReadPod(json::Value pod) {
+  const json::Value status = pod["status"];
+  const std::string_view phase = status["phase"].AsString();
+  PodCells cells;
+  cells.reason = status["reason"].AsString().empty() ? phase : status["reason"].AsString();
+  if (Condition(pod, "PodScheduled")["reason"].AsString() == "SchedulingGated") {
+    cells.reason = "SchedulingGated";
+  }
+  cells.total = static_cast<std::int64_t>(pod["spec"]["containers"].size());
+  for (const json::Value& container : pod["spec"]["initContainers"].elements()) {
+    if (container["restartPolicy"].AsString() == "Always") ++cells.total;
+  }
+  PodCells sidecars;
+  const bool initializing = ReadInitContainers(pod, cells, sidecars);
+  if (!initializing || Condition(pod, "Initialized")["status"].AsString() == "True") {
+    cells.restarts = sidecars.restarts;
+    cells.last_restart = sidecars.last_restart;
+    ReadContainers(pod, cells);
   }
   if (!pod["metadata"]["deletionTimestamp"].is_null()) {
-    reason = pod["status"]["reason"].AsString() == "NodeLost" ? "Unknown" : "Terminating";
+    if (status["reason"].AsString() == "NodeLost") {
+      cells.reason = "Unknown";
+    } else if (phase != "Succeeded" && phase != "Failed") {
+      cells.reason = "Terminating";
+    }
   }
-  return reason;
+  return cells;
+}
+
+std::string ReadinessGates(json::Value pod) {
+  const json::Value gates = pod["spec"]["readinessGates"];
+  if (gates.empty()) return "<none>";
+  std::int64_t passed = 0;
+  for (const json::Value& gate : gates.elements()) {
+    const json::Value condition = Condition(pod, gate["conditionType"].AsString());
+    if (condition["status"].AsString() == "True") ++passed;
+  }
+  return Fraction(passed, static_cast<std::int64_t>(gates.size()));
 }
 
 void Pod(CellWriter& writer, json::Value pod) {
-  std::int64_t ready = 0;
-  std::int64_t restarts = 0;
-  std::string_view last_restart;
-  for (const json::Value& status : pod["status"]["containerStatuses"].elements()) {
-    if (status["ready"].AsBool() && !status["state"]["running"].is_null()) ++ready;
-    restarts += status["restartCount"].AsInt();
-    const std::string_view at = status["lastState"]["terminated"]["finishedAt"].AsString();
-    last_restart = std::max(last_restart, at);
-  }
-  std::string restart_text = std::to_string(restarts);
+  const PodCells cells = ReadPod(pod);
+  std::string restarts = std::to_string(cells.restarts);
   std::int64_t seconds = 0;
-  if (restarts > 0 && SecondsSince(last_restart, writer.now, seconds)) {
-    restart_text += base::StrCat(" (", HumanDuration(seconds), " ago)");
+  if (cells.restarts > 0 && SecondsSince(cells.last_restart, writer.now, seconds)) {
+    restarts += base::StrCat(" (", HumanDuration(seconds), " ago)");
   }
-  const json::Value gates = pod["spec"]["readinessGates"];
-  std::string gate_text = "<none>";
-  if (!gates.empty()) {
-    std::int64_t passed = 0;
-    for (const json::Value& gate : gates.elements()) {
-      const json::Value condition = Condition(pod, gate["conditionType"].AsString());
-      if (condition["status"].AsString() == "True") ++passed;
-    }
-    gate_text = Fraction(passed, static_cast<std::int64_t>(gates.size()));
-  }
-  std::string_view ip = pod["status"]["podIPs"][0]["ip"].AsString();
-  if (ip.empty()) ip = pod["status"]["podIP"].AsString();
+  const std::string_view phase = pod["status"]["phase"].AsString();
+  if (phase == "Succeeded" || phase == "Failed") writer.ended = phase;
   writer.Name(pod)
-      .Text(Fraction(ready, static_cast<std::int64_t>(pod["spec"]["containers"].size())))
-      .Text(PodStatus(pod))
-      .Text(restart_text)
+      .Text(Fraction(cells.ready, cells.total))
+      .Text(cells.reason)
+      .Text(restarts)
       .Age(pod)
-      .TextOr(ip, "<none>")
+      .TextOr(pod["status"]["podIPs"][0]["ip"].AsString(), "<none>")
       .TextOr(pod["spec"]["nodeName"].AsString(), "<none>")
       .TextOr(pod["status"]["nominatedNodeName"].AsString(), "<none>")
-      .Text(gate_text);
+      .Text(ReadinessGates(pod));
 }
 
 json::Value TemplateSpec(json::Value object) { return object["spec"]["template"]["spec"]; }

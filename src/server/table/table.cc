@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <set>
 
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
@@ -50,6 +51,19 @@ json::Value CustomCell(CellWriter& writer, const api::catalog::ColumnInfo& colum
   return {};
 }
 
+// Tells clients of a table that a pod has run to its end.
+json::Value EndedCondition(json::Arena& arena, std::string_view phase) {
+  json::ArrayBuilder conditions(arena);
+  conditions.Add(json::ObjectBuilder(arena)
+                     .Set("type", "Completed")
+                     .Set("status", "True")
+                     .Set("reason", phase)
+                     .Set("message", phase == "Succeeded" ? "The pod has completed successfully."
+                                                          : "The pod failed.")
+                     .Build());
+  return conditions.Build();
+}
+
 // Kinds without a printer of their own: by the path of the column, or what its name tells.
 void PrintGeneric(CellWriter& writer, const api::catalog::ResourceInfo& resource,
                   json::Value object) {
@@ -94,9 +108,19 @@ json::Value ColumnDefinitions(json::Arena& arena, const api::catalog::ResourceIn
   return columns.Build();
 }
 
+std::vector<json::Value> InOrder(const api::catalog::ResourceInfo& resource,
+                                 std::span<const json::Value> objects) {
+  std::vector<json::Value> list(objects.begin(), objects.end());
+  if (resource.resource.resource != "flowschemas" || resource.custom) return list;
+  std::stable_sort(list.begin(), list.end(), [](const json::Value& a, const json::Value& b) {
+    return a["spec"]["matchingPrecedence"].AsInt() < b["spec"]["matchingPrecedence"].AsInt();
+  });
+  return list;
+}
+
 json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, json::Value object,
                 IncludeObject include, base::WallTime now) {
-  CellWriter writer{arena, now, {}};
+  CellWriter writer{arena, now, {}, {}};
   const Printer printer = resource.custom ? nullptr : FindPrinter(resource);
   if (printer != nullptr) {
     printer(writer, object);
@@ -108,8 +132,10 @@ json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, 
   if (include == IncludeObject::kMetadata) {
     shown = rest::PartialMetadata(arena, object, "v1");
   }
-  return json::MakeObject(arena,
-                          {{"cells", json::MakeArray(arena, writer.cells)}, {"object", shown}});
+  json::ObjectBuilder row(arena);
+  row.Set("cells", json::MakeArray(arena, writer.cells));
+  if (!writer.ended.empty()) row.Set("conditions", EndedCondition(arena, writer.ended));
+  return row.Set("object", shown).Build();
 }
 
 json::Value Make(json::Arena& arena, std::string_view version, json::Value list_metadata,
@@ -180,6 +206,29 @@ std::string SelectorText(json::Value selector) {
   if (!parsed.ok()) return "<error>";
   const std::string text = parsed->ToString();
   return text.empty() ? "<none>" : text;
+}
+
+std::vector<std::string_view> LoadBalancerAddresses(json::Value object) {
+  std::set<std::string_view> addresses;
+  for (const json::Value& entry : object["status"]["loadBalancer"]["ingress"].elements()) {
+    const std::string_view ip = entry["ip"].AsString();
+    const std::string_view address = ip.empty() ? entry["hostname"].AsString() : ip;
+    if (!address.empty()) addresses.insert(address);
+  }
+  return {addresses.begin(), addresses.end()};
+}
+
+void ShortList::Add(std::string_view text) {
+  if (count_ < most_) {
+    if (count_ > 0) text_ += separator_;
+    text_ += text;
+  }
+  ++count_;
+}
+
+std::string ShortList::ToString() const {
+  if (count_ <= most_) return text_;
+  return base::StrCat(text_, " + ", std::to_string(count_ - most_), " more...");
 }
 
 void ContainerCells(CellWriter& writer, json::Value pod_spec) {

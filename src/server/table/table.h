@@ -2,6 +2,7 @@
 // catalog; cells are made by one function per kind (cells_*.cc), found through one table.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,12 @@ IncludeObject ReadIncludeObject(std::string_view text);
 // {"name", "type", "format", "description", "priority"} for each column of the resource.
 json::Value ColumnDefinitions(json::Arena& arena, const api::catalog::ResourceInfo& resource);
 
-// {"cells": […], "object": …} of one object in the resource's version.
+// The objects in the order in which a table lists them: as they come; FlowSchemas in that of their
+// precedence.
+std::vector<json::Value> InOrder(const api::catalog::ResourceInfo& resource,
+                                 std::span<const json::Value> objects);
+
+// {"cells": […], "conditions": […], "object": …} of one object in the resource's version.
 json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, json::Value object,
                 IncludeObject include, base::WallTime now);
 

@@ -65,5 +65,86 @@ TEST(Table, APodIsSummedUp) {
   EXPECT_TRUE(row["object"].is_null());
 }
 
+std::string Cells(std::string_view group, std::string_view resource, std::string_view object) {
+  json::Arena arena;
+  const auto parsed = json::Parse(arena, object);
+  api::catalog::ResourceInfo info;
+  info.resource = {std::string(group), "v1", std::string(resource)};
+  const json::Value row = Row(arena, info, *parsed, IncludeObject::kNone, base::WallTime());
+  std::string text;
+  for (const json::Value& cell : row["cells"].elements()) {
+    text += cell.is_string() ? std::string(cell.AsString()) : json::ToString(cell);
+    text += '|';
+  }
+  for (const json::Value& condition : row["conditions"].elements()) {
+    text += condition["reason"].AsString();
+  }
+  return text;
+}
+
+TEST(Table, TheStatusOfAPodTellsWhatItWaitsFor) {
+  const std::pair<std::string_view, std::string_view> rows[] = {
+      // Init containers that keep running count as containers; restarts of others are forgotten.
+      {R"({"spec":{"containers":[{"name":"c"}],"initContainers":[{"name":"i"},
+          {"name":"s","restartPolicy":"Always"}]},"status":{"phase":"Running",
+          "initContainerStatuses":[
+            {"name":"i","restartCount":3,"state":{"terminated":{"exitCode":0}}},
+            {"name":"s","restartCount":1,"started":true,"ready":true,"state":{"running":{}}}],
+          "containerStatuses":[{"ready":true,"restartCount":1,"state":{"running":{}}}]}})",
+       "|2/2|Running|2|<unknown>|<none>|<none>|<none>|<none>|"},
+      {R"({"spec":{"containers":[{}],"initContainers":[{"name":"i"},{"name":"j"}]},
+          "status":{"phase":"Pending","initContainerStatuses":[
+            {"name":"i","state":{"waiting":{"reason":"PodInitializing"}}}]}})",
+       "|0/1|Init:0/2|0|<unknown>|<none>|<none>|<none>|<none>|"},
+      {R"({"spec":{"containers":[{}],"initContainers":[{"name":"i"}]},"status":{"phase":"Pending",
+          "initContainerStatuses":[{"name":"i","restartCount":4,
+            "state":{"terminated":{"exitCode":3}}}]}})",
+       "|0/1|Init:ExitCode:3|4|<unknown>|<none>|<none>|<none>|<none>|"},
+      {R"({"metadata":{"deletionTimestamp":"2020-01-01T00:00:00Z"},"spec":{"containers":[{}]},
+          "status":{"phase":"Succeeded","containerStatuses":[
+            {"state":{"terminated":{"reason":"Completed"}}}]}})",
+       "|0/1|Completed|0|<unknown>|<none>|<none>|<none>|<none>|Succeeded"},
+      {R"({"spec":{"containers":[{}]},"status":{"phase":"Failed","reason":"Evicted"}})",
+       "|0/1|Evicted|0|<unknown>|<none>|<none>|<none>|<none>|Failed"},
+  };
+  for (const auto& [pod, expected] : rows) EXPECT_EQ(Cells("", "pods", pod), expected) << pod;
+}
+
+TEST(Table, CellsOfManyValuesShowAFew) {
+  EXPECT_EQ(Cells("", "endpoints", R"({"subsets":[{"addresses":[{"ip":"10.0.0.1"},{"ip":"fd::1"}],
+      "ports":[{"port":80},{"port":81}]}]})"),
+            "|10.0.0.1:80,[fd::1]:80,10.0.0.1:81 + 1 more...|<unknown>|");
+  EXPECT_EQ(Cells("", "endpoints", R"({"subsets":[{"notReadyAddresses":[{"ip":"1.1.1.1"}]}]})"),
+            "||<unknown>|");
+  EXPECT_EQ(Cells("networking.k8s.io", "ingresses", R"({"spec":{"rules":[{"host":"a"},{"host":"b"},
+      {"host":"c"},{"host":"d"},{}]},"status":{"loadBalancer":{"ingress":[
+      {"hostname":"z"},{"ip":"1.1.1.1"},{"ip":"1.1.1.1"}]}}})"),
+            "|<none>|a,b,c + 2 more...|1.1.1.1,z|80|<unknown>|");
+  EXPECT_EQ(Cells("autoscaling", "horizontalpodautoscalers",
+                  R"({"spec":{"scaleTargetRef":{"kind":"Deployment","name":"d"},"maxReplicas":3,
+      "metrics":[{"type":"Resource","resource":{"name":"cpu","target":{"averageUtilization":80}}},
+        {"type":"External","external":{"target":{"averageValue":"5"}}},
+        {"type":"Pods","pods":{"target":{"averageValue":"1"}}}]},
+      "status":{"currentMetrics":[{"resource":{"current":{"averageUtilization":7}}},
+        {"external":{"current":{"averageValue":"2"}}}]}})"),
+            "|Deployment/d|cpu: 7%/80%, 2/5 (avg) + 1 more...|<unset>|3|0|<unknown>|");
+}
+
+TEST(Table, EventsComeFromAComponentAtAPlace) {
+  EXPECT_EQ(Cells("events.k8s.io", "events", R"({"metadata":{"name":"e"},"type":"Normal",
+      "reason":"R","regarding":{"kind":"Pod","name":"p","fieldPath":"spec"},
+      "reportingController":"c","reportingInstance":"i","note":" n\n"})"),
+            "<unknown>|Normal|R|pod/p|spec|c, i|n|<unknown>|1|e|");
+}
+
+TEST(Table, FlowSchemasAreListedByPrecedence) {
+  json::Arena arena;
+  api::catalog::ResourceInfo info;
+  info.resource = {"flowcontrol.apiserver.k8s.io", "v1", "flowschemas"};
+  const json::Value list = *json::Parse(arena, R"([{"spec":{"matchingPrecedence":9}},
+      {"spec":{"matchingPrecedence":1}}])");
+  EXPECT_EQ(InOrder(info, list.elements())[0]["spec"]["matchingPrecedence"].AsInt(), 1);
+}
+
 }  // namespace
 }  // namespace portcullis::server::table
