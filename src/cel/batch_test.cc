@@ -1,5 +1,6 @@
 // Requests in bulk, odd ones included: each line has one answer.
 #include "cel/batch.h"
+#include "base/strings.h"
 
 #include <gtest/gtest.h>
 
@@ -62,6 +63,22 @@ TEST_F(BatchTest, ReadsTypedAndPlainValues) {
   };
   for (const char* line : rows) {
     EXPECT_EQ(Answer(line), R"j({"id":null,"value":{"$type":"bool","value":true}})j") << line;
+  }
+}
+
+// Without types a name with dots may be one name or a field of another, in every container.
+TEST_F(BatchTest, NamesAllThatAnUncheckedNameCouldBe) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"x", "a.b.x, a.x, x"},
+      {"x.y.z", "a.b.x.y.z, a.x.y.z, x.y.z"},
+      {"x[0].y", "a.b.x, a.x, x"},
+      {".x.y", "x.y"},
+  };
+  for (const auto& [expression, names] : rows) {
+    const std::string line =
+        base::StrCat(R"({"container":"a.b","check":false,"expr":")", expression, R"("})");
+    EXPECT_EQ(Answer(line), base::StrCat(R"({"id":null,"error":"no such attribute(s): )", names,
+                                         R"(","phase":"eval"})"));
   }
 }
 

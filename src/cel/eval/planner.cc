@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/strings.h"
 #include "cel/checker/checker.h"
 #include "cel/checker/declarations.h"
 #include "cel/eval/node.h"
@@ -142,8 +143,14 @@ class Planner : private NodeStore {
     }
     if (const Node* node = Global(expr, std::string(expr->name), charge)) return node;
     auto* node = Attribute(AttributeNode::Root::kMissing, 0, charge);
-    node->name = arena_.Copy(expr->name);
+    NameMissing(node, expr->name);
     return node;
+  }
+
+  // Of a name that nothing is known by: all that it could have been.
+  void NameMissing(AttributeNode* node, std::string_view name) {
+    node->name =
+        arena_.Copy(base::Join(CandidateNames(environment_.options().container, name), ", "));
   }
 
   // What the checker resolved, or, without it, what the name means in the environment. Null if
@@ -164,8 +171,9 @@ class Planner : private NodeStore {
 
   const Node* Select(const Expr* expr, bool charge) {
     if (expr->resolved) return Global(expr, "", charge);
+    std::string name;
     if (!expr->type && !expr->test_only) {
-      const std::string name = QualifiedName(expr);
+      name = QualifiedName(expr);
       const std::string_view root = std::string_view(name).substr(0, name.find('.'));
       if (!name.empty() && !FindLocal(root)) {
         if (const Node* node = Global(expr, name, charge)) return node;
@@ -176,6 +184,8 @@ class Planner : private NodeStore {
     qualifier.hash = json::HashKey(qualifier.name);
     qualifier.key = Value::String(qualifier.name);
     AttributeNode* node = Extend(expr->operand, qualifier, charge);
+    // Without types `a.b` may be a name as well, and that is looked for first.
+    if (node->root == AttributeNode::Root::kMissing && !name.empty()) NameMissing(node, name);
     if (expr->test_only) {
       node->test_only = true;
       if (!environment_.options().has_costs) {
