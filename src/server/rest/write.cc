@@ -13,6 +13,7 @@
 #include "json/writer.h"
 #include "registry/object_meta.h"
 #include "server/codec.h"
+#include "server/feature_gates.h"
 #include "server/namespace_furnishing.h"
 #include "server/rest/admit.h"
 #include "server/rest/present.h"
@@ -88,6 +89,11 @@ base::Status Exists(Call& call, std::string_view name) {
   return terminating ? status.Annotate("object is being deleted") : status;
 }
 
+// Whether another name is tried after a collision, as releases since v1.31 do.
+bool RetriesNames(const Call& call) {
+  return MakeFeatureGates(*call.env.options)->Enabled("RetryGenerateName");
+}
+
 // Stores a new object; on a name collision of a generated name, with another one.
 base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOptions& options,
                                    const CreateFacts& facts) {
@@ -133,7 +139,7 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
     }
     if (failure.reason() != base::Reason::kAlreadyExists) return failure;
     if (!facts.generated) return Exists(call, name);
-    if (attempt == kNameAttempts) {
+    if (attempt == kNameAttempts || !RetriesNames(call)) {
       return api::GenerateNameConflictStatus(call.group_resource(), name, 1);
     }
     object = RegenerateName(call, object);
