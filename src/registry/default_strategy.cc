@@ -1,10 +1,11 @@
 #include "registry/default_strategy.h"
 
-#include "registry/kind_warnings.h"
-
-#include "registry/validation/validation.h"
+#include "registry/kind_table.h"
+#include "registry/validation.h"
 
 namespace portcullis::registry {
+
+DefaultStrategy::DefaultStrategy(const Kind& kind) : traits_(kind.traits), kind_(&kind) {}
 
 json::Value DefaultStrategy::PrepareForCreate(const Context& ctx, json::Value object) const {
   if (traits_.has_status) {
@@ -29,22 +30,23 @@ json::Value DefaultStrategy::PrepareForUpdate(const Context& ctx, json::Value ob
 
 void DefaultStrategy::Validate(const Context& ctx, json::Value object,
                                api::FieldErrors& errors) const {
-  ValidateKind(ctx, object, errors);
+  ValidateKind(kind_, ctx, object, errors);
 }
 
 void DefaultStrategy::ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                                      api::FieldErrors& errors) const {
-  ValidateKindUpdate(ctx, object, old, errors);
+  ValidateKindUpdate(kind_, ctx, object, old, errors);
 }
 
 void DefaultStrategy::Warnings(const Context& ctx, json::Value object,
                                std::vector<std::string>& warnings) const {
-  KindWarnings(ctx, object, {}, warnings);
+  if (kind_ != nullptr && kind_->warn != nullptr) kind_->warn(ctx, object, {}, warnings);
 }
 
 void DefaultStrategy::UpdateWarnings(const Context& ctx, json::Value object, json::Value old,
                                      std::vector<std::string>& warnings) const {
-  KindWarnings(ctx, object, old, warnings);
+  if (kind_ == nullptr || kind_->warn == nullptr || !ctx.subresource.empty()) return;
+  kind_->warn(ctx, object, old, warnings);
 }
 
 // k8s.io/apimachinery/pkg/api/validation/path.

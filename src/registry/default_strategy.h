@@ -16,31 +16,41 @@ struct Traits {
   bool has_status = false;         // a status subresource: the main resource cannot write status
   bool counts_generation = false;  // metadata.generation is kept
   bool returns_deleted = false;    // see Strategy::ReturnsDeletedObject
+  bool created_by_put = false;     // see Strategy::AllowCreateOnUpdate
+  bool needs_version = false;      // not Strategy::AllowUnconditionalUpdate
   NameStyle names = NameStyle::kSubdomain;
 };
+
+struct Kind;
 
 // Immutable after construction.
 class DefaultStrategy : public Strategy {
  public:
   explicit DefaultStrategy(Traits traits) : traits_(traits) {}
+  explicit DefaultStrategy(const Kind& kind);  // a row of the table of kinds; outlives this
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override;
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                json::Value old) const override;
-  // The checks of registry/validation/.
+  // Those of the row.
   void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override;
   void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                       api::FieldErrors& errors) const override;
-  // Those of kind_warnings.h.
   void Warnings(const Context& ctx, json::Value object,
                 std::vector<std::string>& warnings) const override;
   void UpdateWarnings(const Context& ctx, json::Value object, json::Value old,
                       std::vector<std::string>& warnings) const override;
   std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const override;
   bool ReturnsDeletedObject() const override { return traits_.returns_deleted; }
+  bool AllowCreateOnUpdate() const override { return traits_.created_by_put; }
+  bool AllowUnconditionalUpdate() const override { return !traits_.needs_version; }
+
+ protected:
+  const Traits& traits() const { return traits_; }
 
  private:
   const Traits traits_;
+  const Kind* kind_ = nullptr;
 };
 
 }  // namespace portcullis::registry

@@ -1,0 +1,62 @@
+// KindTable: what surrounds admission for each built-in kind that needs more than the catalog says.
+//
+// Every file of registry/kinds/ holds one family of kinds and exports one function, named after the
+// file: `network_policies.cc` has `void AddNetworkPolicies(KindTable& table)`. The build finds the
+// files; a new kind is a new file (or a new row in its family's) and nothing else.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/default_strategy.h"
+#include "registry/validation/field_rules.h"
+
+namespace portcullis::registry {
+
+// All that is wrong with a new object.
+using Check = void (*)(const Context& ctx, json::Value object, api::FieldErrors& errors);
+// All that is wrong with an object that is to replace `old`, through the resource itself or the
+// subresource ctx.subresource.
+using UpdateCheck = void (*)(const Context& ctx, json::Value object, json::Value old,
+                             api::FieldErrors& errors);
+// What to warn of when `object` is written through the resource itself; `old` is null for a create.
+using WarningSource = void (*)(const Context& ctx, json::Value object, json::Value old,
+                               std::vector<std::string>& warnings);
+
+// What is told by one row. Only the first two members must be set.
+struct Kind {
+  std::string_view group;
+  std::string_view resource;
+  Check validate = nullptr;
+  UpdateCheck validate_update = nullptr;  // null: `validate`, but not for subresources
+  std::span<const FieldRule> rules = {};  // besides, after the functions
+  WarningSource warn = nullptr;
+  Traits traits = {};  // has_status is taken from the catalog
+  // Null: the default strategy.
+  std::unique_ptr<Strategy> (*make)(const Kind& kind) = nullptr;
+};
+
+// Immutable once all families are in; rows do not move. Thread-safe.
+class KindTable {
+ public:
+  static const KindTable& BuiltIn();
+
+  void Add(const Kind& kind) { kinds_.push_back(kind); }
+  const Kind* Find(std::string_view group, std::string_view resource) const;
+  const std::deque<Kind>& kinds() const { return kinds_; }
+
+ private:
+  std::deque<Kind> kinds_;
+};
+
+// Short for a row's `make`.
+template <typename StrategyOfKind>
+std::unique_ptr<Strategy> Make(const Kind& kind) {
+  return std::make_unique<StrategyOfKind>(kind);
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,115 @@
+// What configures admission: webhook configurations, policies and their bindings. Checked like
+// nothing else, since a mistake in them stops the whole cluster.
+
+#include "kube_cel/policy_types.h"
+#include "registry/expression_checker.h"
+#include "registry/kind_table.h"
+#include "registry/validation/admission_policies.h"
+#include "registry/validation/param_authorization.h"
+#include "registry/validation/static_names.h"
+#include "registry/validation/webhook_configuration.h"
+
+namespace portcullis::registry {
+namespace {
+
+// Names that files have reserved.
+class Configurations : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  void Warnings(const Context& ctx, json::Value object,
+                std::vector<std::string>& warnings) const override {
+    WarnOfStaticName(ctx, object, warnings);
+  }
+
+  void UpdateWarnings(const Context& ctx, json::Value object, json::Value,
+                      std::vector<std::string>& warnings) const override {
+    WarnOfStaticName(ctx, object, warnings);
+  }
+};
+
+template <WebhookKind kKind>
+class Webhooks final : public Configurations {
+ public:
+  using Configurations::Configurations;
+
+  void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override {
+    ValidateWebhookConfiguration(object, kKind, ctx.expressions, errors);
+    CheckStaticName(ctx, object, errors);
+  }
+
+  void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
+                      api::FieldErrors& errors) const override {
+    ValidateWebhookConfigurationUpdate(object, old, kKind, ctx.expressions, errors);
+  }
+};
+
+template <PolicyKind kKind>
+class Policies final : public Configurations {
+ public:
+  using Configurations::Configurations;
+
+  void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override {
+    ValidateAdmissionPolicy(object, {}, kKind, ctx.expressions, errors);
+    CheckStaticName(ctx, object, errors);
+    if (errors.empty()) AuthorizeParamKind(ctx, object, {}, errors);
+  }
+
+  void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
+                      api::FieldErrors& errors) const override {
+    if (!ctx.subresource.empty()) {
+      ValidatePolicyStatus(object["status"], errors);
+      return;
+    }
+    ValidateAdmissionPolicy(object, old, kKind, ctx.expressions, errors);
+    if (errors.empty()) AuthorizeParamKind(ctx, object, old, errors);
+  }
+
+  json::Value Complete(const Context& ctx, json::Value object) const override {
+    if (kKind != PolicyKind::kValidating || !ctx.checks_policy_types || ctx.dry_run ||
+        !kube_cel::NeedsTypeChecking(object)) {
+      return object;
+    }
+    return kube_cel::WithTypeChecking(ctx.arena, *ctx.expressions->compiler(), *ctx.catalog,
+                                      object);
+  }
+};
+
+template <PolicyKind kKind>
+class Bindings final : public Configurations {
+ public:
+  using Configurations::Configurations;
+
+  void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override {
+    ValidateAdmissionPolicyBinding(object, kKind, errors);
+    CheckStaticName(ctx, object, errors);
+    if (errors.empty()) AuthorizeParamRef(ctx, object, kKind, errors);
+  }
+
+  void ValidateUpdate(const Context& ctx, json::Value object, json::Value,
+                      api::FieldErrors& errors) const override {
+    ValidateAdmissionPolicyBinding(object, kKind, errors);
+    if (errors.empty()) AuthorizeParamRef(ctx, object, kKind, errors);
+  }
+};
+
+template <typename StrategyOfKind>
+Kind Row(std::string_view resource) {
+  return {.group = "admissionregistration.k8s.io",
+          .resource = resource,
+          .traits = {.counts_generation = true, .needs_version = true},
+          .make = &Make<StrategyOfKind>};
+}
+
+}  // namespace
+
+void AddAdmissionConfigurations(KindTable& table) {
+  table.Add(Row<Webhooks<WebhookKind::kMutating>>("mutatingwebhookconfigurations"));
+  table.Add(Row<Webhooks<WebhookKind::kValidating>>("validatingwebhookconfigurations"));
+  table.Add(Row<Policies<PolicyKind::kMutating>>("mutatingadmissionpolicies"));
+  table.Add(Row<Policies<PolicyKind::kValidating>>("validatingadmissionpolicies"));
+  table.Add(Row<Bindings<PolicyKind::kMutating>>("mutatingadmissionpolicybindings"));
+  table.Add(Row<Bindings<PolicyKind::kValidating>>("validatingadmissionpolicybindings"));
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,298 @@
+// CertificateSigningRequests and ClusterTrustBundles (pkg/apis/certificates/validation).
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include "base/strings.h"
+#include "registry/kind_table.h"
+#include "registry/validation/certificate_request_bytes.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr std::array<std::string_view, 23> kUsages = {"any",
+                                                      "cert sign",
+                                                      "client auth",
+                                                      "code signing",
+                                                      "content commitment",
+                                                      "crl sign",
+                                                      "data encipherment",
+                                                      "decipher only",
+                                                      "digital signature",
+                                                      "email protection",
+                                                      "encipher only",
+                                                      "ipsec end system",
+                                                      "ipsec tunnel",
+                                                      "ipsec user",
+                                                      "key agreement",
+                                                      "key encipherment",
+                                                      "microsoft sgc",
+                                                      "netscape sgc",
+                                                      "ocsp signing",
+                                                      "s/mime",
+                                                      "server auth",
+                                                      "signing",
+                                                      "timestamping"};
+
+// `example.com/signer-name`, where the path may have several segments.
+void CheckSignerName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
+  if (name.empty()) {
+    errors.push_back(api::Required(path, ""));
+    return;
+  }
+  const auto parts = base::Cut(name, "/");
+  const auto bad = [&] {
+    errors.push_back(api::Invalid(
+        path, name,
+        "must be a fully qualified domain and path of the form 'example.com/signer-name'"));
+  };
+  if (!parts || parts->first.empty() || parts->second.empty()) return bad();
+  if (parts->first.find('.') == std::string_view::npos) {
+    errors.push_back(api::Invalid(path, name,
+                                  "should be a domain with at least two segments separated by "
+                                  "dots"));
+    return;
+  }
+  AddInvalid(path, name, api::IsDns1123Subdomain(parts->first), errors);
+}
+
+// The text of a PEM file's first block type, or "" if there is none.
+std::string_view PemType(std::string_view pem) {
+  constexpr std::string_view kBegin = "-----BEGIN ";
+  const std::size_t begin = pem.find(kBegin);
+  if (begin == std::string_view::npos) return {};
+  const std::string_view rest = pem.substr(begin + kBegin.size());
+  const std::size_t end = rest.find("-----");
+  return end == std::string_view::npos ? std::string_view() : rest.substr(0, end);
+}
+
+// The bytes of a PEM file's first block; no value if they are not all there.
+std::optional<std::string> PemContent(std::string_view pem) {
+  const std::size_t dashes = pem.find("-----", pem.find("-----BEGIN ") + 11);
+  const std::size_t end = pem.find("-----END ");
+  if (dashes == std::string_view::npos || end == std::string_view::npos || end < dashes + 5) {
+    return std::nullopt;
+  }
+  std::string body;
+  for (const char c : pem.substr(dashes + 5, end - dashes - 5)) {
+    if (c != '\n' && c != '\r' && c != ' ' && c != '\t') body += c;
+  }
+  return base::Base64Decode(body);
+}
+
+void CheckRequest(json::Value request, FieldErrors& errors) {
+  const auto pem = base::Base64Decode(request.AsString());
+  if (!pem || PemType(*pem) != "CERTIFICATE REQUEST") {
+    errors.push_back(api::Invalid(FieldPath("spec", "request"), request,
+                                  "PEM block type must be CERTIFICATE REQUEST"));
+    return;
+  }
+  const auto der = PemContent(*pem);
+  std::string problem = der ? CertificateRequestProblem(*der) : std::string();
+  if (der && problem.empty()) problem = SignatureProblem(*der);
+  if (problem.empty()) return;
+  errors.push_back(api::Invalid(FieldPath("spec", "request"), request, problem));
+}
+
+void CheckConditions(json::Value object, json::Value old, FieldErrors& errors) {
+  const FieldPath path("status", "conditions");
+  const auto has = [](json::Value of, std::string_view type) {
+    for (const json::Value& condition : of["status"]["conditions"].elements()) {
+      if (condition["type"].AsString() == type) return true;
+    }
+    return false;
+  };
+  std::set<std::string_view> seen;
+  std::size_t index = 0;
+  for (const json::Value& condition : object["status"]["conditions"].elements()) {
+    const FieldPath at = path.Index(index++);
+    const std::string_view type = condition["type"].AsString();
+    if (type.empty()) errors.push_back(api::Required(at.Child("type"), ""));
+    const std::string_view status = condition["status"].AsString();
+    if (status.empty()) {
+      errors.push_back(api::Required(at.Child("status"), ""));
+    } else if ((type == "Approved" || type == "Denied" || type == "Failed") && status != "True") {
+      errors.push_back(api::NotSupported(at.Child("status"), status, {"True"}));
+    }
+    if (!seen.insert(type).second) errors.push_back(api::Duplicate(at.Child("type"), type));
+    const bool contradicts = (type == "Approved" && has(object, "Denied")) ||
+                             (type == "Denied" && has(object, "Approved"));
+    if (contradicts) {
+      errors.push_back(api::Invalid(at.Child("type"), type,
+                                    "Approved and Denied conditions are mutually exclusive"));
+    }
+  }
+  for (const std::string_view type : {"Approved", "Denied", "Failed"}) {
+    if (has(old, type) && !has(object, type)) {
+      errors.push_back(api::Forbidden(
+          path, base::StrCat("updates may not remove a condition of type \"", type, "\"")));
+    } else if (!has(old, type) && has(object, type) && type != "Failed" &&
+               !old["status"]["certificate"].AsString().empty()) {
+      errors.push_back(api::Forbidden(
+          path, base::StrCat("updates may not add a condition of type \"", type, "\"")));
+    }
+  }
+}
+
+void CheckCertificate(json::Value object, json::Value old, FieldErrors& errors) {
+  const FieldPath path("status", "certificate");
+  const json::Value certificate = object["status"]["certificate"];
+  const json::Value before = old["status"]["certificate"];
+  if (certificate == before) return;
+  if (!before.AsString().empty()) {
+    errors.push_back(
+        api::Forbidden(path, "updates may not set certificate content if already set"));
+    return;
+  }
+  const auto pem = base::Base64Decode(certificate.AsString());
+  const std::string_view type = pem ? PemType(*pem) : std::string_view();
+  if (type.empty()) {
+    errors.push_back(api::Invalid(path, "<certificate data>",
+                                  "must contain at least one CERTIFICATE PEM block"));
+  } else if (type != "CERTIFICATE") {
+    errors.push_back(api::Invalid(
+        path, "<certificate data>",
+        base::StrCat("only CERTIFICATE PEM blocks are allowed, found \"", type, "\"")));
+  }
+}
+
+void ValidateCertificateSigningRequest(const Context&, json::Value object, FieldErrors& errors) {
+  const json::Value spec = object["spec"];
+  const FieldPath path("spec");
+  CheckRequest(spec["request"], errors);
+  if (spec["usages"].empty()) errors.push_back(api::Required(path.Child("usages"), ""));
+  std::size_t index = 0;
+  std::set<std::string_view> seen;
+  for (const json::Value& usage : spec["usages"].elements()) {
+    const FieldPath at = path.Child("usages").Index(index++);
+    if (std::find(kUsages.begin(), kUsages.end(), usage.AsString()) == kUsages.end()) {
+      errors.push_back(api::NotSupported(at, usage, kUsages));
+    }
+    if (!seen.insert(usage.AsString()).second) errors.push_back(api::Duplicate(at, usage));
+  }
+  if (spec["signerName"].AsString() == "kubernetes.io/legacy-unknown") {
+    errors.push_back(api::Invalid(path.Child("signerName"), spec["signerName"],
+                                  "the legacy signerName is not allowed via this API version"));
+  } else {
+    CheckSignerName(spec["signerName"].AsString(), path.Child("signerName"), errors);
+  }
+  if (const json::Value seconds = spec["expirationSeconds"];
+      seconds.is_int() && seconds.AsInt() < 600) {
+    errors.push_back(api::Invalid(path.Child("expirationSeconds"), seconds.AsInt(),
+                                  "may not specify a duration less than 600 seconds (10 minutes)"));
+  }
+}
+
+void ValidateCertificateSigningRequestUpdate(const Context& ctx, json::Value object,
+                                             json::Value old, FieldErrors& errors) {
+  if (ctx.subresource.empty()) ValidateCertificateSigningRequest(ctx, object, errors);
+  CheckConditions(object, old, errors);
+  CheckCertificate(object, old, errors);
+}
+
+void ValidateClusterTrustBundle(const Context&, json::Value object, FieldErrors& errors) {
+  const std::string_view signer = object["spec"]["signerName"].AsString();
+  const std::string_view name = object["metadata"]["name"].AsString();
+  const FieldPath name_path("metadata", "name");
+  if (signer.empty()) {
+    if (name.find(':') != std::string_view::npos) {
+      errors.push_back(
+          api::Invalid(name_path, name,
+                       "ClusterTrustBundle without signer name must not have \":\" in its name"));
+    }
+  } else {
+    const std::string prefix = base::ReplaceAll(signer, "/", ":") + ":";
+    if (!name.starts_with(prefix)) {
+      errors.push_back(api::Invalid(name_path, name,
+                                    base::StrCat("ClusterTrustBundle for signerName ", signer,
+                                                 " must be named with prefix ", prefix)));
+    }
+    CheckSignerName(signer, FieldPath("spec", "signerName"), errors);
+  }
+  const std::string_view bundle = object["spec"]["trustBundle"].AsString();
+  if (PemType(bundle).empty()) {
+    errors.push_back(api::Invalid(FieldPath("spec", "trustBundle"), "<value omitted>",
+                                  "at least one trust anchor must be provided"));
+  }
+}
+
+// Requests carry who has made them; nobody can say that for himself.
+class Requests final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    object = DefaultStrategy::PrepareForCreate(ctx, object);
+    json::ObjectBuilder spec(ctx.arena, object["spec"]);
+    const json::Value user = api::UserInfoToJson(ctx.arena, ctx.user);
+    for (std::string_view name : {"username", "uid", "groups", "extra"}) {
+      if (const json::Value* value = user.Find(name)) {
+        spec.Set(name, *value);
+      } else {
+        spec.Remove(name);
+      }
+    }
+    return json::With(ctx.arena, object, "spec", spec.Build());
+  }
+
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override {
+    if (ctx.subresource == "approval") {
+      // Approving changes conditions and nothing else.
+      const json::Value conditions = WithTimes(ctx, object["status"]["conditions"], old);
+      object = OnlyStatus(ctx.arena, old, object);
+      object = KeepStatus(ctx.arena, object, old);
+      if (conditions.is_null()) {
+        return json::RemovePath(ctx.arena, object, {"status", "conditions"});
+      }
+      return json::SetPath(ctx.arena, object, {"status", "conditions"}, conditions);
+    }
+    object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
+    if (ctx.subresource == "status" && !object["status"]["conditions"].is_null()) {
+      object = json::SetPath(ctx.arena, object, {"status", "conditions"},
+                             WithTimes(ctx, object["status"]["conditions"], old));
+    }
+    return json::With(ctx.arena, object, "spec", old["spec"]);
+  }
+
+ private:
+  // When a condition was written and since when it holds, where the client does not say.
+  static json::Value WithTimes(const Context& ctx, json::Value conditions, json::Value old) {
+    if (conditions.is_null()) return conditions;
+    const json::Value now = json::String(ctx.arena, base::FormatTime(ctx.clock.Now()));
+    json::ArrayBuilder result(ctx.arena);
+    for (json::Value condition : conditions.elements()) {
+      json::Value since = now;
+      for (const json::Value& before : old["status"]["conditions"].elements()) {
+        if (before["type"] == condition["type"] && before["status"] == condition["status"]) {
+          since = before["lastTransitionTime"];
+        }
+      }
+      for (const auto& [name, time] :
+           {std::pair<std::string_view, json::Value>{"lastUpdateTime", now},
+            std::pair<std::string_view, json::Value>{"lastTransitionTime", since}}) {
+        if (condition[name].is_null()) condition = json::With(ctx.arena, condition, name, time);
+      }
+      result.Add(condition);
+    }
+    return result.Build();
+  }
+};
+
+}  // namespace
+
+void AddCertificates(KindTable& table) {
+  table.Add({.group = "certificates.k8s.io",
+             .resource = "certificatesigningrequests",
+             .validate = &ValidateCertificateSigningRequest,
+             .validate_update = &ValidateCertificateSigningRequestUpdate,
+             .make = &Make<Requests>});
+  table.Add({.group = "certificates.k8s.io",
+             .resource = "clustertrustbundles",
+             .validate = &ValidateClusterTrustBundle,
+             .traits = {.needs_version = true, .names = NameStyle::kPathSegment}});
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,154 @@
+// Nodes, priority classes and runtime classes.
+
+#include "api/api_status.h"
+#include "base/strings.h"
+#include "registry/kind_table.h"
+#include "registry/validation/pod_parts.h"
+#include "registry/validation/resource_names.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr FieldRule kPriorityClassRules[] = {
+    {"value", FieldRuleKind::kFrozen, "may not be changed in an update."},
+    {"preemptionPolicy", FieldRuleKind::kImmutable},
+};
+
+constexpr FieldRule kRuntimeClassRules[] = {
+    {"handler", FieldRuleKind::kRequired},
+    {"handler", FieldRuleKind::kDnsLabel},
+    {"handler", FieldRuleKind::kImmutable},
+};
+
+constexpr std::int64_t kHighestUserPriority = 1000000000;
+
+struct SystemPriority {
+  std::string_view name;
+  std::int64_t value;
+};
+constexpr SystemPriority kSystemPriorities[] = {{"system-node-critical", 2000001000},
+                                                {"system-cluster-critical", 2000000000}};
+
+bool SameTolerationKeys(json::Value a, json::Value b) {
+  for (const std::string_view field : {"key", "operator", "value", "effect"}) {
+    if (a[field].AsString() != b[field].AsString()) return false;
+  }
+  return true;
+}
+
+// As Go prints the internal type.
+std::string TolerationJson(json::Value toleration) {
+  return StructJson({{"Key", Quoted(toleration["key"].AsString())},
+                     {"Operator", Quoted(toleration["operator"].AsString())},
+                     {"Value", Quoted(toleration["value"].AsString())},
+                     {"Effect", Quoted(toleration["effect"].AsString())},
+                     {"TolerationSeconds", Json(toleration["tolerationSeconds"])}});
+}
+
+void ValidatePriorityClass(const Context&, json::Value object, FieldErrors& errors) {
+  const std::string_view name = object["metadata"]["name"].AsString();
+  const std::int64_t value = object["value"].AsInt();
+  if (name.starts_with("system-")) {
+    bool known = false;
+    for (const SystemPriority& system : kSystemPriorities) {
+      known |= system.name == name && system.value == value;
+    }
+    if (!known) {
+      errors.push_back(api::Forbidden(
+          FieldPath("metadata", "name"),
+          base::StrCat("priority class names with 'system-' prefix are reserved for system use "
+                       "only. error: ",
+                       name, " is not a known system priority class")));
+    }
+  } else if (value > kHighestUserPriority) {
+    errors.push_back(api::Forbidden(
+        FieldPath("value"), base::StrCat("maximum allowed value of a user defined priority is ",
+                                         std::to_string(kHighestUserPriority))));
+  }
+  if (const json::Value policy = object["preemptionPolicy"]; !policy.is_null()) {
+    CheckOneOf(policy, FieldPath("preemptionPolicy"), {"PreemptLowerPriority", "Never"}, errors);
+  }
+}
+
+void ValidateRuntimeClass(const Context&, json::Value object, FieldErrors& errors) {
+  for (const json::Member* amount : SortedMembers(object["overhead"]["podFixed"])) {
+    const FieldPath at = FieldPath("overhead", "limits").Key(amount->name());
+    CheckNameOfContainerResource(amount->name(), at, errors);
+    CheckAmountOfResource(amount->name(), QuantityOf(amount->value), at, errors);
+  }
+  const json::Value scheduling = object["scheduling"];
+  const FieldPath path("scheduling");
+  CheckLabels(scheduling["nodeSelector"], path.Child("nodeSelector"), errors);
+  const json::Value tolerations = scheduling["tolerations"];
+  for (std::size_t i = 0; i < tolerations.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!SameTolerationKeys(tolerations[i], tolerations[j])) continue;
+      errors.push_back(api::Duplicate(path.Child("tolerations").Index(i),
+                                      api::BadValue::Raw(TolerationJson(tolerations[i]))));
+      break;
+    }
+  }
+}
+
+void ValidateNode(const Context& ctx, json::Value object, FieldErrors& errors) {
+  if (ctx.subresource == "status") return;
+  CheckTaints(object["spec"]["taints"], FieldPath("metadata", "taints"), errors);
+  std::size_t index = 0;
+  for (const json::Value& cidr : object["spec"]["podCIDRs"].elements()) {
+    CheckCidr(cidr.AsString(), FieldPath("spec", "podCIDRs").Index(index++), errors);
+  }
+}
+
+void ValidateNodeUpdate(const Context& ctx, json::Value object, json::Value old,
+                        FieldErrors& errors) {
+  if (ctx.subresource == "status") return;
+  const json::Value spec = object["spec"];
+  const json::Value before = old["spec"];
+  const FieldPath path("spec");
+  if (!before["podCIDRs"].empty() && !(before["podCIDRs"] == spec["podCIDRs"])) {
+    errors.push_back(api::Forbidden(
+        path.Child("podCIDRs"), "node updates may not change podCIDR except from \"\" to valid"));
+  }
+  if (!before["providerID"].AsString().empty() && !(before["providerID"] == spec["providerID"])) {
+    errors.push_back(
+        api::Forbidden(path.Child("providerID"),
+                       "node updates may not change providerID except from \"\" to valid"));
+  }
+  CheckTaints(spec["taints"], FieldPath("metadata", "taints"), errors);
+}
+
+// The two classes of the system cannot be deleted.
+class PriorityClasses final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  base::Status CheckDelete(const Context& ctx) const override {
+    if (ctx.name != "system-node-critical" && ctx.name != "system-cluster-critical") {
+      return base::OkStatus();
+    }
+    return api::ForbiddenStatus(ctx.resource.group_resource(), ctx.name,
+                                "this is a system priority class and cannot be deleted");
+  }
+};
+
+}  // namespace
+
+void AddCluster(KindTable& table) {
+  table.Add({.group = "",
+             .resource = "nodes",
+             .validate = &ValidateNode,
+             .validate_update = &ValidateNodeUpdate});
+  table.Add({.group = "node.k8s.io",
+             .resource = "runtimeclasses",
+             .validate = &ValidateRuntimeClass,
+             .rules = kRuntimeClassRules,
+             .traits = {.created_by_put = true, .needs_version = true}});
+  table.Add({.group = "scheduling.k8s.io",
+             .resource = "priorityclasses",
+             .validate = &ValidatePriorityClass,
+             .rules = kPriorityClassRules,
+             .traits = {.counts_generation = true},
+             .make = &Make<PriorityClasses>});
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,168 @@
+// Endpoints and EndpointSlices (pkg/apis/core/validation, pkg/apis/discovery/validation).
+
+#include <set>
+
+#include "base/strings.h"
+#include "registry/kind_table.h"
+
+namespace portcullis::registry {
+namespace {
+
+void CheckAddress(json::Value address, const FieldPath& path, FieldErrors& errors) {
+  const std::string_view ip = address["ip"].AsString();
+  if (IsIp(ip)) {
+    CheckNonSpecialIp(ip, path.Child("ip"), errors);
+  } else {
+    CheckIp(ip, path.Child("ip"), errors);
+    errors.push_back(api::Invalid(path.Child("ip"), ip, "must be a valid IP address"));
+  }
+  if (const std::string_view host = address["hostname"].AsString(); !host.empty()) {
+    CheckDnsLabel(host, path.Child("hostname"), errors);
+  }
+  if (const json::Value node = address["nodeName"]; !node.is_null()) {
+    CheckSubdomain(node.AsString(), path.Child("nodeName"), errors);
+  }
+}
+
+void CheckProtocolAndApp(json::Value port, const FieldPath& path, FieldErrors& errors) {
+  if (port["protocol"].AsString().empty()) {
+    errors.push_back(api::Required(path.Child("protocol"), ""));
+  } else {
+    CheckOneOf(port["protocol"], path.Child("protocol"), {"SCTP", "TCP", "UDP"}, errors);
+  }
+  if (const json::Value protocol = port["appProtocol"]; !protocol.is_null()) {
+    AddInvalid(path.Child("appProtocol"), protocol.AsString(),
+               api::IsQualifiedName(protocol.AsString()), errors);
+  }
+}
+
+void CheckSliceAddress(std::string_view address, std::string_view type, const FieldPath& path,
+                       FieldErrors& errors) {
+  if (type == "FQDN") {
+    std::string_view name = address;
+    if (name.ends_with(".")) name.remove_suffix(1);
+    if (name.empty()) {
+      errors.push_back(api::Required(path, ""));
+      return;
+    }
+    const auto texts = api::IsDns1123Subdomain(name);
+    AddInvalid(path, address, texts, errors);
+    if (texts.empty() && name.find('.') == std::string_view::npos) {
+      errors.push_back(api::Invalid(
+          path, address, "should be a domain with at least two segments separated by dots"));
+    }
+    return;
+  }
+  if (type != "IPv4" && type != "IPv6") return;
+  if (!IsIp(address)) {
+    CheckIp(address, path, errors);
+    return;
+  }
+  if ((address.find(':') != std::string_view::npos) != (type == "IPv6")) {
+    errors.push_back(api::Invalid(path, address, base::StrCat("must be an ", type, " address")));
+  }
+  CheckNonSpecialIp(address, path, errors);
+}
+
+void CheckEndpoint(json::Value endpoint, std::string_view type, const FieldPath& path,
+                   FieldErrors& errors) {
+  const json::Value addresses = endpoint["addresses"];
+  const FieldPath list = path.Child("addresses");
+  if (addresses.empty()) {
+    errors.push_back(api::Required(list, "must contain at least 1 address"));
+  } else if (addresses.size() > 100) {
+    errors.push_back(api::TooMany(list, static_cast<int>(addresses.size()), 100));
+  }
+  std::size_t index = 0;
+  for (const json::Value& address : addresses.elements()) {
+    CheckSliceAddress(address.AsString(), type, list.Index(index++), errors);
+  }
+  if (const json::Value node = endpoint["nodeName"]; !node.is_null()) {
+    CheckSubdomain(node.AsString(), path.Child("nodeName"), errors);
+  }
+  CheckLabels(endpoint["deprecatedTopology"], path.Child("deprecatedTopology"), errors);
+  if (const json::Value host = endpoint["hostname"]; !host.is_null()) {
+    CheckDnsLabel(host.AsString(), path.Child("hostname"), errors);
+  }
+}
+
+void ValidateEndpoints(const Context&, json::Value object, FieldErrors& errors) {
+  std::size_t index = 0;
+  for (const json::Value& subset : object["subsets"].elements()) {
+    const FieldPath at = FieldPath("subsets").Index(index++);
+    if (subset["addresses"].empty() && subset["notReadyAddresses"].empty()) {
+      errors.push_back(api::Required(at, "must specify `addresses` or `notReadyAddresses`"));
+    }
+    for (const std::string_view list : {"addresses", "notReadyAddresses"}) {
+      std::size_t address_index = 0;
+      for (const json::Value& address : subset[list].elements()) {
+        CheckAddress(address, at.Child(list).Index(address_index++), errors);
+      }
+    }
+    std::size_t port_index = 0;
+    for (const json::Value& port : subset["ports"].elements()) {
+      const FieldPath port_path = at.Child("ports").Index(port_index++);
+      const std::string_view name = port["name"].AsString();
+      if (name.empty()) {
+        if (subset["ports"].size() > 1) {
+          errors.push_back(api::Required(port_path.Child("name"), ""));
+        }
+      } else {
+        CheckDnsLabel(name, port_path.Child("name"), errors);
+      }
+      CheckPort(port["port"].AsInt(), port_path.Child("port"), errors);
+      CheckProtocolAndApp(port, port_path, errors);
+    }
+  }
+}
+
+void ValidateEndpointSlice(const Context&, json::Value object, FieldErrors& errors) {
+  const std::string_view type = object["addressType"].AsString();
+  if (type.empty()) {
+    errors.push_back(api::Required(FieldPath("addressType"), ""));
+  } else {
+    CheckOneOf(object["addressType"], FieldPath("addressType"), {"FQDN", "IPv4", "IPv6"}, errors);
+  }
+  const json::Value endpoints = object["endpoints"];
+  if (endpoints.size() > 1000) {
+    errors.push_back(
+        api::TooMany(FieldPath("endpoints"), static_cast<int>(endpoints.size()), 1000));
+    return;
+  }
+  std::size_t index = 0;
+  for (const json::Value& endpoint : endpoints.elements()) {
+    CheckEndpoint(endpoint, type, FieldPath("endpoints").Index(index++), errors);
+  }
+  std::set<std::string_view> names;
+  index = 0;
+  for (const json::Value& port : object["ports"].elements()) {
+    const FieldPath at = FieldPath("ports").Index(index++);
+    const std::string_view name = port["name"].AsString();
+    if (!name.empty()) CheckDnsLabel(name, at.Child("name"), errors);
+    if (!names.insert(name).second) errors.push_back(api::Duplicate(at.Child("name"), name));
+    if (!port["port"].is_null()) CheckPort(port["port"].AsInt(), at.Child("port"), errors);
+    CheckProtocolAndApp(port, at, errors);
+  }
+}
+
+void ValidateEndpointSliceUpdate(const Context& ctx, json::Value object, json::Value old,
+                                 FieldErrors& errors) {
+  ValidateEndpointSlice(ctx, object, errors);
+  CheckImmutable(object["addressType"], old["addressType"], FieldPath("addressType"), errors);
+}
+
+}  // namespace
+
+void AddEndpoints(KindTable& table) {
+  table.Add({.group = "",
+             .resource = "endpoints",
+             .validate = &ValidateEndpoints,
+             .traits = {.created_by_put = true}});
+  table.Add({.group = "discovery.k8s.io",
+             .resource = "endpointslices",
+             .validate = &ValidateEndpointSlice,
+             .validate_update = &ValidateEndpointSliceUpdate,
+             .traits = {.counts_generation = true}});
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,72 @@
+// Namespaces live on in phase Terminating until their finalizers are gone
+// (Kubernetes docs: Namespaces; spec.finalizers is changed through the finalize subresource).
+
+#include "api/selector/label_selector.h"
+#include "registry/default_strategy.h"
+#include "registry/kind_table.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr std::string_view kFinalizer = "kubernetes";
+constexpr std::string_view kNameLabel = "kubernetes.io/metadata.name";
+
+class Namespaces final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    object = json::With(ctx.arena, object, "status",
+                        json::MakeObject(ctx.arena, {json::Member("phase", Text("Active"))}));
+    const json::Value finalizers = object["spec"]["finalizers"];
+    for (const json::Value& finalizer : finalizers.elements()) {
+      if (finalizer.AsString() == kFinalizer) return object;
+    }
+    return json::SetPath(ctx.arena, object, {"spec", "finalizers"},
+                         json::Append(ctx.arena, finalizers, Text(kFinalizer)));
+  }
+
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override {
+    if (ctx.subresource == "status") return OnlyStatus(ctx.arena, object, old);
+    if (ctx.subresource == "finalize") return KeepStatus(ctx.arena, object, old);
+    object = json::With(ctx.arena, object, "spec", old["spec"]);
+    return KeepStatus(ctx.arena, object, old);
+  }
+
+  // The name label is the server's: it follows the name whatever a client writes.
+  json::Value Canonicalize(const Context& ctx, json::Value object) const override {
+    const json::Value name = object["metadata"]["name"];
+    if (name.AsString().empty()) return object;
+    return json::SetPath(ctx.arena, object, {"metadata", "labels", kNameLabel}, name);
+  }
+
+  std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const override {
+    if (is_prefix && !name.empty() && name.back() == '-') {
+      std::string completed(name.substr(0, name.size() - 1));
+      return api::IsDns1123Label(completed + "a");
+    }
+    return api::IsDns1123Label(name);
+  }
+
+  json::Value PrepareForTermination(const Context& ctx, json::Value object) const override {
+    return json::SetPath(ctx.arena, object, {"status", "phase"}, Text("Terminating"));
+  }
+
+  bool TerminatesFirst() const override { return true; }
+
+  bool HeldByOther(json::Value object) const override {
+    return !object["spec"]["finalizers"].empty();
+  }
+
+ private:
+  static json::Value Text(std::string_view text) { return json::Value::StringView(text); }
+};
+
+}  // namespace
+
+void AddNamespaces(KindTable& table) {
+  table.Add({.group = "", .resource = "namespaces", .make = &Make<Namespaces>});
+}
+
+}  // namespace portcullis::registry

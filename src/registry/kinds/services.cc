@@ -1,0 +1,341 @@
+// Services get their cluster IPs and node ports from the server
+// (Kubernetes docs: Service, ClusterIP allocation).
+
+#include <algorithm>
+
+#include "api/api_status.h"
+#include "api/field_error.h"
+#include "api/selector/label_selector.h"
+#include "base/strings.h"
+#include "registry/default_strategy.h"
+#include "registry/kind_table.h"
+#include "registry/service_network.h"
+#include "registry/validation/service_validation.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr std::string_view kNone = "None";
+
+std::string_view TypeOf(json::Value service) { return service["spec"]["type"].AsString(); }
+
+bool WantsNodePorts(json::Value service) {
+  const std::string_view type = TypeOf(service);
+  if (type == "NodePort") return true;
+  return type == "LoadBalancer" && service["spec"]["allocateLoadBalancerNodePorts"].AsBool(true);
+}
+
+bool ChecksHealth(json::Value service) {
+  return TypeOf(service) == "LoadBalancer" &&
+         service["spec"]["externalTrafficPolicy"].AsString() == "Local";
+}
+
+std::vector<int> NodePorts(json::Value service) {
+  std::vector<int> ports;
+  for (const json::Value& port : service["spec"]["ports"].elements()) {
+    const int number = static_cast<int>(port["nodePort"].AsInt());
+    if (number != 0 && std::find(ports.begin(), ports.end(), number) == ports.end()) {
+      ports.push_back(number);
+    }
+  }
+  const int health = static_cast<int>(service["spec"]["healthCheckNodePort"].AsInt());
+  if (health != 0) ports.push_back(health);
+  return ports;
+}
+
+std::vector<std::string_view> Addresses(json::Value service) {
+  std::vector<std::string_view> addresses;
+  for (const json::Value& address : service["spec"]["clusterIPs"].elements()) {
+    if (!address.AsString().empty() && address.AsString() != kNone) {
+      addresses.push_back(address.AsString());
+    }
+  }
+  return addresses;
+}
+
+class Services final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const override {
+    if (is_prefix && !name.empty() && name.back() == '-') {
+      return api::IsDns1035Label(std::string(name.substr(0, name.size() - 1)) + "a");
+    }
+    return api::IsDns1035Label(name);
+  }
+
+  bool ReturnsDeletedObject() const override { return true; }
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    object = DefaultStrategy::PrepareForCreate(ctx, object);
+    return InitFamilies(ctx, PairAddresses(ctx, object));
+  }
+
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override {
+    if (ctx.subresource == "status") return OnlyStatus(ctx.arena, object, old);
+    object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
+    object = KeepAllocated(ctx, object, old);
+    object = DropOfOldType(ctx, object, old);
+    return InitFamilies(ctx, PairAddresses(ctx, object));
+  }
+
+  base::Result<json::Value> Allocate(const Context& ctx, json::Value object,
+                                     json::Value old) const override {
+    if (ctx.services == nullptr || !ctx.subresource.empty()) return object;
+    object = TRY(AllocateAddress(ctx, object, old));
+    auto with_ports = AllocatePorts(ctx, object, old);
+    if (!with_ports.ok()) Release(ctx, object, old);
+    return with_ports;
+  }
+
+  void Release(const Context& ctx, json::Value gone, json::Value kept) const override {
+    if (ctx.services == nullptr) return;
+    const auto addresses = Addresses(kept);
+    for (std::string_view address : Addresses(gone)) {
+      if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
+        ctx.services->ReleaseAddress(address);
+      }
+    }
+    const auto ports = NodePorts(kept);
+    for (int port : NodePorts(gone)) {
+      if (std::find(ports.begin(), ports.end(), port) == ports.end()) {
+        ctx.services->ReleasePort(port);
+      }
+    }
+  }
+
+ private:
+  // clusterIP is clusterIPs[0] and the other way round.
+  static json::Value PairAddresses(const Context& ctx, json::Value object) {
+    const json::Value spec = object["spec"];
+    const std::string_view one = spec["clusterIP"].AsString();
+    if (!one.empty() && spec["clusterIPs"].empty()) {
+      return json::SetPath(ctx.arena, object, {"spec", "clusterIPs"},
+                           json::MakeArray(ctx.arena, {spec["clusterIP"]}));
+    }
+    return object;
+  }
+
+  // Families and policy that the client left to the server. This network knows IPv4 alone; what
+  // asks for more is left for validation to refuse.
+  static json::Value InitFamilies(const Context& ctx, json::Value object) {
+    const json::Value spec = object["spec"];
+    if (TypeOf(object) == "ExternalName") return object;
+    const bool free_form = spec["clusterIP"].AsString() == kNone && spec["selector"].empty();
+    const auto set = [&](std::string_view name, json::Value value) {
+      object = json::SetPath(ctx.arena, object, {"spec", name}, value);
+    };
+    if (!spec.Has("ipFamilyPolicy")) {
+      set("ipFamilyPolicy",
+          json::Value::StringView(free_form ? "RequireDualStack" : "SingleStack"));
+    }
+    json::ArrayBuilder families(ctx.arena);
+    for (const json::Value& family : spec["ipFamilies"].elements()) families.Add(family);
+    const json::Value addresses = spec["clusterIPs"];
+    const bool is_v6 = addresses[std::size_t{0}].AsString().find(':') != std::string_view::npos;
+    if (spec["ipFamilies"].empty()) {
+      if (is_v6 && addresses[std::size_t{0}].AsString() != kNone) return object;
+      families.Add(json::Value::StringView("IPv4"));
+    }
+    const std::string_view policy = object["spec"]["ipFamilyPolicy"].AsString();
+    if (free_form && spec["ipFamilies"].size() < 2 && policy != "SingleStack") {
+      const bool first_is_v6 = spec["ipFamilies"][std::size_t{0}].AsString() == "IPv6";
+      families.Add(json::Value::StringView(first_is_v6 ? "IPv4" : "IPv6"));
+    }
+    set("ipFamilies", families.Build());
+    return object;
+  }
+
+  // What an update leaves out stays as it was, as long as the type still has it.
+  static json::Value KeepAllocated(const Context& ctx, json::Value object, json::Value old) {
+    const std::string_view type = TypeOf(object);
+    if (type == "ExternalName" || TypeOf(old) == "ExternalName") {
+      if (type == "ExternalName" && TypeOf(old) != "ExternalName") {
+        for (std::string_view name : {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"}) {
+          if (object["spec"][name] == old["spec"][name]) {
+            object = json::RemovePath(ctx.arena, object, {"spec", name});
+          }
+        }
+      }
+      return object;
+    }
+    if (object["spec"]["clusterIP"].AsString().empty() && object["spec"]["clusterIPs"].empty()) {
+      for (std::string_view name : {"clusterIP", "clusterIPs"}) {
+        if (const json::Value* value = old["spec"].Find(name)) {
+          object = json::SetPath(ctx.arena, object, {"spec", name}, *value);
+        }
+      }
+    }
+    for (std::string_view name : {"ipFamilies", "ipFamilyPolicy"}) {
+      if (object["spec"].Has(name)) continue;
+      if (const json::Value* value = old["spec"].Find(name)) {
+        object = json::SetPath(ctx.arena, object, {"spec", name}, *value);
+      }
+    }
+    if (ChecksHealth(object) && ChecksHealth(old) && !object["spec"].Has("healthCheckNodePort")) {
+      if (const json::Value* port = old["spec"].Find("healthCheckNodePort")) {
+        object = json::SetPath(ctx.arena, object, {"spec", "healthCheckNodePort"}, *port);
+      }
+    }
+    return KeepNodePorts(ctx, object, old);
+  }
+
+  // Fields that only the old type has go with it, unless the update changes them too.
+  static json::Value DropOfOldType(const Context& ctx, json::Value object, json::Value old) {
+    const auto is_balanced = [](json::Value service) { return TypeOf(service) == "LoadBalancer"; };
+    const auto drop = [&](std::string_view field, bool (*has)(json::Value)) {
+      const json::Value spec = object["spec"];
+      if (has(old) && !has(object) && spec[field] == old["spec"][field]) {
+        object = json::With(ctx.arena, object, "spec", json::Without(ctx.arena, spec, field));
+      }
+    };
+    drop(
+        "healthCheckNodePort", +[](json::Value service) {
+          return TypeOf(service) == "LoadBalancer" &&
+                 service["spec"]["externalTrafficPolicy"].AsString() == "Local";
+        });
+    drop("allocateLoadBalancerNodePorts", +is_balanced);
+    drop("loadBalancerClass", +is_balanced);
+    drop(
+        "externalTrafficPolicy", +[](json::Value service) {
+          return TypeOf(service) == "LoadBalancer" || TypeOf(service) == "NodePort" ||
+                 (TypeOf(service) == "ClusterIP" && !service["spec"]["externalIPs"].empty());
+        });
+    return object;
+  }
+
+  // Node ports of ports that stay are kept; types without node ports lose them.
+  static json::Value KeepNodePorts(const Context& ctx, json::Value object, json::Value old) {
+    const json::Value ports = object["spec"]["ports"];
+    if (ports.empty()) return object;
+    json::ArrayBuilder result(ctx.arena);
+    for (json::Value port : ports.elements()) {
+      for (const json::Value& before : old["spec"]["ports"].elements()) {
+        const bool same = before["port"] == port["port"] && before["protocol"] == port["protocol"];
+        if (!same || !before.Has("nodePort")) continue;
+        if (!WantsNodePorts(object) && port["nodePort"] == before["nodePort"]) {
+          port = json::Without(ctx.arena, port, "nodePort");
+        } else if (WantsNodePorts(object) && !port.Has("nodePort")) {
+          port = json::With(ctx.arena, port, "nodePort", before["nodePort"]);
+        }
+      }
+      result.Add(port);
+    }
+    return json::SetPath(ctx.arena, object, {"spec", "ports"}, result.Build());
+  }
+
+  static base::Status Refuse(const Context& ctx, const api::FieldPath& path, json::Value value,
+                             std::string_view detail) {
+    const api::FieldErrors errors = {api::Invalid(path, value, detail)};
+    return api::InvalidStatus(ctx.kind.group_kind(), ctx.name, errors);
+  }
+
+  static base::Result<json::Value> AllocateAddress(const Context& ctx, json::Value object,
+                                                   json::Value old) {
+    if (TypeOf(object) == "ExternalName") return object;
+    const json::Value wanted = object["spec"]["clusterIPs"];
+    if (wanted[0].AsString() == kNone) return object;
+    if (wanted[0].AsString().empty()) {
+      const std::string address = TRY(ctx.services->TakeAnyAddress());
+      const json::Value text = json::String(ctx.arena, address);
+      object = json::SetPath(ctx.arena, object, {"spec", "clusterIP"}, text);
+      return json::SetPath(ctx.arena, object, {"spec", "clusterIPs"},
+                           json::MakeArray(ctx.arena, {text}));
+    }
+    const auto held = Addresses(old);
+    for (std::string_view address : Addresses(object)) {
+      if (std::find(held.begin(), held.end(), address) != held.end()) continue;
+      const base::Status taken = ctx.services->TakeAddress(address);
+      if (!taken.ok()) {
+        return Refuse(ctx, api::FieldPath("spec", "clusterIPs"), wanted,
+                      base::StrCat("failed to allocate IP ", address, ": ", taken.message()));
+      }
+    }
+    return object;
+  }
+
+  static base::Result<json::Value> AllocatePorts(const Context& ctx, json::Value object,
+                                                 json::Value old) {
+    if (ChecksHealth(object) && object["spec"]["healthCheckNodePort"].AsInt() == 0) {
+      const int number = TRY(ctx.services->TakeAnyPort());
+      object = json::SetPath(ctx.arena, object, {"spec", "healthCheckNodePort"},
+                             json::Value::Int(number));
+    }
+    if (!WantsNodePorts(object)) return object;
+    const auto held = NodePorts(old);
+    json::ArrayBuilder ports(ctx.arena);
+    std::size_t index = 0;
+    for (json::Value port : object["spec"]["ports"].elements()) {
+      const int wanted = static_cast<int>(port["nodePort"].AsInt());
+      if (wanted == 0) {
+        const int number = TRY(ctx.services->TakeAnyPort());
+        port = json::With(ctx.arena, port, "nodePort", json::Value::Int(number));
+      } else if (std::find(held.begin(), held.end(), wanted) == held.end()) {
+        if (ctx.dry_run) {
+          ports.Add(port);
+          ++index;
+          continue;
+        }
+        const base::Status taken = ctx.services->TakePort(wanted);
+        if (!taken.ok()) {
+          return Refuse(ctx, api::FieldPath("spec", "ports").Index(index).Child("nodePort"),
+                        port["nodePort"], taken.message());
+        }
+      }
+      ports.Add(port);
+      ++index;
+    }
+    return json::SetPath(ctx.arena, object, {"spec", "ports"}, ports.Build());
+  }
+};
+
+void WarnOfService(const Context&, json::Value object, json::Value,
+                   std::vector<std::string>& warnings) {
+  const json::Value spec = object["spec"];
+  const std::string_view type = spec["type"].AsString();
+  const bool headless = type == "ClusterIP" && spec["clusterIP"].AsString() == "None";
+  const bool has_external = !spec["externalIPs"].empty();
+  if (object["metadata"]["annotations"].Has("service.kubernetes.io/topology-aware-hints")) {
+    warnings.emplace_back(
+        "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use "
+        "service.kubernetes.io/topology-mode instead");
+  }
+  if (headless) {
+    if (!spec["loadBalancerIP"].AsString().empty()) {
+      warnings.emplace_back("spec.loadBalancerIP is ignored for headless services");
+    }
+    if (has_external) warnings.emplace_back("spec.externalIPs is ignored for headless services");
+    if (spec["sessionAffinity"].AsString() != "None") {
+      warnings.emplace_back("spec.SessionAffinity is ignored for headless services");
+    }
+  }
+  if (has_external && !headless && type != "ExternalName") {
+    warnings.emplace_back(
+        "spec.externalIPs is deprecated and may no longer be implemented in some clusters");
+  }
+  if (has_external && type == "ExternalName") {
+    warnings.emplace_back("spec.externalIPs is ignored when spec.type is \"ExternalName\"");
+  }
+  if (type != "ExternalName" && !spec["externalName"].AsString().empty()) {
+    warnings.emplace_back("spec.externalName is ignored when spec.type is not \"ExternalName\"");
+  }
+  if (spec["trafficDistribution"].AsString() == "PreferClose") {
+    warnings.emplace_back(
+        "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"");
+  }
+}
+
+}  // namespace
+
+void AddServices(KindTable& table) {
+  table.Add({.group = "",
+             .resource = "services",
+             .validate = &ValidateService,
+             .validate_update = &ValidateServiceUpdate,
+             .warn = &WarnOfService,
+             .traits = {.created_by_put = true},
+             .make = &Make<Services>});
+}
+
+}  // namespace portcullis::registry
