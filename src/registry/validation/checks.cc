@@ -120,6 +120,13 @@ void CheckIntOrPercent(json::Value value, const FieldPath& path, FieldErrors& er
   }
 }
 
+void CheckLabelSelector(json::Value selector, const FieldPath& path, FieldErrors& errors) {
+  if (selector.is_null()) return;
+  for (api::FieldError& error : api::ValidateLabelSelector(selector, path)) {
+    errors.push_back(std::move(error));
+  }
+}
+
 void CheckDnsLabel(std::string_view value, const FieldPath& path, FieldErrors& errors) {
   AddInvalid(path, value, api::IsDns1123Label(value), errors);
 }

@@ -40,6 +40,8 @@ void CheckPort(std::int64_t port, const FieldPath& path, FieldErrors& errors);
 void CheckPortNumOrName(json::Value port, const FieldPath& path, FieldErrors& errors);
 // `field is immutable` if they differ.
 bool CheckImmutable(json::Value value, json::Value old, const FieldPath& path, FieldErrors& errors);
+// A metav1.LabelSelector; nothing if absent.
+void CheckLabelSelector(json::Value selector, const FieldPath& path, FieldErrors& errors);
 void CheckLabels(json::Value labels, const FieldPath& path, FieldErrors& errors);
 void CheckAnnotations(json::Value annotations, const FieldPath& path, FieldErrors& errors);
 // A number >= 0 or a percentage.

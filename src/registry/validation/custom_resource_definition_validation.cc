@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/strings.h"
+#include "registry/validation/custom_resource_definition_validation.h"
 #include "registry/validation/definition_parts.h"
-#include "registry/validation/kinds.h"
 #include "registry/validation/schema_rules.h"
 #include "registry/validation/structural_schema.h"
 

@@ -9,36 +9,6 @@ namespace {
 
 using enum FieldRuleKind;
 
-constexpr FieldRule kRules[] = {
-    {"", "events", "involvedObject", kRequired},
-    {"apps", "controllerrevisions", "revision", kMinimum, "0"},
-    {"apps", "controllerrevisions", "data", kImmutable},
-    {"coordination.k8s.io", "leases", "spec.leaseDurationSeconds", kPositive},
-    {"coordination.k8s.io", "leases", "spec.leaseTransitions", kMinimum, "0"},
-    {"networking.k8s.io", "ingressclasses", "spec.controller", kImmutable},
-    {"node.k8s.io", "runtimeclasses", "handler", kRequired},
-    {"node.k8s.io", "runtimeclasses", "handler", kDnsLabel},
-    {"node.k8s.io", "runtimeclasses", "handler", kImmutable},
-    {"policy", "poddisruptionbudgets", "spec.unhealthyPodEvictionPolicy", kOneOf,
-     "AlwaysAllow|IfHealthyBudget"},
-    {"scheduling.k8s.io", "priorityclasses", "value", kFrozen, "may not be changed in an update."},
-    {"scheduling.k8s.io", "priorityclasses", "preemptionPolicy", kImmutable},
-    {"storage.k8s.io", "storageclasses", "provisioner", kFrozen,
-     "updates to provisioner are forbidden."},
-    {"storage.k8s.io", "storageclasses", "parameters", kFrozen,
-     "updates to parameters are forbidden."},
-    {"storage.k8s.io", "storageclasses", "reclaimPolicy", kFrozen,
-     "updates to reclaimPolicy are forbidden."},
-    {"storage.k8s.io", "csistoragecapacities", "nodeTopology", kImmutable},
-    {"storage.k8s.io", "csistoragecapacities", "storageClassName", kImmutable},
-    {"storage.k8s.io", "storageclasses", "volumeBindingMode", kImmutable},
-    {"storage.k8s.io", "volumeattachments", "spec", kImmutable},
-    {"storage.k8s.io", "volumeattributesclasses", "driverName", kFrozen,
-     "updates to driverName are forbidden."},
-    {"storage.k8s.io", "volumeattributesclasses", "parameters", kFrozen,
-     "updates to parameters are forbidden."},
-};
-
 bool IsEmpty(json::Value value) {
   return value.is_null() || (value.is_string() && value.AsString().empty()) ||
          ((value.is_array() || value.is_object()) && value.empty());
@@ -118,10 +88,9 @@ void CheckChange(const FieldRule& rule, json::Value object, json::Value old, Fie
 
 }  // namespace
 
-void CheckFieldRules(const Context& ctx, json::Value object, const json::Value* old,
+void CheckFieldRules(std::span<const FieldRule> rules, json::Value object, const json::Value* old,
                      FieldErrors& errors) {
-  for (const FieldRule& rule : kRules) {
-    if (rule.resource != ctx.resource.resource || rule.group != ctx.resource.group) continue;
+  for (const FieldRule& rule : rules) {
     if (rule.kind == kImmutable || rule.kind == kFrozen) {
       if (old != nullptr) CheckChange(rule, object, *old, errors);
       continue;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "registry/validation/checks.h"
@@ -21,15 +22,13 @@ enum class FieldRuleKind : std::uint8_t {
 };
 
 struct FieldRule {
-  std::string_view group;
-  std::string_view resource;
   std::string_view path;
   FieldRuleKind kind;
   std::string_view argument = {};
 };
 
-// Applies all rows of the resource. `old` is null for a create.
-void CheckFieldRules(const Context& ctx, json::Value object, const json::Value* old,
+// Applies all rows. `old` is null for a create.
+void CheckFieldRules(std::span<const FieldRule> rules, json::Value object, const json::Value* old,
                      FieldErrors& errors);
 
 }  // namespace portcullis::registry

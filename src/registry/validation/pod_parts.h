@@ -18,6 +18,19 @@ struct PodContext {
   bool is_pod = false;                              // not a template
 };
 
+// pod_validation.cc, pod_update.cc
+void ValidatePod(const Context& ctx, json::Value object, FieldErrors& errors);
+void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
+                       FieldErrors& errors);
+// What holds for a pod however it comes to be: annotations and spec.
+void ValidatePodContent(json::Value object, FieldErrors& errors);
+// A pod template at `path`: metadata's labels and annotations, and the spec.
+void ValidatePodTemplate(json::Value pod_template, const FieldPath& path, FieldErrors& errors);
+// Only the metadata: of a StatefulSet's template Kubernetes judges nothing else, because the
+// volumes that its claim templates will bring are not in it.
+void ValidatePodTemplateMetadata(json::Value pod_template, const FieldPath& path,
+                                 FieldErrors& errors);
+
 // pod_volumes.cc. `metadata` is the pod's, null for a template.
 void CheckVolumes(PodContext& pod, json::Value metadata, const FieldPath& path,
                   FieldErrors& errors);

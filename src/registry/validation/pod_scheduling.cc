@@ -12,13 +12,6 @@ void CheckLabelName(std::string_view name, const FieldPath& path, FieldErrors& e
   AddInvalid(path, name, api::IsQualifiedName(name), errors);
 }
 
-void CheckSelector(json::Value selector, const FieldPath& path, FieldErrors& errors) {
-  if (selector.is_null()) return;
-  for (api::FieldError& error : api::ValidateLabelSelector(selector, path)) {
-    errors.push_back(std::move(error));
-  }
-}
-
 void CheckNodeRequirement(json::Value requirement, bool check_values, const FieldPath& path,
                           FieldErrors& errors) {
   const std::string_view op = requirement["operator"].AsString();
@@ -112,8 +105,8 @@ bool HasText(json::Value list, std::string_view text) {
 }
 
 void CheckPodTerm(json::Value term, const FieldPath& path, FieldErrors& errors) {
-  CheckSelector(term["labelSelector"], path.Child("labelSelector"), errors);
-  CheckSelector(term["namespaceSelector"], path.Child("namespaceSelector"), errors);
+  CheckLabelSelector(term["labelSelector"], path.Child("labelSelector"), errors);
+  CheckLabelSelector(term["namespaceSelector"], path.Child("namespaceSelector"), errors);
   for (const json::Value& name : term["namespaces"].elements()) {
     CheckDnsLabel(name.AsString(), path.Child("namespace"), errors);
   }
@@ -324,7 +317,7 @@ void CheckTopologySpread(json::Value constraints, const FieldPath& path, FieldEr
     }
     CheckSpreadPolicies(constraint, at, errors);
     CheckSpreadKeys(constraint, at.Child("matchLabelKeys"), errors);
-    CheckSelector(constraint["labelSelector"], at.Child("labelSelector"), errors);
+    CheckLabelSelector(constraint["labelSelector"], at.Child("labelSelector"), errors);
   }
 }
 

@@ -7,7 +7,6 @@
 #include "api/catalog/catalog.h"
 #include "base/strings.h"
 #include "registry/validation/go_diff.h"
-#include "registry/validation/kinds.h"
 #include "registry/validation/pod_parts.h"
 
 namespace portcullis::registry {

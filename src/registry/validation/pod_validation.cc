@@ -1,7 +1,6 @@
 // Pods and pod templates (pkg/apis/core/validation, ValidatePodSpec). The parts are in pod_*.cc.
 
 #include "base/strings.h"
-#include "registry/validation/kinds.h"
 #include "registry/validation/pod_parts.h"
 
 namespace portcullis::registry {
@@ -236,12 +235,19 @@ void CheckTokenSources(json::Value spec, FieldErrors& errors) {
 
 }  // namespace
 
+void ValidatePodTemplateMetadata(json::Value pod_template, const FieldPath& path,
+                                 FieldErrors& errors) {
+  const json::Value metadata = pod_template["metadata"];
+  CheckLabels(metadata["labels"], path.Child("labels"), errors);
+  CheckAnnotations(metadata["annotations"], path.Child("annotations"), errors);
+  CheckPodAnnotations(metadata["annotations"], pod_template["spec"], path.Child("annotations"),
+                      errors);
+}
+
 void ValidatePodTemplate(json::Value pod_template, const FieldPath& path, FieldErrors& errors) {
   const json::Value metadata = pod_template["metadata"];
   const json::Value spec = pod_template["spec"];
-  CheckLabels(metadata["labels"], path.Child("labels"), errors);
-  CheckAnnotations(metadata["annotations"], path.Child("annotations"), errors);
-  CheckPodAnnotations(metadata["annotations"], spec, path.Child("annotations"), errors);
+  ValidatePodTemplateMetadata(pod_template, path, errors);
   CheckSpec(spec, json::Value(), false, path.Child("spec"), errors);
   CheckSeccompAnnotations(metadata["annotations"], spec, path.Child("spec"), errors);
   if (!spec["ephemeralContainers"].empty()) {

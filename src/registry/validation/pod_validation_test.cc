@@ -6,7 +6,8 @@
 #include "api/schema/defaulting.h"
 #include "base/testing/fake_clock.h"
 #include "json/reader.h"
-#include "registry/validation/validation.h"
+#include "registry/kind_table.h"
+#include "registry/validation.h"
 
 namespace portcullis::registry {
 namespace {
@@ -44,6 +45,8 @@ class PodValidationTest : public ::testing::Test {
             .catalog = catalog_->get()};
   }
 
+  static const Kind* Row() { return KindTable::BuiltIn().Find("", "pods"); }
+
   static Texts ToTexts(const api::FieldErrors& errors) {
     Texts texts;
     for (const api::FieldError& error : errors) texts.push_back(error.ToString());
@@ -53,13 +56,13 @@ class PodValidationTest : public ::testing::Test {
   // A pod whose spec has these members besides one good container.
   Texts Spec(const std::string& members) {
     api::FieldErrors errors;
-    ValidateKind(MakeContext(), Read(Pod(members)), errors);
+    ValidateKind(Row(), MakeContext(), Read(Pod(members)), errors);
     return ToTexts(errors);
   }
   // A pod whose only container has these members besides name and image.
   Texts Container(const std::string& members, const std::string& spec = "\"nodeName\":\"n\"") {
     api::FieldErrors errors;
-    ValidateKind(MakeContext(),
+    ValidateKind(Row(), MakeContext(),
                  Read(R"({"metadata":{"name":"p","namespace":"n"},"spec":{)" + spec +
                       R"(,"containers":[{"name":"c","image":"i",)" + members + "}]}}"),
                  errors);
@@ -67,7 +70,7 @@ class PodValidationTest : public ::testing::Test {
   }
   Texts Update(const std::string& before, const std::string& after) {
     api::FieldErrors errors;
-    ValidateKindUpdate(MakeContext(), Read(Pod(after)), Read(Pod(before)), errors);
+    ValidateKindUpdate(Row(), MakeContext(), Read(Pod(after)), Read(Pod(before)), errors);
     return ToTexts(errors);
   }
 

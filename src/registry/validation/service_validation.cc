@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/strings.h"
-#include "registry/validation/kinds.h"
+#include "registry/validation/service_validation.h"
 
 namespace portcullis::registry {
 namespace {
