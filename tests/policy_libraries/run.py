@@ -71,13 +71,13 @@ class Server:
         self.process.terminate()
         self.process.wait(15)
 
-    def call(self, method, path, body=None):
+    def call(self, method, path, body=None, content_type="application/json"):
         """(status, parsed body, warnings)"""
         request = urllib.request.Request(self.url + path, method=method)
         data = None
         if body is not None:
             data = json.dumps(body, default=str).encode()
-            request.add_header("Content-Type", "application/json")
+            request.add_header("Content-Type", content_type)
         try:
             with urllib.request.urlopen(request, data, context=self.context, timeout=20) as answer:
                 text, status, headers = answer.read(), answer.status, answer.headers
@@ -243,8 +243,101 @@ def run_cel_admission_library(server, root, report, only):
                     server.delete(obj)
 
 
+class GoCases:
+    """The cases of one policy of vap-library, read from the text of its Go test."""
+
+    STEP = re.compile(r'(Setup|Assess)\((?:"((?:[^"\\]|\\.)*)", )?func\(')
+    CALL = re.compile(r"ApplyK8sResourceFromYAML\(ctx, cfg, |patchData := \[\]byte\(")
+    LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`|[A-Za-z_.]+')
+
+    def __init__(self, path):
+        text = path.read_text()
+        self.texts = dict(re.findall(r"var (\w+)(?: string)? = `([^`]*)`", text))
+        self.labels = dict(re.findall(r'"([^"]+)": "([^"]+)"',
+                                      "".join(re.findall(r"namespaceLabels = map.*?\{(.*?)\}", text))))
+        self.bindings = {name: value == "true" for name, value in re.findall(
+            r'"([^"]+)": (true|false)', "".join(re.findall(r"bindingsToGenerate = map.*?\{(.*?)\}", text)))}
+        self.tests = {}
+        for name, body in re.findall(r"^func (Test\w+)\(t \*testing\.T\) \{\n(.*?)^\}", text, re.M | re.S):
+            self.tests[name] = list(self.steps(body))
+
+    def steps(self, body):
+        """(title, [(what to send, is it accepted, how the message ends)]) of each step."""
+        places = list(self.STEP.finditer(body))
+        for place, following in zip(places, [*places[1:], None]):
+            code = body[place.end():following.start() if following else len(body)]
+            yield place.group(2) or "setup", list(self.requests(code))
+
+    def requests(self, code):
+        calls = list(self.CALL.finditer(code))
+        for call, following in zip(calls, [*calls[1:], None]):
+            rest = code[call.end():following.start() if following else len(code)]
+            sprintf = rest.startswith("fmt.Sprintf(")
+            tokens = self.LITERAL.findall(rest[len("fmt.Sprintf(") if sprintf else 0:rest.index("\n")].rstrip())
+            patched = re.search(r'Get\(ctx, ("[^"]*"), namespace, (\w+)\)', code[:call.start()])
+            subresource = re.search(r'PatchSubresource\(ctx, \w+, "(\w+)"', rest)
+            verdict = re.search(r"if err (==|!=) nil", rest[rest.index("\n"):])
+            suffix = re.findall(r"HasSuffix\(err\.Error\(\), (?:fmt\.Sprintf\()?(.*?)\)? ?\{", rest)
+            yield {"text": tokens[0], "arguments": tokens[1:], "accepted": verdict.group(1) == "!=",
+                   "ends": self.LITERAL.findall(suffix[0]) if suffix else [],
+                   "patches": json.loads(patched.group(1)) if call.group(0).startswith("patch") else None,
+                   "subresource": subresource.group(1) if subresource else None}
+
+    def format(self, tokens, namespace):
+        """What fmt.Sprintf makes of a format and its arguments."""
+        values = [namespace if token == "namespace" else self.texts[token] if token in self.texts
+                  else json.loads(token) if token.startswith('"') else token.strip("`") for token in tokens]
+        for value in values[1:]:
+            values[0] = values[0].replace("%s", value, 1)
+        return values[0]
+
+
+def vap_library_binding(name, has_params):
+    params = {"paramRef": {"name": f"{name}.vap-library.com", "parameterNotFoundAction": "Deny"}} if has_params else {}
+    return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": f"{name}-deny.vap-library.com"},
+            "spec": {"policyName": f"{name}.vap-library.com", "validationActions": ["Deny", "Audit"], **params,
+                     "matchResources": {"matchPolicy": "Equivalent", "objectSelector": {}, "namespaceSelector": {
+                         "matchLabels": {f"vap-library.com/{name}": "deny"}}}}}
+
+
+def vap_library_request(server, cases, request, namespace):
+    text = cases.format([request["text"], *request["arguments"]], namespace)
+    if request["patches"] is None:
+        return server.create(yaml.safe_load(text))
+    path = f"/api/v1/namespaces/{namespace}/pods/{request['patches']}/{request['subresource']}"
+    return server.call("PATCH", path, yaml.safe_load(text), "application/strategic-merge-patch+json")
+
+
+def run_vap_library_cases(server, folder, policy, report):
+    cases = GoCases(folder / "policy_test.go")
+    bindings = [vap_library_binding(*item) for item in cases.bindings.items()]
+    for binding in bindings:
+        server.make(binding)
+    for number, (test, steps) in enumerate(cases.tests.items()):
+        namespace = f"{folder.name}-{number}"
+        server.call("POST", "/api/v1/namespaces", {"metadata": {"name": namespace, "labels": cases.labels}})
+        for title, requests in steps:
+            for request in requests:
+                title = f"{folder.name}/{test}: {title}"
+                try:
+                    status, answer, warnings = vap_library_request(server, cases, request, namespace)
+                except LookupError as error:
+                    report.refused.append(f"{title}: {error}")
+                    continue
+                if title.endswith(": setup"):
+                    if status not in (200, 201):
+                        report.refused.append(f"{title}: {message(answer)}")
+                    continue
+                report.judge(title, policy, "pass" if request["accepted"] else "fail", (status, answer, warnings))
+                ends = cases.format(request["ends"], namespace) if request["ends"] else ""
+                if not message(answer).endswith(ends):
+                    report.disagreements.append(f"{title}: expected …{ends}, got {message(answer)}")
+    for binding in bindings:
+        server.delete(binding)
+
+
 def run_vap_library(server, root, report, only):
-    """Its cases are Go programs; here its policies are created and their types checked."""
     for vendored in sorted((root / "vendoring").rglob("*.yaml")):
         for obj in documents(vendored):
             if obj.get("kind") == "CustomResourceDefinition":
@@ -255,21 +348,22 @@ def run_vap_library(server, root, report, only):
     for folder in sorted((root / "policies").iterdir()):
         if not (folder / "policy.yaml").exists() or (only and folder.name not in only):
             continue
-        for path in (folder / "crd-parameter.yaml", folder / "policy.yaml"):
-            for obj in documents(path) if path.exists() else []:
-                report.policies.add(folder.name)
-                report.cases += 1
-                try:
+        try:
+            for path in (folder / "crd-parameter.yaml", folder / "policy.yaml"):
+                for obj in documents(path) if path.exists() else []:
                     server.make(obj)
-                except (RuntimeError, LookupError) as error:
-                    report.refused.append(f"{folder.name}: {error}")
-                    continue
-                report.agree += 1
-                if obj["kind"] != "ValidatingAdmissionPolicy":
-                    continue
-                _, stored, _ = server.call("GET", f"{POLICIES}/{obj['metadata']['name']}")
-                for warning in stored["status"].get("typeChecking", {}).get("expressionWarnings", []):
-                    print(f"  types: {folder.name} {warning['fieldRef']}: {warning['warning'].splitlines()[0]}")
+                    if obj["kind"] == "ValidatingAdmissionPolicy":
+                        report.policies.add(folder.name)
+                        print_type_warnings(server, folder.name, obj["metadata"]["name"])
+            run_vap_library_cases(server, folder, f"{folder.name}.vap-library.com", report)
+        except (RuntimeError, LookupError) as error:
+            report.refused.append(f"{folder.name}: {error}")
+
+
+def print_type_warnings(server, title, policy):
+    _, stored, _ = server.call("GET", f"{POLICIES}/{policy}")
+    for warning in stored.get("status", {}).get("typeChecking", {}).get("expressionWarnings", []):
+        print(f"  types: {title} {warning['fieldRef']}: {warning['warning'].splitlines()[0]}")
 
 
 def constraint_crd(template):
