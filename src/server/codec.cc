@@ -444,11 +444,11 @@ base::Result<std::vector<json::Value>> ReadCustom(json::Arena& arena,
 // The object as its resource shows it.
 store::ObjectPtr View(json::Arena& arena, const store::Object& object, json::Value value,
                       const ResourceInfo& resource) {
-  store::Encoded encoded = Encode(arena, value, resource.kind);
-  encoded.bytes.insert(encoded.revision_at, std::to_string(object.revision()));
-  auto view = std::make_shared<store::Object>(object.collection(), object.ns(), object.name(),
-                                              object.revision(), std::move(encoded.bytes),
-                                              encoded.revision_at);
+  const store::Encoded encoded = Encode(arena, value, resource.kind);
+  const std::string_view bytes = encoded.bytes;
+  auto view =
+      store::Object::Make(object.collection(), object.ns(), object.name(), object.revision(),
+                          bytes.substr(0, encoded.revision_at), bytes.substr(encoded.revision_at));
   view->MarkChecked(resource.definition->number());
   return view;
 }

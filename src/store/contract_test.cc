@@ -62,7 +62,7 @@ class StoreContract : public ::testing::TestWithParam<std::string> {
       const char* type = e->type == EventType::kAdded      ? "+"
                          : e->type == EventType::kModified ? "~"
                                                            : "-";
-      out.push_back(type + e->object->position() + "@" + std::to_string(e->revision));
+      out.push_back(base::StrCat(type, e->object->position(), "@", std::to_string(e->revision)));
     }
     return out;
   }
@@ -294,7 +294,7 @@ TEST_P(StoreContract, TenThousandWatchesAreWokenByOneWrite) {
 TEST_P(StoreContract, ObserversAreToldBeforeTheWriteReturns) {
   struct Recorder : Observer {
     void OnCommit(std::span<const EventPtr> events) override {
-      for (const EventPtr& e : events) seen.push_back(e->object->position());
+      for (const EventPtr& e : events) seen.emplace_back(e->object->position());
     }
     Strings seen;
   } recorder;

@@ -1,30 +1,89 @@
 #include "store/object.h"
 
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <new>
 #include <utility>
 
-#include "base/strings.h"
 #include "json/reader.h"
 
 namespace portcullis::store {
 
-Object::Object(std::shared_ptr<const CollectionName> collection, std::string_view ns,
-               std::string_view name, std::int64_t revision, std::string bytes,
-               std::size_t revision_at)
-    : collection_(std::move(collection)),
-      position_(ns.empty() ? std::string(name) : base::StrCat(ns, "/", name)),
-      bytes_(std::move(bytes)),
-      revision_(revision),
-      ns_size_(static_cast<std::uint32_t>(ns.size())),
-      revision_at_(static_cast<std::uint32_t>(revision_at)) {}
+// Allocates with `room` bytes behind what it is asked for.
+template <typename T>
+struct Object::Allocator {
+  using value_type = T;
+  explicit Allocator(std::size_t bytes) : room(bytes) {}
+  template <typename U>
+  Allocator(const Allocator<U>& other) : room(other.room) {}  // NOLINT: converts, as allocators do
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T) + room));
+  }
+  void deallocate(T* memory, std::size_t) { ::operator delete(memory); }
+  bool operator==(const Allocator&) const = default;
+  std::size_t room;
+};
+
+struct Object::Parts {
+  std::shared_ptr<const CollectionName> collection;
+  std::string_view ns;
+  std::string_view name;
+  std::int64_t revision;
+  std::string_view before;
+  std::string_view revision_text;
+  std::string_view after;
+
+  std::size_t position_size() const { return (ns.empty() ? 0 : ns.size() + 1) + name.size(); }
+  std::size_t bytes_size() const { return before.size() + revision_text.size() + after.size(); }
+};
+
+std::shared_ptr<Object> Object::Make(std::shared_ptr<const CollectionName> collection,
+                                     std::string_view ns, std::string_view name,
+                                     std::int64_t revision, std::string_view before,
+                                     std::string_view after) {
+  std::array<char, 24> digits{};
+  const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), revision).ptr;
+  const Parts parts{std::move(collection), ns, name, revision, before, {digits.data(), end}, after};
+  return std::allocate_shared<Object>(Allocator<Object>(parts.position_size() + parts.bytes_size()),
+                                      parts);
+}
+
+Object::Object(const Parts& parts)
+    : collection_(parts.collection),
+      revision_(parts.revision),
+      position_size_(static_cast<std::uint32_t>(parts.position_size())),
+      ns_size_(static_cast<std::uint32_t>(parts.ns.size())),
+      bytes_size_(static_cast<std::uint32_t>(parts.bytes_size())),
+      revision_at_(static_cast<std::uint32_t>(parts.before.size())) {
+  char* next = reinterpret_cast<char*>(this + 1);
+  const auto append = [&next](std::string_view text) {
+    if (!text.empty()) std::memcpy(next, text.data(), text.size());
+    next += text.size();
+  };
+  append(parts.ns);
+  if (!parts.ns.empty()) append("/");
+  append(parts.name);
+  append(parts.before);
+  append(parts.revision_text);
+  append(parts.after);
+}
+
+Object::~Object() { delete document_.load(std::memory_order_acquire); }
 
 const json::Document& Object::document() const {
-  std::call_once(parsed_, [this] {
-    auto arena = std::make_shared<json::Arena>();
-    // The text is ours and lives as long as the document does, so strings may point into it.
-    auto root = json::Parse(*arena, bytes_, {.borrow_text = true});
-    if (root.ok()) document_ = json::Document(std::move(arena), root.value());
-  });
-  return document_;
+  if (const auto* parsed = document_.load(std::memory_order_acquire)) return *parsed;
+  auto arena = std::make_shared<json::Arena>();
+  // The text is ours and lives as long as the document does, so strings may point into it.
+  const auto root = json::Parse(*arena, bytes(), {.borrow_text = true});
+  auto made = std::make_unique<const json::Document>(
+      root.ok() ? json::Document(std::move(arena), root.value()) : json::Document());
+  // Of two that parse at the same time the first one's document stays.
+  const json::Document* known = nullptr;
+  if (!document_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
+    return *known;
+  }
+  return *made.release();
 }
 
 std::string_view Object::uid() const {
@@ -44,14 +103,8 @@ std::string_view Object::uid() const {
 }
 
 ObjectPtr Object::WithRevision(std::int64_t revision) const {
-  const std::string text = std::to_string(revision);
-  std::string bytes;
-  bytes.reserve(bytes_.size() + text.size());
-  bytes.append(bytes_, 0, revision_at_);
-  bytes.append(text);
-  bytes.append(bytes_, revision_at_ + std::to_string(revision_).size());
-  return std::make_shared<const Object>(collection_, ns(), name(), revision, std::move(bytes),
-                                        revision_at_);
+  return Make(collection_, ns(), name(), revision, bytes().substr(0, revision_at_),
+              bytes().substr(revision_at_ + std::to_string(revision_).size()));
 }
 
 }  // namespace portcullis::store

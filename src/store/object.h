@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -24,26 +23,25 @@ struct CollectionName {
 
 class Object {
  public:
-  // `bytes` contain the decimal text of `revision` at `revision_at`.
-  Object(std::shared_ptr<const CollectionName> collection, std::string_view ns,
-         std::string_view name, std::int64_t revision, std::string bytes, std::size_t revision_at);
+  // The object whose bytes are `before`, the decimal text of `revision`, and `after`.
+  static std::shared_ptr<Object> Make(std::shared_ptr<const CollectionName> collection,
+                                      std::string_view ns, std::string_view name,
+                                      std::int64_t revision, std::string_view before,
+                                      std::string_view after);
+  ~Object();
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
 
   const std::string& group() const { return collection_->group; }
   const std::string& resource() const { return collection_->resource; }
-  std::string_view ns() const {
-    return ns_size_ == 0 ? std::string_view() : std::string_view(position_).substr(0, ns_size_);
-  }
-  std::string_view name() const {
-    return std::string_view(position_).substr(ns_size_ == 0 ? 0 : ns_size_ + 1);
-  }
+  std::string_view ns() const { return position().substr(0, ns_size_); }
+  std::string_view name() const { return position().substr(ns_size_ == 0 ? 0 : ns_size_ + 1); }
   // "namespace/name", or "name": where the object stands in a list.
-  const std::string& position() const { return position_; }
+  std::string_view position() const { return {text(), position_size_}; }
 
   std::int64_t revision() const { return revision_; }
   // JSON in the storage version, metadata.resourceVersion included.
-  std::string_view bytes() const { return bytes_; }
+  std::string_view bytes() const { return {text() + position_size_, bytes_size_}; }
 
   // The bytes parsed; done at the first call and kept as long as the object. For what is read often
   // (namespaces, configurations); for passing scans parse bytes() into an arena of your own.
@@ -64,15 +62,27 @@ class Object {
   const std::shared_ptr<const CollectionName>& collection() const { return collection_; }
 
  private:
+  template <typename T>
+  struct Allocator;
+  // What is handed to the constructor, which only Make() may call.
+  struct Parts;
+
+ public:
+  explicit Object(const Parts& parts);
+
+ private:
+  // The text of the position, then the bytes: they stand right behind the object, in one piece of
+  // memory with it. There may be a million objects of a few hundred bytes.
+  const char* text() const { return reinterpret_cast<const char*>(this + 1); }
+
   std::shared_ptr<const CollectionName> collection_;
-  std::string position_;
-  std::string bytes_;
   std::int64_t revision_;
+  mutable std::atomic<const json::Document*> document_{nullptr};  // owned; null: not parsed yet
+  std::uint32_t position_size_;
   std::uint32_t ns_size_;
+  std::uint32_t bytes_size_;
   std::uint32_t revision_at_;
   mutable std::atomic<std::uint32_t> checked_by_{0};
-  mutable std::once_flag parsed_;
-  mutable json::Document document_;
 };
 
 }  // namespace portcullis::store

@@ -19,7 +19,7 @@ base::Result<Param> Load(const store::ObjectPtr& object, const ParamSource& sour
   if (!keep_type && source.built_in) {
     value = json::Without(arena, json::Without(arena, value, "apiVersion"), "kind");
   }
-  return Param{value, object->position()};
+  return Param{value, std::string(object->position())};
 }
 
 }  // namespace

@@ -118,8 +118,9 @@ class ContentReader {
       return base::ConfigError(
           messages::Corrupt(path_, base::StrCat("the object of revision ", text, " is garbled")));
     }
-    return std::make_shared<const Object>(name->second, row.Bytes(2), row.Bytes(3), revision,
-                                          std::string(bytes), revision_at);
+    return ObjectPtr(Object::Make(name->second, row.Bytes(2), row.Bytes(3), revision,
+                                  bytes.substr(0, revision_at),
+                                  bytes.substr(revision_at + text.size())));
   }
 
   sqlite3* db_;

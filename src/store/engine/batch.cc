@@ -14,14 +14,9 @@ api::GroupResource ResourceOf(const Key& key) {
 
 ObjectPtr MakeObject(const Batch::Place& place, const Key& key, const Encoded& object,
                      std::int64_t revision) {
-  const std::string text = std::to_string(revision);
-  std::string bytes;
-  bytes.reserve(object.bytes.size() + text.size());
-  bytes.append(object.bytes, 0, object.revision_at);
-  bytes.append(text);
-  bytes.append(object.bytes, object.revision_at);
-  return std::make_shared<const Object>(place.collection, key.ns, key.name, revision,
-                                        std::move(bytes), object.revision_at);
+  const std::string_view bytes = object.bytes;
+  return Object::Make(place.collection, key.ns, key.name, revision,
+                      bytes.substr(0, object.revision_at), bytes.substr(object.revision_at));
 }
 
 // Where kube-apiserver would keep the object in etcd; it shows in the text of failed preconditions.

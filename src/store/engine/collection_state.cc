@@ -6,19 +6,16 @@
 namespace portcullis::store {
 namespace {
 
-// Positions of a namespace are those that begin with "<ns>/"; the first one behind them begins with
-// the character that follows '/'.
+// Positions of a namespace are those that begin with "<ns>/".
 struct Range {
   explicit Range(std::string_view ns) {
     if (ns.empty()) return;
     begin.append(ns).push_back('/');
-    end.append(ns).push_back('/' + 1);
   }
   bool Contains(std::string_view position) const {
     return begin.empty() || position.substr(0, begin.size()) == begin;
   }
   std::string begin;
-  std::string end;
 };
 
 // Bytes that only the history keeps alive because of this event.
@@ -46,23 +43,23 @@ CollectionState::CollectionState(const Collection& name, std::int64_t floor)
       floor_(floor) {}
 
 ObjectPtr CollectionState::Find(std::string_view position) const {
-  auto it = objects_.find(position);
-  return it == objects_.end() ? nullptr : it->object;
+  const ObjectPtr* found = objects_.Find(position);
+  return found == nullptr ? nullptr : *found;
 }
 
-void CollectionState::Load(ObjectPtr object) { objects_.insert(Slot{std::move(object)}); }
+void CollectionState::Load(ObjectPtr object) { objects_.Insert(std::move(object)); }
 
 void CollectionState::Apply(EventPtr event, const Options& options,
                             std::vector<EventPtr>& garbage) {
   switch (event->type) {
     case EventType::kAdded:
-      objects_.insert(Slot{event->object});
+      objects_.Insert(event->object);
       break;
     case EventType::kModified:
-      objects_.find(event->object->position())->object = event->object;
+      *objects_.Find(event->object->position()) = event->object;
       break;
     case EventType::kDeleted:
-      objects_.erase(objects_.find(event->object->position()));
+      objects_.Take(event->object->position());
       break;
   }
   history_bytes_ += Weight(*event);
@@ -90,25 +87,25 @@ void CollectionState::Trim(const Options& options, std::vector<EventPtr>& garbag
 
 std::vector<ObjectPtr> CollectionState::All(std::string_view ns) const {
   const Range range(ns);
-  auto it = ns.empty() ? objects_.begin() : objects_.lower_bound(std::string_view(range.begin));
-  auto end = ns.empty() ? objects_.end() : objects_.lower_bound(std::string_view(range.end));
   std::vector<ObjectPtr> all;
   if (ns.empty()) all.reserve(objects_.size());
-  for (; it != end; ++it) all.push_back(it->object);
+  objects_.VisitFrom(range.begin, false, [&](const ObjectPtr& object) {
+    if (!range.Contains(object->position())) return false;
+    all.push_back(object);
+    return true;
+  });
   return all;
 }
 
 void CollectionState::Newest(const ListRequest& request, Page& page) const {
   const Range range(request.ns);
-  auto it = objects_.begin();
-  if (request.after > range.begin) {
-    it = objects_.upper_bound(request.after);
-  } else if (!range.begin.empty()) {
-    it = objects_.lower_bound(std::string_view(range.begin));
-  }
-  for (; it != objects_.end() && range.Contains(it->object->position()); ++it) {
-    Take(request, it->object, page);
-  }
+  const bool goes_on = request.after > range.begin;
+  objects_.VisitFrom(goes_on ? request.after : std::string_view(range.begin), goes_on,
+                     [&](const ObjectPtr& object) {
+                       if (!range.Contains(object->position())) return false;
+                       Take(request, object, page);
+                       return true;
+                     });
 }
 
 void CollectionState::AsOf(const ListRequest& request, Page& page) const {
@@ -118,7 +115,7 @@ void CollectionState::AsOf(const ListRequest& request, Page& page) const {
   std::map<std::string_view, ObjectPtr> then;
   for (std::size_t i = FirstBehind(request.revision); i < history_.size(); ++i) {
     const Event& event = *history_[i];
-    const std::string& position = event.object->position();
+    const std::string_view position = event.object->position();
     if (range.Contains(position) && position > request.after) {
       then.try_emplace(position, event.previous);
     }

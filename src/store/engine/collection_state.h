@@ -6,11 +6,11 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/sorted_blocks.h"
 #include "store/options.h"
 #include "store/store.h"
 
@@ -44,25 +44,15 @@ class CollectionState {
                      std::vector<EventPtr>& out) const;
 
  private:
-  // An object that can be replaced by a newer version without touching the tree.
-  struct Slot {
-    mutable ObjectPtr object;
+  struct PositionOf {
+    std::string_view operator()(const ObjectPtr& object) const { return object->position(); }
   };
-  struct ByPosition {
-    using is_transparent = void;
-    bool operator()(const Slot& a, const Slot& b) const {
-      return a.object->position() < b.object->position();
-    }
-    bool operator()(const Slot& a, std::string_view b) const { return a.object->position() < b; }
-    bool operator()(std::string_view a, const Slot& b) const { return a < b.object->position(); }
-  };
-  using Slots = std::set<Slot, ByPosition>;
 
   std::size_t FirstBehind(std::int64_t revision) const;
   void Trim(const Options& options, std::vector<EventPtr>& garbage);
 
   std::shared_ptr<const CollectionName> name_;
-  Slots objects_;
+  base::SortedBlocks<ObjectPtr, PositionOf> objects_;
   std::deque<EventPtr> history_;
   std::size_t history_bytes_ = 0;
   std::int64_t first_floor_;

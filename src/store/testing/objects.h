@@ -33,7 +33,7 @@ inline Encoded EncodeText(std::string_view json) {
 
 inline std::vector<std::string> Names(const std::vector<ObjectPtr>& objects) {
   std::vector<std::string> names;
-  for (const ObjectPtr& object : objects) names.push_back(object->position());
+  for (const ObjectPtr& object : objects) names.emplace_back(object->position());
   return names;
 }
 
