@@ -103,7 +103,8 @@ bool IsKnownGroup(const Call& call) {
 // A write that failed when its time was up failed for that reason, whatever stood in its way.
 bool TimedOut(const Call& call) {
   const std::string& verb = call.info.verb;
-  const bool writes = verb == "create" || verb == "update" || verb == "patch" || verb == "delete";
+  const bool writes = verb == "create" || verb == "update" || verb == "patch" || verb == "delete" ||
+                      verb == "deletecollection";
   return writes && call.env.clock->Steady() >= call.deadline;
 }
 

@@ -10,6 +10,7 @@
 #include "server/codec.h"
 #include "server/reply.h"
 #include "server/rest/admit.h"
+#include "server/rest/deletion.h"
 #include "server/rest/system_fields.h"
 #include "server/rest/verbs.h"
 #include "server/rest/write.h"
@@ -115,7 +116,7 @@ VerbResult CreateEviction(Call& call) {
   }
   deletion.uid = std::string(given["preconditions"]["uid"].AsString());
   if (!given["dryRun"].empty()) call.dry_run = true;
-  TRY(RemovePod(call, deletion));
+  TRY(DeleteUnreviewed(call, call.info.name, deletion));
   return ValueReply(call, 201, CreatedStatus(call.arena));
 }
 

@@ -49,9 +49,6 @@ bool CreatesOnUpdate(const Call& call);
 base::Status CheckUid(const Call& call, std::string_view name, std::string_view wanted,
                       json::Value live);
 
-// Deletes the pod of the call without admission, as an eviction does that has been admitted itself.
-base::Status RemovePod(Call& call, const DeleteOptions& options);
-
 // The reply for something written, in the form asked for.
 base::Result<Reply> WrittenReply(Call& call, const Written& written);
 
