@@ -68,11 +68,11 @@ BENCHMARK(RoundTrip)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kM
 void CallsAtOnce(benchmark::State& state) {
   Pair pair;
   const auto count = static_cast<std::size_t>(state.range(0));
-  std::vector<std::shared_ptr<net::PendingCall>> calls(count);
   for (auto _ : state) {
-    for (auto& call : calls) call = pair.client->Begin(pair.call, pair.Deadline());
-    for (auto& call : calls) {
-      if (!call->Wait().ok()) state.SkipWithError("a call failed");
+    const auto calls = pair.client->NewSet();
+    for (std::size_t i = 0; i < count; ++i) calls->Start(i, pair.call, pair.Deadline());
+    while (const auto arrival = calls->Next()) {
+      if (!arrival->result.ok()) state.SkipWithError("a call failed");
     }
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));

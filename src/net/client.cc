@@ -1,7 +1,8 @@
 #include "net/client.h"
 
 #include "net/internal/client_call.h"
-#include "net/internal/client_connection.h"
+#include "net/internal/client_core.h"
+#include "net/internal/gathering.h"
 
 namespace portcullis::net {
 namespace {
@@ -13,34 +14,20 @@ class Client final : public HttpsClient {
   ~Client() override { core_->CloseAll(); }
 
   CallResult Call(ClientRequest request, base::SteadyTime deadline) override {
-    return Begin(std::move(request), deadline)->Wait();
+    internal::Gathering calls(core_);
+    calls.Start(0, std::move(request), deadline);
+    return std::move(calls.Next(std::nullopt)->result);
   }
 
-  std::shared_ptr<PendingCall> Begin(ClientRequest request, base::SteadyTime deadline) override {
-    return Begin(std::move(request), deadline, nullptr);
+  std::unique_ptr<CallSet> NewSet() override {
+    return std::make_unique<internal::Gathering>(core_);
   }
 
   std::shared_ptr<PendingCall> Begin(ClientRequest request, base::SteadyTime deadline,
                                      Done done) override {
-    auto call = std::make_shared<internal::ClientCall>(core_, std::move(request), deadline,
-                                                       std::move(done));
-    auto url = ParseUrl(call->request.url);
-    if (!url.ok()) {
-      call->Fail(CallPhase::kRequest, url.status().message());
-      return call;
-    }
-    call->url = std::move(*url);
-    if (call->url.host.empty() || (call->url.scheme != "https" && call->url.scheme != "http")) {
-      call->Fail(CallPhase::kRequest, call->url.host.empty() ? "http: no Host in request URL"
-                                                             : "unsupported protocol scheme \"" +
-                                                                   call->url.scheme + "\"");
-      return call;
-    }
-    if (base::SystemClock().Steady() >= deadline) {
-      call->Fail(CallPhase::kConnect, "context deadline exceeded");
-      return call;
-    }
-    core_->Dispatch(call);
+    auto call =
+        std::make_shared<internal::ClientCall>(std::move(request), deadline, std::move(done));
+    core_->Start(call, nullptr);
     return call;
   }
 

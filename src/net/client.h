@@ -42,8 +42,8 @@ struct ClientRequest {
   std::size_t max_response_bytes = 0;  // 0: no limit
   // Requests in all when redirects are followed, as Go counts; 0: the redirect is the answer.
   int max_redirects = 0;
-  // If set, receives the body in pieces on an I/O thread as it arrives, undecoded; Response::body
-  // stays empty.
+  // If set, receives the body in pieces as it arrives, undecoded, on an I/O thread or the one that
+  // waits; Response::body stays empty.
   std::function<void(const ResponseHead& head, std::string_view piece)> on_data;
 };
 
@@ -69,7 +69,7 @@ struct CallFailure {
   // As http.Client.Do returns it: `Post "https://…": EOF`. The cause alone for kRead and kDecode.
   std::string message;
   bool timed_out = false;  // the call's deadline has passed
-  bool cancelled = false;  // PendingCall::Cancel: "context canceled"
+  bool cancelled = false;  // PendingCall::Cancel, or the client is gone: "context canceled"
 };
 
 struct CallResult {
@@ -85,14 +85,32 @@ struct CallResult {
   bool ok() const { return !failure.has_value(); }
 };
 
-// A call under way. Thread-safe. Dropping it does not cancel.
+// A call that reports to a callback. Thread-safe. Dropping it does not cancel.
 class PendingCall {
  public:
   virtual ~PendingCall() = default;
-  // Blocks until the call is over, which its deadline bounds. Call once.
-  virtual CallResult Wait() = 0;
-  virtual bool done() const = 0;
   virtual void Cancel() = 0;
+};
+
+// Several calls of one thread at once. On kept connections the thread does their work by itself
+// while it waits for the next answer, so that nobody has to be woken up for them.
+//
+// Confined to its thread, which is no I/O thread. What is still under way when it is destroyed is
+// given up. Must be destroyed before its client.
+class CallSet {
+ public:
+  struct Arrival {
+    std::size_t id = 0;
+    CallResult result;
+  };
+
+  virtual ~CallSet() = default;
+  // Sends the request, if there is a kept connection, as far as that takes it. `id` is the
+  // caller's.
+  virtual void Start(std::size_t id, ClientRequest request, base::SteadyTime deadline) = 0;
+  // The next call that is over; nothing if none is by `until`. Without `until` the deadlines of the
+  // calls bound the wait, and nothing means that none was under way.
+  virtual std::optional<Arrival> Next(std::optional<base::SteadyTime> until = std::nullopt) = 0;
 };
 
 struct ClientOptions {
@@ -109,10 +127,10 @@ struct ClientOptions {
 struct ClientCounters {
   std::size_t connections_opened = 0;
   std::size_t connections_idle = 0;
-  std::size_t calls = 0;
 };
 
-// Thread-safe. Destroying it fails calls under way with "context canceled" and closes connections.
+// Thread-safe. Destroying it fails what Begin has begun with "context canceled" and closes
+// connections.
 class HttpsClient {
  public:
   using Done = std::function<void(CallResult)>;
@@ -120,10 +138,9 @@ class HttpsClient {
   virtual ~HttpsClient() = default;
   static std::unique_ptr<HttpsClient> Create(IoThreads& threads, const ClientOptions& options = {});
 
-  // Blocks. REQUIRES: not called on an I/O thread.
+  // Blocks. REQUIRES: not called on an I/O thread; over before the client is destroyed.
   virtual CallResult Call(ClientRequest request, base::SteadyTime deadline) = 0;
-  // Starts now; wait for several one after the other.
-  virtual std::shared_ptr<PendingCall> Begin(ClientRequest request, base::SteadyTime deadline) = 0;
+  virtual std::unique_ptr<CallSet> NewSet() = 0;
   // `done` is called once, on an I/O thread (or on this one if nothing could be sent).
   virtual std::shared_ptr<PendingCall> Begin(ClientRequest request, base::SteadyTime deadline,
                                              Done done) = 0;

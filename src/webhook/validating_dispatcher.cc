@@ -1,14 +1,11 @@
 // All decisions are taken before the first call: whatever can go wrong there refuses the request
-// without any webhook having been asked. Then the calls are started together; their results arrive
-// on I/O threads in a queue, and this thread judges them in the order of arrival, because the first
-// error is the one the client sees.
+// without any webhook having been asked. Then the calls are started together, and judged in the
+// order in which their results arrive, because the first error is the one the client sees.
 #include "webhook/validating_dispatcher.h"
 
-#include <condition_variable>
-#include <deque>
 #include <list>
 #include <map>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,39 +17,6 @@
 
 namespace portcullis::webhook {
 namespace {
-
-// Results on their way from the I/O threads. Shared with the callbacks, so that a late one finds
-// it. Thread-safe.
-class Arrivals {
- public:
-  void Add(std::size_t call, net::CallResult result) {
-    {
-      const std::lock_guard lock(mutex_);
-      queue_.emplace_back(call, std::move(result));
-    }
-    arrived_.notify_one();
-  }
-
-  // The next one; nothing if none has come by then.
-  std::optional<std::pair<std::size_t, net::CallResult>> Next(
-      std::optional<base::SteadyTime> until) {
-    std::unique_lock lock(mutex_);
-    const auto has_some = [this] { return !queue_.empty(); };
-    if (!until) {
-      arrived_.wait(lock, has_some);
-    } else if (!arrived_.wait_until(lock, *until, has_some)) {
-      return std::nullopt;
-    }
-    auto first = std::move(queue_.front());
-    queue_.pop_front();
-    return first;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::deque<std::pair<std::size_t, net::CallResult>> queue_;
-};
 
 // The objects of one kind.
 struct Versioned {
@@ -119,6 +83,7 @@ class Dispatcher {
 
   void StartAll() {
     start_ = services_.clock->Steady();
+    https_ = services_.https->NewSet();
     calls_.resize(relevant_.size());
     for (std::size_t i = 0; i < relevant_.size(); ++i) {
       const Hook& hook = *relevant_[i].candidate->hook;
@@ -154,21 +119,18 @@ class Dispatcher {
   }
 
   void Send(std::size_t index) {
-    ++under_way_;
-    services_.https->Begin(calls_[index].request, calls_[index].deadline,
-                           [arrivals = arrivals_, index](net::CallResult result) {
-                             arrivals->Add(index, std::move(result));
-                           });
+    ++waited_for_;
+    https_->Start(index, calls_[index].request, calls_[index].deadline);
   }
 
   void WaitForAll() {
-    while (under_way_ > 0 || !repeats_.empty()) {
+    while (waited_for_ > 0 || !repeats_.empty()) {
       std::optional<base::SteadyTime> until;
       if (!repeats_.empty()) until = repeats_.begin()->first;
-      auto arrival = NextArrival(until);
+      const auto arrival = NextArrival(until);
       if (arrival) {
-        --under_way_;
-        Take(arrival->first, arrival->second);
+        --waited_for_;
+        Take(arrival->id, arrival->result);
         continue;
       }
       const std::size_t index = repeats_.begin()->second;
@@ -177,10 +139,9 @@ class Dispatcher {
     }
   }
 
-  std::optional<std::pair<std::size_t, net::CallResult>> NextArrival(
-      std::optional<base::SteadyTime> until) {
+  std::optional<net::CallSet::Arrival> NextArrival(std::optional<base::SteadyTime> until) {
     const admission::WaitingForOthers waiting(request_.recorder());
-    return arrivals_->Next(until);
+    return https_->Next(until);
   }
 
   void Take(std::size_t index, const net::CallResult& result) {
@@ -263,8 +224,8 @@ class Dispatcher {
   std::vector<Relevant> relevant_;
   std::list<std::pair<Invocation, std::string>> shared_parts_;
   std::vector<PreparedCall> calls_;  // as relevant_; empty where nothing could be sent
-  std::shared_ptr<Arrivals> arrivals_ = std::make_shared<Arrivals>();
-  std::size_t under_way_ = 0;
+  std::unique_ptr<net::CallSet> https_;
+  std::size_t waited_for_ = 0;
   std::multimap<base::SteadyTime, std::size_t> repeats_;  // calls to send again, by time
   // In the order of arrival, with the webhook's Status object.
   std::vector<std::pair<base::Status, json::Value>> errors_;

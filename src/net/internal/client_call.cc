@@ -3,6 +3,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "net/internal/client_connection.h"
+#include "net/internal/gzip.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -31,20 +32,13 @@ bool IsRedirect(int status) {
 
 }  // namespace
 
-ClientCall::ClientCall(std::weak_ptr<ClientCore> core, ClientRequest client_request,
-                       base::SteadyTime call_deadline, HttpsClient::Done done)
+ClientCall::ClientCall(ClientRequest client_request, base::SteadyTime call_deadline,
+                       HttpsClient::Done done)
     : request(std::move(client_request)),
       deadline(call_deadline),
-      core_(std::move(core)),
       started_(base::SystemClock().Steady()),
       first_method_(request.method),
-      callback_(std::move(done)) {}
-
-CallResult ClientCall::Wait() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  condition_.wait(lock, [this] { return done_.load(); });
-  return std::move(result);
-}
+      done_(std::move(done)) {}
 
 void ClientCall::SetConnection(std::weak_ptr<ClientConnection> connection) {
   bool cancelled = false;
@@ -68,14 +62,32 @@ void ClientCall::Cancel() {
       [connection, self = shared_from_this()] { connection->CancelCall(*self); });
 }
 
-void ClientCall::Complete(Response response) {
-  if (settling_.exchange(true)) return;
+bool ClientCall::Answer(Response response) {
+  if (wants_gzip && base::EqualsIgnoreCase(response.headers.Get("Content-Encoding"), "gzip")) {
+    auto plain = Gunzip(response.body, request.max_response_bytes);
+    if (!plain.ok()) {
+      result.response = std::move(response);
+      Fail(CallPhase::kDecode, plain.status().message());
+      return true;
+    }
+    response.body = std::move(*plain);
+    response.headers.Remove("Content-Encoding");
+    response.headers.Remove("Content-Length");
+  }
+  switch (CheckRedirect(response)) {
+    case Redirect::kFollow:
+      return false;
+    case Redirect::kFailed:
+      return true;
+    case Redirect::kNone:
+      break;
+  }
   result.response = std::move(response);
   Settle();
+  return true;
 }
 
 void ClientCall::Fail(CallPhase phase, std::string cause) {
-  if (settling_.exchange(true)) return;
   CallFailure failure;
   failure.phase = phase;
   failure.timed_out = cause == kDeadlineExceeded;
@@ -93,39 +105,30 @@ void ClientCall::Fail(CallPhase phase, std::string cause) {
 
 void ClientCall::Settle() {
   result.elapsed = base::SystemClock().Steady() - started_;
-  HttpsClient::Done callback = std::move(callback_);
-  callback_ = nullptr;
-  CallResult for_callback;
-  const bool has_callback = callback != nullptr;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (has_callback) for_callback = std::move(result);
-    done_ = true;
-    condition_.notify_all();
-  }
-  if (has_callback) callback(std::move(for_callback));
+  const HttpsClient::Done done = std::move(done_);
+  done(std::move(result));
 }
 
-bool ClientCall::FollowRedirect(const Response& response) {
-  if (request.max_redirects <= 0 || !IsRedirect(response.status)) return false;
+ClientCall::Redirect ClientCall::CheckRedirect(const Response& response) {
+  if (request.max_redirects <= 0 || !IsRedirect(response.status)) return Redirect::kNone;
   const auto location = response.headers.Get("Location");
-  if (location.empty()) return false;
-  if (redirects + 1 >= request.max_redirects) {
+  if (location.empty()) return Redirect::kNone;
+  if (redirects_ + 1 >= request.max_redirects) {
     // Go's error bears the place that was not gone to, as the answer gave it.
     request.url = location;
     url = {};
     Fail(CallPhase::kFirstByte,
          base::StrCat("stopped after ", std::to_string(request.max_redirects), " redirects"));
-    return true;
+    return Redirect::kFailed;
   }
   auto next = ResolveReference(url, location);
   if (!next.ok()) {
     Fail(CallPhase::kFirstByte,
          base::StrCat("failed to parse Location header ", base::GoQuote(location), ": ",
                       next.status().message()));
-    return true;
+    return Redirect::kFailed;
   }
-  ++redirects;
+  ++redirects_;
   if (url.scheme == next->scheme || next->scheme == "https") {
     request.headers.Set("Referer", url.ToString());
   }
@@ -140,8 +143,7 @@ bool ClientCall::FollowRedirect(const Response& response) {
   }
   url = std::move(*next);
   request.url = url.ToString();
-  if (const auto core = core_.lock()) core->Dispatch(shared_from_this());
-  return true;
+  return Redirect::kFollow;
 }
 
 }  // namespace portcullis::net::internal

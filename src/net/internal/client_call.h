@@ -3,63 +3,56 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "net/client.h"
-#include "net/internal/loop.h"
 #include "net/url.h"
 
 namespace portcullis::net::internal {
 
 class ClientConnection;
-class ClientCore;
 
-// Thread-safe: Wait, done, Cancel, Complete, Fail. The rest belongs to the thread that is working
-// on the call: the caller's until a connection has it, then that connection's loop.
+// Cancel is thread-safe. The rest belongs to whoever is working on the call: the caller's thread
+// until a connection has it, then who drives that connection.
 class ClientCall final : public PendingCall, public std::enable_shared_from_this<ClientCall> {
  public:
-  ClientCall(std::weak_ptr<ClientCore> core, ClientRequest request, base::SteadyTime deadline,
-             HttpsClient::Done done);
+  ClientCall(ClientRequest request, base::SteadyTime deadline, HttpsClient::Done done);
 
-  CallResult Wait() override;
-  bool done() const override { return done_; }
   void Cancel() override;
 
-  void Complete(Response response);
-  // With the texts of Go: `cause` is wrapped as http.Client.Do wraps it, unless the answer's head
-  // has been received already.
+  // Ends the call with what has come. False if that is a redirect which is to be followed: then
+  // `request` and `url` say where.
+  bool Answer(Response response);
+  // Ends the call. With the texts of Go: `cause` is wrapped as http.Client.Do wraps it, unless the
+  // answer's head has been received already.
   void Fail(CallPhase phase, std::string cause);
-  // Prepares the next request if the answer is a redirect that is to be followed. False if not.
-  bool FollowRedirect(const Response& response);
 
   // The request to send now; changes with redirects.
   ClientRequest request;
   Url url;
-  base::SteadyTime deadline;
-  int redirects = 0;
+  const base::SteadyTime deadline;
   bool wants_gzip = false;  // we have asked for it and decode it
 
   // Filled in while the call is under way.
   CallResult result;
 
+  // The connection an I/O thread drives for this call: there it can be cancelled.
   void SetConnection(std::weak_ptr<ClientConnection> connection);
 
  private:
+  enum class Redirect { kNone, kFollow, kFailed };
+  Redirect CheckRedirect(const Response& response);
   void Settle();
 
-  const std::weak_ptr<ClientCore> core_;
   const base::SteadyTime started_;
-  std::string first_method_;
-  HttpsClient::Done callback_;
-  std::atomic<bool> settling_{false};
-  std::atomic<bool> done_{false};
+  const std::string first_method_;
+  HttpsClient::Done done_;
+  int redirects_ = 0;
   std::atomic<bool> cancelled_{false};
 
   std::mutex mutex_;
-  std::condition_variable condition_;
   std::weak_ptr<ClientConnection> connection_;
 };
 

@@ -11,7 +11,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "net/internal/gzip.h"
+#include "net/internal/gathering.h"
 #include "net/internal/malformed.h"
 #include "net/internal/tls_context.h"
 
@@ -21,33 +21,6 @@ namespace {
 constexpr std::string_view kDeadlineExceeded = "context deadline exceeded";
 constexpr std::string_view kCanceled = "context canceled";
 constexpr std::size_t kMaxProxyAnswer = 64 << 10;
-constexpr std::string_view kBroken = "net/http: HTTP/1.x transport connection broken: ";
-
-// Methods whose repetition does no harm, by Go's judgement.
-bool IsReplayable(const ClientRequest& request) {
-  return request.method == "GET" || request.method == "HEAD" || request.method == "OPTIONS" ||
-         request.method == "TRACE" || request.headers.Has("Idempotency-Key");
-}
-
-std::string RequestHead(ClientCall& call) {
-  const ClientRequest& request = call.request;
-  std::string head = base::StrCat(
-      request.method, " ", call.url.Target(), " HTTP/1.1\r\nHost: ",
-      request.headers.Has("Host") ? request.headers.Get("Host") : call.url.Authority(), "\r\n");
-  for (const auto& field : request.headers) {
-    if (base::EqualsIgnoreCase(field.name, "Host")) continue;
-    head += base::StrCat(field.name, ": ", field.value, "\r\n");
-  }
-  const bool may_have_body = request.method != "GET" && request.method != "HEAD";
-  if (request.body || may_have_body) {
-    const auto size = request.body ? request.body->size() : 0;
-    head += base::StrCat("Content-Length: ", std::to_string(size), "\r\n");
-  }
-  call.wants_gzip = !request.headers.Has("Accept-Encoding") && !request.headers.Has("Range") &&
-                    request.method != "HEAD" && !request.on_data;
-  if (call.wants_gzip) head += "Accept-Encoding: gzip\r\n";
-  return head + "\r\n";
-}
 
 }  // namespace
 
@@ -139,10 +112,7 @@ void ClientConnection::OnConnected() {
   call_->result.address = address_;
   addresses_.clear();
   if (!tls_) {
-    state_ = State::kBusy;
-    stage_deadline_ = {};
-    ArmTimer();
-    return SendRequest();
+    return BeginFirstCall();
   }
   if (proxy_) return AskProxy();
   StartHandshake();
@@ -194,7 +164,7 @@ void ClientConnection::OnProxyAnswer(std::string_view head) {
   const auto status = base::Cut(line, " ");
   const auto text = status ? base::Cut(status->second, " ") : std::nullopt;
   if (!status || !status->first.starts_with("HTTP/")) {
-    return Fail(CallPhase::kConnect, MalformedHeadText(line, FieldsOf(head)));
+    return Fail(CallPhase::kConnect, MalformedHeadText(line, head.substr(head.find('\n') + 1)));
   }
   if ((text ? text->first : status->second) != "200") {
     return Fail(CallPhase::kConnect,
@@ -221,72 +191,123 @@ void ClientConnection::ContinueHandshake() {
     return Fail(CallPhase::kHandshake,
                 http ? "http: server gave HTTP response to HTTPS client" : stream_->error());
   }
+  BeginFirstCall();
+}
+
+void ClientConnection::BeginFirstCall() {
   state_ = State::kBusy;
   stage_deadline_ = {};
   ArmTimer();
-  SendRequest();
+  StartCall();
+  Proceed();
 }
 
-void ClientConnection::Reuse(std::shared_ptr<ClientCall> call) {
+bool ClientConnection::IsSound() const {
   char byte = 0;
-  // Whatever is readable now, an end or unasked-for data, makes the connection useless.
-  const bool alive = state_ == State::kIdle &&
-                     recv(stream_->fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
-  if (!alive) {
-    if (state_ == State::kIdle) Close();
-    return core_->Dispatch(call);
-  }
+  return recv(stream_->fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+bool ClientConnection::Carry(std::shared_ptr<ClientCall> call, Gathering* driver) {
   call_ = std::move(call);
+  driver_ = driver;
   reused_ = true;
   state_ = State::kBusy;
   call_->result.address = address_;
-  call_->result.reused_connection = true;
-  call_->SetConnection(weak_from_this());
-  ArmTimer();
-  SendRequest();
+  if (driver == nullptr) {
+    on_loop_ = true;
+    call_->SetConnection(weak_from_this());
+    ArmTimer();
+  }
+  // The loop is not to wake up for what the driver polls for.
+  if (only_hangups_ != (driver != nullptr)) {
+    only_hangups_ = driver != nullptr;
+    loop_->Watch(token_, stream_->fd(), only_hangups_);
+  }
+  StartCall();
+  return Proceed();
 }
 
-void ClientConnection::SendRequest() {
+void ClientConnection::StartCall() {
   if (tls_) {
     call_->result.certificate_without_san = stream_->peer_check().without_san;
     call_->result.certificate_with_sha1 = stream_->peer_check().with_sha1;
   }
   call_->result.reused_connection = reused_;
-  sent_before_ = stream_->bytes_sent();
-  write_error_.clear();
-  any_byte_ = false;
-  too_large_ = false;
-  first_line_.clear();
-  response_ = {};
-  BeginParser();
-  out_.Append(RequestHead(*call_));
-  if (call_->request.body && !call_->request.body->empty()) out_.Append(call_->request.body);
-  Flush();
-  if (state_ == State::kBusy) ReadSome();
+  trip_.emplace(*stream_, *call_, core_->options().max_header_bytes, reused_);
 }
 
-void ClientConnection::BeginParser() {
-  parser_ = std::make_unique<Http1Parser>(Http1Parser::Kind::kResponse, *this,
-                                          core_->options().max_header_bytes);
-  if (call_->request.method == "HEAD") parser_->ExpectNoBody();
+bool ClientConnection::Advance(bool readable) {
+  if (readable) stream_->SetReadable(false);
+  stream_->SetWritable();
+  return Proceed();
 }
 
-void ClientConnection::Flush() {
-  while (!out_.empty() && write_error_.empty()) {
-    const auto front = out_.Front();
-    const IoResult result = stream_->Write(front.data(), front.size());
-    if (result.status == IoStatus::kWouldBlock) return;
-    if (result.status != IoStatus::kOk) {
-      // The server may have answered before it hung up: what it said is read first.
-      write_error_ = stream_->error();
-      return;
+bool ClientConnection::Proceed() {
+  const auto scratch = driver_ != nullptr
+                           ? driver_->scratch()
+                           : std::span<char>(loop_->scratch(), loop_->scratch_size());
+  switch (trip_->Advance(scratch)) {
+    case RoundTrip::State::kUnderWay:
+      return true;
+    case RoundTrip::State::kAnswered:
+      FinishAnswer();
+      return false;
+    case RoundTrip::State::kFailed:
+      Fail(trip_->failed_phase(), std::move(trip_->cause()));
+      return false;
+    case RoundTrip::State::kUnheard: {
+      const auto call = std::move(call_);
+      call->result = {};
+      Close();
+      core_->Dispatch(call, driver_);
+      return false;
     }
-    out_.Consume(result.bytes);
   }
+  return false;
+}
+
+void ClientConnection::FinishAnswer() {
+  const auto call = std::move(call_);
+  Response response = std::move(trip_->response());
+  const bool keep = trip_->keeps_connection();
+  trip_.reset();
+  Gathering* const driver = driver_;
+  if (driver == nullptr) loop_->Cancel(timer_);
+  keep ? BecomeIdle() : Close();
+  // From here on it may be somebody else's.
+  if (!call->Answer(std::move(response))) core_->Dispatch(call, driver);
+}
+
+void ClientConnection::BecomeIdle() {
+  state_ = State::kIdle;
+  if (driver_ == nullptr) {
+    on_loop_ = false;
+    if (idle_timer_.id == 0) OnIdleTimer();
+  }
+  driver_ = nullptr;
+  if (!core_->Keep(shared_from_this())) Close();
+}
+
+void ClientConnection::OnIdleTimer() {
+  const auto now = loop_->now();
+  base::SteadyTime next;
+  if (idle_timer_.id == 0) {
+    next = now + core_->options().idle_timeout;
+  } else if (core_->TakeExpired(*this, now, next)) {
+    return Close();
+  }
+  idle_timer_ = loop_->At(next, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->OnIdleTimer();
+  });
 }
 
 void ClientConnection::OnReady(Readiness readiness) {
   const auto self = shared_from_this();
+  if (readiness.hangup || readiness.broken) hung_up = true;
+  if (!on_loop_) {
+    if (hung_up && core_->TakeHungUp(*this)) Close();
+    return;
+  }
   if (readiness.readable || readiness.hangup) stream_->SetReadable(readiness.hangup);
   if (readiness.writable) stream_->SetWritable();
   switch (state_) {
@@ -300,203 +321,13 @@ void ClientConnection::OnReady(Readiness readiness) {
       ContinueHandshake();
       break;
     case State::kBusy:
-      Flush();
-      ReadSome();
-      break;
-    case State::kIdle:
-      if (readiness.readable || readiness.hangup || readiness.broken) Close();
+      Proceed();
       break;
     case State::kResolving:
+    case State::kIdle:
     case State::kClosed:
       break;
   }
-}
-
-void ClientConnection::ReadSome() {
-  while (state_ == State::kBusy) {
-    const IoResult result = stream_->Read(loop_->scratch(), loop_->scratch_size());
-    if (result.status == IoStatus::kWouldBlock) {
-      if (!write_error_.empty() && !any_byte_) Fail(CallPhase::kWrite, write_error_);
-      return;
-    }
-    if (result.status == IoStatus::kEof) return OnEndOfStream("EOF");
-    if (result.status == IoStatus::kError) return OnEndOfStream(stream_->error());
-    any_byte_ = true;
-    OnBytes({loop_->scratch(), result.bytes});
-  }
-}
-
-void ClientConnection::OnBytes(std::string_view bytes) {
-  std::string joined;
-  if (!pending_.empty()) {
-    pending_.append(bytes);
-    if (HeadGoesOn(bytes.size())) return;
-    joined.swap(pending_);
-    bytes = joined;
-  }
-  if (!parser_->head_done() && first_line_.empty()) {
-    first_line_ = bytes.substr(0, std::min<std::size_t>(bytes.find_first_of("\r\n"), 128));
-  }
-  const std::string_view fed = bytes;
-  std::size_t consumed = 0;
-  const auto result = parser_->Feed(bytes, consumed);
-  bytes.remove_prefix(std::min(consumed, bytes.size()));
-  switch (result) {
-    case Http1Parser::State::kNeedMore:
-      pending_.assign(bytes);
-      return;
-    case Http1Parser::State::kDone:
-      if (response_.status < 200 && response_.status != 101) {
-        // An interim answer: the real one follows (RFC 9110 §15.2).
-        response_ = {};
-        BeginParser();
-        if (!bytes.empty()) OnBytes(bytes);
-        return;
-      }
-      pending_.assign(bytes);
-      return FinishAnswer();
-    case Http1Parser::State::kStopped:
-      return Fail(CallPhase::kRead,
-                  base::StrCat("response body is larger than ",
-                               std::to_string(call_->request.max_response_bytes), " bytes"));
-    case Http1Parser::State::kHeaderTooLarge:
-      return Fail(
-          CallPhase::kFirstByte,
-          base::StrCat(kBroken, "net/http: server response headers exceeded ",
-                       std::to_string(core_->options().max_header_bytes), " bytes; aborted"));
-    case Http1Parser::State::kMalformed:
-      if (parser_->head_done()) {
-        return Fail(CallPhase::kRead, "invalid byte in chunk length");
-      }
-      return Fail(CallPhase::kFirstByte,
-                  base::StrCat(kBroken, MalformedHeadText(first_line_, FieldsOf(fed))));
-  }
-}
-
-// Whether a head that is already long still lacks its end after `added` more bytes. The parser
-// starts from the front each time, so it is not asked about every piece of megabytes.
-bool ClientConnection::HeadGoesOn(std::size_t added) const {
-  constexpr std::size_t kShort = 64 << 10;
-  if (parser_->head_done() || pending_.size() <= kShort) return false;
-  if (pending_.size() > core_->options().max_header_bytes) return false;
-  const std::size_t from = pending_.size() - std::min(pending_.size(), added + 3);
-  return pending_.find("\n\r\n", from) == std::string::npos &&
-         pending_.find("\n\n", from) == std::string::npos;
-}
-
-// The status line may have come, and have been taken, before.
-std::string_view ClientConnection::FieldsOf(std::string_view head) const {
-  if (!head.starts_with(first_line_)) return head;
-  const auto end = head.find('\n');
-  return end == std::string_view::npos ? std::string_view() : head.substr(end + 1);
-}
-
-void ClientConnection::OnStatusLine(int status, std::string_view reason, int version) {
-  (void)reason, (void)version;
-  response_.status = status;
-}
-
-void ClientConnection::OnField(std::string_view name, std::string_view value) {
-  response_.headers.Add(name, value);
-}
-
-bool ClientConnection::OnHead() {
-  constexpr std::int64_t kMaxReserve = 1 << 20;
-  const auto length = parser_->content_length();
-  if (length > 0 && !call_->request.on_data) {
-    response_.body.reserve(static_cast<std::size_t>(std::min(length, kMaxReserve)));
-  }
-  return true;
-}
-
-bool ClientConnection::OnBody(std::string_view piece) {
-  if (call_->request.on_data) {
-    call_->request.on_data({response_.status, response_.headers}, piece);
-    return true;
-  }
-  const auto limit = call_->request.max_response_bytes;
-  if (limit > 0 && response_.body.size() + piece.size() > limit) {
-    too_large_ = true;
-    return false;
-  }
-  response_.body.append(piece);
-  return true;
-}
-
-CallPhase ClientConnection::ReadPhase() const {
-  return parser_ && parser_->head_done() ? CallPhase::kRead : CallPhase::kFirstByte;
-}
-
-void ClientConnection::OnEndOfStream(const std::string& error) {
-  const bool eof = error == "EOF";
-  if (any_byte_ && eof) {
-    if (parser_->head_done() && parser_->FeedEof() == Http1Parser::State::kDone) {
-      return FinishAnswer();
-    }
-    const bool in_body = parser_->head_done();
-    return Fail(ReadPhase(), in_body ? "unexpected EOF" : base::StrCat(kBroken, "unexpected EOF"));
-  }
-  if (any_byte_) return Fail(ReadPhase(), error);
-  const bool nothing_sent = stream_->bytes_sent() == sent_before_;
-  if (reused_ && (nothing_sent || IsReplayable(call_->request))) {
-    // The server closed the kept connection just as it was taken up again.
-    auto call = std::move(call_);
-    call_.reset();
-    call->result = {};
-    Close();
-    return core_->Dispatch(call);
-  }
-  if (error.starts_with("remote error: tls:")) return Fail(CallPhase::kHandshake, error);
-  if (!write_error_.empty()) return Fail(CallPhase::kWrite, write_error_);
-  Fail(CallPhase::kFirstByte, error);
-}
-
-void ClientConnection::FinishAnswer() {
-  const bool keep = parser_->keep_alive() && out_.empty() && write_error_.empty() &&
-                    pending_.empty() && !call_->request.headers.HasToken("Connection", "close");
-  parser_.reset();
-  pending_.clear();
-  auto call = std::move(call_);
-  call_.reset();
-  Response response = std::move(response_);
-  response_ = {};
-  loop_->Cancel(timer_);
-  if (keep) {
-    BecomeIdle();
-  } else {
-    Close();
-  }
-  if (call->wants_gzip &&
-      base::EqualsIgnoreCase(response.headers.Get("Content-Encoding"), "gzip")) {
-    auto plain = Gunzip(response.body, call->request.max_response_bytes);
-    if (!plain.ok()) {
-      call->result.response = std::move(response);
-      return call->Fail(CallPhase::kDecode, plain.status().message());
-    }
-    response.body = std::move(*plain);
-    response.headers.Remove("Content-Encoding");
-    response.headers.Remove("Content-Length");
-  }
-  if (call->FollowRedirect(response)) return;
-  call->Complete(std::move(response));
-}
-
-void ClientConnection::BecomeIdle() {
-  state_ = State::kIdle;
-  idle_since_ = loop_->now();
-  if (idle_timer_.id == 0) OnIdleTimer();
-  if (!core_->Release(key_, shared_from_this())) Close();
-}
-
-void ClientConnection::OnIdleTimer() {
-  idle_timer_ = {};
-  if (state_ == State::kClosed) return;
-  const auto end = idle_since_ + core_->options().idle_timeout;
-  if (state_ == State::kIdle && loop_->now() >= end) return Close();
-  const auto next = state_ == State::kIdle ? end : loop_->now() + core_->options().idle_timeout;
-  idle_timer_ = loop_->At(next, [weak = weak_from_this()] {
-    if (auto self = weak.lock()) self->OnIdleTimer();
-  });
 }
 
 void ClientConnection::ArmTimer() {
@@ -504,170 +335,70 @@ void ClientConnection::ArmTimer() {
   auto time = call_->deadline;
   if (stage_deadline_ != base::SteadyTime{}) time = std::min(time, stage_deadline_);
   timer_ = loop_->At(time, [weak = weak_from_this()] {
-    if (auto self = weak.lock()) self->OnTimer();
+    if (const auto self = weak.lock()) self->OnTimer();
   });
 }
 
-void ClientConnection::OnTimer() {
-  if (!call_) return;
-  const bool dialling = state_ == State::kResolving || state_ == State::kConnecting;
-  const CallPhase phase = state_ == State::kResolving              ? CallPhase::kResolve
-                          : dialling || state_ == State::kProxying ? CallPhase::kConnect
-                          : state_ == State::kHandshaking          ? CallPhase::kHandshake
-                          : !out_.empty()                          ? CallPhase::kWrite
-                                                                   : ReadPhase();
-  if (loop_->now() >= call_->deadline) return Fail(phase, std::string(kDeadlineExceeded));
-  Fail(phase, dialling ? DialError(base::StrCat("dial tcp ", address_, ": i/o timeout"))
-                       : "net/http: TLS handshake timeout");
+CallPhase ClientConnection::phase() const {
+  switch (state_) {
+    case State::kResolving:
+      return CallPhase::kResolve;
+    case State::kConnecting:
+    case State::kProxying:
+      return CallPhase::kConnect;
+    case State::kHandshaking:
+      return CallPhase::kHandshake;
+    default:
+      return trip_ ? trip_->phase() : CallPhase::kFirstByte;
+  }
 }
+
+void ClientConnection::OnTimer() {
+  if (!on_loop_ || !call_) return;
+  if (loop_->now() >= call_->deadline) return Expire();
+  const bool dialling = state_ == State::kResolving || state_ == State::kConnecting;
+  Fail(phase(), dialling ? DialError(base::StrCat("dial tcp ", address_, ": i/o timeout"))
+                         : "net/http: TLS handshake timeout");
+}
+
+void ClientConnection::Expire() { Fail(phase(), std::string(kDeadlineExceeded)); }
 
 void ClientConnection::CancelCall(const ClientCall& call) {
-  if (call_.get() == &call) Fail(ReadPhase(), std::string(kCanceled));
-}
-
-void ClientConnection::Fail(CallPhase phase, std::string cause) {
-  auto call = std::move(call_);
-  call_.reset();
-  if (phase == CallPhase::kRead && call) call->result.response = std::move(response_);
-  Close();
-  if (call) call->Fail(phase, std::move(cause));
-}
-
-void ClientConnection::CloseIfIdle() {
-  if (state_ == State::kIdle) Close();
+  if (on_loop_ && call_.get() == &call) Abort();
 }
 
 void ClientConnection::Abort() {
-  if (call_) return Fail(ReadPhase(), std::string(kCanceled));
+  if (on_loop_) Fail(phase(), std::string(kCanceled));
+}
+
+void ClientConnection::Fail(CallPhase phase, std::string cause) {
+  const auto call = std::move(call_);
+  if (call && phase == CallPhase::kRead) call->result.response = std::move(trip_->response());
   Close();
+  if (call) call->Fail(phase, std::move(cause));
 }
 
 void ClientConnection::Close() {
   if (state_ == State::kClosed) return;
   const auto self = shared_from_this();
   state_ = State::kClosed;
+  core_->Forget(self);
+  if (stream_ && tls_) stream_->ShutdownWrite();
+  if (loop_->InThread()) {
+    LeaveLoop();
+  } else {
+    loop_->Post([self] { self->LeaveLoop(); });
+  }
+}
+
+void ClientConnection::LeaveLoop() {
+  on_loop_ = false;
   loop_->Cancel(timer_);
   loop_->Cancel(idle_timer_);
-  if (stream_) {
-    loop_->Remove(token_, stream_->fd());
-    if (tls_) stream_->ShutdownWrite();
-    // The stream may be in use below us on the stack.
-    loop_->Defer([self] { self->stream_.reset(); });
-  }
-  core_->Forget(key_, self);
-}
-
-void ClientCore::Dispatch(const std::shared_ptr<ClientCall>& call) {
-  const bool secure = call->url.scheme == "https";
-  std::shared_ptr<const ClientTls> tls;
-  if (secure) tls = call->request.tls ? call->request.tls : DefaultTls();
-  std::optional<Url> proxy;
-  if (options_.proxies) proxy = options_.proxies->For(call->url);
-  PoolKey key{base::StrCat(call->url.scheme, "://", call->url.HostPort()), tls.get(),
-              call->request.resolve != nullptr && !proxy};
-  if (auto connection = TakeIdle(key)) {
-    auto& loop = connection->loop();
-    if (!loop.Post([connection, call] { connection->Reuse(call); })) {
-      call->Fail(CallPhase::kConnect, std::string(kCanceled));
-    }
-    return;
-  }
-  std::string target = call->url.HostPort();
-  if (proxy) {
-    if (proxy->scheme != "http") {
-      return call->Fail(CallPhase::kConnect,
-                        base::StrCat("proxyconnect tcp: unsupported proxy scheme ",
-                                     base::GoQuote(proxy->scheme)));
-    }
-    target = proxy->HostPort();
-  } else if (call->request.resolve) {
-    auto resolved = call->request.resolve(target);
-    if (!resolved.ok()) return call->Fail(CallPhase::kResolve, resolved.status().message());
-    target = std::move(*resolved);
-  }
-  const auto loop = threads_.Next();
-  auto connection = std::make_shared<ClientConnection>(shared_from_this(), loop, std::move(key),
-                                                       std::move(tls), std::move(proxy));
-  bool refused = false;
-  {
-    base::MutexLock lock(mutex_);
-    refused = closed_;
-    if (!closed_) {
-      all_.insert(connection);
-      ++counters_.connections_opened;
-    }
-  }
-  if (refused) return call->Fail(CallPhase::kConnect, std::string(kCanceled));
-  if (!loop->Post([connection, call, target] { connection->Connect(call, target); })) {
-    call->Fail(CallPhase::kConnect, std::string(kCanceled));
-  }
-}
-
-std::shared_ptr<ClientConnection> ClientCore::TakeIdle(const PoolKey& key) {
-  base::MutexLock lock(mutex_);
-  const auto found = idle_.find(key);
-  if (found == idle_.end() || found->second.empty()) return nullptr;
-  auto connection = std::move(found->second.back());
-  found->second.pop_back();
-  if (found->second.empty()) idle_.erase(found);
-  --counters_.connections_idle;
-  return connection;
-}
-
-bool ClientCore::Release(const PoolKey& key, const std::shared_ptr<ClientConnection>& connection) {
-  base::MutexLock lock(mutex_);
-  if (closed_) return false;
-  auto& list = idle_[key];
-  if (list.size() >= options_.max_idle_per_host) return false;
-  list.push_back(connection);
-  ++counters_.connections_idle;
-  return true;
-}
-
-void ClientCore::Forget(const PoolKey& key, const std::shared_ptr<ClientConnection>& connection) {
-  base::MutexLock lock(mutex_);
-  all_.erase(connection);
-  const auto found = idle_.find(key);
-  if (found == idle_.end()) return;
-  counters_.connections_idle -= std::erase(found->second, connection);
-  if (found->second.empty()) idle_.erase(found);
-}
-
-void ClientCore::CloseIdle() {
-  std::vector<std::shared_ptr<ClientConnection>> idle;
-  {
-    base::MutexLock lock(mutex_);
-    for (auto& [key, list] : idle_) idle.insert(idle.end(), list.begin(), list.end());
-  }
-  for (auto& connection : idle) {
-    connection->loop().RunAndWait([&connection] { connection->CloseIfIdle(); });
-  }
-}
-
-void ClientCore::CloseAll() {
-  std::vector<std::shared_ptr<ClientConnection>> all;
-  {
-    base::MutexLock lock(mutex_);
-    closed_ = true;
-    all.assign(all_.begin(), all_.end());
-  }
-  for (auto& connection : all) {
-    connection->loop().RunAndWait([&connection] { connection->Abort(); });
-  }
-}
-
-std::shared_ptr<const ClientTls> ClientCore::DefaultTls() {
-  base::MutexLock lock(mutex_);
-  if (!default_tls_) {
-    auto made = ClientTls::Create({});
-    if (made.ok()) default_tls_ = std::move(*made);
-  }
-  return default_tls_;
-}
-
-ClientCounters ClientCore::counters() const {
-  base::MutexLock lock(mutex_);
-  return counters_;
+  if (!stream_) return;
+  loop_->Remove(token_, stream_->fd());
+  // The stream may be in use below us on the stack.
+  loop_->Defer([self = shared_from_this()] { self->stream_.reset(); });
 }
 
 }  // namespace portcullis::net::internal

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::uint64_t kWakeupToken = ~std::uint64_t{0};
 constexpr int kEventsPerWait = 128;
+constexpr std::uint32_t kHangups = EPOLLRDHUP | EPOLLET;
+constexpr std::uint32_t kAllEvents = EPOLLIN | EPOLLOUT | kHangups;
 
 }  // namespace
 
@@ -145,7 +147,7 @@ std::uint64_t Loop::Add(int fd, Sink& sink) {
   slots_[index].sink = &sink;
   const std::uint64_t token = (std::uint64_t{slots_[index].generation} << 32U) | index;
   epoll_event event{};
-  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+  event.events = kAllEvents;
   event.data.u64 = token;
   epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event);
   return token;
@@ -159,6 +161,13 @@ void Loop::Remove(std::uint64_t token, int fd) {
   // Events of this batch that still carry the old token find another generation.
   slots_[index].generation = (slots_[index].generation + 1) & 0x7fffffffU;
   free_slots_.push_back(index);
+}
+
+void Loop::Watch(std::uint64_t token, int fd, bool only_hangups) {
+  epoll_event event{};
+  event.events = only_hangups ? kHangups : kAllEvents;
+  event.data.u64 = token;
+  epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &event);
 }
 
 void Loop::Dispatch(std::uint64_t token, std::uint32_t events) {

@@ -38,7 +38,7 @@ class Sink {
   virtual void OnReady(Readiness readiness) = 0;
 };
 
-// Thread-safe: Post, InThread. Everything else only on the loop's own thread.
+// Thread-safe: Post, InThread, Watch. Everything else only on the loop's own thread.
 // Held by shared_ptr by all who post, so that a late Post after Stop() is harmless: it is dropped.
 class Loop {
  public:
@@ -71,6 +71,9 @@ class Loop {
   // Registers a socket. `sink` must live until Remove; returns the token for it.
   std::uint64_t Add(int fd, Sink& sink);
   void Remove(std::uint64_t token, int fd);
+  // What the sink hears of from now on: all events, or only that the peer has hung up. News that
+  // is on its way already may still arrive. REQUIRES: registered, until this returns.
+  void Watch(std::uint64_t token, int fd, bool only_hangups);
 
   TimerKey At(base::SteadyTime time, std::function<void()> fn);
   void Cancel(const TimerKey& key);

@@ -105,6 +105,8 @@ void Stream::StartTls(SSL* ssl, PeerCheck check) {
   SSL_set_bio(ssl_, bio, bio);
 }
 
+bool Stream::has_unread() const { return ssl_ != nullptr && SSL_has_pending(ssl_) != 0; }
+
 void Stream::SetReadable(bool hangup) {
   drained_ = false;
   hangup_ = hangup_ || hangup;

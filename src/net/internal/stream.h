@@ -46,6 +46,8 @@ class Stream {
   void SetReadable(bool hangup);
   void SetWritable() { write_blocked_ = false; }
 
+  // Whether bytes have been received that nobody has read.
+  bool has_unread() const;
   // True if nothing can be waiting to be read.
   bool drained() const { return drained_ && !eof_; }
 

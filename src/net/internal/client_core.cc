@@ -1,0 +1,191 @@
+#include "net/internal/client_core.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "net/internal/client_call.h"
+#include "net/internal/client_connection.h"
+#include "net/internal/gathering.h"
+
+namespace portcullis::net::internal {
+namespace {
+
+constexpr std::string_view kCanceled = "context canceled";
+
+}  // namespace
+
+void ClientCore::Start(const std::shared_ptr<ClientCall>& call, Gathering* waiter) {
+  auto url = ParseUrl(call->request.url);
+  if (!url.ok()) return call->Fail(CallPhase::kRequest, url.status().message());
+  call->url = std::move(*url);
+  if (call->url.host.empty()) {
+    return call->Fail(CallPhase::kRequest, "http: no Host in request URL");
+  }
+  if (call->url.scheme != "https" && call->url.scheme != "http") {
+    return call->Fail(CallPhase::kRequest, base::StrCat("unsupported protocol scheme ",
+                                                        base::GoQuote(call->url.scheme)));
+  }
+  if (base::SystemClock().Steady() >= call->deadline) {
+    return call->Fail(CallPhase::kConnect, "context deadline exceeded");
+  }
+  Dispatch(call, waiter);
+}
+
+void ClientCore::Dispatch(const std::shared_ptr<ClientCall>& call, Gathering* waiter) {
+  std::shared_ptr<const ClientTls> tls;
+  if (call->url.scheme == "https") tls = call->request.tls ? call->request.tls : DefaultTls();
+  std::optional<Url> proxy;
+  if (options_.proxies) proxy = options_.proxies->For(call->url);
+  PoolKey key{base::StrCat(call->url.scheme, "://", call->url.HostPort()), tls.get(),
+              call->request.resolve != nullptr && !proxy};
+  while (auto connection = TakeIdle(key)) {
+    if (!connection->IsSound()) {
+      connection->Close();
+      continue;
+    }
+    if (waiter != nullptr) return waiter->Carry(std::move(connection), call);
+    auto& loop = connection->loop();
+    if (!loop.Post([connection, call] { connection->Carry(call, nullptr); })) {
+      call->Fail(CallPhase::kConnect, std::string(kCanceled));
+    }
+    return;
+  }
+  if (waiter != nullptr) waiter->ExpectForeign();
+  Connect(call, std::move(key), std::move(tls), std::move(proxy));
+}
+
+void ClientCore::Connect(const std::shared_ptr<ClientCall>& call, PoolKey key,
+                         std::shared_ptr<const ClientTls> tls, std::optional<Url> proxy) {
+  std::string target = call->url.HostPort();
+  if (proxy) {
+    if (proxy->scheme != "http") {
+      return call->Fail(CallPhase::kConnect,
+                        base::StrCat("proxyconnect tcp: unsupported proxy scheme ",
+                                     base::GoQuote(proxy->scheme)));
+    }
+    target = proxy->HostPort();
+  } else if (call->request.resolve) {
+    auto resolved = call->request.resolve(target);
+    if (!resolved.ok()) return call->Fail(CallPhase::kResolve, resolved.status().message());
+    target = std::move(*resolved);
+  }
+  const auto loop = threads_.Next();
+  auto connection = std::make_shared<ClientConnection>(shared_from_this(), loop, std::move(key),
+                                                       std::move(tls), std::move(proxy));
+  bool refused = false;
+  {
+    base::MutexLock lock(mutex_);
+    refused = closed_;
+    if (!closed_) {
+      all_.insert(connection);
+      ++counters_.connections_opened;
+    }
+  }
+  if (refused || !loop->Post([connection, call, target] { connection->Connect(call, target); })) {
+    call->Fail(CallPhase::kConnect, std::string(kCanceled));
+  }
+}
+
+std::shared_ptr<ClientConnection> ClientCore::TakeIdle(const PoolKey& key) {
+  base::MutexLock lock(mutex_);
+  const auto found = idle_.find(key);
+  if (found == idle_.end()) return nullptr;
+  auto connection = std::move(found->second.back().connection);
+  Remove(found, found->second.end() - 1);
+  return connection;
+}
+
+void ClientCore::Remove(IdleMap::iterator list, IdleList::iterator entry) {
+  list->second.erase(entry);
+  if (list->second.empty()) idle_.erase(list);
+  --counters_.connections_idle;
+}
+
+bool ClientCore::TakeIdle(const ClientConnection& connection, base::SteadyTime idle_since_before,
+                          base::SteadyTime* since) {
+  const auto list = idle_.find(connection.key());
+  if (list == idle_.end()) return false;
+  const auto entry = std::find_if(list->second.begin(), list->second.end(), [&](const Idle& idle) {
+    return idle.connection.get() == &connection;
+  });
+  if (entry == list->second.end()) return false;
+  if (since != nullptr) *since = entry->since;
+  if (entry->since > idle_since_before) return false;
+  Remove(list, entry);
+  return true;
+}
+
+bool ClientCore::Keep(const std::shared_ptr<ClientConnection>& connection) {
+  base::MutexLock lock(mutex_);
+  if (closed_ || connection->hung_up) return false;
+  auto& list = idle_[connection->key()];
+  if (list.size() >= options_.max_idle_per_host) return false;
+  list.push_back({connection, base::SystemClock().Steady()});
+  ++counters_.connections_idle;
+  return true;
+}
+
+bool ClientCore::TakeHungUp(const ClientConnection& connection) {
+  base::MutexLock lock(mutex_);
+  return TakeIdle(connection, base::SteadyTime::max(), nullptr);
+}
+
+bool ClientCore::TakeExpired(const ClientConnection& connection, base::SteadyTime now,
+                             base::SteadyTime& next) {
+  base::MutexLock lock(mutex_);
+  base::SteadyTime since = now;
+  if (TakeIdle(connection, now - options_.idle_timeout, &since)) return true;
+  next = since + options_.idle_timeout;
+  return false;
+}
+
+void ClientCore::Forget(const std::shared_ptr<ClientConnection>& connection) {
+  base::MutexLock lock(mutex_);
+  all_.erase(connection);
+}
+
+void ClientCore::CloseIdle() {
+  IdleMap idle;
+  {
+    base::MutexLock lock(mutex_);
+    idle.swap(idle_);
+    counters_.connections_idle = 0;
+  }
+  for (const auto& [key, list] : idle) {
+    for (const auto& entry : list) {
+      entry.connection->loop().RunAndWait([&entry] { entry.connection->Close(); });
+    }
+  }
+}
+
+void ClientCore::CloseAll() {
+  std::vector<std::shared_ptr<ClientConnection>> all;
+  {
+    base::MutexLock lock(mutex_);
+    closed_ = true;
+    all.assign(all_.begin(), all_.end());
+  }
+  CloseIdle();
+  for (const auto& connection : all) {
+    connection->loop().RunAndWait([&connection] { connection->Abort(); });
+  }
+}
+
+std::shared_ptr<const ClientTls> ClientCore::DefaultTls() {
+  base::MutexLock lock(mutex_);
+  if (!default_tls_) {
+    auto made = ClientTls::Create({});
+    if (made.ok()) default_tls_ = std::move(*made);
+  }
+  return default_tls_;
+}
+
+ClientCounters ClientCore::counters() const {
+  base::MutexLock lock(mutex_);
+  return counters_;
+}
+
+}  // namespace portcullis::net::internal

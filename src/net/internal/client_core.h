@@ -1,0 +1,87 @@
+// ClientCore is what the calls of an HttpsClient share: the pool of connections, and who gets one.
+//
+// A connection is driven by one at a time: by its I/O loop while it is made, and for calls with a
+// callback; by the thread that waits (Gathering) for calls on connections that were kept. In the
+// pool it belongs to nobody: whoever takes it out, for a call or to close it, has it alone.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_set>
+#include <vector>
+
+#include "base/mutex.h"
+#include "net/client.h"
+#include "net/internal/resolver.h"
+#include "net/url.h"
+
+namespace portcullis::net::internal {
+
+class ClientCall;
+class ClientConnection;
+class Gathering;
+
+// What connections must have in common to be interchangeable: scheme and host:port of the URL, TLS
+// identity, and whether the address comes from a resolve function.
+using PoolKey = std::tuple<std::string, const ClientTls*, bool>;
+
+// Thread-safe.
+class ClientCore : public std::enable_shared_from_this<ClientCore> {
+ public:
+  ClientCore(IoThreads& threads, const ClientOptions& options)
+      : options_(options), threads_(threads) {}
+
+  // Begins a call. `waiter`: who calls this and will wait; null: nobody, an I/O thread does all.
+  void Start(const std::shared_ptr<ClientCall>& call, Gathering* waiter);
+  // Gives the call to a kept connection or makes one: for the first time or, after a redirect or a
+  // connection that had died unnoticed, once more.
+  void Dispatch(const std::shared_ptr<ClientCall>& call, Gathering* waiter);
+  const ClientOptions& options() const { return options_; }
+  Resolver& resolver() { return resolver_; }
+
+  // Into the pool. False: it is not wanted there, and remains the caller's, who is to close it.
+  bool Keep(const std::shared_ptr<ClientConnection>& connection);
+  // The server has hung up. True: the connection was idle, and is the caller's now.
+  bool TakeHungUp(const ClientConnection& connection);
+  // The same if the connection has been idle for too long by `now`; if not, `next` is when to ask
+  // again.
+  bool TakeExpired(const ClientConnection& connection, base::SteadyTime now,
+                   base::SteadyTime& next);
+  void Forget(const std::shared_ptr<ClientConnection>& connection);
+
+  void CloseIdle();
+  void CloseAll();
+  ClientCounters counters() const;
+
+ private:
+  struct Idle {
+    std::shared_ptr<ClientConnection> connection;
+    base::SteadyTime since;
+  };
+  using IdleList = std::vector<Idle>;  // never empty; the last one became idle last
+  using IdleMap = std::map<PoolKey, IdleList>;
+
+  std::shared_ptr<ClientConnection> TakeIdle(const PoolKey& key);
+  // True if it was idle since then, or longer. `since`, if not null: since when it is idle.
+  bool TakeIdle(const ClientConnection& connection, base::SteadyTime idle_since_before,
+                base::SteadyTime* since) PC_REQUIRES(mutex_);
+  void Remove(IdleMap::iterator list, IdleList::iterator entry) PC_REQUIRES(mutex_);
+  void Connect(const std::shared_ptr<ClientCall>& call, PoolKey key,
+               std::shared_ptr<const ClientTls> tls, std::optional<Url> proxy);
+  std::shared_ptr<const ClientTls> DefaultTls();
+
+  const ClientOptions options_;
+  IoThreads& threads_;
+  Resolver resolver_;
+  mutable base::Mutex mutex_;
+  IdleMap idle_ PC_GUARDED_BY(mutex_);
+  std::unordered_set<std::shared_ptr<ClientConnection>> all_ PC_GUARDED_BY(mutex_);
+  std::shared_ptr<const ClientTls> default_tls_ PC_GUARDED_BY(mutex_);
+  ClientCounters counters_ PC_GUARDED_BY(mutex_);
+  bool closed_ PC_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace portcullis::net::internal

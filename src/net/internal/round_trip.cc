@@ -1,0 +1,228 @@
+#include "net/internal/round_trip.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/strings.h"
+#include "net/internal/malformed.h"
+
+namespace portcullis::net::internal {
+namespace {
+
+constexpr std::string_view kBroken = "net/http: HTTP/1.x transport connection broken: ";
+
+// Methods whose repetition does no harm, by Go's judgement.
+bool IsReplayable(const ClientRequest& request) {
+  return request.method == "GET" || request.method == "HEAD" || request.method == "OPTIONS" ||
+         request.method == "TRACE" || request.headers.Has("Idempotency-Key");
+}
+
+std::string RequestHead(ClientCall& call) {
+  const ClientRequest& request = call.request;
+  std::string head;
+  head.reserve(512);
+  const auto append = [&head](auto... parts) { (head.append(parts), ...); };
+  append(std::string_view(request.method), " ", call.url.Target(), " HTTP/1.1\r\nHost: ");
+  if (request.headers.Has("Host")) {
+    append(request.headers.Get("Host"), "\r\n");
+  } else {
+    append(call.url.Authority(), "\r\n");
+  }
+  for (const auto& field : request.headers) {
+    if (base::EqualsIgnoreCase(field.name, "Host")) continue;
+    append(std::string_view(field.name), ": ", std::string_view(field.value), "\r\n");
+  }
+  const bool may_have_body = request.method != "GET" && request.method != "HEAD";
+  if (request.body || may_have_body) {
+    const auto size = request.body ? request.body->size() : 0;
+    append("Content-Length: ", std::to_string(size), "\r\n");
+  }
+  call.wants_gzip = !request.headers.Has("Accept-Encoding") && !request.headers.Has("Range") &&
+                    request.method != "HEAD" && !request.on_data;
+  if (call.wants_gzip) append("Accept-Encoding: gzip\r\n");
+  append("\r\n");
+  return head;
+}
+
+}  // namespace
+
+RoundTrip::RoundTrip(Stream& stream, ClientCall& call, std::size_t max_header_bytes, bool reused)
+    : stream_(stream),
+      call_(call),
+      max_header_bytes_(max_header_bytes),
+      reused_(reused),
+      sent_before_(stream.bytes_sent()) {
+  BeginParser();
+  out_.Append(RequestHead(call_));
+  const auto& body = call_.request.body;
+  if (body && !body->empty()) out_.Append(body);
+}
+
+void RoundTrip::BeginParser() {
+  parser_ = std::make_unique<Http1Parser>(Http1Parser::Kind::kResponse, *this, max_header_bytes_);
+  if (call_.request.method == "HEAD") parser_->ExpectNoBody();
+}
+
+RoundTrip::State RoundTrip::Advance(std::span<char> scratch) {
+  Flush();
+  return Read(scratch);
+}
+
+void RoundTrip::Flush() {
+  while (is_sending()) {
+    const auto front = out_.Front();
+    const IoResult result = stream_.Write(front.data(), front.size());
+    if (result.status == IoStatus::kWouldBlock) return;
+    if (result.status != IoStatus::kOk) {
+      // The server may have answered before it hung up: what it said is read first.
+      write_error_ = stream_.error();
+      return;
+    }
+    out_.Consume(result.bytes);
+  }
+}
+
+RoundTrip::State RoundTrip::Read(std::span<char> scratch) {
+  while (true) {
+    const IoResult result = stream_.Read(scratch.data(), scratch.size());
+    if (result.status == IoStatus::kWouldBlock) {
+      if (!write_error_.empty() && !any_byte_) return Failed(CallPhase::kWrite, write_error_);
+      return State::kUnderWay;
+    }
+    if (result.status == IoStatus::kEof) return OnEndOfStream("EOF");
+    if (result.status == IoStatus::kError) return OnEndOfStream(stream_.error());
+    any_byte_ = true;
+    const State state = OnBytes({scratch.data(), result.bytes});
+    if (state != State::kUnderWay) return state;
+  }
+}
+
+RoundTrip::State RoundTrip::OnBytes(std::string_view bytes) {
+  std::string joined;
+  if (!pending_.empty()) {
+    pending_.append(bytes);
+    if (HeadGoesOn(bytes.size())) return State::kUnderWay;
+    joined.swap(pending_);
+    bytes = joined;
+  }
+  while (true) {
+    if (!parser_->head_done() && first_line_.empty()) {
+      first_line_ = bytes.substr(0, std::min<std::size_t>(bytes.find_first_of("\r\n"), 128));
+    }
+    const std::string_view fed = bytes;
+    std::size_t consumed = 0;
+    const auto result = parser_->Feed(bytes, consumed);
+    bytes.remove_prefix(std::min(consumed, bytes.size()));
+    switch (result) {
+      case Http1Parser::State::kNeedMore:
+        pending_.assign(bytes);
+        return State::kUnderWay;
+      case Http1Parser::State::kDone:
+        if (response_.status >= 200 || response_.status == 101) {
+          pending_.assign(bytes);
+          return State::kAnswered;
+        }
+        // An interim answer: the real one follows (RFC 9110 §15.2).
+        response_ = {};
+        first_line_.clear();
+        BeginParser();
+        if (bytes.empty()) return State::kUnderWay;
+        continue;
+      case Http1Parser::State::kStopped:
+        return Failed(CallPhase::kRead,
+                      base::StrCat("response body is larger than ",
+                                   std::to_string(call_.request.max_response_bytes), " bytes"));
+      case Http1Parser::State::kHeaderTooLarge:
+        return Failed(CallPhase::kFirstByte,
+                      base::StrCat(kBroken, "net/http: server response headers exceeded ",
+                                   std::to_string(max_header_bytes_), " bytes; aborted"));
+      case Http1Parser::State::kMalformed:
+        if (parser_->head_done()) return Failed(CallPhase::kRead, "invalid byte in chunk length");
+        return Failed(CallPhase::kFirstByte,
+                      base::StrCat(kBroken, MalformedHeadText(first_line_, FieldsOf(fed))));
+    }
+  }
+}
+
+// Whether a head that is already long still lacks its end after `added` more bytes. The parser
+// starts from the front each time, so it is not asked about every piece of megabytes.
+bool RoundTrip::HeadGoesOn(std::size_t added) const {
+  constexpr std::size_t kShort = 64 << 10;
+  if (parser_->head_done() || pending_.size() <= kShort) return false;
+  if (pending_.size() > max_header_bytes_) return false;
+  const std::size_t from = pending_.size() - std::min(pending_.size(), added + 3);
+  return pending_.find("\n\r\n", from) == std::string::npos &&
+         pending_.find("\n\n", from) == std::string::npos;
+}
+
+// The status line may have come, and have been taken, before.
+std::string_view RoundTrip::FieldsOf(std::string_view head) const {
+  if (!head.starts_with(first_line_)) return head;
+  const auto end = head.find('\n');
+  return end == std::string_view::npos ? std::string_view() : head.substr(end + 1);
+}
+
+void RoundTrip::OnStatusLine(int status, std::string_view reason, int version) {
+  (void)reason, (void)version;
+  response_.status = status;
+}
+
+void RoundTrip::OnField(std::string_view name, std::string_view value) {
+  response_.headers.Add(name, value);
+}
+
+bool RoundTrip::OnHead() {
+  constexpr std::int64_t kMaxReserve = 1 << 20;
+  const auto length = parser_->content_length();
+  if (length > 0 && !call_.request.on_data) {
+    response_.body.reserve(static_cast<std::size_t>(std::min(length, kMaxReserve)));
+  }
+  return true;
+}
+
+bool RoundTrip::OnBody(std::string_view piece) {
+  if (call_.request.on_data) {
+    call_.request.on_data({response_.status, response_.headers}, piece);
+    return true;
+  }
+  const auto limit = call_.request.max_response_bytes;
+  if (limit > 0 && response_.body.size() + piece.size() > limit) return false;
+  response_.body.append(piece);
+  return true;
+}
+
+CallPhase RoundTrip::phase() const { return out_.empty() ? ReadPhase() : CallPhase::kWrite; }
+
+CallPhase RoundTrip::ReadPhase() const {
+  return parser_->head_done() ? CallPhase::kRead : CallPhase::kFirstByte;
+}
+
+RoundTrip::State RoundTrip::OnEndOfStream(const std::string& error) {
+  const bool eof = error == "EOF";
+  if (any_byte_ && eof) {
+    const bool in_body = parser_->head_done();
+    if (in_body && parser_->FeedEof() == Http1Parser::State::kDone) return State::kAnswered;
+    return Failed(ReadPhase(),
+                  in_body ? "unexpected EOF" : base::StrCat(kBroken, "unexpected EOF"));
+  }
+  if (any_byte_) return Failed(ReadPhase(), error);
+  // The server may have closed the kept connection just as it was taken up again.
+  const bool nothing_sent = stream_.bytes_sent() == sent_before_;
+  if (reused_ && (nothing_sent || IsReplayable(call_.request))) return State::kUnheard;
+  if (error.starts_with("remote error: tls:")) return Failed(CallPhase::kHandshake, error);
+  if (!write_error_.empty()) return Failed(CallPhase::kWrite, write_error_);
+  return Failed(CallPhase::kFirstByte, error);
+}
+
+RoundTrip::State RoundTrip::Failed(CallPhase phase, std::string cause) {
+  failed_phase_ = phase;
+  cause_ = std::move(cause);
+  return State::kFailed;
+}
+
+bool RoundTrip::keeps_connection() const {
+  return parser_->keep_alive() && out_.empty() && write_error_.empty() && pending_.empty() &&
+         !stream_.has_unread() && !call_.request.headers.HasToken("Connection", "close");
+}
+
+}  // namespace portcullis::net::internal
