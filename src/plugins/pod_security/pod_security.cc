@@ -78,7 +78,7 @@ class PodSecurity final : public admission::Plugin {
         // Each release knows the standards of the one before it.
         evaluator_(context.kubernetes_minor - 1) {
     if (context.metrics != nullptr) {
-      metrics_ = std::make_unique<PodSecurityMetrics>(*context.metrics, evaluator_.newest_minor());
+      metrics_ = std::make_unique<PodSecurityMetrics>(*context.metrics, context.kubernetes_minor);
     }
   }
 
@@ -114,6 +114,10 @@ class PodSecurity final : public admission::Plugin {
     return true;
   }
 
+  static std::string NoNamespace(const admission::Request& request) {
+    return base::StrCat("namespaces ", base::GoQuote(request.namespace_name()), " not found");
+  }
+
   void CountError(const admission::Request& request, bool fatal) const {
     if (metrics_ != nullptr) metrics_->CountError(request, fatal);
   }
@@ -125,10 +129,10 @@ class PodSecurity final : public admission::Plugin {
     const store::ObjectPtr ns = common::FindNamespace(reader_, request.namespace_name());
     if (ns == nullptr) {
       CountError(request, true);
-      const std::string problem =
-          base::StrCat("failed to lookup namespace ", base::GoQuote(request.namespace_name()));
-      Annotate(request, "error", problem);
-      return base::InternalError(problem);
+      const base::Status failure = base::InternalError(
+          base::StrCat("failed to lookup namespace ", base::GoQuote(request.namespace_name())));
+      Annotate(request, "error", base::StrCat(failure.message(), ": ", NoNamespace(request)));
+      return failure;
     }
     const ResolvedPolicy resolved =
         ResolvePolicy(ns->document()["metadata"]["labels"], config_.defaults);
@@ -157,7 +161,7 @@ class PodSecurity final : public admission::Plugin {
       CountError(request, true);
       Annotate(request, "error",
                base::StrCat("failed to lookup namespace ", base::GoQuote(request.namespace_name()),
-                            ": namespace ", base::GoQuote(request.namespace_name()), " not found"));
+                            ": ", NoNamespace(request)));
       return;
     }
     const ResolvedPolicy resolved =

@@ -19,8 +19,8 @@ std::string_view ResourceOf(const admission::Request& request) {
 
 }  // namespace
 
-PodSecurityMetrics::PodSecurityMetrics(metrics::Registry& registry, int newest_minor)
-    : newest_minor_(newest_minor),
+PodSecurityMetrics::PodSecurityMetrics(metrics::Registry& registry, int kubernetes_minor)
+    : kubernetes_minor_(kubernetes_minor),
       evaluations_(registry.AddCounter(
           {"pod_security_evaluations_total",
            "Number of policy evaluations that occurred, not counting ignored or exempt requests."},
@@ -34,7 +34,14 @@ PodSecurityMetrics::PodSecurityMetrics(metrics::Registry& registry, int newest_m
           {"pod_security_errors_total",
            "Number of errors preventing normal evaluation. Non-fatal errors may result in the "
            "latest restricted profile being used for evaluation."},
-          {"fatal", "request_operation", "resource", "subresource"})) {}
+          {"fatal", "request_operation", "resource", "subresource"})) {
+  // The series that are there before anything has happened.
+  for (const std::string_view operation : {"create", "update"}) {
+    evaluations_.With({"allow", "privileged", "latest", "enforce", operation, "pod", ""});
+    exemptions_.With({operation, "pod", ""});
+    exemptions_.With({operation, "controller", ""});
+  }
+}
 
 void PodSecurityMetrics::CountEvaluation(const admission::Request& request,
                                          const LevelVersion& policy, std::string_view mode,
@@ -42,7 +49,7 @@ void PodSecurityMetrics::CountEvaluation(const admission::Request& request,
   std::string version = policy::pod_security::VersionText(policy.version);
   if (policy.level == Level::kPrivileged) {
     version = "latest";
-  } else if (!policy.version.latest && policy.version.minor > newest_minor_) {
+  } else if (!policy.version.latest && policy.version.minor > kubernetes_minor_) {
     version = "future";
   }
   evaluations_

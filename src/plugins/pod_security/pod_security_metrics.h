@@ -12,8 +12,8 @@ namespace portcullis::plugins::pod_security {
 // Thread-safe.
 class PodSecurityMetrics {
  public:
-  // Versions above `newest_minor` are counted as "future".
-  PodSecurityMetrics(metrics::Registry& registry, int newest_minor);
+  // Versions above the release are counted as "future".
+  PodSecurityMetrics(metrics::Registry& registry, int kubernetes_minor);
 
   void CountEvaluation(const admission::Request& request,
                        const policy::pod_security::LevelVersion& policy, std::string_view mode,
@@ -22,7 +22,7 @@ class PodSecurityMetrics {
   void CountError(const admission::Request& request, bool fatal);
 
  private:
-  int newest_minor_;
+  int kubernetes_minor_;
   metrics::Family<metrics::Counter>& evaluations_;
   metrics::Family<metrics::Counter>& exemptions_;
   metrics::Family<metrics::Counter>& errors_;

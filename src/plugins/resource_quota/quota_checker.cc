@@ -214,7 +214,7 @@ base::Status QuotaChecker::Charge(const admission::Request& request, const Evalu
 
   std::set<std::string> uncovered;
   for (const std::string& name : coverage.wanted_names) {
-    if (most.contains(name) && !coverage.covered_names.contains(name)) uncovered.insert(name);
+    if (!coverage.covered_names.contains(name)) uncovered.insert(name);
   }
   if (!uncovered.empty()) {
     return admission::Forbidden(request, "insufficient quota to consume: " + JoinNames(uncovered));

@@ -95,7 +95,7 @@ class RuntimeClass final : public admission::Plugin {
 
   static base::Result<bool> SetScheduling(admission::Request& request, json::Value scheduling,
                                           json::ObjectBuilder& spec) {
-    if (scheduling.is_null()) return false;
+    if (scheduling["nodeSelector"].is_null() && scheduling["tolerations"].is_null()) return false;
     json::Arena& arena = request.arena();
     const json::Value pod_spec = request.object()["spec"];
     if (!scheduling["nodeSelector"].empty()) {
