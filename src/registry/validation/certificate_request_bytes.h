@@ -10,8 +10,4 @@ namespace portcullis::registry {
 // truncated`; "" if they are there. What is inside them is the signer's business.
 std::string CertificateRequestProblem(std::string_view der);
 
-// What Go's CertificateRequest.CheckSignature says of a request whose frame is sound, as in
-// `x509: ECDSA verification failure`; "" if the request is signed with the key in it.
-std::string SignatureProblem(std::string_view der);
-
 }  // namespace portcullis::registry

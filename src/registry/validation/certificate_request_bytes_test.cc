@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/strings.h"
-
 namespace portcullis::registry {
 namespace {
 
@@ -23,21 +21,6 @@ TEST(CertificateRequestBytesTest, SaysWhatGoSays) {
             "certificateRequest @2");
   EXPECT_EQ(Problem("\x30\x02\x30\x00+"sv), "asn1: syntax error: trailing data");
   EXPECT_EQ(Problem("\x30\x02\x30\x00"sv), "");
-}
-
-// Signed with the key in it, on the curve P-256.
-constexpr std::string_view kSigned =
-    "MIHFMG4CAQAwDDEKMAgGA1UEAwwBYTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABJpgSH/17/OO4DyKE89GHY3bcj"
-    "MUR9qE6Z+zRhrr2WvCL1LS4pBelSKZS1MCIhyvXnu98LxnQKIcQYH5xKw3otqgADAKBggqhkjOPQQDAgNHADBEAiB7"
-    "W8c8ZK000u8ipf9r30g11HbAPyMbWZcu80fE1UDuFgIgGjuFWcAZD7tDWWAJ4T8eszRcfee4hkg7PupD9Mni5Xg=";
-
-TEST(CertificateRequestBytesTest, KnowsWhoSigned) {
-  std::string der = base::Base64Decode(kSigned).value_or("");
-  EXPECT_EQ(CertificateRequestProblem(der), "");
-  EXPECT_EQ(SignatureProblem(der), "");
-  der.back() ^= 1;
-  EXPECT_EQ(SignatureProblem(der), "x509: ECDSA verification failure");
-  EXPECT_EQ(SignatureProblem("hello"), "asn1: structure error: tags don't match");
 }
 
 }  // namespace
