@@ -80,6 +80,7 @@ void ValidateRuntimeClass(const Context&, json::Value object, FieldErrors& error
   const FieldPath path("scheduling");
   CheckLabels(scheduling["nodeSelector"], path.Child("nodeSelector"), errors);
   const json::Value tolerations = scheduling["tolerations"];
+  CheckTolerations(tolerations, path.Child("tolerations"), errors);
   for (std::size_t i = 0; i < tolerations.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (!SameTolerationKeys(tolerations[i], tolerations[j])) continue;
