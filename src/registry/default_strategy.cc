@@ -1,5 +1,6 @@
 #include "registry/default_strategy.h"
 
+#include "api/selector/label_selector.h"
 #include "registry/kind_table.h"
 #include "registry/validation.h"
 
@@ -52,6 +53,11 @@ void DefaultStrategy::UpdateWarnings(const Context& ctx, json::Value object, jso
 // k8s.io/apimachinery/pkg/api/validation/path.
 std::vector<std::string> DefaultStrategy::CheckName(std::string_view name, bool is_prefix) const {
   if (traits_.names == NameStyle::kSubdomain) return Strategy::CheckName(name, is_prefix);
+  if (traits_.names == NameStyle::kLabel) {
+    if (!is_prefix || !name.ends_with('-')) return api::IsDns1123Label(name);
+    // A generateName may end in a dash: the generated part follows.
+    return api::IsDns1123Label(std::string(name.substr(0, name.size() - 1)) + "a");
+  }
   std::vector<std::string> texts;
   if (!is_prefix && (name == "." || name == "..")) {
     texts.push_back("may not be '" + std::string(name) + "'");

@@ -9,6 +9,7 @@ namespace portcullis::registry {
 // How names of a kind are checked.
 enum class NameStyle : std::uint8_t {
   kSubdomain,    // DNS-1123 subdomain
+  kLabel,        // DNS-1123 label
   kPathSegment,  // anything that can stand between two slashes: roles, API services
 };
 

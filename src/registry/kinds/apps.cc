@@ -1,4 +1,5 @@
-// Kinds that make pods from a template (pkg/apis/apps/validation, pkg/apis/batch/validation).
+// Kinds that keep pods running (pkg/apis/apps/validation; replication controllers in
+// pkg/apis/core/validation).
 
 #include <algorithm>
 
@@ -6,18 +7,20 @@
 #include "base/strings.h"
 #include "registry/kind_table.h"
 #include "registry/template_warnings.h"
+#include "registry/validation/go_diff.h"
 #include "registry/validation/pod_parts.h"
 
 namespace portcullis::registry {
 namespace {
 
 constexpr FieldRule kRevisionRules[] = {
+    {"data", FieldRuleKind::kRequired, "data is mandatory"},
     {"revision", FieldRuleKind::kMinimum, "0"},
     {"data", FieldRuleKind::kImmutable},
 };
 
-// The selector of an apps/v1 workload: required, well formed, not empty, matching the template.
-void CheckWorkloadSelector(json::Value spec, std::string_view kind, FieldErrors& errors) {
+// The selector: required, well formed, not empty.
+void CheckSelector(json::Value spec, std::string_view kind, FieldErrors& errors) {
   const FieldPath path("spec", "selector");
   const json::Value selector = spec["selector"];
   if (selector.is_null()) {
@@ -31,84 +34,111 @@ void CheckWorkloadSelector(json::Value spec, std::string_view kind, FieldErrors&
   }
 }
 
-void CheckTemplateMatches(json::Value spec, FieldErrors& errors) {
+// A selector that is absent matches nothing. False if it cannot be read.
+bool CheckTemplateMatches(json::Value spec, std::string_view unreadable, FieldErrors& errors) {
   const auto selector = api::LabelSelector::FromJson(spec["selector"]);
   if (!selector.ok()) {
-    errors.push_back(
-        api::Invalid(FieldPath("spec", "selector"), spec["selector"], "invalid label selector"));
-    return;
+    errors.push_back(api::Invalid(FieldPath("spec", "selector"), spec["selector"], unreadable));
+    return false;
   }
   const json::Value labels = spec["template"]["metadata"]["labels"];
-  if (!selector->is_everything() && !selector->is_nothing() && !selector->Matches(labels)) {
+  if (!selector->is_everything() && !selector->Matches(labels)) {
     errors.push_back(api::Invalid(FieldPath("spec", "template", "metadata", "labels"), labels,
                                   "`selector` does not match template `labels`"));
   }
+  return true;
 }
 
-void CheckWorkloadTemplate(json::Value spec, FieldErrors& errors) {
-  CheckTemplateMatches(spec, errors);
-  const FieldPath path("spec", "template");
-  ValidatePodTemplate(spec["template"], path, errors);
-  if (const std::string_view policy = spec["template"]["spec"]["restartPolicy"].AsString();
+// Pods of the kind always run.
+void CheckEndless(json::Value pod_template, std::string_view kind, FieldErrors& errors) {
+  const FieldPath path("spec", "template", "spec");
+  if (const std::string_view policy = pod_template["spec"]["restartPolicy"].AsString();
       policy != "Always") {
-    errors.push_back(api::NotSupported(path.Child("spec", "restartPolicy"), policy, {"Always"}));
+    errors.push_back(api::NotSupported(path.Child("restartPolicy"), policy, {"Always"}));
   }
-  if (!spec["template"]["spec"]["activeDeadlineSeconds"].is_null()) {
-    errors.push_back(api::Forbidden(path.Child("spec", "activeDeadlineSeconds"),
-                                    "activeDeadlineSeconds in ReplicaSet is not Supported"));
+  if (!pod_template["spec"]["activeDeadlineSeconds"].is_null()) {
+    errors.push_back(
+        api::Forbidden(path.Child("activeDeadlineSeconds"),
+                       base::StrCat("activeDeadlineSeconds in ", kind, " is not Supported")));
   }
 }
 
-// maxUnavailable and maxSurge of a rolling update.
-void CheckRollingUpdate(json::Value rolling, const FieldPath& path, FieldErrors& errors) {
-  for (const std::string_view field : {"maxUnavailable", "maxSurge"}) {
-    CheckIntOrPercent(rolling[field], path.Child(field), errors);
-  }
-  const auto zero = [&](std::string_view field) {
-    const json::Value value = rolling[field];
-    const auto percent = PercentOf(value);
-    return percent ? *percent == 0 : value.AsInt() == 0 && !value.is_string();
-  };
-  if (zero("maxUnavailable") && zero("maxSurge")) {
-    errors.push_back(api::Invalid(path.Child("maxUnavailable"), rolling["maxUnavailable"],
-                                  "may not be 0 when `maxSurge` is 0"));
-  }
-  const auto percent = PercentOf(rolling["maxUnavailable"]);
+void CheckReplicaTemplate(json::Value spec, FieldErrors& errors) {
+  if (!CheckTemplateMatches(spec, "invalid label selector", errors)) return;
+  ValidatePodTemplate(spec["template"], FieldPath("spec", "template"), errors);
+  CheckEndless(spec["template"], "ReplicaSet", errors);
+}
+
+std::int64_t IntOrPercent(json::Value value) {
+  if (const auto percent = PercentOf(value)) return *percent;
+  return value.is_string() ? base::ParseInt(value.AsString()).value_or(0) : value.AsInt();
+}
+
+void CheckAtMostAll(json::Value value, const FieldPath& path, FieldErrors& errors) {
+  const auto percent = PercentOf(value);
   if (percent && *percent > 100) {
-    errors.push_back(api::Invalid(path.Child("maxUnavailable"), rolling["maxUnavailable"],
-                                  "must not be greater than 100%"));
+    errors.push_back(api::Invalid(path, value, "must not be greater than 100%"));
   }
 }
 
-void CheckReplicaCommon(json::Value spec, FieldErrors& errors) {
-  CheckNonNegative(spec["replicas"], FieldPath("spec", "replicas"), errors);
-  CheckNonNegative(spec["minReadySeconds"], FieldPath("spec", "minReadySeconds"), errors);
+void CheckNumbers(json::Value status, std::initializer_list<std::string_view> fields,
+                  FieldErrors& errors) {
+  for (const std::string_view field : fields) {
+    CheckNonNegative(status[field], FieldPath("status", field), errors);
+  }
 }
 
-void ValidateDeployment(const Context&, json::Value object, FieldErrors& errors) {
+void CheckAtMost(json::Value status, std::string_view field, std::string_view limit,
+                 std::string_view text, FieldErrors& errors) {
+  if (status[field].AsInt() <= status[limit].AsInt()) return;
+  errors.push_back(api::Invalid(FieldPath("status", field), status[field].AsInt(), text));
+}
+
+void CheckCollisions(json::Value status, json::Value old, FieldErrors& errors) {
+  const std::int64_t now = status["collisionCount"].AsInt();
+  if (old["collisionCount"].is_null() || now >= old["collisionCount"].AsInt()) return;
+  errors.push_back(
+      api::Invalid(FieldPath("status", "collisionCount"), now, "cannot be decremented"));
+}
+
+constexpr std::string_view kMoreThanReplicas = "cannot be greater than status.replicas";
+
+// --- Deployments ---
+
+void CheckDeploymentStrategy(const Context& ctx, json::Value strategy, FieldErrors& errors) {
+  const FieldPath path("spec", "strategy");
+  const FieldPath rolling_path = path.Child("rollingUpdate");
+  const json::Value rolling = strategy["rollingUpdate"];
+  const std::string_view type = strategy["type"].AsString();
+  if (type == "Recreate") {
+    if (rolling.is_null()) return;
+    errors.push_back(
+        api::Forbidden(rolling_path, "may not be specified when strategy `type` is 'Recreate'"));
+  } else if (type != "RollingUpdate") {
+    errors.push_back(
+        api::NotSupported(path, GoValue(ctx, "io.k8s.api.apps.v1.DeploymentStrategy", strategy),
+                          {"Recreate", "RollingUpdate"}));
+  } else if (rolling.is_null()) {
+    errors.push_back(api::Required(rolling_path, "this should be defaulted and never be nil"));
+  } else {
+    const json::Value most = rolling["maxUnavailable"];
+    CheckIntOrPercent(most, rolling_path.Child("maxUnavailable"), errors);
+    CheckIntOrPercent(rolling["maxSurge"], rolling_path.Child("maxSurge"), errors);
+    if (IntOrPercent(most) == 0 && IntOrPercent(rolling["maxSurge"]) == 0) {
+      errors.push_back(api::Invalid(rolling_path.Child("maxUnavailable"), most,
+                                    "may not be 0 when `maxSurge` is 0"));
+    }
+    CheckAtMostAll(most, rolling_path.Child("maxUnavailable"), errors);
+  }
+}
+
+void ValidateDeployment(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   CheckNonNegative(spec["replicas"], path.Child("replicas"), errors);
-  CheckWorkloadSelector(spec, "deployment", errors);
-  CheckWorkloadTemplate(spec, errors);
-  const json::Value strategy = spec["strategy"];
-  const FieldPath strategy_path = path.Child("strategy");
-  const std::string_view type = strategy["type"].AsString();
-  if (type == "Recreate") {
-    if (!strategy["rollingUpdate"].is_null()) {
-      errors.push_back(api::Forbidden(strategy_path.Child("rollingUpdate"),
-                                      "may not be specified when strategy `type` is 'Recreate'"));
-    }
-  } else if (type == "RollingUpdate") {
-    if (strategy["rollingUpdate"].is_null()) {
-      errors.push_back(api::Required(strategy_path.Child("rollingUpdate"),
-                                     "this should be defaulted and never be nil"));
-    } else {
-      CheckRollingUpdate(strategy["rollingUpdate"], strategy_path.Child("rollingUpdate"), errors);
-    }
-  } else {
-    CheckOneOf(strategy["type"], strategy_path, {"Recreate", "RollingUpdate"}, errors);
-  }
+  CheckSelector(spec, "deployment", errors);
+  CheckReplicaTemplate(spec, errors);
+  CheckDeploymentStrategy(ctx, spec["strategy"], errors);
   CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
   CheckNonNegative(spec["revisionHistoryLimit"], path.Child("revisionHistoryLimit"), errors);
   if (const json::Value seconds = spec["progressDeadlineSeconds"]; seconds.is_int()) {
@@ -122,76 +152,207 @@ void ValidateDeployment(const Context&, json::Value object, FieldErrors& errors)
 
 void ValidateDeploymentUpdate(const Context& ctx, json::Value object, json::Value old,
                               FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+  if (ctx.subresource == "status") {
+    const json::Value status = object["status"];
+    CheckNumbers(
+        status,
+        {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
+         "unavailableReplicas", "terminatingReplicas", "collisionCount"},
+        errors);
+    CheckAtMost(status, "updatedReplicas", "replicas", kMoreThanReplicas, errors);
+    CheckAtMost(status, "readyReplicas", "replicas", kMoreThanReplicas, errors);
+    CheckAtMost(status, "availableReplicas", "replicas", kMoreThanReplicas, errors);
+    CheckAtMost(status, "availableReplicas", "readyReplicas",
+                "cannot be greater than readyReplicas", errors);
+    CheckCollisions(status, old["status"], errors);
+    return;
+  }
   ValidateDeployment(ctx, object, errors);
   CheckImmutable(object["spec"]["selector"], old["spec"]["selector"], FieldPath("spec", "selector"),
                  errors);
 }
 
+// --- ReplicaSets and replication controllers ---
+
+void CheckReplicaStatus(json::Value status, FieldErrors& errors) {
+  CheckNumbers(status,
+               {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
+                "terminatingReplicas", "observedGeneration"},
+               errors);
+  CheckAtMost(status, "fullyLabeledReplicas", "replicas", kMoreThanReplicas, errors);
+  CheckAtMost(status, "readyReplicas", "replicas", kMoreThanReplicas, errors);
+  CheckAtMost(status, "availableReplicas", "replicas", kMoreThanReplicas, errors);
+  CheckAtMost(status, "availableReplicas", "readyReplicas", "cannot be greater than readyReplicas",
+              errors);
+}
+
 void ValidateReplicaSet(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
-  CheckReplicaCommon(spec, errors);
-  CheckWorkloadSelector(spec, "deployment", errors);
-  CheckWorkloadTemplate(spec, errors);
+  CheckNonNegative(spec["replicas"], FieldPath("spec", "replicas"), errors);
+  CheckNonNegative(spec["minReadySeconds"], FieldPath("spec", "minReadySeconds"), errors);
+  CheckSelector(spec, "deployment", errors);
+  CheckReplicaTemplate(spec, errors);
 }
 
 void ValidateReplicaSetUpdate(const Context& ctx, json::Value object, json::Value old,
                               FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+  if (ctx.subresource == "status") return CheckReplicaStatus(object["status"], errors);
   ValidateReplicaSet(ctx, object, errors);
   CheckImmutable(object["spec"]["selector"], old["spec"]["selector"], FieldPath("spec", "selector"),
                  errors);
 }
 
-void ValidateReplicationController(const Context& ctx, json::Value object, FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+void ValidateReplicationController(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
-  CheckReplicaCommon(spec, errors);
-  if (spec["selector"].empty()) {
-    errors.push_back(api::Required(FieldPath("spec", "selector"), ""));
-  }
+  const FieldPath path("spec");
+  CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
+  if (spec["selector"].empty()) errors.push_back(api::Required(path.Child("selector"), ""));
+  CheckNonNegative(spec["replicas"], path.Child("replicas"), errors);
   if (spec["template"].is_null()) {
-    errors.push_back(api::Required(FieldPath("spec", "template"), ""));
+    errors.push_back(api::Required(path.Child("template"), ""));
     return;
   }
   const json::Value labels = spec["template"]["metadata"]["labels"];
   if (!api::LabelSelector::FromSet(spec["selector"]).Matches(labels)) {
-    errors.push_back(api::Invalid(FieldPath("spec", "template", "metadata", "labels"), labels,
+    errors.push_back(api::Invalid(path.Child("template", "metadata", "labels"), labels,
                                   "`selector` does not match template `labels`"));
   }
-  ValidatePodTemplate(spec["template"], FieldPath("spec", "template"), errors);
+  ValidatePodTemplate(spec["template"], path.Child("template"), errors);
+  CheckEndless(spec["template"], "ReplicationController", errors);
 }
 
-void ValidateDaemonSet(const Context&, json::Value object, FieldErrors& errors) {
+void ValidateReplicationControllerUpdate(const Context& ctx, json::Value object, json::Value,
+                                         FieldErrors& errors) {
+  if (ctx.subresource == "status") return CheckReplicaStatus(object["status"], errors);
+  ValidateReplicationController(ctx, object, errors);
+}
+
+// --- DaemonSets ---
+
+void CheckDaemonStrategy(const Context& ctx, json::Value strategy, FieldErrors& errors) {
+  const FieldPath path("spec", "updateStrategy");
+  const FieldPath rolling_path = path.Child("rollingUpdate");
+  const std::string_view type = strategy["type"].AsString();
+  if (type == "OnDelete") return;
+  if (type != "RollingUpdate") {
+    errors.push_back(api::NotSupported(
+        path, GoValue(ctx, "io.k8s.api.apps.v1.DaemonSetUpdateStrategy", strategy),
+        {"RollingUpdate", "OnDelete"}));
+    return;
+  }
+  const json::Value rolling = strategy["rollingUpdate"];
+  if (rolling.is_null()) {
+    errors.push_back(api::Required(rolling_path, ""));
+    return;
+  }
+  constexpr std::string_view kFields[] = {"maxUnavailable", "maxSurge"};
+  for (const std::string_view field : kFields) {
+    CheckIntOrPercent(rolling[field], rolling_path.Child(field), errors);
+  }
+  for (const std::string_view field : kFields) {
+    CheckAtMostAll(rolling[field], rolling_path.Child(field), errors);
+  }
+  const bool takes_down = IntOrPercent(rolling["maxUnavailable"]) != 0;
+  const bool surges = IntOrPercent(rolling["maxSurge"]) != 0;
+  if (takes_down && surges) {
+    errors.push_back(api::Invalid(rolling_path.Child("maxSurge"), rolling["maxSurge"],
+                                  "may not be set when maxUnavailable is non-zero"));
+  } else if (!takes_down && !surges) {
+    errors.push_back(
+        api::Required(rolling_path.Child("maxUnavailable"), "cannot be 0 when maxSurge is 0"));
+  }
+}
+
+void ValidateDaemonSet(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
-  CheckWorkloadSelector(spec, "daemonset", errors);
-  CheckWorkloadTemplate(spec, errors);
-  CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
-  const json::Value strategy = spec["updateStrategy"];
-  if (strategy["type"].AsString() == "RollingUpdate") {
-    if (strategy["rollingUpdate"].is_null()) {
-      errors.push_back(api::Required(path.Child("updateStrategy").Child("rollingUpdate"), ""));
-    } else {
-      CheckRollingUpdate(strategy["rollingUpdate"],
-                         path.Child("updateStrategy").Child("rollingUpdate"), errors);
-    }
-  } else if (strategy["type"].AsString() != "OnDelete") {
-    CheckOneOf(strategy["type"], path.Child("updateStrategy"), {"RollingUpdate", "OnDelete"},
-               errors);
+  const json::Value selector = spec["selector"];
+  CheckLabelSelector(selector, path.Child("selector"), errors);
+  const auto parsed = api::LabelSelector::FromJson(selector);
+  const json::Value labels = spec["template"]["metadata"]["labels"];
+  if (parsed.ok() && !parsed->Matches(labels)) {
+    errors.push_back(api::Invalid(path.Child("template", "metadata", "labels"), labels,
+                                  "`selector` does not match template `labels`"));
   }
+  if (!selector.is_null() && selector["matchLabels"].empty() &&
+      selector["matchExpressions"].empty()) {
+    errors.push_back(
+        api::Invalid(path.Child("selector"), selector, "empty selector is invalid for daemonset"));
+  }
+  ValidatePodTemplate(spec["template"], path.Child("template"), errors);
+  CheckEndless(spec["template"], "DaemonSet", errors);
+  CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
+  CheckDaemonStrategy(ctx, spec["updateStrategy"], errors);
   CheckNonNegative(spec["revisionHistoryLimit"], path.Child("revisionHistoryLimit"), errors);
 }
 
 void ValidateDaemonSetUpdate(const Context& ctx, json::Value object, json::Value old,
                              FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+  if (ctx.subresource == "status") {
+    CheckNumbers(object["status"],
+                 {"currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled",
+                  "numberReady", "observedGeneration", "updatedNumberScheduled", "numberAvailable",
+                  "numberUnavailable", "collisionCount"},
+                 errors);
+    CheckCollisions(object["status"], old["status"], errors);
+    return;
+  }
   ValidateDaemonSet(ctx, object, errors);
   CheckImmutable(object["spec"]["selector"], old["spec"]["selector"], FieldPath("spec", "selector"),
                  errors);
 }
 
-void ValidateStatefulSet(const Context&, json::Value object, FieldErrors& errors) {
+// --- StatefulSets ---
+
+void CheckStatefulStrategy(const Context& ctx, json::Value strategy, FieldErrors& errors) {
+  const FieldPath path("spec", "updateStrategy");
+  const FieldPath rolling_path = path.Child("rollingUpdate");
+  const json::Value rolling = strategy["rollingUpdate"];
+  const std::string_view type = strategy["type"].AsString();
+  if (type.empty()) {
+    errors.push_back(api::Required(path, ""));
+  } else if (type == "OnDelete") {
+    if (rolling.is_null()) return;
+    errors.push_back(api::Invalid(
+        rolling_path, GoValue(ctx, "io.k8s.api.apps.v1.RollingUpdateStatefulSetStrategy", rolling),
+        "only allowed for updateStrategy 'RollingUpdate'"));
+  } else if (type != "RollingUpdate") {
+    errors.push_back(
+        api::Invalid(path, GoValue(ctx, "io.k8s.api.apps.v1.StatefulSetUpdateStrategy", strategy),
+                     "must be 'RollingUpdate' or 'OnDelete'"));
+  } else {
+    CheckNonNegative(rolling["partition"], rolling_path.Child("partition"), errors);
+    const json::Value most = rolling["maxUnavailable"];
+    if (most.is_null()) return;
+    const FieldPath at = rolling_path.Child("maxUnavailable");
+    CheckIntOrPercent(most, at, errors);
+    if (IntOrPercent(most) == 0) errors.push_back(api::Invalid(at, most, "cannot be 0"));
+    CheckAtMostAll(most, at, errors);
+  }
+}
+
+// The template with the volumes that the claims will be.
+json::Value WithClaims(json::Arena& arena, json::Value spec) {
+  const json::Value volumes = spec["template"]["spec"]["volumes"];
+  json::ArrayBuilder all(arena);
+  for (const json::Value& claim : spec["volumeClaimTemplates"].elements()) {
+    const json::Value name = claim["metadata"]["name"];
+    all.Add(json::MakeObject(
+        arena, {{"name", name},
+                {"persistentVolumeClaim", json::MakeObject(arena, {{"claimName", name}})}}));
+  }
+  if (all.size() == 0) return spec["template"];
+  for (const json::Value& volume : volumes.elements()) {
+    const auto claims = spec["volumeClaimTemplates"].elements();
+    const bool replaced = std::any_of(claims.begin(), claims.end(), [&](const json::Value& claim) {
+      return claim["metadata"]["name"] == volume["name"];
+    });
+    if (!replaced) all.Add(volume);
+  }
+  return json::SetPath(arena, spec["template"], {"spec", "volumes"}, all.Build());
+}
+
+void ValidateStatefulSet(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::string_view management = spec["podManagementPolicy"].AsString();
@@ -201,43 +362,48 @@ void ValidateStatefulSet(const Context&, json::Value object, FieldErrors& errors
     errors.push_back(api::Invalid(path.Child("podManagementPolicy"), management,
                                   "must be 'OrderedReady' or 'Parallel'"));
   }
-  const json::Value strategy = spec["updateStrategy"];
-  const std::string_view type = strategy["type"].AsString();
-  if (type.empty()) {
-    errors.push_back(api::Required(path.Child("updateStrategy"), ""));
-  } else if (type == "OnDelete") {
-    if (!strategy["rollingUpdate"].is_null()) {
-      errors.push_back(api::Invalid(path.Child("updateStrategy").Child("rollingUpdate"),
-                                    strategy["rollingUpdate"],
-                                    "only allowed for updateStrategy 'RollingUpdate'"));
+  CheckStatefulStrategy(ctx, spec["updateStrategy"], errors);
+  if (const json::Value retention = spec["persistentVolumeClaimRetentionPolicy"];
+      !retention.is_null()) {
+    for (const std::string_view when : {"whenDeleted", "whenScaled"}) {
+      CheckOneOf(retention[when], path.Child("persistentVolumeClaimRetentionPolicy", when),
+                 {"Retain", "Delete"}, errors);
     }
-  } else if (type == "RollingUpdate") {
-    CheckNonNegative(strategy["rollingUpdate"]["partition"],
-                     path.Child("updateStrategy").Child("rollingUpdate").Child("partition"),
-                     errors);
-  } else {
-    errors.push_back(api::Invalid(path.Child("updateStrategy"), strategy,
-                                  "must be 'RollingUpdate' or 'OnDelete'"));
   }
-  CheckReplicaCommon(spec, errors);
+  CheckNonNegative(spec["replicas"], path.Child("replicas"), errors);
+  CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
   CheckNonNegative(spec["ordinals"]["start"], path.Child("ordinals.start"), errors);
-  CheckWorkloadSelector(spec, "statefulset", errors);
-  CheckTemplateMatches(spec, errors);
-  ValidatePodTemplateMetadata(spec["template"], path.Child("template"), errors);
-  if (const std::string_view policy = spec["template"]["spec"]["restartPolicy"].AsString();
-      policy != "Always") {
-    errors.push_back(
-        api::NotSupported(path.Child("template", "spec", "restartPolicy"), policy, {"Always"}));
+  CheckSelector(spec, "statefulset", errors);
+  if (CheckTemplateMatches(spec, "", errors)) {
+    ValidatePodTemplate(WithClaims(ctx.arena, spec), path.Child("template"), errors);
   }
-  if (!spec["template"]["spec"]["activeDeadlineSeconds"].is_null()) {
-    errors.push_back(api::Forbidden(path.Child("template", "spec", "activeDeadlineSeconds"),
-                                    "activeDeadlineSeconds in StatefulSet is not Supported"));
+  CheckEndless(spec["template"], "StatefulSet", errors);
+  std::size_t index = 0;
+  for (const json::Value& claim : spec["volumeClaimTemplates"].elements()) {
+    CheckClaimSpec(claim["spec"], path.Child("volumeClaimTemplates").Index(index++).Child("spec"),
+                   errors);
   }
+}
+
+void CheckStatefulStatus(json::Value status, json::Value old, FieldErrors& errors) {
+  CheckNumbers(status,
+               {"replicas", "readyReplicas", "currentReplicas", "updatedReplicas",
+                "availableReplicas", "observedGeneration", "collisionCount"},
+               errors);
+  for (const std::string_view field :
+       {"readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"}) {
+    CheckAtMost(status, field, "replicas", kMoreThanReplicas, errors);
+  }
+  CheckAtMost(status, "availableReplicas", "readyReplicas",
+              "cannot be greater than status.readyReplicas", errors);
+  CheckCollisions(status, old, errors);
 }
 
 void ValidateStatefulSetUpdate(const Context& ctx, json::Value object, json::Value old,
                                FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+  if (ctx.subresource == "status") {
+    return CheckStatefulStatus(object["status"], old["status"], errors);
+  }
   ValidateStatefulSet(ctx, object, errors);
   const auto fixed = [&](json::Value spec) {
     for (const std::string_view field :
@@ -295,6 +461,7 @@ void AddApps(KindTable& table) {
   table.Add({.group = "",
              .resource = "replicationcontrollers",
              .validate = &ValidateReplicationController,
+             .validate_update = &ValidateReplicationControllerUpdate,
              .warn = &WarnOfTemplate,
              .traits = {.counts_generation = true}});
   table.Add({.group = "apps",
@@ -314,7 +481,7 @@ void AddApps(KindTable& table) {
              .validate = &ValidateStatefulSet,
              .validate_update = &ValidateStatefulSetUpdate,
              .warn = &WarnOfTemplate,
-             .traits = {.counts_generation = true}});
+             .traits = {.counts_generation = true, .names = NameStyle::kLabel}});
   table.Add({.group = "apps",
              .resource = "daemonsets",
              .validate = &ValidateDaemonSet,

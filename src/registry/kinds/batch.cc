@@ -5,6 +5,8 @@
 #include "cel/library/time_zone.h"
 #include "registry/kind_table.h"
 #include "registry/template_warnings.h"
+#include "registry/validation/go_diff.h"
+#include "registry/validation/job_policies.h"
 #include "registry/validation/pod_parts.h"
 #include "registry/validation/schedule.h"
 
@@ -16,26 +18,97 @@ constexpr std::string_view kJobName = "batch.kubernetes.io/job-name";
 constexpr std::string_view kLegacyControllerUid = "controller-uid";
 constexpr std::string_view kLegacyJobName = "job-name";
 
-void CheckJobSpec(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+constexpr std::int64_t kMostIndexes = 100000;  // parallelism and failed indexes of an indexed job
+constexpr std::int64_t kManyCompletions = 100000;
+constexpr std::int64_t kMostForManyCompletions = 10000;
+
+// What indexes allow and need.
+void CheckIndexed(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  const json::Value completions = spec["completions"];
+  const json::Value failed = spec["maxFailedIndexes"];
+  const auto at_most = [&](std::string_view field, std::int64_t limit, std::string_view more) {
+    if (spec[field].AsInt() <= limit) return;
+    errors.push_back(
+        api::Invalid(path.Child(field), spec[field].AsInt(),
+                     base::StrCat("must be less than or equal to ", std::to_string(limit), more)));
+  };
+  if (completions.is_null()) {
+    errors.push_back(api::Required(path.Child("completions"), "when completion mode is Indexed"));
+  }
+  at_most("parallelism", kMostIndexes, " when completion mode is Indexed");
+  if (!completions.is_null() && failed.AsInt() > completions.AsInt()) {
+    errors.push_back(api::Invalid(path.Child("maxFailedIndexes"), failed.AsInt(),
+                                  "must be less than or equal to completions"));
+  }
+  at_most("maxFailedIndexes", kMostIndexes, "");
+  if (completions.AsInt() <= kManyCompletions || spec["backoffLimitPerIndex"].is_null()) return;
+  if (failed.is_null()) {
+    errors.push_back(api::Required(path.Child("maxFailedIndexes"),
+                                   "must be specified when completions is above 100000"));
+  }
+  for (const std::string_view field : {"parallelism", "maxFailedIndexes"}) {
+    at_most(field, kMostForManyCompletions,
+            " when completions are above 100000 and used with backoff limit per index");
+  }
+}
+
+void CheckManagedBy(json::Value value, const FieldPath& path, FieldErrors& errors) {
+  if (value.is_null()) return;
+  const std::string_view text = value.AsString();
+  const std::size_t slash = text.find('/');
+  if (text.empty()) {
+    errors.push_back(api::Required(path, ""));
+  } else if (slash == std::string_view::npos || slash == 0 || slash + 1 == text.size()) {
+    errors.push_back(
+        api::Invalid(path, text, "must be a domain-prefixed path (such as \"acme.io/foo\")"));
+  } else {
+    CheckSubdomain(text.substr(0, slash), path, errors);
+  }
+  if (text.size() > 63) errors.push_back(api::TooLong(path, 63));
+}
+
+void CheckJobSpec(const Context& ctx, json::Value spec, const FieldPath& path,
+                  FieldErrors& errors) {
   for (const std::string_view field :
        {"parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
         "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes"}) {
     CheckNonNegative(spec[field], path.Child(field), errors);
   }
-  if (const json::Value mode = spec["completionMode"]; !mode.is_null()) {
-    if (mode.AsString() != "NonIndexed" && mode.AsString() != "Indexed") {
-      errors.push_back(
-          api::NotSupported(path.Child("completionMode"), mode, {"NonIndexed", "Indexed"}));
-    }
-    if (mode.AsString() == "Indexed" && spec["completions"].is_null()) {
-      errors.push_back(api::Required(path.Child("completions"), "when completion mode is Indexed"));
-    }
+  if (!spec["maxFailedIndexes"].is_null() && spec["backoffLimitPerIndex"].is_null()) {
+    errors.push_back(
+        api::Required(path.Child("backoffLimitPerIndex"), "when maxFailedIndexes is specified"));
   }
-  if (spec["completionMode"].AsString() != "Indexed") {
+  CheckManagedBy(spec["managedBy"], path.Child("managedBy"), errors);
+  const std::string_view mode = spec["completionMode"].AsString();
+  if (!spec["completionMode"].is_null() && mode != "NonIndexed" && mode != "Indexed") {
+    errors.push_back(
+        api::NotSupported(path.Child("completionMode"), mode, {"NonIndexed", "Indexed"}));
+  }
+  if (mode == "Indexed") {
+    CheckIndexed(spec, path, errors);
+  } else if (spec["completionMode"].is_null() || mode == "NonIndexed") {
     for (const std::string_view field : {"backoffLimitPerIndex", "maxFailedIndexes"}) {
       if (spec[field].is_null()) continue;
       errors.push_back(
           api::Invalid(path.Child(field), spec[field].AsInt(), "requires indexed completion mode"));
+    }
+  }
+  CheckPodFailurePolicy(spec, path.Child("podFailurePolicy"), errors);
+  if (const json::Value policy = spec["successPolicy"]; !policy.is_null()) {
+    if (mode == "Indexed") {
+      CheckSuccessPolicy(spec, path.Child("successPolicy"), errors);
+    } else {
+      errors.push_back(api::Invalid(path.Child("successPolicy"),
+                                    GoValue(ctx, "io.k8s.api.batch.v1.SuccessPolicy", policy),
+                                    "requires indexed completion mode"));
+    }
+  }
+  if (!spec["podReplacementPolicy"].is_null()) {
+    const FieldPath at = path.Child("podReplacementPolicy");
+    if (spec["podFailurePolicy"].is_null()) {
+      CheckOneOf(spec["podReplacementPolicy"], at, {"Failed", "TerminatingOrFailed"}, errors);
+    } else {
+      CheckOneOf(spec["podReplacementPolicy"], at, {"Failed"}, errors);
     }
   }
   ValidatePodTemplate(spec["template"], path.Child("template"), errors);
@@ -51,40 +124,150 @@ void CheckJobSpec(json::Value spec, const FieldPath& path, FieldErrors& errors) 
   }
 }
 
-void ValidateJob(const Context&, json::Value object, FieldErrors& errors) {
+void CheckLabelIs(json::Value labels, std::string_view key, std::string_view expected,
+                  FieldErrors& errors) {
+  const FieldPath path = FieldPath("spec", "template", "metadata", "labels").Key(key);
+  const std::string text = base::StrCat("must be '", expected, "'");
+  if (!labels.Has(key)) {
+    errors.push_back(api::Required(path, text));
+  } else if (labels[key].AsString() != expected) {
+    errors.push_back(api::Invalid(path, labels, text));
+  }
+}
+
+// What the server has generated may not be contradicted.
+void CheckGeneratedSelector(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
+  if (spec["manualSelector"].AsBool() || spec["selector"].is_null()) return;
+  const json::Value labels = spec["template"]["metadata"]["labels"];
+  const json::Value uid = object["metadata"]["uid"];
+  const json::Value name = object["metadata"]["name"];
+  const std::pair<std::string_view, json::Value> generated[] = {
+      {kLegacyControllerUid, uid}, {kLegacyJobName, name}, {kControllerUid, uid}, {kJobName, name}};
+  json::ObjectBuilder expected(ctx.arena);
+  for (const auto& [key, value] : generated) {
+    CheckLabelIs(labels, key, value.AsString(), errors);
+    expected.Set(key, value);
+  }
+  const auto selector = api::LabelSelector::FromJson(spec["selector"]);
+  if (selector.ok() && !selector->Matches(expected.Build())) {
+    errors.push_back(api::Invalid(FieldPath("spec", "selector"), spec["selector"],
+                                  "`selector` not auto-generated"));
+  }
+}
+
+void CheckJobWithSelector(const Context& ctx, json::Value spec, FieldErrors& errors) {
   const FieldPath path("spec");
+  CheckJobSpec(ctx, spec, path, errors);
   if (spec["selector"].is_null()) {
     errors.push_back(api::Required(path.Child("selector"), ""));
   } else {
     CheckLabelSelector(spec["selector"], path.Child("selector"), errors);
-    const auto selector = api::LabelSelector::FromJson(spec["selector"]);
-    const json::Value labels = spec["template"]["metadata"]["labels"];
-    if (selector.ok() && !selector->Matches(labels)) {
-      errors.push_back(api::Invalid(path.Child("template", "metadata", "labels"), labels,
-                                    "`selector` does not match template `labels`"));
-    }
   }
-  CheckJobSpec(spec, path, errors);
+  const auto selector = api::LabelSelector::FromJson(spec["selector"]);
+  const json::Value labels = spec["template"]["metadata"]["labels"];
+  if (selector.ok() && !selector->Matches(labels)) {
+    errors.push_back(api::Invalid(path.Child("template", "metadata", "labels"), labels,
+                                  "`selector` does not match template `labels`"));
+  }
+}
+
+void ValidateJob(const Context& ctx, json::Value object, FieldErrors& errors) {
+  const json::Value spec = object["spec"];
+  CheckGeneratedSelector(ctx, object, errors);
+  CheckJobWithSelector(ctx, spec, errors);
+  const std::int64_t completions = spec["completions"].AsInt();
+  if (spec["completionMode"].AsString() != "Indexed" || completions <= 0) return;
+  const std::string_view name = object["metadata"]["name"].AsString();
+  const std::string last = base::StrCat(name, "-", std::to_string(completions - 1));
+  if (!api::IsDns1123Label(last).empty()) {
+    errors.push_back(
+        api::Invalid(FieldPath("metadata", "name"), name,
+                     base::StrCat("will not able to create pod with invalid DNS label: ", last)));
+  }
+}
+
+// The old template with what a job that has not begun may still change.
+json::Value Unstarted(json::Arena& arena, json::Value old, json::Value now) {
+  const auto take = [&](json::Value object, std::string_view name, json::Value source) {
+    const json::Value* value = source.Find(name);
+    return value == nullptr ? json::Without(arena, object, name)
+                            : json::With(arena, object, name, *value);
+  };
+  json::Value metadata = old["metadata"];
+  for (const std::string_view name : {"labels", "annotations"}) {
+    metadata = take(metadata, name, now["metadata"]);
+  }
+  json::Value spec = old["spec"];
+  for (const std::string_view name : {"nodeSelector", "tolerations", "schedulingGates"}) {
+    spec = take(spec, name, now["spec"]);
+  }
+  json::Value affinity = take(spec["affinity"], "nodeAffinity", now["spec"]["affinity"]);
+  spec = affinity.empty() && !now["spec"].Has("affinity")
+             ? json::Without(arena, spec, "affinity")
+             : json::With(arena, spec, "affinity", affinity);
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    const json::Value before = spec[list];
+    const json::Value after = now["spec"][list];
+    if (before.empty() || before.size() != after.size()) continue;
+    json::ArrayBuilder containers(arena);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      containers.Add(take(before[i], "resources", after[i]));
+    }
+    spec = json::With(arena, spec, list, containers.Build());
+  }
+  return json::With(arena, json::With(arena, old, "metadata", metadata), "spec", spec);
+}
+
+bool IsTrue(json::Value job, std::string_view type) {
+  for (const json::Value& condition : job["status"]["conditions"].elements()) {
+    if (condition["type"].AsString() == type) return condition["status"].AsString() == "True";
+  }
+  return false;
+}
+
+void CheckCompletionsChange(json::Value spec, json::Value before, FieldErrors& errors) {
+  const FieldPath path("spec", "completions");
+  if (spec["completionMode"].AsString() != "Indexed") {
+    CheckImmutable(spec["completions"], before["completions"], path, errors);
+  } else if (!(spec["completions"] == before["completions"]) && !spec["completions"].is_null() &&
+             !(spec["completions"] == spec["parallelism"])) {
+    errors.push_back(api::Invalid(path, spec["completions"].AsInt(),
+                                  "can only be modified in tandem with spec.parallelism"));
+  }
 }
 
 void ValidateJobUpdate(const Context& ctx, json::Value object, json::Value old,
                        FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
-  CheckJobSpec(object["spec"], FieldPath("spec"), errors);
+  if (ctx.subresource == "status") return CheckJobStatus(object, old, errors);
   const json::Value spec = object["spec"];
   const json::Value before = old["spec"];
   const FieldPath path("spec");
-  if (spec["completionMode"].AsString() != "Indexed") {
-    CheckImmutable(spec["completions"], before["completions"], path.Child("completions"), errors);
-  }
+  CheckJobWithSelector(ctx, spec, errors);
+  CheckCompletionsChange(spec, before, errors);
   CheckImmutable(spec["selector"], before["selector"], path.Child("selector"), errors);
-  if (!before["suspend"].AsBool() || !spec["suspend"].AsBool()) {
-    CheckImmutable(spec["template"], before["template"], path.Child("template"), errors);
+  const bool unstarted = before["suspend"].AsBool() &&
+                         (old["status"]["startTime"].is_null() || IsTrue(old, "Suspended"));
+  const json::Value fixed =
+      unstarted ? Unstarted(ctx.arena, before["template"], spec["template"]) : before["template"];
+  if (!(spec["template"] == fixed)) {
+    errors.push_back(
+        api::Invalid(path.Child("template"),
+                     GoValue(ctx, "io.k8s.api.core.v1.PodTemplateSpec", spec["template"]),
+                     "field is immutable"));
   }
-  for (const std::string_view field : {"completionMode", "podFailurePolicy", "backoffLimitPerIndex",
-                                       "managedBy", "successPolicy"}) {
-    CheckImmutable(spec[field], before[field], path.Child(field), errors);
+  constexpr std::pair<std::string_view, std::string_view> kFixed[] = {
+      {"completionMode", ""},
+      {"podFailurePolicy", "io.k8s.api.batch.v1.PodFailurePolicy"},
+      {"backoffLimitPerIndex", ""},
+      {"managedBy", ""},
+      {"successPolicy", "io.k8s.api.batch.v1.SuccessPolicy"}};
+  for (const auto& [field, type] : kFixed) {
+    if (spec[field] == before[field]) continue;
+    errors.push_back(
+        api::Invalid(path.Child(field),
+                     type.empty() ? api::BadValue(spec[field]) : GoValue(ctx, type, spec[field]),
+                     "field is immutable"));
   }
 }
 
@@ -102,7 +285,7 @@ void CheckTimeZone(json::Value zone, const FieldPath& path, FieldErrors& errors)
   }
 }
 
-void CheckCronJob(json::Value object, json::Value old, FieldErrors& errors) {
+void CheckCronJob(const Context& ctx, json::Value object, json::Value old, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::string_view schedule = spec["schedule"].AsString();
@@ -112,19 +295,39 @@ void CheckCronJob(json::Value object, json::Value old, FieldErrors& errors) {
   } else {
     const std::string wrong = CheckSchedule(schedule);
     if (!wrong.empty()) errors.push_back(api::Invalid(schedule_path, schedule, wrong));
-    // Schedules with a zone that were stored before stay.
-    const bool zoned = schedule.find("TZ") != std::string_view::npos;
-    if (zoned && (old.is_null() || !(old["spec"]["schedule"] == spec["schedule"]))) {
+    // Who had a zone in the schedule before may keep one.
+    const auto zoned = [](std::string_view text) {
+      return text.find("TZ") != std::string_view::npos;
+    };
+    if (zoned(schedule) && !zoned(old["spec"]["schedule"].AsString())) {
       errors.push_back(
           api::Invalid(schedule_path, schedule,
                        "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
+    } else if (zoned(schedule) && !spec["timeZone"].is_null()) {
+      errors.push_back(api::Invalid(
+          schedule_path, schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule"));
     }
   }
   CheckNonNegative(spec["startingDeadlineSeconds"], path.Child("startingDeadlineSeconds"), errors);
-  CheckTimeZone(spec["timeZone"], path.Child("timeZone"), errors);
-  CheckOneOf(spec["concurrencyPolicy"], path.Child("concurrencyPolicy"),
-             {"Allow", "Forbid", "Replace"}, errors);
-  CheckJobSpec(spec["jobTemplate"]["spec"], path.Child("jobTemplate", "spec"), errors);
+  if (old.is_null() || !(old["spec"]["timeZone"] == spec["timeZone"])) {
+    CheckTimeZone(spec["timeZone"], path.Child("timeZone"), errors);
+  }
+  if (spec["concurrencyPolicy"].AsString().empty()) {
+    errors.push_back(api::Required(path.Child("concurrencyPolicy"), ""));
+  } else {
+    CheckOneOf(spec["concurrencyPolicy"], path.Child("concurrencyPolicy"),
+               {"Allow", "Forbid", "Replace"}, errors);
+  }
+  const json::Value job = spec["jobTemplate"]["spec"];
+  const FieldPath job_path = path.Child("jobTemplate", "spec");
+  CheckJobSpec(ctx, job, job_path, errors);
+  if (!job["selector"].is_null()) {
+    errors.push_back(api::Invalid(job_path.Child("selector"), job["selector"],
+                                  "`selector` will be auto-generated"));
+  }
+  if (job["manualSelector"].AsBool()) {
+    errors.push_back(api::NotSupported(job_path.Child("manualSelector"), true, {"nil", "false"}));
+  }
   for (const std::string_view field : {"successfulJobsHistoryLimit", "failedJobsHistoryLimit"}) {
     CheckNonNegative(spec[field], path.Child(field), errors);
   }
@@ -132,7 +335,7 @@ void CheckCronJob(json::Value object, json::Value old, FieldErrors& errors) {
 
 void ValidateCronJob(const Context& ctx, json::Value object, FieldErrors& errors) {
   if (ctx.subresource == "status") return;
-  CheckCronJob(object, json::Value(), errors);
+  CheckCronJob(ctx, object, json::Value(), errors);
   const std::size_t length = object["metadata"]["name"].AsString().size();
   if (length > 52) {
     errors.push_back(api::Invalid(FieldPath("metadata", "name"), object["metadata"]["name"],
@@ -143,7 +346,7 @@ void ValidateCronJob(const Context& ctx, json::Value object, FieldErrors& errors
 void ValidateCronJobUpdate(const Context& ctx, json::Value object, json::Value old,
                            FieldErrors& errors) {
   if (ctx.subresource == "status") return;
-  CheckCronJob(object, old, errors);
+  CheckCronJob(ctx, object, old, errors);
 }
 
 // Unless the user has chosen a selector, the job's pods are told by its uid.

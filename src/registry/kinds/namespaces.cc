@@ -1,7 +1,6 @@
 // Namespaces live on in phase Terminating until their finalizers are gone
 // (Kubernetes docs: Namespaces; spec.finalizers is changed through the finalize subresource).
 
-#include "api/selector/label_selector.h"
 #include "registry/default_strategy.h"
 #include "registry/kind_table.h"
 
@@ -41,14 +40,6 @@ class Namespaces final : public DefaultStrategy {
     return json::SetPath(ctx.arena, object, {"metadata", "labels", kNameLabel}, name);
   }
 
-  std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const override {
-    if (is_prefix && !name.empty() && name.back() == '-') {
-      std::string completed(name.substr(0, name.size() - 1));
-      return api::IsDns1123Label(completed + "a");
-    }
-    return api::IsDns1123Label(name);
-  }
-
   json::Value PrepareForTermination(const Context& ctx, json::Value object) const override {
     return json::SetPath(ctx.arena, object, {"status", "phase"}, Text("Terminating"));
   }
@@ -66,7 +57,10 @@ class Namespaces final : public DefaultStrategy {
 }  // namespace
 
 void AddNamespaces(KindTable& table) {
-  table.Add({.group = "", .resource = "namespaces", .make = &Make<Namespaces>});
+  table.Add({.group = "",
+             .resource = "namespaces",
+             .traits = {.names = NameStyle::kLabel},
+             .make = &Make<Namespaces>});
 }
 
 }  // namespace portcullis::registry

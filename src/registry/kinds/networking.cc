@@ -73,7 +73,7 @@ void CheckBackend(json::Value backend, const FieldPath& path, FieldErrors& error
   if (name.empty()) {
     errors.push_back(api::Required(at.Child("name"), ""));
   } else {
-    AddInvalid(at.Child("name"), name, api::IsDns1035Label(name), errors);
+    AddInvalid(at.Child("name"), name, api::IsDns1123Label(name), errors);
   }
   const std::string_view port_name = service["port"]["name"].AsString();
   const std::int64_t number = service["port"]["number"].AsInt();

@@ -5,7 +5,6 @@
 
 #include "api/api_status.h"
 #include "api/field_error.h"
-#include "api/selector/label_selector.h"
 #include "base/strings.h"
 #include "registry/default_strategy.h"
 #include "registry/kind_table.h"
@@ -56,13 +55,6 @@ std::vector<std::string_view> Addresses(json::Value service) {
 class Services final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
-
-  std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const override {
-    if (is_prefix && !name.empty() && name.back() == '-') {
-      return api::IsDns1035Label(std::string(name.substr(0, name.size() - 1)) + "a");
-    }
-    return api::IsDns1035Label(name);
-  }
 
   bool ReturnsDeletedObject() const override { return true; }
 
@@ -334,7 +326,7 @@ void AddServices(KindTable& table) {
              .validate = &ValidateService,
              .validate_update = &ValidateServiceUpdate,
              .warn = &WarnOfService,
-             .traits = {.created_by_put = true},
+             .traits = {.created_by_put = true, .names = NameStyle::kLabel},
              .make = &Make<Services>});
 }
 

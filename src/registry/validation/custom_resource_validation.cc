@@ -35,6 +35,21 @@ bool Blocks(const api::FieldError& error) {
   }
 }
 
+// Mutating admission and patches can change even these.
+bool CheckTypeMeta(const api::GroupVersionKind& kind, Value object, api::FieldErrors& errors) {
+  const std::size_t before = errors.size();
+  const std::string version = kind.group_version().ToString();
+  if (object["kind"].AsString() != kind.kind) {
+    errors.push_back(api::Invalid(api::FieldPath("kind"), object["kind"].AsString(),
+                                  base::StrCat("must be ", kind.kind)));
+  }
+  if (object["apiVersion"].AsString() != version) {
+    errors.push_back(api::Invalid(api::FieldPath("apiVersion"), object["apiVersion"].AsString(),
+                                  base::StrCat("must be ", version)));
+  }
+  return errors.size() == before;
+}
+
 std::string WrongType(std::string_view path, Value value, std::string_view expected) {
   return base::StrCat(path, " accessor error: ", api::patch::GoValueText(value), " is of the type ",
                       api::patch::GoTypeName(value), ", expected ", expected);
@@ -185,6 +200,7 @@ constexpr std::string_view kKnownFinalizers[] = {"orphan", "foregroundDeletion",
 void ValidateCustomResource(const Context& ctx, Value object, const Value* old,
                             FieldErrors& errors) {
   if (ctx.catalog == nullptr) return;
+  if (!CheckTypeMeta(ctx.kind, object, errors)) return;
   const auto* resource = ctx.catalog->Find(ctx.resource);
   if (resource == nullptr || !resource->custom || resource->schema == nullptr ||
       resource->schema->constraints == nullptr) {

@@ -41,7 +41,7 @@ void CheckValue(const FieldRule& rule, json::Value value, const FieldPath& at,
                 FieldErrors& errors) {
   switch (rule.kind) {
     case kRequired:
-      if (IsEmpty(value)) errors.push_back(api::Required(at, ""));
+      if (IsEmpty(value)) errors.push_back(api::Required(at, rule.argument));
       break;
     case kOneOf: {
       if (IsEmpty(value)) break;

@@ -11,7 +11,7 @@
 namespace portcullis::registry {
 
 enum class FieldRuleKind : std::uint8_t {
-  kRequired,   // Required value
+  kRequired,   // Required value, with `argument` as the detail
   kOneOf,      // `argument` is "A|B|C" in the order of the message; absent values pass
   kPositive,   // > 0, if it is there
   kMinimum,    // must be greater than or equal to `argument`

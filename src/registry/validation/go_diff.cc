@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "api/catalog/catalog.h"
 #include "api/view/metadata_order.h"
 #include "base/strings.h"
+#include "json/reader.h"
 #include "json/writer.h"
 
 namespace portcullis::registry {
@@ -270,6 +272,13 @@ std::string GoJson(const Schema& schema, json::Value value) {
   Printer printer;
   printer.Print(&schema, value, false, 0);
   return printer.out;
+}
+
+api::BadValue GoValue(const Context& ctx, std::string_view definition, json::Value value) {
+  const Schema* schema = ctx.catalog == nullptr ? nullptr : ctx.catalog->FindDefinition(definition);
+  if (schema == nullptr || value.is_null()) return value;
+  const auto compact = json::Parse(ctx.arena, GoJson(*schema, value));
+  return compact.ok() ? api::BadValue::Raw(json::ToString(*compact)) : api::BadValue(value);
 }
 
 std::string GoDiff(const Schema& schema, json::Value before, json::Value after) {

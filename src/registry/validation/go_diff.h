@@ -5,13 +5,18 @@
 
 #include <string>
 
+#include "api/field_error.h"
 #include "api/schema/schema.h"
 #include "json/value.h"
+#include "registry/strategy.h"
 
 namespace portcullis::registry {
 
 // The JSON of the Go value: every field, under its Go name, absent ones as null, "", 0 or false.
 std::string GoJson(const api::schema::Schema& schema, json::Value value);
+// The same as the value an error quotes: on one line. `definition` is the OpenAPI name of the v1
+// type; where the catalog does not tell it, the value as it is.
+api::BadValue GoValue(const Context& ctx, std::string_view definition, json::Value value);
 std::string GoDiff(const api::schema::Schema& schema, json::Value before, json::Value after);
 
 }  // namespace portcullis::registry

@@ -22,6 +22,10 @@ struct PodContext {
 void ValidatePod(const Context& ctx, json::Value object, FieldErrors& errors);
 void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
                        FieldErrors& errors);
+// pod_resize.cc, pod_status.cc
+void ValidatePodResize(json::Arena& arena, json::Value object, json::Value old,
+                       FieldErrors& errors);
+void ValidatePodStatus(json::Value object, json::Value old, FieldErrors& errors);
 // What holds for a pod however it comes to be: annotations and spec.
 void ValidatePodContent(json::Value object, FieldErrors& errors);
 // A pod template at `path`: metadata's labels and annotations, and the spec.

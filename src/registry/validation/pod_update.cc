@@ -122,9 +122,46 @@ void CheckAnnotationChanges(json::Value now, json::Value before, FieldErrors& er
   }
 }
 
-// Which node selector and affinity a gated pod may still be given: only narrower ones.
+// True if `term` is `old` with nothing but more requirements.
+bool OnlyNarrows(json::Value term, json::Value old) {
+  constexpr std::string_view kLists[] = {"matchExpressions", "matchFields"};
+  bool was_empty = true;
+  bool is_empty = true;
+  for (const std::string_view list : kLists) {
+    was_empty = was_empty && old[list].empty();
+    is_empty = is_empty && term[list].empty();
+    if (term[list].size() < old[list].size()) return false;
+    for (std::size_t i = 0; i < old[list].size(); ++i) {
+      if (!(term[list][i] == old[list][i])) return false;
+    }
+  }
+  return !was_empty || is_empty;
+}
+
+void CheckNodeAffinityChange(json::Value now, json::Value before, FieldErrors& errors) {
+  constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
+  const FieldPath path =
+      FieldPath("spec", "affinity", "nodeAffinity", kRequired).Child("nodeSelectorTerms");
+  const json::Value old_terms = before[kRequired]["nodeSelectorTerms"];
+  const json::Value terms = now[kRequired]["nodeSelectorTerms"];
+  if (old_terms.empty()) return;
+  if (old_terms.size() != terms.size()) {
+    errors.push_back(api::Invalid(
+        path, terms, "no additions/deletions to non-empty NodeSelectorTerms list are allowed"));
+    return;
+  }
+  for (std::size_t i = 0; i < old_terms.size(); ++i) {
+    if (OnlyNarrows(terms[i], old_terms[i])) continue;
+    errors.push_back(api::Invalid(path.Index(i), terms[i],
+                                  "only additions are allowed (no mutations or deletions)"));
+  }
+}
+
+// Which node selector and affinity a gated pod may still be given: only narrower ones. Returns the
+// spec with the old ones.
 json::Value WithoutNarrowing(const Context& ctx, json::Value spec, json::Value old,
                              FieldErrors& errors) {
+  json::Arena& arena = ctx.arena;
   const json::Value selector = spec["nodeSelector"];
   for (const json::Member& entry : old["nodeSelector"].members()) {
     const json::Value* value = selector.Find(entry.name());
@@ -134,35 +171,48 @@ json::Value WithoutNarrowing(const Context& ctx, json::Value spec, json::Value o
         "only additions to spec.nodeSelector are allowed (no mutations or deletions)"));
     break;
   }
-  for (const std::string_view field : {"nodeSelector", "affinity"}) {
-    const json::Value* before = old.Find(field);
-    spec = before == nullptr ? json::Without(ctx.arena, spec, field)
-                             : json::With(ctx.arena, spec, field, *before);
+  const json::Value* selector_before = old.Find("nodeSelector");
+  spec = selector_before == nullptr ? json::Without(arena, spec, "nodeSelector")
+                                    : json::With(arena, spec, "nodeSelector", *selector_before);
+  const json::Value now = spec["affinity"]["nodeAffinity"];
+  const json::Value before = old["affinity"]["nodeAffinity"];
+  if (now == before) return spec;
+  CheckNodeAffinityChange(now, before, errors);
+  if (!before.is_null()) return json::SetPath(arena, spec, {"affinity", "nodeAffinity"}, before);
+  spec = json::RemovePath(arena, spec, {"affinity", "nodeAffinity"});
+  if (spec["affinity"].empty() && !old.Has("affinity")) {
+    spec = json::Without(arena, spec, "affinity");
   }
   return spec;
 }
 
-void CheckStatus(json::Value object, json::Value old, FieldErrors& errors) {
-  const FieldPath path("status");
-  const json::Value now = object["status"];
-  const json::Value before = old["status"];
-  CheckImmutable(now["qosClass"], before["qosClass"], path.Child("qosClass"), errors);
-  const std::string_view policy = old["spec"]["restartPolicy"].AsString();
-  if (policy != "Always") {
-    std::size_t index = 0;
-    for (const json::Value& status : before["containerStatuses"].elements()) {
-      const FieldPath at = path.Child("containerStatuses").Index(index++).Child("state");
-      const json::Value ended = status["state"]["terminated"];
-      if (ended.is_null() || (ended["exitCode"].AsInt() != 0 && policy == "OnFailure")) continue;
-      for (const json::Value& next : now["containerStatuses"].elements()) {
-        if (!(next["name"] == status["name"]) || next["state"].Has("terminated")) continue;
-        errors.push_back(api::Forbidden(at, "may not be transitioned to non-terminated state"));
-      }
-    }
+// Ephemeral containers are only ever added.
+void CheckEphemeralChanges(const Context& ctx, json::Value object, json::Value old,
+                           FieldErrors& errors) {
+  if (old["metadata"]["annotations"].Has("kubernetes.io/config.mirror")) {
+    errors = {api::Forbidden(FieldPath("[]"), "static pods do not support ephemeral containers")};
+    return;
   }
-  std::size_t index = 0;
-  for (const json::Value& ip : now["podIPs"].elements()) {
-    CheckIp(ip["ip"].AsString(), path.Child("podIPs").Index(index++), errors);
+  const FieldPath path("spec", "ephemeralContainers");
+  const auto containers = object["spec"]["ephemeralContainers"].elements();
+  for (const json::Value& before : old["spec"]["ephemeralContainers"].elements()) {
+    const auto now = std::find_if(containers.begin(), containers.end(), [&](const json::Value& c) {
+      return c["name"] == before["name"];
+    });
+    const std::string what = base::StrCat("existing ephemeral containers \"",
+                                          before["name"].AsString(), "\" may not be ");
+    if (now == containers.end()) {
+      errors.push_back(api::Forbidden(path, what + "removed\n"));
+    } else if (!(*now == before)) {
+      std::string diff;
+      if (ctx.catalog != nullptr) {
+        constexpr std::string_view kType = "io.k8s.api.core.v1.EphemeralContainer";
+        if (const auto* schema = ctx.catalog->FindDefinition(kType)) {
+          diff = GoDiff(*schema, before, *now);
+        }
+      }
+      errors.push_back(api::Forbidden(path, base::StrCat(what, "changed\n", diff)));
+    }
   }
 }
 
@@ -170,34 +220,19 @@ void CheckStatus(json::Value object, json::Value old, FieldErrors& errors) {
 
 void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
                        FieldErrors& errors) {
+  if (ctx.subresource == "resize") return ValidatePodResize(ctx.arena, object, old, errors);
   if (ctx.subresource == "status") {
     CheckAnnotationChanges(object["metadata"]["annotations"], old["metadata"]["annotations"],
                            errors);
-    CheckStatus(object, old, errors);
+    ValidatePodStatus(object, old, errors);
     return;
   }
-  if (ctx.subresource == "resize") return;
   ValidatePodContent(object, errors);
   CheckAnnotationChanges(object["metadata"]["annotations"], old["metadata"]["annotations"], errors);
   const json::Value spec = object["spec"];
   const json::Value before = old["spec"];
   if (ctx.subresource == "ephemeralcontainers") {
-    for (const json::Value& container : before["ephemeralContainers"].elements()) {
-      const auto now = spec["ephemeralContainers"].elements();
-      const auto same_name = std::find_if(now.begin(), now.end(), [&](const json::Value& c) {
-        return c["name"] == container["name"];
-      });
-      const FieldPath path("spec", "ephemeralContainers");
-      if (same_name == now.end()) {
-        errors.push_back(api::Forbidden(
-            path, base::StrCat("existing ephemeral containers \"", container["name"].AsString(),
-                               "\" may not be removed\n")));
-      } else if (!(*same_name == container)) {
-        errors.push_back(api::Forbidden(
-            path, base::StrCat("existing ephemeral containers \"", container["name"].AsString(),
-                               "\" may not be changed\n")));
-      }
-    }
+    CheckEphemeralChanges(ctx, object, old, errors);
     return;
   }
   if (spec["containers"].size() != before["containers"].size()) {

@@ -232,5 +232,34 @@ TEST_F(PodValidationTest, UpdatesOfTolerationsAndGates) {
                   "spec.nodeSelector are allowed (no mutations or deletions)"});
 }
 
+// Before and after a resize: containers' resources, then members of the spec.
+TEST_F(PodValidationTest, ResizeChangesCpuAndMemoryOnly) {
+  const auto pod = [](const std::string& resources, const std::string& more = "") {
+    return R"({"metadata":{"name":"p","namespace":"n"},"spec":{"containers":[{"name":"c","image":"i",
+               "resources":)" +
+           resources + "}]" + more + R"(},"status":{"qosClass":"Burstable"}})";
+  };
+  const auto resize = [&](const std::string& before, const std::string& after) {
+    api::FieldErrors errors;
+    ValidateKindUpdate(Row(), MakeContext("resize"), Read(after), Read(before), errors);
+    return ToTexts(errors);
+  };
+  const std::string small = pod(R"({"requests":{"cpu":"1"}})");
+  EXPECT_EQ(resize(small, pod(R"({"requests":{"cpu":"2"},"limits":{"cpu":"3"}})")), Texts{});
+  EXPECT_EQ(resize(small, pod(R"({"requests":{"cpu":"2","memory":"1Gi"},
+                                   "limits":{"cpu":"2","memory":"1Gi"}})")),
+            Texts{"spec: Invalid value: \"Burstable\": Pod QOS Class may not change as a result of "
+                  "resizing"});
+  EXPECT_EQ(resize(small, pod(R"({"requests":{"memory":"1Gi"}})")),
+            Texts{"spec.containers[0].resources.requests: Forbidden: resource requests cannot be "
+                  "removed"});
+  EXPECT_EQ(resize(small, pod(R"({"requests":{"cpu":"1","ephemeral-storage":"1Gi"}})")),
+            Texts{"spec: Forbidden: only cpu and memory resources are mutable"});
+  EXPECT_EQ(resize(small, pod(R"({"requests":{"cpu":"1"}})", R"(,"hostname":"h")")),
+            Texts{"spec: Forbidden: only cpu and memory resources are mutable"});
+  EXPECT_EQ(resize(pod(R"({"requests":{"cpu":"1"}})", R"(,"os":{"name":"windows"})"), small),
+            Texts{"[]: Forbidden: windows pods cannot be resized"});
+}
+
 }  // namespace
 }  // namespace portcullis::registry

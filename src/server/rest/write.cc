@@ -34,9 +34,15 @@ json::Value Settle(Call& call, json::Value before, json::Value after) {
   return Recanonicalize(*call.catalog, call.arena, call.resource->kind, after);
 }
 
-base::Status ResourceInvalid(const Call& call, std::string_view name,
-                             const api::FieldErrors& errors) {
-  return api::InvalidStatus(call.resource->kind.group_kind(), name, errors);
+// A custom resource goes by the kind it says it is of.
+base::Status ResourceInvalid(const Call& call, json::Value object, const api::FieldErrors& errors) {
+  api::GroupKind kind = call.resource->kind.group_kind();
+  if (call.resource->custom) {
+    kind.kind = object["kind"].AsString();
+    const auto version = api::ParseGroupVersion(object["apiVersion"].AsString());
+    if (version.ok()) kind.group = version->group;
+  }
+  return api::InvalidStatus(kind, object["metadata"]["name"].AsString(), errors);
 }
 
 // Nobody grants by RBAC what they do not have.
@@ -277,7 +283,7 @@ class Attempt {
     const std::size_t count = errors.size();
     for (std::size_t i = 0; i < count; ++i) errors.push_back(api::FieldError(errors[i]));
     strategy_.ValidateUpdate(context, object, live_, errors);
-    if (!errors.empty()) return ResourceInvalid(call_, spec_.name, errors);
+    if (!errors.empty()) return ResourceInvalid(call_, object, errors);
     std::vector<std::string> warnings;
     strategy_.UpdateWarnings(context, object, live_, warnings);
     for (std::string& text : warnings) call_.recorder.Warn(std::move(text));
@@ -380,7 +386,7 @@ base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOp
   api::FieldErrors errors;
   registry::ValidateObjectMeta(object, call.resource->namespaced, strategy, errors);
   strategy.Validate(context, object, errors);
-  if (!errors.empty()) return ResourceInvalid(call, name, errors);
+  if (!errors.empty()) return ResourceInvalid(call, object, errors);
   std::vector<std::string> warnings;
   strategy.Warnings(context, object, warnings);
   for (std::string& text : warnings) call.recorder.Warn(std::move(text));
@@ -438,25 +444,8 @@ base::Status MatchNameForUpdate(Call& call, json::Value object) {
 }
 
 bool CreatesOnUpdate(const Call& call) {
-  static constexpr std::pair<std::string_view, std::string_view> kResources[] = {
-      {"", "endpoints"},
-      {"", "events"},
-      {"", "limitranges"},
-      {"", "services"},
-      {"coordination.k8s.io", "leases"},
-      {"events.k8s.io", "events"},
-      {"node.k8s.io", "runtimeclasses"},
-      {"rbac.authorization.k8s.io", "clusterrolebindings"},
-      {"rbac.authorization.k8s.io", "clusterroles"},
-      {"rbac.authorization.k8s.io", "rolebindings"},
-      {"rbac.authorization.k8s.io", "roles"},
-  };
   if (!call.info.subresource.empty()) return false;
-  if (StrategyOf(call).AllowCreateOnUpdate()) return true;
-  const auto& own = call.resource->resource;
-  return std::any_of(std::begin(kResources), std::end(kResources), [&](const auto& resource) {
-    return resource.first == own.group && resource.second == own.resource;
-  });
+  return StrategyOf(call).AllowCreateOnUpdate();
 }
 
 base::Result<Reply> WrittenReply(Call& call, const Written& written) {
