@@ -7,6 +7,7 @@
 #include "kube_cel/evaluation.h"
 #include "kube_cel/libraries.h"
 #include "kube_cel/mutation_objects.h"
+#include "kube_cel/mutation_values.h"
 
 namespace portcullis::kube_cel {
 namespace {
@@ -192,7 +193,7 @@ TEST_F(KubeCelTest, ConstructedObjectsBecomeJson) {
   const Evaluated result = evaluation.Evaluate(*expression, budget);
   ASSERT_TRUE(result.ok()) << result.error;
   EXPECT_TRUE(CheckTypeNames(arena_, result.value, "Object").ok());
-  const auto json = PatchValueToJson(arena_, result.value);
+  const auto json = ApplyConfigurationOf(arena_, result.value);
   ASSERT_TRUE(json.ok());
   EXPECT_EQ((*json)["spec"]["list"][0]["a"].AsString(), "b");
 }

@@ -51,8 +51,12 @@ class Constructed final : public cel::Object {
   }
 
   json::Value Json(json::Arena& arena) const override {
-    auto converted = PatchValueToJson(arena, Value::FromObject(this));
-    return converted.ok() ? *converted : json::Value();
+    json::ObjectBuilder builder(arena);
+    for (const auto& field : fields_) {
+      const auto json = cel::ToJson(arena, field.value);
+      builder.Set(arena.Copy(field.name), json.ok() ? *json : json::Value());
+    }
+    return builder.Build();
   }
 
  private:
@@ -98,6 +102,10 @@ void Collect(json::Arena& arena, Value value, const std::string& expected,
 
 }  // namespace
 
+std::span<const cel::ObjectFactory::Field> FieldsOf(Value object) {
+  return static_cast<const Constructed*>(object.object())->fields();
+}
+
 std::shared_ptr<const cel::ObjectFactory> MakeMutationObjects() {
   return std::make_shared<Factory>();
 }
@@ -113,37 +121,6 @@ base::Status CheckTypeNames(json::Arena& arena, Value object, std::string_view r
   Collect(arena, object, std::string(root), problems);
   if (problems.empty()) return base::OkStatus();
   return base::Invalid(base::StrCat("type mismatch: ", base::Join(problems, "\n")));
-}
-
-base::Result<json::Value> PatchValueToJson(json::Arena& arena, Value value) {
-  if (value.is_object() && value.object()->is_struct() &&
-      (IsConstructed(value) || value.object()->type()->name == "JSONPatch")) {
-    json::ObjectBuilder builder(arena);
-    for (const auto& field : static_cast<const Constructed*>(value.object())->fields()) {
-      builder.Set(arena.Copy(field.name), TRY(PatchValueToJson(arena, field.value)));
-    }
-    return builder.Build();
-  }
-  if (value.is_list() && value.json() == nullptr) {
-    json::ArrayBuilder builder(arena);
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      builder.Add(TRY(PatchValueToJson(arena, value.At(arena, i))));
-    }
-    return builder.Build();
-  }
-  if (value.is_map() && value.json() == nullptr) {
-    json::ObjectBuilder builder(arena);
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      const Value key = value.KeyAt(arena, i);
-      if (!key.is_string()) {
-        return base::Invalid(base::StrCat("map key ", base::GoQuote(cel::PlainText(key)),
-                                          " is of type ", cel::GoTypeName(key), ", not string"));
-      }
-      builder.Set(arena.Copy(key.text()), TRY(PatchValueToJson(arena, value.ValueAt(arena, i))));
-    }
-    return builder.Build();
-  }
-  return cel::ToJson(arena, value);
 }
 
 }  // namespace portcullis::kube_cel

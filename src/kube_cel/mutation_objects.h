@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,10 +20,9 @@ std::shared_ptr<const cel::ObjectFactory> MakeMutationObjects();
 // …`.
 base::Status CheckTypeNames(json::Arena& arena, cel::Value object, std::string_view root);
 
-// A value of an expression as JSON, constructed objects included.
-base::Result<json::Value> PatchValueToJson(json::Arena& arena, cel::Value value);
-
 // True for a constructed Object or Object.<path>.
 bool IsConstructed(cel::Value value);
+// The fields of a constructed object or JSONPatch, in the order in which they were written.
+std::span<const cel::ObjectFactory::Field> FieldsOf(cel::Value object);
 
 }  // namespace portcullis::kube_cel

@@ -15,6 +15,12 @@ namespace portcullis::api::patch {
 // OK, or what is wrong with a configuration that a client wants to apply, as in
 // `.spec.replicas: expected numeric (int or float), got string`.
 base::Status CheckTyped(const schema::Schema& schema, json::Value object);
+// The same for an object that a program of Go made and which may have values in it that are no
+// JSON: each is a ForeignValue() and wrong wherever it stands.
+base::Status CheckTypedNative(const schema::Schema& schema, json::Value object);
+// Its Go type, and how Go prints it with %v and with %#v.
+json::Value ForeignValue(json::Arena& arena, std::string_view go_type, std::string_view text,
+                         std::string_view literal);
 
 // The fields that an applied configuration claims.
 FieldSet FieldsOf(const schema::Schema* schema, json::Value object);

@@ -173,6 +173,33 @@ TEST_F(CelPolicyTest, MutationErrorsSayWhichPolicy) {
       {JsonPatch("[JSONPatch{op: 'remove', path: '/data/none'}]"),
        "JSON Patch: error in remove for path: '/data/none': Unable to remove nonexistent key: "
        "none: missing value"},
+      // What only looks like JSON.
+      {Apply("Object{data: {'a': dyn(null)}}"),
+       "error applying patch: failed to convert patch object to typed object: .data.a: expected "
+       "string, got &value.valueUnstructured{Value:0}"},
+      {Apply("Object{data: {'a': {'b': 'c'}}}"),
+       "error applying patch: failed to convert patch object to typed object: .data.a: expected "
+       "string, got &value.valueUnstructured{Value:map[ref.Val]ref.Val{\"b\":\"c\"}}"},
+      {Apply("Object{immutable: null}"),
+       "error applying patch: failed to convert patch object to typed object: .immutable: expected "
+       "boolean, got &{NULL_VALUE}"},
+      {Apply("Object{metadata: Object.metadata{finalizers: [{'a': 'b'}]}}"),
+       "error applying patch: failed to convert patch object to typed object: "
+       ".metadata.finalizers[={{undefined}}]: expected string, got "
+       "&value.valueUnstructured{Value:map[ref.Val]ref.Val{\"a\":\"b\"}}"},
+      {Apply("Object{data: {1: 'a'}}"), "invalid return type: *dynamic.ObjectVal"},
+      {JsonPatch("[JSONPatch{op: 'add', path: '/data', value: {1: 'a'}}]"),
+       "JSONPath valueExpression evaluated to a type that could not marshal to JSON: unsupported "
+       "type conversion from 'int' to string"},
+      {JsonPatch("[JSONPatch{op: 'add', path: '/data/a', value: quantity('1')}]"),
+       "JSONPath valueExpression evaluated to a type that could not marshal to JSON: type "
+       "conversion error from 'Quantity' to '*structpb.Value'"},
+      {JsonPatch("[JSONPatch{op: 'add', path: '/data/a', value: optional.none()}]"),
+       "JSONPath valueExpression evaluated to a type that could not marshal to JSON: "
+       "optional.none() dereference"},
+      {JsonPatch("[JSONPatch{path: '/data/a'}]"), "JSON Patch: Unexpected kind: "},
+      {JsonPatch("[JSONPatch{op: 'remove'}]"),
+       "JSON Patch: remove operation does not apply: doc is missing path: \"\": missing value"},
   };
   for (const auto& [mutation, text] : facts) {
     cluster_.Mutating("p", base::StrCat(R"("mutations":[)", mutation, "]"));
@@ -181,6 +208,18 @@ TEST_F(CelPolicyTest, MutationErrorsSayWhichPolicy) {
     EXPECT_EQ(status.http_code(), 403);
     EXPECT_EQ(status.reason_text(), "Invalid");
   }
+}
+
+TEST_F(CelPolicyTest, NumbersOfPatchesHaveNoType) {
+  cluster_.Mutating(
+      "p", base::StrCat(R"("mutations":[)",
+                        JsonPatch("[JSONPatch{op: 'add', path: '/metadata/generation', value: "
+                                  "3.0}, JSONPatch{op: 'add', path: '/data/big', value: "
+                                  "9007199254740993}]"),
+                        "]"));
+  EXPECT_TRUE(cluster_.Mutate(kMap).ok());
+  EXPECT_EQ(cluster_.request().object()["metadata"]["generation"].AsInt(), 3);
+  EXPECT_EQ(cluster_.request().object()["data"]["big"].AsString(), "9007199254740993");
 }
 
 TEST_F(CelPolicyTest, AFailedTestSkipsTheWholePatch) {

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "json/patch.h"
 #include "kube_cel/mutation_objects.h"
+#include "kube_cel/mutation_values.h"
 #include "policy/cel_policy/mutating.h"
 
 namespace portcullis::policy {
@@ -26,6 +27,16 @@ Patched Fatal(base::Status status) {
   return out;
 }
 
+bool IsAssociative(const schema::Schema& list) {
+  return list.list_type == schema::ListType::kMap || list.list_type == schema::ListType::kSet;
+}
+
+bool IsMerged(const schema::Schema& node) {
+  if (node.kind == schema::Kind::kArray) return IsAssociative(node);
+  return (node.kind == schema::Kind::kStruct || node.kind == schema::Kind::kMap) &&
+         node.map_type != schema::MapType::kAtomic;
+}
+
 Patched NoSchema(const api::GroupVersionKind& kind) {
   return Fatal(base::Status(
       base::Reason::kServiceUnavailable,
@@ -34,58 +45,54 @@ Patched NoSchema(const api::GroupVersionKind& kind) {
                    "created and when they are available.")));
 }
 
-// Fields of the patch that can only be replaced whole.
+// Fields of the patch that can only be replaced whole, and those within them.
 void FindAtomic(const schema::Schema* node, json::Value value, const std::string& path,
                 std::vector<std::string>& found) {
-  if (node == nullptr || value.is_null()) return;
-  switch (node->kind) {
-    case schema::Kind::kStruct:
-    case schema::Kind::kMap:
-      if (!value.is_object()) return;
-      if (node->map_type == schema::MapType::kAtomic && !path.empty()) {
-        found.push_back(path);
-        return;
-      }
-      for (const json::Member& member : value.members()) {
-        const schema::Schema* below = node->element;
-        if (node->kind == schema::Kind::kStruct) {
-          const schema::Field* field = node->FindField(member.name(), member.hash);
-          below = field == nullptr ? nullptr : field->schema;
-        }
-        FindAtomic(below, member.value, base::StrCat(path, ".", member.name()), found);
-      }
-      return;
-    case schema::Kind::kArray: {
-      if (!value.is_array()) return;
-      if (node->list_type != schema::ListType::kMap && node->list_type != schema::ListType::kSet) {
-        found.push_back(path);
-        return;
-      }
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        FindAtomic(node->element, value[i], base::StrCat(path, "[", std::to_string(i), "]"), found);
-      }
-      return;
+  if (node == nullptr) return;
+  const bool is_map = node->kind == schema::Kind::kStruct || node->kind == schema::Kind::kMap;
+  if (is_map && value.is_object()) {
+    if (node->map_type == schema::MapType::kAtomic && !path.empty()) found.push_back(path);
+    for (const json::Member& member : value.members()) {
+      const schema::Field* field = node->FindField(member.name(), member.hash);
+      if (field == nullptr) continue;
+      FindAtomic(field->schema, member.value, base::StrCat(path, ".", member.name()), found);
     }
-    default:
-      return;
+  } else if (node->kind == schema::Kind::kArray && value.is_array()) {
+    if (!IsAssociative(*node)) found.push_back(path);
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      FindAtomic(node->element, value[i], base::StrCat(path, "[", std::to_string(i), "]"), found);
+    }
   }
 }
 
-// Nothing can be taken away by a null.
-json::Value WithoutNulls(json::Arena& arena, json::Value value) {
-  if (value.is_array()) {
+// A null takes a single value away; of what is merged it takes nothing.
+json::Value WithoutHollow(json::Arena& arena, const schema::Schema* node, json::Value value) {
+  if (node == nullptr) return value;
+  if (node->kind == schema::Kind::kArray && value.is_array()) {
     json::ArrayBuilder builder(arena);
     for (const json::Value& element : value.elements()) {
-      builder.Add(WithoutNulls(arena, element));
+      builder.Add(WithoutHollow(arena, node->element, element));
     }
     return builder.Build();
   }
-  if (!value.is_object()) return value;
+  if (node->kind != schema::Kind::kStruct || !value.is_object()) return value;
   json::ObjectBuilder builder(arena);
   for (const json::Member& member : value.members()) {
-    if (!member.value.is_null()) builder.Add(member.name(), WithoutNulls(arena, member.value));
+    const schema::Field* field = node->FindField(member.name(), member.hash);
+    const schema::Schema* below = field == nullptr ? nullptr : field->schema;
+    const bool hollow = member.value.is_null() && below != nullptr && IsMerged(*below);
+    if (!hollow) builder.Add(member.name(), WithoutHollow(arena, below, member.value));
   }
   return builder.Build();
+}
+
+// What Go's conversion of an object of no type says where its decoder of JSON says `problem`.
+std::string ConversionProblem(std::string_view problem) {
+  constexpr std::string_view kNumber = "json: cannot unmarshal number ";
+  constexpr std::string_view kType = " of type ";
+  const auto type = problem.rfind(kType);
+  if (!problem.starts_with(kNumber) || type == std::string_view::npos) return std::string(problem);
+  return base::StrCat("cannot convert float64 to ", problem.substr(type + kType.size()));
 }
 
 bool IsTestMismatch(std::string_view message) { return message.ends_with(": test failed"); }
@@ -115,14 +122,13 @@ Patched ApplyConfiguration(json::Arena& arena, const admission::ObjectInterfaces
   if (auto status = kube_cel::CheckTypeNames(arena, value, "Object"); !status.ok()) {
     return Failed(status.message());
   }
-  auto json = kube_cel::PatchValueToJson(arena, value);
+  auto json = kube_cel::ApplyConfigurationOf(arena, value);
   if (!json.ok()) return Failed(json.status().message());
   const auto type = objects == nullptr ? nullptr : objects->SchemaOf(kind);
   if (type == nullptr) return NoSchema(kind);
-  json::Value patch =
-      json::With(arena, WithoutNulls(arena, *json), "apiVersion", object["apiVersion"]);
+  json::Value patch = json::With(arena, *json, "apiVersion", object["apiVersion"]);
   patch = json::With(arena, patch, "kind", object["kind"]);
-  if (auto status = api::patch::CheckTyped(*type, patch); !status.ok()) {
+  if (auto status = api::patch::CheckTypedNative(*type, patch); !status.ok()) {
     return Failed(
         base::StrCat("error applying patch: failed to convert patch object to typed "
                      "object: ",
@@ -137,11 +143,15 @@ Patched ApplyConfiguration(json::Arena& arena, const admission::ObjectInterfaces
                      base::Join(atomic, ", ")));
   }
   Patched out;
+  patch = WithoutHollow(arena, type.get(), patch);
   out.object = api::patch::MergeTyped(arena, type.get(), object, patch);
   // The merged object is what Go would have made of it.
   if (type->constraints == nullptr) {
     auto decoded = schema::Decode(arena, *type, out.object);
-    if (!decoded.ok()) return Fatal(base::InternalError(decoded.status().message()));
+    if (!decoded.ok()) {
+      return Failed(base::StrCat("unable to convert unstructured object to ", kind.ToString(), ": ",
+                                 ConversionProblem(decoded.status().message())));
+    }
     out.object = *decoded;
   }
   return out;
@@ -165,7 +175,7 @@ Patched ApplyJsonPatch(json::Arena& arena, const admission::ObjectInterfaces* ob
         }
       }
     }
-    auto json = kube_cel::PatchValueToJson(arena, operation);
+    auto json = kube_cel::PatchOperationOf(arena, operation);
     if (!json.ok()) {
       return Failed(base::StrCat(
           "JSONPath valueExpression evaluated to a type that could not marshal to JSON: ",
