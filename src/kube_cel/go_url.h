@@ -19,6 +19,7 @@ struct RequestUri {
   std::string query;  // as written
   std::string text;   // the whole, with the scheme in lower case
 
+  bool operator==(const RequestUri& other) const { return text == other.text; }
   // Without port and brackets.
   std::string_view Hostname() const;
   std::string_view Port() const;

@@ -5,6 +5,7 @@
 #include "cel/program.h"
 #include "kube_cel/access.h"
 #include "kube_cel/libraries.h"
+#include "kube_cel/library/rows.h"
 
 namespace portcullis::kube_cel {
 namespace {
@@ -157,14 +158,7 @@ constexpr std::string_view kResourceCheck =
 constexpr cel::Function Row(std::string_view name, std::string_view id, std::string_view signature,
                             cel::FunctionImpl impl, std::string_view doc, std::string_view example,
                             int since = 27) {
-  return {.name = name,
-          .id = id,
-          .style = Style::kMember,
-          .signature = signature,
-          .impl = impl,
-          .since = since,
-          .doc = doc,
-          .example = example};
+  return Since(since, Method(name, id, signature, impl, doc, example));
 }
 
 constexpr cel::Function Costly(cel::Function row, cel::ActualCost cost,

@@ -6,6 +6,7 @@
 #include "kube_cel/libraries.h"
 #include "kube_cel/library/costs.h"
 #include "kube_cel/library/net.h"
+#include "kube_cel/library/rows.h"
 
 namespace portcullis::kube_cel {
 
@@ -77,14 +78,7 @@ std::uint64_t IpCost(std::span<const Value> args, Value result) {
 
 constexpr cel::Function Property(std::string_view name, std::string_view id, cel::FunctionImpl impl,
                                  std::string_view doc, std::string_view example) {
-  return {.name = name,
-          .id = id,
-          .style = Style::kMember,
-          .signature = "(net.IP) -> bool",
-          .impl = impl,
-          .since = 30,
-          .doc = doc,
-          .example = example};
+  return Since(30, Method(name, id, "(net.IP) -> bool", impl, doc, example));
 }
 
 constexpr cel::Function kFunctions[] = {

@@ -3,16 +3,14 @@
 
 #include "cel/program.h"
 #include "kube_cel/libraries.h"
-#include "kube_cel/library/costs.h"
+#include "kube_cel/library/rows.h"
 #include "kube_cel/opaque.h"
 
 namespace portcullis::kube_cel {
 namespace {
 
 using api::Quantity;
-using cel::CostScope;
 using cel::EvalContext;
-using cel::Style;
 using cel::Value;
 
 class QuantityValue final : public cel::Object {
@@ -56,16 +54,6 @@ Value IsQuantity(EvalContext&, std::span<const Value> args) {
 
 Value Sign(EvalContext&, std::span<const Value> args) { return Value::Int(Of(args[0]).Sign()); }
 
-Value IsGreaterThan(EvalContext&, std::span<const Value> args) {
-  return Value::Bool(Of(args[0]) > Of(args[1]));
-}
-Value IsLessThan(EvalContext&, std::span<const Value> args) {
-  return Value::Bool(Of(args[0]) < Of(args[1]));
-}
-Value CompareTo(EvalContext&, std::span<const Value> args) {
-  const auto order = Of(args[0]) <=> Of(args[1]);
-  return Value::Int(order < 0 ? -1 : order > 0 ? 1 : 0);
-}
 Value IsInteger(EvalContext&, std::span<const Value> args) {
   return Value::Bool(Of(args[0]).IsInteger());
 }
@@ -92,74 +80,51 @@ Value Sub(EvalContext& context, std::span<const Value> args) {
   return Wrap(context, std::move(difference), true);
 }
 
-constexpr cel::Function Method(std::string_view name, std::string_view id,
-                               std::string_view signature, cel::FunctionImpl impl,
-                               std::string_view doc, std::string_view example) {
-  return {.name = name,
-          .id = id,
-          .style = Style::kMember,
-          .signature = signature,
-          .impl = impl,
-          .since = 28,
-          .doc = doc,
-          .example = example};
-}
-
+constexpr int kRelease = 28;
 constexpr std::string_view kTwo = "(kubernetes.Quantity, kubernetes.Quantity) -> bool";
 constexpr std::string_view kSame =
     "(kubernetes.Quantity, kubernetes.Quantity) -> kubernetes.Quantity";
 constexpr std::string_view kWithInt = "(kubernetes.Quantity, int) -> kubernetes.Quantity";
 
 constexpr cel::Function kFunctions[] = {
-    {.name = "quantity",
-     .id = "string_to_quantity",
-     .signature = "(string) -> kubernetes.Quantity",
-     .impl = &Make,
-     .cost = &TextCost,
-     .cost_scope = CostScope::kFunction,
-     .estimate = &EstimateRead,
-     .since = 28,
-     .doc = "An amount as resource lists have it.",
-     .example = "quantity('200M') == quantity('0.2G')"},
-    {.name = "isQuantity",
-     .id = "is_quantity_string",
-     .signature = "(string) -> bool",
-     .impl = &IsQuantity,
-     .cost = &TextCost,
-     .cost_scope = CostScope::kFunction,
-     .estimate = &EstimateRead,
-     .since = 28,
-     .doc = "Would quantity() accept the text?",
-     .example = "isQuantity('1.3Gi') && !isQuantity('10Mm')"},
+    Since(kRelease,
+          Reader("quantity", "string_to_quantity", "(string) -> kubernetes.Quantity", &Make,
+                 "An amount as resource lists have it.", "quantity('200M') == quantity('0.2G')")),
+    Since(kRelease, Reader("isQuantity", "is_quantity_string", "(string) -> bool", &IsQuantity,
+                           "Would quantity() accept the text?",
+                           "isQuantity('1.3Gi') && !isQuantity('10Mm')")),
     {.name = "sign",
      .id = "quantity_sign",
      .signature = "(kubernetes.Quantity) -> int",
      .impl = &Sign,
-     .since = 28,
+     .since = kRelease,
      .doc = "-1, 0 or 1.",
      .example = "sign(quantity('-5')) == -1"},
-    Method("isGreaterThan", "quantity_is_greater_than", kTwo, &IsGreaterThan, "Is it more?",
-           "quantity('1Gi').isGreaterThan(quantity('1G'))"),
-    Method("isLessThan", "quantity_is_less_than", kTwo, &IsLessThan, "Is it less?",
-           "quantity('1m').isLessThan(quantity('1'))"),
-    Method("compareTo", "quantity_compare_to", "(kubernetes.Quantity, kubernetes.Quantity) -> int",
-           &CompareTo, "-1, 0 or 1.", "quantity('2').compareTo(quantity('1')) == 1"),
-    Method("isInteger", "quantity_is_integer", "(kubernetes.Quantity) -> bool", &IsInteger,
-           "Has it no fraction, and fits 64 bits?",
-           "quantity('50k').isInteger() && !quantity('50m').isInteger()"),
-    Method("asInteger", "quantity_get_int", "(kubernetes.Quantity) -> int", &AsInteger,
-           "The amount as an int.", "quantity('50k').asInteger() == 50000"),
-    Method("asApproximateFloat", "quantity_get_float", "(kubernetes.Quantity) -> double",
-           &AsApproximateFloat, "The amount as a double.",
-           "quantity('500m').asApproximateFloat() == 0.5"),
-    Method("add", "quantity_add", kSame, &Add, "The sum.",
-           "quantity('1k').add(quantity('1k')) == quantity('2k')"),
-    Method("add", "quantity_add_int", kWithInt, &Add, "The sum.",
-           "quantity('1k').add(1) == quantity('1001')"),
-    Method("sub", "quantity_sub", kSame, &Sub, "The difference.",
-           "quantity('2k').sub(quantity('1k')) == quantity('1k')"),
-    Method("sub", "quantity_sub_int", kWithInt, &Sub, "The difference.",
-           "quantity('1k').sub(1) == quantity('999')"),
+    Since(kRelease, Method("isGreaterThan", "quantity_is_greater_than", kTwo, &IsGreaterThan<&Of>,
+                           "Is it more?", "quantity('1Gi').isGreaterThan(quantity('1G'))")),
+    Since(kRelease, Method("isLessThan", "quantity_is_less_than", kTwo, &IsLessThan<&Of>,
+                           "Is it less?", "quantity('1m').isLessThan(quantity('1'))")),
+    Since(kRelease, Method("compareTo", "quantity_compare_to",
+                           "(kubernetes.Quantity, kubernetes.Quantity) -> int", &CompareTo<&Of>,
+                           "-1, 0 or 1.", "quantity('2').compareTo(quantity('1')) == 1")),
+    Since(kRelease, Method("isInteger", "quantity_is_integer", "(kubernetes.Quantity) -> bool",
+                           &IsInteger, "Has it no fraction, and fits 64 bits?",
+                           "quantity('50k').isInteger() && !quantity('50m').isInteger()")),
+    Since(kRelease,
+          Method("asInteger", "quantity_get_int", "(kubernetes.Quantity) -> int", &AsInteger,
+                 "The amount as an int.", "quantity('50k').asInteger() == 50000")),
+    Since(kRelease,
+          Method("asApproximateFloat", "quantity_get_float", "(kubernetes.Quantity) -> double",
+                 &AsApproximateFloat, "The amount as a double.",
+                 "quantity('500m').asApproximateFloat() == 0.5")),
+    Since(kRelease, Method("add", "quantity_add", kSame, &Add, "The sum.",
+                           "quantity('1k').add(quantity('1k')) == quantity('2k')")),
+    Since(kRelease, Method("add", "quantity_add_int", kWithInt, &Add, "The sum.",
+                           "quantity('1k').add(1) == quantity('1001')")),
+    Since(kRelease, Method("sub", "quantity_sub", kSame, &Sub, "The difference.",
+                           "quantity('2k').sub(quantity('1k')) == quantity('1k')")),
+    Since(kRelease, Method("sub", "quantity_sub_int", kWithInt, &Sub, "The difference.",
+                           "quantity('1k').sub(1) == quantity('999')")),
 };
 
 }  // namespace

@@ -6,13 +6,12 @@
 #include "cel/library/costs.h"
 #include "cel/program.h"
 #include "kube_cel/libraries.h"
+#include "kube_cel/library/rows.h"
 
 namespace portcullis::kube_cel {
 namespace {
 
-using cel::CostScope;
 using cel::EvalContext;
-using cel::Style;
 using cel::Value;
 
 base::Result<std::shared_ptr<const cel::Regex>> Compile(std::string_view pattern) {
@@ -57,40 +56,25 @@ std::optional<cel::CallEstimate> EstimateMatches(
   return estimate;
 }
 
+constexpr cel::Function Search(std::string_view name, std::string_view id,
+                               std::string_view signature, cel::FunctionImpl impl,
+                               std::string_view doc, std::string_view example) {
+  cel::Function row = Method(name, id, signature, impl, doc, example);
+  row.prepare = &cel::PreparePattern;
+  row.cost = &cel::RegexCost;
+  row.cost_scope = cel::CostScope::kFunction;
+  row.estimate = &EstimateMatches;
+  return row;
+}
+
 constexpr cel::Function kFunctions[] = {
-    {.name = "find",
-     .id = "string_find_string",
-     .style = Style::kMember,
-     .signature = "(string, string) -> string",
-     .impl = &Find,
-     .prepare = &cel::PreparePattern,
-     .cost = &cel::RegexCost,
-     .cost_scope = CostScope::kFunction,
-     .estimate = &EstimateMatches,
-     .doc = "The first match of a regular expression, or ''.",
-     .example = "'abc 123'.find('[0-9]+') == '123'"},
-    {.name = "findAll",
-     .id = "string_find_all_string",
-     .style = Style::kMember,
-     .signature = "(string, string) -> list(string)",
-     .impl = &FindAll,
-     .prepare = &cel::PreparePattern,
-     .cost = &cel::RegexCost,
-     .cost_scope = CostScope::kFunction,
-     .estimate = &EstimateMatches,
-     .doc = "All matches.",
-     .example = "'1 23'.findAll('[0-9]+') == ['1', '23']"},
-    {.name = "findAll",
-     .id = "string_find_all_string_int",
-     .style = Style::kMember,
-     .signature = "(string, string, int) -> list(string)",
-     .impl = &FindAll,
-     .prepare = &cel::PreparePattern,
-     .cost = &cel::RegexCost,
-     .cost_scope = CostScope::kFunction,
-     .estimate = &EstimateMatches,
-     .doc = "At most so many matches; all if the number is negative.",
-     .example = "'1 23'.findAll('[0-9]+', 1) == ['1']"},
+    Search("find", "string_find_string", "(string, string) -> string", &Find,
+           "The first match of a regular expression, or ''.", "'abc 123'.find('[0-9]+') == '123'"),
+    Search("findAll", "string_find_all_string", "(string, string) -> list(string)", &FindAll,
+           "All matches.", "'1 23'.findAll('[0-9]+') == ['1', '23']"),
+    Search("findAll", "string_find_all_string_int", "(string, string, int) -> list(string)",
+           &FindAll, "At most so many matches; all if the number is negative.",
+           "'1 23'.findAll('[0-9]+', 1) == ['1']"),
 };
 
 }  // namespace

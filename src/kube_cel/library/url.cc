@@ -5,7 +5,7 @@
 #include "cel/program.h"
 #include "kube_cel/go_url.h"
 #include "kube_cel/libraries.h"
-#include "kube_cel/library/costs.h"
+#include "kube_cel/library/rows.h"
 #include "kube_cel/opaque.h"
 
 namespace portcullis::kube_cel {
@@ -13,25 +13,11 @@ namespace {
 
 using cel::CostScope;
 using cel::EvalContext;
-using cel::Style;
 using cel::Value;
 
-class Url final : public cel::Object {
- public:
-  explicit Url(RequestUri uri) : uri_(std::move(uri)) {}
-  ~Url() = default;
-  const cel::Type* type() const override { return &kUrlType; }
-  const RequestUri& uri() const { return uri_; }
-  Value Equals(json::Arena&, Value other) const override {
-    if (!other.is_object() || other.object()->type() != &kUrlType) return Value::Bool(false);
-    return Value::Bool(static_cast<const Url*>(other.object())->uri_.text == uri_.text);
-  }
+using Url = Opaque<RequestUri, kUrlType>;
 
- private:
-  RequestUri uri_;
-};
-
-const RequestUri& UriOf(Value value) { return static_cast<const Url*>(value.object())->uri(); }
+const RequestUri& UriOf(Value value) { return *Url::From(value); }
 
 Value Make(EvalContext& context, std::span<const Value> args) {
   auto uri = ParseUrl(args[0].text());
@@ -75,18 +61,6 @@ Value GetQuery(EvalContext& context, std::span<const Value> args) {
   return cel::MakeMap(context.arena(), entries);
 }
 
-constexpr cel::Function Getter(std::string_view name, std::string_view id,
-                               std::string_view signature, cel::FunctionImpl impl,
-                               std::string_view doc, std::string_view example) {
-  return {.name = name,
-          .id = id,
-          .style = Style::kMember,
-          .signature = signature,
-          .impl = impl,
-          .doc = doc,
-          .example = example};
-}
-
 constexpr std::string_view kToString = "(kubernetes.URL) -> string";
 
 constexpr cel::Function kFunctions[] = {
@@ -105,19 +79,19 @@ constexpr cel::Function kFunctions[] = {
      .impl = &IsUrl,
      .doc = "Would url() accept the text?",
      .example = "isURL('https://example.com') && !isURL('../x')"},
-    Getter("getScheme", "url_get_scheme", kToString, &GetScheme, "The scheme, or ''.",
+    Method("getScheme", "url_get_scheme", kToString, &GetScheme, "The scheme, or ''.",
            "url('https://a.b/').getScheme() == 'https'"),
-    Getter("getHost", "url_get_host", kToString, &GetHost, "Host and port as written.",
+    Method("getHost", "url_get_host", kToString, &GetHost, "Host and port as written.",
            "url('https://a.b:80/').getHost() == 'a.b:80'"),
-    Getter("getHostname", "url_get_hostname", kToString, &GetHostname,
+    Method("getHostname", "url_get_hostname", kToString, &GetHostname,
            "The host without port and brackets.",
            "url('https://[::1]:80/').getHostname() == '::1'"),
-    Getter("getPort", "url_get_port", kToString, &GetPort, "The port as written, or ''.",
+    Method("getPort", "url_get_port", kToString, &GetPort, "The port as written, or ''.",
            "url('https://a.b:80/').getPort() == '80'"),
-    Getter("getEscapedPath", "url_get_escaped_path", kToString, &GetEscapedPath,
+    Method("getEscapedPath", "url_get_escaped_path", kToString, &GetEscapedPath,
            "The path with what must be escaped in it escaped.",
            "url('https://a.b/with space').getEscapedPath() == '/with%20space'"),
-    Getter("getQuery", "url_get_query", "(kubernetes.URL) -> map(string, list(string))", &GetQuery,
+    Method("getQuery", "url_get_query", "(kubernetes.URL) -> map(string, list(string))", &GetQuery,
            "The query's keys with all their values.",
            "url('https://a.b/?k=1&k=2').getQuery()['k'] == ['1', '2']"),
 };
