@@ -284,16 +284,7 @@ base::Result<json::Value> DecodeReview(json::Arena& arena, ReviewVersion sent, i
 base::Result<json::Value> DecodeReviewOf(const ReviewKind& expected, json::Arena& arena,
                                          ReviewVersion sent, int http_status,
                                          std::string_view content_type, std::string_view body) {
-  if (!content_type.empty()) {
-    const std::string_view error = MediaTypeError(content_type);
-    if (!error.empty()) return base::InternalError(error);
-  }
-  if (body.empty()) {
-    return base::BadRequest(base::StrCat(
-        "0-length response with status code: ", std::to_string(http_status), " and content type: ",
-        content_type.empty() ? std::string_view("application/json") : content_type));
-  }
-  const json::Value input = TRY(ParseBody(arena, body));
+  const json::Value input = TRY(ParseReviewBody(arena, http_status, content_type, body));
   std::string_view kind = input["kind"].AsString();
   std::string_view api_version = input["apiVersion"].AsString();
   const std::string sent_version = base::StrCat(expected.group, "/", ReviewVersionText(sent));
@@ -319,6 +310,20 @@ base::Result<json::Value> DecodeReviewOf(const ReviewKind& expected, json::Arena
   const json::Value review = TRY(DecodeStruct(arena, expected.shape, input));
   if (version != ReviewVersionText(sent)) return NoConversion(expected, version, kind, sent);
   return review;
+}
+
+base::Result<json::Value> ParseReviewBody(json::Arena& arena, int http_status,
+                                          std::string_view content_type, std::string_view body) {
+  if (!content_type.empty()) {
+    const std::string_view error = MediaTypeError(content_type);
+    if (!error.empty()) return base::InternalError(error);
+  }
+  if (body.empty()) {
+    return base::BadRequest(base::StrCat(
+        "0-length response with status code: ", std::to_string(http_status), " and content type: ",
+        content_type.empty() ? std::string_view("application/json") : content_type));
+  }
+  return ParseBody(arena, body);
 }
 
 base::Result<ReviewAnswer> VerifyReview(json::Value review, ReviewVersion sent, HookType type,

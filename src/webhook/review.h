@@ -66,6 +66,10 @@ base::Result<json::Value> DecodeReview(json::Arena& arena, ReviewVersion sent, i
 base::Result<json::Value> DecodeReviewOf(const ReviewKind& expected, json::Arena& arena,
                                          ReviewVersion sent, int http_status,
                                          std::string_view content_type, std::string_view body);
+// The first part of that: the body as an object, whatever it says it is. A Content-Type that is
+// none is an InternalError.
+base::Result<json::Value> ParseReviewBody(json::Arena& arena, int http_status,
+                                          std::string_view content_type, std::string_view body);
 // Checks a decoded review. The error is what follows "received invalid webhook response: ".
 base::Result<ReviewAnswer> VerifyReview(json::Value review, ReviewVersion sent, HookType type,
                                         std::string_view uid);

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <thread>
 
+#include "admission/object_interfaces.h"
+#include "api/names.h"
 #include "api/schema/decode.h"
 #include "api/schema/go_types.h"
 #include "base/clock.h"
@@ -33,6 +35,12 @@ constexpr std::string_view kNoVersion =
     "couldn't get version/kind; json parse error: json: cannot unmarshal ";
 constexpr std::string_view kIntoTypeMeta =
     R"( into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" })";
+
+constexpr std::string_view kScheme = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
+
+std::string_view TextOr(json::Value value, std::string_view fallback) {
+  return value.AsString().empty() ? fallback : value.AsString();
+}
 
 base::Status Plain(std::string text) { return {base::Reason::kUnknown, std::move(text)}; }
 
@@ -104,19 +112,24 @@ base::Result<json::Value> ReadKubeconfig(json::Arena& arena, const std::string& 
 }
 
 // An answer with a good status: an ImageReview, whose kind and version it need not tell.
-base::Result<ImageAnswer> Decode(json::Arena& arena, std::string_view body) {
-  auto parsed = json::ParseYamlOrJson(arena, body);
-  if (!parsed.ok()) return Plain(parsed.status().message());
-  const json::Value review = *parsed;
-  if (!review.is_object() && !review.is_null()) {
-    return Plain(base::StrCat(kNoVersion, json::GoTypeName(review), kIntoTypeMeta));
-  }
-  const std::string_view kind = review["kind"].AsString("ImageReview");
-  const std::string_view version = review["apiVersion"].AsString(kVersion);
-  if (kind != "ImageReview" || version != kVersion) {
-    return Plain(base::StrCat(
-        "no kind ", base::GoQuote(kind), " is registered for version ", base::GoQuote(version),
-        " in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""));
+base::Result<ImageAnswer> Decode(json::Arena& arena, const admission::ObjectInterfaces* objects,
+                                 const net::Response& response) {
+  const json::Value review = TRY(webhook::ParseReviewBody(
+      arena, response.status, response.headers.Get("Content-Type"), response.content()));
+  const std::string_view kind = TextOr(review["kind"], "ImageReview");
+  const std::string_view version_text = TextOr(review["apiVersion"], kVersion);
+  const api::GroupVersion version = TRY(api::ParseGroupVersion(version_text));
+  if (kind != "ImageReview" || version_text != kVersion) {
+    // What the server knows of decodes well, but is no review.
+    const bool known = kind == "Status" ||
+                       (objects != nullptr && objects->SchemaOf({version.group, version.version,
+                                                                 std::string(kind)}) != nullptr);
+    if (known) {
+      return Plain(base::StrCat("converting (", version.version, ".", kind,
+                                ") to (v1alpha1.ImageReview): unknown conversion"));
+    }
+    return Plain(base::StrCat("no kind ", base::GoQuote(kind), " is registered for version ",
+                              base::GoQuote(version_text), " in scheme ", base::GoQuote(kScheme)));
   }
   const auto schema = api::schema::SchemaOfGoTypes(kReviewTypes);
   const auto decoded = api::schema::Decode(arena, *schema, review, {});
@@ -141,10 +154,11 @@ bool WorthAnotherTry(const net::CallResult& result) {
          (status >= 500 && !result.response.headers.Get("Retry-After").empty());
 }
 
-base::Result<ImageAnswer> Judge(json::Arena& arena, const net::CallResult& result) {
+base::Result<ImageAnswer> Judge(json::Arena& arena, const admission::ObjectInterfaces* objects,
+                                const net::CallResult& result) {
   if (!result.ok()) return base::Status(base::Reason::kUnknown, result.failure->message);
   const int status = result.response.status;
-  if (status >= 200 && status <= 206) return Decode(arena, result.response.content());
+  if (status >= 200 && status <= 206) return Decode(arena, objects, result.response);
   return webhook::HttpErrorStatus(status, result.response.headers.Get("Content-Type"),
                                   result.response.content(), std::nullopt);
 }
@@ -152,7 +166,7 @@ base::Result<ImageAnswer> Judge(json::Arena& arena, const net::CallResult& resul
 }  // namespace
 
 base::Result<ImageBackend> ImageBackend::Create(const ImagePolicyConfig& config,
-                                                net::HttpsClient* https) {
+                                                const admission::PluginContext& context) {
   const std::string& path = config.kubeconfig_file;
   const std::size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash);
@@ -160,16 +174,17 @@ base::Result<ImageBackend> ImageBackend::Create(const ImagePolicyConfig& config,
   const json::Value document = TRY(ReadKubeconfig(arena, path));
   const json::Value cluster = TRY(CurrentCluster(document));
   ImageBackend backend;
-  backend.https_ = https;
+  backend.https_ = context.https;
+  backend.objects_ = context.objects;
   backend.backoff_ = config.retry_backoff;
   backend.credentials_ = TRY(webhook::Credentials::Parse(json::ToString(document), directory));
   backend.url_ = cluster["server"].AsString();
   while (backend.url_.ends_with('/')) backend.url_.pop_back();
   backend.url_ += "?timeout=30s";
   net::ClientTlsOptions tls;
-  const json::Value context =
+  const json::Value current =
       Named(document["contexts"], document["current-context"].AsString(), "context");
-  tls.ca_pem = TRY(AuthorityOf(cluster, context["cluster"].AsString(), directory));
+  tls.ca_pem = TRY(AuthorityOf(cluster, current["cluster"].AsString(), directory));
   tls.insecure_skip_verify = cluster["insecure-skip-tls-verify"].AsBool();
   tls.server_name = cluster["tls-server-name"].AsString();
   if (const webhook::UserEntry* user = backend.credentials_->Find("", 0)) {
@@ -204,7 +219,10 @@ base::Result<ImageAnswer> ImageBackend::Ask(json::Arena& arena, json::Value spec
   base::Duration wait = backoff_;
   for (int attempt = 1;; ++attempt) {
     const net::CallResult result = https_->Call(request, base::SystemClock().Steady() + kTimeout);
-    if (attempt == kTries || !WorthAnotherTry(result)) return Judge(arena, result);
+    base::Result<ImageAnswer> answer = Judge(arena, objects_, result);
+    const bool again = WorthAnotherTry(result) ||
+                       (!answer.ok() && answer.status().reason() == base::Reason::kInternalError);
+    if (attempt == kTries || !again) return answer;
     std::this_thread::sleep_for(wait);
     wait += wait / 2;
   }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "admission/plugin.h"
 #include "base/status.h"
 #include "json/value.h"
 #include "net/client.h"
@@ -16,9 +17,9 @@ namespace portcullis::plugins::image_policy_webhook {
 // Thread-safe.
 class ImageBackend {
  public:
-  // `https` outlives the backend; null: every call fails. Errors are about the kubeconfig.
+  // Without `context.https` every call fails. Errors are about the kubeconfig.
   static base::Result<ImageBackend> Create(const ImagePolicyConfig& config,
-                                           net::HttpsClient* https);
+                                           const admission::PluginContext& context);
 
   // Sends an ImageReview with this spec and waits for the answer; tries again, up to five times in
   // all, when the connection breaks or the service is overloaded.
@@ -28,6 +29,7 @@ class ImageBackend {
   ImageBackend() = default;
 
   net::HttpsClient* https_ = nullptr;
+  const admission::ObjectInterfaces* objects_ = nullptr;  // may be null
   std::string url_;
   std::shared_ptr<const net::ClientTls> tls_;
   std::shared_ptr<const webhook::Credentials> credentials_;

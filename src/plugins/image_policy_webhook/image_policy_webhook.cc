@@ -117,7 +117,7 @@ class ImagePolicyWebhook final : public admission::Plugin {
 
 base::Result<std::unique_ptr<admission::Plugin>> Create(const admission::PluginContext& context) {
   const ImagePolicyConfig config = TRY(ParseConfig(context.config));
-  ImageBackend backend = TRY(ImageBackend::Create(config, context.https));
+  ImageBackend backend = TRY(ImageBackend::Create(config, context));
   return std::unique_ptr<admission::Plugin>(
       std::make_unique<ImagePolicyWebhook>(context, config, std::move(backend)));
 }
