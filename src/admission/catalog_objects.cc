@@ -96,6 +96,26 @@ std::vector<api::GroupVersionResource> CatalogObjects::Equivalents(
   return out;
 }
 
+namespace {
+
+// Whatever a custom resource says it is, its converter looks at the version only.
+base::Status CheckConvertible(const api::catalog::CustomResources& definition, json::Value object,
+                              const api::GroupVersionKind& kind) {
+  const api::GroupVersion from = TRY(api::ParseGroupVersion(object["apiVersion"].AsString()));
+  if (from.group != kind.group) {
+    const api::GroupVersionKind own{from.group, from.version,
+                                    std::string(object["kind"].AsString())};
+    return PlainError(base::StrCat(own.ToString(),
+                                   " is unstructured and is not suitable for converting to ",
+                                   base::GoQuote(kind.group_version().ToString())));
+  }
+  if (definition.FindSchema(from.version) != nullptr) return base::OkStatus();
+  return PlainError(
+      base::StrCat("request to convert CR from an invalid group/version: ", from.ToString()));
+}
+
+}  // namespace
+
 api::GroupVersionKind CatalogObjects::KindFor(const api::GroupVersionResource& resource,
                                               std::string_view subresource) const {
   const auto catalog = catalog_();
@@ -127,7 +147,8 @@ base::Result<json::Value> CatalogObjects::Convert(json::Arena& arena, json::Valu
                                                   const api::GroupVersionKind& kind) const {
   const auto catalog = catalog_();
   const ResourceInfo* info = catalog->FindKind(kind);
-  if (info != nullptr && info->definition != nullptr && object["kind"].AsString() == kind.kind) {
+  if (info != nullptr && info->definition != nullptr) {
+    TRY(CheckConvertible(*info->definition, object, kind));
     return TRY(info->definition->converter().Convert(arena, std::span(&object, 1),
                                                      kind.group_version()))
         .front();

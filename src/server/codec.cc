@@ -97,9 +97,42 @@ bool IsBygone(const GroupVersionKind& kind) {
   return false;
 }
 
+// The oldest clients evict by it; nothing else of its version is left.
+bool IsEviction(const GroupVersionKind& claimed, const GroupVersionKind& expected) {
+  return expected == GroupVersionKind{"policy", "v1", "Eviction"} &&
+         claimed == GroupVersionKind{"policy", "v1beta1", "Eviction"};
+}
+
+bool IsCustom(const Call& call, const GroupVersionKind& kind) {
+  const ResourceInfo* resource = call.catalog->FindKind(kind);
+  return resource != nullptr && resource->custom;
+}
+
+std::string WithoutKind(std::string_view body) {
+  return base::StrCat("Object 'Kind' is missing in '", body, "'");
+}
+
+// A custom resource is any object that has a kind and the version: of what kind it is its
+// validation finds out.
+base::Status CheckCustomKind(const GroupVersionKind& expected, json::Value object,
+                             std::string_view body, FieldValidation validation) {
+  if (object["kind"].AsString().empty()) {
+    if (validation == FieldValidation::kIgnore) {
+      return CannotBeHandled(expected.kind, expected.version, expected, WithoutKind(body));
+    }
+    return base::BadRequest(base::StrCat("the object provided is unrecognized (must be of type ",
+                                         expected.kind, "): ", WithoutKind(body), " (",
+                                         Summary(body), ")"));
+  }
+  const api::GroupVersion version = TRY(api::ParseGroupVersion(object["apiVersion"].AsString()));
+  if (version == expected.group_version()) return base::OkStatus();
+  return OtherVersion({version.group, version.version, expected.kind}, expected);
+}
+
 // Checks the kind and version a body claims; fills in `claimed` what it leaves out.
 base::Status CheckKind(const Call& call, const GroupVersionKind& expected, json::Value object,
-                       std::string_view body, GroupVersionKind& claimed) {
+                       std::string_view body, FieldValidation validation,
+                       GroupVersionKind& claimed) {
   if (!object.is_object() && !object.is_null()) {
     return Unrecognized(expected,
                         base::StrCat("json: cannot unmarshal ", GoTypeName(object),
@@ -125,18 +158,11 @@ base::Status CheckKind(const Call& call, const GroupVersionKind& expected, json:
   }
   const std::string_view kind_text = object["kind"].AsString();
   if (!kind_text.empty()) claimed.kind = std::string(kind_text);
+  if (IsCustom(call, expected)) return CheckCustomKind(expected, object, body, validation);
   if (claimed == expected) return base::OkStatus();
 
-  if (call.resource != nullptr && call.resource->custom) {
-    if (claimed.group_version() == expected.group_version()) {
-      return CannotBeHandled(
-          claimed.kind, claimed.version, expected,
-          base::StrCat("no kind ", base::GoQuote(claimed.kind), " is registered for version ",
-                       base::GoQuote(claimed.group_version().ToString()),
-                       " in scheme \"pkg/runtime/scheme.go:110\""));
-    }
-  } else if (IsBygone(claimed) && claimed.group == expected.group &&
-             claimed.kind == expected.kind) {
+  if (IsEviction(claimed, expected)) return base::OkStatus();
+  if (IsBygone(claimed) && claimed.group == expected.group && claimed.kind == expected.kind) {
     return OtherVersion(claimed, expected);
   } else if (!IsRegistered(call, claimed)) {
     return CannotBeHandled(
@@ -228,6 +254,7 @@ base::Result<json::Value> Canonical(Call& call, const GroupVersionKind& kind, js
       validation == FieldValidation::kIgnore ? nullptr : &unknown;
   bool custom = false;
   const api::schema::Schema* schema = SchemaOf(*call.catalog, kind, custom);
+  if (custom && object["kind"].AsString() != kind.kind) return object;
   if (schema != nullptr && custom) {
     TRY(api::schema::CheckMetadata(call.arena, *schema, object));
     object = api::schema::Prune(call.arena, *schema, object, true, unknown_or_null);
@@ -258,9 +285,10 @@ base::Result<json::Value> DecodeBody(Call& call, const GroupVersionKind& kind,
   auto parsed = ParseBody(call.arena, body, type, &duplicates);
   if (!parsed.ok()) return Unrecognized(kind, parsed.status().message(), body);
   GroupVersionKind claimed;
-  TRY(CheckKind(call, kind, *parsed, body, claimed));
+  TRY(CheckKind(call, kind, *parsed, body, validation, claimed));
   json::Value object = *parsed;
   if (!object.is_object()) object = json::MakeObject(call.arena, {});
+  if (IsCustom(call, kind) && claimed.kind != kind.kind) return object;
   object = WithTypeMeta(call.arena, object, kind);
   std::string yaml_error;
   if (type == MediaType::kYaml) yaml_error = StrictYamlError(call.arena, body);

@@ -144,6 +144,23 @@ std::string FieldManager(const Call& call, const WriteOptions& options) {
   return manager.empty() ? "unknown" : manager;
 }
 
+namespace {
+
+// Any version will do, but nothing else than DeleteOptions.
+base::Status CheckDeleteOptionsKind(json::Value body) {
+  const std::string_view text = body["apiVersion"].AsString();
+  auto parsed = api::ParseGroupVersion(text.empty() ? kMetaVersion : text);
+  if (!parsed.ok()) return base::BadRequest(parsed.status().message());
+  const std::string_view kind = body["kind"].AsString();
+  if (kind.empty() || kind == "DeleteOptions") return base::OkStatus();
+  return base::BadRequest(base::StrCat(
+      "no kind ", base::GoQuote(kind), " is registered for version ",
+      base::GoQuote(parsed->ToString()),
+      " in scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\""));
+}
+
+}  // namespace
+
 base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
   DeleteOptions options;
   json::ObjectBuilder value(call.arena);
@@ -157,12 +174,13 @@ base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
           base::StrCat("couldn't get version/kind; json parse error: ", parsed.status().message()));
     }
     json::Value body = *parsed;
-    const std::string_view kind = body["kind"].AsString("DeleteOptions");
-    if (!kind.empty() && kind != "DeleteOptions") {
-      return base::BadRequest("decoded object cannot be converted to DeleteOptions");
-    }
+    TRY(CheckDeleteOptionsKind(body));
     const auto* schema = call.catalog->FindSchema({"", "v1", "DeleteOptions"});
-    if (schema != nullptr) body = TRY(api::schema::Decode(call.arena, *schema, body));
+    if (schema != nullptr) {
+      auto decoded = api::schema::Decode(call.arena, *schema, body);
+      if (!decoded.ok()) return base::BadRequest(decoded.status().message());
+      body = *decoded;
+    }
     if (body["gracePeriodSeconds"].is_int()) {
       options.grace_period_seconds = body["gracePeriodSeconds"].AsInt();
     }

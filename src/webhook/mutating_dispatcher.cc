@@ -138,7 +138,7 @@ class Dispatcher {
   base::Status WriteBack() {
     if (!dirty_) return base::OkStatus();
     json::Value object = object_;
-    if (kind_ != request_.kind()) {
+    if (kind_ != request_.kind() || IsOfOtherVersion()) {
       auto converted = services_.objects->Convert(request_.arena(), object_, request_.kind());
       if (!converted.ok()) return admission::PlainError(converted.status().message());
       object = *converted;
@@ -146,6 +146,12 @@ class Dispatcher {
     request_.set_object(object);
     dirty_ = false;
     return base::OkStatus();
+  }
+
+  // A custom resource that a webhook has moved to another version.
+  bool IsOfOtherVersion() const {
+    return services_.objects != nullptr && object_.is_object() &&
+           object_["apiVersion"].AsString() != kind_.group_version().ToString();
   }
 
   base::Status CallAndAccount(const Candidate& candidate) {
@@ -304,7 +310,7 @@ class Dispatcher {
     shared_.clear();
     // Selectors of later webhooks look at the request's object only through object_; the request
     // itself is brought up to date when the kind changes or at the end.
-    if (kind_ == request_.kind()) (void)WriteBack();
+    if (kind_ == request_.kind() && !IsOfOtherVersion()) (void)WriteBack();
     return outcome;
   }
 

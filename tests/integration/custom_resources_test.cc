@@ -162,5 +162,32 @@ TEST(CustomResources, AnUpdateSaysWhichStateItReplaces) {
   EXPECT_THAT(put.message(), HasSubstr("metadata.resourceVersion: Invalid value: "));
 }
 
+TEST(CustomResources, AnObjectOfAnotherKindIsInvalid) {
+  TestServer server;
+  ASSERT_EQ(server.Post(kDefinitions, Definition("things", "Thing", "th")).status, 201);
+  ASSERT_EQ(server.Post(kThings, Thing("a", "{}")).status, 201);
+  const std::string path = base::StrCat(kThings, "/a");
+
+  const Answer other = server.Post(
+      kThings, R"({"apiVersion":"example.com/v1","kind":"Other","metadata":{"name":"b"}})");
+  EXPECT_EQ(other.message(),
+            "Other.example.com \"b\" is invalid: kind: Invalid value: \"Other\": must be Thing");
+  const Answer none = server.Post(kThings, R"({"metadata":{"name":"b"}})");
+  EXPECT_EQ(none.status, 400);
+  EXPECT_EQ(none.message(),
+            "the object provided is unrecognized (must be of type Thing): Object 'Kind' is missing "
+            "in '{\"metadata\":{\"name\":\"b\"}}' ({\"metadata\":{\"name\":\"b\"}})");
+  const Answer foreign =
+      server.Post(kThings, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}})");
+  EXPECT_EQ(foreign.message(),
+            "the API version in the data (v1) does not match the expected API version "
+            "(example.com/v1)");
+  const Answer patched = server.Patch(path, kMerge, R"({"apiVersion":"example.com/v9"})");
+  EXPECT_EQ(
+      patched.message(),
+      "Thing.example.com \"a\" is invalid: apiVersion: Invalid value: \"example.com/v9\": must "
+      "be example.com/v1");
+}
+
 }  // namespace
 }  // namespace portcullis

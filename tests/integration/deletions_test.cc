@@ -98,5 +98,61 @@ TEST(Deletions, AShorterGracePeriodCountsFromTheFirstDelete) {
   EXPECT_EQ(negative["metadata"]["deletionGracePeriodSeconds"].AsInt(), 1);
 }
 
+TEST(Deletions, OptionsOfAnotherKindAreRefused) {
+  TestServer server;
+  MakeConfigMaps(server, 1);
+  const auto refused = [&](std::string_view body) {
+    return std::string(server
+                           .Call("DELETE", base::StrCat(kConfigMaps, "/c00"), body,
+                                 {{"Content-Type", "application/json"}})
+                           .message());
+  };
+
+  EXPECT_THAT(refused(R"({"kind":"Pod","apiVersion":"v1"})"),
+              ::testing::StartsWith("no kind \"Pod\" is registered for version \"v1\" in scheme "));
+  EXPECT_EQ(refused(R"({"apiVersion":"a/b/c"})"), "unexpected GroupVersion string: a/b/c");
+  EXPECT_EQ(
+      refused(R"({"gracePeriodSeconds":"x"})"),
+      "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of "
+      "type int64");
+}
+
+TEST(Evictions, ABudgetAllowsThemOrSaysWhyNot) {
+  TestServer server;
+  server.Post("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
+  for (std::string_view name : {"a", "b"}) {
+    server.Post(kPods, base::StrCat(R"({"metadata":{"name":")", name,
+                                    R"(","labels":{"x":"y"}},"spec":{"nodeName":"n",
+        "containers":[{"name":"c","image":"i"}]}})"));
+    server.Patch(
+        base::StrCat(kPods, "/", name, "/status"), "application/merge-patch+json",
+        R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})");
+  }
+  constexpr std::string_view kBudgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+  const std::string status = base::StrCat(kBudgets, "/b/status");
+  server.Post(kBudgets, R"({"metadata":{"name":"b"},"spec":{"minAvailable":1,
+      "selector":{"matchLabels":{"x":"y"}}}})");
+  const auto evict = [&](std::string_view name) {
+    return server.Post(base::StrCat(kPods, "/", name, "/eviction"),
+                       base::StrCat(R"({"apiVersion":"policy/v1beta1","kind":"Eviction",
+                           "metadata":{"name":")",
+                                    name, "\"}}"));
+  };
+
+  const Answer unseen = evict("a");
+  EXPECT_EQ(unseen.status, 429);
+  EXPECT_EQ(unseen["details"]["causes"][0]["message"].AsString(),
+            "The disruption budget b is still being processed by the server.");
+  server.Patch(status, "application/merge-patch+json",
+               R"({"status":{"observedGeneration":1,"disruptionsAllowed":1,"currentHealthy":2,
+                   "desiredHealthy":1,"expectedPods":2}})");
+  EXPECT_EQ(evict("a").status, 201);
+  const Answer budget = server.Get(base::StrCat(kBudgets, "/b"));
+  EXPECT_EQ(budget["status"]["disruptionsAllowed"].AsInt(), 0);
+  EXPECT_TRUE(budget["status"]["disruptedPods"].Has("a"));
+  EXPECT_EQ(evict("b")["details"]["causes"][0]["message"].AsString(),
+            "The disruption budget b does not allow evicting pods currently");
+}
+
 }  // namespace
 }  // namespace portcullis

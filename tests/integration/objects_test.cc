@@ -285,7 +285,8 @@ TEST(Objects, CustomResourcesAreServedAsSoonAsTheirDefinitionIsStored) {
     "type":"object","properties":{"size":{"type":"integer","default":3}}}}}}}]}})");
 
   const Answer widget = server.Post("/apis/example.com/v1/namespaces/default/widgets",
-                                    R"({"metadata":{"name":"w"},"spec":{}})");
+                                    R"({"apiVersion":"example.com/v1","kind":"Widget",
+                                        "metadata":{"name":"w"},"spec":{}})");
 
   EXPECT_EQ(made.status, 201) << made.body;
   ASSERT_EQ(widget.status, 201) << widget.body;

@@ -2,7 +2,9 @@
 // definition lives on until its objects are gone (apiextensions-apiserver).
 
 #include <algorithm>
+#include <string>
 
+#include "base/clock.h"
 #include "registry/default_strategy.h"
 #include "registry/kind_table.h"
 #include "registry/validation/custom_resource_definition_validation.h"
@@ -67,10 +69,32 @@ class CustomResourceDefinitions final : public DefaultStrategy {
   }
 
   json::Value PrepareForTermination(const Context& ctx, json::Value object) const override {
-    if (HasCleanupFinalizer(object)) return object;
-    return json::SetPath(ctx.arena, object, {"metadata", "finalizers"},
-                         json::Append(ctx.arena, object["metadata"]["finalizers"],
-                                      json::Value::StringView(kCleanupFinalizer)));
+    if (!HasCleanupFinalizer(object)) {
+      object = json::SetPath(ctx.arena, object, {"metadata", "finalizers"},
+                             json::Append(ctx.arena, object["metadata"]["finalizers"],
+                                          json::Value::StringView(kCleanupFinalizer)));
+    }
+    return WithPendingDeletion(ctx, object);
+  }
+
+ private:
+  static json::Value WithPendingDeletion(const Context& ctx, json::Value object) {
+    json::Arena& arena = ctx.arena;
+    const std::string now = base::FormatTime(ctx.clock.Now());
+    json::ArrayBuilder conditions(arena);
+    for (const json::Value& condition : object["status"]["conditions"].elements()) {
+      if (condition["type"].AsString() != "Terminating") conditions.Add(condition);
+    }
+    conditions.Add(json::ObjectBuilder(arena)
+                       .Set("type", "Terminating")
+                       .Set("status", "True")
+                       .Set("lastTransitionTime", std::string_view(now))
+                       .Set("reason", "InstanceDeletionPending")
+                       .Set("message",
+                            "CustomResourceDefinition marked for deletion; CustomResource deletion "
+                            "will begin soon")
+                       .Build());
+    return json::SetPath(arena, object, {"status", "conditions"}, conditions.Build());
   }
 };
 

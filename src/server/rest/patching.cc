@@ -47,14 +47,20 @@ base::Result<json::Value> Finish(Call& call, const PatchTarget& target, json::Va
                                  const std::vector<std::string>& duplicates,
                                  const std::string* shown) {
   const json::Value original = patched;
+  const auto as_text = [&] {
+    json::WriteOptions plain;
+    plain.splice_source = false;
+    return json::ToString(SortedTop(call.arena, Ordered(call.arena, original)), plain);
+  };
+  if (call.resource->custom && patched["kind"].AsString().empty()) {
+    const std::string text = as_text();
+    return PatchedInvalid(
+        text, base::BadRequest(base::StrCat("Object 'Kind' is missing in '", text, "'")));
+  }
   auto canonical = Canonical(call, target.kind, patched, validation, duplicates);
   if (!canonical.ok()) {
     if (shown != nullptr) return PatchedInvalid(*shown, canonical.status());
-    json::Value ordered = Ordered(call.arena, original);
-    ordered = SortedTop(call.arena, ordered);
-    json::WriteOptions plain;
-    plain.splice_source = false;
-    return PatchedInvalid(json::ToString(ordered, plain), canonical.status());
+    return PatchedInvalid(as_text(), canonical.status());
   }
   return ApplyDefaults(call.env, *call.catalog, call.arena, target.kind, *canonical);
 }

@@ -1,124 +1,22 @@
-// What can be done with a pod besides reading and writing it: eviction, binding, connections, log.
+// What can be done with a pod besides reading, writing and evicting it: binding, connections, log.
 
 #include <algorithm>
 #include <optional>
 
 #include "api/api_status.h"
-#include "api/selector/label_selector.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "server/codec.h"
 #include "server/reply.h"
 #include "server/rest/admit.h"
-#include "server/rest/deletion.h"
+#include "server/rest/subresource_body.h"
 #include "server/rest/system_fields.h"
 #include "server/rest/verbs.h"
 #include "server/rest/write.h"
 #include "store/store.h"
 
 namespace portcullis::server::rest {
-namespace {
-
-json::Value CreatedStatus(json::Arena& arena) {
-  return json::ObjectBuilder(arena)
-      .Set("kind", "Status")
-      .Set("apiVersion", "v1")
-      .Set("metadata", json::MakeObject(arena, {}))
-      .Set("status", "Success")
-      .Set("code", 201)
-      .Build();
-}
-
-// The body of a POST to a subresource, decoded, its metadata completed by the request.
-base::Result<json::Value> ReadSubresourceBody(Call& call, WriteOptions& options) {
-  options = TRY(ReadWriteOptions(call, WriteKind::kCreate));
-  call.dry_run = options.dry_run;
-  const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
-  json::Value object = TRY(DecodeBody(call, call.kind(), call.body, type, options.validation));
-  return MatchNamespace(call, object);
-}
-
-// A pod may not be evicted while a budget that covers it allows no disruption.
-base::Status CheckBudgets(Call& call, json::Value pod) {
-  const std::string_view phase = pod["status"]["phase"].AsString();
-  if (phase == "Pending" || phase == "Succeeded" || phase == "Failed" ||
-      !pod["metadata"]["deletionTimestamp"].is_null()) {
-    return base::OkStatus();
-  }
-  for (const store::ObjectPtr& object :
-       call.env.store->List({"policy", "poddisruptionbudgets"}, call.info.name_space)) {
-    const json::Value budget = object->document().root();
-    const auto selector = api::LabelSelector::FromJson(budget["spec"]["selector"]);
-    if (!selector.ok() || !selector->Matches(pod["metadata"]["labels"])) continue;
-    if (budget["status"]["disruptionsAllowed"].AsInt() > 0) continue;
-    base::StatusDetails details;
-    details.causes.push_back(
-        {"DisruptionBudget",
-         base::StrCat("The disruption budget ", budget["metadata"]["name"].AsString(), " needs ",
-                      std::to_string(budget["status"]["desiredHealthy"].AsInt()),
-                      " healthy pods and has ",
-                      std::to_string(budget["status"]["currentHealthy"].AsInt()), " currently"),
-         ""});
-    return base::Status(base::Reason::kTooManyRequests,
-                        "Cannot evict pod as it would violate the pod's disruption budget.",
-                        details);
-  }
-  return base::OkStatus();
-}
-
-// The request and the options in its body agree about whether anything is to happen.
-base::Result<json::Value> PropagateDryRun(Call& call, json::Value eviction,
-                                          const WriteOptions& options) {
-  const json::Value given = eviction["deleteOptions"];
-  const json::Value requested = options.as_create["dryRun"];
-  if (given.is_null()) return eviction;
-  if (given["dryRun"].empty()) {
-    if (requested.empty()) return eviction;
-    return json::SetPath(call.arena, eviction, {"deleteOptions", "dryRun"}, requested);
-  }
-  if (requested.empty() || requested == given["dryRun"]) return eviction;
-  const auto shown = [](json::Value list) {
-    std::vector<std::string_view> words;
-    for (const json::Value& word : list.elements()) words.push_back(word.AsString());
-    return base::StrCat("[", base::Join(words, " "), "]");
-  };
-  return base::Status(base::Reason::kUnknown,
-                      base::StrCat("Non-matching dry-run options in request and content: ",
-                                   shown(given["dryRun"]), " and ", shown(requested)));
-}
-
-}  // namespace
-
-VerbResult CreateEviction(Call& call) {
-  WriteOptions options;
-  json::Value eviction = TRY(ReadSubresourceBody(call, options));
-  eviction = TRY(RunMutating(call, {.operation = admission::kCreate,
-                                    .name = call.info.name,
-                                    .object = eviction,
-                                    .options = options.as_create}));
-  if (eviction["metadata"]["name"].AsString() != call.info.name) {
-    return base::BadRequest("name in URL does not match name in Eviction object");
-  }
-  eviction = TRY(PropagateDryRun(call, eviction, options));
-  const store::ObjectPtr pod = call.env.store->Get(KeyOf(call, call.info.name));
-  if (pod == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
-  TRY(RunValidating(call, {.operation = admission::kCreate,
-                           .name = call.info.name,
-                           .object = eviction,
-                           .options = options.as_create}));
-  TRY(CheckBudgets(call, TRY(FromStore(call.arena, pod, *call.resource))));
-  DeleteOptions deletion;
-  deletion.value = json::MakeObject(call.arena, {});
-  deletion.dry_run = call.dry_run;
-  const json::Value given = eviction["deleteOptions"];
-  if (given["gracePeriodSeconds"].is_int()) {
-    deletion.grace_period_seconds = given["gracePeriodSeconds"].AsInt();
-  }
-  deletion.uid = std::string(given["preconditions"]["uid"].AsString());
-  if (!given["dryRun"].empty()) call.dry_run = true;
-  TRY(DeleteUnreviewed(call, call.info.name, deletion));
-  return ValueReply(call, 201, CreatedStatus(call.arena));
-}
+namespace {}  // namespace
 
 VerbResult CreateBinding(Call& call) {
   // POST /bindings names the pod in its body, POST /pods/<name>/binding in its path.
