@@ -10,9 +10,14 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "json/reader.h"
+#include "json/writer.h"
+#include "net/certificates.h"
 #include "registry/service_network.h"
+#include "server/api_service_objects.h"
 #include "server/cluster_writer.h"
 #include "server/codec.h"
+#include "server/flow_control_objects.h"
+#include "server/options.h"
 #include "store/store.h"
 
 namespace portcullis::server {
@@ -41,6 +46,105 @@ json::Value KubernetesService(json::Arena& arena, const Environment& env) {
       R"("ports":[{"name":"https","port":443,"protocol":"TCP","targetPort":6443}]}})");
   auto value = json::Parse(arena, text);
   return value.ok() ? *value : json::Value();
+}
+
+// Creates the object if it is not there, and once tells its status, which no client has told yet.
+base::Status EnsureWithStatus(const Environment& env, json::Value object, json::Value status) {
+  TRY(EnsureObject(env, object));
+  const auto catalog = env.catalog->Get();
+  const auto version = TRY(api::ParseGroupVersion(object["apiVersion"].AsString()));
+  const api::catalog::ResourceInfo* resource =
+      catalog->FindKind({version.group, version.version, std::string(object["kind"].AsString())});
+  if (resource == nullptr) return base::OkStatus();
+  const store::ObjectPtr existing =
+      env.store->Get({resource->storage_kind.group, resource->resource.resource, "",
+                      object["metadata"]["name"].AsString()});
+  if (existing == nullptr || !existing->document()["status"]["conditions"].empty()) {
+    return base::OkStatus();
+  }
+  json::Arena arena;
+  const json::Value live = TRY(FromStore(arena, existing, *resource));
+  return WriteObject(env, *resource, arena, json::With(arena, live, "status", status), existing)
+      .status();
+}
+
+// The range that clusterIPs come from, as the server makes it known.
+base::Status EnsureServiceRange(const Environment& env, json::Arena& arena) {
+  json::ArrayBuilder ranges(arena);
+  for (std::string_view range : base::Split(env.options->service_cluster_ip_range, ',')) {
+    ranges.Add(range);
+  }
+  json::Value object =
+      json::MakeObject(arena, {{"apiVersion", json::Value::StringView("networking.k8s.io/v1")},
+                               {"kind", json::Value::StringView("ServiceCIDR")}});
+  object = json::SetPath(arena, object, {"metadata", "name"}, json::String(arena, "kubernetes"));
+  object = json::SetPath(arena, object, {"spec", "cidrs"}, ranges.Build());
+  json::ArrayBuilder conditions(arena);
+  conditions.Add(json::ObjectBuilder(arena)
+                     .Set("type", "Ready")
+                     .Set("status", "True")
+                     .Set("lastTransitionTime", base::FormatTime(env.clock->Now()))
+                     .Set("reason", "")
+                     .Set("message", "Kubernetes default Service CIDR is ready")
+                     .Build());
+  return EnsureWithStatus(env, object,
+                          json::ObjectBuilder(arena).Set("conditions", conditions.Build()).Build());
+}
+
+json::Value SystemConfigMap(json::Arena& arena, std::string_view name, json::Value data) {
+  return json::ObjectBuilder(arena)
+      .Set("apiVersion", "v1")
+      .Set("kind", "ConfigMap")
+      .Set("metadata",
+           json::ObjectBuilder(arena).Set("name", name).Set("namespace", "kube-system").Build())
+      .Set("data", data)
+      .Build();
+}
+
+// How extension API servers are to authenticate who comes from here.
+base::Status EnsureAuthenticationFacts(const Environment& env, std::string_view client_authority) {
+  json::Arena arena;
+  const Options& options = *env.options;
+  json::ObjectBuilder data(arena);
+  data.Set("client-ca-file", client_authority);
+  const auto list = [&](std::string_view name, const std::vector<std::string>& items) {
+    json::ArrayBuilder array(arena);
+    for (const std::string& item : items) array.Add(item);
+    data.Set(name, json::ToString(array.Build()));
+  };
+  if (!options.requestheader_client_ca_file.empty()) {
+    list("requestheader-allowed-names", options.requestheader_allowed_names);
+    data.Set("requestheader-client-ca-file",
+             TRY(net::LoadCertificates(options.requestheader_client_ca_file)));
+    list("requestheader-extra-headers-prefix", options.requestheader_extra_headers_prefix);
+    list("requestheader-group-headers", options.requestheader_group_headers);
+    list("requestheader-uid-headers", options.requestheader_uid_headers);
+    list("requestheader-username-headers", options.requestheader_username_headers);
+  }
+  const json::Value wanted =
+      SystemConfigMap(arena, "extension-apiserver-authentication", data.Build());
+  TRY(EnsureObject(env, wanted));
+  const store::ObjectPtr existing =
+      env.store->Get({"", "configmaps", "kube-system", "extension-apiserver-authentication"});
+  const auto catalog = env.catalog->Get();
+  const api::catalog::ResourceInfo* resource = catalog->Find("", "v1", "configmaps");
+  if (existing == nullptr || resource == nullptr ||
+      existing->document()["data"] == wanted["data"]) {
+    return base::OkStatus();
+  }
+  const json::Value live = TRY(FromStore(arena, existing, *resource));
+  return WriteObject(env, *resource, arena, json::With(arena, live, "data", wanted["data"]),
+                     existing)
+      .status();
+}
+
+// Since when tokens kept in Secrets have been tracked; cleaners of such Secrets ask.
+base::Status EnsureTokenTracking(const Environment& env) {
+  json::Arena arena;
+  const std::string today = base::FormatTime(env.clock->Now()).substr(0, 10);
+  return EnsureObject(env,
+                      SystemConfigMap(arena, "kube-apiserver-legacy-service-account-token-tracking",
+                                      json::ObjectBuilder(arena).Set("since", today).Build()));
 }
 
 base::Status EnsureRole(const Environment& env, json::Arena& arena,
@@ -82,7 +186,7 @@ base::Status RunTogether(const std::vector<std::function<base::Status()>>& jobs)
 
 }  // namespace
 
-base::Status MakeBootObjects(const Environment& env) {
+base::Status MakeBootObjects(const Environment& env, std::string_view client_authority) {
   json::Arena arena;
   std::vector<std::function<base::Status()>> jobs;
   for (std::string_view text : kObjects) {
@@ -91,6 +195,27 @@ base::Status MakeBootObjects(const Environment& env) {
   }
   const json::Value service = KubernetesService(arena, env);
   jobs.emplace_back([&env, service] { return EnsureObject(env, service); });
+  const std::string now = base::FormatTime(env.clock->Now());
+  for (const json::Value& object : FlowControlObjects(arena)) {
+    json::Value status;
+    if (object["kind"].AsString() == "FlowSchema") {
+      const json::Value level = object["spec"]["priorityLevelConfiguration"]["name"];
+      status = FoundLevelStatus(arena, level.AsString(), now);
+    }
+    jobs.emplace_back([&env, object, status] {
+      return status.is_null() ? EnsureObject(env, object) : EnsureWithStatus(env, object, status);
+    });
+  }
+  const json::Value local = LocalServiceStatus(arena, now);
+  for (const json::Value& object : ApiServiceObjects(arena, *env.catalog->Get())) {
+    jobs.emplace_back([&env, object, local] { return EnsureWithStatus(env, object, local); });
+  }
+  jobs.emplace_back([&env] {
+    json::Arena own;
+    return EnsureServiceRange(env, own);
+  });
+  jobs.emplace_back([&] { return EnsureAuthenticationFacts(env, client_authority); });
+  jobs.emplace_back([&] { return EnsureTokenTracking(env); });
   const auto roles = authz::rbac::BootstrapObjects(arena);
   for (const authz::rbac::BootstrapObject& role : roles) {
     jobs.emplace_back([&env, &role]() -> base::Status {
@@ -111,7 +236,7 @@ void AdoptServices(const Environment& env) {
     const auto note = [&](const base::Status& status) {
       if (status.ok()) return;
       base::LogWarning("a Service holds what it cannot have",
-                       {{"service", object->position()}, {"error", status.message()}});
+                       {{"service", std::string(object->position())}, {"error", status.message()}});
     };
     for (const json::Value& address : spec["clusterIPs"].elements()) {
       if (address.AsString() != "None") note(env.services->TakeAddress(address.AsString()));
