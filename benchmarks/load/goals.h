@@ -34,7 +34,7 @@ class Workshop {
   base::Result<std::unique_ptr<OwnServer>> Serve(const std::string& flags = "") {
     return OwnServer::Start(*load_threads_, options_.serve, flags);
   }
-  const WebhookServer& webhooks() const { return *webhooks_; }
+  WebhookServer& webhooks() const { return *webhooks_; }
   net::IoThreads& load_threads() { return *load_threads_; }
   net::IoThreads& webhook_threads() { return *webhook_threads_; }
   const Options& options() const { return options_; }

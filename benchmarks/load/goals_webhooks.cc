@@ -28,16 +28,6 @@ double Time(const Target& target, net::ClientRequest request) {
   return Milliseconds(result.elapsed).count();
 }
 
-// What the server sends to the webhook for a ConfigMap of this load, but for names and numbers.
-std::string ReviewLikeText() {
-  return base::StrCat(
-      R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":)",
-      R"("705ab4f5-6393-11e8-b7cc-42010a800002","kind":{"group":"","version":"v1","kind":)",
-      R"("ConfigMap"},"namespace":"hooked","operation":"CREATE","userInfo":{"username":"admin",)",
-      R"("groups":["system:masters","system:authenticated"]},"object":)", ConfigMapText("o-1"),
-      R"(,"oldObject":null,"dryRun":true,"options":{"kind":"CreateOptions"}}})");
-}
-
 base::Result<std::unique_ptr<Target>> BareTarget(Workshop& shop) {
   TargetOptions options;
   options.url = shop.webhooks().Url("");
@@ -45,10 +35,19 @@ base::Result<std::unique_ptr<Target>> BareTarget(Workshop& shop) {
   return Target::Create(shop.load_threads(), options);
 }
 
-MakeRequest BareRequests(const Target& bare) {
-  return [&bare, body = std::make_shared<const std::string>(ReviewLikeText())](std::size_t) {
-    return bare.Request("POST", "/allow", body);
-  };
+// The request that the server sends to the webhook for `matching`, head and body, as a plain client
+// sends it again and again.
+base::Result<MakeRequest> BareRequests(Workshop& shop, const Target& target, const Target& bare,
+                                       const MakeRequest& matching) {
+  shop.webhooks().CopyNext();
+  Time(target, matching(0));
+  const auto seen = shop.webhooks().TakeCopy();
+  if (seen == nullptr) return base::ConfigError("the webhook has not been called");
+  net::ClientRequest request =
+      bare.Request(seen->method, seen->target, std::make_shared<const std::string>(seen->body));
+  request.headers = seen->headers;
+  for (const std::string_view added : {"Host", "Content-Length"}) request.headers.Remove(added);
+  return MakeRequest([request](std::size_t) { return request; });
 }
 
 }  // namespace
@@ -64,9 +63,9 @@ base::Status WebhookOverhead(Workshop& shop) {
       {{.url = shop.webhooks().Url("/allow"),
         .more = R"(,"namespaceSelector":{"matchLabels":{"hooked":"yes"}},"timeoutSeconds":10)"}}));
   // Dry runs: the disk would only add noise to both sides.
-  const MakeRequest round_trip = BareRequests(*bare);
   const MakeRequest plain = CreateConfigMaps(target, "plain", true);
   const MakeRequest hooked = CreateConfigMaps(target, "hooked", true);
+  const MakeRequest round_trip = TRY(BareRequests(shop, target, *bare, hooked));
   constexpr std::size_t kWarmUp = 200;
   constexpr std::size_t kCalls = 3000;
   std::vector<double> times[3];

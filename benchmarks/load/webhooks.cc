@@ -1,5 +1,7 @@
 #include "webhooks.h"
 
+#include <utility>
+
 #include "base/strings.h"
 #include "net/certificates.h"
 
@@ -57,6 +59,11 @@ std::string WebhookServer::Url(std::string_view path) const {
   return base::StrCat("https://", server_->address(), path);
 }
 
+std::shared_ptr<const net::Request> WebhookServer::TakeCopy() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(copy_, nullptr);
+}
+
 std::shared_ptr<const std::string> WebhookServer::Bytes(std::size_t size) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (bytes_ == nullptr || bytes_->size() != size) {
@@ -68,6 +75,10 @@ std::shared_ptr<const std::string> WebhookServer::Bytes(std::size_t size) {
 void WebhookServer::Answer(net::Exchange& exchange) {
   calls_.fetch_add(1, std::memory_order_relaxed);
   const net::Request& request = exchange.request();
+  if (wants_copy_.load(std::memory_order_relaxed) && wants_copy_.exchange(false)) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    copy_ = std::make_shared<const net::Request>(request);
+  }
   constexpr std::string_view kBytes = "/bytes/";
   if (request.path().starts_with(kBytes)) {
     const auto size = base::ParseInt(request.path().substr(kBytes.size()));

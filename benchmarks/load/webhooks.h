@@ -30,6 +30,9 @@ class WebhookServer {
   const std::string& ca_pem() const { return ca_pem_; }
   std::size_t calls() const { return calls_; }
   std::size_t accepted() const { return server_->counters().accepted; }
+  // The next request is also kept, as it came, for TakeCopy, which gives null before that.
+  void CopyNext() { wants_copy_ = true; }
+  std::shared_ptr<const net::Request> TakeCopy();
 
  private:
   void Answer(net::Exchange& exchange);
@@ -37,8 +40,10 @@ class WebhookServer {
 
   std::string ca_pem_;
   std::atomic<std::size_t> calls_{0};
+  std::atomic<bool> wants_copy_{false};
   std::mutex mutex_;
   std::shared_ptr<const std::string> bytes_;  // the last one asked for
+  std::shared_ptr<const net::Request> copy_;
   std::unique_ptr<net::HttpsServer> server_;
 };
 

@@ -39,12 +39,19 @@ std::string RandomBytes(std::size_t size) {
 }
 
 std::string Uuid() {
-  std::string bytes = RandomBytes(16);
-  bytes[6] = static_cast<char>((static_cast<unsigned char>(bytes[6]) & 0x0FU) | 0x40U);
-  bytes[8] = static_cast<char>((static_cast<unsigned char>(bytes[8]) & 0x3FU) | 0x80U);
-  std::string hex = HexEncode(bytes);
-  for (const std::size_t at : {20U, 16U, 12U, 8U}) hex.insert(at, 1, '-');
-  return hex;
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  Pool& pool = ThreadPool();
+  std::string out(36, '-');
+  std::size_t at = 0;
+  for (int i = 0; i < 16; ++i) {
+    unsigned byte = pool.Next();
+    if (i == 6) byte = (byte & 0x0FU) | 0x40U;  // version 4
+    if (i == 8) byte = (byte & 0x3FU) | 0x80U;  // variant of RFC 9562
+    if (i == 4 || i == 6 || i == 8 || i == 10) ++at;
+    out[at++] = kDigits[byte >> 4U];
+    out[at++] = kDigits[byte & 15U];
+  }
+  return out;
 }
 
 std::string RandomSuffix(std::size_t length) {

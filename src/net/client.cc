@@ -13,7 +13,8 @@ class Client final : public HttpsClient {
       : core_(std::make_shared<internal::ClientCore>(threads, options)) {}
   ~Client() override { core_->CloseAll(); }
 
-  CallResult Call(ClientRequest request, base::SteadyTime deadline) override {
+  using HttpsClient::Call;
+  CallResult Call(SharedRequest request, base::SteadyTime deadline) override {
     internal::Gathering calls(core_);
     calls.Start(0, std::move(request), deadline);
     return std::move(calls.Next(std::nullopt)->result);
@@ -25,8 +26,8 @@ class Client final : public HttpsClient {
 
   std::shared_ptr<PendingCall> Begin(ClientRequest request, base::SteadyTime deadline,
                                      Done done) override {
-    auto call =
-        std::make_shared<internal::ClientCall>(std::move(request), deadline, std::move(done));
+    auto call = std::make_shared<internal::ClientCall>(
+        std::make_shared<const ClientRequest>(std::move(request)), deadline, std::move(done));
     core_->Start(call, nullptr);
     return call;
   }

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -46,6 +47,9 @@ struct ClientRequest {
   // waits; Response::body stays empty.
   std::function<void(const ResponseHead& head, std::string_view piece)> on_data;
 };
+
+// A request that may be sent more than once is not copied for that.
+using SharedRequest = std::shared_ptr<const ClientRequest>;
 
 // Where a call failed.
 enum class CallPhase {
@@ -107,7 +111,7 @@ class CallSet {
   virtual ~CallSet() = default;
   // Sends the request, if there is a kept connection, as far as that takes it. `id` is the
   // caller's.
-  virtual void Start(std::size_t id, ClientRequest request, base::SteadyTime deadline) = 0;
+  virtual void Start(std::size_t id, SharedRequest request, base::SteadyTime deadline) = 0;
   // The next call that is over; nothing if none is by `until`. Without `until` the deadlines of the
   // calls bound the wait, and nothing means that none was under way.
   virtual std::optional<Arrival> Next(std::optional<base::SteadyTime> until = std::nullopt) = 0;
@@ -139,7 +143,10 @@ class HttpsClient {
   static std::unique_ptr<HttpsClient> Create(IoThreads& threads, const ClientOptions& options = {});
 
   // Blocks. REQUIRES: not called on an I/O thread; over before the client is destroyed.
-  virtual CallResult Call(ClientRequest request, base::SteadyTime deadline) = 0;
+  virtual CallResult Call(SharedRequest request, base::SteadyTime deadline) = 0;
+  CallResult Call(ClientRequest request, base::SteadyTime deadline) {
+    return Call(std::make_shared<const ClientRequest>(std::move(request)), deadline);
+  }
   virtual std::unique_ptr<CallSet> NewSet() = 0;
   // `done` is called once, on an I/O thread (or on this one if nothing could be sent).
   virtual std::shared_ptr<PendingCall> Begin(ClientRequest request, base::SteadyTime deadline,

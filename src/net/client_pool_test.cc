@@ -21,6 +21,10 @@ using testing::TestServer;
 
 using ClientPoolTest = ClientTest;
 
+SharedRequest Shared(ClientRequest request) {
+  return std::make_shared<const ClientRequest>(std::move(request));
+}
+
 TEST_F(ClientPoolTest, KeepsConnectionsAndCountsThem) {
   TestServer test(Echo);
   for (int i = 0; i < 5; ++i) {
@@ -51,7 +55,7 @@ TEST_F(ClientPoolTest, TenCallsAtOnceUseTenConnectionsAndLeaveThemForLater) {
   const auto calls = test.client->NewSet();
   for (int round = 0; round < 2; ++round) {
     for (std::size_t i = 0; i < 10; ++i) {
-      calls->Start(i, test.Request("POST", "/"), TestServer::Soon());
+      calls->Start(i, Shared(test.Request("POST", "/")), TestServer::Soon());
     }
     std::vector<std::shared_ptr<Exchange>> exchanges;
     for (int i = 0; i < 10; ++i) exchanges.push_back(queue.Take());
@@ -75,7 +79,7 @@ TEST_F(ClientPoolTest, NoMoreThanSoManyConnectionsStayIdle) {
   auto client = HttpsClient::Create(io_, options);
   const auto calls = client->NewSet();
   for (std::size_t i = 0; i < 5; ++i) {
-    calls->Start(i, test.Request("POST", "/"), TestServer::Soon());
+    calls->Start(i, Shared(test.Request("POST", "/")), TestServer::Soon());
   }
   for (int i = 0; i < 5; ++i) Echo(queue.Take());
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(calls->Next()->result.ok());
@@ -154,7 +158,7 @@ TEST_F(ClientPoolTest, ASetTellsOfEachCallAsItEnds) {
   const auto calls = test.client->NewSet();
   const auto soon = [] { return TestServer::Soon(std::chrono::milliseconds(20)); };
   const auto start = [&](std::size_t id, base::SteadyTime deadline) {
-    calls->Start(id, test.Request("POST", "/" + std::to_string(id)), deadline);
+    calls->Start(id, Shared(test.Request("POST", "/" + std::to_string(id))), deadline);
     return queue.Take();
   };
   EXPECT_FALSE(calls->Next(soon())) << "until then";
@@ -184,10 +188,10 @@ TEST_F(ClientPoolTest, ASetMayBeDroppedWithCallsUnderWay) {
   ExchangeQueue queue;
   TestServer test([&](std::shared_ptr<Exchange> exchange) { queue.Push(std::move(exchange)); });
   auto calls = test.client->NewSet();
-  calls->Start(0, test.Request("POST", "/"), TestServer::Soon());
+  calls->Start(0, Shared(test.Request("POST", "/")), TestServer::Soon());
   Echo(queue.Take());
   ASSERT_TRUE(calls->Next());
-  calls->Start(1, test.Request("POST", "/"), TestServer::Soon());
+  calls->Start(1, Shared(test.Request("POST", "/")), TestServer::Soon());
   const auto exchange = queue.Take();
   testing::Signal gone;
   exchange->OnClosed([&] { gone.Set(); });

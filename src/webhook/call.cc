@@ -103,9 +103,8 @@ std::variant<PreparedCall, CallError> PrepareCall(
     return CallError{base::StrCat("could not get REST client: ", request.status().message()), 500,
                      false};
   }
-  call.request = std::move(request).value();
-  call.request.body =
-      std::make_shared<const std::string>(EncodeReview(call.version, call.uid, shared));
+  request->body = std::make_shared<const std::string>(EncodeReview(call.version, call.uid, shared));
+  call.request = std::make_shared<const net::ClientRequest>(std::move(request).value());
   return call;
 }
 
@@ -176,7 +175,7 @@ void RecordAnswer(const admission::Request& request, const Hook& hook, const Rev
 void RecordCertificateProblems(const admission::Request& request, const PreparedCall& call,
                                const net::CallResult& result, HookMetrics* metrics) {
   if (!result.certificate_without_san && !result.certificate_with_sha1) return;
-  const auto url = net::ParseUrl(call.request.url);
+  const auto url = net::ParseUrl(call.request->url);
   const std::string host = url.ok() ? url->host : std::string();
   if (result.certificate_without_san) {
     if (metrics != nullptr) metrics->CountMissingSan();

@@ -33,7 +33,7 @@ struct PreparedCall {
   const Hook* hook = nullptr;
   std::string uid;
   ReviewVersion version = ReviewVersion::kV1;
-  net::ClientRequest request;
+  net::SharedRequest request;
   base::SteadyTime deadline;
   int attempts = 0;
 };

@@ -22,6 +22,7 @@
 #include "api/selector/label_selector.h"
 #include "base/published.h"
 #include "base/status.h"
+#include "webhook/hook_series.h"
 #include "webhook/review.h"
 
 namespace portcullis::webhook {
@@ -76,6 +77,7 @@ struct Hook {
   // Null if there are none, or nothing that evaluates them.
   std::shared_ptr<const admission::match::ConditionProgram> conditions;
   std::shared_ptr<const Endpoint> endpoint;
+  const std::unique_ptr<HookSeries> series = std::make_unique<HookSeries>();
 };
 
 // All webhooks in order: configurations by name, webhooks as they stand there.

@@ -1,10 +1,12 @@
 #include "webhook/hook_metrics.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <vector>
 
 #include "net/url.h"
+#include "webhook/configuration.h"
 
 namespace portcullis::webhook {
 namespace {
@@ -15,6 +17,15 @@ std::vector<double> LatencyBounds() {
 }
 std::vector<double> SizeBounds() {
   return {64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216};
+}
+
+// What `slot` points to, looked up the first time.
+template <typename Metric, typename LookUp>
+Metric& Kept(std::atomic<Metric*>& slot, const LookUp& look_up) {
+  if (Metric* const known = slot.load(std::memory_order_acquire)) return *known;
+  Metric& found = look_up();
+  slot.store(&found, std::memory_order_release);
+  return found;
 }
 
 std::string CodeText(int code) { return std::to_string(std::min(code, 600)); }
@@ -66,14 +77,26 @@ std::string_view HookMetrics::TypeText() const {
   return type_ == HookType::kMutating ? "admit" : "validating";
 }
 
-void HookMetrics::ObserveCall(std::string_view hook, admission::Operation operation, bool rejected,
+void HookMetrics::ObserveCall(const Hook& hook, admission::Operation operation, bool rejected,
                               int code, std::chrono::nanoseconds took) {
   const std::string_view operation_text = admission::OperationText(operation);
   const std::string_view rejected_text = rejected ? "true" : "false";
-  metrics_.webhook_duration.With({hook, TypeText(), operation_text, rejected_text})
-      .Observe(Seconds(took));
-  metrics_.webhook_requests.With({hook, TypeText(), operation_text, CodeText(code), rejected_text})
-      .Increment();
+  const auto duration = [&]() -> metrics::Histogram& {
+    return metrics_.webhook_duration.With({hook.name, TypeText(), operation_text, rejected_text});
+  };
+  const auto requests = [&]() -> metrics::Counter& {
+    return metrics_.webhook_requests.With(
+        {hook.name, TypeText(), operation_text, CodeText(code), rejected_text});
+  };
+  if (rejected || code != 200) {
+    duration().Observe(Seconds(took));
+    requests().Increment();
+    return;
+  }
+  auto& allowed =
+      hook.series->allowed[static_cast<std::size_t>(std::countr_zero(unsigned{operation}))];
+  Kept(allowed.duration, duration).Observe(Seconds(took));
+  Kept(allowed.requests, requests).Increment();
 }
 
 void HookMetrics::CountRejection(std::string_view hook, admission::Operation operation,
@@ -92,16 +115,27 @@ void HookMetrics::CountFailurePhase(std::string_view hook, net::CallPhase phase)
   failure_phases_.With({hook, TypeText(), net::PhaseName(phase)}).Increment();
 }
 
-void HookMetrics::ObserveHttp(const net::ClientRequest& request, const net::CallResult& result) {
-  const auto url = net::ParseUrl(request.url);
-  const std::string host = url.ok() ? url->Authority() : "none";
+void HookMetrics::ObserveHttp(const Hook& hook, const net::ClientRequest& request,
+                              const net::CallResult& result) {
+  HookSeries& series = *hook.series;
+  const auto host = [&request] {
+    const auto url = net::ParseUrl(request.url);
+    return url.ok() ? url->Authority() : "none";
+  };
+  const auto of = [&](metrics::Family<metrics::Histogram>& family) {
+    return [&]() -> metrics::Histogram& { return family.With({host(), request.method}); };
+  };
   const std::string code = result.ok() ? std::to_string(result.response.status) : "<error>";
-  http_requests_.With({code, host, request.method}).Increment();
-  http_latency_.With({host, request.method}).Observe(Seconds(result.elapsed));
-  http_request_size_.With({host, request.method})
+  const auto requests = [&]() -> metrics::Counter& {
+    return http_requests_.With({code, host(), request.method});
+  };
+  const bool is_200 = result.ok() && result.response.status == 200;
+  (is_200 ? Kept(series.http_200, requests) : requests()).Increment();
+  Kept(series.http_latency, of(http_latency_)).Observe(Seconds(result.elapsed));
+  Kept(series.http_request_size, of(http_request_size_))
       .Observe(request.body == nullptr ? 0.0 : static_cast<double>(request.body->size()));
   if (!result.ok()) return;
-  http_response_size_.With({host, request.method})
+  Kept(series.http_response_size, of(http_response_size_))
       .Observe(static_cast<double>(result.response.content().size()));
 }
 

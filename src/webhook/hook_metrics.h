@@ -12,6 +12,8 @@
 
 namespace portcullis::webhook {
 
+struct Hook;
+
 // Why a request was rejected, as the label error_type has it.
 enum class ErrorType : std::uint8_t { kCallingWebhook, kApiServerInternal, kNone };
 
@@ -20,14 +22,15 @@ class HookMetrics {
   HookMetrics(metrics::Registry& registry, HookType type);
 
   // One attempted call. `code` over 600 is reported as 600.
-  void ObserveCall(std::string_view hook, admission::Operation operation, bool rejected, int code,
+  void ObserveCall(const Hook& hook, admission::Operation operation, bool rejected, int code,
                    std::chrono::nanoseconds took);
   void CountRejection(std::string_view hook, admission::Operation operation, ErrorType error,
                       int code);
   void CountFailOpen(std::string_view hook);
   void CountFailurePhase(std::string_view hook, net::CallPhase phase);
   // One HTTP request, sent again or not, in the metrics client-go has of every client.
-  void ObserveHttp(const net::ClientRequest& request, const net::CallResult& result);
+  void ObserveHttp(const Hook& hook, const net::ClientRequest& request,
+                   const net::CallResult& result);
   void CountConditionErrors(std::string_view hook, admission::Operation operation, int errors);
   void CountConditionExclusion(std::string_view hook, admission::Operation operation);
   void ObserveConditions(std::string_view hook, admission::Operation operation,

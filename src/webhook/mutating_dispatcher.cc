@@ -197,24 +197,23 @@ class Dispatcher {
     const admission::Operation operation = request_.operation();
     switch (outcome.kind) {
       case Outcome::Kind::kAllowed:
-        services_.metrics->ObserveCall(hook.name, operation, false, 200, took);
+        services_.metrics->ObserveCall(hook, operation, false, 200, took);
         return;
       case Outcome::Kind::kDenied:
         services_.metrics->CountRejection(hook.name, operation, ErrorType::kNone,
                                           outcome.status.http_code());
-        services_.metrics->ObserveCall(hook.name, operation, true, outcome.status.http_code(),
-                                       took);
+        services_.metrics->ObserveCall(hook, operation, true, outcome.status.http_code(), took);
         return;
       case Outcome::Kind::kInternalError:
         services_.metrics->CountRejection(hook.name, operation, ErrorType::kApiServerInternal, 0);
-        services_.metrics->ObserveCall(hook.name, operation, true, 0, took);
+        services_.metrics->ObserveCall(hook, operation, true, 0, took);
         return;
       case Outcome::Kind::kCallError:
         if (!hook.ignore_failures && !outcome.call_error.cancelled) {
           services_.metrics->CountRejection(hook.name, operation, ErrorType::kCallingWebhook,
                                             outcome.call_error.code);
         }
-        services_.metrics->ObserveCall(hook.name, operation, !hook.ignore_failures,
+        services_.metrics->ObserveCall(hook, operation, !hook.ignore_failures,
                                        outcome.call_error.code, took);
         return;
     }
@@ -257,7 +256,8 @@ class Dispatcher {
     const admission::WaitingForOthers waiting(request_.recorder());
     while (true) {
       net::CallResult result = services_.https->Call(call.request, call.deadline);
-      if (services_.metrics != nullptr) services_.metrics->ObserveHttp(call.request, result);
+      if (services_.metrics != nullptr)
+        services_.metrics->ObserveHttp(*call.hook, *call.request, result);
       const auto delay = RetryDelay(call, result);
       if (!delay) return result;
       ++call.attempts;

@@ -26,6 +26,7 @@ void AppendField(std::string& out, std::string_view name, std::string_view value
   out.push_back(',');
 }
 
+// `"kind":{"group":"apps","version":"v1","kind":"Deployment"},`
 void AppendTriple(std::string& out, std::string_view name, std::string_view group,
                   std::string_view version, std::string_view last_name, std::string_view last) {
   out.append("\"").append(name).append("\":{\"group\":");
@@ -35,6 +36,15 @@ void AppendTriple(std::string& out, std::string_view name, std::string_view grou
   out.append(",\"").append(last_name).append("\":");
   json::WriteString(last, out);
   out.append("},");
+}
+
+// What AppendTriple has written at `from` for `name`, once more for `again`.
+void RepeatTriple(std::string& out, std::size_t from, std::size_t size, std::string_view name,
+                  std::string_view again) {
+  const std::size_t value = from + name.size() + 2;
+  out.reserve(out.size() + size + again.size());
+  out.append("\"").append(again).append("\"");
+  out.append(out, value, size - (value - from));
 }
 
 std::string GvkText(std::string_view group, std::string_view version, std::string_view kind) {
@@ -242,16 +252,27 @@ std::string_view ReviewVersionText(ReviewVersion version) {
 std::string EncodeSharedPart(const admission::Request& request, const Invocation& invocation,
                              json::Value object, json::Value old_object) {
   std::string out;
-  out.reserve(1024);
+  out.reserve(1024 + object.source().size() + old_object.source().size());
+  const std::size_t kind_at = out.size();
   AppendTriple(out, "kind", invocation.kind.group, invocation.kind.version, "kind",
                invocation.kind.kind);
+  const std::size_t resource_at = out.size();
   AppendTriple(out, "resource", invocation.resource.group, invocation.resource.version, "resource",
                invocation.resource.resource);
+  const std::size_t end = out.size();
   if (!request.subresource().empty()) AppendField(out, "subResource", request.subresource());
-  AppendTriple(out, "requestKind", request.kind().group, request.kind().version, "kind",
-               request.kind().kind);
-  AppendTriple(out, "requestResource", request.resource().group, request.resource().version,
-               "resource", request.resource().resource);
+  if (invocation.kind == request.kind()) {
+    RepeatTriple(out, kind_at, resource_at - kind_at, "kind", "requestKind");
+  } else {
+    AppendTriple(out, "requestKind", request.kind().group, request.kind().version, "kind",
+                 request.kind().kind);
+  }
+  if (invocation.resource == request.resource()) {
+    RepeatTriple(out, resource_at, end - resource_at, "resource", "requestResource");
+  } else {
+    AppendTriple(out, "requestResource", request.resource().group, request.resource().version,
+                 "resource", request.resource().resource);
+  }
   if (!request.subresource().empty()) AppendField(out, "requestSubResource", request.subresource());
   if (!request.name().empty()) AppendField(out, "name", request.name());
   if (!request.namespace_name().empty()) AppendField(out, "namespace", request.namespace_name());

@@ -146,7 +146,8 @@ class Dispatcher {
 
   void Take(std::size_t index, const net::CallResult& result) {
     PreparedCall& call = calls_[index];
-    if (services_.metrics != nullptr) services_.metrics->ObserveHttp(call.request, result);
+    if (services_.metrics != nullptr)
+      services_.metrics->ObserveHttp(*call.hook, *call.request, result);
     if (const auto delay = RetryDelay(call, result)) {
       ++call.attempts;
       repeats_.emplace(std::min(services_.clock->Steady() + *delay, call.deadline), index);
@@ -167,14 +168,14 @@ class Dispatcher {
     const admission::Operation operation = request_.operation();
     if (answer.allowed) {
       if (services_.metrics != nullptr) {
-        services_.metrics->ObserveCall(hook.name, operation, false, 200, took);
+        services_.metrics->ObserveCall(hook, operation, false, 200, took);
       }
       return;
     }
     base::Status denial = DenialStatus(hook.name, answer.status);
     if (services_.metrics != nullptr) {
       services_.metrics->CountRejection(hook.name, operation, ErrorType::kNone, denial.http_code());
-      services_.metrics->ObserveCall(hook.name, operation, true, denial.http_code(), took);
+      services_.metrics->ObserveCall(hook, operation, true, denial.http_code(), took);
     }
     errors_.emplace_back(std::move(denial), answer.status);
   }
@@ -189,7 +190,7 @@ class Dispatcher {
         services_.metrics->CountRejection(hook.name, operation, ErrorType::kCallingWebhook,
                                           error.code);
       }
-      services_.metrics->ObserveCall(hook.name, operation, rejected, error.code,
+      services_.metrics->ObserveCall(hook, operation, rejected, error.code,
                                      services_.clock->Steady() - start_);
       if (!rejected && !error.cancelled) services_.metrics->CountFailOpen(hook.name);
     }
@@ -211,8 +212,7 @@ class Dispatcher {
     if (services_.metrics != nullptr) {
       const admission::Operation operation = request_.operation();
       services_.metrics->CountRejection(hook.name, operation, ErrorType::kApiServerInternal, 0);
-      services_.metrics->ObserveCall(hook.name, operation, true, 0,
-                                     services_.clock->Steady() - start_);
+      services_.metrics->ObserveCall(hook, operation, true, 0, services_.clock->Steady() - start_);
     }
     errors_.emplace_back(status, json::Value());
   }

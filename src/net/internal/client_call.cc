@@ -32,12 +32,12 @@ bool IsRedirect(int status) {
 
 }  // namespace
 
-ClientCall::ClientCall(ClientRequest client_request, base::SteadyTime call_deadline,
+ClientCall::ClientCall(SharedRequest client_request, base::SteadyTime call_deadline,
                        HttpsClient::Done done)
     : request(std::move(client_request)),
       deadline(call_deadline),
       started_(base::SystemClock().Steady()),
-      first_method_(request.method),
+      first_method_(request->method),
       done_(std::move(done)) {}
 
 void ClientCall::SetConnection(std::weak_ptr<ClientConnection> connection) {
@@ -64,7 +64,7 @@ void ClientCall::Cancel() {
 
 bool ClientCall::Answer(Response response) {
   if (wants_gzip && base::EqualsIgnoreCase(response.headers.Get("Content-Encoding"), "gzip")) {
-    auto plain = Gunzip(response.body, request.max_response_bytes);
+    auto plain = Gunzip(response.body, request->max_response_bytes);
     if (!plain.ok()) {
       result.response = std::move(response);
       Fail(CallPhase::kDecode, plain.status().message());
@@ -97,7 +97,7 @@ void ClientCall::Fail(CallPhase phase, std::string cause) {
   failure.message =
       bare ? cause
            : base::StrCat(OperationName(first_method_), " ",
-                          base::GoQuote(WithoutPassword(url, request.url)), ": ", cause);
+                          base::GoQuote(WithoutPassword(url, request->url)), ": ", cause);
   failure.cause = std::move(cause);
   result.failure = std::move(failure);
   Settle();
@@ -110,15 +110,17 @@ void ClientCall::Settle() {
 }
 
 ClientCall::Redirect ClientCall::CheckRedirect(const Response& response) {
-  if (request.max_redirects <= 0 || !IsRedirect(response.status)) return Redirect::kNone;
+  if (request->max_redirects <= 0 || !IsRedirect(response.status)) return Redirect::kNone;
   const auto location = response.headers.Get("Location");
   if (location.empty()) return Redirect::kNone;
-  if (redirects_ + 1 >= request.max_redirects) {
+  auto changed = std::make_shared<ClientRequest>(*request);
+  if (redirects_ + 1 >= request->max_redirects) {
     // Go's error bears the place that was not gone to, as the answer gave it.
-    request.url = location;
+    changed->url = location;
+    request = std::move(changed);
     url = {};
     Fail(CallPhase::kFirstByte,
-         base::StrCat("stopped after ", std::to_string(request.max_redirects), " redirects"));
+         base::StrCat("stopped after ", std::to_string(request->max_redirects), " redirects"));
     return Redirect::kFailed;
   }
   auto next = ResolveReference(url, location);
@@ -130,19 +132,20 @@ ClientCall::Redirect ClientCall::CheckRedirect(const Response& response) {
   }
   ++redirects_;
   if (url.scheme == next->scheme || next->scheme == "https") {
-    request.headers.Set("Referer", url.ToString());
+    changed->headers.Set("Referer", url.ToString());
   }
   if (next->host != url.host) {
     for (const std::string_view name : {"Authorization", "Cookie", "Www-Authenticate"}) {
-      request.headers.Remove(name);
+      changed->headers.Remove(name);
     }
   }
   if (response.status < 307) {
-    if (request.method != "HEAD") request.method = "GET";
-    request.body = nullptr;
+    if (changed->method != "HEAD") changed->method = "GET";
+    changed->body = nullptr;
   }
   url = std::move(*next);
-  request.url = url.ToString();
+  changed->url = url.ToString();
+  request = std::move(changed);
   return Redirect::kFollow;
 }
 

@@ -18,7 +18,7 @@ class ClientConnection;
 // until a connection has it, then who drives that connection.
 class ClientCall final : public PendingCall, public std::enable_shared_from_this<ClientCall> {
  public:
-  ClientCall(ClientRequest request, base::SteadyTime deadline, HttpsClient::Done done);
+  ClientCall(SharedRequest request, base::SteadyTime deadline, HttpsClient::Done done);
 
   void Cancel() override;
 
@@ -30,7 +30,7 @@ class ClientCall final : public PendingCall, public std::enable_shared_from_this
   void Fail(CallPhase phase, std::string cause);
 
   // The request to send now; changes with redirects.
-  ClientRequest request;
+  SharedRequest request;
   Url url;
   const base::SteadyTime deadline;
   bool wants_gzip = false;  // we have asked for it and decode it

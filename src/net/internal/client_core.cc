@@ -18,7 +18,7 @@ constexpr std::string_view kCanceled = "context canceled";
 }  // namespace
 
 void ClientCore::Start(const std::shared_ptr<ClientCall>& call, Gathering* waiter) {
-  auto url = ParseUrl(call->request.url);
+  auto url = ParseUrl(call->request->url);
   if (!url.ok()) return call->Fail(CallPhase::kRequest, url.status().message());
   call->url = std::move(*url);
   if (call->url.host.empty()) {
@@ -36,11 +36,11 @@ void ClientCore::Start(const std::shared_ptr<ClientCall>& call, Gathering* waite
 
 void ClientCore::Dispatch(const std::shared_ptr<ClientCall>& call, Gathering* waiter) {
   std::shared_ptr<const ClientTls> tls;
-  if (call->url.scheme == "https") tls = call->request.tls ? call->request.tls : DefaultTls();
+  if (call->url.scheme == "https") tls = call->request->tls ? call->request->tls : DefaultTls();
   std::optional<Url> proxy;
   if (options_.proxies) proxy = options_.proxies->For(call->url);
   PoolKey key{base::StrCat(call->url.scheme, "://", call->url.HostPort()), tls.get(),
-              call->request.resolve != nullptr && !proxy};
+              call->request->resolve != nullptr && !proxy};
   while (auto connection = TakeIdle(key)) {
     if (!connection->IsSound()) {
       connection->Close();
@@ -67,8 +67,8 @@ void ClientCore::Connect(const std::shared_ptr<ClientCall>& call, PoolKey key,
                                      base::GoQuote(proxy->scheme)));
     }
     target = proxy->HostPort();
-  } else if (call->request.resolve) {
-    auto resolved = call->request.resolve(target);
+  } else if (call->request->resolve) {
+    auto resolved = call->request->resolve(target);
     if (!resolved.ok()) return call->Fail(CallPhase::kResolve, resolved.status().message());
     target = std::move(*resolved);
   }

@@ -62,7 +62,7 @@ Gathering::~Gathering() {
   for (const auto& connection : connections_) connection->Close();
 }
 
-void Gathering::Start(std::size_t id, ClientRequest request, base::SteadyTime deadline) {
+void Gathering::Start(std::size_t id, SharedRequest request, base::SteadyTime deadline) {
   ++under_way_;
   core_->Start(std::make_shared<ClientCall>(std::move(request), deadline,
                                             [arrivals = arrivals_, id](CallResult result) {

@@ -18,7 +18,7 @@ bool IsReplayable(const ClientRequest& request) {
 }
 
 std::string RequestHead(ClientCall& call) {
-  const ClientRequest& request = call.request;
+  const ClientRequest& request = *call.request;
   std::string head;
   head.reserve(512);
   const auto append = [&head](auto... parts) { (head.append(parts), ...); };
@@ -54,13 +54,13 @@ RoundTrip::RoundTrip(Stream& stream, ClientCall& call, std::size_t max_header_by
       sent_before_(stream.bytes_sent()) {
   BeginParser();
   out_.Append(RequestHead(call_));
-  const auto& body = call_.request.body;
+  const auto& body = call_.request->body;
   if (body && !body->empty()) out_.Append(body);
 }
 
 void RoundTrip::BeginParser() {
   parser_ = std::make_unique<Http1Parser>(Http1Parser::Kind::kResponse, *this, max_header_bytes_);
-  if (call_.request.method == "HEAD") parser_->ExpectNoBody();
+  if (call_.request->method == "HEAD") parser_->ExpectNoBody();
 }
 
 RoundTrip::State RoundTrip::Advance(std::span<char> scratch) {
@@ -131,7 +131,7 @@ RoundTrip::State RoundTrip::OnBytes(std::string_view bytes) {
       case Http1Parser::State::kStopped:
         return Failed(CallPhase::kRead,
                       base::StrCat("response body is larger than ",
-                                   std::to_string(call_.request.max_response_bytes), " bytes"));
+                                   std::to_string(call_.request->max_response_bytes), " bytes"));
       case Http1Parser::State::kHeaderTooLarge:
         return Failed(CallPhase::kFirstByte,
                       base::StrCat(kBroken, "net/http: server response headers exceeded ",
@@ -174,18 +174,18 @@ void RoundTrip::OnField(std::string_view name, std::string_view value) {
 bool RoundTrip::OnHead() {
   constexpr std::int64_t kMaxReserve = 1 << 20;
   const auto length = parser_->content_length();
-  if (length > 0 && !call_.request.on_data) {
+  if (length > 0 && !call_.request->on_data) {
     response_.body.reserve(static_cast<std::size_t>(std::min(length, kMaxReserve)));
   }
   return true;
 }
 
 bool RoundTrip::OnBody(std::string_view piece) {
-  if (call_.request.on_data) {
-    call_.request.on_data({response_.status, response_.headers}, piece);
+  if (call_.request->on_data) {
+    call_.request->on_data({response_.status, response_.headers}, piece);
     return true;
   }
-  const auto limit = call_.request.max_response_bytes;
+  const auto limit = call_.request->max_response_bytes;
   if (limit > 0 && response_.body.size() + piece.size() > limit) return false;
   response_.body.append(piece);
   return true;
@@ -208,7 +208,7 @@ RoundTrip::State RoundTrip::OnEndOfStream(const std::string& error) {
   if (any_byte_) return Failed(ReadPhase(), error);
   // The server may have closed the kept connection just as it was taken up again.
   const bool nothing_sent = stream_.bytes_sent() == sent_before_;
-  if (reused_ && (nothing_sent || IsReplayable(call_.request))) return State::kUnheard;
+  if (reused_ && (nothing_sent || IsReplayable(*call_.request))) return State::kUnheard;
   if (error.starts_with("remote error: tls:")) return Failed(CallPhase::kHandshake, error);
   if (!write_error_.empty()) return Failed(CallPhase::kWrite, write_error_);
   return Failed(CallPhase::kFirstByte, error);
@@ -222,7 +222,7 @@ RoundTrip::State RoundTrip::Failed(CallPhase phase, std::string cause) {
 
 bool RoundTrip::keeps_connection() const {
   return parser_->keep_alive() && out_.empty() && write_error_.empty() && pending_.empty() &&
-         !stream_.has_unread() && !call_.request.headers.HasToken("Connection", "close");
+         !stream_.has_unread() && !call_.request->headers.HasToken("Connection", "close");
 }
 
 }  // namespace portcullis::net::internal
