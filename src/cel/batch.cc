@@ -204,8 +204,49 @@ base::Result<json::Value> WriteTyped(json::Arena& arena, Value value) {
   return Write(arena, value, 0, parts);
 }
 
+namespace {
+
+base::Result<Value> ReadAs(json::Arena& arena, const json::Value& typed, const Type& type);
+
+base::Result<Value> ReadElementsAs(json::Arena& arena, const json::Value& list, const Type& type) {
+  std::vector<Value> elements;
+  for (const json::Value& element : list.elements()) {
+    elements.push_back(TRY(ReadAs(arena, element, type)));
+  }
+  return MakeList(arena, elements);
+}
+
+base::Result<Value> ReadMembersAs(json::Arena& arena, const json::Value& map, const Type& type) {
+  std::vector<MapEntry> entries;
+  for (const json::Member& member : map.members()) {
+    entries.push_back({MakeString(arena, member.name()), TRY(ReadAs(arena, member.value, type))});
+  }
+  return MakeMap(arena, entries);
+}
+
+// JSON has one kind of number: a plain one is of the kind that was declared, if it can be.
+base::Result<Value> ReadAs(json::Arena& arena, const json::Value& typed, const Type& type) {
+  if (typed.is_number() && type.kind == TypeKind::kDouble) return Value::Double(typed.AsDouble());
+  if (typed.is_number() && type.kind == TypeKind::kUint) {
+    const std::string digits =
+        typed.is_int() ? std::to_string(typed.AsInt()) : std::string(typed.NumberLiteral());
+    std::uint64_t number = 0;
+    if (Number(json::Value::StringView(digits), number)) return Value::Uint(number);
+  }
+  if (typed.is_array() && type.kind == TypeKind::kList && !type.params.empty()) {
+    return ReadElementsAs(arena, typed, *type.params[0]);
+  }
+  if (typed.is_object() && !typed.Has("$type") && type.kind == TypeKind::kMap &&
+      type.params.size() == 2) {
+    return ReadMembersAs(arena, typed, *type.params[1]);
+  }
+  return ReadTyped(arena, typed);
+}
+
+}  // namespace
+
 BatchAnswer AnswerBatch(const std::shared_ptr<const Environment>& base, json::Arena& arena,
-                        json::Value request) {
+                        json::Value request, const EvalOptions& eval) {
   using Phase = BatchAnswer::Phase;
   BatchAnswer answer;
   const auto fail = [&answer](Phase phase, std::string text) {
@@ -245,14 +286,18 @@ BatchAnswer AnswerBatch(const std::shared_ptr<const Environment>& base, json::Ar
   answer.type = TypeString(compilation.program->result_type());
   Activation activation(*environment);
   for (const json::Member& member : vars.members()) {
-    auto value = ReadTyped(arena, member.value);
+    const int index = environment->VariableIndex(member.name());
+    auto value = index < 0
+                     ? ReadTyped(arena, member.value)
+                     : ReadAs(arena, member.value,
+                              *environment->variables()[static_cast<std::size_t>(index)].type);
     if (!value.ok()) {
       return fail(Phase::kEval,
                   base::StrCat("variable ", member.name(), ": ", value.status().message()));
     }
     activation.Bind(member.name(), *value);
   }
-  const Outcome outcome = compilation.program->Evaluate(activation, arena);
+  const Outcome outcome = compilation.program->Evaluate(activation, arena, eval);
   answer.cost = outcome.cost;
   if (outcome.value.is_error()) {
     return fail(Phase::kEval, std::string(outcome.value.error()->text));
@@ -263,14 +308,15 @@ BatchAnswer AnswerBatch(const std::shared_ptr<const Environment>& base, json::Ar
   return answer;
 }
 
-std::string AnswerBatchLine(const std::shared_ptr<const Environment>& base, std::string_view line) {
+std::string AnswerBatchLine(const std::shared_ptr<const Environment>& base, std::string_view line,
+                            const EvalOptions& eval) {
   json::Arena arena;
   json::ObjectBuilder builder(arena);
   const auto request = json::Parse(arena, line);
   BatchAnswer answer;
   builder.Set("id", request.ok() ? (*request)["id"] : json::Value());
   if (request.ok()) {
-    answer = AnswerBatch(base, arena, *request);
+    answer = AnswerBatch(base, arena, *request, eval);
   } else {
     answer.phase = BatchAnswer::Phase::kParse;
     answer.error = request.status().message();

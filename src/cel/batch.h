@@ -35,11 +35,13 @@ struct BatchAnswer {
   std::uint64_t cost = 0;
 };
 
-// Evaluates one request in an environment that extends `base`. The answer's value lives in `arena`.
+// Evaluates one request in an environment that extends `base`. Plain numbers are what the variable
+// is declared as. The answer's value lives in `arena`.
 BatchAnswer AnswerBatch(const std::shared_ptr<const Environment>& base, json::Arena& arena,
-                        json::Value request);
+                        json::Value request, const EvalOptions& options = {});
 
 // The same from text to text.
-std::string AnswerBatchLine(const std::shared_ptr<const Environment>& base, std::string_view line);
+std::string AnswerBatchLine(const std::shared_ptr<const Environment>& base, std::string_view line,
+                            const EvalOptions& options = {});
 
 }  // namespace portcullis::cel

@@ -59,6 +59,10 @@ TEST_F(BatchTest, ReadsTypedAndPlainValues) {
       R"j({"expr":"x.?a.orValue(3) == 3","types":{"x":"map(string, int)"},"vars":{"x":{}}})j",
       R"j({"expr":"y == 4","container":"a.b","types":{"a.b.y":"int"},"vars":{"a.b.y":4}})j",
       R"j({"expr":"x + 1 == 2","check":false,"vars":{"x":1}})j",
+      R"j({"expr":"x == 1.0 && x / 2.0 == 0.5","types":{"x":"double"},"vars":{"x":1}})j",
+      R"j({"expr":"x == 18446744073709551615u","types":{"x":"uint"},"vars":{"x":18446744073709551615}})j",
+      R"j({"expr":"type(x[0]) == double && type(x[1]) == double","types":{"x":"list(double)"},"vars":{"x":[1,2.5]}})j",
+      R"j({"expr":"type(x.a) == uint","types":{"x":"map(string, uint)"},"vars":{"x":{"a":1}}})j",
       R"j({"expr":"true || x","types":{"x":"bool"}})j",
   };
   for (const char* line : rows) {

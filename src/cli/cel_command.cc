@@ -281,6 +281,15 @@ std::string ErrorText(const Source& source, const cel::Compilation& compilation)
 
 // Sub-expressions that are shown are evaluated one by one, which costs more than the program does:
 // the trace is an evaluation of its own.
+// Kubernetes limits what any expression may cost.
+cel::EvalOptions LimitsOf(const Options& options) {
+  cel::EvalOptions eval;
+  if (options.inputs.admission || options.inputs.kubernetes) {
+    eval.cost_limit = kube_cel::kCallLimit;
+  }
+  return eval;
+}
+
 void Trace(Options& options, const cel::Environment& environment, const Source& source,
            cel::EvalOptions eval) {
   const cel::Compilation traced = environment.Compile(source.text, {.check = true, .trace = true});
@@ -300,8 +309,7 @@ bool EvaluateOne(Options& options, const cel::Environment& environment, const So
   }
   json::Arena arena;
   CelInputs::Bound bound = options.inputs.Bind(arena);
-  cel::EvalOptions eval;
-  if (options.inputs.admission) eval.cost_limit = kube_cel::kCallLimit;
+  const cel::EvalOptions eval = LimitsOf(options);
   if (options.trace) Trace(options, environment, source, eval);
   const cel::Outcome outcome = compilation.program->Evaluate(bound.activation, arena, eval);
   const std::uint64_t variables = bound.evaluation ? bound.evaluation->TakeVariablesCost() : 0;
@@ -333,10 +341,11 @@ bool EvaluateOne(Options& options, const cel::Environment& environment, const So
   return !failed;
 }
 
-int RunBatch(const std::shared_ptr<const cel::Environment>& environment) {
+int RunBatch(const std::shared_ptr<const cel::Environment>& environment,
+             const cel::EvalOptions& limits) {
   for (std::string line; std::getline(std::cin, line);) {
     if (line.empty()) continue;
-    const std::string answer = cel::AnswerBatchLine(environment, line);
+    const std::string answer = cel::AnswerBatchLine(environment, line, limits);
     std::fwrite(answer.data(), 1, answer.size(), stdout);
     std::fputc('\n', stdout);
     std::fflush(stdout);
@@ -363,7 +372,7 @@ int Run(const std::vector<std::string>& arguments) {
   }
   const auto environment = options.inputs.Declare();
   if (!environment.ok()) return Usage(environment.status().message());
-  if (options.batch) return RunBatch(*environment);
+  if (options.batch) return RunBatch(*environment, LimitsOf(options));
   if (options.expressions.empty()) return Usage("no expression given");
   bool ok = true;
   for (const Source& source : options.expressions) {
