@@ -3,6 +3,7 @@
 #include "api/api_status.h"
 #include "base/strings.h"
 #include "registry/kind_table.h"
+#include "registry/validation/addresses.h"
 #include "registry/validation/pod_parts.h"
 #include "registry/validation/resource_names.h"
 

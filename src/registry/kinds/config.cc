@@ -64,7 +64,7 @@ void ValidateConfigMap(const Context&, json::Value object, FieldErrors& errors) 
                IsConfigMapKey(entry->name()), errors);
     total += DecodedSize(entry->value.AsString());
   }
-  if (total > kMaxSize) errors.push_back(api::TooLong(FieldPath(""), kMaxSize));
+  if (total > kMaxSize) errors.push_back(api::TooLong(FieldPath("[]"), kMaxSize));
 }
 
 void ValidateConfigMapUpdate(const Context& ctx, json::Value object, json::Value old,

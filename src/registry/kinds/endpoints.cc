@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "registry/kind_table.h"
+#include "registry/validation/addresses.h"
 
 namespace portcullis::registry {
 namespace {
@@ -151,18 +152,84 @@ void ValidateEndpointSliceUpdate(const Context& ctx, json::Value object, json::V
   CheckImmutable(object["addressType"], old["addressType"], FieldPath("addressType"), errors);
 }
 
+// v1 has no topology but the node's name; what an older version wrote stays until it is touched.
+json::Value WithoutTopology(json::Arena& arena, json::Value object) {
+  json::ArrayBuilder endpoints(arena);
+  for (const json::Value& endpoint : object["endpoints"].elements()) {
+    endpoints.Add(json::Without(arena, endpoint, "deprecatedTopology"));
+  }
+  if (endpoints.size() == 0) return object;
+  return json::With(arena, object, "endpoints", endpoints.Build());
+}
+
+// Labels count as a change too: they tell whose slice it is.
+class EndpointSlices final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    return WithoutTopology(ctx.arena, DefaultStrategy::PrepareForCreate(ctx, object));
+  }
+
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override {
+    if (!(object["endpoints"] == old["endpoints"])) object = WithoutTopology(ctx.arena, object);
+    object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
+    const std::int64_t before = old["metadata"]["generation"].AsInt();
+    if (object["metadata"]["labels"] == old["metadata"]["labels"] ||
+        object["metadata"]["generation"].AsInt() != before) {
+      return object;
+    }
+    return json::SetPath(ctx.arena, object, {"metadata", "generation"},
+                         json::Value::Int(before + 1));
+  }
+};
+
+void WarnOfSlice(const Context&, json::Value object, json::Value,
+                 std::vector<std::string>& warnings) {
+  if (object["addressType"].AsString() == "FQDN") {
+    warnings.emplace_back("spec.addressType: FQDN endpoints are deprecated");
+    return;
+  }
+  std::size_t index = 0;
+  for (const json::Value& endpoint : object["endpoints"].elements()) {
+    const FieldPath list = FieldPath("endpoints").Index(index++).Child("addresses");
+    std::size_t position = 0;
+    for (const json::Value& address : endpoint["addresses"].elements()) {
+      WarnOfIp(address.AsString(), list.Index(position++), warnings);
+    }
+  }
+}
+
+void WarnOfEndpoints(const Context&, json::Value object, json::Value,
+                     std::vector<std::string>& warnings) {
+  std::size_t index = 0;
+  for (const json::Value& subset : object["subsets"].elements()) {
+    const FieldPath at = FieldPath("subsets").Index(index++);
+    for (const std::string_view list : {"addresses", "notReadyAddresses"}) {
+      std::size_t position = 0;
+      for (const json::Value& address : subset[list].elements()) {
+        WarnOfIp(address["ip"].AsString(), at.Child(list).Index(position++).Child("ip"), warnings);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void AddEndpoints(KindTable& table) {
   table.Add({.group = "",
              .resource = "endpoints",
              .validate = &ValidateEndpoints,
+             .warn = &WarnOfEndpoints,
              .traits = {.created_by_put = true}});
   table.Add({.group = "discovery.k8s.io",
              .resource = "endpointslices",
              .validate = &ValidateEndpointSlice,
              .validate_update = &ValidateEndpointSliceUpdate,
-             .traits = {.counts_generation = true}});
+             .warn = &WarnOfSlice,
+             .traits = {.counts_generation = true},
+             .make = &Make<EndpointSlices>});
 }
 
 }  // namespace portcullis::registry

@@ -1,13 +1,10 @@
 // Ingresses, network policies and what names addresses (pkg/apis/networking/validation); budgets of
 // disruptions (pkg/apis/policy/validation).
 
-#include <arpa/inet.h>
-
-#include <array>
-#include <optional>
-
 #include "base/strings.h"
+#include "kube_cel/ip_address.h"
 #include "registry/kind_table.h"
+#include "registry/validation/addresses.h"
 
 namespace portcullis::registry {
 namespace {
@@ -164,34 +161,6 @@ void CheckIngressSpec(json::Value spec, const FieldPath& path, FieldErrors& erro
   }
 }
 
-// A network as its address bytes and the length of its prefix.
-struct Network {
-  int family = 0;
-  std::array<unsigned char, 16> bytes{};
-  int bits = 0;
-
-  bool Contains(const Network& other) const {
-    if (family != other.family) return false;
-    for (int bit = 0; bit < bits; ++bit) {
-      const auto index = static_cast<std::size_t>(bit / 8);
-      const int mask = 0x80 >> (bit % 8);
-      if ((bytes[index] & mask) != (other.bytes[index] & mask)) return false;
-    }
-    return true;
-  }
-};
-
-std::optional<Network> ParseNetwork(std::string_view text) {
-  if (!IsCidr(text)) return std::nullopt;
-  const auto parts = base::Cut(text, "/");
-  Network network;
-  network.family = text.find(':') == std::string_view::npos ? AF_INET : AF_INET6;
-  const std::string address(parts->first);
-  inet_pton(network.family, address.c_str(), network.bytes.data());
-  network.bits = static_cast<int>(base::ParseInt(parts->second).value_or(0));
-  return network;
-}
-
 void CheckIpBlock(json::Value block, const FieldPath& path, FieldErrors& errors) {
   const std::string_view cidr = block["cidr"].AsString();
   if (cidr.empty()) {
@@ -199,14 +168,14 @@ void CheckIpBlock(json::Value block, const FieldPath& path, FieldErrors& errors)
     return;
   }
   CheckCidr(cidr, path.Child("cidr"), errors);
-  const auto network = ParseNetwork(cidr);
-  if (!network) return;
+  const auto network = kube_cel::ParseIpPrefix(cidr);
+  if (!network.ok()) return;
   std::size_t index = 0;
   for (const json::Value& except : block["except"].elements()) {
     const FieldPath at = path.Child("except").Index(index++);
     CheckCidr(except.AsString(), at, errors);
-    const auto inner = ParseNetwork(except.AsString());
-    if (inner && (!network->Contains(*inner) || network->bits >= inner->bits)) {
+    const auto inner = kube_cel::ParseIpPrefix(except.AsString());
+    if (inner.ok() && (!network->Contains(*inner) || network->length >= inner->length)) {
       errors.push_back(api::Invalid(at, except.AsString(), "must be a strict subset of `cidr`"));
     }
   }
@@ -374,7 +343,7 @@ void ValidatePodDisruptionBudget(const Context& ctx, json::Value object, FieldEr
 }
 
 void ValidateIpAddress(const Context&, json::Value object, FieldErrors& errors) {
-  CheckIp(object["metadata"]["name"].AsString(), FieldPath("metadata", "name"), errors);
+  CheckCanonicalIp(object["metadata"]["name"].AsString(), FieldPath("metadata", "name"), errors);
   const json::Value parent = object["spec"]["parentRef"];
   const FieldPath path("spec", "parentRef");
   if (parent.is_null()) {
@@ -402,9 +371,9 @@ void ValidateServiceCidr(const Context&, json::Value object, FieldErrors& errors
     errors.push_back(api::Invalid(path, cidrs, "may only hold up to 2 values"));
   }
   if (cidrs.size() == 2) {
-    const auto first = ParseNetwork(cidrs[std::size_t{0}].AsString());
-    const auto second = ParseNetwork(cidrs[std::size_t{1}].AsString());
-    if (first && second && first->family == second->family) {
+    const auto first = kube_cel::ParseIpPrefix(cidrs[std::size_t{0}].AsString());
+    const auto second = kube_cel::ParseIpPrefix(cidrs[std::size_t{1}].AsString());
+    if (first.ok() && second.ok() && first->address.is_v6 == second->address.is_v6) {
       errors.push_back(api::Invalid(path, cidrs,
                                     "may specify no more than one IP for each IP family, i.e "
                                     "192.168.0.0/24 and 2001:db8::/96"));
@@ -412,7 +381,7 @@ void ValidateServiceCidr(const Context&, json::Value object, FieldErrors& errors
   }
   std::size_t index = 0;
   for (const json::Value& cidr : cidrs.elements()) {
-    CheckCidr(cidr.AsString(), path.Index(index++), errors);
+    CheckCanonicalCidr(cidr.AsString(), path.Index(index++), errors);
   }
 }
 

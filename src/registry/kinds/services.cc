@@ -9,6 +9,7 @@
 #include "registry/default_strategy.h"
 #include "registry/kind_table.h"
 #include "registry/service_network.h"
+#include "registry/validation/addresses.h"
 #include "registry/validation/service_validation.h"
 
 namespace portcullis::registry {
@@ -285,31 +286,47 @@ class Services final : public DefaultStrategy {
 void WarnOfService(const Context&, json::Value object, json::Value,
                    std::vector<std::string>& warnings) {
   const json::Value spec = object["spec"];
+  const api::FieldPath path("spec");
   const std::string_view type = spec["type"].AsString();
-  const bool headless = type == "ClusterIP" && spec["clusterIP"].AsString() == "None";
-  const bool has_external = !spec["externalIPs"].empty();
+  const bool external_name = type == "ExternalName";
+  const bool headless = type == "ClusterIP" && spec["clusterIP"].AsString() == kNone;
+  const json::Value addresses = spec["externalIPs"];
   if (object["metadata"]["annotations"].Has("service.kubernetes.io/topology-aware-hints")) {
     warnings.emplace_back(
         "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use "
         "service.kubernetes.io/topology-mode instead");
   }
+  const auto each = [&](std::string_view field, auto warn) {
+    std::size_t index = 0;
+    for (const json::Value& text : spec[field].elements()) {
+      warn(text.AsString(), path.Child(field).Index(index++), warnings);
+    }
+  };
+  if (!headless) each("clusterIPs", &WarnOfIp);
   if (headless) {
     if (!spec["loadBalancerIP"].AsString().empty()) {
       warnings.emplace_back("spec.loadBalancerIP is ignored for headless services");
     }
-    if (has_external) warnings.emplace_back("spec.externalIPs is ignored for headless services");
-    if (spec["sessionAffinity"].AsString() != "None") {
+    if (!addresses.empty()) {
+      warnings.emplace_back("spec.externalIPs is ignored for headless services");
+    }
+    if (spec["sessionAffinity"].AsString() != kNone) {
       warnings.emplace_back("spec.SessionAffinity is ignored for headless services");
     }
   }
-  if (has_external && !headless && type != "ExternalName") {
+  if (!addresses.empty() && !headless && !external_name) {
     warnings.emplace_back(
         "spec.externalIPs is deprecated and may no longer be implemented in some clusters");
   }
-  if (has_external && type == "ExternalName") {
+  each("externalIPs", &WarnOfIp);
+  if (const std::string_view ip = spec["loadBalancerIP"].AsString(); !ip.empty()) {
+    WarnOfIp(ip, path.Child("loadBalancerIP"), warnings);
+  }
+  each("loadBalancerSourceRanges", &WarnOfCidr);
+  if (!addresses.empty() && external_name) {
     warnings.emplace_back("spec.externalIPs is ignored when spec.type is \"ExternalName\"");
   }
-  if (type != "ExternalName" && !spec["externalName"].AsString().empty()) {
+  if (!external_name && !spec["externalName"].AsString().empty()) {
     warnings.emplace_back("spec.externalName is ignored when spec.type is not \"ExternalName\"");
   }
   if (spec["trafficDistribution"].AsString() == "PreferClose") {

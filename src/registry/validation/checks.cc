@@ -1,7 +1,5 @@
 #include "registry/validation/checks.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 
 #include "base/gotext.h"
@@ -188,33 +186,6 @@ std::vector<std::string> IsPathSegmentName(std::string_view name, bool is_prefix
     }
   }
   return out;
-}
-
-bool IsIp(std::string_view text) {
-  const std::string address(text);
-  unsigned char bytes[16];
-  return inet_pton(AF_INET, address.c_str(), bytes) == 1 ||
-         inet_pton(AF_INET6, address.c_str(), bytes) == 1;
-}
-
-bool IsCidr(std::string_view text) {
-  const auto parts = base::Cut(text, "/");
-  if (!parts || !IsIp(parts->first)) return false;
-  const auto bits = base::ParseInt(parts->second);
-  const int most = parts->first.find(':') == std::string_view::npos ? 32 : 128;
-  return bits && *bits >= 0 && *bits <= most;
-}
-
-void CheckIp(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  if (IsIp(text)) return;
-  errors.push_back(
-      api::Invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
-}
-
-void CheckCidr(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  if (IsCidr(text)) return;
-  errors.push_back(
-      api::Invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
 }
 
 std::vector<std::string> IsSubdomainWithUnderscore(std::string_view name) {

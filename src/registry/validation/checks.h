@@ -54,14 +54,6 @@ void CheckSubdomain(std::string_view value, const FieldPath& path, FieldErrors& 
 std::vector<std::string> IsConfigMapKey(std::string_view key);
 std::vector<std::string> IsValidPortName(std::string_view name);
 std::vector<std::string> IsPathSegmentName(std::string_view name, bool is_prefix);
-// IPv4 or IPv6 in any form Go's net.ParseIP accepts.
-bool IsIp(std::string_view text);
-bool IsCidr(std::string_view text);
-// What Go's parsers take for an address or a network, else its error.
-void CheckIp(std::string_view text, const FieldPath& path, FieldErrors& errors);
-// An address that is none, loopback or link-local; or none at all.
-void CheckNonSpecialIp(std::string_view text, const FieldPath& path, FieldErrors& errors);
-void CheckCidr(std::string_view text, const FieldPath& path, FieldErrors& errors);
 // A subdomain whose labels may hold underscores.
 std::vector<std::string> IsSubdomainWithUnderscore(std::string_view name);
 // Quantity of a canonical object; zero if absent.

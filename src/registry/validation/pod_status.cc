@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "registry/validation/addresses.h"
 #include "registry/validation/pod_parts.h"
 
 namespace portcullis::registry {

@@ -1,6 +1,7 @@
 // Pods and pod templates (pkg/apis/core/validation, ValidatePodSpec). The parts are in pod_*.cc.
 
 #include "base/strings.h"
+#include "registry/validation/addresses.h"
 #include "registry/validation/pod_parts.h"
 
 namespace portcullis::registry {

@@ -1,11 +1,10 @@
 // Services (pkg/apis/core/validation, ValidateService).
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <set>
 
 #include "base/strings.h"
+#include "registry/validation/addresses.h"
 #include "registry/validation/service_validation.h"
 
 namespace portcullis::registry {
@@ -339,47 +338,6 @@ void CheckFamilies(json::Value spec, const FieldPath& path, FieldErrors& errors)
 
 }  // namespace
 
-void CheckNonSpecialIp(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  const std::string address(text);
-  in_addr v4{};
-  in6_addr v6{};
-  if (inet_pton(AF_INET, address.c_str(), &v4) == 1) {
-    const std::uint32_t ip = ntohl(v4.s_addr);
-    if (ip == 0) {
-      errors.push_back(
-          api::Invalid(path, text, base::StrCat("may not be unspecified (", text, ")")));
-    }
-    if (ip >> 24 == 127) {
-      errors.push_back(
-          api::Invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
-    }
-    if (ip >> 16 == 0xA9FE) {
-      errors.push_back(api::Invalid(
-          path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
-    }
-    if (ip >> 8 == 0xE00000) {
-      errors.push_back(api::Invalid(
-          path, text, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
-    }
-  } else if (inet_pton(AF_INET6, address.c_str(), &v6) == 1) {
-    if (IN6_IS_ADDR_UNSPECIFIED(&v6)) {
-      errors.push_back(
-          api::Invalid(path, text, base::StrCat("may not be unspecified (", text, ")")));
-    }
-    if (IN6_IS_ADDR_LOOPBACK(&v6)) {
-      errors.push_back(
-          api::Invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
-    }
-    if (IN6_IS_ADDR_LINKLOCAL(&v6)) {
-      errors.push_back(api::Invalid(
-          path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
-    }
-  } else {
-    errors.push_back(
-        api::Invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
-  }
-}
-
 void ValidateService(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
@@ -411,7 +369,8 @@ void ValidateService(const Context&, json::Value object, FieldErrors& errors) {
   CheckSessionAffinity(spec, path, errors);
   std::size_t index = 0;
   for (const json::Value& ip : spec["externalIPs"].elements()) {
-    CheckNonSpecialIp(ip.AsString(), path.Child("externalIPs").Index(index++), errors);
+    const FieldPath at = path.Child("externalIPs").Index(index++);
+    if (CheckIp(ip.AsString(), at, errors)) CheckNonSpecialIp(ip.AsString(), at, errors);
   }
   bool known = false;
   if (type.empty()) {

@@ -1,0 +1,30 @@
+// IP addresses and networks in fields (apimachinery/pkg/util/validation/ip.go, with the gate
+// StrictIPCIDRValidation on). Pure functions; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/validation/checks.h"
+
+namespace portcullis::registry {
+
+// An address in any form Go has ever taken, leading zeros included.
+bool IsIp(std::string_view text);
+
+// Fields that are older than canonical forms: neither leading zeros nor IPv4 inside IPv6, and
+// networks without bits beyond their prefix. False if something is wrong.
+bool CheckIp(std::string_view text, const FieldPath& path, FieldErrors& errors);
+bool CheckCidr(std::string_view text, const FieldPath& path, FieldErrors& errors);
+// Newer fields: the canonical form and no other.
+void CheckCanonicalIp(std::string_view text, const FieldPath& path, FieldErrors& errors);
+void CheckCanonicalCidr(std::string_view text, const FieldPath& path, FieldErrors& errors);
+// Not unspecified, loopback, link-local or link-local multicast.
+void CheckNonSpecialIp(std::string_view text, const FieldPath& path, FieldErrors& errors);
+
+// What is unusual about an older field's value.
+void WarnOfIp(std::string_view text, const FieldPath& path, std::vector<std::string>& warnings);
+void WarnOfCidr(std::string_view text, const FieldPath& path, std::vector<std::string>& warnings);
+
+}  // namespace portcullis::registry

@@ -1,0 +1,30 @@
+// Checks that the kinds of dynamic resource allocation share (pkg/apis/resource/validation). Pure
+// functions; any thread.
+#pragma once
+
+#include "registry/validation/checks.h"
+
+namespace portcullis::registry {
+
+void CheckDriverName(json::Value name, const FieldPath& path, FieldErrors& errors);
+void CheckPoolName(json::Value name, const FieldPath& path, FieldErrors& errors);
+// `name` or `domain/name`, the latter required if `full`.
+void CheckAttributeName(std::string_view name, bool full, const FieldPath& path,
+                        FieldErrors& errors);
+// At most `limit` elements; false, with an error, if there are more.
+bool CheckSize(json::Value list, std::size_t limit, const FieldPath& path, FieldErrors& errors);
+// Elements with a `key` that an earlier one has.
+void CheckUnique(json::Value list, std::string_view key, const FieldPath& path,
+                 FieldErrors& errors);
+void CheckLabelName(std::string_view name, const FieldPath& path, FieldErrors& errors);
+void CheckDeviceEffect(json::Value effect, const FieldPath& path, FieldErrors& errors);
+// A list of selectors with expressions.
+void CheckDeviceSelectors(json::Value selectors, const FieldPath& path, FieldErrors& errors);
+// The driver and parameters of one configuration.
+void CheckDeviceConfiguration(json::Value config, const FieldPath& path, FieldErrors& errors);
+// spec.devices of a claim.
+void CheckDeviceClaim(json::Value devices, const FieldPath& path, FieldErrors& errors);
+// bindingConditions and bindingFailureConditions below `path`.
+void CheckBindingConditions(json::Value owner, const FieldPath& path, FieldErrors& errors);
+
+}  // namespace portcullis::registry
