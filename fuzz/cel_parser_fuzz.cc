@@ -12,12 +12,13 @@ namespace cel = portcullis::cel;
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   // Without macros the printed form is the same expression.
+  const cel::ParseOptions options = {.quoted_fields = true};
   cel::Issues issues;
-  const auto ast = cel::Parse(text, {}, issues);
+  const auto ast = cel::Parse(text, options, issues);
   if (!ast) return 0;
   const std::string printed = cel::Unparse(*ast->root());
   cel::Issues again_issues;
-  const auto again = cel::Parse(printed, {}, again_issues);
+  const auto again = cel::Parse(printed, options, again_issues);
   // Parentheses may make it deeper than the limit; nothing else may go wrong.
   if (!again) {
     if (again_issues.ToString().find("depth") == std::string::npos &&

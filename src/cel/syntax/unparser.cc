@@ -1,5 +1,6 @@
 #include "cel/syntax/unparser.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -93,6 +94,17 @@ std::string Quote(std::string_view text, bool bytes) {
   return out + '"';
 }
 
+// May it stand behind a dot without backticks?
+bool IsFieldName(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kKeywords = {"true", "false", "null", "in"};
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9');
+  }) && std::find(kKeywords.begin(), kKeywords.end(), name) == kKeywords.end();
+}
+
 class Printer {
  public:
   std::string text;
@@ -109,7 +121,7 @@ class Printer {
         if (e.test_only) text += "has(";
         Operand(*e.operand, kPrimary);
         text += '.';
-        text += e.name;
+        Field(e.name);
         if (e.test_only) text += ')';
         return;
       case ExprKind::kCall:
@@ -134,7 +146,7 @@ class Printer {
           if (e.entries[i].key) {
             Print(*e.entries[i].key);
           } else {
-            text += e.entries[i].field;
+            Field(e.entries[i].field);
           }
           text += ": ";
           Print(*e.entries[i].value);
@@ -148,6 +160,13 @@ class Printer {
   }
 
  private:
+  void Field(std::string_view name) {
+    const std::string_view quote = IsFieldName(name) ? "" : "`";
+    text += quote;
+    text += name;
+    text += quote;
+  }
+
   void Operand(const Expr& e, int at_least) {
     const bool parentheses = PrecedenceOf(e) < at_least;
     if (parentheses) text += '(';
@@ -202,7 +221,7 @@ class Printer {
     } else if (e.name == op::kOptionalSelect) {
       Operand(*e.args[0], kPrimary);
       text += ".?";
-      text += e.args[1]->constant.text();
+      Field(e.args[1]->constant.text());
     } else if (e.member_call) {
       Operand(*e.args[0], kPrimary);
       text += '.';

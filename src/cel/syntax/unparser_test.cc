@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "cel/syntax/parser.h"
 #include "cel/testing/fixture.h"
 #include "cel/testing/generator.h"
 
@@ -41,6 +42,21 @@ TEST(UnparserTest, WritesWhatWasRead) {
       EXPECT_EQ(once, text);
     }
     EXPECT_EQ(RoundTrip(fixture.environment(), once), once);
+  }
+}
+
+TEST(UnparserTest, QuotesFieldsThatAreNoNames) {
+  const ParseOptions options = {.quoted_fields = true};
+  const std::pair<std::string_view, std::string_view> rows[] = {
+      {"a.`b-c`.?`d/e`", "a.`b-c`.?`d/e`"},
+      {"a.`b`.`in`", "a.b.`in`"},
+      {"T{`x.y`: 1}", "T{`x.y`: 1}"},
+  };
+  for (const auto& [text, printed] : rows) {
+    Issues issues;
+    const auto ast = Parse(text, options, issues);
+    ASSERT_NE(ast, nullptr) << text;
+    EXPECT_EQ(Unparse(*ast->root()), printed);
   }
 }
 
