@@ -10,13 +10,14 @@
 #include "controllers/resource_quota.h"
 #include "controllers/root_ca_publisher.h"
 #include "controllers/service_account.h"
+#include "controllers/volume_protection.h"
 
 namespace portcullis::controllers {
 
 const std::vector<const ControllerInfo*>& AllControllers() {
   static const std::vector<const ControllerInfo*> kAll = {
-      &kGarbageCollector, &kNamespace,      &kResourceQuota,
-      &kRootCaPublisher,  &kServiceAccount, &kPolicyStatus,
+      &kGarbageCollector, &kNamespace,       &kVolumeProtection, &kClaimProtection,
+      &kResourceQuota,    &kRootCaPublisher, &kServiceAccount,   &kPolicyStatus,
   };
   return kAll;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "base/random.h"
 #include "base/strings.h"
 #include "json/reader.h"
 
@@ -141,39 +142,111 @@ class GarbageCollector final : public Controller {
                         r.resource, "/", place.name);
   }
 
+  // What a reference leads to.
+  enum class Owner {
+    kPresent,  // or cannot be judged
+    kGone,
+    kWaiting,  // is being deleted and waits for the object that refers to it
+  };
+
   // An owner counts as present if it is stored under the name the reference gives with the uid it
   // gives.
-  bool IsPresent(Value reference, const std::string& ns) {
-    const auto version = api::ParseGroupVersion(reference["apiVersion"].AsString());
-    if (!version.ok()) return true;  // cannot be judged: left alone
-    const auto catalog = context_.catalog.Get();
-    const auto* resource = catalog->FindKind(
-        {version->group, version->version, std::string(reference["kind"].AsString())});
-    if (resource == nullptr) return true;
-    if (resource->namespaced && ns.empty()) return true;  // no such owner may be named
+  Owner Judge(Value reference, const std::string& ns) {
+    const auto* resource = ResourceOf(reference);
+    if (resource == nullptr) return Owner::kPresent;
+    if (resource->namespaced && ns.empty()) return Owner::kPresent;  // no such owner may be named
     const api::GroupResource stored = resource->stored_as();
     const store::ObjectPtr owner =
         context_.store.Get({stored.group, stored.resource,
                             resource->namespaced ? std::string_view(ns) : std::string_view(),
                             reference["name"].AsString()});
-    return owner != nullptr && owner->uid() == reference["uid"].AsString();
+    if (owner == nullptr || owner->uid() != reference["uid"].AsString()) return Owner::kGone;
+    const Value object = owner->document().root();
+    const bool waits = reference["blockOwnerDeletion"].AsBool() &&
+                       !object["metadata"]["deletionTimestamp"].is_null() &&
+                       HasFinalizer(object, kForeground);
+    return waits ? Owner::kWaiting : Owner::kPresent;
+  }
+
+  // Null if the kind is not served. The catalog is held by `catalog_`.
+  const api::catalog::ResourceInfo* ResourceOf(Value reference) {
+    const auto version = api::ParseGroupVersion(reference["apiVersion"].AsString());
+    if (!version.ok()) return nullptr;
+    catalog_ = context_.catalog.Get();
+    return catalog_->FindKind(
+        {version->group, version->version, std::string(reference["kind"].AsString())});
   }
 
   std::optional<base::Duration> CheckOwners(const std::string& uid, const Place& place,
                                             Value object) {
     json::Arena arena;
     json::ArrayBuilder present(arena);
+    bool waited_for = false;
     const Value references = object["metadata"]["ownerReferences"];
     for (const Value& reference : references.elements()) {
-      if (IsPresent(reference, place.ns)) present.Add(reference);
+      const Owner owner = Judge(reference, place.ns);
+      if (owner == Owner::kPresent) present.Add(reference);
+      if (owner == Owner::kGone) TellOfOtherNamespace(place, object, reference);
+      waited_for |= owner == Owner::kWaiting;
     }
     if (present.size() == references.size()) return std::nullopt;
+    // Another owner keeps it: it only leaves the ones that go.
     if (present.size() > 0) return SetOwners(arena, uid, place, present.Build());
-    // The dependents of this one follow the policy that its finalizers ask for.
-    const std::string_view policy = HasFinalizer(object, kOrphan)       ? "Orphan"
-                                    : HasFinalizer(object, kForeground) ? "Foreground"
-                                                                        : "Background";
+    // Otherwise its dependents follow the policy that its finalizers ask for.
+    const std::string_view policy =
+        (waited_for && !Dependents(uid).empty()) || HasFinalizer(object, kForeground) ? "Foreground"
+        : HasFinalizer(object, kOrphan)                                               ? "Orphan"
+                                        : "Background";
     return Delete(uid, place, policy);
+  }
+
+  // References do not reach into other namespaces; who has written one that would is told.
+  void TellOfOtherNamespace(const Place& place, Value object, Value reference) {
+    if (place.ns.empty()) return;
+    const auto* resource = ResourceOf(reference);
+    if (resource == nullptr || !resource->namespaced) return;
+    const api::GroupResource stored = resource->stored_as();
+    const std::string_view uid = reference["uid"].AsString();
+    bool elsewhere = false;
+    for (const store::ObjectPtr& owner : context_.store.List({stored.group, stored.resource})) {
+      elsewhere = elsewhere || (owner->uid() == uid && owner->ns() != place.ns);
+    }
+    if (!elsewhere) return;
+    json::Arena arena;
+    const std::string message = base::StrCat(
+        "ownerRef [", reference["apiVersion"].AsString(), "/", reference["kind"].AsString(),
+        ", namespace: ", place.ns, ", name: ", reference["name"].AsString(), ", uid: ", uid,
+        "] does not exist in namespace \"", place.ns, "\"");
+    (void)context_.api.Do("POST", base::StrCat("/api/v1/namespaces/", place.ns, "/events"),
+                          WarningAbout(arena, place, object, message));
+  }
+
+  Value WarningAbout(json::Arena& arena, const Place& place, Value object,
+                     std::string_view message) const {
+    constexpr std::string_view kSelf = "garbage-collector-controller";
+    const std::string now = base::FormatTime(context_.clock.Now());
+    const auto about = json::ObjectBuilder(arena)
+                           .Set("apiVersion", object["apiVersion"])
+                           .Set("kind", object["kind"])
+                           .Set("namespace", std::string_view(place.ns))
+                           .Set("name", std::string_view(place.name))
+                           .Set("uid", object["metadata"]["uid"])
+                           .Build();
+    const std::string name = base::StrCat(place.name, ".", base::RandomSuffix(16));
+    return json::ObjectBuilder(arena)
+        .Set("apiVersion", "v1")
+        .Set("kind", "Event")
+        .Set("metadata", json::ObjectBuilder(arena).Set("name", std::string_view(name)).Build())
+        .Set("involvedObject", about)
+        .Set("type", "Warning")
+        .Set("reason", "OwnerRefInvalidNamespace")
+        .Set("message", message)
+        .Set("count", 1)
+        .Set("firstTimestamp", std::string_view(now))
+        .Set("lastTimestamp", std::string_view(now))
+        .Set("source", json::ObjectBuilder(arena).Set("component", kSelf).Build())
+        .Set("reportingComponent", kSelf)
+        .Build();
   }
 
   std::optional<base::Duration> Delete(const std::string& uid, const Place& place,
@@ -212,26 +285,29 @@ class GarbageCollector final : public Controller {
     return Outcome(context_.api.Do("PATCH", path, patch, "application/merge-patch+json").status());
   }
 
+  // Those that do not block go once the owner is gone.
   std::optional<base::Duration> DeleteDependents(const std::string& uid, const Place& place,
                                                  Value object) {
     bool blocked = false;
+    std::optional<base::Duration> again;
     for (const auto& [dependent_uid, dependent_place] : Dependents(uid)) {
       const store::ObjectPtr dependent =
           context_.store.Get({dependent_place.group, dependent_place.resource, dependent_place.ns,
                               dependent_place.name});
       if (dependent == nullptr || dependent->uid() != dependent_uid) continue;
-      const Value metadata = dependent->document()["metadata"];
-      for (const Value& reference : metadata["ownerReferences"].elements()) {
-        if (reference["uid"].AsString() == uid) {
-          blocked |= reference["blockOwnerDeletion"].AsBool();
-        }
+      const Value root = dependent->document().root();
+      bool blocks = false;
+      for (const Value& reference : root["metadata"]["ownerReferences"].elements()) {
+        blocks |= reference["uid"].AsString() == uid && reference["blockOwnerDeletion"].AsBool();
       }
-      if (metadata["deletionTimestamp"].is_null()) {
-        (void)Delete(dependent_uid, dependent_place, "Foreground");
+      if (!blocks) continue;
+      blocked = true;
+      if (root["metadata"]["deletionTimestamp"].is_null()) {
+        if (CheckOwners(dependent_uid, dependent_place, root)) again = 1s;
       }
     }
-    // Deletions of dependents bring us back.
-    if (blocked && !Dependents(uid).empty()) return std::nullopt;
+    // What becomes of the dependents brings us back.
+    if (blocked) return again ? again : std::optional<base::Duration>(1s);
     return RemoveFinalizer(place, object, kForeground);
   }
 
@@ -270,6 +346,7 @@ class GarbageCollector final : public Controller {
 
   const ControllerContext& context_;
   base::Mutex mutex_;
+  std::shared_ptr<const api::catalog::Catalog> catalog_;  // of the controller's own thread
   std::map<std::string, Node> nodes_ PC_GUARDED_BY(mutex_);
   std::map<std::string, std::set<std::string>> dependents_ PC_GUARDED_BY(mutex_);
 };

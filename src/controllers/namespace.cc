@@ -4,6 +4,7 @@
 
 #include "base/mutex.h"
 #include "base/strings.h"
+#include "controllers/namespace_conditions.h"
 
 namespace portcullis::controllers {
 namespace {
@@ -47,48 +48,89 @@ class Namespaces final : public Controller {
   std::optional<base::Duration> Reconcile(const std::string& ns) override {
     const store::ObjectPtr home = context_.store.Get({"", "namespaces", "", ns});
     if (home == nullptr || !IsTerminating(*home)) return std::nullopt;
-    if (!Empty(ns)) return std::nullopt;  // the next deletion in it brings us back
     json::Arena arena;
-    const json::Value object = home->document().root();
+    json::Value object = home->document().root();
     json::ArrayBuilder kept(arena);
     for (const json::Value& finalizer : object["spec"]["finalizers"].elements()) {
       if (finalizer.AsString() != kFinalizer) kept.Add(finalizer);
     }
     if (kept.size() == object["spec"]["finalizers"].size()) return std::nullopt;
+    const NamespaceLeftovers left = DeleteContent(ns);
+    const json::Value conditions = NamespaceConditions(arena, object["status"]["conditions"], left,
+                                                       base::FormatTime(context_.clock.Now()));
+    if (!conditions.is_null()) {
+      const auto told =
+          context_.api.Do("PUT", base::StrCat("/api/v1/namespaces/", ns, "/status"),
+                          json::SetPath(arena, object, {"status", "conditions"}, conditions));
+      if (!told.ok()) return Outcome(told.status(), 100ms);
+      object =
+          json::SetPath(arena, object, {"metadata", "resourceVersion"},
+                        json::String(arena, (*told)["metadata"]["resourceVersion"].AsString()));
+      object = json::SetPath(arena, object, {"status", "conditions"}, conditions);
+    }
+    // The next deletion in it brings us back; errors may pass, and finalizers are told again.
+    if (!left.errors.empty()) return 1s;
+    if (!left.resources.empty()) return 5s;
     const auto finalized =
         context_.api.Do("PUT", base::StrCat("/api/v1/namespaces/", ns, "/finalize"),
                         json::SetPath(arena, object, {"spec", "finalizers"}, kept.Build()));
-    if (finalized.ok() || finalized.status().reason() == base::Reason::kNotFound) {
-      return std::nullopt;
-    }
-    return 100ms;
+    return Outcome(finalized.status(), 100ms);
   }
 
  private:
-  // Deletes what is left; true if nothing is.
-  bool Empty(const std::string& ns) {
+  static std::optional<base::Duration> Outcome(const base::Status& status, base::Duration again) {
+    if (status.ok() || status.reason() == base::Reason::kNotFound) return std::nullopt;
+    return again;
+  }
+
+  // Pods go first: what they use, and what guards them, stays until they are gone.
+  NamespaceLeftovers DeleteContent(const std::string& ns) {
     const auto catalog = context_.catalog.Get();
+    NamespaceLeftovers left;
+    if (const auto* pods = catalog->Find("", "v1", "pods"); pods != nullptr) {
+      DeleteAll(*pods, ns, left);
+      if (!left.resources.empty()) return left;
+    }
     std::set<std::string> seen;
-    bool empty = true;
     for (const api::catalog::ResourceInfo* resource : catalog->resources()) {
-      const api::GroupResource stored = resource->stored_as();
       if (!resource->namespaced || !resource->HasVerb("delete") ||
-          !seen.insert(stored.ToString()).second) {
+          !seen.insert(resource->stored_as().ToString()).second) {
         continue;
       }
-      const store::Collection collection{stored.group, stored.resource};
-      if (context_.store.List(collection, ns).empty()) continue;
-      if (resource->HasVerb("deletecollection")) {
-        (void)context_.api.Do("DELETE", CollectionPath(*resource, ns), {});
-      } else {
-        for (const store::ObjectPtr& object : context_.store.List(collection, ns)) {
-          (void)context_.api.Do(
-              "DELETE", base::StrCat(CollectionPath(*resource, ns), "/", object->name()), {});
-        }
-      }
-      empty &= context_.store.List(collection, ns).empty();
+      DeleteAll(*resource, ns, left);
     }
-    return empty;
+    return left;
+  }
+
+  void DeleteAll(const api::catalog::ResourceInfo& resource, const std::string& ns,
+                 NamespaceLeftovers& left) {
+    const api::GroupResource stored = resource.stored_as();
+    const store::Collection collection{stored.group, stored.resource};
+    if (context_.store.List(collection, ns).empty()) return;
+    const auto attempt = [&](const std::string& path) {
+      const base::Status status = context_.api.Do("DELETE", path, {}).status();
+      if (status.ok() || status.reason() == base::Reason::kNotFound) return;
+      left.errors.push_back(status.message());
+    };
+    if (resource.HasVerb("deletecollection")) {
+      attempt(CollectionPath(resource, ns));
+    } else {
+      for (const store::ObjectPtr& object : context_.store.List(collection, ns)) {
+        attempt(base::StrCat(CollectionPath(resource, ns), "/", object->name()));
+      }
+    }
+    std::size_t count = 0;
+    for (const store::ObjectPtr& object : context_.store.List(collection, ns)) {
+      ++count;
+      const json::Value finalizers = object->document()["metadata"]["finalizers"];
+      for (const json::Value& finalizer : finalizers.elements()) {
+        ++left.finalizers[std::string(finalizer.AsString())];
+      }
+    }
+    if (count > 0) {
+      left.resources[base::StrCat(resource.resource.resource, ".", resource.resource.group)] =
+          count;
+    }
   }
 
   const ControllerContext& context_;

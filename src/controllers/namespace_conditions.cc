@@ -1,0 +1,106 @@
+#include "controllers/namespace_conditions.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+
+namespace portcullis::controllers {
+namespace {
+
+struct Told {
+  std::string_view type;
+  std::string_view reason;
+  std::string message;
+  bool wrong = false;
+};
+
+std::string Counts(const std::map<std::string, std::size_t>& counts, std::string_view between,
+                   std::string_view after) {
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : counts) {
+    parts.push_back(base::StrCat(name, between, std::to_string(count), after));
+  }
+  return base::Join(parts, ", ");
+}
+
+// Several errors stand in brackets, each once.
+std::string Aggregate(const std::vector<std::string>& errors) {
+  std::vector<std::string_view> once;
+  for (const std::string& error : errors) {
+    if (std::find(once.begin(), once.end(), error) == once.end()) once.push_back(error);
+  }
+  if (once.size() == 1) return std::string(once.front());
+  return base::StrCat("[", base::Join(once, ", "), "]");
+}
+
+std::vector<Told> WhatToTell(const NamespaceLeftovers& left) {
+  std::vector<Told> told = {
+      {"NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered",
+       "All resources successfully discovered"},
+      {"NamespaceDeletionGroupVersionParsingFailure", "ParsedGroupVersions",
+       "All legacy kube types successfully parsed"},
+      {"NamespaceDeletionContentFailure", "ContentDeleted",
+       "All content successfully deleted, may be waiting on finalization"},
+      {"NamespaceContentRemaining", "ContentRemoved", "All content successfully removed"},
+      {"NamespaceFinalizersRemaining", "ContentHasNoFinalizers",
+       "All content-preserving finalizers finished"},
+  };
+  if (!left.errors.empty()) {
+    told[2] = {
+        told[2].type, "ContentDeletionFailed",
+        base::StrCat("Failed to delete all resource types, ", std::to_string(left.errors.size()),
+                     " remaining: ", Aggregate(left.errors)),
+        true};
+  }
+  if (!left.resources.empty()) {
+    told[3] = {told[3].type, "SomeResourcesRemain",
+               base::StrCat("Some resources are remaining: ",
+                            Counts(left.resources, " has ", " resource instances")),
+               true};
+  }
+  if (!left.finalizers.empty()) {
+    told[4] = {told[4].type, "SomeFinalizersRemain",
+               base::StrCat("Some content in the namespace has finalizers remaining: ",
+                            Counts(left.finalizers, " in ", " resource instances")),
+               true};
+  }
+  return told;
+}
+
+}  // namespace
+
+json::Value NamespaceConditions(json::Arena& arena, json::Value old, const NamespaceLeftovers& left,
+                                std::string_view now) {
+  std::vector<json::Value> conditions(old.elements().begin(), old.elements().end());
+  bool changed = false;
+  for (const Told& told : WhatToTell(left)) {
+    const std::string_view status = told.wrong ? "True" : "False";
+    const auto known = std::find_if(
+        conditions.begin(), conditions.end(),
+        [&](const json::Value& condition) { return condition["type"].AsString() == told.type; });
+    std::string_view since = now;
+    if (known != conditions.end() && (*known)["status"].AsString() == status) {
+      if ((*known)["reason"].AsString() == told.reason &&
+          (*known)["message"].AsString() == told.message) {
+        continue;
+      }
+      since = (*known)["lastTransitionTime"].AsString();
+    }
+    const json::Value condition = json::ObjectBuilder(arena)
+                                      .Set("type", told.type)
+                                      .Set("status", status)
+                                      .Set("lastTransitionTime", since)
+                                      .Set("reason", told.reason)
+                                      .Set("message", std::string_view(told.message))
+                                      .Build();
+    if (known == conditions.end()) {
+      conditions.push_back(condition);
+    } else {
+      *known = condition;
+    }
+    changed = true;
+  }
+  return changed ? json::MakeArray(arena, conditions) : json::Value();
+}
+
+}  // namespace portcullis::controllers
