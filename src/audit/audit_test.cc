@@ -263,5 +263,11 @@ TEST(Batching, DropsWhenItsBufferIsFull) {
   EXPECT_FALSE(sink->Write("x").ok());
 }
 
+TEST(Forgiving, ErrorsStayBehind) {
+  std::vector<std::string> lines;
+  auto sink = MakeForgiving(MakeBatching(std::make_unique<Recorder>(lines), {.buffer_size = 0}));
+  EXPECT_TRUE(sink->Write("x").ok());
+}
+
 }  // namespace
 }  // namespace portcullis::audit

@@ -45,16 +45,17 @@ struct WebhookOptions {
 base::Result<std::unique_ptr<Sink>> OpenWebhook(const WebhookOptions& options,
                                                 net::HttpsClient& https);
 
-// --audit-log-mode. kBlocking writes before the response goes out; kBatch queues and writes in the
-// background, dropping events when the buffer is full; kBlockingStrict refuses the request when its
-// first event cannot be written.
-enum class Mode { kBlocking, kBatch, kBlockingStrict };
+// The modes of --audit-log-mode and --audit-webhook-mode: "blocking" writes before the response
+// goes out; "batch" queues and writes in the background, dropping events when the buffer is full;
+// "blocking-strict" refuses the request when its first event cannot be written.
 struct BatchOptions {
   std::size_t buffer_size = 10000;
   std::size_t max_batch = 400;
   base::Duration max_wait = std::chrono::seconds(30);
 };
 std::unique_ptr<Sink> MakeBatching(std::unique_ptr<Sink> behind, const BatchOptions& options);
+// Errors of what it writes to are logged and forgotten: all modes but blocking-strict.
+std::unique_ptr<Sink> MakeForgiving(std::unique_ptr<Sink> behind);
 std::unique_ptr<Sink> MakeTee(std::vector<std::unique_ptr<Sink>> sinks);
 
 }  // namespace portcullis::audit

@@ -57,6 +57,7 @@ std::string ClaimsJson(const ServiceAccountClaims& claims, std::string_view issu
   if (!claims.pod.empty()) bound.Set("pod", RefToJson(arena, claims.pod));
   if (!claims.secret.empty()) bound.Set("secret", RefToJson(arena, claims.secret));
   bound.Set("serviceaccount", RefToJson(arena, claims.service_account));
+  if (claims.warn_after > 0) bound.Set("warnafter", claims.issued_at + claims.warn_after);
   json::ObjectBuilder all(arena);
   all.Set("aud", audiences.Build());
   all.Set("exp", claims.expires_at).Set("iat", claims.issued_at).Set("iss", issuer);

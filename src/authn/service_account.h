@@ -35,6 +35,8 @@ struct ServiceAccountClaims {
   std::vector<std::string> audiences;
   std::int64_t issued_at = 0;   // seconds since the epoch; filled by Sign
   std::int64_t expires_at = 0;  // likewise
+  // Seconds after which use of a token that lives longer is a mistake to be noted; 0 for none.
+  std::int64_t warn_after = 0;
   std::string id;               // jti; filled by Sign
 };
 

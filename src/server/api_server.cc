@@ -9,7 +9,9 @@
 #include "admission/config.h"
 #include "admission/match/cel_conditions.h"
 #include "admission/store_feed.h"
+#include "api/api_status.h"
 #include "api/schema/defaulting.h"
+#include "api/time.h"
 #include "audit/policy.h"
 #include "audit/sink.h"
 #include "authn/methods.h"
@@ -123,7 +125,7 @@ class Server final : public ApiServer {
   base::Status Start() override {
     AdoptServices(env_);
     definitions_->Start();
-    TRY(MakeBootObjects(env_));
+    TRY(MakeBootObjects(env_, credentials_.client_ca_pem));
     dispatcher_ = std::make_unique<Dispatcher>(env_);
     MakeControllers();
     TRY(Listen());
@@ -211,20 +213,43 @@ class Server final : public ApiServer {
   }
 
   base::Status CheckClaims(const authn::ServiceAccountClaims& claims) const {
-    const auto check = [&](std::string_view resource, std::string_view ns,
-                           const authn::ObjectRef& ref) -> base::Status {
-      if (ref.empty()) return base::OkStatus();
-      const store::ObjectPtr object = store_->Get({"", resource, ns, ref.name});
-      if (object != nullptr && (ref.uid.empty() || object->uid() == ref.uid)) {
-        return base::OkStatus();
-      }
-      return base::Status(base::Reason::kUnauthorized,
-                          base::StrCat("the token's ", resource, " \"", ref.name, "\" is gone"));
-    };
-    TRY(check("serviceaccounts", claims.ns, claims.service_account));
-    TRY(check("pods", claims.ns, claims.pod));
-    TRY(check("secrets", claims.ns, claims.secret));
-    return check("nodes", "", claims.node);
+    const store::ObjectPtr account =
+        store_->Get({"", "serviceaccounts", claims.ns, claims.service_account.name});
+    if (account == nullptr) {
+      return api::NotFoundStatus({"", "serviceaccounts"}, claims.service_account.name);
+    }
+    if (account->uid() != claims.service_account.uid) {
+      return {base::Reason::kUnauthorized,
+              base::StrCat("service account UID (", account->uid(), ") does not match claim (",
+                           claims.service_account.uid, ")")};
+    }
+    // A pod's token names the node only to tell of it.
+    const bool on_node = claims.pod.empty() && claims.secret.empty();
+    TRY(CheckBound("secret", "secrets", claims.ns, claims.secret));
+    TRY(CheckBound("pod", "pods", claims.ns, claims.pod));
+    return CheckBound("node", "nodes", "", on_node ? claims.node : authn::ObjectRef());
+  }
+
+  // A token ends with the object it is bound to; one that is being deleted still counts for a
+  // minute.
+  base::Status CheckBound(std::string_view kind, std::string_view resource, std::string_view ns,
+                          const authn::ObjectRef& ref) const {
+    if (ref.empty()) return base::OkStatus();
+    const store::ObjectPtr object = store_->Get({"", resource, ns, ref.name});
+    if (object == nullptr || IsLongDeleted(object->document()["metadata"])) {
+      return {base::Reason::kUnauthorized, "service account token has been invalidated"};
+    }
+    if (ref.uid == object->uid()) return base::OkStatus();
+    return {base::Reason::kUnauthorized,
+            base::StrCat(kind, " UID (", object->uid(), ") does not match service account ", kind,
+                         " ref claim (", ref.uid, ")")};
+  }
+
+  bool IsLongDeleted(json::Value metadata) const {
+    constexpr std::int64_t kGrace = 60;
+    const auto deleted = api::ParseTime(metadata["deletionTimestamp"].AsString());
+    const auto now = std::chrono::system_clock::to_time_t(clock_.Now());
+    return deleted.ok() && deleted->seconds + kGrace < now;
   }
 
   base::Status BuildAuthorization() {
@@ -247,8 +272,12 @@ class Server final : public ApiServer {
     if (options_.audit_policy_file.empty() || !(has_log || has_webhook)) return base::OkStatus();
     audit_policy_.emplace(TRY(audit::LoadPolicy(options_.audit_policy_file)));
     std::vector<std::unique_ptr<audit::Sink>> sinks;
-    if (has_log) sinks.push_back(TRY(OpenAuditLog()));
-    if (has_webhook) sinks.push_back(TRY(OpenAuditWebhook()));
+    const auto add = [&](std::unique_ptr<audit::Sink> sink, std::string_view mode) {
+      sinks.push_back(mode == "blocking-strict" ? std::move(sink)
+                                                : audit::MakeForgiving(std::move(sink)));
+    };
+    if (has_log) add(TRY(OpenAuditLog()), options_.audit_log_mode);
+    if (has_webhook) add(TRY(OpenAuditWebhook()), options_.audit_webhook_mode);
     sink_ = sinks.size() == 1 ? std::move(sinks.front()) : audit::MakeTee(std::move(sinks));
     env_.audit_policy = &*audit_policy_;
     env_.audit_sink = sink_.get();

@@ -97,6 +97,20 @@ class Batching final : public Sink {
   std::thread thread_;  // last: uses everything above
 };
 
+class Forgiving final : public Sink {
+ public:
+  explicit Forgiving(std::unique_ptr<Sink> behind) : behind_(std::move(behind)) {}
+  base::Status Write(std::string event) override {
+    const base::Status written = behind_->Write(std::move(event));
+    if (!written.ok()) base::LogError("audit event lost", {{"error", written.message()}});
+    return base::OkStatus();
+  }
+  void Flush() override { behind_->Flush(); }
+
+ private:
+  const std::unique_ptr<Sink> behind_;
+};
+
 class Tee final : public Sink {
  public:
   explicit Tee(std::vector<std::unique_ptr<Sink>> sinks) : sinks_(std::move(sinks)) {}
@@ -120,6 +134,10 @@ class Tee final : public Sink {
 
 std::unique_ptr<Sink> MakeBatching(std::unique_ptr<Sink> behind, const BatchOptions& options) {
   return std::make_unique<Batching>(std::move(behind), options);
+}
+
+std::unique_ptr<Sink> MakeForgiving(std::unique_ptr<Sink> behind) {
+  return std::make_unique<Forgiving>(std::move(behind));
 }
 
 std::unique_ptr<Sink> MakeTee(std::vector<std::unique_ptr<Sink>> sinks) {

@@ -7,8 +7,7 @@
 //   controller NAME                               a ClusterRole system:controller:NAME, bound to
 //   the
 //                                                 service account NAME of kube-system
-//   GROUPS | RESOURCES | VERBS [| NAMES]          a rule; lists by comma; "core" is the empty
-//   group;
+//   GROUPS | RESOURCES | VERBS [| NAMES]          a rule; lists by comma; "core": the empty group;
 //                                                 verbs: read = get list watch, write = create
 //                                                 delete deletecollection patch update
 //   url | URLS | VERBS                            a rule for paths
@@ -121,6 +120,7 @@ role system:kube-scheduler
   resource.k8s.io | deviceclasses | read
   resource.k8s.io | resourceclaims | get,list,patch,update,watch
   resource.k8s.io | resourceclaims/status | get,list,patch,update,watch
+  resource.k8s.io | resourceclaims/binding | patch,update
   core | pods/finalizers | get,list,patch,update,watch
   resource.k8s.io | resourceslices | read
 role system:kubelet-api-admin
@@ -155,7 +155,6 @@ role system:node
   resource.k8s.io | resourceclaims | get
   resource.k8s.io | resourceslices | deletecollection
   resource.k8s.io | resourceslices | create,delete,get,list,patch,update,watch
-  certificates.k8s.io | clustertrustbundles | read
 role system:node-bootstrapper
   certificates.k8s.io | certificatesigningrequests | create,get,list,watch
 role system:node-problem-detector
@@ -335,6 +334,7 @@ controller resource-claim-controller
   core | pods/finalizers | update
   resource.k8s.io | resourceclaims | create,delete,get,list,watch
   resource.k8s.io | resourceclaims,resourceclaims/status | patch,update
+  resource.k8s.io | resourceclaims/binding | patch,update
   core | pods/status | patch,update
   events
 controller resourcequota-controller
@@ -347,6 +347,12 @@ controller root-ca-cert-publisher
 controller route-controller
   core | nodes | list,watch
   core | nodes/status | patch
+  events
+controller selinux-warning-controller
+  core | persistentvolumeclaims | read
+  core | persistentvolumes | read
+  core | pods | read
+  storage.k8s.io | csidrivers | read
   events
 controller service-account-controller
   core | serviceaccounts | create

@@ -26,8 +26,9 @@ base::Status Authenticate(Call& call) {
   return base::OkStatus();
 }
 
-void BeginAudit(Call& call) {
-  if (call.env.audit_policy == nullptr) return;
+// Only sinks in the mode blocking-strict fail: who cannot be noted is not served.
+base::Status BeginAudit(Call& call) {
+  if (call.env.audit_policy == nullptr) return base::OkStatus();
   const RequestInfo& info = call.info;
   audit::RequestAttributes attributes;
   attributes.user = &call.user;
@@ -41,7 +42,7 @@ void BeginAudit(Call& call) {
   attributes.name = info.name;
   attributes.path = info.path;
   const audit::Depth depth = call.env.audit_policy->For(attributes);
-  if (depth.level == audit::Level::kNone) return;
+  if (depth.level == audit::Level::kNone) return base::OkStatus();
   audit::Event& event = call.audit.emplace(depth, call.audit_id, call.env.clock->Now());
   event.request_uri = call.exchange->request().target;
   event.verb = info.verb;
@@ -62,8 +63,12 @@ void BeginAudit(Call& call) {
   }
   if (const auto line = event.Encode(audit::Stage::kRequestReceived, call.env.clock->Now())) {
     const base::Status written = call.env.audit_sink->Write(*line);
-    if (!written.ok()) base::LogError("audit event lost", {{"error", written.message()}});
+    if (!written.ok()) {
+      base::LogError("audit event lost", {{"error", written.message()}});
+      return base::InternalError("failed to store audit event");
+    }
   }
+  return base::OkStatus();
 }
 
 base::Status Impersonate(Call& call) {
@@ -105,7 +110,7 @@ base::Status Authorize(Call& call) {
 base::Status CheckAccess(Call& call) {
   call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
   TRY(Authenticate(call));
-  BeginAudit(call);
+  TRY(BeginAudit(call));
   TRY(Impersonate(call));
   return Authorize(call);
 }

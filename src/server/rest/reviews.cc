@@ -1,4 +1,4 @@
-// Questions put as objects: TokenReview, the access reviews, and TokenRequest of service accounts.
+// Questions put as objects: TokenReview and the access reviews.
 // Nothing is stored (Kubernetes docs: Authorization, "Checking API access").
 
 #include <algorithm>
@@ -26,18 +26,49 @@ json::Value Strings(json::Arena& arena, const std::vector<std::string>& list) {
   return array.Build();
 }
 
+// Kubernetes names the kind of a refused access review by its group only.
+base::Status InvalidReview(const Call& call, const api::FieldErrors& errors) {
+  return api::InvalidStatus({call.kind().group, ""}, "", errors);
+}
+
+// `other` tells whose access is asked for; null: one's own.
+base::Status CheckAccessSpec(Call& call, json::Value object, const api::UserInfo* other) {
+  const api::FieldPath path("spec");
+  const json::Value resource = object["spec"]["resourceAttributes"];
+  const json::Value url = object["spec"]["nonResourceAttributes"];
+  const std::string& kind = call.resource->resource.resource;
+  api::FieldErrors errors;
+  if (!resource.is_null() && !url.is_null()) {
+    errors.push_back(api::Invalid(path.Child("nonResourceAttributes"), url,
+                                  "cannot be specified in combination with resourceAttributes"));
+  }
+  if (resource.is_null() && url.is_null()) {
+    errors.push_back(api::Invalid(path.Child("resourceAttributes"), "null",
+                                  "exactly one of nonResourceAttributes or resourceAttributes must "
+                                  "be specified"));
+  }
+  if (other != nullptr && other->name.empty() && other->groups.empty()) {
+    errors.push_back(api::Invalid(path.Child("user"), other->name,
+                                  "at least one of user or group must be specified"));
+  }
+  if (kind == "localsubjectaccessreviews") {
+    const std::string_view ns = resource["namespace"].AsString();
+    if (!resource.is_null() && ns != call.info.name_space) {
+      errors.push_back(api::Invalid(api::FieldPath("spec.resourceAttributes.namespace"), ns,
+                                    "must match metadata.namespace"));
+    }
+    if (!url.is_null()) {
+      errors.push_back(api::Invalid(api::FieldPath("spec.nonResourceAttributes"), url,
+                                    "disallowed on this kind of request"));
+    }
+  }
+  return errors.empty() ? base::OkStatus() : InvalidReview(call, errors);
+}
+
 // The status of an access review: what the authorizer says of `user` and the attributes of `spec`.
 base::Result<json::Value> ReviewAccess(Call& call, json::Value spec, const api::UserInfo& user) {
   const json::Value resource = spec["resourceAttributes"];
   const json::Value path = spec["nonResourceAttributes"];
-  if (resource.is_null() == path.is_null()) {
-    const api::FieldErrors errors = {api::Invalid(
-        api::FieldPath("spec"), resource.is_null() ? resource : path,
-        resource.is_null() ? "exactly one of nonResourceAttributes or resourceAttributes must be "
-                             "specified"
-                           : "cannot be specified in combination with resourceAttributes")};
-    return api::InvalidStatus(call.kind().group_kind(), "", errors);
-  }
   authz::Attributes attributes;
   attributes.user = &user;
   if (!resource.is_null()) {
@@ -118,7 +149,9 @@ base::Result<json::Value> ReviewToken(Call& call, json::Value spec) {
   json::Value user = json::MakeObject(call.arena, {});
   if (call.env.tokens != nullptr) {
     const auto identity = call.env.tokens->AuthenticateToken(token, audiences);
-    if (!identity.ok() || !*identity) {
+    if (!identity.ok()) {
+      status.Set("error", identity.status().message());
+    } else if (!*identity) {
       status.Set("error", "invalid bearer token");
     } else {
       status.Set("authenticated", true);
@@ -137,22 +170,15 @@ base::Result<json::Value> StatusOf(Call& call, json::Value object) {
   const json::Value spec = object["spec"];
   if (resource == "tokenreviews") return ReviewToken(call, spec);
   if (resource == "selfsubjectrulesreviews") return RulesStatus(call, spec);
-  if (resource == "selfsubjectaccessreviews") return ReviewAccess(call, spec, call.user);
+  if (resource == "selfsubjectaccessreviews") {
+    TRY(CheckAccessSpec(call, object, nullptr));
+    return ReviewAccess(call, spec, call.user);
+  }
   if (resource == "selfsubjectreviews") {
     return json::MakeObject(call.arena, {{"userInfo", api::UserInfoToJson(call.arena, call.user)}});
   }
   const api::UserInfo user = UserOfSpec(spec);
-  if (user.name.empty() && user.groups.empty()) {
-    const api::FieldErrors errors = {api::Invalid(api::FieldPath("spec", "user"), user.name,
-                                                  "at least one of user or group must be "
-                                                  "specified")};
-    return api::InvalidStatus(call.kind().group_kind(), "", errors);
-  }
-  if (resource == "localsubjectaccessreviews" &&
-      spec["resourceAttributes"]["namespace"].AsString() != call.info.name_space) {
-    return base::BadRequest(base::StrCat("spec.resourceAttributes.namespace must match namespace: ",
-                                         call.info.name_space));
-  }
+  TRY(CheckAccessSpec(call, object, &user));
   return ReviewAccess(call, spec, user);
 }
 
@@ -181,77 +207,6 @@ VerbResult CreateReview(Call& call) {
   }
   object = json::With(call.arena, object, "status", status);
   return ValueReply(call, 201, Ordered(call.arena, object));
-}
-
-namespace {
-
-constexpr std::int64_t kDefaultTokenSeconds = 3600;
-constexpr std::int64_t kLeastTokenSeconds = 600;
-
-}  // namespace
-
-VerbResult CreateToken(Call& call) {
-  const WriteOptions options = TRY(ReadWriteOptions(call, WriteKind::kCreate));
-  call.dry_run = options.dry_run;
-  const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
-  json::Value request = TRY(DecodeBody(call, call.kind(), call.body, type, options.validation));
-  request = TRY(MatchNamespace(call, request));
-  request = TRY(RunMutating(call, {.operation = admission::kCreate,
-                                   .name = call.info.name,
-                                   .object = request,
-                                   .options = options.as_create}));
-  const store::ObjectPtr account = call.env.store->Get(KeyOf(call, call.info.name));
-  if (account == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
-  json::ObjectBuilder metadata(call.arena, request["metadata"]);
-  metadata.Set("name", call.info.name);
-  metadata.Set("namespace", call.info.name_space);
-  metadata.Set("uid", account->uid());
-  metadata.Set("creationTimestamp", std::string_view(base::FormatTime(call.env.clock->Now())));
-  request = json::With(call.arena, request, "metadata", metadata.Build());
-  json::Value spec = request["spec"];
-  const std::int64_t seconds = spec["expirationSeconds"].AsInt(kDefaultTokenSeconds);
-  if (seconds < kLeastTokenSeconds) {
-    const api::FieldErrors errors = {
-        api::Invalid(api::FieldPath("spec", "expirationSeconds"), seconds,
-                     "may not specify a duration less than 10 minutes")};
-    return api::InvalidStatus(call.kind().group_kind(), call.info.name, errors);
-  }
-  if (call.env.signer == nullptr) return UnknownResource();
-  authn::ServiceAccountClaims claims;
-  claims.ns = call.info.name_space;
-  claims.service_account = {call.info.name, std::string(account->uid())};
-  for (const json::Value& audience : spec["audiences"].elements()) {
-    claims.audiences.emplace_back(audience.AsString());
-  }
-  if (claims.audiences.empty()) {
-    claims.audiences = call.env.options->api_audiences.empty()
-                           ? std::vector<std::string>{call.env.options->service_account_issuer}
-                           : call.env.options->api_audiences;
-  }
-  const json::Value bound = spec["boundObjectRef"];
-  if (!bound.is_null()) {
-    const authn::ObjectRef ref{std::string(bound["name"].AsString()),
-                               std::string(bound["uid"].AsString())};
-    if (bound["kind"].AsString() == "Pod") claims.pod = ref;
-    if (bound["kind"].AsString() == "Secret") claims.secret = ref;
-    if (bound["kind"].AsString() == "Node") claims.node = ref;
-  }
-  spec = json::With(call.arena, spec, "audiences", Strings(call.arena, claims.audiences));
-  spec = json::With(call.arena, spec, "expirationSeconds", json::Value::Int(seconds));
-  request = json::With(call.arena, request, "spec", spec);
-  TRY(RunValidating(call, {.operation = admission::kCreate,
-                           .name = call.info.name,
-                           .object = request,
-                           .options = options.as_create}));
-  const std::string token = TRY(call.env.signer->Sign(claims, std::chrono::seconds(seconds)));
-  const auto expires =
-      std::chrono::system_clock::from_time_t(static_cast<std::time_t>(claims.expires_at));
-  request = json::With(call.arena, request, "status",
-                       json::ObjectBuilder(call.arena)
-                           .Set("token", token)
-                           .Set("expirationTimestamp", std::string_view(base::FormatTime(expires)))
-                           .Build());
-  return ValueReply(call, 201, Ordered(call.arena, request));
 }
 
 }  // namespace portcullis::server::rest
