@@ -73,39 +73,25 @@ std::optional<std::string> Unquoted(std::string_view piece) {
   return name;
 }
 
-// Why a rule's fieldPath (`.a['b'].c`) does not lead to a field of the schema; "" if it does.
-std::string FieldPathProblem(Value props, std::string_view path) {
-  constexpr std::string_view kEnd = "unexpected end of JSON path";
-  constexpr std::string_view kNoField = "does not refer to a valid field";
+// Whether a rule's fieldPath (`.a['b'].c`) leads to a field of the schema.
+bool LeadsToField(Value props, std::string_view path) {
   while (!path.empty()) {
     const std::string_view delimiter = NextPiece(path);
-    if (delimiter != "." && delimiter != "[") {
-      return base::StrCat("expected [ or . but got: ", delimiter);
-    }
-    if (path.empty()) return std::string(kEnd);
+    if ((delimiter != "." && delimiter != "[") || path.empty()) return false;
     const std::string_view piece = NextPiece(path);
     std::string name(piece);
     if (delimiter == "[") {
-      if (piece.size() < 2 || piece.front() != '\'' || piece.back() != '\'') {
-        return base::StrCat("expected single quoted string but got ", piece);
-      }
+      if (piece.size() < 2 || piece.front() != '\'' || piece.back() != '\'') return false;
       const auto unquoted = Unquoted(piece);
-      if (!unquoted) return base::StrCat("invalid string literal: ", piece);
+      if (!unquoted) return false;
       name = *unquoted;
     }
-    if (const Value properties = props["properties"]; !properties.is_null()) {
-      props = properties[name];
-    } else {
-      props = props["additionalProperties"];
-    }
-    if (!props.is_object()) return std::string(kNoField);
-    if (delimiter == ".") continue;
-    if (path.empty()) return std::string(kEnd);
-    if (const std::string_view end = NextPiece(path); end != "]") {
-      return base::StrCat("expected ] but got ", end);
-    }
+    const Value properties = props["properties"];
+    props = properties.is_null() ? props["additionalProperties"] : properties[name];
+    if (!props.is_object()) return false;
+    if (delimiter == "[" && (path.empty() || NextPiece(path) != "]")) return false;
   }
-  return "";
+  return true;
 }
 
 bool HasNewlines(std::string_view text) {
@@ -196,10 +182,9 @@ class Checker {
       errors_.push_back(api::Required(at.Child("rule"), "rule is not specified"));
     } else if (!message.empty() && base::Trim(message).empty()) {
       errors_.push_back(
-          api::Invalid(at.Child("message"), message, "message must be non-empty if specified"));
+          api::Invalid(at.Child("message"), message, "must be non-empty if specified"));
     } else if (HasNewlines(base::Trim(message))) {
-      errors_.push_back(
-          api::Invalid(at.Child("message"), message, "message must not contain line breaks"));
+      errors_.push_back(api::Invalid(at.Child("message"), message, "must not contain line breaks"));
     } else if (HasNewlines(text) && base::Trim(message).empty()) {
       errors_.push_back(api::Required(at.Child("message"),
                                       "message must be specified if rule contains line breaks"));
@@ -218,16 +203,15 @@ class Checker {
     const std::string_view field_path = rule["fieldPath"].AsString();
     if (field_path.empty()) return;
     if (base::Trim(field_path).empty()) {
-      errors_.push_back(api::Invalid(at.Child("fieldPath"), field_path,
-                                     "fieldPath must be non-empty if specified"));
+      errors_.push_back(
+          api::Invalid(at.Child("fieldPath"), field_path, "must be non-empty if specified"));
     }
     if (HasNewlines(field_path)) {
-      errors_.push_back(api::Invalid(at.Child("fieldPath"), field_path,
-                                     "fieldPath must not contain line breaks"));
+      errors_.push_back(
+          api::Invalid(at.Child("fieldPath"), field_path, "must not contain line breaks"));
     }
-    if (const std::string problem = FieldPathProblem(props, field_path); !problem.empty()) {
-      errors_.push_back(api::Invalid(at.Child("fieldPath"), field_path,
-                                     "fieldPath must be a valid path: " + problem));
+    if (!LeadsToField(props, field_path)) {
+      errors_.push_back(api::Invalid(at.Child("fieldPath"), field_path, "must be a valid path"));
     }
   }
 
@@ -373,12 +357,12 @@ class Judge {
         }
         inputs.Set(kube_cel::Input::kOldObject, before);
       }
-      One(node, rule, inputs, path);
+      One(node, rule, inputs, value, path);
     }
   }
 
   void One(const kube_cel::RuleNode& node, const kube_cel::Rule& rule,
-           const kube_cel::Inputs& inputs, const FieldPath& path) {
+           const kube_cel::Inputs& inputs, Value value, const FieldPath& path) {
     const std::string_view type = node.props["type"].AsString();
     const FieldPath at = rule.field_path.empty() ? path : path.Child(Relative(rule.field_path));
     if (!rule.expression->ok()) {
@@ -402,15 +386,19 @@ class Judge {
                        shown)));
       stopped_ = true;
     } else if (result.error.starts_with("no such overload")) {
-      Add(rule, at, type,
+      errors_.push_back(api::Invalid(
+          path, type,
           base::StrCat("'", result.error,
                        "': call arguments did not match a supported operator, function or macro "
                        "signature for rule: ",
-                       shown));
+                       shown)));
     } else if (!result.error.empty()) {
-      Add(rule, at, type, base::StrCat(result.error, " evaluating rule: ", shown));
+      errors_.push_back(
+          api::Invalid(path, type, base::StrCat(result.error, " evaluating rule: ", shown)));
     } else if (!result.value.is_true()) {
-      Add(rule, at, type, MessageOf(rule, evaluation));
+      const bool whole = type == "object" || type == "array";
+      Add(rule, at, whole ? api::BadValue::Omitted() : api::BadValue(value),
+          MessageOf(rule, evaluation));
     }
   }
 
@@ -433,16 +421,17 @@ class Judge {
     return path;
   }
 
-  void Add(const kube_cel::Rule& rule, const FieldPath& path, std::string_view type,
+  // Objects and lists are not shown, other values are.
+  void Add(const kube_cel::Rule& rule, const FieldPath& path, const api::BadValue& value,
            std::string_view text) {
     if (rule.reason == "FieldValueForbidden") {
       errors_.push_back(api::Forbidden(path, text));
     } else if (rule.reason == "FieldValueRequired") {
       errors_.push_back(api::Required(path, text));
     } else if (rule.reason == "FieldValueDuplicate") {
-      errors_.push_back(api::Duplicate(path, type));
+      errors_.push_back(api::Duplicate(path, value));
     } else {
-      errors_.push_back(api::Invalid(path, type, text));
+      errors_.push_back(api::Invalid(path, value, text));
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "json/reader.h"
+#include "kube_cel/rule_set.h"
 
 namespace portcullis::registry {
 namespace {
@@ -26,37 +27,81 @@ std::string Problem(std::string_view rule) {
   return base::ReplaceAll(out, "s.x-kubernetes-validations[0].", "");
 }
 
+// Rules, and what apiextensions-apiserver says of them (v0.36, pkg/apis/apiextensions/validation
+// and pkg/apiserver/schema/cel).
 TEST(SchemaRulesTest, SaysWhatIsWrongWithTexts) {
-  EXPECT_EQ(Problem(R"({"rule":" "})"), "rule: Required value: rule is not specified;");
-  EXPECT_EQ(Problem(R"({"rule":"true","message":" "})"),
-            "message: Invalid value: \" \": message must be non-empty if specified;");
-  EXPECT_EQ(Problem(R"({"rule":"true","message":"a\nb"})"),
-            "message: Invalid value: \"a\\nb\": message must not contain line breaks;");
-  EXPECT_EQ(Problem(R"({"rule":"true\n|| false"})"),
-            "message: Required value: message must be specified if rule contains line breaks;");
+  const std::pair<std::string_view, std::string_view> facts[] = {
+      {R"({"rule":"true"})", ""},
+      {R"({"rule":" "})", "rule: Required value: rule is not specified;"},
+      {R"({"rule":"true","message":" "})",
+       "message: Invalid value: \" \": must be non-empty if specified;"},
+      {R"({"rule":"true","message":"a\nb"})",
+       "message: Invalid value: \"a\\nb\": must not contain line breaks;"},
+      {R"({"rule":"true\n|| false"})",
+       "message: Required value: message must be specified if rule contains line breaks;"},
+      {R"({"rule":"true\n|| false","message":"m"})", ""},
+      {R"({"rule":"true","messageExpression":" "})",
+       "messageExpression: Required value: messageExpression must be non-empty if specified;"},
+      {R"({"rule":"true","reason":"Other"})",
+       "reason: Unsupported value: \"Other\": supported values: \"FieldValueDuplicate\", "
+       "\"FieldValueForbidden\", \"FieldValueInvalid\", \"FieldValueRequired\";"},
+      {R"({"rule":"true","fieldPath":" "})",
+       "fieldPath: Invalid value: \" \": must be non-empty if specified;"
+       "fieldPath: Invalid value: \" \": must be a valid path;"},
+      {R"({"rule":"true","optionalOldSelf":true})",
+       "optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule;"},
+      {R"({"rule":"self.a"})",
+       "rule: Invalid value: {\"Rule\":\"self.a\",\"Message\":\"\",\"MessageExpression\":\"\","
+       "\"Reason\":null,\"FieldPath\":\"\",\"OptionalOldSelf\":null}: cel expression must evaluate "
+       "to a bool;"},
+      {R"({"rule":"true","messageExpression":"self.a"})",
+       "messageExpression: Invalid value: {\"Rule\":\"true\",\"Message\":\"\","
+       "\"MessageExpression\":\"self.a\",\"Reason\":null,\"FieldPath\":\"\","
+       "\"OptionalOldSelf\":null}: messageExpression must evaluate to a string;"},
+  };
+  for (const auto& [rule, problem] : facts) EXPECT_EQ(Problem(rule), problem) << rule;
 }
 
-TEST(SchemaRulesTest, SaysWhereAFieldPathGoesWrong) {
-  const std::pair<std::string_view, std::string_view> facts[] = {
-      {".a", ""},
-      {".m.x", ""},
-      {".m['x.y']", ""},
-      {"['a']", ""},
-      {".z", "does not refer to a valid field"},
-      {".a.b", "does not refer to a valid field"},
-      {"a", "expected [ or . but got: a"},
-      {".", "unexpected end of JSON path"},
-      {".l[0]", "expected single quoted string but got 0"},
-      {".m['x'", "unexpected end of JSON path"},
-      {".m['x'.a", "expected ] but got ."},
-  };
-  for (const auto& [path, problem] : facts) {
-    const std::string expected =
-        problem.empty() ? ""
-                        : base::StrCat("fieldPath: Invalid value: \"", path,
-                                       "\": fieldPath must be a valid path: ", problem, ";");
-    EXPECT_EQ(Problem(base::StrCat(R"({"rule":"true","fieldPath":")", path, "\"}")), expected);
+TEST(SchemaRulesTest, RefusesFieldPathsThatLeadNowhere) {
+  for (const std::string_view path : {".a", ".m.x", ".m['x.y']", "['a']"}) {
+    EXPECT_EQ(Problem(base::StrCat(R"({"rule":"true","fieldPath":")", path, "\"}")), "") << path;
   }
+  for (const std::string_view path :
+       {".z", ".a.b", "a", ".", ".l[0]", ".m['x'", ".m['x'.a", ".m['x\\q']"}) {
+    const std::string escaped = base::ReplaceAll(path, "\\", "\\\\");
+    EXPECT_EQ(Problem(base::StrCat(R"({"rule":"true","fieldPath":")", escaped, "\"}")),
+              base::StrCat("fieldPath: Invalid value: \"", escaped, "\": must be a valid path;"));
+  }
+}
+
+// What rules refuse of the object {"a":5,"l":["x"]}.
+std::string Refusal(std::string_view rules, std::string_view field_rules = "") {
+  json::Arena arena;
+  const json::Value props =
+      json::Parse(arena, base::StrCat(R"({"type":"object","properties":{"a":{"type":"integer")",
+                                      field_rules, R"(},"l":{"type":"array","items":{"type":)",
+                                      R"("string"}}},"x-kubernetes-validations":[)", rules, "]}"))
+          .value();
+  const kube_cel::RuleSet set(props);
+  const json::Value object = json::Parse(arena, R"({"a":5,"l":["x"]})").value();
+  api::FieldErrors errors;
+  EvaluateSchemaRules(arena, set, object, nullptr, errors);
+  std::string out;
+  for (const api::FieldError& error : errors) out += error.ToString() + ";";
+  return out;
+}
+
+TEST(SchemaRulesTest, ShowsScalarsButNotObjects) {
+  EXPECT_EQ(Refusal("", R"(,"x-kubernetes-validations":[{"rule":"self > 5"}])"),
+            "a: Invalid value: 5: failed rule: self > 5;");
+  EXPECT_EQ(Refusal(R"({"rule":"self.a > 5","fieldPath":".a","message":"too small"})"),
+            "a: Invalid value: too small;");
+  EXPECT_EQ(Refusal(R"x({"rule":"self.a > 5","fieldPath":".a","reason":"FieldValueForbidden",
+                         "messageExpression":"'not ' + string(self.a)"})x"),
+            "a: Forbidden: not 5;");
+  EXPECT_EQ(Refusal(R"({"rule":"self.l[1] == 'x'","fieldPath":".l"})"),
+            "<nil>: Invalid value: \"object\": index out of bounds: 1 evaluating rule: "
+            "self.l[1] == 'x';");
 }
 
 }  // namespace
