@@ -3,8 +3,8 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/value.h"
-#include "json/yaml.h"
 #include "net/certificates.h"
+#include "webhook/kubeconfig.h"
 
 namespace portcullis::webhook {
 namespace {
@@ -108,16 +108,20 @@ UserEntry ParseUser(json::Value user, const std::string& directory) {
 }  // namespace
 
 base::Result<std::shared_ptr<const Credentials>> Credentials::Load(const std::string& path) {
-  const std::string text = TRY(net::ReadFile(path));
+  json::Arena arena;
   const std::size_t slash = path.rfind('/');
-  return Parse(text, slash == std::string::npos ? "." : path.substr(0, slash));
+  return Read(TRY(LoadKubeconfig(arena, path)),
+              slash == std::string::npos ? "." : path.substr(0, slash));
 }
 
 base::Result<std::shared_ptr<const Credentials>> Credentials::Parse(std::string_view text,
                                                                     const std::string& directory) {
   json::Arena arena;
-  const json::Value config = TRY(json::ParseYaml(arena, text));
-  if (!config.is_object()) return base::ConfigError("couldn't get version/kind: not a kubeconfig");
+  return Read(TRY(ParseKubeconfig(arena, text)), directory);
+}
+
+std::shared_ptr<const Credentials> Credentials::Read(json::Value config,
+                                                     const std::string& directory) {
   auto credentials = std::make_shared<Credentials>();
   for (const json::Value item : config["users"].elements()) {
     credentials->users_.try_emplace(std::string(item["name"].AsString()),
@@ -128,7 +132,7 @@ base::Result<std::shared_ptr<const Credentials>> Credentials::Parse(std::string_
     if (item["name"].AsString() != current || current.empty()) continue;
     credentials->current_user_ = item["context"]["user"].AsString();
   }
-  return std::shared_ptr<const Credentials>(std::move(credentials));
+  return credentials;
 }
 
 const UserEntry* Credentials::FindName(std::string_view name) const {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "json/value.h"
 #include "net/http.h"
 #include "webhook/exec_credentials.h"
 
@@ -37,6 +38,8 @@ class Credentials {
   static base::Result<std::shared_ptr<const Credentials>> Load(const std::string& path);
   static base::Result<std::shared_ptr<const Credentials>> Parse(std::string_view text,
                                                                 const std::string& directory);
+  // From a document that ParseKubeconfig has found sound; relative paths start at `directory`.
+  static std::shared_ptr<const Credentials> Read(json::Value config, const std::string& directory);
 
   // The user for a target "host:port", or null for an anonymous call.
   const UserEntry* Find(std::string_view host, int port) const;

@@ -67,5 +67,25 @@ TEST(CleanPathTest, CollapsesAndEscapesAnew) {
   EXPECT_EQ(CleanPath("/\u00fc x/%zz"), "/%C3%BC%20x/%25zz");
 }
 
+TEST(CredentialsTest, RefusesFilesAsGoDoes) {
+  const auto error = [](std::string_view text) {
+    return Credentials::Parse(text, "/").status().message();
+  };
+  EXPECT_EQ(error(""), "");
+  EXPECT_EQ(error("users: {a: b}"),
+            "json: cannot unmarshal object into Go struct field Config.users of type "
+            "[]v1.NamedAuthInfo");
+  EXPECT_EQ(error("users: [{name: a, user: {token: 5}}]"),
+            "json: cannot unmarshal number into Go struct field AuthInfo.users.user.token of type "
+            "string");
+  EXPECT_EQ(error("users: [{name: a, user: {client-key-data: '#'}}]"),
+            "illegal base64 data at input byte 0");
+  EXPECT_EQ(error("kind: Pod"),
+            "no kind \"Pod\" is registered for version \"v1\" in scheme "
+            "\"k8s.io/client-go/tools/clientcmd/api/latest/latest.go:50\"");
+  EXPECT_EQ(Credentials::Load("/nonexistent").status().message(),
+            "stat /nonexistent: no such file or directory");
+}
+
 }  // namespace
 }  // namespace portcullis::webhook

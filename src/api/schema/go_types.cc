@@ -9,11 +9,9 @@
 namespace portcullis::api::schema {
 namespace {
 
-constexpr std::pair<std::string_view, Kind> kBasic[] = {{"string", Kind::kString},
-                                                        {"bool", Kind::kBoolean},
-                                                        {"int32", Kind::kInteger},
-                                                        {"int64", Kind::kInteger},
-                                                        {"any", Kind::kAny}};
+constexpr std::pair<std::string_view, Kind> kBasic[] = {
+    {"string", Kind::kString}, {"bool", Kind::kBoolean},  {"int32", Kind::kInteger},
+    {"int64", Kind::kInteger}, {"[]uint8", Kind::kBytes}, {"any", Kind::kAny}};
 
 class Builder {
  public:
@@ -59,6 +57,7 @@ class Builder {
   }
 
   const Schema* TypeOf(std::string_view type) {
+    if (const Schema* basic = BasicType(type)) return basic;
     for (const auto& [prefix, kind] :
          {std::pair<std::string_view, Kind>{"[]", Kind::kArray},
           std::pair<std::string_view, Kind>{"map[string]", Kind::kMap}}) {
@@ -70,7 +69,11 @@ class Builder {
       node->go_type = pool_->Copy(base::StrCat(prefix, node->element->go_type));
       return node;
     }
-    if (const auto found = structs_.find(type); found != structs_.end()) return found->second;
+    const auto found = structs_.find(type);
+    return found == structs_.end() ? nullptr : found->second;
+  }
+
+  const Schema* BasicType(std::string_view type) {
     const auto named = base::Cut(type, "=");
     const std::string_view basic = named ? named->second : type;
     for (const auto& [name, kind] : kBasic) {

@@ -1,7 +1,6 @@
 #include "plugins/image_policy_webhook/image_backend.h"
 
 #include <chrono>
-#include <filesystem>
 #include <string_view>
 #include <thread>
 
@@ -12,11 +11,10 @@
 #include "base/clock.h"
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "json/go_errors.h"
 #include "json/writer.h"
-#include "json/yaml.h"
 #include "net/certificates.h"
 #include "net/tls.h"
+#include "webhook/kubeconfig.h"
 #include "webhook/review.h"
 
 namespace portcullis::plugins::image_policy_webhook {
@@ -30,11 +28,6 @@ v1alpha1.ImageReview: spec v1alpha1.ImageReviewSpec, status v1alpha1.ImageReview
 v1alpha1.ImageReviewSpec: containers []v1alpha1.ImageReviewContainerSpec, annotations map[string]string, namespace string
 v1alpha1.ImageReviewContainerSpec: image string
 v1alpha1.ImageReviewStatus: allowed bool, reason string, auditAnnotations map[string]string)";
-
-constexpr std::string_view kNoVersion =
-    "couldn't get version/kind; json parse error: json: cannot unmarshal ";
-constexpr std::string_view kIntoTypeMeta =
-    R"( into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" })";
 
 constexpr std::string_view kScheme = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
 
@@ -93,22 +86,6 @@ base::Result<std::string> AuthorityOf(json::Value cluster, std::string_view name
   if (pem.ok()) return pem;
   return InvalidConfiguration(base::StrCat("unable to read certificate-authority ", path, " for ",
                                            name, " due to ", pem.status().message()));
-}
-
-// The document of the backend's kubeconfig.
-base::Result<json::Value> ReadKubeconfig(json::Arena& arena, const std::string& path) {
-  if (path.empty()) return json::Value();
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    return base::ConfigError(base::StrCat("stat ", path, ": no such file or directory"));
-  }
-  const std::string text = TRY(net::ReadFile(path));
-  const auto context = base::StrCat("error loading config file \"", path, "\"");
-  auto config = json::ParseYaml(arena, text);
-  if (!config.ok()) return config.status().Annotate(context);
-  if (config->is_object() || config->is_null()) return config;
-  return base::ConfigError(base::StrCat(kNoVersion, json::GoTypeName(*config), kIntoTypeMeta))
-      .Annotate(context);
 }
 
 // An answer with a good status: an ImageReview, whose kind and version it need not tell.
@@ -171,13 +148,14 @@ base::Result<ImageBackend> ImageBackend::Create(const ImagePolicyConfig& config,
   const std::size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash);
   json::Arena arena;
-  const json::Value document = TRY(ReadKubeconfig(arena, path));
+  json::Value document;
+  if (!path.empty()) document = TRY(webhook::LoadKubeconfig(arena, path));
   const json::Value cluster = TRY(CurrentCluster(document));
   ImageBackend backend;
   backend.https_ = context.https;
   backend.objects_ = context.objects;
   backend.backoff_ = config.retry_backoff;
-  backend.credentials_ = TRY(webhook::Credentials::Parse(json::ToString(document), directory));
+  backend.credentials_ = webhook::Credentials::Read(document, directory);
   backend.url_ = cluster["server"].AsString();
   while (backend.url_.ends_with('/')) backend.url_.pop_back();
   backend.url_ += "?timeout=30s";
