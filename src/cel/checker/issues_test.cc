@@ -95,6 +95,25 @@ TEST(IssuesTest, SyntaxErrors) {
   Expect(rows);
 }
 
+TEST(IssuesTest, MacrosBesideSyntaxErrors) {
+  const Row rows[] = {
+      {"[1, 2 3].map(1, 2)",
+       "ERROR: <input>:1:7: Syntax error: extraneous input '3' expecting ']'\n"
+       " | [1, 2 3].map(1, 2)\n | ......^\n"
+       "ERROR: <input>:1:14: argument is not an identifier\n"
+       " | [1, 2 3].map(1, 2)\n | .............^"},
+      {"(1 + ) && has(b)",
+       "ERROR: <input>:1:6: Syntax error: mismatched input ')' expecting START\n"
+       " | (1 + ) && has(b)\n | .....^\n"
+       "ERROR: <input>:1:15: invalid argument to has() macro\n"
+       " | (1 + ) && has(b)\n | ..............^"},
+      {"[1].all(x, )",
+       "ERROR: <input>:1:12: Syntax error: mismatched input ')' expecting START\n"
+       " | [1].all(x, )\n | ...........^"},
+  };
+  Expect(rows);
+}
+
 TEST(IssuesTest, TypeErrors) {
   const Row rows[] = {
       {"z + 1",

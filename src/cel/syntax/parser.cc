@@ -70,8 +70,15 @@ class Parser : private TokenCursor {
     return NewCall(function, offset, std::span<Expr* const>(args.begin(), args.size()));
   }
 
+  // Does it stand for something that could not be read?
+  static bool IsErrorNode(const Expr* expr) {
+    return expr->kind == ExprKind::kConst && expr->offset < 0;
+  }
+
   Expr* Expand(Expr* call) {
-    if (!options_.macros || recovered()) return call;
+    if (!options_.macros || std::any_of(call->args.begin(), call->args.end(), &IsErrorNode)) {
+      return call;
+    }
     const std::size_t receiver = call->member_call ? 1 : 0;
     const Macro* macro =
         options_.macros->FindMacro(call->name, call->member_call ? Style::kMember : Style::kGlobal,

@@ -83,7 +83,6 @@ class TokenCursor {
 
   static std::string Escape(std::string_view text);
   bool recovering() const { return recovering_; }  // reported, and no token accepted since
-  bool recovered() const { return recoveries_ > 0; }
   Issues& issues() { return issues_; }
   Issues& reports() { return reports_; }  // see Report()
 
