@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "admission/chain.h"
+#include "admission/config_format.h"
 
 namespace portcullis::admission {
 namespace {
@@ -99,6 +100,45 @@ TEST(PluginConfigsTest, NamesTheMissingFile) {
   EXPECT_EQ(PluginConfigs::Load("/nonexistent/c.yaml", kAll).status().message(),
             "failed to read plugin config: unable to read admission control configuration from "
             "\"/nonexistent/c.yaml\" [open /nonexistent/c.yaml: no such file or directory]");
+}
+
+TEST(ConfigFormatTest, SaysWhatGoSays) {
+  static constexpr ConfigKind kKinds[] = {{"x/v1", "C"}, {"x/v0", "C", 35}};
+  constexpr ConfigFormat kFormat = {.scheme = "s",
+                                    .kinds = kKinds,
+                                    .types =
+                                        "v1.C: list []v1.E, more map[string]int64\n"
+                                        "v1.E: size int32, t v1.T=string",
+                                    .strict_since = 32};
+  const auto error = [&](std::string_view text, int minor = 36) {
+    return CheckConfig(ParsePluginConfig(std::string(text)), kFormat, minor).message();
+  };
+  EXPECT_EQ(error("apiVersion: x/v1\nkind: C\nlist: [{size: 1, t: a}]\nmore: {a: 1}"), "");
+  EXPECT_EQ(error("kind: C\n"), "Object 'apiVersion' is missing in 'kind: C\n'");
+  EXPECT_EQ(error("apiVersion: x/v0\nkind: C", 35), "");
+  EXPECT_EQ(error("apiVersion: x/v0\nkind: C"),
+            "no kind \"C\" is registered for version \"x/v0\" in scheme \"s\"");
+  EXPECT_EQ(error("apiVersion: x/v1\nkind: C\nlist: [{t: 1}]"),
+            "json: cannot unmarshal number into Go struct field E.list.t of type v1.T");
+  EXPECT_EQ(error("apiVersion: x/v1\nkind: C\nmore: {a: 1.5}"),
+            "json: cannot unmarshal number 1.5 into Go struct field C.more of type int64");
+  constexpr std::string_view kLoose = "b: 1\nkind: C\nkind: C\napiVersion: x/v1\na: {}\n";
+  EXPECT_EQ(error(kLoose),
+            "strict decoding error: yaml: unmarshal errors:\n  line 3: key \"kind\" already set in "
+            "map, unknown field \"a\", unknown field \"b\"");
+  EXPECT_EQ(error(kLoose, 31), "");
+  EXPECT_EQ(error("a: b: c"), "yaml: mapping values are not allowed in this context");
+  EXPECT_EQ(error("{"),
+            "couldn't get version/kind; json parse error: unexpected end of JSON input");
+}
+
+TEST(ConfigFormatTest, TellsTheFieldOfAWrongType) {
+  static constexpr ConfigKind kKinds[] = {{"x/v1", "C"}};
+  const base::Status bad = CheckConfig(
+      ParsePluginConfig("apiVersion: x/v1\nkind: C\nlist:\n- size: 1\n- size: a\n"),
+      {.scheme = "s", .kinds = kKinds, .types = "v1.C: list []v1.E\nv1.E: size int32"}, 36);
+  ASSERT_NE(bad.details(), nullptr);
+  EXPECT_EQ(bad.details()->causes.front().field, "list[1].size");
 }
 
 TEST(ChainTest, NamesThePluginThatCannotBeMade) {

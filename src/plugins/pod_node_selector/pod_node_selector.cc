@@ -14,6 +14,7 @@
 #include "api/view/metadata.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/writer.h"
 #include "plugins/common/make.h"
 #include "plugins/common/state.h"
 
@@ -81,7 +82,11 @@ class PodNodeSelector final : public admission::Plugin {
     if (context.config == nullptr) return;
     const json::Value selectors = context.config->document["podNodeSelectorPluginConfig"];
     for (const json::Member& selector : selectors.members()) {
-      selectors_.emplace(selector.name(), selector.value.AsString());
+      const json::Value value = selector.value;
+      if (value.is_null() || value.is_object() || value.is_array()) continue;
+      // YAML's numbers and booleans are the texts that were meant.
+      selectors_.emplace(selector.name(),
+                         value.is_string() ? std::string(value.AsString()) : json::ToString(value));
     }
   }
 
