@@ -10,9 +10,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       "quantity(object).add(quantity(object)).compareTo(quantity(object)) == "
       "sign(quantity(object)), "
       "sign(quantity(object).sub(quantity(object))) == 0, "
-      // Amounts are exact to 38 digits.
-      "quantity(object).compareTo(quantity('1e28')) > 0 || "
-      "quantity(object).compareTo(quantity('-1e28')) < 0 || "
+      // Amounts that are further apart are not told apart.
+      "quantity(object).compareTo(quantity('1e4000')) > 0 || "
+      "quantity(object).compareTo(quantity('-1e4000')) < 0 || "
       "(quantity(object).add(1).isGreaterThan(quantity(object)) && "
       "quantity(object).sub(1).isLessThan(quantity(object))), "
       "quantity(object).isInteger() ? quantity(object).asInteger() == quantity(object).asInteger() "

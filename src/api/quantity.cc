@@ -1,16 +1,19 @@
 // Kubernetes keeps a quantity as an int64 with a decimal scale while it can, and as a big decimal
 // otherwise; which of the two paths parsing takes decides small things that clients see, such as
 // whether "1.500" is printed again as it stands. Parse() below makes the same decisions; the amount
-// itself is one 128-bit integer with a decimal scale in both cases.
+// itself is one integer with a decimal scale in both cases: of 128 bits, or digits where these are
+// too few.
 #include "api/quantity.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "api/decimal_digits.h"
 #include "base/strings.h"
 
 namespace portcullis::api {
@@ -164,36 +167,30 @@ Int128 LowerRoundingUp(Int128 value, int power, bool& exact) {
   return value;
 }
 
-int Compare(Int128 left, int left_scale, Int128 right, int right_scale) {
-  const auto sign = [](Int128 v) { return v < 0 ? -1 : v > 0 ? 1 : 0; };
-  if (sign(left) != sign(right)) return sign(left) < sign(right) ? -1 : 1;
-  if (left == 0) return 0;
-  const std::string a = Digits(Magnitude(left));
-  const std::string b = Digits(Magnitude(right));
-  const auto a_length = static_cast<std::int64_t>(a.size()) + left_scale;
-  const auto b_length = static_cast<std::int64_t>(b.size()) + right_scale;
-  if (a_length != b_length) return (a_length < b_length) == (left > 0) ? -1 : 1;
+// Of two amounts that are not zero, without their signs.
+int CompareMagnitudes(std::string_view a, int a_scale, std::string_view b, int b_scale) {
+  const auto a_length = static_cast<std::int64_t>(a.size()) + a_scale;
+  const auto b_length = static_cast<std::int64_t>(b.size()) + b_scale;
+  if (a_length != b_length) return a_length < b_length ? -1 : 1;
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     const char x = i < a.size() ? a[i] : '0';
     const char y = i < b.size() ? b[i] : '0';
-    if (x != y) return (x < y) == (left > 0) ? -1 : 1;
+    if (x != y) return x < y ? -1 : 1;
   }
   return 0;
 }
 
-// The amount in units of 10^unit, rounded away from zero, kept within int64.
-std::int64_t InUnits(Int128 value, int scale, int unit) {
-  bool exact = true;
-  if (scale < unit) {
-    value = LowerRoundingUp(value, unit - scale, exact);
-  } else {
-    const auto raised = Raise(value, scale - unit);
-    if (!raised) return value < 0 ? kMinInt64 : kMaxInt64;
-    value = *raised;
-  }
-  if (value > kMaxInt64) return kMaxInt64;
-  if (value < kMinInt64) return kMinInt64;
-  return static_cast<std::int64_t>(value);
+int Compare(Int128 left, int left_scale, Int128 right, int right_scale) {
+  const auto sign = [](Int128 v) { return v < 0 ? -1 : v > 0 ? 1 : 0; };
+  if (sign(left) != sign(right)) return sign(left) < sign(right) ? -1 : 1;
+  if (left == 0) return 0;
+  const int order =
+      CompareMagnitudes(Digits(Magnitude(left)), left_scale, Digits(Magnitude(right)), right_scale);
+  return left > 0 ? order : -order;
+}
+
+std::string Zeros(int count) {
+  return std::string(static_cast<std::size_t>(std::max(count, 0)), '0');
 }
 
 // How many decimal digits Go's fast path has left for this number; negative sends it to big
@@ -257,55 +254,82 @@ base::Result<Quantity> Quantity::Parse(std::string_view text) {
 
 Quantity Quantity::FromSlowPath(std::string_view digits, std::string_view fraction, bool negative,
                                 int base, int exponent, Format format) {
-  Int128 value = 0;
+  std::string amount = base::StrCat(digits, fraction);
+  amount.erase(0, std::min(amount.find_first_not_of('0'), amount.size()));
+  if (amount.empty()) amount = "0";
   int scale = -static_cast<int>(fraction.size());
-  int dropped = 0;
-  for (const std::string_view piece : {digits, fraction}) {
-    for (const char c : piece) {
-      if (dropped > 0 || value > (kMaxMantissa - 9) / 10) {
-        ++dropped;
-      } else {
-        value = value * 10 + (c - '0');
-      }
-    }
-  }
-  scale += dropped;
-  bool exact = true;
   if (base == 10) {
     scale += exponent;
   } else {
-    while (value > (kMaxMantissa >> exponent)) {
-      value = LowerRoundingUp(value, 1, exact);
-      ++scale;
-    }
-    value <<= exponent;
+    for (int left = exponent; left > 0; left -= 10) amount = MultiplyDigits(amount, 1024);
   }
   if (scale < kNano) {
-    value = LowerRoundingUp(value, kNano - scale, exact);
+    bool exact = true;
+    amount = LowerDigits(amount, kNano - scale, exact);
     scale = kNano;
   }
-  if (format == Format::kBinarySi) {
-    if (Compare(value, scale, kMaxInt64, 0) > 0) {
-      value = kMaxInt64;
+  if (format == Format::kBinarySi && amount != "0") {
+    if (CompareMagnitudes(amount, scale, Digits(kMaxInt64), 0) > 0) {
+      amount = Digits(kMaxInt64);
       scale = 0;
     }
-    if (value != 0 && Compare(value, scale, 1, 0) < 0) format = Format::kDecimalSi;
+    if (CompareMagnitudes(amount, scale, "1", 0) < 0) format = Format::kDecimalSi;
   }
   Quantity quantity;
-  quantity.value_ = negative ? -value : value;
+  quantity.SetMagnitude(std::move(amount), negative);
   quantity.scale_ = scale;
   quantity.format_ = format;
   return quantity;
 }
 
+std::string Quantity::Magnitude() const {
+  return wide_.empty() ? Digits(api::Magnitude(value_)) : wide_;
+}
+
+void Quantity::SetMagnitude(std::string digits, bool negative) {
+  constexpr std::size_t kAlwaysFits = 38;
+  wide_.clear();
+  value_ = 0;
+  if (digits.size() > kAlwaysFits) {
+    wide_ = std::move(digits);
+    value_ = 1;
+  } else {
+    for (const char c : digits) value_ = value_ * 10 + (c - '0');
+  }
+  if (negative) value_ = -value_;
+}
+
+std::string Quantity::InUnits(int unit, bool& exact) const {
+  if (scale_ < unit) return LowerDigits(Magnitude(), unit - scale_, exact);
+  return Magnitude() + Zeros(scale_ - unit);
+}
+
+std::int64_t Quantity::InUnits(int unit) const {
+  const std::int64_t limit = value_ < 0 ? kMinInt64 : kMaxInt64;
+  bool exact = true;
+  if (wide_.empty()) {
+    const auto amount = scale_ < unit
+                            ? std::optional<Int128>(LowerRoundingUp(value_, unit - scale_, exact))
+                            : Raise(value_, scale_ - unit);
+    if (!amount) return limit;
+    return static_cast<std::int64_t>(std::clamp<Int128>(*amount, kMinInt64, kMaxInt64));
+  }
+  constexpr int kMostDigits = 19;
+  if (static_cast<std::int64_t>(wide_.size()) + scale_ - unit > kMostDigits) return limit;
+  Int128 amount = 0;
+  for (const char c : InUnits(unit, exact)) amount = amount * 10 + (c - '0');
+  if (value_ < 0) amount = -amount;
+  return static_cast<std::int64_t>(std::clamp<Int128>(amount, kMinInt64, kMaxInt64));
+}
+
 std::string Quantity::DecimalText(Format format) const {
-  Int128 amount = value_;
+  std::string amount = Magnitude();
   int exponent = scale_;
-  while (amount % 10 == 0) {
-    amount /= 10;
+  while (amount.ends_with('0')) {
+    amount.pop_back();
     ++exponent;
   }
-  std::string text = Digits(amount);
+  std::string text = (value_ < 0 ? "-" : "") + amount;
   for (; exponent % 3 != 0; --exponent) text += '0';
   if (format == Format::kDecimalSi) {
     text += SuffixFor(10, exponent);
@@ -316,15 +340,16 @@ std::string Quantity::DecimalText(Format format) const {
 }
 
 std::string Quantity::BinaryText() const {
+  constexpr int kMostZeros = 4096;
   bool exact = true;
-  Int128 amount =
-      scale_ < 0 ? LowerRoundingUp(value_, -scale_, exact) : Raise(value_, scale_).value_or(value_);
+  std::string amount = scale_ > kMostZeros ? Magnitude() : InUnits(0, exact);
   int exponent = 0;
-  while (amount % 1024 == 0) {
-    amount /= 1024;
-    exponent += 10;
+  for (std::uint32_t rest = 0;; exponent += 10) {
+    std::string divided = DivideDigits(amount, 1024, rest);
+    if (rest != 0) break;
+    amount = std::move(divided);
   }
-  std::string text = Digits(amount);
+  std::string text = (value_ < 0 ? "-" : "") + amount;
   text += SuffixFor(exponent == 0 ? 10 : 2, exponent);
   return text;
 }
@@ -333,41 +358,43 @@ std::string Quantity::ToString() const {
   if (!text_.empty()) return text_;
   if (value_ == 0) return "0";
   if (format_ != Format::kBinarySi) return DecimalText(format_);
-  const bool small = Compare(value_, scale_, -1024, 0) > 0 && Compare(value_, scale_, 1024, 0) < 0;
-  bool exact = true;
-  if (scale_ < 0) LowerRoundingUp(value_, -scale_, exact);
-  return small || !exact ? DecimalText(Format::kDecimalSi) : BinaryText();
+  const bool small = CompareMagnitudes(Magnitude(), scale_, "1024", 0) < 0;
+  return small || !IsMultipleOf(0) ? DecimalText(Format::kDecimalSi) : BinaryText();
 }
 
-std::int64_t Quantity::Value() const { return InUnits(value_, scale_, 0); }
+std::int64_t Quantity::Value() const { return InUnits(0); }
 
-std::int64_t Quantity::MilliValue() const { return InUnits(value_, scale_, -3); }
+std::int64_t Quantity::MilliValue() const { return InUnits(-3); }
 
-bool Quantity::IsMilli() const {
+bool Quantity::IsMultipleOf(int unit) const {
   bool exact = true;
-  if (scale_ < -3) LowerRoundingUp(value_, -3 - scale_, exact);
+  if (scale_ < unit && wide_.empty()) LowerRoundingUp(value_, unit - scale_, exact);
+  if (scale_ < unit && !wide_.empty()) LowerDigits(wide_, unit - scale_, exact);
   return exact;
 }
+
+bool Quantity::IsMilli() const { return IsMultipleOf(-3); }
 
 Quantity Quantity::RoundedToMilli() const {
   if (IsMilli()) return *this;
   Quantity rounded = *this;
   bool exact = true;
-  rounded.value_ = LowerRoundingUp(value_, -3 - scale_, exact);
+  rounded.SetMagnitude(InUnits(-3, exact), value_ < 0);
   rounded.scale_ = -3;
   rounded.text_.clear();
   return rounded;
 }
 
 bool Quantity::IsInteger() const {
-  bool exact = true;
-  if (scale_ < 0) LowerRoundingUp(value_, -scale_, exact);
-  return exact && Compare(value_, scale_, kMaxInt64, 0) <= 0 &&
-         Compare(value_, scale_, kMinInt64, 0) >= 0;
+  if (!IsMultipleOf(0)) return false;
+  if (value_ == 0) return true;
+  const std::string limit = Digits(value_ < 0 ? Int128{kMaxInt64} + 1 : Int128{kMaxInt64});
+  return CompareMagnitudes(Magnitude(), scale_, limit, 0) <= 0;
 }
 
 double Quantity::AsDouble() const {
-  const auto base = static_cast<double>(value_);
+  const auto base =
+      wide_.empty() ? static_cast<double>(value_) : std::strtod(wide_.c_str(), nullptr) * Sign();
   if (scale_ == 0) return base;
   return scale_ < 0 ? base / std::pow(10.0, -scale_) : base * std::pow(10.0, scale_);
 }
@@ -376,29 +403,45 @@ void Quantity::Add(const Quantity& other) {
   text_.clear();
   if (value_ == 0) {
     value_ = other.value_;
+    wide_ = other.wide_;
     scale_ = other.scale_;
     format_ = other.format_;
     return;
   }
   if (other.value_ == 0) return;
+  if (!wide_.empty() || !other.wide_.empty()) return AddWide(other);
   const bool other_is_finer = other.scale_ < scale_;
   const Quantity& coarse = other_is_finer ? *this : other;
   const Quantity& fine = other_is_finer ? other : *this;
   const auto raised = Raise(coarse.value_, coarse.scale_ - fine.scale_);
-  if (!raised) {
-    // The finer amount lies below the digits that can be told apart.
+  Int128 sum = 0;
+  if (!raised || __builtin_add_overflow(*raised, fine.value_, &sum)) return AddWide(other);
+  scale_ = fine.scale_;
+  value_ = sum;
+}
+
+void Quantity::AddWide(const Quantity& other) {
+  constexpr int kMostZeros = 4096;
+  const bool other_is_finer = other.scale_ < scale_;
+  const Quantity coarse = other_is_finer ? *this : other;
+  const Quantity fine = other_is_finer ? other : *this;
+  if (coarse.scale_ - fine.scale_ > kMostZeros) {
+    // The finer amount lies below the digits that are told apart.
     value_ = coarse.value_;
+    wide_ = coarse.wide_;
     scale_ = coarse.scale_;
     return;
   }
-  Int128 sum = 0;
-  int scale = fine.scale_;
-  if (__builtin_add_overflow(*raised, fine.value_, &sum)) {
-    sum = *raised / 10 + fine.value_ / 10;
-    ++scale;
+  const std::string left = coarse.Magnitude() + Zeros(coarse.scale_ - fine.scale_);
+  const std::string right = fine.Magnitude();
+  scale_ = fine.scale_;
+  if ((coarse.value_ < 0) == (fine.value_ < 0)) {
+    SetMagnitude(AddDigits(left, right), coarse.value_ < 0);
+  } else if (CompareDigits(left, right) >= 0) {
+    SetMagnitude(SubtractDigits(left, right), coarse.value_ < 0);
+  } else {
+    SetMagnitude(SubtractDigits(right, left), fine.value_ < 0);
   }
-  scale_ = scale;
-  value_ = sum;
 }
 
 void Quantity::Sub(const Quantity& other) {
@@ -413,7 +456,12 @@ void Quantity::Negate() {
 }
 
 std::strong_ordering Quantity::operator<=>(const Quantity& other) const {
-  return Compare(value_, scale_, other.value_, other.scale_) <=> 0;
+  if (wide_.empty() && other.wide_.empty()) {
+    return Compare(value_, scale_, other.value_, other.scale_) <=> 0;
+  }
+  if (Sign() != other.Sign()) return Sign() <=> other.Sign();
+  const int order = CompareMagnitudes(Magnitude(), scale_, other.Magnitude(), other.scale_);
+  return (Sign() < 0 ? -order : order) <=> 0;
 }
 
 }  // namespace portcullis::api

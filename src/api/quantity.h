@@ -1,6 +1,6 @@
-// Quantity: the amounts of Kubernetes ("100m", "1.5Gi", "2e3"), exact to a billionth (and
-// to 38 digits), with the
-// canonical form that k8s.io/apimachinery resource.Quantity prints. Value type.
+// Quantity: the amounts of Kubernetes ("100m", "1.5Gi", "2e3"), exact to a billionth, with the
+// canonical form that k8s.io/apimachinery resource.Quantity prints. Value type. Amounts that differ
+// by a factor of more than 10^4096 are not told apart when they are added.
 //
 //   api::Quantity limit = TRY(api::Quantity::Parse("1500m"));
 //   limit.ToString();                                        // "1500m"
@@ -55,10 +55,18 @@ class Quantity {
   __extension__ using Int128 = __int128;
   static Quantity FromSlowPath(std::string_view digits, std::string_view fraction, bool negative,
                                int base, int exponent, Format format);
+  std::string Magnitude() const;
+  void SetMagnitude(std::string digits, bool negative);
+  // In units of 10^unit, rounded away from zero.
+  std::string InUnits(int unit, bool& exact) const;
+  std::int64_t InUnits(int unit) const;
+  bool IsMultipleOf(int unit) const;  // of 10^unit
+  void AddWide(const Quantity& other);
   std::string BinaryText() const;
   std::string DecimalText(Format format) const;
 
   Int128 value_ = 0;  // the amount is value_ × 10^scale_
+  std::string wide_;  // digits of an amount for which 128 bits are too few; value_ is its sign then
   int scale_ = 0;
   Format format_ = Format::kDecimalSi;
   std::string text_;  // as parsed, if Go would print that again; else ""

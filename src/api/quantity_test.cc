@@ -97,6 +97,30 @@ TEST(QuantityTest, ComparesFarBeyond64Bits) {
   EXPECT_LT(*Quantity::Parse("1e999999"), *Quantity::Parse("2e999999"));
 }
 
+TEST(QuantityTest, AmountsOfManyDigitsAreExact) {
+  const std::string many = "123456789012345678901234567890123456789012345";
+  EXPECT_EQ(Quantity::Parse(many)->ToString(), many);
+  EXPECT_EQ(Quantity::Parse("-" + many + ".5")->ToString(), "-" + many + "500m");
+  EXPECT_EQ(Quantity::Parse(many + "Ki")->ToString(), "9223372036854775807");
+  EXPECT_EQ(Quantity::Parse("0." + many + "Ki")->ToString(), "126419751949n");
+  Quantity sum = *Quantity::Parse("3e136");
+  sum.Add(Quantity::FromInt(1));
+  EXPECT_GT(sum, *Quantity::Parse("3e136"));
+  EXPECT_EQ(sum.ToString(), "3" + std::string(135, '0') + "1");
+  EXPECT_EQ(sum.Value(), 9223372036854775807);
+  EXPECT_FALSE(sum.IsInteger());
+  EXPECT_DOUBLE_EQ(sum.AsDouble(), 3e136);
+  sum.Sub(*Quantity::Parse("3e136"));
+  EXPECT_EQ(sum, Quantity::FromInt(1));
+  EXPECT_EQ(sum.Value(), 1);
+  sum.Sub(*Quantity::Parse(many));
+  EXPECT_EQ(sum.Sign(), -1);
+  EXPECT_EQ(sum.Value(), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(sum.ToString(), "-123456789012345678901234567890123456789012344");
+  sum.Negate();
+  EXPECT_LT(sum, *Quantity::Parse(many));
+}
+
 // Every number with every suffix, alone and in pairs, against arithmetic on paper.
 TEST(QuantityTest, AgreesWithArithmeticOnPaper) {
   struct Suffix {
