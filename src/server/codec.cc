@@ -97,6 +97,17 @@ bool IsBygone(const GroupVersionKind& kind) {
   return false;
 }
 
+std::string NoKind(const GroupVersionKind& kind) {
+  return base::StrCat("no kind ", base::GoQuote(kind.kind), " is registered for version ",
+                      base::GoQuote(kind.group_version().ToString()),
+                      " in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"");
+}
+
+std::string NoConversion(const GroupVersionKind& from, const GroupVersionKind& to) {
+  return base::StrCat("converting (", from.version, ".", from.kind, ") to (", PackageOf(to.group),
+                      ".", to.kind, "): unknown conversion");
+}
+
 // The oldest clients evict by it; nothing else of its version is left.
 bool IsEviction(const GroupVersionKind& claimed, const GroupVersionKind& expected) {
   return expected == GroupVersionKind{"policy", "v1", "Eviction"} &&
@@ -165,17 +176,11 @@ base::Status CheckKind(const Call& call, const GroupVersionKind& expected, json:
   if (IsBygone(claimed) && claimed.group == expected.group && claimed.kind == expected.kind) {
     return OtherVersion(claimed, expected);
   } else if (!IsRegistered(call, claimed)) {
-    return CannotBeHandled(
-        claimed.kind, claimed.version, expected,
-        base::StrCat("no kind ", base::GoQuote(claimed.kind), " is registered for version ",
-                     base::GoQuote(claimed.group_version().ToString()),
-                     " in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""));
+    return CannotBeHandled(claimed.kind, claimed.version, expected, NoKind(claimed));
   }
   if (claimed.kind != expected.kind || !api::IsConvertible(claimed, expected)) {
-    return CannotBeHandled(
-        claimed.kind, claimed.version, expected,
-        base::StrCat("converting (", claimed.version, ".", claimed.kind, ") to (",
-                     PackageOf(expected.group), ".", expected.kind, "): unknown conversion"));
+    return CannotBeHandled(claimed.kind, claimed.version, expected,
+                           NoConversion(claimed, expected));
   }
   return OtherVersion(claimed, expected);
 }
@@ -214,6 +219,23 @@ json::Value WithTypeMeta(json::Arena& arena, json::Value object, const GroupVers
 
 std::string ApiVersion(const GroupVersionKind& kind) {
   return kind.group.empty() ? kind.version : base::StrCat(kind.group, "/", kind.version);
+}
+
+base::Status CheckConvertible(const Call& call, const GroupVersionKind& expected,
+                              json::Value object) {
+  GroupVersionKind claimed = expected;
+  if (const auto text = object["apiVersion"].AsString(); !text.empty()) {
+    const auto version = TRY(api::ParseGroupVersion(text));
+    claimed.group = version.group;
+    claimed.version = version.version;
+  }
+  if (const auto text = object["kind"].AsString(); !text.empty()) claimed.kind = text;
+  if (claimed == expected) return base::OkStatus();
+  if (!IsRegistered(call, claimed) && !IsBygone(claimed)) return base::BadRequest(NoKind(claimed));
+  if (claimed.kind == expected.kind && api::IsConvertible(claimed, expected)) {
+    return base::OkStatus();
+  }
+  return base::BadRequest(NoConversion(claimed, expected));
 }
 
 std::string KindPrefix(const GroupVersionKind& kind) {

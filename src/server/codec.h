@@ -38,6 +38,11 @@ base::Result<json::Value> Canonical(Call& call, const api::GroupVersionKind& kin
                                     const std::vector<std::string>& duplicates,
                                     std::string_view yaml_error = {});
 
+// Why an object that says it is of another kind than `expected`, one that is built in, cannot be
+// taken for one.
+base::Status CheckConvertible(const Call& call, const api::GroupVersionKind& expected,
+                              json::Value object);
+
 // What strict reading has against YAML text: "" or an error of several lines, which become as many
 // warnings.
 std::string StrictYamlError(json::Arena& arena, std::string_view text);

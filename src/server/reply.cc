@@ -73,6 +73,7 @@ Reply TextReply(int http_status, std::string text) {
   Reply reply;
   reply.status = http_status;
   reply.content_type = "text/plain; charset=utf-8";
+  reply.headers.Set("X-Content-Type-Options", "nosniff");
   reply.body = std::move(text);
   return reply;
 }

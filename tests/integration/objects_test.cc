@@ -293,5 +293,31 @@ TEST(Objects, CustomResourcesAreServedAsSoonAsTheirDefinitionIsStored) {
   EXPECT_EQ(widget["spec"]["size"].AsInt(), 3);
 }
 
+TEST(Objects, APatchCannotMakeAnotherKindOfThem) {
+  TestServer server;
+  server.Post(kConfigMaps, ConfigMap("a"));
+  const std::string path = base::StrCat(kConfigMaps, "/a");
+  constexpr std::string_view kMerge = "application/merge-patch+json";
+
+  EXPECT_THAT(
+      std::string(server.Patch(path, kMerge, R"({"kind":"Other"})").message()),
+      ::testing::HasSubstr("no kind \"Other\" is registered for version \"v1\" in scheme "));
+  EXPECT_THAT(
+      std::string(server.Patch(path, kMerge, R"({"kind":"Secret"})").message()),
+      ::testing::EndsWith("converting (v1.Secret) to (core.ConfigMap): unknown conversion"));
+  EXPECT_EQ(server.Patch(path, kMerge, R"({"kind":null})").status, 200);
+  EXPECT_EQ(
+      server.Patch(path, "application/strategic-merge-patch+json", R"({"kind":"Secret"})")["kind"]
+          .AsString(),
+      "ConfigMap");
+  const Answer applied =
+      server.Patch(path + "?fieldManager=t", "application/apply-patch+yaml",
+                   R"({"apiVersion":"v1","kind":"Other","metadata":{"name":"a"}})");
+  EXPECT_EQ(applied.status, 500);
+  EXPECT_EQ(applied.message(),
+            "failed to create typed patch object (/a; /v1, Kind=Other): no corresponding type for "
+            "/v1, Kind=Other");
+}
+
 }  // namespace
 }  // namespace portcullis

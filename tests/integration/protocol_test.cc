@@ -215,5 +215,20 @@ TEST(Protocol, DiscoveryComesInBothForms) {
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
 }
 
+TEST(Protocol, HealthIsListedCheckByCheck) {
+  TestServer server;
+
+  const Answer ready = server.Get("/readyz?verbose&exclude=etcd&exclude=nope");
+
+  EXPECT_EQ(ready.status, 200);
+  EXPECT_THAT(ready.body, ::testing::StartsWith("[+]ping ok\n[+]log ok\n[+]etcd excluded: ok\n"
+                                                "[+]etcd-readiness ok\n[+]informer-sync ok\n"
+                                                "[+]poststarthook/"));
+  EXPECT_THAT(ready.body, ::testing::EndsWith("[+]shutdown ok\nwarn: some health checks cannot be "
+                                              "excluded: no matches for \"nope\"\nreadyz check "
+                                              "passed\n"));
+  EXPECT_EQ(server.Get("/livez/etcd").body, "ok");
+}
+
 }  // namespace
 }  // namespace portcullis

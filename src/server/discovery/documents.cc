@@ -1,11 +1,13 @@
 #include "server/discovery/documents.h"
 
 #include <algorithm>
+#include <set>
 
 #include "api/api_status.h"
 #include "api/catalog/discovery.h"
 #include "api/catalog/openapi.h"
 #include "authn/service_account.h"
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -21,9 +23,18 @@ namespace portcullis::server {
 namespace {
 
 constexpr std::string_view kChecks[] = {"ping", "log", "etcd"};
-constexpr std::string_view kHooks[] = {"poststarthook/start-apiserver-admission-initializer",
-                                       "poststarthook/rbac/bootstrap-roles",
-                                       "poststarthook/crd-informer-synced"};
+// Those of kube-apiserver's that stand for something here, in its order.
+constexpr std::string_view kHooks[] = {
+    "poststarthook/start-apiserver-admission-initializer",
+    "poststarthook/generic-apiserver-start-informers",
+    "poststarthook/start-apiextensions-informers",
+    "poststarthook/start-apiextensions-controllers",
+    "poststarthook/crd-informer-synced",
+    "poststarthook/start-system-namespaces-controller",
+    "poststarthook/rbac/bootstrap-roles",
+    "poststarthook/scheduling/bootstrap-system-priority-classes",
+    "poststarthook/bootstrap-controller",
+};
 
 bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
@@ -192,9 +203,12 @@ Reply Documents::ServeHealth(Call& call) {
   for (std::string_view check : kChecks) {
     checks.emplace_back(check, check == "etcd" && !store.ok() ? store.message() : "");
   }
+  if (kind == "readyz") {
+    checks.emplace_back("etcd-readiness", store.ok() ? std::string() : store.message());
+    checks.emplace_back("informer-sync", "");
+  }
   for (std::string_view hook : kHooks) checks.emplace_back(hook, "");
   if (kind == "readyz") {
-    checks.emplace_back("informer-sync", "");
     checks.emplace_back("shutdown", stopping_ ? "process is shutting down" : "");
   }
   if (parts.size() > 1) {
@@ -207,10 +221,12 @@ Reply Documents::ServeHealth(Call& call) {
     return PageNotFound();
   }
   const auto excluded = call.info.query.All("exclude");
+  std::set<std::string> unknown(excluded.begin(), excluded.end());
   std::string lines;
   bool failed = false;
   for (const auto& [check, error] : checks) {
     if (std::find(excluded.begin(), excluded.end(), check) != excluded.end()) {
+      unknown.erase(check);
       lines += base::StrCat("[+]", check, " excluded: ok\n");
     } else if (error.empty()) {
       lines += base::StrCat("[+]", check, " ok\n");
@@ -218,6 +234,12 @@ Reply Documents::ServeHealth(Call& call) {
       failed = true;
       lines += base::StrCat("[-]", check, " failed: reason withheld\n");
     }
+  }
+  if (!unknown.empty()) {
+    std::vector<std::string> quoted;
+    for (const std::string& name : unknown) quoted.push_back(base::GoQuote(name));
+    lines += base::StrCat("warn: some health checks cannot be excluded: no matches for ",
+                          base::Join(quoted, ","), "\n");
   }
   if (failed) return TextReply(500, base::StrCat(lines, kind, " check failed\n"));
   if (!call.info.query.Has("verbose")) return TextReply(200, "ok");

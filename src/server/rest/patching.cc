@@ -52,10 +52,22 @@ base::Result<json::Value> Finish(Call& call, const PatchTarget& target, json::Va
     plain.splice_source = false;
     return json::ToString(SortedTop(call.arena, Ordered(call.arena, original)), plain);
   };
-  if (call.resource->custom && patched["kind"].AsString().empty()) {
+  if (call.resource->custom && target.kind == call.resource->kind &&
+      patched["kind"].AsString().empty()) {
     const std::string text = as_text();
     return PatchedInvalid(
         text, base::BadRequest(base::StrCat("Object 'Kind' is missing in '", text, "'")));
+  }
+  const bool custom = call.resource->custom && target.kind == call.resource->kind;
+  if (!custom) {
+    // What was merged by its Go type stays of that type, whatever it says.
+    if (shown == nullptr) {
+      const base::Status fits = CheckConvertible(call, target.kind, patched);
+      if (!fits.ok()) return PatchedInvalid(as_text(), fits);
+    }
+    patched = json::With(call.arena, patched, "kind", json::String(call.arena, target.kind.kind));
+    patched = json::With(call.arena, patched, "apiVersion",
+                         json::String(call.arena, ApiVersion(target.kind)));
   }
   auto canonical = Canonical(call, target.kind, patched, validation, duplicates);
   if (!canonical.ok()) {
@@ -127,6 +139,19 @@ base::Result<Transform> MakeStrategicPatch(Call& call, const PatchTarget& target
   });
 }
 
+// Only what has a schema can be applied.
+base::Status CheckAppliedKind(const Call& call, const PatchTarget& target, json::Value config) {
+  api::GroupVersionKind kind = target.kind;
+  kind.kind = config["kind"].AsString();
+  if (kind == target.kind || call.catalog->FindSchema(kind) != nullptr) return base::OkStatus();
+  const json::Value metadata = config["metadata"];
+  return base::Status(
+      base::Reason::kUnknown,
+      base::StrCat("failed to create typed patch object (", metadata["namespace"].AsString(), "/",
+                   metadata["name"].AsString(), "; ", kind.ToString(),
+                   "): no corresponding type for ", kind.ToString()));
+}
+
 base::Result<Transform> MakeApply(Call& call, const PatchTarget& target,
                                   const WriteOptions& options) {
   auto parsed = json::ParseYaml(call.arena, call.body);
@@ -149,6 +174,7 @@ base::Result<Transform> MakeApply(Call& call, const PatchTarget& target,
   if (config["metadata"]["managedFields"].is_array()) {
     return base::BadRequest("metadata.managedFields must be nil");
   }
+  TRY(CheckAppliedKind(call, target, config));
   std::string yaml_error;
   if (options.validation != FieldValidation::kIgnore) {
     yaml_error = StrictYamlError(call.arena, call.body);

@@ -185,8 +185,39 @@ base::Status ServiceUnreachable(Call& call, const ProxyTarget& target) {
   return NotReachable();
 }
 
+std::string NamesOf(json::Value containers) {
+  std::vector<std::string_view> names;
+  for (const json::Value& container : containers.elements()) {
+    names.push_back(container["name"].AsString());
+  }
+  return base::Join(names, " ");
+}
+
+// That the pod has the container, or one that need not be named.
+base::Status CheckContainer(json::Value pod, std::string_view container) {
+  const std::string_view name = pod["metadata"]["name"].AsString();
+  const json::Value spec = pod["spec"];
+  if (container.empty()) {
+    if (spec["containers"].size() == 1) return base::OkStatus();
+    std::string text = base::StrCat("a container name must be specified for pod ", name,
+                                    ", choose one of: [", NamesOf(spec["containers"]), "]");
+    if (!spec["initContainers"].empty()) {
+      text +=
+          base::StrCat(" or one of the init containers: [", NamesOf(spec["initContainers"]), "]");
+    }
+    return base::BadRequest(std::move(text));
+  }
+  for (std::string_view list : {"containers", "initContainers", "ephemeralContainers"}) {
+    for (const json::Value& one : spec[list].elements()) {
+      if (one["name"].AsString() == container) return base::OkStatus();
+    }
+  }
+  return base::BadRequest(base::StrCat("container ", container, " is not valid for pod ", name));
+}
+
 // Why the pod cannot be reached.
-base::Status PodUnreachable(Call& call, std::string_view name, bool proxy) {
+base::Status PodUnreachable(Call& call, std::string_view name, bool proxy,
+                            json::Value options = {}) {
   const store::ObjectPtr pod = call.env.store->Get(KeyOf(call, name));
   if (pod == nullptr) return api::NotFoundStatus(call.group_resource(), name);
   if (proxy) {
@@ -194,6 +225,9 @@ base::Status PodUnreachable(Call& call, std::string_view name, bool proxy) {
       return base::BadRequest("address not allowed");
     }
     return NotReachable();
+  }
+  if (call.info.subresource != "portforward") {
+    TRY(CheckContainer(pod->document().root(), options["container"].AsString()));
   }
   const std::string_view node = pod->document()["spec"]["nodeName"].AsString();
   if (node.empty()) {
@@ -213,7 +247,9 @@ VerbResult Connect(Call& call) {
   TRY(RunValidating(
       call, {.operation = admission::kConnect, .name = call.info.name, .object = admitted}));
   const std::string& resource = call.resource->resource.resource;
-  if (call.info.subresource != "proxy") return PodUnreachable(call, call.info.name, false);
+  if (call.info.subresource != "proxy") {
+    return PodUnreachable(call, call.info.name, false, admitted);
+  }
   const auto target = SplitTarget(call.info.name);
   if (!target) {
     return base::BadRequest(base::StrCat("invalid ", call.resource->singular, " request ",
@@ -228,11 +264,11 @@ VerbResult GetLog(Call& call) {
   const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.info.name));
   if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
   const json::Value pod = TRY(FromStore(call.arena, object, *call.resource));
-  if (pod["spec"]["nodeName"].AsString().empty()) {
-    // Nothing has run yet: an empty log, as kube-apiserver answers.
-    return TextReply(200, "");
-  }
-  return base::Status(base::Reason::kServiceUnavailable, "this server has no connection to nodes");
+  TRY(CheckContainer(pod, call.info.query.Get("container")));
+  const std::string_view node = pod["spec"]["nodeName"].AsString();
+  // Nothing has run yet: an empty log, as kube-apiserver answers.
+  if (node.empty()) return TextReply(200, "");
+  return NodeUnreachable(call, node);
 }
 
 }  // namespace portcullis::server::rest

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "admission/recorder.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "server/codec.h"
@@ -71,6 +72,10 @@ VerbResult Watch(Call& call) {
   net::ResponseHead head;
   head.headers.Set("Content-Type", call.accepted.StreamContentType());
   head.headers.Set("Cache-Control", "no-cache, private");
+  head.headers.Set("Audit-Id", call.audit_id);
+  for (const std::string& warning : call.recorder.warnings()) {
+    head.headers.Add("Warning", admission::WarningHeader(warning));
+  }
   call.exchange->Start(std::move(head));
   call.env.watches->Add(std::move(session), std::move(lines));
   Reply reply;
