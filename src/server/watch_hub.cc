@@ -53,8 +53,8 @@ std::vector<store::ObjectPtr> ObjectsOf(const WatchSession& session,
 
 // An object that cannot be read ends the watch.
 base::Result<std::string> Lines(WatchSession& session, std::span<const store::EventPtr> events,
-                                base::WallTime now) {
-  const auto shown = TRY(InVersion(*session.resource, ObjectsOf(session, events)));
+                                base::WallTime now, ConvertedViews& views) {
+  const auto shown = TRY(views.InVersion(*session.resource, ObjectsOf(session, events)));
   const std::size_t step = session.selection.everything() ? 1 : 2;
   std::string lines;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -254,7 +254,7 @@ void WatchHub::Serve(Id id) {
         return;
       }
       session.exchange->Write(*std::move(lines));
-    } else if (!Send(id, session, Lines(session, events, clock_.Now()))) {
+    } else if (!Send(id, session, Lines(session, events, clock_.Now(), views_))) {
       return;
     }
   }
@@ -263,7 +263,7 @@ void WatchHub::Serve(Id id) {
 base::Result<std::shared_ptr<const std::string>> WatchHub::SharedLines(
     WatchSession& session, const std::vector<store::EventPtr>& events) {
   if (last_.resource != session.resource || last_.events != events) {
-    auto lines = TRY(Lines(session, events, clock_.Now()));
+    auto lines = TRY(Lines(session, events, clock_.Now(), views_));
     last_ = {session.resource, events, std::make_shared<const std::string>(std::move(lines))};
   }
   return last_.lines;
@@ -272,7 +272,7 @@ base::Result<std::shared_ptr<const std::string>> WatchHub::SharedLines(
 void WatchHub::Lend(Id id, const SessionPtr& session, std::vector<store::EventPtr> events) {
   session->lent = true;
   makers_.Post([this, id, session, events = std::move(events)] {
-    auto lines = Lines(*session, events, clock_.Now());
+    auto lines = Lines(*session, events, clock_.Now(), views_);
     {
       base::MutexLock lock(mutex_);
       made_.insert_or_assign(id, std::move(lines));

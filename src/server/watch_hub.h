@@ -1,7 +1,8 @@
 // WatchHub serves all watches from one thread: it polls what the store reports ready, turns events
 // into lines, hands them to the I/O threads, sends bookmarks, and ends watches when their time is
 // up, the client has gone or it is too slow for the store's history. Events of custom resources
-// that a webhook converts are made by threads of their own, so that such a watch holds up no other.
+// that a webhook converts are made by threads of their own, so that such a watch holds up no other;
+// what one watch has had converted the others use too.
 //
 // Thread-safe. Its thread is started by the constructor and joined by the destructor; watches still
 // open then are finished.
@@ -20,6 +21,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "net/server.h"
+#include "server/converted_views.h"
 #include "server/negotiation.h"
 #include "server/rest/selection.h"
 #include "server/table/table.h"
@@ -100,6 +102,7 @@ class WatchHub {
     std::vector<store::EventPtr> events;
     std::shared_ptr<const std::string> lines;
   } last_;
+  ConvertedViews views_;
   WorkerPool makers_;
   std::thread thread_;
 };

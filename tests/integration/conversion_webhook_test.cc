@@ -246,6 +246,69 @@ TEST_F(ConversionWebhookTest, WatchEventsAreConverted) {
   EXPECT_EQ(events[1]["object"]["spec"]["host"].AsString(), "b");
 }
 
+TEST_F(ConversionWebhookTest, ManyWatchesHaveAnEventConvertedOnce) {
+  Define();
+  CreateV1("a");
+  const std::string path = WatchPath();
+  std::vector<json::Document> seen[3];
+
+  seen[0] = server_.Watch(path, 1, [&] {
+    seen[1] = server_.Watch(path, 1, [&] {
+      seen[2] = server_.Watch(
+          path, 1, [&] { server_.Post(kV1, Widget("v1", "b", R"({"address":"b:1"})")); });
+    });
+  });
+
+  for (const auto& events : seen) {
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0]["object"]["spec"]["host"].AsString(), "b");
+  }
+  EXPECT_EQ(webhook_.count(), 1u);
+}
+
+// matchPolicy: Equivalent brings the object to the version that the rule names.
+TEST_F(ConversionWebhookTest, AdmissionWebhooksAreSentTheVersionTheyKnow) {
+  Define();
+  CreateV1("a");
+  std::mutex mutex;
+  std::vector<json::Document> reviews;
+  net::testing::TestServer hook([&](const std::shared_ptr<net::Exchange>& exchange) {
+    json::Document review = json::ParseDocument(exchange->request().body).value();
+    net::Response response;
+    response.headers.Set("Content-Type", "application/json");
+    response.body = base::StrCat(
+        R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":")",
+        review["request"]["uid"].AsString(),
+        R"(","allowed":true,"patchType":"JSONPatch","patch":")",
+        base::Base64Encode(R"([{"op":"replace","path":"/spec/host","value":"patched"}])"),
+        R"("}})");
+    const std::lock_guard lock(mutex);
+    reviews.push_back(std::move(review));
+    exchange->Respond(std::move(response));
+  });
+  const Answer configured = server_.Post(
+      "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+      base::StrCat(R"({"metadata":{"name":"m"},"webhooks":[{"name":"m.example.com",
+          "clientConfig":{"url":")",
+                   hook.Url("/m"), R"(","caBundle":")",
+                   base::Base64Encode(hook.certificates.authority.certificate_pem), R"("},
+          "rules":[{"operations":["UPDATE"],"apiGroups":["example.com"],"apiVersions":["v2"],
+          "resources":["widgets"]}],"sideEffects":"None","admissionReviewVersions":["v1"]}]})"));
+  ASSERT_EQ(configured.status, 201) << configured.body;
+
+  const Answer patched = server_.Patch(At(kV1, "a"), "application/merge-patch+json",
+                                       R"({"spec":{"address":"new:9"}})");
+
+  ASSERT_EQ(patched.status, 200) << patched.body;
+  EXPECT_EQ(patched["spec"]["address"].AsString(), "patched:9");
+  ASSERT_EQ(reviews.size(), 1u);
+  const json::Value request = reviews[0]["request"];
+  EXPECT_EQ(request["kind"]["version"].AsString(), "v2");
+  EXPECT_EQ(request["requestKind"]["version"].AsString(), "v1");
+  EXPECT_EQ(request["object"]["spec"]["host"].AsString(), "new");
+  EXPECT_EQ(request["oldObject"]["spec"]["host"].AsString(), "h");
+}
+
 TEST_F(ConversionWebhookTest, WatchWithAFieldSelectorSeesObjectsComeAndGo) {
   Define();
   CreateV1("a", R"({"address":"h:1"})");

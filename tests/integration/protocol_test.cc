@@ -1,5 +1,6 @@
 // What a client meets beside objects: paths, forms, limits, identities, watches.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
