@@ -1,5 +1,6 @@
 // What holds for every plugin, applied to each one that is built in; and the scenarios in their
 // testdata folders.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -192,6 +193,17 @@ TEST_P(ContractTest, SurvivesAnyConfiguration) {
     const admission::PluginConfig config = admission::ParsePluginConfig(std::string(text));
     (void)info.create({.name = info.name, .config = &config});
   }
+}
+
+TEST_P(ContractTest, RefusesMalformedConfiguration) {
+  const PluginInfo& info = *GetParam();
+  // Flags are read elsewhere; Kubernetes passes over node selectors that it cannot read.
+  const bool has_file = !info.configuration.empty() && !info.configuration.starts_with("--");
+  if (!has_file || info.name == "PodNodeSelector") return;
+  const admission::PluginConfig config = admission::ParsePluginConfig("[1]");
+  const auto made = info.create({.name = info.name, .config = &config});
+  EXPECT_THAT(made.status().message(),
+              ::testing::HasSubstr("json: cannot unmarshal array into Go"));
 }
 
 TEST_P(ContractTest, HasScenariosForBothOutcomes) {
