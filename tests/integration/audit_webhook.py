@@ -5,15 +5,15 @@ them before the program ends.
     tests/integration/audit_webhook.py --build build/release
 """
 
-import argparse
+import contextlib
 import json
 import pathlib
 import signal
 import sys
 import tempfile
-import time
 
-from process import CONFIGMAPS, Server
+from process import CONFIGMAPS
+from story import expect, run, serving, until
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "faults"))
 import peers  # noqa: E402
@@ -26,23 +26,6 @@ rules:
   resources: [{group: "", resources: [configmaps]}]
 - level: None
 """
-
-
-def fail(text):
-    sys.exit(f"audit_webhook: {text}")
-
-
-def expect(what, is_, wanted):
-    if is_ != wanted:
-        fail(f"{what}: {is_!r}, not {wanted!r}")
-
-
-def until(what, condition):
-    end = time.monotonic() + 20
-    while not condition():
-        if time.monotonic() > end:
-            fail(f"waited in vain: {what}")
-        time.sleep(0.02)
 
 
 class Receiver:
@@ -66,18 +49,23 @@ class Receiver:
         return [name for names in self.lists for name in names]
 
 
-def start(program, folder, certificates, receiver, *flags):
-    files = pathlib.Path(folder)
-    (files / "policy.yaml").write_text(POLICY)
-    (files / "ca.crt").write_bytes(certificates.authority)
-    (files / "audit.kubeconfig").write_text(json.dumps({
-        "apiVersion": "v1", "kind": "Config", "current-context": "here",
-        "clusters": [{"name": "c", "cluster": {"server": f"https://127.0.0.1:{receiver.peer.port}/events",
-                                               "certificate-authority": "ca.crt"}}],
-        "users": [{"name": "u", "user": {"token": "secret"}}],
-        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}]}))
-    return Server(program, folder, "--store=memory", f"--audit-policy-file={files / 'policy.yaml'}",
-                  f"--audit-webhook-config-file={files / 'audit.kubeconfig'}", *flags)
+@contextlib.contextmanager
+def started(program, certificates, receiver, *flags):
+    """With {folder} in the flags for the server's own."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = pathlib.Path(folder)
+        (files / "policy.yaml").write_text(POLICY)
+        (files / "ca.crt").write_bytes(certificates.authority)
+        (files / "audit.kubeconfig").write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "here",
+            "clusters": [{"name": "c", "cluster": {"server": f"https://127.0.0.1:{receiver.peer.port}/events",
+                                                   "certificate-authority": "ca.crt"}}],
+            "users": [{"name": "u", "user": {"token": "secret"}}],
+            "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}]}))
+        with serving(program, f"--audit-policy-file={files / 'policy.yaml'}",
+                     f"--audit-webhook-config-file={files / 'audit.kubeconfig'}",
+                     *(flag.format(folder=folder) for flag in flags), folder=folder) as server:
+            yield server
 
 
 def make(server, name):
@@ -86,9 +74,8 @@ def make(server, name):
 
 def in_batches(program, certificates):
     receiver = Receiver(certificates)
-    with tempfile.TemporaryDirectory() as folder:
-        server = start(program, folder, certificates, receiver, "--audit-webhook-batch-max-size=5",
-                       "--audit-webhook-batch-max-wait=1h")
+    with started(program, certificates, receiver, "--audit-webhook-batch-max-size=5",
+                 "--audit-webhook-batch-max-wait=1h") as server:
         for i in range(5):
             make(server, f"a{i}")
         until("the first list", lambda: receiver.lists)
@@ -112,28 +99,16 @@ def in_batches(program, certificates):
 
 def one_by_one(program, certificates):
     receiver = Receiver(certificates)
-    with tempfile.TemporaryDirectory() as folder:
-        server = start(program, folder, certificates, receiver, "--audit-webhook-mode=blocking",
-                       f"--audit-log-path={folder}/audit.log")
+    with started(program, certificates, receiver, "--audit-webhook-mode=blocking",
+                 "--audit-log-path={folder}/audit.log") as server:
         make(server, "one")
         make(server, "two")
         until("both", lambda: len(receiver.lists) == 2)
         expect("the lists", receiver.lists, [["one"], ["two"]])
         server.end(signal.SIGTERM)
-        lines = (pathlib.Path(folder) / "audit.log").read_text().splitlines()
+        lines = (server.folder / "audit.log").read_text().splitlines()
         expect("the log beside it", [json.loads(line)["objectRef"]["name"] for line in lines], ["one", "two"])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build/release")
-    program = str(pathlib.Path(parser.parse_args().build, "portcullis").resolve())
-    with tempfile.TemporaryDirectory() as pki:
-        certificates = peers.Certificates(pki)
-        in_batches(program, certificates)
-        one_by_one(program, certificates)
-    print("audit_webhook: all well")
-
-
 if __name__ == "__main__":
-    main()
+    run("audit_webhook", __doc__, [in_batches, one_by_one], peers.Certificates)

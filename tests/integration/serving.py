@@ -5,18 +5,16 @@ on disk, front proxies, and the time between being asked to stop and stopping.
     tests/integration/serving.py --build build/release
 """
 
-import argparse
 import json
 import pathlib
 import signal
 import socket
 import ssl
 import subprocess
-import sys
 import tempfile
 import time
 
-from process import Server
+from story import expect, fail, run, serving, until
 
 WRONG = [
     (["--tls-min-version=VersionTLS9"], 'unknown tls version "VersionTLS9"'),
@@ -27,15 +25,6 @@ WRONG = [
     (["--tls-sni-cert-key=/none.crt,/none.key"], "failed to load SNI cert and key: open /none.crt: no such file or directory"),
     (["--requestheader-client-ca-file=/none.crt"], "--requestheader-client-ca-file: open /none.crt: no such file or directory"),
 ]
-
-
-def fail(text):
-    sys.exit(f"serving: {text}")
-
-
-def expect(what, is_, wanted):
-    if is_ != wanted:
-        fail(f"{what}: {is_!r}, not {wanted!r}")
 
 
 class Pki:
@@ -83,7 +72,7 @@ def refuses(port, adjust):
     fail("a handshake succeeded that should not")
 
 
-def wrong_flags(program):
+def wrong_flags(program, _):
     for flags, text in WRONG:
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([program, "serve", f"--data-dir={folder}", "--store=memory", "--secure-port=0",
@@ -97,79 +86,63 @@ def certificates(program, pki):
     pki.authority("ca")
     for name in ("main", "shop", "office"):
         pki.issue("ca", name, name, f"subjectAltName=DNS:{name}.example\n")
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(program, folder, "--store=memory", f"--tls-cert-file={pki.path('main.crt')}",
-                        f"--tls-private-key-file={pki.path('main.key')}",
-                        f"--tls-sni-cert-key={pki.path('shop.crt')},{pki.path('shop.key')}",
-                        f"--tls-sni-cert-key={pki.path('office.crt')},{pki.path('office.key')}:*.office.example,desk",
-                        "--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384")
-        try:
-            for name, wanted in (("shop.example", "shop"), ("SHOP.example", "shop"), ("a.office.example", "office"),
-                                 ("desk", "office"), ("other.example", "main"), (None, "main"), ("office.example", "main")):
-                expect(f"the certificate for {name}", handshake(server.port, name)[0], wanted)
+    with serving(program, f"--tls-cert-file={pki.path('main.crt')}",
+                 f"--tls-private-key-file={pki.path('main.key')}",
+                 f"--tls-sni-cert-key={pki.path('shop.crt')},{pki.path('shop.key')}",
+                 f"--tls-sni-cert-key={pki.path('office.crt')},{pki.path('office.key')}:*.office.example,desk",
+                 "--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384") as server:
+        for name, wanted in (("shop.example", "shop"), ("SHOP.example", "shop"), ("a.office.example", "office"),
+                             ("desk", "office"), ("other.example", "main"), (None, "main"), ("office.example", "main")):
+            expect(f"the certificate for {name}", handshake(server.port, name)[0], wanted)
 
-            def old(context):
-                context.maximum_version = ssl.TLSVersion.TLSv1_2
-            expect("the cipher", handshake(server.port, None, old)[1], "ECDHE-ECDSA-AES256-GCM-SHA384")
-            refuses(server.port, lambda context: (old(context), context.set_ciphers("ECDHE-ECDSA-AES128-GCM-SHA256")))
+        def old(context):
+            context.maximum_version = ssl.TLSVersion.TLSv1_2
+        expect("the cipher", handshake(server.port, None, old)[1], "ECDHE-ECDSA-AES256-GCM-SHA384")
+        refuses(server.port, lambda context: (old(context), context.set_ciphers("ECDHE-ECDSA-AES128-GCM-SHA256")))
 
-            pki.issue("ca", "main", "renewed", "subjectAltName=DNS:main.example\n")
-            pki.issue("ca", "shop", "new-shop", "subjectAltName=DNS:shop.example\n")
-            end = time.monotonic() + 20
-            while (handshake(server.port)[0], handshake(server.port, "shop.example")[0]) != ("renewed", "new-shop"):
-                if time.monotonic() > end:
-                    fail("the changed certificates are not served")
-                time.sleep(0.1)
-        finally:
-            server.end(signal.SIGTERM)
+        pki.issue("ca", "main", "renewed", "subjectAltName=DNS:main.example\n")
+        pki.issue("ca", "shop", "new-shop", "subjectAltName=DNS:shop.example\n")
+        until("the changed certificates",
+              lambda: (handshake(server.port)[0], handshake(server.port, "shop.example")[0]) == ("renewed", "new-shop"))
 
 
-def newest_only(program):
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(program, folder, "--store=memory", "--tls-min-version=VersionTLS13")
-        try:
-            def old(context):
-                context.maximum_version = ssl.TLSVersion.TLSv1_2
-            refuses(server.port, old)
-            handshake(server.port)
-        finally:
-            server.end(signal.SIGTERM)
+def newest_only(program, _):
+    with serving(program, "--tls-min-version=VersionTLS13") as server:
+        def old(context):
+            context.maximum_version = ssl.TLSVersion.TLSv1_2
+        refuses(server.port, old)
+        handshake(server.port)
 
 
 def front_proxies(program, pki):
     pki.authority("proxies")
     pki.issue("proxies", "proxy", "proxy", "extendedKeyUsage=clientAuth\n")
     pki.issue("proxies", "stranger", "stranger", "extendedKeyUsage=clientAuth\n")
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(program, folder, "--store=memory", f"--requestheader-client-ca-file={pki.path('proxies.crt')}",
-                        "--requestheader-allowed-names=proxy", "--requestheader-username-headers=X-Remote-User",
-                        "--requestheader-group-headers=X-Remote-Group", "--requestheader-extra-headers-prefix=X-Remote-Extra-")
-        try:
-            def who(certificate, headers):
-                context = ssl.create_default_context(cafile=server.folder / "pki/ca.crt")
-                context.load_cert_chain(pki.path(f"{certificate}.crt"), pki.path(f"{certificate}.key"))
-                server.context = context
-                connection = server.connect()
-                connection.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}",
-                                   {"Content-Type": "application/json", **headers})
-                answer = connection.getresponse()
-                return answer.status, json.loads(answer.read())
+    with serving(program, f"--requestheader-client-ca-file={pki.path('proxies.crt')}",
+                 "--requestheader-allowed-names=proxy", "--requestheader-username-headers=X-Remote-User",
+                 "--requestheader-group-headers=X-Remote-Group", "--requestheader-extra-headers-prefix=X-Remote-Extra-") as server:
+        def who(certificate, headers):
+            context = ssl.create_default_context(cafile=server.folder / "pki/ca.crt")
+            context.load_cert_chain(pki.path(f"{certificate}.crt"), pki.path(f"{certificate}.key"))
+            server.context = context
+            connection = server.connect()
+            connection.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}",
+                               {"Content-Type": "application/json", **headers})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
 
-            status, review = who("proxy", {"X-Remote-User": "anna", "X-Remote-Group": "system:masters", "X-Remote-Extra-Scope": "s"})
-            expect("the answer to a proxy", status, 201)
-            user = review["status"]["userInfo"]
-            expect("the user", user["username"], "anna")
-            expect("the groups", user["groups"], ["system:masters", "system:authenticated"])
-            expect("the extra", user["extra"], {"scope": ["s"]})
-            expect("the answer to a stranger", who("stranger", {"X-Remote-User": "anna"})[0], 401)
-        finally:
-            server.end(signal.SIGTERM)
+        status, review = who("proxy", {"X-Remote-User": "anna", "X-Remote-Group": "system:masters", "X-Remote-Extra-Scope": "s"})
+        expect("the answer to a proxy", status, 201)
+        user = review["status"]["userInfo"]
+        expect("the user", user["username"], "anna")
+        expect("the groups", user["groups"], ["system:masters", "system:authenticated"])
+        expect("the extra", user["extra"], {"scope": ["s"]})
+        expect("the answer to a stranger", who("stranger", {"X-Remote-User": "anna"})[0], 401)
 
 
-def shutdown_delay(program):
+def shutdown_delay(program, _):
     """While it waits it serves, and says that it will not for long."""
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(program, folder, "--store=memory", "--shutdown-delay-duration=2s")
+    with serving(program, "--shutdown-delay-duration=2s") as server:
         asked = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
         ready = "ok"
@@ -188,19 +161,5 @@ def shutdown_delay(program):
             fail(f"stopped after {time.monotonic() - asked:.1f} s")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build/release")
-    program = str(pathlib.Path(parser.parse_args().build, "portcullis").resolve())
-    with tempfile.TemporaryDirectory() as folder:
-        pki = Pki(folder)
-        wrong_flags(program)
-        certificates(program, pki)
-        newest_only(program)
-        front_proxies(program, pki)
-        shutdown_delay(program)
-    print("serving: all well")
-
-
 if __name__ == "__main__":
-    main()
+    run("serving", __doc__, [wrong_flags, certificates, newest_only, front_proxies, shutdown_delay], Pki)

@@ -5,18 +5,16 @@ credentials that a program prints, with a token or a certificate.
     tests/integration/webhook_network.py --build build/release
 """
 
-import argparse
 import base64
-import os
 import pathlib
 import re
-import signal
 import socket
 import sys
 import tempfile
 import threading
 
-from process import CONFIGMAPS, Server
+from process import CONFIGMAPS
+from story import expect, fail, run, serving
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "faults"))
 import peers  # noqa: E402
@@ -32,15 +30,6 @@ esac
 test -e {broken} && exit 7
 echo '{{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{{"token":"'"$PREFIX$(wc -l < {count} | tr -d ' ')"'"}}}}'
 """
-
-
-def fail(text):
-    sys.exit(f"webhook_network: {text}")
-
-
-def expect(what, is_, wanted):
-    if is_ != wanted:
-        fail(f"{what}: {is_!r}, not {wanted!r}")
 
 
 class Proxy:
@@ -89,40 +78,26 @@ def ask(server):
     return "" if status == 201 else made["message"]
 
 
-def start(program, folder, environment, *flags):
-    before = dict(os.environ)
-    os.environ.update(environment)
-    try:
-        return Server(program, folder, "--store=memory", *flags)
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
 def through_a_proxy(program, certificates):
     hook = peers.Peer(peers.sends(lambda r: peers.answer(peers.review(r))), certificates.context("good"))
     proxy = Proxy(hook.port)
-    with tempfile.TemporaryDirectory() as folder:
-        server = start(program, folder, {"HTTPS_PROXY": f"http://127.0.0.1:{proxy.port}", "NO_PROXY": "elsewhere.example"})
-        try:
-            configure(server, f"https://{HOST}/x", certificates.authority)
-            for _ in range(3):
-                expect("a call through the proxy", ask(server), "")
-            expect("what the proxy was asked", proxy.asked, [f"CONNECT {HOST}:443 HTTP/1.1"])
-            hook.close()
-            proxy.peer.close()
-        finally:
-            server.end(signal.SIGTERM)
-    proxy = Proxy(hook.port)
+    environment = {"HTTPS_PROXY": f"http://127.0.0.1:{proxy.port}", "NO_PROXY": "elsewhere.example"}
+    with serving(program, environment=environment) as server:
+        configure(server, f"https://{HOST}/x", certificates.authority)
+        for _ in range(3):
+            expect("a call through the proxy", ask(server), "")
+        expect("what the proxy was asked", proxy.asked, [f"CONNECT {HOST}:443 HTTP/1.1"])
+        hook.close()
+        proxy.peer.close()
+
+
+def past_an_unwilling_proxy(program, certificates):
+    proxy = Proxy(1)
     proxy.refuses = True
-    with tempfile.TemporaryDirectory() as folder:
-        server = start(program, folder, {"https_proxy": f"127.0.0.1:{proxy.port}"})
-        try:
-            configure(server, f"https://{HOST}/x", certificates.authority)
-            expect("a refusal by the proxy", ask(server), 'Internal error occurred: failed calling webhook "far.example.com": '
-                   f'failed to call webhook: Post "https://{HOST}/x?timeout=5s": Not From Here')
-        finally:
-            server.end(signal.SIGTERM)
+    with serving(program, environment={"https_proxy": f"127.0.0.1:{proxy.port}"}) as server:
+        configure(server, f"https://{HOST}/x", certificates.authority)
+        expect("a refusal by the proxy", ask(server), 'Internal error occurred: failed calling webhook "far.example.com": '
+               f'failed to call webhook: Post "https://{HOST}/x?timeout=5s": Not From Here')
 
 
 def with_a_program(program, certificates):
@@ -146,8 +121,7 @@ def with_a_program(program, certificates):
             "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n"
             "- name: ValidatingAdmissionWebhook\n  configuration:\n    apiVersion: apiserver.config.k8s.io/v1\n"
             f"    kind: WebhookAdmissionConfiguration\n    kubeConfigFile: {files / 'webhooks.kubeconfig'}\n")
-        server = Server(program, folder, "--store=memory", f"--admission-control-config-file={files / 'admission.yaml'}")
-        try:
+        with serving(program, f"--admission-control-config-file={files / 'admission.yaml'}") as server:
             configure(server, f"https://127.0.0.1:{hook.port}/", certificates.authority)
             for _ in range(3):
                 expect("a call with a printed token", ask(server), "")
@@ -166,20 +140,7 @@ def with_a_program(program, certificates):
                       "with exit code 7")
             if not re.fullmatch(wanted, told := ask(server)):
                 fail(f"a broken program: {told}\n  wanted {wanted}")
-        finally:
-            server.end(signal.SIGTERM)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build/release")
-    program = str(pathlib.Path(parser.parse_args().build, "portcullis").resolve())
-    with tempfile.TemporaryDirectory() as pki:
-        certificates = peers.Certificates(pki)
-        through_a_proxy(program, certificates)
-        with_a_program(program, certificates)
-    print("webhook_network: all well")
 
 
 if __name__ == "__main__":
-    main()
+    run("webhook_network", __doc__, [through_a_proxy, past_an_unwilling_proxy, with_a_program], peers.Certificates)
