@@ -63,6 +63,7 @@ def faults(certificates):
         "hangs": over_tls(requests(peers.hang), POST + "context deadline exceeded"),
         "trickles-head": over_tls(requests(peers.trickles_head), POST + "context deadline exceeded"),
         "trickles-body": over_tls(requests(peers.trickles_body), READ + "context deadline exceeded"),
+        "reads-nothing": (peers.Peer(peers.reads_nothing, good, narrow=True), POST + "context deadline exceeded"),
         "stops-in-body": over_tls(requests(lambda p, c, r: c.sendall(answer(b"{" + b" " * 99)[:-50]) or peers.hang(p, c)),
                                   READ + "context deadline exceeded"),
         # Hangs up.
@@ -106,6 +107,8 @@ def faults(certificates):
                                BROKEN + 'bad Content-Length "many"'),
         "bad-chunk": over_tls(sends_and_closes(lambda r: chunked(end=b"zz\r\n")),
                               READ + "invalid byte in chunk length"),
+        "bad-gzip": over_tls(sends(lambda r: answer(b"abc", "200 OK", "1.1", "application/json", "Content-Encoding: gzip")),
+                             READ + "gzip: invalid header"),
         "empty-200": over_tls(sends(lambda r: answer(b"")), CALL + r"0-length response with status code: 200 and content type: application/json"),
         "no-review": over_tls(sends(lambda r: answer(b"{}")), "received invalid webhook response: webhook response was absent"),
         "html": over_tls(sends(lambda r: answer(b"<html>", "200 OK", "1.1", "text/html")), CALL + ".*"),
@@ -128,6 +131,14 @@ def faults(certificates):
         "429-retry-after-0": over_tls(sends(lambda r: answer(b"busy", "429 Too Many Requests", "1.1", "text/plain", "Retry-After: 0")),
                                       CALL + ".*"),
     }
+
+
+# Where calls fail, as the metric and the log call it.
+PHASES = {
+    "refused": "connect", "silent-before-tls": "handshake", "expired": "handshake", "reads-nothing": "write",
+    "hangs": "first byte", "trickles-head": "first byte", "closes-at-once": "first byte", "garbage": "first byte",
+    "trickles-body": "read", "closes-in-body": "read", "bad-chunk": "read", "bad-gzip": "decode",
+}
 
 
 class Faults:
@@ -157,8 +168,11 @@ class Faults:
 
     def request(self, name, kind, policy):
         labels = {"fault": name, "policy": policy, "kind": kind}
+        # More than the buffers between here and there hold.
+        data = {"much": "y" * 900_000} if name == "reads-nothing" else {}
         started = time.monotonic()
-        status, made = self.server.call("POST", CONFIGMAPS + "?dryRun=All", {"metadata": {"name": "a", "labels": labels}})
+        status, made = self.server.call("POST", CONFIGMAPS + "?dryRun=All",
+                                        {"metadata": {"name": "a", "labels": labels}, "data": data})
         return status, made.get("message", ""), time.monotonic() - started
 
     def judge(self, name, kind, policy):
@@ -186,6 +200,29 @@ class Faults:
             with concurrent.futures.ThreadPoolExecutor(threads) as pool:
                 for task, text in zip(some, pool.map(lambda task: self.judge(*task), some)):
                     wrong[", ".join(task)] = text
+        return wrong
+
+
+    def phases(self, rounds):
+        """What the metric and the log do not say of where, when and how calls have failed."""
+        connection = self.server.connect()
+        connection.request("GET", "/metrics")
+        counted = connection.getresponse().read().decode()
+        failed = [line for line in (self.server.folder / "log").read_text().splitlines() if "webhook call failed" in line]
+        wrong = {}
+        for name, phase in ((name, phase) for name, phase in PHASES.items() if name in self.table):
+            for policy in ("fail", "ignore"):
+                hook, shown = f"{name}.{policy}.example.com", f'"{phase}"' if " " in phase else phase
+                for kind in ("admit", "validating"):
+                    sample = (f'portcullis_admission_webhook_call_failures_total{{name="{hook}",phase="{phase}",'
+                              f'type="{kind}"}} {rounds}\n')
+                    if sample not in counted:
+                        wrong[f"{hook}, {kind}: metric"] = re.findall(rf".*_call_failures_total.*{re.escape(hook)}.*", counted)
+                lines = [line for line in failed if f"webhook={hook} " in line]
+                whole = [line for line in lines if re.search(
+                    rf" phase={re.escape(shown)} address=(127\.0\.0\.1:\d+|\"\") after=\S+ error=", line)]
+                if len(lines) != 2 * rounds or len(whole) != len(lines):
+                    wrong[f"{hook}: log"] = "\n    ".join(lines) or "nothing"
         return wrong
 
 
@@ -223,6 +260,7 @@ def main():
                           f"{files} open files, {memory} MB")
                 if turn == 0:
                     memory_before = memory
+            wrong.update(trial.phases(arguments.rounds + 1))
             if arguments.only:
                 for kind in ("Validating", "Mutating"):
                     print(trial.request(arguments.only, kind, "Fail"))

@@ -89,9 +89,12 @@ def answer(body, status="200 OK", version="1.1", kind="application/json", *field
 class Peer:
     """Listens; `behave(peer, connection)` runs in a thread for each connection that comes."""
 
-    def __init__(self, behave, context=None):
+    def __init__(self, behave, context=None, narrow=False):
         self.behave, self.context = behave, context
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        if narrow:  # little fits between the two sides: connections inherit it
+            self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            self.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1000)
         self.port = self.listener.getsockname()[1]
         self.calls = 0
         self.connections = set()
@@ -169,6 +172,11 @@ def hang(peer, connection, request=None):
     connection.settimeout(60)
     connection.recv(1)
     return False
+
+
+def reads_nothing(peer, connection):
+    """Leaves what is sent to it in a small buffer."""
+    time.sleep(60)
 
 
 def silent(peer, connection):
