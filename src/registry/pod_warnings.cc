@@ -9,6 +9,7 @@
 #include "api/view/pod.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "registry/validation/addresses.h"
 #include "registry/validation/checks.h"
 
 namespace portcullis::registry {
@@ -29,15 +30,6 @@ constexpr DeprecatedLabel kNodeLabels[] = {
     {"failure-domain.beta.kubernetes.io/zone", "v1.17", "topology.kubernetes.io/zone"},
     {"beta.kubernetes.io/instance-type", "v1.17", "node.kubernetes.io/instance-type"},
 };
-
-std::string LabelText(std::string_view key) {
-  for (const DeprecatedLabel& label : kNodeLabels) {
-    if (label.key != key) continue;
-    return base::StrCat("deprecated since ", label.since, "; use ", base::GoQuote(label.instead),
-                        " instead");
-  }
-  return "";
-}
 
 struct Deprecation {
   std::string_view name;
@@ -83,7 +75,7 @@ void Fraction(json::Value amounts, std::string_view resource, const FieldPath& p
 
 void SchedulingWarnings(json::Value spec, const FieldPath& path, Texts& warnings) {
   for (const json::Member* entry : SortedMembers(spec["nodeSelector"])) {
-    const std::string text = LabelText(entry->name());
+    const std::string text = DeprecatedNodeLabel(entry->name());
     if (text.empty()) continue;
     warnings.push_back(
         base::StrCat(path.Child("nodeSelector").Key(entry->name()).ToString(), ": ", text));
@@ -108,7 +100,7 @@ void SchedulingWarnings(json::Value spec, const FieldPath& path, Texts& warnings
   for (const json::Value& constraint : spec["topologySpreadConstraints"].elements()) {
     const FieldPath at = path.Child("topologySpreadConstraints").Index(index++);
     const std::string_view key = constraint["topologyKey"].AsString();
-    if (const std::string text = LabelText(key); !text.empty()) {
+    if (const std::string text = DeprecatedNodeLabel(key); !text.empty()) {
       warnings.push_back(base::StrCat(at.Child("topologyKey").ToString(), ": ", key, " is ", text));
     }
     if (constraint["labelSelector"].is_null()) {
@@ -257,6 +249,15 @@ void AffinityWarnings(json::Value affinity, const FieldPath& path, Texts& warnin
 
 }  // namespace
 
+std::string DeprecatedNodeLabel(std::string_view key) {
+  for (const DeprecatedLabel& label : kNodeLabels) {
+    if (label.key != key) continue;
+    return base::StrCat("deprecated since ", label.since, "; use ", base::GoQuote(label.instead),
+                        " instead");
+  }
+  return "";
+}
+
 std::string_view DeprecatedVolume(std::string_view source) {
   for (const Deprecation& volume : kVolumes) {
     if (volume.name == source) return volume.text;
@@ -269,7 +270,7 @@ void NodeTermWarnings(json::Value term, bool check_values, const FieldPath& path
   for (const json::Value& expression : term["matchExpressions"].elements()) {
     const FieldPath at = path.Child("matchExpressions").Index(index++);
     const std::string_view key = expression["key"].AsString();
-    if (const std::string text = LabelText(key); !text.empty()) {
+    if (const std::string text = DeprecatedNodeLabel(key); !text.empty()) {
       warnings.push_back(base::StrCat(at.Child("key").ToString(), ": ", key, " is ", text));
     }
     if (!check_values) continue;
@@ -336,6 +337,15 @@ void PodWarnings(json::Value metadata, json::Value spec, const FieldPath& root, 
   }
   for (const std::string_view kind : {"podAffinity", "podAntiAffinity"}) {
     AffinityWarnings(spec["affinity"][kind], path.Child("affinity", kind), warnings);
+  }
+  index = 0;
+  for (const json::Value& server : spec["dnsConfig"]["nameservers"].elements()) {
+    WarnOfIp(server.AsString(), path.Child("dnsConfig", "nameservers").Index(index++), warnings);
+  }
+  index = 0;
+  for (const json::Value& alias : spec["hostAliases"].elements()) {
+    WarnOfIp(alias["ip"].AsString(), path.Child("hostAliases").Index(index++).Child("ip"),
+             warnings);
   }
 }
 

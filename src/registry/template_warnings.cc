@@ -22,8 +22,13 @@ void WarnOfPodName(const Context& ctx, json::Value object, std::vector<std::stri
 
 void WarnOfTemplate(const Context& ctx, json::Value object, json::Value old,
                     std::vector<std::string>& warnings) {
+  if (old.is_null()) WarnOfPodName(ctx, object, warnings);
+  WarnOfTemplateOnly(ctx, object, old, warnings);
+}
+
+void WarnOfTemplateOnly(const Context& ctx, json::Value object, json::Value old,
+                        std::vector<std::string>& warnings) {
   const bool creates = old.is_null();
-  if (creates) WarnOfPodName(ctx, object, warnings);
   api::FieldPath path;
   for (std::string_view step : api::view::PodTemplatePath(ctx.kind.group_kind())) {
     path = path.empty() ? api::FieldPath(step) : path.Child(step);

@@ -11,6 +11,9 @@ namespace portcullis::registry {
 
 // A name that pods' hostnames cannot be made of.
 void WarnOfPodName(const Context& ctx, json::Value object, std::vector<std::string>& warnings);
+// What a pod template holds, if it has changed.
+void WarnOfTemplateOnly(const Context& ctx, json::Value object, json::Value old,
+                        std::vector<std::string>& warnings);
 // A WarningSource (kind_table.h): the name, and the pod template of any kind that has one.
 void WarnOfTemplate(const Context& ctx, json::Value object, json::Value old,
                     std::vector<std::string>& warnings);

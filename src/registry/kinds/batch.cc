@@ -377,6 +377,22 @@ class Jobs final : public DefaultStrategy {
   }
 };
 
+// Too many indexes to remember which failed.
+void WarnOfJob(const Context& ctx, json::Value object, json::Value old,
+               std::vector<std::string>& warnings) {
+  const json::Value spec = object["spec"];
+  if (old.is_null()) WarnOfPodName(ctx, object, warnings);
+  if (spec["completionMode"].AsString() == "Indexed" &&
+      spec["completions"].AsInt() > kManyCompletions &&
+      spec["parallelism"].AsInt() > kMostForManyCompletions) {
+    warnings.emplace_back(
+        "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher "
+        "than 10^4, Kubernetes might not be able to track completedIndexes when a big number of "
+        "indexes fail");
+  }
+  WarnOfTemplateOnly(ctx, object, old, warnings);
+}
+
 void WarnOfCronJob(const Context& ctx, json::Value object, json::Value old,
                    std::vector<std::string>& warnings) {
   WarnOfTemplate(ctx, object, old, warnings);
@@ -400,7 +416,7 @@ void AddBatch(KindTable& table) {
              .resource = "jobs",
              .validate = &ValidateJob,
              .validate_update = &ValidateJobUpdate,
-             .warn = &WarnOfTemplate,
+             .warn = &WarnOfJob,
              .traits = {.counts_generation = true},
              .make = &Make<Jobs>});
 }

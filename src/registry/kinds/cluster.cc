@@ -3,6 +3,7 @@
 #include "api/api_status.h"
 #include "base/strings.h"
 #include "registry/kind_table.h"
+#include "registry/pod_warnings.h"
 #include "registry/validation/addresses.h"
 #include "registry/validation/pod_parts.h"
 #include "registry/validation/resource_names.h"
@@ -133,17 +134,42 @@ class PriorityClasses final : public DefaultStrategy {
   }
 };
 
+void WarnOfRuntimeClass(const Context&, json::Value object, json::Value,
+                        std::vector<std::string>& warnings) {
+  for (const json::Member* label : SortedMembers(object["scheduling"]["nodeSelector"])) {
+    const std::string text = DeprecatedNodeLabel(label->name());
+    if (!text.empty()) warnings.push_back(base::StrCat("scheduling.nodeSelector: ", text));
+  }
+}
+
+void WarnOfNode(const Context&, json::Value object, json::Value,
+                std::vector<std::string>& warnings) {
+  const json::Value spec = object["spec"];
+  if (!spec["configSource"].is_null()) {
+    warnings.emplace_back("spec.configSource: the feature is removed");
+  }
+  if (!spec["externalID"].AsString().empty()) {
+    warnings.emplace_back("spec.externalID: this field is deprecated, and is unused by Kubernetes");
+  }
+  std::size_t index = 0;
+  for (const json::Value& cidr : spec["podCIDRs"].elements()) {
+    WarnOfCidr(cidr.AsString(), FieldPath("spec", "podCIDRs").Index(index++), warnings);
+  }
+}
+
 }  // namespace
 
 void AddCluster(KindTable& table) {
   table.Add({.group = "",
              .resource = "nodes",
              .validate = &ValidateNode,
-             .validate_update = &ValidateNodeUpdate});
+             .validate_update = &ValidateNodeUpdate,
+             .warn = &WarnOfNode});
   table.Add({.group = "node.k8s.io",
              .resource = "runtimeclasses",
              .validate = &ValidateRuntimeClass,
              .rules = kRuntimeClassRules,
+             .warn = &WarnOfRuntimeClass,
              .traits = {.created_by_put = true, .needs_version = true}});
   table.Add({.group = "scheduling.k8s.io",
              .resource = "priorityclasses",

@@ -5,6 +5,7 @@
 #include "kube_cel/ip_address.h"
 #include "registry/kind_table.h"
 #include "registry/validation/addresses.h"
+#include "registry/validation/conditions.h"
 
 namespace portcullis::registry {
 namespace {
@@ -321,8 +322,7 @@ void ValidateIngressClass(const Context&, json::Value object, FieldErrors& error
   }
 }
 
-void ValidatePodDisruptionBudget(const Context& ctx, json::Value object, FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+void ValidatePodDisruptionBudget(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const json::Value least = spec["minAvailable"];
@@ -340,6 +340,18 @@ void ValidatePodDisruptionBudget(const Context& ctx, json::Value object, FieldEr
   CheckPercent(least, path.Child("minAvailable"), errors);
   CheckPercent(most, path.Child("maxUnavailable"), errors);
   CheckLabelSelector(spec["selector"], path.Child("selector"), errors);
+}
+
+void ValidateBudgetUpdate(const Context& ctx, json::Value object, json::Value,
+                          FieldErrors& errors) {
+  if (ctx.subresource.empty()) return ValidatePodDisruptionBudget(ctx, object, errors);
+  const json::Value status = object["status"];
+  const FieldPath path("status");
+  ValidateConditions(status["conditions"], path.Child("conditions"), errors);
+  for (const std::string_view field :
+       {"disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"}) {
+    CheckNonNegative(status[field], path.Child(field), errors);
+  }
 }
 
 void ValidateIpAddress(const Context&, json::Value object, FieldErrors& errors) {
@@ -400,6 +412,27 @@ void WarnOfIngress(const Context&, json::Value object, json::Value old,
       "'spec.ingressClassName' instead");
 }
 
+void WarnOfNetworkPolicy(const Context&, json::Value object, json::Value,
+                         std::vector<std::string>& warnings) {
+  for (const auto& [list, peers] :
+       {std::pair<std::string_view, std::string_view>{"ingress", "from"},
+        std::pair<std::string_view, std::string_view>{"egress", "to"}}) {
+    std::size_t index = 0;
+    for (const json::Value& rule : object["spec"][list].elements()) {
+      const FieldPath peers_path = FieldPath("spec", list).Index(index++).Child(peers);
+      std::size_t peer_index = 0;
+      for (const json::Value& peer : rule[peers].elements()) {
+        const FieldPath at = peers_path.Index(peer_index++).Child("ipBlock");
+        WarnOfCidr(peer["ipBlock"]["cidr"].AsString(), at.Child("cidr"), warnings);
+        std::size_t except_index = 0;
+        for (const json::Value& except : peer["ipBlock"]["except"].elements()) {
+          WarnOfCidr(except.AsString(), at.Child("except").Index(except_index++), warnings);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void AddNetworking(KindTable& table) {
@@ -417,6 +450,7 @@ void AddNetworking(KindTable& table) {
   table.Add({.group = "networking.k8s.io",
              .resource = "networkpolicies",
              .validate = &ValidateNetworkPolicy,
+             .warn = &WarnOfNetworkPolicy,
              .traits = {.counts_generation = true}});
   table.Add(
       {.group = "networking.k8s.io", .resource = "ipaddresses", .validate = &ValidateIpAddress});
@@ -427,6 +461,7 @@ void AddNetworking(KindTable& table) {
   table.Add({.group = "policy",
              .resource = "poddisruptionbudgets",
              .validate = &ValidatePodDisruptionBudget,
+             .validate_update = &ValidateBudgetUpdate,
              .rules = kBudgetRules,
              .traits = {.counts_generation = true, .needs_version = true}});
 }

@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "registry/kind_table.h"
+#include "registry/pod_warnings.h"
 #include "registry/validation/pod_parts.h"
 
 namespace portcullis::registry {
@@ -208,6 +209,38 @@ void ValidateVolumeAttributesClass(const Context&, json::Value object, FieldErro
   CheckParameters(object["parameters"], false, FieldPath("parameters"), errors);
 }
 
+void WarnOfLabel(std::string_view key, const FieldPath& path, std::vector<std::string>& warnings) {
+  const std::string text = DeprecatedNodeLabel(key);
+  if (!text.empty()) warnings.push_back(base::StrCat(path.ToString(), ": ", text));
+}
+
+void WarnOfStorageClass(const Context&, json::Value object, json::Value,
+                        std::vector<std::string>& warnings) {
+  std::size_t index = 0;
+  for (const json::Value& term : object["allowedTopologies"].elements()) {
+    const FieldPath list =
+        FieldPath("allowedTopologies").Index(index++).Child("matchLabelExpressions");
+    std::size_t position = 0;
+    for (const json::Value& expression : term["matchLabelExpressions"].elements()) {
+      WarnOfLabel(expression["key"].AsString(), list.Index(position++).Child("key"), warnings);
+    }
+  }
+}
+
+void WarnOfCapacity(const Context&, json::Value object, json::Value,
+                    std::vector<std::string>& warnings) {
+  const json::Value topology = object["nodeTopology"];
+  const FieldPath path("nodeTopology");
+  std::size_t index = 0;
+  for (const json::Value& expression : topology["matchExpressions"].elements()) {
+    WarnOfLabel(expression["key"].AsString(),
+                path.Child("matchExpressions").Index(index++).Child("key"), warnings);
+  }
+  for (const json::Member* label : SortedMembers(topology["matchLabels"])) {
+    WarnOfLabel(label->name(), path.Child("matchLabels").Child(label->name()), warnings);
+  }
+}
+
 }  // namespace
 
 void AddStorage(KindTable& table) {
@@ -224,11 +257,13 @@ void AddStorage(KindTable& table) {
              .resource = "csistoragecapacities",
              .validate = &ValidateCsiStorageCapacity,
              .rules = kCapacityRules,
+             .warn = &WarnOfCapacity,
              .traits = {.needs_version = true}});
   table.Add({.group = "storage.k8s.io",
              .resource = "storageclasses",
              .validate = &ValidateStorageClass,
              .rules = kStorageClassRules,
+             .warn = &WarnOfStorageClass,
              .traits = {.returns_deleted = true}});
   table.Add({.group = "storage.k8s.io",
              .resource = "volumeattachments",

@@ -1,6 +1,7 @@
 // Where pods may run: affinity, tolerations, spreading.
 
 #include <algorithm>
+#include <set>
 
 #include "base/strings.h"
 #include "registry/validation/pod_parts.h"
@@ -104,24 +105,40 @@ bool HasText(json::Value list, std::string_view text) {
                      [&](const json::Value& element) { return element.AsString() == text; });
 }
 
+// matchLabelKeys and mismatchLabelKeys of a pod affinity term or a spread constraint. What they
+// stand for has been added to the selector already, so a key that is there twice was written by
+// hand too.
+void CheckMatchKeys(json::Value owner, const FieldPath& path, FieldErrors& errors) {
+  const json::Value keys = owner["matchLabelKeys"];
+  const json::Value selector = owner["labelSelector"];
+  CheckLabelKeys(keys, selector, path.Child("matchLabelKeys"), errors);
+  CheckLabelKeys(owner["mismatchLabelKeys"], selector, path.Child("mismatchLabelKeys"), errors);
+  std::set<std::string_view> seen;
+  for (const json::Member& label : selector["matchLabels"].members()) seen.insert(label.name());
+  for (const json::Value& expression : selector["matchExpressions"].elements()) {
+    const std::string_view key = expression["key"].AsString();
+    if (seen.insert(key).second) continue;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (keys[i].AsString() != key) continue;
+      errors.push_back(
+          api::Invalid(path.Index(i), key, "exists in both matchLabelKeys and labelSelector"));
+      break;
+    }
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (!HasText(owner["mismatchLabelKeys"], keys[i].AsString())) continue;
+    errors.push_back(api::Invalid(path.Child("matchLabelKeys").Index(i), keys[i].AsString(),
+                                  "exists in both matchLabelKeys and mismatchLabelKeys"));
+  }
+}
+
 void CheckPodTerm(json::Value term, const FieldPath& path, FieldErrors& errors) {
   CheckLabelSelector(term["labelSelector"], path.Child("labelSelector"), errors);
   CheckLabelSelector(term["namespaceSelector"], path.Child("namespaceSelector"), errors);
   for (const json::Value& name : term["namespaces"].elements()) {
     CheckDnsLabel(name.AsString(), path.Child("namespace"), errors);
   }
-  const json::Value keys = term["matchLabelKeys"];
-  CheckLabelKeys(keys, term["labelSelector"], path.Child("matchLabelKeys"), errors);
-  CheckLabelKeys(term["mismatchLabelKeys"], term["labelSelector"], path.Child("mismatchLabelKeys"),
-                 errors);
-  std::size_t index = 0;
-  for (const json::Value& key : keys.elements()) {
-    if (HasText(term["mismatchLabelKeys"], key.AsString())) {
-      errors.push_back(api::Invalid(path.Child("matchLabelKeys").Index(index), key.AsString(),
-                                    "exists in both matchLabelKeys and mismatchLabelKeys"));
-    }
-    ++index;
-  }
+  CheckMatchKeys(term, path, errors);
   const std::string_view topology = term["topologyKey"].AsString();
   if (topology.empty()) {
     errors.push_back(api::Required(path.Child("topologyKey"), "can not be empty"));
@@ -148,28 +165,6 @@ void CheckPodAffinity(json::Value affinity, const FieldPath& path, FieldErrors& 
 
 void CheckEffect(json::Value effect, const FieldPath& path, FieldErrors& errors) {
   CheckOneOf(effect, path, {"NoSchedule", "PreferNoSchedule", "NoExecute"}, errors);
-}
-
-void CheckSpreadKeys(json::Value constraint, const FieldPath& path, FieldErrors& errors) {
-  const json::Value keys = constraint["matchLabelKeys"];
-  if (keys.empty()) return;
-  const json::Value selector = constraint["labelSelector"];
-  if (selector.is_null()) {
-    errors.push_back(api::Forbidden(path, "must not be specified when labelSelector is not set"));
-  }
-  std::size_t index = 0;
-  for (const json::Value& key : keys.elements()) {
-    const FieldPath at = path.Index(index++);
-    CheckLabelName(key.AsString(), at, errors);
-    bool selected = selector["matchLabels"].Has(key.AsString());
-    for (const json::Value& expression : selector["matchExpressions"].elements()) {
-      selected = selected || expression["key"] == key;
-    }
-    if (selected) {
-      errors.push_back(
-          api::Invalid(at, key.AsString(), "exists in both matchLabelKeys and labelSelector"));
-    }
-  }
 }
 
 void CheckSpreadPolicies(json::Value constraint, const FieldPath& path, FieldErrors& errors) {
@@ -316,7 +311,7 @@ void CheckTopologySpread(json::Value constraints, const FieldPath& path, FieldEr
       break;
     }
     CheckSpreadPolicies(constraint, at, errors);
-    CheckSpreadKeys(constraint, at.Child("matchLabelKeys"), errors);
+    CheckMatchKeys(constraint, at, errors);
     CheckLabelSelector(constraint["labelSelector"], at.Child("labelSelector"), errors);
   }
 }
