@@ -44,7 +44,7 @@ std::shared_ptr<const HookSet> WebhookPluginCore::HooksFor(
   auto hooks = manifests_ == nullptr
                    ? source_->Get()
                    : Combine(manifests_->Get(), exempt ? nullptr : source_->Get());
-  return hooks->hooks.empty() ? nullptr : hooks;
+  return hooks->index->Concerns(request) ? hooks : nullptr;
 }
 
 std::shared_ptr<const HookSet> WebhookPluginCore::Combine(

@@ -22,7 +22,7 @@ class WebhookPluginCore {
       const admission::PluginContext& context, HookType type);
 
   const Services& services() const { return services_; }
-  // The webhooks that may judge this request; null if none may.
+  // The webhooks that may judge this request; null if none of their rules can match.
   std::shared_ptr<const HookSet> HooksFor(const admission::Request& request) const;
 
  private:

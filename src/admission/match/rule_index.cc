@@ -104,9 +104,11 @@ void RuleIndex::Builder::Add(std::uint32_t target, std::span<const Rule> rules,
       entry.names = static_cast<std::int32_t>(index_->names_.size());
       index_->names_.push_back(rule.resource_names);
     }
-    if (equivalent) index_->equivalent_operations_ |= rule.operations;
+    const Interest interest{rule.operations, equivalent ? rule.operations : Operations{0}};
     for (const std::string& resource_entry : rule.resources) {
       const auto [resource, subresource] = SplitResource(resource_entry);
+      (resource == kAny ? index_->in_any_ : index_->interests_[std::string(resource)])
+          .Add(interest);
       for (const std::string& group : rule.groups) {
         for (const std::string& version : rule.versions) {
           MakeKey(key, group, version, resource, subresource);
@@ -123,6 +125,17 @@ void RuleIndex::Builder::Add(std::uint32_t target, std::span<const Rule> rules,
 
 std::shared_ptr<const RuleIndex> RuleIndex::Builder::Build() {
   return std::exchange(index_, std::make_shared<RuleIndex>());
+}
+
+RuleIndex::Interest RuleIndex::InterestIn(const Request& request) const {
+  Interest interest = in_any_;
+  const auto found = interests_.find(std::string_view(request.resource().resource));
+  if (found != interests_.end()) interest.Add(found->second);
+  return interest;
+}
+
+bool RuleIndex::Concerns(const Request& request) const {
+  return (InterestIn(request).operations & request.operation()) != 0;
 }
 
 template <typename Visit>
@@ -155,11 +168,12 @@ std::vector<Hit> RuleIndex::Find(
     const Request& request,
     const std::function<std::span<const api::GroupVersionResource>()>& equivalents) const {
   std::vector<Hit> hits;
-  if (buckets_.empty()) return hits;
+  const Interest interest = InterestIn(request);
+  if ((interest.operations & request.operation()) == 0) return hits;
   Look(request, request.resource(), [&](const Entry& entry) {
     hits.push_back({entry.target, entry.rule, -1});
   });
-  if ((equivalent_operations_ & request.operation()) != 0) {
+  if ((interest.equivalent & request.operation()) != 0) {
     const std::span<const api::GroupVersionResource> others = equivalents();
     for (std::size_t i = 0; i < others.size(); ++i) {
       if (others[i] == request.resource()) continue;

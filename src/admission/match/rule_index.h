@@ -55,12 +55,14 @@ class RuleIndex {
 
   // The targets whose rules match, ascending, each once, with its first matching rule: the
   // request's own resource first, then (for MatchPolicy::kEquivalent) each rule with each of
-  // `equivalents`. `equivalents` is called at most once and only if some target may need it.
+  // `equivalents`, which have the same name in other groups and versions. `equivalents` is called
+  // at most once and only if some target may need it.
   std::vector<Hit> Find(
       const Request& request,
       const std::function<std::span<const api::GroupVersionResource>()>& equivalents) const;
 
-  bool empty() const { return buckets_.empty(); }
+  // False if no rule can match: most requests of most servers. Costs next to nothing.
+  bool Concerns(const Request& request) const;
 
  private:
   struct Entry {
@@ -76,14 +78,30 @@ class RuleIndex {
     bool any_equivalent = false;
     std::vector<Entry> entries;
   };
+  // What those rules want that name a resource, in whatever group and version.
+  struct Interest {
+    Operations operations = 0;
+    Operations equivalent = 0;  // of targets that accept equivalent resources
+    void Add(const Interest& other) {
+      operations |= other.operations;
+      equivalent |= other.equivalent;
+    }
+  };
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const {
+      return std::hash<std::string_view>()(name);
+    }
+  };
+  Interest InterestIn(const Request& request) const;
   template <typename Visit>
   void Look(const Request& request, const api::GroupVersionResource& resource, Visit visit) const;
 
+  Interest in_any_;  // of rules for "*"
+  std::unordered_map<std::string, Interest, NameHash, std::equal_to<>> interests_;  // by resource
   std::unordered_map<std::string, Bucket> buckets_;
   // Which combinations of "*" occur: bit g<<3|v<<2|r<<1|s.
   std::uint32_t shapes_ = 0;
-  // Operations of targets that accept equivalent resources.
-  Operations equivalent_operations_ = 0;
   std::vector<std::vector<std::string>> names_;
 };
 

@@ -29,6 +29,34 @@ class RuleIndexTest : public ::testing::Test {
   std::string Find(std::string_view resource, Operation operation = kCreate,
                    std::string_view ns = "default", std::string_view version = "v1",
                    std::string_view group = "") {
+    std::string out;
+    Ask(resource, operation, ns, version, group, [&](const Request& request) {
+      for (const Hit& hit : index_->Find(request, [&] {
+             ++equivalents_asked_;
+             return std::span<const api::GroupVersionResource>(equivalents_);
+           })) {
+        if (!out.empty()) out.push_back(' ');
+        out += base::StrCat(std::to_string(hit.target), ".", std::to_string(hit.rule));
+        if (hit.equivalent >= 0) out += base::StrCat("=", std::to_string(hit.equivalent));
+      }
+    });
+    return out;
+  }
+
+  bool Concerns(std::string_view resource, Operation operation = kCreate) {
+    bool concerns = false;
+    Ask(resource, operation, "default", "v1", "",
+        [&](const Request& request) { concerns = index_->Concerns(request); });
+    return concerns;
+  }
+
+  std::vector<api::GroupVersionResource> equivalents_;
+  int equivalents_asked_ = 0;
+
+ private:
+  void Ask(std::string_view resource, Operation operation, std::string_view ns,
+           std::string_view version, std::string_view group,
+           const std::function<void(const Request&)>& ask) {
     if (index_ == nullptr) index_ = builder_.Build();
     Attributes attributes;
     attributes.operation = operation;
@@ -40,23 +68,9 @@ class RuleIndexTest : public ::testing::Test {
     attributes.namespace_name = ns;
     json::Arena arena;
     Recorder recorder;
-    const Request request(std::move(attributes), arena, recorder);
-    std::string out;
-    for (const Hit& hit : index_->Find(request, [&] {
-           ++equivalents_asked_;
-           return std::span<const api::GroupVersionResource>(equivalents_);
-         })) {
-      if (!out.empty()) out.push_back(' ');
-      out += base::StrCat(std::to_string(hit.target), ".", std::to_string(hit.rule));
-      if (hit.equivalent >= 0) out += base::StrCat("=", std::to_string(hit.equivalent));
-    }
-    return out;
+    ask(Request(std::move(attributes), arena, recorder));
   }
 
-  std::vector<api::GroupVersionResource> equivalents_;
-  int equivalents_asked_ = 0;
-
- private:
   RuleIndex::Builder builder_;
   std::shared_ptr<const RuleIndex> index_;
   std::uint32_t next_ = 0;
@@ -120,6 +134,20 @@ TEST_F(RuleIndexTest, AsksForEquivalentsOnlyIfSomebodyWantsThem) {
   EXPECT_EQ(equivalents_asked_, 0);
   Find("pods", kDelete);
   EXPECT_EQ(equivalents_asked_, 1);
+}
+
+TEST_F(RuleIndexTest, ConcernsOnlyWhatSomeRuleNames) {
+  Add({MakeRule({"apps"}, {"v1"}, {"pods", "nodes/status"}, kCreate | kDelete)});
+  EXPECT_TRUE(Concerns("pods"));
+  EXPECT_TRUE(Concerns("nodes"));
+  EXPECT_FALSE(Concerns("pods", kUpdate));
+  EXPECT_FALSE(Concerns("services"));
+}
+
+TEST_F(RuleIndexTest, EverythingConcernsWildcards) {
+  Add({MakeRule({""}, {"v1"}, {"*/scale"}, kUpdate)});
+  EXPECT_TRUE(Concerns("services", kUpdate));
+  EXPECT_FALSE(Concerns("services", kCreate));
 }
 
 TEST_F(RuleIndexTest, EmptyRulesNeverMatch) {

@@ -37,7 +37,7 @@ std::shared_ptr<const PolicySet> PolicyPluginCore::PoliciesFor(
   if (source_ == nullptr || IsExempt(request)) return nullptr;
   const std::shared_ptr<const PolicySet> files = files_ == nullptr ? nullptr : files_->Get();
   auto policies = IsPolicyResource(request) ? files : source_->Get(files);
-  return policies == nullptr || policies->policies.empty() ? nullptr : policies;
+  return policies == nullptr || !policies->index->Concerns(request) ? nullptr : policies;
 }
 
 }  // namespace portcullis::policy

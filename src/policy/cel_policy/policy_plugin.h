@@ -19,7 +19,7 @@ class PolicyPluginCore {
       const admission::PluginContext& context, PolicyType type);
 
   const PolicyServices& services() const { return services_; }
-  // The policies that may judge this request; null if none may.
+  // The policies that may judge this request; null if none of their rules can match.
   std::shared_ptr<const PolicySet> PoliciesFor(const admission::Request& request) const;
 
  private:
