@@ -146,7 +146,7 @@ class Program {
   friend class Planner;
   Program() = default;
 
-  json::Arena arena_;  // nodes and constants
+  json::Arena arena_{512};  // nodes and constants
   std::shared_ptr<const Environment> environment_;
   std::shared_ptr<const Ast> ast_;  // only if it is traced
   std::vector<std::shared_ptr<const Prepared>> prepared_;

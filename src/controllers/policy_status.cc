@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "json/reader.h"
 #include "kube_cel/policy_types.h"
 
 namespace portcullis::controllers {
@@ -12,6 +13,12 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kGroup = "admissionregistration.k8s.io";
 constexpr std::string_view kPolicies = "validatingadmissionpolicies";
+
+// Not the object's own document, which would stay in memory as long as the object.
+json::Value Parsed(json::Arena& arena, const store::Object& object) {
+  const auto root = json::Parse(arena, object.bytes(), {.borrow_text = true});
+  return root.ok() ? *root : json::Value();
+}
 
 bool Mentions(json::Value policy, std::string_view group) {
   const json::Value spec = policy["spec"];
@@ -32,8 +39,9 @@ class PolicyStatus final : public Controller {
   void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
     const store::Object& object = *event.object;
     if (object.resource() == kPolicies && object.group() == kGroup) {
+      json::Arena arena;
       if (event.type != store::EventType::kDeleted &&
-          kube_cel::NeedsTypeChecking(object.document().root())) {
+          kube_cel::NeedsTypeChecking(Parsed(arena, object))) {
         enqueue(base::StrCat("policy/", object.name()));
       }
     } else if (object.resource() == "customresourcedefinitions") {
@@ -50,7 +58,8 @@ class PolicyStatus final : public Controller {
       done = Check(context_.store.Get({kGroup, kPolicies, "", name}));
     } else {
       for (const store::ObjectPtr& policy : context_.store.List({kGroup, kPolicies})) {
-        if (Mentions(policy->document().root(), name)) done = Check(policy) && done;
+        json::Arena arena;
+        if (Mentions(Parsed(arena, *policy), name)) done = Check(policy) && done;
       }
     }
     return done ? std::nullopt : std::optional<base::Duration>(1s);
@@ -61,7 +70,7 @@ class PolicyStatus final : public Controller {
   bool Check(const store::ObjectPtr& policy) {
     if (policy == nullptr) return true;
     json::Arena arena;
-    const json::Value before = policy->document().root();
+    const json::Value before = Parsed(arena, *policy);
     const auto catalog = context_.catalog.Get();
     const json::Value after =
         kube_cel::WithTypeChecking(arena, context_.compiler, *catalog, before);

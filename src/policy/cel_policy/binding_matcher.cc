@@ -59,7 +59,7 @@ base::Status BindingMatcher::VisitPolicy(const ActivePolicy& active,
   }
   static const Param kNone{};
   std::vector<Param> found;
-  for (const auto& binding : active.bindings) {
+  for (const auto& binding : *active.bindings) {
     if (binding->resources) {
       const auto met = matcher_.Matches(*binding->resources);
       if (!met.ok()) {

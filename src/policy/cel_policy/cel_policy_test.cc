@@ -39,6 +39,34 @@ TEST_F(CelPolicyTest, RefusesWithTheExpressionTheMessageOrTheMessageExpression) 
   EXPECT_EQ(Refusal(), Denied("no"));
 }
 
+TEST_F(CelPolicyTest, BindingsApplyToThePolicyTheyNameNow) {
+  constexpr std::string_view kPolicies = "validatingadmissionpolicies";
+  constexpr std::string_view kBindings = "validatingadmissionpolicybindings";
+  constexpr std::string_view kDeny = R"("validationActions":["Deny"])";
+  constexpr std::string_view kFalse = R"("validations":[{"expression":"false","message":"no"}])";
+  const auto text = [](std::string_view policy, std::string_view binding) {
+    return base::StrCat("configmaps \"a\" is forbidden: ValidatingAdmissionPolicy '", policy,
+                        "' with binding '", binding, "' denied request: no");
+  };
+  cluster_.Binding(kBindings, "b2", "p", kDeny);
+  EXPECT_EQ(Refusal(), "");
+  cluster_.Policy(kPolicies, "q", kFalse);
+  cluster_.Policy(kPolicies, "p", kFalse);
+  EXPECT_EQ(Refusal(), text("p", "b2"));
+  cluster_.Binding(kBindings, "b1", "p", kDeny);
+  EXPECT_EQ(Refusal(), text("p", "b1"));
+  cluster_.Binding(kBindings, "b1", "q", kDeny);
+  EXPECT_EQ(Refusal(), text("p", "b2"));
+  cluster_.Remove(testing::Cluster::kGroup, kPolicies, "", "p");
+  EXPECT_EQ(Refusal(), text("q", "b1"));
+  cluster_.Remove(testing::Cluster::kGroup, kBindings, "", "b1");
+  EXPECT_EQ(Refusal(), "");
+  cluster_.Policy(kPolicies, "p", kFalse);
+  EXPECT_EQ(Refusal(), text("p", "b2"));
+  cluster_.Remove(testing::Cluster::kGroup, kBindings, "", "b2");
+  EXPECT_EQ(Refusal(), "");
+}
+
 TEST_F(CelPolicyTest, PatchesCannotMakeAnotherKind) {
   cluster_.Mutating("m", R"("mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":)"
                          R"("[JSONPatch{op: 'replace', path: '/kind', value: 'Pod'}]"}}])");

@@ -107,7 +107,6 @@ std::shared_ptr<const Binding> CompileBinding(SelectorPool& selectors, json::Val
   auto binding = std::make_shared<Binding>();
   const json::Value spec = object["spec"];
   binding->name = object["metadata"]["name"].AsString();
-  binding->policy = spec["policyName"].AsString();
   if (auto ref = ParseParamRef(spec["paramRef"], selectors)) {
     binding->param_ref = std::make_unique<const ParamRef>(*std::move(ref));
   }
@@ -143,11 +142,9 @@ void PolicySource::TakePolicies(const Changes& changes) {
       policy = CompilePolicy(compiler_, selectors_, type_, change.object.root());
     }
     const std::lock_guard lock(mutex_);
-    if (policy != nullptr) {
-      policies_[std::string(change.name)] = std::move(policy);
-    } else {
-      policies_.erase(std::string(change.name));
-    }
+    const auto group = groups_.try_emplace(std::string(change.name)).first;
+    group->second.policy = std::move(policy);
+    DropIfEmpty(group);
   }
   stale_.store(true, std::memory_order_release);
 }
@@ -155,12 +152,58 @@ void PolicySource::TakePolicies(const Changes& changes) {
 void PolicySource::TakeBindings(const Changes& changes) {
   const std::lock_guard lock(mutex_);
   for (const auto& change : changes) {
-    bindings_.erase(change.name);
-    if (change.object.root().is_null()) continue;
-    auto binding = CompileBinding(selectors_, change.object.root());
-    bindings_.emplace(binding->name, binding);
+    RemoveBinding(change.name);
+    const json::Value object = change.object.root();
+    if (object.is_null()) continue;
+    AddBinding(std::string(object["spec"]["policyName"].AsString()),
+               CompileBinding(selectors_, object));
   }
   stale_.store(true, std::memory_order_release);
+}
+
+Bindings& PolicySource::Changeable(Group& group) {
+  if (group.bindings == nullptr) {
+    group.bindings = std::make_shared<Bindings>();
+  } else if (std::exchange(group.published, false)) {
+    group.bindings = std::make_shared<Bindings>(*group.bindings);
+  }
+  return *group.bindings;
+}
+
+namespace {
+
+Bindings::iterator LowerBound(Bindings& bindings, std::string_view name) {
+  return std::lower_bound(
+      bindings.begin(), bindings.end(), name,
+      [](const auto& binding, std::string_view wanted) { return binding->name < wanted; });
+}
+
+}  // namespace
+
+void PolicySource::AddBinding(const std::string& policy, std::shared_ptr<const Binding> binding) {
+  const auto group = groups_.try_emplace(policy).first;
+  Bindings& bindings = Changeable(group->second);
+  // Grows by an eighth: there may be many, and many of few.
+  if (bindings.size() == bindings.capacity()) bindings.reserve(bindings.size() * 9 / 8 + 1);
+  places_.Insert({binding.get(), group});
+  bindings.insert(LowerBound(bindings, binding->name), std::move(binding));
+}
+
+void PolicySource::RemoveBinding(std::string_view name) {
+  if (places_.Find(name) == nullptr) return;
+  const Place place = places_.Take(name);
+  Bindings& bindings = Changeable(place.group->second);
+  bindings.erase(LowerBound(bindings, name));
+  DropIfEmpty(place.group);
+}
+
+void PolicySource::DropIfEmpty(Groups::iterator group) {
+  auto& [policy, bindings, published] = group->second;
+  if (bindings != nullptr && bindings->empty()) {
+    bindings = nullptr;
+    published = false;
+  }
+  if (policy == nullptr && bindings == nullptr) groups_.erase(group);
 }
 
 std::shared_ptr<const PolicySet> MakePolicySet(std::vector<ActivePolicy> policies) {
@@ -176,15 +219,12 @@ std::shared_ptr<const PolicySet> MakePolicySet(std::vector<ActivePolicy> policie
 }
 
 std::shared_ptr<const PolicySet> PolicySource::Build(const PolicySet* files) const {
-  std::map<std::string_view, std::vector<std::shared_ptr<const Binding>>> by_policy;
-  for (const auto& [name, binding] : bindings_) by_policy[binding->policy].push_back(binding);
   std::vector<ActivePolicy> active;
   if (files != nullptr) active = files->policies;
-  for (const auto& [name, policy] : policies_) {
-    const auto bindings = by_policy.find(name);
-    if (bindings == by_policy.end()) continue;
-    bindings->second.shrink_to_fit();
-    active.push_back({policy, std::move(bindings->second)});
+  for (const auto& [name, group] : groups_) {
+    if (group.policy == nullptr || group.bindings == nullptr) continue;
+    active.push_back({group.policy, group.bindings});
+    group.published = true;
   }
   return MakePolicySet(std::move(active));
 }

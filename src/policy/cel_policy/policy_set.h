@@ -17,6 +17,7 @@
 #include "admission/match/rule_index.h"
 #include "admission/plugin.h"
 #include "base/published.h"
+#include "base/sorted_blocks.h"
 #include "kube_cel/compiler.h"
 #include "kube_cel/evaluation.h"
 #include "policy/cel_policy/match_resources.h"
@@ -64,7 +65,6 @@ struct Binding {
   enum Action : std::uint8_t { kNone, kDeny, kWarn, kAudit };
 
   std::string name;
-  std::string policy;
   std::unique_ptr<const ParamRef> param_ref;        // null if there is none
   std::unique_ptr<const MatchResources> resources;  // likewise
   std::array<Action, 3> actions{};                  // as the binding lists them
@@ -76,9 +76,11 @@ struct Binding {
   std::string ActionsJson() const;
 };
 
+using Bindings = std::vector<std::shared_ptr<const Binding>>;  // by name
+
 struct ActivePolicy {
   std::shared_ptr<const Policy> policy;
-  std::vector<std::shared_ptr<const Binding>> bindings;  // by name
+  std::shared_ptr<const Bindings> bindings;  // at least one
 };
 
 struct PolicySet {
@@ -112,6 +114,26 @@ class PolicySource {
   void TakePolicies(const Changes& changes);
   void TakeBindings(const Changes& changes);
 
+  // What there is of one name: a policy, bindings that name it, or both.
+  struct Group {
+    std::shared_ptr<const Policy> policy;
+    std::shared_ptr<Bindings> bindings;
+    mutable bool published = false;  // a snapshot holds these bindings: they may not be changed
+  };
+  using Groups = std::map<std::string, Group, std::less<>>;
+  // Where a binding is: its group owns it.
+  struct Place {
+    const Binding* binding;
+    Groups::iterator group;
+  };
+  struct NameOf {
+    std::string_view operator()(const Place& place) const { return place.binding->name; }
+  };
+  static Bindings& Changeable(Group& group);
+  void AddBinding(const std::string& policy, std::shared_ptr<const Binding> binding);
+  void RemoveBinding(std::string_view name);
+  void DropIfEmpty(Groups::iterator group);
+
   // What was put together last, and with which files.
   struct Combined {
     std::shared_ptr<const PolicySet> files;
@@ -125,8 +147,8 @@ class PolicySource {
   mutable base::Published<Combined> published_;
   mutable std::mutex mutex_;
   // Guarded by mutex_.
-  std::map<std::string, std::shared_ptr<const Policy>, std::less<>> policies_;
-  std::map<std::string_view, std::shared_ptr<const Binding>> bindings_;  // by their own name
+  Groups groups_;  // by the policy's name
+  base::SortedBlocks<Place, NameOf> places_;
   // Last: their callbacks use everything above.
   std::shared_ptr<void> policy_watch_;
   std::shared_ptr<void> binding_watch_;

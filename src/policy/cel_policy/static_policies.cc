@@ -94,23 +94,25 @@ base::Result<std::vector<ActivePolicy>> CompileManifests(
         .check = &CheckBinding}});
   TRY(loader.Load(files));
 
-  std::vector<ActivePolicy> policies;
-  std::map<std::string_view, std::size_t> places;
+  std::map<std::string_view, std::shared_ptr<Bindings>> bindings;  // by policy
   for (const auto& [name, object] : loader.objects(0)) {
-    places[name] = policies.size();
-    policies.push_back({CompilePolicy(compiler, selectors, type, object), {}});
+    bindings[name] = std::make_shared<Bindings>();
   }
   for (const auto& [name, object] : loader.objects(1)) {
-    auto binding = CompileBinding(selectors, object);
-    const auto place = places.find(binding->policy);
-    if (place == places.end()) {
+    const std::string_view policy = object["spec"]["policyName"].AsString();
+    const auto named = bindings.find(policy);
+    if (named == bindings.end()) {
       return base::ConfigError(base::StrCat("binding ", base::GoQuote(name), " references policy ",
-                                            base::GoQuote(binding->policy),
+                                            base::GoQuote(policy),
                                             " which does not exist in the manifest directory"));
     }
-    policies[place->second].bindings.push_back(std::move(binding));
+    named->second->push_back(CompileBinding(selectors, object));
   }
-  std::erase_if(policies, [](const ActivePolicy& policy) { return policy.bindings.empty(); });
+  std::vector<ActivePolicy> policies;
+  for (const auto& [name, object] : loader.objects(0)) {
+    if (bindings[name]->empty()) continue;
+    policies.push_back({CompilePolicy(compiler, selectors, type, object), bindings[name]});
+  }
   return policies;
 }
 

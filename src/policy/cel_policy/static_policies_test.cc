@@ -41,7 +41,7 @@ class StaticPoliciesTest : public ::testing::Test {
     if (!policies.ok()) return policies.status().message();
     std::string out;
     for (const ActivePolicy& active : *policies) {
-      out += base::StrCat(active.policy->name, ":", std::to_string(active.bindings.size()), ";");
+      out += base::StrCat(active.policy->name, ":", std::to_string(active.bindings->size()), ";");
     }
     return out;
   }

@@ -126,7 +126,7 @@ class Dispatcher {
     std::string value = "[{\"message\":";
     json::WriteString(decision.message, value);
     value += ",\"policy\":";
-    json::WriteString(binding.policy, value);
+    json::WriteString(policy_->name, value);
     value += ",\"binding\":";
     json::WriteString(binding.name, value);
     value += base::StrCat(",\"expressionIndex\":", std::to_string(decision.index),

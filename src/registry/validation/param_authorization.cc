@@ -6,6 +6,7 @@
 #include "authz/authorizer.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/reader.h"
 #include "store/store.h"
 
 namespace portcullis::registry {
@@ -120,7 +121,13 @@ void AuthorizeParamRef(const Context& ctx, json::Value binding, PolicyKind kind,
                              kind == PolicyKind::kValidating ? "validatingadmissionpolicies"
                                                              : "mutatingadmissionpolicies",
                              "", policy_name});
-  const json::Value document = policy == nullptr ? json::Value() : policy->document().root();
+  // Not the object's own document, which would stay in memory as long as the object.
+  json::Arena arena;
+  json::Value document;
+  if (policy != nullptr) {
+    const auto parsed = json::Parse(arena, policy->bytes(), {.borrow_text = true});
+    if (parsed.ok()) document = *parsed;
+  }
   Target target;
   if (const json::Value param_kind = document["spec"]["paramKind"]; param_kind.is_object()) {
     target = ResolveParamKind(ctx, param_kind);

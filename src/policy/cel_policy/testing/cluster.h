@@ -47,8 +47,13 @@ class Cluster {
     store::Encoded encoded;
     encoded.bytes = json::ToString(object);
     encoded.revision_at = encoded.bytes.find(R"("resourceVersion":")") + 19;
-    (void)store_->Delete({group, resource, ns, name}, {});
+    Remove(group, resource, ns, name);
     (void)store_->Create({group, resource, ns, name}, std::move(encoded));
+  }
+
+  void Remove(std::string_view group, std::string_view resource, std::string_view ns,
+              std::string_view name) {
+    (void)store_->Delete({group, resource, ns, name}, {});
   }
 
   // A policy for creates of config maps with a binding of the same name. `spec` are its other
@@ -96,9 +101,9 @@ class Cluster {
   admission::Request& request() { return *request_; }
   admission::Recorder& recorder() { return *recorder_; }
 
- private:
   static constexpr std::string_view kGroup = "admissionregistration.k8s.io";
 
+ private:
   void Start(std::string_view text) {
     request_.reset();
     recorder_ = std::make_unique<admission::Recorder>();
