@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/strings.h"
 #include "json/writer.h"
 
 namespace portcullis::api::schema {
@@ -15,37 +16,64 @@ namespace {
 using json::Value;
 
 // Copies a schema into the pool. Descriptions are most of a definition's bytes and nobody asks the
-// schema for them, so they are left out; names and small parts such as {"type":"string"} are kept
-// once.
+// schema for them, so they are left out. What is equal is kept once, be it a name,
+// {"type":"string"} or the containers of a pod: definitions repeat themselves.
 class Copier {
  public:
   explicit Copier(SchemaPool& pool) : pool_(pool) {}
 
+  Value Copy(Value value) { return Copy(value, false).value; }
+
+ private:
+  // Equal values have equal numbers.
+  struct Shared {
+    Value value;
+    std::size_t number = 0;
+  };
+
   // `names`: the members are names chosen by the user, not keywords.
-  Value Copy(Value value, bool names) {
-    if (value.is_string()) return Value::StringView(Text(value.AsString()));
-    if (value.is_array()) {
-      std::vector<Value> elements;
-      for (const Value& element : value.elements()) elements.push_back(Copy(element, false));
-      return json::MakeArray(pool_.arena(), elements);
+  Shared Copy(Value value, bool names) {
+    if (value.is_array()) return CopyArray(value);
+    if (value.is_object()) return CopyObject(value, names);
+    return Once(json::ToString(value), [&] {
+      return value.is_string() ? Value::StringView(Text(value.AsString()))
+                               : json::DeepCopy(pool_.arena(), value);
+    });
+  }
+
+  Shared CopyArray(Value value) {
+    std::string key = "[";
+    std::vector<Value> elements;
+    for (const Value& element : value.elements()) {
+      const Shared copy = Copy(element, false);
+      elements.push_back(copy.value);
+      key += base::StrCat(std::to_string(copy.number), ",");
     }
-    if (!value.is_object()) return json::DeepCopy(pool_.arena(), value);
+    return Once(std::move(key), [&] { return json::MakeArray(pool_.arena(), elements); });
+  }
+
+  Shared CopyObject(Value value, bool names) {
+    std::string key = "{";
     std::vector<json::Member> members;
-    bool small = value.size() <= kSmall;
     for (const json::Member& member : value.members()) {
       const std::string_view name = member.name();
       // Below `properties` a description is a field like others.
       if (!names && (name == "description" || name == "externalDocs")) continue;
       const bool names_below =
           !names && (name == "properties" || name == "default" || name == "enum");
-      members.emplace_back(Text(name), Copy(member.value, names_below));
-      small = small && members.back().value.size() == 0;
+      const Shared copy = Copy(member.value, names_below);
+      members.emplace_back(Text(name), copy.value);
+      key += base::StrCat(std::to_string(copy.number), ",", std::to_string(name.size()), ":", name);
     }
-    return small ? Shared(members) : json::MakeObject(pool_.arena(), members);
+    return Once(std::move(key), [&] { return json::MakeObject(pool_.arena(), members); });
   }
 
- private:
-  static constexpr std::size_t kSmall = 3;
+  template <typename MakeValue>
+  Shared Once(std::string key, MakeValue make) {
+    const auto [place, added] = shared_.try_emplace(std::move(key));
+    if (added) place->second = {make(), shared_.size()};
+    return place->second;
+  }
 
   std::string_view Text(std::string_view text) {
     const auto known = texts_.find(text);
@@ -53,17 +81,9 @@ class Copier {
     return *texts_.insert(pool_.Copy(text)).first;
   }
 
-  Value Shared(const std::vector<json::Member>& members) {
-    json::Arena scratch;
-    const std::string key = json::ToString(json::MakeObject(scratch, members));
-    const auto [place, added] = shared_.try_emplace(key);
-    if (added) place->second = json::MakeObject(pool_.arena(), members);
-    return place->second;
-  }
-
   SchemaPool& pool_;
   std::unordered_set<std::string_view> texts_;
-  std::unordered_map<std::string, Value> shared_;
+  std::unordered_map<std::string, Shared> shared_;
 };
 
 constexpr std::array<std::string_view, 19> kConstraints = {"maximum",
@@ -103,7 +123,13 @@ class Maker {
 
   const Schema* Make(Value props) {
     if (const Schema* leaf = PlainLeaf(props)) return leaf;
-    return MakeNode(props);
+    // The same piece of JSON stands for the same node, see Copier.
+    const json::Member* identity = props.size() == 0 ? nullptr : props.members().data();
+    if (identity == nullptr) return MakeNode(props);
+    if (const auto known = made_.find(identity); known != made_.end()) return known->second;
+    const Schema* node = MakeNode(props);
+    made_.emplace(identity, node);
+    return node;
   }
 
   Schema* MakeNode(Value props) {
@@ -188,6 +214,7 @@ class Maker {
   }
 
   SchemaPool& pool_;
+  std::unordered_map<const json::Member*, const Schema*> made_;
 };
 
 void PutField(Schema& node, std::string_view name, const Schema* schema) {
@@ -205,7 +232,7 @@ void PutField(Schema& node, std::string_view name, const Schema* schema) {
 }  // namespace
 
 const Schema* MakeStructural(SchemaPool& pool, Value props, const Schema* object_meta) {
-  const Value kept = Copier(pool).Copy(props, false);
+  const Value kept = Copier(pool).Copy(props);
   Schema* root = Maker(pool).MakeNode(kept);
   if (root->kind != Kind::kStruct) {
     root->kind = Kind::kStruct;

@@ -67,7 +67,8 @@ class Compiler {
               : std::make_shared<const std::vector<PolicyRule>>(
                     aggregator.Gather(aggregation_rule));
     }
-    for (const auto& role : reader_.List(kRoles)) out_.roles[std::string(role->position())] = RulesOf(*role);
+    for (const auto& role : reader_.List(kRoles))
+      out_.roles[std::string(role->position())] = RulesOf(*role);
     for (const auto& binding : reader_.List(kClusterRoleBindings)) Bind(*binding);
     for (const auto& binding : reader_.List(kRoleBindings)) Bind(*binding);
   }
