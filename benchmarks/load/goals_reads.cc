@@ -96,7 +96,7 @@ base::Status ListPods(Workshop& shop) {
         {.what = base::StrCat(form.what, Format(" (%.2f MB), requests/s", megabytes)),
          .figure = Format("%.1f", duel.second.requests_per_second),
          .baseline = Format("%.1f, same bytes bare", duel.first.requests_per_second),
-         .ratio = duel.rate_ratio});
+         .ratio = duel.rate.value});
     shop.findings.push_back(
         {.what = base::StrCat("    p50 with 4 connections; MB/s ",
                               Format("%.0f", duel.second.requests_per_second * megabytes)),

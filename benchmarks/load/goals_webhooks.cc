@@ -103,7 +103,7 @@ base::Status WebhookOverhead(Workshop& shop) {
       {.what = "CPU of the server per matching request",
        .figure = Format("%.1f us", duel.second.cpu_milliseconds * 1000),
        .baseline = Format("%.1f us without", duel.first.cpu_milliseconds * 1000),
-       .ratio = duel.cpu_ratio});
+       .ratio = duel.cpu.value});
   return base::OkStatus();
 }
 
@@ -124,9 +124,9 @@ base::Status IdleWebhooks(Workshop& shop) {
   }
   many->Settle();
   const double after = many->megabytes();
-  const Duel duel = Alternate({&none->target(), CreateConfigMaps(none->target(), "default")},
-                              {&many->target(), CreateConfigMaps(many->target(), "default")},
-                              shop.options().connections);
+  const Duel duel = AlternateOften({&none->target(), CreateConfigMaps(none->target(), "default")},
+                                   {&many->target(), CreateConfigMaps(many->target(), "default")},
+                                   shop.options().connections);
   AddIdle(shop, duel, "10,000 configured");
   shop.findings.push_back({.what = "memory of a configured webhook",
                            .figure = Format("%.2f KB", (after - before) * 1024 / 10000)});
@@ -268,9 +268,9 @@ base::Status Beside(Workshop& shop, const std::string& what, const std::string& 
       {.what = base::StrCat(what, ", ", std::to_string(hanging), " calls under way: requests/s"),
        .figure = Format("%.0f", duel.second.requests_per_second),
        .baseline = Format("%.0f without", duel.first.requests_per_second),
-       .ratio = duel.rate_ratio,
+       .ratio = duel.rate.value,
        .target = ">= 0.9x, no errors",
-       .met = duel.rate_ratio >= 0.9 && duel.second.errors == 0 && refused == 0});
+       .met = duel.rate.value >= 0.9 && duel.second.errors == 0 && refused == 0});
   shop.findings.push_back({.what = "    p99 of requests that do not match",
                            .figure = Format("%.2f ms", duel.second.p99_milliseconds),
                            .baseline = Format("%.2f ms", duel.first.p99_milliseconds),
