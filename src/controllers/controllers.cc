@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "controllers/cluster_role_aggregation.h"
 #include "controllers/controller.h"
 #include "controllers/garbage_collector.h"
 #include "controllers/namespace.h"
@@ -16,8 +17,9 @@ namespace portcullis::controllers {
 
 const std::vector<const ControllerInfo*>& AllControllers() {
   static const std::vector<const ControllerInfo*> kAll = {
-      &kGarbageCollector, &kNamespace,       &kVolumeProtection, &kClaimProtection,
-      &kResourceQuota,    &kRootCaPublisher, &kServiceAccount,   &kPolicyStatus,
+      &kClusterRoleAggregation, &kGarbageCollector, &kNamespace,
+      &kVolumeProtection,       &kClaimProtection,  &kResourceQuota,
+      &kRootCaPublisher,        &kServiceAccount,   &kPolicyStatus,
   };
   return kAll;
 }

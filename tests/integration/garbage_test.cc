@@ -1,4 +1,5 @@
-// What is left of objects whose owners, namespaces or users go: the controllers at work.
+// The controllers at work: what is left of objects whose owners, namespaces or users go, and roles
+// put together from others.
 
 #include <gtest/gtest.h>
 
@@ -43,6 +44,12 @@ std::string Owner(std::string_view name, std::string_view uid, bool blocks) {
 
 class Garbage : public ::testing::Test {
  protected:
+  // Pods need their service account.
+  void SetUp() override {
+    Eventually(server_, "/api/v1/namespaces/default/serviceaccounts/default",
+               [](const Answer& answer) { return answer.status == 200; });
+  }
+
   TestServer server_{[](server::Options& options) { options.controllers = {"*"}; }};
 };
 
@@ -117,6 +124,41 @@ TEST_F(Garbage, AClaimGoesOnceNoPodUsesIt) {
   server_.Delete(pods + "/p?gracePeriodSeconds=0");
 
   EXPECT_EQ(Eventually(server_, claims + "/c", IsGone).status, 404);
+}
+
+TEST_F(Garbage, ADeletedServiceAccountAndRootCaComeBack) {
+  for (const std::string_view path : {"/api/v1/namespaces/default/serviceaccounts/default",
+                                      "/api/v1/namespaces/default/configmaps/kube-root-ca.crt"}) {
+    const Answer first = Eventually(server_, path, [](const Answer& a) { return a.status == 200; });
+    const std::string uid(first["metadata"]["uid"].AsString());
+    EXPECT_EQ(server_.Delete(path).status, 200) << path;
+    const Answer second = Eventually(server_, path, [&](const Answer& answer) {
+      return answer.status == 200 && answer["metadata"]["uid"].AsString() != uid;
+    });
+    EXPECT_EQ(second.status, 200) << path;
+  }
+}
+
+TEST_F(Garbage, AggregatedRolesShowTheirRules) {
+  const std::string roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+  const auto has = [](const Answer& role, std::string_view resource) {
+    for (const json::Value& rule : role["rules"].elements()) {
+      for (const json::Value& one : rule["resources"].elements()) {
+        if (one.AsString() == resource) return true;
+      }
+    }
+    return false;
+  };
+  server_.Post(roles, R"({"metadata":{"name":"mine","labels":{
+      "rbac.authorization.k8s.io/aggregate-to-view":"true"}},
+      "rules":[{"apiGroups":["example.com"],"resources":["things"],"verbs":["get"]}]})");
+
+  const Answer admin = Eventually(server_, roles + "/admin", [&](const Answer& role) {
+    return has(role, "things") && has(role, "rolebindings");
+  });
+
+  EXPECT_TRUE(has(admin, "things")) << admin.body;
+  EXPECT_TRUE(has(admin, "secrets")) << admin.body;
 }
 
 TEST_F(Garbage, ATokenEndsWithThePodItIsBoundTo) {

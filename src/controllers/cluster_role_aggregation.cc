@@ -1,0 +1,86 @@
+#include "controllers/cluster_role_aggregation.h"
+
+#include <algorithm>
+#include <set>
+
+#include "api/selector/label_selector.h"
+#include "base/mutex.h"
+#include "base/strings.h"
+
+namespace portcullis::controllers {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
+constexpr std::string_view kResource = "clusterroles";
+
+class ClusterRoleAggregation final : public Controller {
+ public:
+  explicit ClusterRoleAggregation(const ControllerContext& context) : context_(context) {}
+
+  // Any role may be a part of any aggregated one.
+  void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
+    const store::Object& object = *event.object;
+    if (object.group() != kGroup || object.resource() != kResource) return;
+    const std::string name(object.name());
+    base::MutexLock lock(mutex_);
+    aggregated_.erase(name);
+    if (event.type != store::EventType::kDeleted &&
+        object.bytes().find("\"aggregationRule\"") != std::string_view::npos) {
+      aggregated_.insert(name);
+    }
+    for (const std::string& role : aggregated_) enqueue(role);
+  }
+
+  std::optional<base::Duration> Reconcile(const std::string& name) override {
+    const store::ObjectPtr role = context_.store.Get({kGroup, kResource, "", name});
+    if (role == nullptr) return std::nullopt;
+    const json::Value object = role->document().root();
+    const json::Value aggregation = object["aggregationRule"];
+    if (aggregation.is_null()) return std::nullopt;
+    json::Arena arena;
+    const json::Value rules = Gather(arena, aggregation, name);
+    if (rules == object["rules"] || (rules.empty() && object["rules"].empty())) return std::nullopt;
+    const std::string path = base::StrCat("/apis/", kGroup, "/v1/", kResource, "/", name);
+    const auto written = context_.api.Do("PUT", path, json::With(arena, object, "rules", rules));
+    if (written.ok() || written.status().reason() == base::Reason::kNotFound) return std::nullopt;
+    return 1s;
+  }
+
+ private:
+  // Without duplicates, in the order of selectors and names.
+  json::Value Gather(json::Arena& arena, json::Value aggregation, std::string_view self) const {
+    std::vector<json::Value> rules;
+    const auto roles = context_.store.List({kGroup, kResource});
+    for (const json::Value& selector : aggregation["clusterRoleSelectors"].elements()) {
+      const auto labels = api::LabelSelector::FromJson(selector);
+      if (!labels.ok()) continue;
+      for (const store::ObjectPtr& role : roles) {
+        const json::Value object = role->document().root();
+        if (role->name() == self || !labels->Matches(object["metadata"]["labels"])) continue;
+        for (const json::Value& rule : object["rules"].elements()) {
+          if (std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(rule);
+        }
+      }
+    }
+    return json::MakeArray(arena, rules);
+  }
+
+  const ControllerContext& context_;
+  base::Mutex mutex_;
+  std::set<std::string> aggregated_ PC_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+const ControllerInfo kClusterRoleAggregation = {
+    .name = "clusterrole-aggregation-controller",
+    .account = "clusterrole-aggregation-controller",
+    .summary = "writes the rules of aggregated ClusterRoles",
+    .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
+      return std::make_unique<ClusterRoleAggregation>(context);
+    },
+};
+
+}  // namespace portcullis::controllers
