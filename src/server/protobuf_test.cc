@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "json/writer.h"
+#include "server/embedded_fields.h"
 
 namespace portcullis::server {
 namespace {
@@ -53,6 +55,22 @@ TEST(Protobuf, MembersOfInlineMessagesBelongToTheObjectAround) {
 
   EXPECT_EQ(Json(Body("v1", "Pod", raw)),
             R"({"apiVersion":"v1","kind":"Pod","spec":{"volumes":[{"emptyDir":{},"name":"v"}]}})");
+}
+
+// Go's names of some fields differ from those in JSON ("uID", "Webhooks").
+TEST(Protobuf, MembersHaveTheirNamesInJson) {
+  for (std::string_view line : base::Split(EmbeddedProtobufFields(), '\n')) {
+    if (line.empty() || line[0] == '#' || line[0] == '@') continue;
+    const auto words = base::Split(line, ' ');
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const std::string_view name = words[i].substr(0, words[i].find('='));
+      const auto upper = [&](std::size_t at) {
+        return at < name.size() && name[at] >= 'A' && name[at] <= 'Z';
+      };
+      if (name == "Port" || name == "Raw") continue;  // these are called so
+      EXPECT_FALSE(upper(0) || upper(1)) << line;
+    }
+  }
 }
 
 TEST(Protobuf, RefusesWhatIsNoProtobuf) {

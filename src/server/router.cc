@@ -133,10 +133,11 @@ Reply RouteResource(Call& call) {
   const Verb verb = FindVerb(call);
   if (verb == nullptr) return ErrorReply(call, MethodNotAllowed());
 
-  const bool stored = call.subresource == nullptr || call.subresource->name == "status";
+  const bool shown = call.subresource == nullptr || call.subresource->name == "status" ||
+                     call.subresource->name == "scale";
   auto accepted = NegotiateOutput(call.headers().Get("Accept"), info.query.Get("pretty"),
                                   call.headers().Get("User-Agent"),
-                                  stored ? Offers::kTableAndMetadata : Offers::kObjectOnly);
+                                  shown ? Offers::kTableAndMetadata : Offers::kObjectOnly);
   if (!accepted.ok()) {
     if (verb != &rest::GetLog && verb != &rest::Connect) {
       return ErrorReply(call, accepted.status());

@@ -29,6 +29,14 @@ json::Value TableOf(Call& call, std::span<const json::Value> objects, json::Valu
                      table::ColumnDefinitions(call.arena, *call.resource), rows.Build());
 }
 
+json::Value ScaleTable(Call& call, json::Value scale, const ListMeta& meta) {
+  const auto include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
+  json::ArrayBuilder rows(call.arena);
+  rows.Add(table::ScaleRow(call.arena, scale, include, call.env.clock->Now()));
+  return table::Make(call.arena, call.accepted.form_version, ListMetadata(call.arena, meta),
+                     table::ScaleColumns(call.arena), rows.Build());
+}
+
 // The stored bytes without kind and apiVersion, as items of a list of a built-in kind are written.
 void AppendItem(const Call& call, std::string_view bytes, std::string_view prefix,
                 std::string& out) {
@@ -94,6 +102,9 @@ base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object
     case Form::kTable: {
       ListMeta meta;
       meta.resource_version = std::string(object["metadata"]["resourceVersion"].AsString());
+      if (call.kind().kind == "Scale") {
+        return ValueReply(call, http_status, ScaleTable(call, object, meta));
+      }
       return ValueReply(call, http_status,
                         TableOf(call, std::span(&object, 1), ListMetadata(call.arena, meta)));
     }

@@ -12,6 +12,7 @@
 #include "server/reply.h"
 #include "server/rest/admit.h"
 #include "server/rest/patching.h"
+#include "server/rest/present.h"
 #include "server/rest/system_fields.h"
 #include "server/rest/verbs.h"
 #include "server/rest/write.h"
@@ -277,7 +278,7 @@ VerbResult GetScale(Call& call) {
                                             base::GoQuote(ReplicasPath(*call.resource)),
                                             " does not exist"));
   }
-  return ValueReply(call, 200, ScaleOf(call, value));
+  return PresentValue(call, 200, ScaleOf(call, value));
 }
 
 VerbResult UpdateScale(Call& call) {
@@ -300,7 +301,7 @@ VerbResult UpdateScale(Call& call) {
     spec.transform = [scale](json::Value) -> base::Result<json::Value> { return scale; };
     spec.uid = scale["metadata"]["uid"].AsString();
   }
-  return ValueReply(call, 200, TRY(ScaleUpdate(call, options, spec).Run()));
+  return PresentValue(call, 200, TRY(ScaleUpdate(call, options, spec).Run()));
 }
 
 }  // namespace portcullis::server::rest

@@ -86,6 +86,17 @@ void PrintGeneric(CellWriter& writer, const api::catalog::ResourceInfo& resource
   }
 }
 
+json::Value RowOf(const CellWriter& writer, json::Value object, IncludeObject include) {
+  json::Arena& arena = writer.arena;
+  json::Value shown;
+  if (include == IncludeObject::kObject) shown = object;
+  if (include == IncludeObject::kMetadata) shown = rest::PartialMetadata(arena, object, "v1");
+  json::ObjectBuilder row(arena);
+  row.Set("cells", json::MakeArray(arena, writer.cells));
+  if (!writer.ended.empty()) row.Set("conditions", EndedCondition(arena, writer.ended));
+  return row.Set("object", shown).Build();
+}
+
 }  // namespace
 
 IncludeObject ReadIncludeObject(std::string_view text) {
@@ -127,15 +138,33 @@ json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, 
   } else {
     PrintGeneric(writer, resource, object);
   }
-  json::Value shown;
-  if (include == IncludeObject::kObject) shown = object;
-  if (include == IncludeObject::kMetadata) {
-    shown = rest::PartialMetadata(arena, object, "v1");
+  return RowOf(writer, object, include);
+}
+
+json::Value ScaleColumns(json::Arena& arena) {
+  constexpr std::pair<std::string_view, std::string_view> kColumns[] = {
+      {"Name", "string"}, {"Desired", "integer"}, {"Available", "integer"}, {"Age", "string"}};
+  json::ArrayBuilder columns(arena);
+  for (const auto& [name, type] : kColumns) {
+    columns.Add(json::ObjectBuilder(arena)
+                    .Set("name", name)
+                    .Set("type", type)
+                    .Set("format", "")
+                    .Set("description", "")
+                    .Set("priority", 0)
+                    .Build());
   }
-  json::ObjectBuilder row(arena);
-  row.Set("cells", json::MakeArray(arena, writer.cells));
-  if (!writer.ended.empty()) row.Set("conditions", EndedCondition(arena, writer.ended));
-  return row.Set("object", shown).Build();
+  return columns.Build();
+}
+
+json::Value ScaleRow(json::Arena& arena, json::Value scale, IncludeObject include,
+                     base::WallTime now) {
+  CellWriter writer{arena, now, {}, {}};
+  writer.Name(scale)
+      .Int(scale["spec"]["replicas"].AsInt())
+      .Int(scale["status"]["replicas"].AsInt())
+      .Age(scale);
+  return RowOf(writer, scale, include);
 }
 
 json::Value Make(json::Arena& arena, std::string_view version, json::Value list_metadata,
