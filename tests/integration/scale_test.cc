@@ -138,5 +138,24 @@ TEST(Scale, RefusesAnotherObjectOfTheName) {
                          uid));
 }
 
+// Not of scales, but of subresources too: what an endpoint cannot change nobody loses by it.
+TEST(Scale, WhoOwnsTheStatusKeepsItThroughWritesOfTheSpec) {
+  TestServer server;
+  const std::string status = base::StrCat(kDeployment, "/status");
+  ASSERT_EQ(server.Patch(As(kDeployment, "owner"), kApply, kDeploymentBody).status, 201);
+  server.Patch(As(status, "controller"), kMerge, R"({"status":{"replicas":3}})");
+  constexpr std::string_view kStatus[] = {"f:status", "f:replicas"};
+
+  ASSERT_EQ(server.Put(As(kDeployment, "replacer"), kDeploymentBody).status, 200);
+  server.Patch(As(status, "other"), kMerge, R"({"spec":{"replicas":9}})");
+
+  EXPECT_THAT(Owners(server.Get(kDeployment), kStatus), ElementsAre("controller Update status"));
+  EXPECT_THAT(OwnersOfReplicas(server), ElementsAre("owner Apply "));
+  const std::string with_status = base::StrCat(
+      kDeploymentBody.substr(0, kDeploymentBody.size() - 1), R"(,"status":{"replicas":7}})");
+  EXPECT_EQ(server.Patch(As(kDeployment, "owner"), kApply, with_status).status, 200);
+  EXPECT_THAT(Owners(server.Get(kDeployment), kStatus), ElementsAre("controller Update status"));
+}
+
 }  // namespace
 }  // namespace portcullis

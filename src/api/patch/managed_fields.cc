@@ -88,32 +88,44 @@ void CapUpdateManagers(Entries& entries) {
 class Changes {
  public:
   Changes(const schema::Schema& schema, Value before, Value after, const Writer& writer)
-      : writer_(writer), before_(before), after_(after) {
-    by_version_.emplace(writer.api_version, Compare(&schema, before, after));
+      : writer_(writer), before_(before), after_(after), whole_(Compare(&schema, before, after)) {
+    by_version_.emplace(writer.api_version, Lasting(whole_));
   }
 
-  const Comparison& own() const { return *by_version_.find(writer_.api_version)->second; }
+  // Everything, in the version of the request.
+  const Comparison& whole() const { return whole_; }
 
-  // Null if the version is gone. Where the objects cannot be converted the request's version stands
-  // in, and `error` is set.
+  // What a write through this endpoint can change, which is what others may lose. Null if the
+  // version is gone. Where the objects cannot be converted the request's version stands in, and
+  // `error` is set.
   const Comparison* In(const std::string& version) {
-    if (writer_.versions == nullptr) return &own();
+    if (writer_.versions == nullptr) return &Own();
     const auto known = by_version_.find(version);
     if (known != by_version_.end()) return known->second ? &*known->second : nullptr;
     const auto before = View(version, before_);
     const auto after = View(version, after_);
     if (!before.ok() || !after.ok()) {
       if (error_.ok()) error_ = before.ok() ? after.status() : before.status();
-      return &own();
+      return &Own();
     }
     std::optional<Comparison>& made = by_version_[version];
     if (after->schema == nullptr) return nullptr;
-    made = Compare(after->schema, before->object, after->object);
+    made = Lasting(Compare(after->schema, before->object, after->object));
     return &*made;
   }
   const base::Status& error() const { return error_; }
 
  private:
+  const Comparison& Own() const { return *by_version_.find(writer_.api_version)->second; }
+
+  Comparison Lasting(Comparison change) const {
+    if (writer_.reset == nullptr) return change;
+    for (FieldSet* fields : {&change.added, &change.modified, &change.removed}) {
+      fields->Prune(*writer_.reset);
+    }
+    return change;
+  }
+
   base::Result<Versions::View> View(const std::string& version, Value object) const {
     // There was no object before a create.
     if (object.empty()) return Versions::View{object, nullptr};
@@ -123,6 +135,7 @@ class Changes {
   const Writer& writer_;
   const Value before_;
   const Value after_;
+  const Comparison whole_;
   std::map<std::string, std::optional<Comparison>, std::less<>> by_version_;
   base::Status error_;
 };
@@ -326,7 +339,7 @@ base::Result<Value> Application::Run(Force force) {
   Disown(entries_, changes, &own);
   own.fields = claimed.Difference(StrippedFields());
   const bool claim_changed = !before || !(before->fields == own.fields);
-  if (!changes.own().same() || claim_changed || own.time.empty()) own.time = writer_.now;
+  if (!changes.whole().same() || claim_changed || own.time.empty()) own.time = writer_.now;
   return WithEntries(arena_, SyncLastApplied(merged), entries_);
 }
 
@@ -352,7 +365,7 @@ Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value 
   const Value after = WithoutManagedFields(arena, next);
   Changes changes(schema, before, after, writer);
   if (!entries.empty()) Disown(entries, changes, nullptr);
-  const Comparison& change = changes.own();
+  const Comparison& change = changes.whole();
   FieldSet touched = change.modified.empty() ? change.added : change.modified.Union(change.added);
 
   Entry own{.manager = std::string(writer.manager),

@@ -14,6 +14,7 @@
 #include "json/writer.h"
 #include "json/yaml.h"
 #include "server/codec.h"
+#include "server/rest/system_fields.h"
 #include "server/rest/versions.h"
 
 namespace portcullis::server::rest {
@@ -192,16 +193,9 @@ base::Result<Transform> MakeApply(Call& call, const PatchTarget& target,
     }
     const std::string now = base::FormatTime(call.env.clock->Now());
     const std::string api_version = ApiVersion(target.kind);
-    api::patch::FieldSet reset;
-    if (call.info.subresource == "status") {
-      reset.Insert(api::patch::PathElement::Field("spec"));
-      if (call.resource->custom) {
-        reset.Insert(api::patch::PathElement::Field("metadata"));
-      }
-    } else if (target.kind == call.resource->kind &&
-               call.resource->FindSubresource("status") != nullptr) {
-      reset.Insert(api::patch::PathElement::Field("status"));
-    }
+    // A scale is not what the subresource belongs to.
+    const bool of_parent = target.kind == call.resource->kind;
+    const api::patch::FieldSet reset = of_parent ? ResetFields(call) : api::patch::FieldSet();
     api::patch::Writer writer;
     writer.manager = manager;
     writer.api_version = api_version;
@@ -209,7 +203,7 @@ base::Result<Transform> MakeApply(Call& call, const PatchTarget& target,
     writer.now = now;
     writer.reset = &reset;
     const CallVersions versions(call);
-    if (target.kind == call.resource->kind) writer.versions = &versions;
+    if (of_parent) writer.versions = &versions;
     const json::Value applied =
         TRY(api::patch::Apply(call.arena, *target.schema, live, config, writer,
                               force ? api::patch::Force::kYes : api::patch::Force::kNo));

@@ -19,19 +19,6 @@ constexpr std::size_t kSuffixLength = 5;
 
 const api::schema::Schema* SchemaOf(const Call& call) { return call.resource->schema; }
 
-// What a write through this endpoint cannot change is owned by nobody.
-api::patch::FieldSet ResetFields(const Call& call) {
-  using api::patch::PathElement;
-  api::patch::FieldSet reset;
-  if (call.info.subresource == "status") {
-    reset.Insert(PathElement::Field("spec"));
-    if (call.resource->custom) reset.Insert(PathElement::Field("metadata"));
-  } else if (call.resource->FindSubresource("status") != nullptr) {
-    reset.Insert(PathElement::Field("status"));
-  }
-  return reset;
-}
-
 // What Kubernetes finds wrong with entries before it looks at their sets.
 base::Status CheckEntries(json::Value entries) {
   api::FieldErrors errors;
@@ -64,6 +51,32 @@ base::Status CheckEntries(json::Value entries) {
 }
 
 }  // namespace
+
+api::patch::FieldSet ResetFields(const Call& call) {
+  using api::patch::PathElement;
+  api::patch::FieldSet reset;
+  if (call.info.subresource != "status") {
+    if (call.resource->FindSubresource("status") != nullptr) {
+      reset.Insert(PathElement::Field("status"));
+    }
+    return reset;
+  }
+  reset.Insert(PathElement::Field("spec"));
+  const auto metadata = [&](std::string_view field) {
+    reset.Insert(
+        api::patch::FieldPathSteps{PathElement::Field("metadata"), PathElement::Field(field)});
+  };
+  const api::GroupResource resource = call.group_resource();
+  if (call.resource->custom) {
+    reset.Insert(PathElement::Field("metadata"));
+  } else if (resource == api::GroupResource{"apps", "deployments"}) {
+    metadata("labels");
+  } else if (resource == api::GroupResource{"", "pods"}) {
+    metadata("deletionTimestamp");
+    metadata("ownerReferences");
+  }
+  return reset;
+}
 
 base::Result<json::Value> MatchNamespace(Call& call, json::Value object) {
   const std::string_view given = object["metadata"]["namespace"].AsString();

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "api/patch/field_set.h"
 #include "base/status.h"
 #include "json/value.h"
 #include "registry/strategy.h"
@@ -33,6 +34,9 @@ json::Value KeepSystemFields(Call& call, json::Value object, json::Value old);
 registry::Context StrategyContext(Call& call, std::string_view name);
 const registry::Strategy& StrategyOf(const Call& call);
 
+// What a write of the resource or its status through this endpoint cannot change: nobody comes to
+// own it thereby, and nobody loses it.
+api::patch::FieldSet ResetFields(const Call& call);
 // managedFields after an ordinary write, unless the kind has no schema.
 json::Value TrackFields(Call& call, json::Value live, json::Value next, std::string_view manager);
 // If admission has made managedFields unreadable they become those of `before`, with a warning.
