@@ -16,8 +16,11 @@ using ClientProxyTest = ClientTest;
 TEST_F(ClientProxyTest, AsksTheProxyToLeadOn) {
   const auto certificates = TestCertificates::Make();
   std::string asked;
-  std::string answer = "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n";
-  RawServer proxy([&](RawPeer& peer, int) {
+  const std::string answers[] = {"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",
+                                 "garbage\r\n\r\n", "HTTP/1.1 200 Connection established\r\n\r\n",
+                                 ""};
+  RawServer proxy([&](RawPeer& peer, int number) {
+    const std::string& answer = answers[number - 1];
     asked = peer.ReadUntil("\r\n\r\n");
     peer.Send(answer);
     if (answer.find(" 200 ") == std::string::npos) return;
@@ -39,13 +42,10 @@ TEST_F(ClientProxyTest, AsksTheProxyToLeadOn) {
   EXPECT_EQ(asked,
             "CONNECT hook.example:8443 HTTP/1.1\r\nHost: hook.example:8443\r\n"
             "Proxy-Authorization: Basic dTpwQA==\r\n\r\n");
-  answer = "garbage\r\n\r\n";
   EXPECT_EQ(call(), "Post \"https://hook.example:8443/x\": malformed HTTP response \"garbage\"");
-  answer = "HTTP/1.1 200 Connection established\r\n\r\n";
   EXPECT_EQ(call(),
             "Post \"https://hook.example:8443/x\": tls: first record does not look like a TLS "
             "handshake");
-  answer.clear();
   EXPECT_EQ(call(), "Post \"https://hook.example:8443/x\": unexpected EOF");
 
   options.proxies = std::make_shared<const ProxyRules>(ProxySettings{"http://127.0.0.1:1", ""});
