@@ -70,7 +70,9 @@ class GarbageCollector final : public Controller {
     const Value metadata = root["metadata"];
     if (event.type == store::EventType::kDeleted) {
       Forget(uid);
-      for (const std::string& dependent : DependentsOf(uid)) enqueue(dependent);
+      const auto dependents = DependentsOf(uid);
+      for (const std::string& dependent : dependents) enqueue(dependent);
+      if (!dependents.empty()) Remember(uid);
       // Whoever waits for its dependents may go on.
       for (const Value& owner : metadata["ownerReferences"].elements()) {
         enqueue(std::string(owner["uid"].AsString()));
@@ -186,7 +188,9 @@ class GarbageCollector final : public Controller {
     for (const Value& reference : references.elements()) {
       const Owner owner = Judge(reference, place.ns);
       if (owner == Owner::kPresent) present.Add(reference);
-      if (owner == Owner::kGone) TellOfOtherNamespace(place, object, reference);
+      if (owner == Owner::kGone && !HasDeparted(reference["uid"].AsString())) {
+        TellOfOtherNamespace(place, object, reference);
+      }
       waited_for |= owner == Owner::kWaiting;
     }
     if (present.size() == references.size()) return std::nullopt;
@@ -198,6 +202,18 @@ class GarbageCollector final : public Controller {
         : HasFinalizer(object, kOrphan)                                               ? "Orphan"
                                         : "Background";
     return Delete(uid, place, policy);
+  }
+
+  // Owners that were seen to go need not be looked for elsewhere.
+  void Remember(const std::string& uid) PC_REQUIRES(mutex_) {
+    constexpr std::size_t kMost = 4096;
+    if (departed_.size() >= kMost) departed_.clear();
+    departed_.insert(uid);
+  }
+
+  bool HasDeparted(std::string_view uid) {
+    base::MutexLock lock(mutex_);
+    return departed_.contains(uid);
   }
 
   // References do not reach into other namespaces; who has written one that would is told.
@@ -349,6 +365,7 @@ class GarbageCollector final : public Controller {
   std::shared_ptr<const api::catalog::Catalog> catalog_;  // of the controller's own thread
   std::map<std::string, Node> nodes_ PC_GUARDED_BY(mutex_);
   std::map<std::string, std::set<std::string>> dependents_ PC_GUARDED_BY(mutex_);
+  std::set<std::string, std::less<>> departed_ PC_GUARDED_BY(mutex_);
 };
 
 }  // namespace
