@@ -193,9 +193,8 @@ base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
     for (const json::Value& item : body["dryRun"].elements()) {
       dry_run.emplace_back(item.AsString());
     }
-    for (std::string_view name :
-         {"gracePeriodSeconds", "preconditions", "orphanDependents", "propagationPolicy", "dryRun",
-          "ignoreStoreReadErrorWithClusterBreakingPotential"}) {
+    for (std::string_view name : {"gracePeriodSeconds", "preconditions", "orphanDependents",
+                                  "propagationPolicy", "dryRun"}) {
       if (!body[name].is_null()) value.Set(name, body[name]);
     }
   } else {

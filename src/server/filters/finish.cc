@@ -130,7 +130,7 @@ void Finish(Call& call, Reply reply) {
     response.headers.Add("Warning", admission::WarningHeader(warning));
   }
   std::string compressed;
-  if (content.size() >= kCompressFrom && call.headers().HasToken("Accept-Encoding", "gzip")) {
+  if (content.size() > kCompressFrom && call.headers().HasToken("Accept-Encoding", "gzip")) {
     compressed = Compress(content);
   }
   if (!compressed.empty()) {
