@@ -41,12 +41,15 @@ class ResourceQuotaTest : public ::testing::Test {
     ASSERT_EQ(made.status, 201) << made.body;
   }
 
-  // kube-root-ca.crt is a config map too: it must be there before anything is counted.
-  void WaitForRootCa() {
+  // kube-root-ca.crt is a config map too: it must be there before anything is counted. Pods need
+  // the service account.
+  void WaitForFurnishing() {
     const auto deadline = std::chrono::steady_clock::now() + 20s;
-    while (server_.Get(base::StrCat(kMaps, "/kube-root-ca.crt")).status != 200 &&
-           std::chrono::steady_clock::now() < deadline) {
-      std::this_thread::yield();
+    for (std::string_view path : {"configmaps/kube-root-ca.crt", "serviceaccounts/default"}) {
+      while (server_.Get(base::StrCat("/api/v1/namespaces/default/", path)).status != 200 &&
+             std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::yield();
+      }
     }
   }
 
@@ -55,7 +58,7 @@ class ResourceQuotaTest : public ::testing::Test {
 };
 
 TEST_F(ResourceQuotaTest, ManyClientsNeverExceedIt) {
-  WaitForRootCa();
+  WaitForFurnishing();
   MakeQuota(R"({"configmaps":"11"})");
   ASSERT_TRUE(WaitForUsed("configmaps", "1"));
 
@@ -79,7 +82,7 @@ TEST_F(ResourceQuotaTest, ManyClientsNeverExceedIt) {
 }
 
 TEST_F(ResourceQuotaTest, GivesBackWhatFailedAndWhatIsGone) {
-  WaitForRootCa();
+  WaitForFurnishing();
   MakeQuota(R"({"configmaps":"3"})");
   ASSERT_TRUE(WaitForUsed("configmaps", "1"));
   ASSERT_EQ(server_.Post(kMaps, ConfigMap(1)).status, 201);
@@ -96,7 +99,7 @@ TEST_F(ResourceQuotaTest, GivesBackWhatFailedAndWhatIsGone) {
 }
 
 TEST_F(ResourceQuotaTest, PodsWhoseDeletionShouldBeOverAreNotCharged) {
-  WaitForRootCa();
+  WaitForFurnishing();
   MakeQuota(R"({"pods":"1","count/pods":"5"})");
   ASSERT_TRUE(WaitForUsed("pods", "0"));
   const auto pod = [](std::string_view name) {
@@ -118,7 +121,7 @@ TEST_F(ResourceQuotaTest, PodsWhoseDeletionShouldBeOverAreNotCharged) {
 }
 
 TEST_F(ResourceQuotaTest, ManyClientsNeverExceedAmounts) {
-  WaitForRootCa();
+  WaitForFurnishing();
   MakeQuota(R"({"requests.cpu":"1","limits.memory":"10Gi"})");
   ASSERT_TRUE(WaitForUsed("requests.cpu", "0"));
 
@@ -143,7 +146,7 @@ TEST_F(ResourceQuotaTest, ManyClientsNeverExceedAmounts) {
 }
 
 TEST_F(ResourceQuotaTest, ADryRunChargesNothing) {
-  WaitForRootCa();
+  WaitForFurnishing();
   MakeQuota(R"({"configmaps":"2"})");
   ASSERT_TRUE(WaitForUsed("configmaps", "1"));
 
