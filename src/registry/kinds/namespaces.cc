@@ -54,11 +54,24 @@ class Namespaces final : public DefaultStrategy {
   static json::Value Text(std::string_view text) { return json::Value::StringView(text); }
 };
 
+void ValidateNamespaceUpdate(const Context& ctx, json::Value object, json::Value,
+                             api::FieldErrors& errors) {
+  if (ctx.subresource != "status") return;
+  const bool ends = !object["metadata"]["deletionTimestamp"].is_null();
+  const std::string_view phase = object["status"]["phase"].AsString();
+  if (phase == (ends ? "Terminating" : "Active")) return;
+  errors.push_back(
+      api::Invalid(api::FieldPath("status", "Phase"), phase,
+                   ends ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
+                        : "may only be 'Active' if `deletionTimestamp` is empty"));
+}
+
 }  // namespace
 
 void AddNamespaces(KindTable& table) {
   table.Add({.group = "",
              .resource = "namespaces",
+             .validate_update = &ValidateNamespaceUpdate,
              .traits = {.names = NameStyle::kLabel},
              .make = &Make<Namespaces>});
 }

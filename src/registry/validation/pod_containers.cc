@@ -287,7 +287,10 @@ void CheckRestartRules(json::Value rules, const FieldPath& path, FieldErrors& er
   std::size_t index = 0;
   for (const json::Value& rule : rules.elements()) {
     const FieldPath at = path.Index(index++);
-    CheckOneOf(rule["action"], at.Child("action"), {"Restart", "RestartAllContainers"}, errors);
+    // Kubernetes names only the first of the two that it takes.
+    if (rule["action"].AsString() != "RestartAllContainers") {
+      CheckOneOf(rule["action"], at.Child("action"), {"Restart"}, errors);
+    }
     const json::Value codes = rule["exitCodes"];
     if (codes.is_null()) {
       errors.push_back(api::Required(at.Child("exitCodes"), "must be specified"));
@@ -301,8 +304,7 @@ void CheckRestartRules(json::Value rules, const FieldPath& path, FieldErrors& er
   }
 }
 
-void CheckRestartPolicy(json::Value container, bool init, const FieldPath& path,
-                        FieldErrors& errors) {
+void CheckRestartPolicy(json::Value container, const FieldPath& path, FieldErrors& errors) {
   const json::Value policy = container["restartPolicy"];
   const json::Value rules = container["restartPolicyRules"];
   if (policy.is_null()) {
@@ -313,11 +315,6 @@ void CheckRestartPolicy(json::Value container, bool init, const FieldPath& path,
     return;
   }
   CheckOneOf(policy, path.Child("restartPolicy"), {"Always", "Never", "OnFailure"}, errors);
-  if (init && policy.AsString() == "Always" && !rules.empty()) {
-    errors.push_back(api::Forbidden(path.Child("restartPolicyRules"),
-                                    "restartPolicyRules are not allowed for init containers with "
-                                    "restart policy Always"));
-  }
   CheckRestartRules(rules, path.Child("restartPolicyRules"), errors);
 }
 
@@ -405,7 +402,7 @@ void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& 
     const std::string_view name = container["name"].AsString();
     if (!names.insert(name).second) errors.push_back(api::Duplicate(at.Child("name"), name));
     CheckHooksAndProbes(container, spec["terminationGracePeriodSeconds"], at, errors);
-    CheckRestartPolicy(container, false, at, errors);
+    CheckRestartPolicy(container, at, errors);
   }
   std::set<std::string> ports;
   index = 0;
@@ -417,7 +414,7 @@ void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& 
   for (const json::Value& container : spec["initContainers"].elements()) {
     const FieldPath at = init_list.Index(index++);
     CheckCommon(container, pod, at, errors);
-    CheckRestartPolicy(container, true, at, errors);
+    CheckRestartPolicy(container, at, errors);
     const std::string_view name = container["name"].AsString();
     if (!name.empty() && !names.insert(name).second) {
       errors.push_back(api::Duplicate(at.Child("name"), name));

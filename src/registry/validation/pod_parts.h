@@ -80,6 +80,9 @@ void CheckPodAnnotations(json::Value annotations, json::Value spec, const FieldP
                          FieldErrors& errors);
 void CheckSeccompAnnotations(json::Value annotations, json::Value spec, const FieldPath& spec_path,
                              FieldErrors& errors);
+// A profile says the same as the annotation that was there before profiles.
+void CheckAppArmorAgreement(json::Value annotations, json::Value spec, const FieldPath& spec_path,
+                            FieldErrors& errors);
 
 // pod_scheduling.cc
 void CheckAffinity(json::Value affinity, const FieldPath& path, FieldErrors& errors);

@@ -505,4 +505,36 @@ void CheckSeccompAnnotations(json::Value annotations, json::Value spec, const Fi
       });
 }
 
+void CheckAppArmorAgreement(json::Value annotations, json::Value spec, const FieldPath& spec_path,
+                            FieldErrors& errors) {
+  if (spec["os"]["name"].AsString() == "windows") return;
+  constexpr std::string_view kLocalhost = "localhost/";
+  const json::Value of_pod = spec["securityContext"]["appArmorProfile"];
+  api::view::VisitContainers(
+      spec, spec_path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
+        const std::string key = base::StrCat("container.apparmor.security.beta.kubernetes.io/",
+                                             container["name"].AsString());
+        const json::Value own = container["securityContext"]["appArmorProfile"];
+        const json::Value profile = own.is_null() ? of_pod : own;
+        const json::Value* annotation = annotations.Find(key);
+        if (profile.is_null() || annotation == nullptr) return true;
+        const std::string_view text = annotation->AsString();
+        const std::string_view type = profile["type"].AsString();
+        const FieldPath path = at.Child("securityContext", "appArmorProfile");
+        const bool same = type == "Unconfined"       ? text == "unconfined"
+                          : type == "RuntimeDefault" ? text == "runtime/default"
+                          : type == "Localhost"      ? text.starts_with(kLocalhost)
+                                                     : true;
+        if (!same) {
+          errors.push_back(api::Forbidden(path.Child("type"),
+                                          "apparmor type in annotation and field must match"));
+        } else if (type == "Localhost" &&
+                   profile["localhostProfile"].AsString() != text.substr(kLocalhost.size())) {
+          errors.push_back(api::Forbidden(path.Child("localhostProfile"),
+                                          "apparmor profile in annotation and field must match"));
+        }
+        return true;
+      });
+}
+
 }  // namespace portcullis::registry

@@ -63,9 +63,23 @@ bool MayRestart(json::Value container, json::Value spec, std::int64_t code, bool
   return policy == "Always" || (policy == "OnFailure" && code != 0);
 }
 
+// One container's rule may start all of them again.
+bool AllMayRestart(json::Value spec) {
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    for (const json::Value& container : spec[list].elements()) {
+      for (const json::Value& rule : container["restartPolicyRules"].elements()) {
+        if (rule["action"].AsString() == "RestartAllContainers") return true;
+      }
+    }
+  }
+  return false;
+}
+
 // What has ended for good does not run again.
 void CheckTransitions(json::Value now, json::Value before, json::Value spec, FieldErrors& errors) {
+  const bool all = AllMayRestart(spec);
   for (const StatusList& list : kStatusLists) {
+    if (all && list.containers != "ephemeralContainers") continue;
     std::size_t index = 0;
     for (const json::Value& status : before[list.name].elements()) {
       const FieldPath at = FieldPath("status", list.name).Index(index++).Child("state");

@@ -159,6 +159,18 @@ void CheckNames(json::Value spec, const FieldPath& path, FieldErrors& errors) {
   }
 }
 
+void CheckHostnameOverride(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  const json::Value name = spec["hostnameOverride"];
+  if (name.is_null()) return;
+  for (const std::string_view field : {"setHostnameAsFQDN", "hostNetwork"}) {
+    if (!spec[field].AsBool()) continue;
+    errors.push_back(
+        api::Forbidden(path, base::StrCat("may not be specified when ", field, " is true")));
+  }
+  if (name.AsString().size() > 64) errors.push_back(api::TooLong(path, 64));
+  CheckSubdomain(name.AsString(), path, errors);
+}
+
 void CheckRest(json::Value spec, const FieldPath& path, FieldErrors& errors) {
   CheckTolerations(spec["tolerations"], path.Child("tolerations"), errors);
   CheckHostAliases(spec["hostAliases"], path.Child("hostAliases"), errors);
@@ -214,6 +226,7 @@ void CheckSpec(json::Value spec, json::Value metadata, bool is_pod, const FieldP
                       errors);
   CheckHostProcess(spec, path, errors);
   CheckHostUsers(spec, path, errors);
+  CheckHostnameOverride(spec, path.Child("hostnameOverride"), errors);
   CheckNames(spec, path, errors);
   CheckRest(spec, path, errors);
 }
@@ -251,6 +264,7 @@ void ValidatePodTemplate(json::Value pod_template, const FieldPath& path, FieldE
   ValidatePodTemplateMetadata(pod_template, path, errors);
   CheckSpec(spec, json::Value(), false, path.Child("spec"), errors);
   CheckSeccompAnnotations(metadata["annotations"], spec, path.Child("spec"), errors);
+  CheckAppArmorAgreement(metadata["annotations"], spec, path.Child("spec"), errors);
   if (!spec["ephemeralContainers"].empty()) {
     errors.push_back(api::Forbidden(path.Child("spec", "ephemeralContainers"),
                                     "ephemeral containers not allowed in pod template"));
@@ -279,6 +293,7 @@ void ValidatePod(const Context&, json::Value object, FieldErrors& errors) {
                                     "cannot be set until all schedulingGates have been cleared"));
   }
   CheckSeccompAnnotations(object["metadata"]["annotations"], spec, path, errors);
+  CheckAppArmorAgreement(object["metadata"]["annotations"], spec, path, errors);
 }
 
 }  // namespace portcullis::registry

@@ -336,9 +336,21 @@ void CheckFamilies(json::Value spec, const FieldPath& path, FieldErrors& errors)
   }
 }
 
+// The annotation has had two names.
+void CheckTopologyMode(json::Value annotations, FieldErrors& errors) {
+  constexpr std::string_view kOld = "service.kubernetes.io/topology-aware-hints";
+  constexpr std::string_view kNew = "service.kubernetes.io/topology-mode";
+  if (!annotations.Has(kOld) || !annotations.Has(kNew)) return;
+  if (annotations[kOld] == annotations[kNew]) return;
+  errors.push_back(
+      api::Invalid(FieldPath("metadata", "annotations").Key(kNew), annotations[kNew],
+                   base::StrCat("must match annotations[", kOld, "] when both are specified")));
+}
+
 }  // namespace
 
 void ValidateService(const Context&, json::Value object, FieldErrors& errors) {
+  CheckTopologyMode(object["metadata"]["annotations"], errors);
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::string_view type = spec["type"].AsString();
