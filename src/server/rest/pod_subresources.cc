@@ -260,7 +260,39 @@ VerbResult Connect(Call& call) {
   return PodUnreachable(call, target->name, true);
 }
 
+namespace {
+
+// What is wrong with the numbers of PodLogOptions.
+base::Status CheckLogOptions(const Call& call) {
+  const Query& query = call.info.query;
+  api::FieldErrors errors;
+  const auto check = [&](std::string_view name, std::int64_t least, std::string_view text) {
+    const std::string_view given = query.Get(name);
+    if (given.empty()) return base::OkStatus();
+    const auto number = base::ParseInt(given);
+    if (!number) {
+      return base::BadRequest(
+          base::StrCat("strconv.ParseInt: parsing ", base::GoQuote(given), ": invalid syntax"));
+    }
+    if (*number < least) errors.push_back(api::Invalid(api::FieldPath(name), *number, text));
+    return base::OkStatus();
+  };
+  TRY(check("tailLines", 0, "must be greater than or equal to 0"));
+  TRY(check("limitBytes", 1, "must be greater than 0"));
+  if (query.Has("sinceSeconds") && query.Has("sinceTime")) {
+    errors.push_back(api::Forbidden(
+        api::FieldPath(""), "at most one of `sinceTime` or `sinceSeconds` may be specified"));
+  } else {
+    TRY(check("sinceSeconds", 1, "must be greater than 0"));
+  }
+  if (errors.empty()) return base::OkStatus();
+  return api::InvalidStatus({"", "PodLogOptions"}, call.info.name, errors);
+}
+
+}  // namespace
+
 VerbResult GetLog(Call& call) {
+  TRY(CheckLogOptions(call));
   const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.info.name));
   if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
   const json::Value pod = TRY(FromStore(call.arena, object, *call.resource));
