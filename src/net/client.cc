@@ -16,7 +16,7 @@ class Client final : public HttpsClient {
   using HttpsClient::Call;
   CallResult Call(SharedRequest request, base::SteadyTime deadline) override {
     internal::Gathering calls(core_);
-    calls.Start(0, std::move(request), deadline);
+    calls.Start(0, std::move(request), deadline, nullptr);
     return std::move(calls.Next(std::nullopt)->result);
   }
 

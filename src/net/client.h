@@ -27,9 +27,13 @@
 
 namespace portcullis::net {
 
+struct Url;
+
 struct ClientRequest {
   std::string method = "POST";
   std::string url;  // absolute; appears in error texts as given
+  // What `url` says, for requests that are made again and again; null: it is parsed.
+  std::shared_ptr<const Url> parsed_url;
   Headers headers;  // Host, Content-Length and (if absent) Accept-Encoding: gzip are added
   std::shared_ptr<const std::string> body;  // null: none
   std::shared_ptr<const ClientTls> tls;     // for https; null: system roots, no client certificate
@@ -110,8 +114,9 @@ class CallSet {
 
   virtual ~CallSet() = default;
   // Sends the request, if there is a kept connection, as far as that takes it. `id` is the
-  // caller's.
-  virtual void Start(std::size_t id, SharedRequest request, base::SteadyTime deadline) = 0;
+  // caller's; `body`, unless null, is sent instead of the request's.
+  virtual void Start(std::size_t id, SharedRequest request, base::SteadyTime deadline,
+                     std::shared_ptr<const std::string> body = nullptr) = 0;
   // The next call that is over; nothing if none is by `until`. Without `until` the deadlines of the
   // calls bound the wait, and nothing means that none was under way.
   virtual std::optional<Arrival> Next(std::optional<base::SteadyTime> until = std::nullopt) = 0;

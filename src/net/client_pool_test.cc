@@ -162,8 +162,10 @@ TEST_F(ClientPoolTest, ASetTellsOfEachCallAsItEnds) {
     return queue.Take();
   };
   EXPECT_FALSE(calls->Next(soon())) << "until then";
-  Echo(start(0, TestServer::Soon()));
-  Echo(start(1, TestServer::Soon()));
+  const auto one = start(0, TestServer::Soon());
+  const auto other = start(1, TestServer::Soon());
+  Echo(one);
+  Echo(other);
   EXPECT_TRUE(calls->Next()->result.ok());
   EXPECT_TRUE(calls->Next()->result.ok());
 

@@ -95,7 +95,7 @@ std::variant<PreparedCall, CallError> PrepareCall(
   call.deadline = now + std::min(own_timeout, kClientTimeout);
   if (request_deadline) call.deadline = std::min(call.deadline, *request_deadline);
 
-  auto request = hook.endpoint->NewRequest(hook.name, TimeoutText(call.deadline, now));
+  auto request = hook.endpoint->RequestFor(hook.name, TimeoutText(call.deadline, now));
   if (!request.ok() && request.status().reason() == base::Reason::kServiceUnavailable) {
     return FailedToCall(request.status().message(), 503);
   }
@@ -103,8 +103,8 @@ std::variant<PreparedCall, CallError> PrepareCall(
     return CallError{base::StrCat("could not get REST client: ", request.status().message()), 500,
                      false};
   }
-  request->body = std::make_shared<const std::string>(EncodeReview(call.version, call.uid, shared));
-  call.request = std::make_shared<const net::ClientRequest>(std::move(request).value());
+  call.request = std::move(request).value();
+  call.body = std::make_shared<const std::string>(EncodeReview(call.version, call.uid, shared));
   return call;
 }
 

@@ -33,7 +33,8 @@ struct PreparedCall {
   const Hook* hook = nullptr;
   std::string uid;
   ReviewVersion version = ReviewVersion::kV1;
-  net::SharedRequest request;
+  net::SharedRequest request;  // without its body
+  std::shared_ptr<const std::string> body;
   base::SteadyTime deadline;
   int attempts = 0;
 };

@@ -113,15 +113,17 @@ class ConversionWebhooks::Converter final : public api::CustomConverter {
     failure = ConversionFailure::kCall;
     if (!version_) return admission::PlainError("no supported conversion review versions");
     const std::string uid = base::Uuid();
-    auto request = endpoint_->NewRequest(name_, base::FormatDuration(kTimeout));
-    if (!request.ok()) {
+    auto prepared = endpoint_->RequestFor(name_, base::FormatDuration(kTimeout));
+    if (!prepared.ok()) {
       base::LogWarning("conversion webhook cannot be called",
-                       {{"definition", name_}, {"error", request.status().message()}});
+                       {{"definition", name_}, {"error", prepared.status().message()}});
       return base::InternalError("error resolving resource");
     }
-    request->body =
+    net::ClientRequest request = **prepared;
+    request.body =
         std::make_shared<const std::string>(EncodeConversionReview(*version_, uid, objects, to));
-    const net::CallResult result = Send(*request);
+    const net::CallResult result =
+        Send(std::make_shared<const net::ClientRequest>(std::move(request)));
     auto answered = Judge(arena, uid, result, failure);
     if (!answered.ok()) {
       return admission::PlainError(base::StrCat("conversion webhook for ",
@@ -145,7 +147,7 @@ class ConversionWebhooks::Converter final : public api::CustomConverter {
                                   result.response.content());
   }
 
-  net::CallResult Send(const net::ClientRequest& request) const {
+  net::CallResult Send(const net::SharedRequest& request) const {
     const base::SteadyTime deadline = owner_.clock_.Steady() + kTimeout;
     for (int attempts = 0;; ++attempts) {
       net::CallResult result = owner_.https_.Call(request, deadline);

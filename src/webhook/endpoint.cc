@@ -153,15 +153,26 @@ base::Result<const Endpoint::Ready*> Endpoint::Get(std::string_view webhook) con
   return &ready_;
 }
 
-base::Result<net::ClientRequest> Endpoint::NewRequest(std::string_view webhook,
+base::Result<net::SharedRequest> Endpoint::RequestFor(std::string_view webhook,
                                                       std::string_view timeout_text) const {
   const Ready* ready = TRY(Get(webhook));
+  if (ready->user != nullptr) return MakeRequest(*ready, timeout_text);
+  const std::lock_guard lock(mutex_);
+  if (last_ == nullptr || last_timeout_ != timeout_text) {
+    last_ = TRY(MakeRequest(*ready, timeout_text));
+    last_timeout_ = timeout_text;
+  }
+  return last_;
+}
+
+base::Result<net::SharedRequest> Endpoint::MakeRequest(const Ready& ready,
+                                                       std::string_view timeout_text) const {
   net::ClientRequest request;
   request.method = "POST";
-  request.url = base::StrCat(ready->url, "?timeout=", timeout_text);
-  request.headers = ready->headers;
-  request.tls = ready->tls;
-  if (ready->user != nullptr) {
+  request.url = base::StrCat(ready.url, "?timeout=", timeout_text);
+  request.headers = ready.headers;
+  request.tls = ready.tls;
+  if (ready.user != nullptr) {
     const base::Status identified = Identify(request);
     if (identified.reason() == base::Reason::kServiceUnavailable) {
       return base::Status(identified.reason(), base::StrCat("Post ", base::GoQuote(request.url),
@@ -170,17 +181,20 @@ base::Result<net::ClientRequest> Endpoint::NewRequest(std::string_view webhook,
     TRY(identified);
   }
   request.max_redirects = 10;
-  if (!config_->service) return request;
+  if (auto url = net::ParseUrl(request.url); url.ok()) {
+    request.parsed_url = std::make_shared<const net::Url>(std::move(*url));
+  }
+  if (!config_->service) return std::make_shared<const net::ClientRequest>(std::move(request));
   // A redirect may lead elsewhere: only the service's own address is looked up here.
   request.resolve =
       [services = services_, service = *config_->service,
-       own = ready->service_host_port](const std::string& host_port) -> base::Result<std::string> {
+       own = ready.service_host_port](const std::string& host_port) -> base::Result<std::string> {
     if (host_port != own || services == nullptr) return host_port;
     const admission::ServiceAddress address =
         TRY(services->Resolve(service.namespace_name, service.name, service.port));
     return net::JoinHostPort(address.host, std::to_string(address.port));
   };
-  return request;
+  return std::make_shared<const net::ClientRequest>(std::move(request));
 }
 
 EndpointCache::EndpointCache(std::shared_ptr<const Credentials> credentials,

@@ -39,9 +39,9 @@ class Endpoint {
   // The error is what follows "could not get REST client: ". `webhook` names the asking webhook.
   base::Result<const Ready*> Get(std::string_view webhook) const;
 
-  // A request for it, complete but for body and timeout parameter. An error of reason
-  // ServiceUnavailable is a failure to call, not one to get a client: see AuthorizationHeaders.
-  base::Result<net::ClientRequest> NewRequest(std::string_view webhook,
+  // A request for it, complete but for its body. An error of reason ServiceUnavailable is a failure
+  // to call, not one to get a client: see AuthorizationHeaders.
+  base::Result<net::SharedRequest> RequestFor(std::string_view webhook,
                                               std::string_view timeout_text) const;
 
   // The webhook has answered 401.
@@ -50,6 +50,8 @@ class Endpoint {
  private:
   void Prepare() const;
   base::Status Identify(net::ClientRequest& request) const;
+  base::Result<net::SharedRequest> MakeRequest(const Ready& ready,
+                                               std::string_view timeout_text) const;
 
   const std::unique_ptr<const ClientConfig> config_;
   net::ClientTlsCache& tls_;
@@ -59,6 +61,10 @@ class Endpoint {
   mutable Ready ready_;
   mutable base::Status error_;
   mutable bool no_target_ = false;  // neither url nor service
+  // The last request, if it serves for every call with that timeout.
+  mutable std::mutex mutex_;
+  mutable std::string last_timeout_;  // guarded by mutex_
+  mutable net::SharedRequest last_;   // guarded by mutex_
 };
 
 // Thread-safe.

@@ -116,7 +116,7 @@ void HookMetrics::CountFailurePhase(std::string_view hook, net::CallPhase phase)
 }
 
 void HookMetrics::ObserveHttp(const Hook& hook, const net::ClientRequest& request,
-                              const net::CallResult& result) {
+                              std::size_t body_size, const net::CallResult& result) {
   HookSeries& series = *hook.series;
   const auto host = [&request] {
     const auto url = net::ParseUrl(request.url);
@@ -132,8 +132,7 @@ void HookMetrics::ObserveHttp(const Hook& hook, const net::ClientRequest& reques
   const bool is_200 = result.ok() && result.response.status == 200;
   (is_200 ? Kept(series.http_200, requests) : requests()).Increment();
   Kept(series.http_latency, of(http_latency_)).Observe(Seconds(result.elapsed));
-  Kept(series.http_request_size, of(http_request_size_))
-      .Observe(request.body == nullptr ? 0.0 : static_cast<double>(request.body->size()));
+  Kept(series.http_request_size, of(http_request_size_)).Observe(static_cast<double>(body_size));
   if (!result.ok()) return;
   Kept(series.http_response_size, of(http_response_size_))
       .Observe(static_cast<double>(result.response.content().size()));

@@ -29,7 +29,7 @@ class HookMetrics {
   void CountFailOpen(std::string_view hook);
   void CountFailurePhase(std::string_view hook, net::CallPhase phase);
   // One HTTP request, sent again or not, in the metrics client-go has of every client.
-  void ObserveHttp(const Hook& hook, const net::ClientRequest& request,
+  void ObserveHttp(const Hook& hook, const net::ClientRequest& request, std::size_t body_size,
                    const net::CallResult& result);
   void CountConditionErrors(std::string_view hook, admission::Operation operation, int errors);
   void CountConditionExclusion(std::string_view hook, admission::Operation operation);

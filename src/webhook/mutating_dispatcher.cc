@@ -254,10 +254,12 @@ class Dispatcher {
   // Sends until there is an answer that does not ask for a repetition.
   net::CallResult Send(PreparedCall& call) const {
     const admission::WaitingForOthers waiting(request_.recorder());
+    const auto https = services_.https->NewSet();
     while (true) {
-      net::CallResult result = services_.https->Call(call.request, call.deadline);
+      https->Start(0, call.request, call.deadline, call.body);
+      net::CallResult result = std::move(https->Next()->result);
       if (services_.metrics != nullptr)
-        services_.metrics->ObserveHttp(*call.hook, *call.request, result);
+        services_.metrics->ObserveHttp(*call.hook, *call.request, call.body->size(), result);
       const auto delay = RetryDelay(call, result);
       if (!delay) return result;
       ++call.attempts;

@@ -120,7 +120,8 @@ class Dispatcher {
 
   void Send(std::size_t index) {
     ++waited_for_;
-    https_->Start(index, calls_[index].request, calls_[index].deadline);
+    const PreparedCall& call = calls_[index];
+    https_->Start(index, call.request, call.deadline, call.body);
   }
 
   void WaitForAll() {
@@ -147,7 +148,7 @@ class Dispatcher {
   void Take(std::size_t index, const net::CallResult& result) {
     PreparedCall& call = calls_[index];
     if (services_.metrics != nullptr)
-      services_.metrics->ObserveHttp(*call.hook, *call.request, result);
+      services_.metrics->ObserveHttp(*call.hook, *call.request, call.body->size(), result);
     if (const auto delay = RetryDelay(call, result)) {
       ++call.attempts;
       repeats_.emplace(std::min(services_.clock->Steady() + *delay, call.deadline), index);

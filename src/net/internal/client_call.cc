@@ -18,11 +18,12 @@ std::string OperationName(std::string_view method) {
   return name;
 }
 
-std::string WithoutPassword(const Url& url, std::string_view as_given) {
-  const auto colon = url.userinfo.find(':');
+std::string WithoutPassword(const Url* url, std::string_view as_given) {
+  if (url == nullptr) return std::string(as_given);
+  const auto colon = url->userinfo.find(':');
   if (colon == std::string::npos) return std::string(as_given);
-  Url shown = url;
-  shown.userinfo = base::StrCat(url.userinfo.substr(0, colon), ":***");
+  Url shown = *url;
+  shown.userinfo = base::StrCat(url->userinfo.substr(0, colon), ":***");
   return shown.ToString();
 }
 
@@ -35,6 +36,7 @@ bool IsRedirect(int status) {
 ClientCall::ClientCall(SharedRequest client_request, base::SteadyTime call_deadline,
                        HttpsClient::Done done)
     : request(std::move(client_request)),
+      body(request->body),
       deadline(call_deadline),
       started_(base::SystemClock().Steady()),
       first_method_(request->method),
@@ -93,11 +95,11 @@ void ClientCall::Fail(CallPhase phase, std::string cause) {
   failure.timed_out = cause == kDeadlineExceeded;
   failure.cancelled = cancelled_ || cause == "context canceled";
   const bool bare = phase == CallPhase::kRead || phase == CallPhase::kDecode ||
-                    (phase == CallPhase::kRequest && url.host.empty());
+                    (phase == CallPhase::kRequest && (url == nullptr || url->host.empty()));
   failure.message =
       bare ? cause
            : base::StrCat(OperationName(first_method_), " ",
-                          base::GoQuote(WithoutPassword(url, request->url)), ": ", cause);
+                          base::GoQuote(WithoutPassword(url.get(), request->url)), ": ", cause);
   failure.cause = std::move(cause);
   result.failure = std::move(failure);
   Settle();
@@ -118,12 +120,12 @@ ClientCall::Redirect ClientCall::CheckRedirect(const Response& response) {
     // Go's error bears the place that was not gone to, as the answer gave it.
     changed->url = location;
     request = std::move(changed);
-    url = {};
+    url = nullptr;
     Fail(CallPhase::kFirstByte,
          base::StrCat("stopped after ", std::to_string(request->max_redirects), " redirects"));
     return Redirect::kFailed;
   }
-  auto next = ResolveReference(url, location);
+  auto next = ResolveReference(*url, location);
   if (!next.ok()) {
     Fail(CallPhase::kFirstByte,
          base::StrCat("failed to parse Location header ", base::GoQuote(location), ": ",
@@ -131,20 +133,21 @@ ClientCall::Redirect ClientCall::CheckRedirect(const Response& response) {
     return Redirect::kFailed;
   }
   ++redirects_;
-  if (url.scheme == next->scheme || next->scheme == "https") {
-    changed->headers.Set("Referer", url.ToString());
+  if (url->scheme == next->scheme || next->scheme == "https") {
+    changed->headers.Set("Referer", url->ToString());
   }
-  if (next->host != url.host) {
+  if (next->host != url->host) {
     for (const std::string_view name : {"Authorization", "Cookie", "Www-Authenticate"}) {
       changed->headers.Remove(name);
     }
   }
   if (response.status < 307) {
     if (changed->method != "HEAD") changed->method = "GET";
-    changed->body = nullptr;
+    body = nullptr;
   }
-  url = std::move(*next);
-  changed->url = url.ToString();
+  changed->url = next->ToString();
+  changed->parsed_url = nullptr;
+  url = std::make_shared<const Url>(std::move(*next));
   request = std::move(changed);
   return Redirect::kFollow;
 }

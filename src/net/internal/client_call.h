@@ -31,7 +31,8 @@ class ClientCall final : public PendingCall, public std::enable_shared_from_this
 
   // The request to send now; changes with redirects.
   SharedRequest request;
-  Url url;
+  std::shared_ptr<const std::string> body;
+  std::shared_ptr<const Url> url;  // null until it has been found good
   const base::SteadyTime deadline;
   bool wants_gzip = false;  // we have asked for it and decode it
 

@@ -126,7 +126,7 @@ void ClientConnection::AskProxy() {
   state_ = State::kProxying;
   stage_deadline_ = {};
   ArmTimer();
-  const std::string target = call_->url.HostPort();
+  const std::string target = call_->url->HostPort();
   std::string head = base::StrCat("CONNECT ", target, " HTTP/1.1\r\nHost: ", target, "\r\n");
   if (!proxy_->userinfo.empty()) {
     const auto user = PathUnescape(proxy_->userinfo);
@@ -178,7 +178,7 @@ void ClientConnection::StartHandshake() {
   stage_deadline_ = loop_->now() + core_->options().handshake_timeout;
   ArmTimer();
   const auto& context = static_cast<const ClientTlsContext&>(*tls_);
-  const std::string& host = call_->url.host;
+  const std::string& host = call_->url->host;
   stream_->StartTls(context.NewSession(host), context.Check(host));
   ContinueHandshake();
 }

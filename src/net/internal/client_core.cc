@@ -18,15 +18,18 @@ constexpr std::string_view kCanceled = "context canceled";
 }  // namespace
 
 void ClientCore::Start(const std::shared_ptr<ClientCall>& call, Gathering* waiter) {
-  auto url = ParseUrl(call->request->url);
-  if (!url.ok()) return call->Fail(CallPhase::kRequest, url.status().message());
-  call->url = std::move(*url);
-  if (call->url.host.empty()) {
+  call->url = call->request->parsed_url;
+  if (call->url == nullptr) {
+    auto url = ParseUrl(call->request->url);
+    if (!url.ok()) return call->Fail(CallPhase::kRequest, url.status().message());
+    call->url = std::make_shared<const Url>(std::move(*url));
+  }
+  if (call->url->host.empty()) {
     return call->Fail(CallPhase::kRequest, "http: no Host in request URL");
   }
-  if (call->url.scheme != "https" && call->url.scheme != "http") {
+  if (call->url->scheme != "https" && call->url->scheme != "http") {
     return call->Fail(CallPhase::kRequest, base::StrCat("unsupported protocol scheme ",
-                                                        base::GoQuote(call->url.scheme)));
+                                                        base::GoQuote(call->url->scheme)));
   }
   if (base::SystemClock().Steady() >= call->deadline) {
     return call->Fail(CallPhase::kConnect, "context deadline exceeded");
@@ -36,10 +39,10 @@ void ClientCore::Start(const std::shared_ptr<ClientCall>& call, Gathering* waite
 
 void ClientCore::Dispatch(const std::shared_ptr<ClientCall>& call, Gathering* waiter) {
   std::shared_ptr<const ClientTls> tls;
-  if (call->url.scheme == "https") tls = call->request->tls ? call->request->tls : DefaultTls();
+  if (call->url->scheme == "https") tls = call->request->tls ? call->request->tls : DefaultTls();
   std::optional<Url> proxy;
-  if (options_.proxies) proxy = options_.proxies->For(call->url);
-  PoolKey key{base::StrCat(call->url.scheme, "://", call->url.HostPort()), tls.get(),
+  if (options_.proxies) proxy = options_.proxies->For(*call->url);
+  PoolKey key{base::StrCat(call->url->scheme, "://", call->url->HostPort()), tls.get(),
               call->request->resolve != nullptr && !proxy};
   while (auto connection = TakeIdle(key)) {
     if (!connection->IsSound()) {
@@ -59,7 +62,7 @@ void ClientCore::Dispatch(const std::shared_ptr<ClientCall>& call, Gathering* wa
 
 void ClientCore::Connect(const std::shared_ptr<ClientCall>& call, PoolKey key,
                          std::shared_ptr<const ClientTls> tls, std::optional<Url> proxy) {
-  std::string target = call->url.HostPort();
+  std::string target = call->url->HostPort();
   if (proxy) {
     if (proxy->scheme != "http") {
       return call->Fail(CallPhase::kConnect,

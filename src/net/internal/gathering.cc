@@ -62,13 +62,14 @@ Gathering::~Gathering() {
   for (const auto& connection : connections_) connection->Close();
 }
 
-void Gathering::Start(std::size_t id, SharedRequest request, base::SteadyTime deadline) {
+void Gathering::Start(std::size_t id, SharedRequest request, base::SteadyTime deadline,
+                      std::shared_ptr<const std::string> body) {
   ++under_way_;
-  core_->Start(std::make_shared<ClientCall>(std::move(request), deadline,
-                                            [arrivals = arrivals_, id](CallResult result) {
-                                              arrivals->Add(id, std::move(result));
-                                            }),
-               this);
+  const auto call = std::make_shared<ClientCall>(
+      std::move(request), deadline,
+      [arrivals = arrivals_, id](CallResult result) { arrivals->Add(id, std::move(result)); });
+  if (body) call->body = std::move(body);
+  core_->Start(call, this);
 }
 
 std::optional<CallSet::Arrival> Gathering::Next(std::optional<base::SteadyTime> until) {

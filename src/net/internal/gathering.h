@@ -44,7 +44,8 @@ class Gathering final : public CallSet {
   explicit Gathering(std::shared_ptr<ClientCore> core);
   ~Gathering() override;
 
-  void Start(std::size_t id, SharedRequest request, base::SteadyTime deadline) override;
+  void Start(std::size_t id, SharedRequest request, base::SteadyTime deadline,
+             std::shared_ptr<const std::string> body) override;
   std::optional<Arrival> Next(std::optional<base::SteadyTime> until) override;
 
   // --- for the core and for connections

@@ -22,19 +22,19 @@ std::string RequestHead(ClientCall& call) {
   std::string head;
   head.reserve(512);
   const auto append = [&head](auto... parts) { (head.append(parts), ...); };
-  append(std::string_view(request.method), " ", call.url.Target(), " HTTP/1.1\r\nHost: ");
+  append(std::string_view(request.method), " ", call.url->Target(), " HTTP/1.1\r\nHost: ");
   if (request.headers.Has("Host")) {
     append(request.headers.Get("Host"), "\r\n");
   } else {
-    append(call.url.Authority(), "\r\n");
+    append(call.url->Authority(), "\r\n");
   }
   for (const auto& field : request.headers) {
     if (base::EqualsIgnoreCase(field.name, "Host")) continue;
     append(std::string_view(field.name), ": ", std::string_view(field.value), "\r\n");
   }
   const bool may_have_body = request.method != "GET" && request.method != "HEAD";
-  if (request.body || may_have_body) {
-    const auto size = request.body ? request.body->size() : 0;
+  if (call.body || may_have_body) {
+    const auto size = call.body ? call.body->size() : 0;
     append("Content-Length: ", std::to_string(size), "\r\n");
   }
   call.wants_gzip = !request.headers.Has("Accept-Encoding") && !request.headers.Has("Range") &&
@@ -54,7 +54,7 @@ RoundTrip::RoundTrip(Stream& stream, ClientCall& call, std::size_t max_header_by
       sent_before_(stream.bytes_sent()) {
   BeginParser();
   out_.Append(RequestHead(call_));
-  const auto& body = call_.request->body;
+  const auto& body = call_.body;
   if (body && !body->empty()) out_.Append(body);
 }
 
