@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -15,6 +16,34 @@ struct StringScan {
   bool non_ascii = false;      // bytes >= 0x80 before `stop`
   bool html = false;           // <, > or & before `stop`
 };
+
+#if defined(__SSE2__)
+// Whether none of 4 to 15 bytes needs a second look: no quote, backslash, control character, <, >,
+// & and nothing beyond ASCII.
+inline bool IsPlain(const char* p, std::size_t size) {
+  const bool wide = size >= 8;
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  // Two loads that overlap cover every size.
+  std::memcpy(&low, p, wide ? 8 : 4);
+  std::memcpy(&high, p + size - (wide ? 8 : 4), wide ? 8 : 4);
+  if (!wide) {
+    low |= high << 32;
+    high = low;
+  }
+  const __m128i bytes =
+      _mm_set_epi64x(static_cast<std::int64_t>(high), static_cast<std::int64_t>(low));
+  const __m128i special =
+      _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                                _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))),
+                   _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes));
+  const __m128i html =
+      _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('&')),
+                   _mm_cmpeq_epi8(_mm_or_si128(bytes, _mm_set1_epi8(2)), _mm_set1_epi8('>')));
+  // The sign bits of `bytes` itself are those beyond ASCII.
+  return _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(special, html), bytes)) == 0;
+}
+#endif
 
 inline StringScan ScanString(const char* p, const char* end) {
   StringScan scan;
@@ -42,6 +71,10 @@ inline StringScan ScanString(const char* p, const char* end) {
       scan.stop = p + std::countr_zero(stops);
       return scan;
     }
+  }
+  if (const auto rest = static_cast<std::size_t>(end - p); rest >= 4 && IsPlain(p, rest)) {
+    scan.stop = end;
+    return scan;
   }
 #endif
   for (; p != end; ++p) {

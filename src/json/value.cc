@@ -12,6 +12,10 @@ constexpr std::size_t kMaxBlock = std::size_t{1} << 20;
 // ObjectBuilder searches linearly below this size.
 constexpr std::size_t kBuilderLinear = 32;
 
+// The members or elements of a container while an edit copies them.
+template <typename T>
+using Scratch = base::InlineVector<T, 24>;
+
 std::uint32_t DepthOf(std::span<const Value> elements) {
   std::uint32_t depth = 0;
   for (const Value& element : elements) depth = std::max(depth, element.depth());
@@ -241,8 +245,7 @@ struct ObjectBuilder::Positions {
 };
 
 ObjectBuilder::ObjectBuilder(Arena& arena) : arena_(arena) {}
-ObjectBuilder::ObjectBuilder(Arena& arena, Value base)
-    : arena_(arena), members_(base.members().begin(), base.members().end()) {}
+ObjectBuilder::ObjectBuilder(Arena& arena, Value base) : arena_(arena), members_(base.members()) {}
 ObjectBuilder::ObjectBuilder(ObjectBuilder&&) noexcept = default;
 ObjectBuilder::~ObjectBuilder() = default;
 
@@ -274,14 +277,14 @@ ObjectBuilder& ObjectBuilder::Set(std::string_view name, std::string_view text) 
 }
 
 ObjectBuilder& ObjectBuilder::Add(std::string_view name, Value value) {
-  members_.emplace_back(name, value);
+  members_.push_back(Member(name, value));
   return *this;
 }
 
 ObjectBuilder& ObjectBuilder::Remove(std::string_view name) {
   const std::size_t position = PositionOf(name);
   if (position == kNowhere) return *this;
-  members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(position));
+  members_.Erase(position);
   positions_.reset();
   return *this;
 }
@@ -291,50 +294,47 @@ const Value* ObjectBuilder::Find(std::string_view name) const {
   return position == kNowhere ? nullptr : &members_[position].value;
 }
 
-Value ObjectBuilder::Build() { return MakeObject(arena_, members_); }
+Value ObjectBuilder::Build() { return MakeObject(arena_, members_.span()); }
 
-ArrayBuilder::ArrayBuilder(Arena& arena, Value base)
-    : arena_(arena), elements_(base.elements().begin(), base.elements().end()) {}
+ArrayBuilder::ArrayBuilder(Arena& arena, Value base) : arena_(arena), elements_(base.elements()) {}
 
-Value ArrayBuilder::Build() { return MakeArray(arena_, elements_); }
+Value ArrayBuilder::Build() { return MakeArray(arena_, elements_.span()); }
 
 // --- Edits ---
 
 Value With(Arena& arena, Value object, std::string_view name, Value value) {
-  std::vector<Member> members(object.members().begin(), object.members().end());
-  const Value* found = object.Find(name);
-  if (found == nullptr) {
-    members.emplace_back(arena.Copy(name), value);
-    return MakeObject(arena, members);
+  Scratch<Member> members(object.members());
+  if (const Value* found = object.Find(name)) {
+    std::size_t at = 0;
+    while (found != &object.members()[at].value) ++at;
+    members[at].value = value;
+  } else {
+    members.push_back(Member(arena.Copy(name), value));
   }
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (found == &object.members()[i].value) members[i].value = value;
-  }
-  return MakeObject(arena, members);
+  return MakeObject(arena, members.span());
 }
 
 Value Without(Arena& arena, Value object, std::string_view name) {
   const Value* found = object.Find(name);
   if (found == nullptr) return object;
-  std::vector<Member> members;
-  members.reserve(object.size() - 1);
-  for (const Member& member : object.members()) {
-    if (&member.value != found) members.push_back(member);
-  }
-  return MakeObject(arena, members);
+  Scratch<Member> members(object.members());
+  std::size_t at = 0;
+  while (found != &object.members()[at].value) ++at;
+  members.Erase(at);
+  return MakeObject(arena, members.span());
 }
 
 Value WithElement(Arena& arena, Value array, std::size_t index, Value element) {
   if (index >= array.elements().size()) return array;
-  std::vector<Value> elements(array.elements().begin(), array.elements().end());
+  Scratch<Value> elements(array.elements());
   elements[index] = element;
-  return MakeArray(arena, elements);
+  return MakeArray(arena, elements.span());
 }
 
 Value Append(Arena& arena, Value array, Value element) {
-  std::vector<Value> elements(array.elements().begin(), array.elements().end());
+  Scratch<Value> elements(array.elements());
   elements.push_back(element);
-  return MakeArray(arena, elements);
+  return MakeArray(arena, elements.span());
 }
 
 Value SetPath(Arena& arena, Value root, std::span<const std::string_view> path, Value value) {

@@ -30,6 +30,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/inline_vector.h"
+
 namespace portcullis::json {
 
 // Bump allocator that frees everything at once. Confined to one thread at a time.
@@ -315,7 +317,7 @@ class ObjectBuilder {
   std::size_t PositionOf(std::string_view name) const;
 
   Arena& arena_;
-  std::vector<Member> members_;
+  base::InlineVector<Member, 8> members_;
   mutable std::unique_ptr<Positions> positions_;
 };
 
@@ -333,7 +335,7 @@ class ArrayBuilder {
 
  private:
   Arena& arena_;
-  std::vector<Value> elements_;
+  base::InlineVector<Value, 8> elements_;
 };
 
 // --- Edits: each returns the new root; the old one stays valid. Values that are no object count as

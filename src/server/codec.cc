@@ -6,6 +6,7 @@
 #include "api/conversion/custom_converter.h"
 #include "api/schema/decode.h"
 #include "api/schema/defaulting.h"
+#include "api/schema/order.h"
 #include "api/view/metadata_order.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -194,13 +195,14 @@ const api::schema::Schema* SchemaOf(const api::catalog::Catalog& catalog,
 }
 
 bool HasEmptyCollection(json::Value value) {
-  if (value.is_array()) {
-    if (value.empty()) return true;
-    for (const json::Value& element : value.elements()) {
-      if (HasEmptyCollection(element)) return true;
-    }
+  if (value.is_array() && value.empty()) return true;
+  for (const json::Value& element : value.elements()) {
+    const bool deep = element.is_array() || element.is_object();
+    if (deep && HasEmptyCollection(element)) return true;
   }
   for (const json::Member& member : value.members()) {
+    // Sets of fields hold no lists.
+    if (!member.value.is_array() && (member.value.empty() || member.name() == "fieldsV1")) continue;
     if (HasEmptyCollection(member.value)) return true;
   }
   return false;
@@ -333,24 +335,27 @@ json::Value ApplyDefaults(const Environment& env, const api::catalog::Catalog& c
 }
 
 json::Value Recanonicalize(const api::catalog::Catalog& catalog, json::Arena& arena,
-                           const GroupVersionKind& kind, json::Value object) {
+                           const GroupVersionKind& kind, json::Value object, json::Value known) {
   bool custom = false;
   const api::schema::Schema* schema = SchemaOf(catalog, kind, custom);
   if (schema == nullptr || custom) return object;
-  auto decoded = api::schema::Decode(arena, *schema, object);
+  api::schema::DecodeOptions options;
+  options.known = known;
+  auto decoded = api::schema::Decode(arena, *schema, object, options);
   return decoded.ok() ? WithTypeMeta(arena, *decoded, kind) : object;
 }
 
 json::Value AsStored(const api::catalog::Catalog& catalog, json::Arena& arena,
                      const GroupVersionKind& kind, json::Value object) {
-  if (!HasEmptyCollection(object)) return object;
   bool custom = false;
   const api::schema::Schema* schema = SchemaOf(catalog, kind, custom);
   if (schema == nullptr || custom) return object;
+  if (!HasEmptyCollection(object)) return api::schema::InGoOrder(arena, *schema, object);
   api::schema::DecodeOptions options;
   options.empty_becomes_null = true;
   auto decoded = api::schema::Decode(arena, *schema, object, options);
-  return decoded.ok() ? WithTypeMeta(arena, *decoded, kind) : object;
+  return api::schema::InGoOrder(arena, *schema,
+                                decoded.ok() ? WithTypeMeta(arena, *decoded, kind) : object);
 }
 
 json::Value PruneCustom(const api::catalog::Catalog& catalog, json::Arena& arena,
@@ -385,30 +390,14 @@ namespace {
 
 // The object as it lies in the store, its resourceVersion left open.
 store::Encoded Encode(json::Arena& arena, json::Value object, const GroupVersionKind& kind) {
-  object = Ordered(arena, json::SetPath(arena, object, {"metadata", "resourceVersion"},
-                                        json::Value::StringView("")));
+  object = json::SetPath(arena, object, {"metadata", "resourceVersion"},
+                         json::Value::StringView(""));
+  object = Ordered(arena, WithTypeMeta(arena, object, kind));
   store::Encoded encoded;
-  encoded.bytes = KindPrefix(kind);
-  encoded.bytes += "\"metadata\":{";
-  bool first = true;
-  for (const json::Member& member : object["metadata"].members()) {
-    if (!first) encoded.bytes += ',';
-    first = false;
-    json::WriteString(member.name(), encoded.bytes);
-    encoded.bytes += ':';
-    if (member.name() == "resourceVersion") encoded.revision_at = encoded.bytes.size() + 1;
-    json::Write(member.value, encoded.bytes);
-  }
-  encoded.bytes += '}';
-  for (const json::Member& member : object.members()) {
-    const std::string_view name = member.name();
-    if (name == "kind" || name == "apiVersion" || name == "metadata") continue;
-    encoded.bytes += ',';
-    json::WriteString(name, encoded.bytes);
-    encoded.bytes += ':';
-    json::Write(member.value, encoded.bytes);
-  }
-  encoded.bytes += '}';
+  json::Write(object, encoded.bytes);
+  // The first of this key and value: only names come before it.
+  constexpr std::string_view kOpen = R"("resourceVersion":")";
+  encoded.revision_at = encoded.bytes.find(kOpen) + kOpen.size();
   return encoded;
 }
 

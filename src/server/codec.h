@@ -54,12 +54,14 @@ json::Value ApplyDefaults(const Environment& env, const api::catalog::Catalog& c
                           json::Value object);
 
 // Go's form of an object of a built-in kind once more: fields that Go always writes come back,
-// empty ones go. Custom resources as they are.
+// empty ones go. Custom resources as they are. What `object` shares with `known`, an earlier state
+// of it that had that form, is not looked at.
 json::Value Recanonicalize(const api::catalog::Catalog& catalog, json::Arena& arena,
-                           const api::GroupVersionKind& kind, json::Value object);
+                           const api::GroupVersionKind& kind, json::Value object,
+                           json::Value known = {});
 
 // What becomes of an object of a built-in kind on its way through the store: lists that Go always
-// writes come back as null if they are empty.
+// writes come back as null if they are empty, and members stand in Go's order.
 json::Value AsStored(const api::catalog::Catalog& catalog, json::Arena& arena,
                      const api::GroupVersionKind& kind, json::Value object);
 

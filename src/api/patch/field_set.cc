@@ -238,17 +238,13 @@ void FieldSet::Prune(const FieldSet& gone) {
   std::erase_if(nodes_, [](const Node& node) { return !node.member && node.below.empty(); });
 }
 
-json::Value FieldSet::ToJson(json::Arena& arena) const {
+json::Value FieldSet::ToJson(json::Arena& arena) const { return ToJson(arena, false); }
+
+json::Value FieldSet::ToJson(json::Arena& arena, bool member) const {
   json::ObjectBuilder out(arena);
+  if (member && !nodes_.empty()) out.Add(".", json::MakeObject(arena, {}));
   for (const Node& node : nodes_) {
-    json::Value value = node.below.ToJson(arena);
-    if (node.member && !node.below.empty()) {
-      json::ObjectBuilder marked(arena);
-      marked.Add(".", json::MakeObject(arena, {}));
-      for (const json::Member& member : value.members()) marked.Add(member.name(), member.value);
-      value = marked.Build();
-    }
-    out.Add(KeyOf(arena, node.element), value);
+    out.Add(KeyOf(arena, node.element), node.below.ToJson(arena, node.member));
   }
   return out.Build();
 }

@@ -79,6 +79,7 @@ class FieldSet {
  private:
   Node& Slot(const PathElement& element);
   const Node* Find(const PathElement& element) const;
+  json::Value ToJson(json::Arena& arena, bool member) const;
 
   std::vector<Node> nodes_;  // sorted by element; none is empty
 };

@@ -88,18 +88,21 @@ void CapUpdateManagers(Entries& entries) {
 class Changes {
  public:
   Changes(const schema::Schema& schema, Value before, Value after, const Writer& writer)
-      : writer_(writer), before_(before), after_(after), whole_(Compare(&schema, before, after)) {
-    by_version_.emplace(writer.api_version, Lasting(whole_));
-  }
+      : writer_(writer), before_(before), after_(after), whole_(Compare(&schema, before, after)) {}
 
   // Everything, in the version of the request.
   const Comparison& whole() const { return whole_; }
+  // All of whole() that is new or different. REQUIRES: nobody asks after this.
+  FieldSet TakeTouched() {
+    if (whole_.modified.empty()) return std::move(whole_.added);
+    return whole_.modified.Union(whole_.added);
+  }
 
   // What a write through this endpoint can change, which is what others may lose. Null if the
   // version is gone. Where the objects cannot be converted the request's version stands in, and
   // `error` is set.
   const Comparison* In(const std::string& version) {
-    if (writer_.versions == nullptr) return &Own();
+    if (writer_.versions == nullptr || version == writer_.api_version) return &Own();
     const auto known = by_version_.find(version);
     if (known != by_version_.end()) return known->second ? &*known->second : nullptr;
     const auto before = View(version, before_);
@@ -116,7 +119,10 @@ class Changes {
   const base::Status& error() const { return error_; }
 
  private:
-  const Comparison& Own() const { return *by_version_.find(writer_.api_version)->second; }
+  const Comparison& Own() {
+    if (!own_) own_ = Lasting(whole_);
+    return *own_;
+  }
 
   Comparison Lasting(Comparison change) const {
     if (writer_.reset == nullptr) return change;
@@ -135,7 +141,8 @@ class Changes {
   const Writer& writer_;
   const Value before_;
   const Value after_;
-  const Comparison whole_;
+  Comparison whole_;
+  std::optional<Comparison> own_;  // Lasting(whole_), once somebody asks
   std::map<std::string, std::optional<Comparison>, std::less<>> by_version_;
   base::Status error_;
 };
@@ -365,15 +372,13 @@ Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value 
   const Value after = WithoutManagedFields(arena, next);
   Changes changes(schema, before, after, writer);
   if (!entries.empty()) Disown(entries, changes, nullptr);
-  const Comparison& change = changes.whole();
-  FieldSet touched = change.modified.empty() ? change.added : change.modified.Union(change.added);
 
   Entry own{.manager = std::string(writer.manager),
             .operation = std::string(kUpdated),
             .api_version = std::string(writer.api_version),
             .subresource = std::string(writer.subresource),
             .time = std::string(writer.now),
-            .fields = Ownable(std::move(touched), writer)};
+            .fields = Ownable(changes.TakeTouched(), writer)};
   if (!own.fields.empty()) {
     const auto same = std::find_if(entries.begin(), entries.end(),
                                    [&](const Entry& entry) { return entry.IsSameAs(own); });

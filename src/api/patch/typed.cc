@@ -66,19 +66,25 @@ PathElement StepOf(const Schema& list, Value element) {
   if (list.list_type == ListType::kSet) {
     return {PathElement::Kind::kValue, json::ToString(element, {.sort_keys = true})};
   }
-  json::Arena arena;
-  std::vector<std::string_view> names(list.list_map_keys.begin(), list.list_map_keys.end());
-  std::sort(names.begin(), names.end());
-  json::ObjectBuilder key(arena);
-  for (const std::string_view name : names) {
+  PathElement step{PathElement::Kind::kKey, "{"};
+  const auto put = [&](std::string_view name) {
     const Value* value = element.Find(name);
-    if (value != nullptr && !value->is_null()) {
-      key.Set(name, *value);
-      continue;
-    }
-    if (const Value fallback = KeyDefault(list, name); !fallback.is_null()) key.Set(name, fallback);
+    const Value key = value != nullptr && !value->is_null() ? *value : KeyDefault(list, name);
+    if (key.is_null()) return;
+    if (step.text.size() > 1) step.text += ',';
+    json::WriteString(name, step.text);
+    step.text += ':';
+    json::Write(key, step.text, {.sort_keys = true});
+  };
+  if (list.list_map_keys.size() == 1) {
+    put(list.list_map_keys.front());
+  } else {
+    std::vector<std::string_view> names(list.list_map_keys.begin(), list.list_map_keys.end());
+    std::sort(names.begin(), names.end());
+    for (const std::string_view name : names) put(name);
   }
-  return {PathElement::Kind::kKey, json::ToString(key.Build(), {.sort_keys = true})};
+  step.text += '}';
+  return step;
 }
 
 // The elements of a keyed list or set with their steps, in order. Only the first of equal steps.

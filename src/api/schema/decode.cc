@@ -53,14 +53,16 @@ class Decoder {
     members_.reserve(kUsual);
   }
 
-  base::Result<Value> Decode(const Schema& schema, Value input) {
+  // `known` is in order already, or null.
+  base::Result<Value> Decode(const Schema& schema, Value input, Value known) {
+    if (!known.is_null() && input.IsSameAs(known)) return input;
     switch (schema.kind) {
       case Kind::kStruct:
-        return Struct(schema, input);
+        return Struct(schema, input, known);
       case Kind::kMap:
-        return Map(schema, input);
+        return Map(schema, input, known);
       case Kind::kArray:
-        return Array(schema, input);
+        return Array(schema, input, known);
       case Kind::kUnion:
         return Union(schema, input);
       case Kind::kAny:
@@ -136,7 +138,7 @@ class Decoder {
     options_.unknown_fields->push_back(std::move(path));
   }
 
-  base::Result<Value> Struct(const Schema& schema, Value input) {
+  base::Result<Value> Struct(const Schema& schema, Value input, Value known) {
     if (!input.is_object()) {
       if (input.is_null()) return ZeroOf(schema);
       return TypeError(json::GoTypeName(input), schema.go_type);
@@ -144,7 +146,7 @@ class Decoder {
     // The values of the fields lie on a stack of their own, so that no struct allocates.
     const std::size_t base = slots_.size();
     slots_.resize(base + schema.fields.size());
-    const auto done = Fields(schema, input, base);
+    const auto done = Fields(schema, input, known, base);
     if (!done.ok()) return done;
     const std::size_t first = members_.size();
     for (std::size_t i = 0; i < schema.fields.size(); ++i) {
@@ -161,7 +163,7 @@ class Decoder {
     return result;
   }
 
-  base::Status Fields(const Schema& schema, Value input, std::size_t base) {
+  base::Status Fields(const Schema& schema, Value input, Value known, std::size_t base) {
     for (const json::Member& member : input.members()) {
       const Field* field = schema.FindField(member.name(), member.hash);
       if (field == nullptr) {
@@ -170,7 +172,9 @@ class Decoder {
       }
       if (member.value.is_null() && field->schema->kind != Kind::kUnion) continue;
       const Enter enter(*this, &schema, field->name);
-      const Value value = TRY(Decode(*field->schema, member.value));
+      const Value* before = known.Find(member.name(), member.hash);
+      const Value value =
+          TRY(Decode(*field->schema, member.value, before != nullptr ? *before : Value()));
       slots_[base + static_cast<std::size_t>(field - schema.fields.data())] = {value, true};
     }
     return base::OkStatus();
@@ -260,14 +264,15 @@ class Decoder {
     }
   }
 
-  base::Result<Value> Map(const Schema& schema, Value input) {
+  base::Result<Value> Map(const Schema& schema, Value input, Value known) {
     if (!input.is_object()) return TypeError(json::GoTypeName(input), schema.go_type);
     const std::size_t first = members_.size();
     bool changed = false;
     for (const json::Member& member : input.members()) {
       const Enter enter(*this, nullptr, member.name());
       json::Member decoded = member;
-      decoded.value = TRY(Element(schema, member.value));
+      const Value* before = known.Find(member.name(), member.hash);
+      decoded.value = TRY(Element(schema, member.value, before != nullptr ? *before : Value()));
       changed = changed || !decoded.value.IsSameAs(member.value);
       members_.push_back(decoded);
     }
@@ -277,34 +282,34 @@ class Decoder {
     return result;
   }
 
-  base::Result<Value> Array(const Schema& schema, Value input) {
+  base::Result<Value> Array(const Schema& schema, Value input, Value known) {
     if (!input.is_array()) return TypeError(json::GoTypeName(input), schema.go_type);
     std::vector<Value> elements;
     elements.reserve(input.size());
     bool changed = false;
     for (std::size_t i = 0; i < input.size(); ++i) {
       const Enter enter(*this, nullptr, {}, i);
-      elements.push_back(TRY(Element(schema, input[i])));
+      elements.push_back(TRY(Element(schema, input[i], known[i])));
       changed = changed || !elements.back().IsSameAs(input[i]);
     }
     return changed ? json::MakeArray(arena_, elements) : input;
   }
 
-  base::Result<Value> Element(const Schema& schema, Value input) {
+  base::Result<Value> Element(const Schema& schema, Value input, Value known) {
     if (schema.element == nullptr) return input;
     if (input.is_null() && schema.element->kind != Kind::kAny) {
       return schema.element_pointer ? Value() : ZeroOf(*schema.element);
     }
-    return Decode(*schema.element, input);
+    return Decode(*schema.element, input, known);
   }
 
   base::Result<Value> Union(const Schema& schema, Value input) {
-    if (input.is_object()) return Decode(*schema.element, input);
+    if (input.is_object()) return Decode(*schema.element, input, {});
     if (!input.is_array()) return input;
     std::vector<Value> elements;
     bool changed = false;
     for (const Value& element : input.elements()) {
-      elements.push_back(element.is_object() ? TRY(Decode(*schema.element, element)) : element);
+      elements.push_back(element.is_object() ? TRY(Decode(*schema.element, element, {})) : element);
       changed = changed || !elements.back().IsSameAs(element);
     }
     return changed ? json::MakeArray(arena_, elements) : input;
@@ -427,7 +432,7 @@ class Decoder {
 
 base::Result<Value> Decode(json::Arena& arena, const Schema& schema, Value input,
                            const DecodeOptions& options) {
-  return Decoder(arena, options).Decode(schema, input);
+  return Decoder(arena, options).Decode(schema, input, options.known);
 }
 
 std::vector<std::string> DecodingWarnings(const std::vector<std::string>& duplicate_fields,

@@ -25,6 +25,9 @@ struct DecodeOptions {
   bool empty_becomes_null = false;
   // If given, receives the path of the value that has the wrong type, as in `unknown_fields`.
   std::string* error_path = nullptr;
+  // An earlier state of the object that Decode() has returned or would return as it is: what both
+  // share is not looked at again.
+  json::Value known;
 };
 
 // On a type error the status is BadRequest with Go's bare text (callers put

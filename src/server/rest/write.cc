@@ -31,7 +31,7 @@ constexpr std::string_view kModified =
 json::Value Settle(Call& call, json::Value before, json::Value after) {
   if (before.IsSameAs(after)) return after;
   if (before["status"].IsSameAs(after["status"])) return after;
-  return Recanonicalize(*call.catalog, call.arena, call.resource->kind, after);
+  return Recanonicalize(*call.catalog, call.arena, call.resource->kind, after, before);
 }
 
 // A custom resource goes by the kind it says it is of.

@@ -1,0 +1,14 @@
+// The order in which the Go server writes an object of a built-in kind: fields of structs as they
+// are declared, maps by key.
+#pragma once
+
+#include "api/schema/schema.h"
+#include "json/value.h"
+
+namespace portcullis::api::schema {
+
+// `value` in Go's order; what stands in order already is shared, not copied. Fields that the schema
+// does not know come last.
+json::Value InGoOrder(json::Arena& arena, const Schema& schema, json::Value value);
+
+}  // namespace portcullis::api::schema
