@@ -1,21 +1,30 @@
 #include "api/field_path.h"
 
-#include "base/strings.h"
-
 namespace portcullis::api {
 
-FieldPath FieldPath::Child(std::string_view name) const {
-  FieldPath child;
-  child.text_ = text_.empty() ? std::string(name) : base::StrCat(text_, ".", name);
-  return child;
+FieldPath FieldPath::Index(std::size_t index) const {
+  FieldPath path(*this);
+  path.steps_.push_back({nullptr, static_cast<std::uint32_t>(index), Step::Kind::kIndex});
+  return path;
 }
 
-FieldPath FieldPath::Index(std::size_t index) const { return Key(std::to_string(index)); }
-
-FieldPath FieldPath::Key(std::string_view key) const {
-  FieldPath child;
-  child.text_ = base::StrCat(text_, "[", key, "]");
-  return child;
+std::string FieldPath::text() const {
+  std::string text;
+  for (const Step& step : steps_.span()) {
+    if (step.kind == Step::Kind::kName) {
+      if (!text.empty()) text += '.';
+      text.append(step.data, step.size);
+      continue;
+    }
+    text += '[';
+    if (step.kind == Step::Kind::kIndex) {
+      text += std::to_string(step.size);
+    } else {
+      text.append(step.data, step.size);
+    }
+    text += ']';
+  }
+  return text;
 }
 
 }  // namespace portcullis::api

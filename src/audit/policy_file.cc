@@ -43,7 +43,7 @@ class PolicyReader {
  public:
   base::Result<Policy> Read(json::Value root) {
     TRY(CheckVersion(root));
-    const FieldPath top;
+    const FieldPath top = {};
     Known(root, "", {"apiVersion", "kind", "metadata", "rules", "omitStages", "omitManagedFields"});
     const std::uint8_t stages = Stages(root["omitStages"], top.Child("omitStages"));
     std::vector<Rule> rules;

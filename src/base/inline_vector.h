@@ -25,13 +25,20 @@ class InlineVector {
     if (!elements.empty()) std::memcpy(data(), elements.data(), elements.size_bytes());
     size_ = elements.size();
   }
+  InlineVector(const InlineVector& other) : InlineVector(other.span()) {}
   InlineVector(InlineVector&& other) noexcept
       : size_(other.size_), capacity_(other.capacity_), heap_(std::move(other.heap_)) {
     if (heap_ == nullptr) std::memcpy(here_, other.here_, size_ * sizeof(T));
     other.size_ = 0;
     other.capacity_ = N;
   }
-  InlineVector& operator=(InlineVector&&) = delete;
+  InlineVector& operator=(InlineVector other) noexcept {
+    size_ = other.size_;
+    capacity_ = other.capacity_;
+    heap_ = std::move(other.heap_);
+    if (heap_ == nullptr) std::memcpy(here_, other.here_, size_ * sizeof(T));
+    return *this;
+  }
 
   T* data() { return reinterpret_cast<T*>(heap_ != nullptr ? heap_.get() : here_); }
   const T* data() const {
