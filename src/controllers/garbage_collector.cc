@@ -43,11 +43,20 @@ bool HasFinalizer(Value object, std::string_view name) {
   return false;
 }
 
+bool Mentions(std::string_view text, std::string_view word) {
+  return memmem(text.data(), text.size(), word.data(), word.size()) != nullptr;
+}
+
 // Most objects own nothing, belong to nobody and are not being deleted: nothing to remember. (The
 // names may also stand elsewhere in the text; then it is parsed for nothing.)
 bool MayMatter(const store::Object& object) {
-  return object.bytes().find("\"ownerReferences\"") != std::string_view::npos ||
-         object.bytes().find("\"deletionTimestamp\"") != std::string_view::npos;
+  std::string_view text = object.bytes();
+  // In stored objects all that matters stands before the managed fields.
+  constexpr std::string_view kManaged = "\"managedFields\":[";
+  if (const void* end = memmem(text.data(), text.size(), kManaged.data(), kManaged.size())) {
+    text = text.substr(0, static_cast<std::size_t>(static_cast<const char*>(end) - text.data()));
+  }
+  return Mentions(text, "\"ownerReferences\"") || Mentions(text, "\"deletionTimestamp\"");
 }
 
 class GarbageCollector final : public Controller {
