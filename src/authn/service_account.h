@@ -37,7 +37,7 @@ struct ServiceAccountClaims {
   std::int64_t expires_at = 0;  // likewise
   // Seconds after which use of a token that lives longer is a mistake to be noted; 0 for none.
   std::int64_t warn_after = 0;
-  std::string id;               // jti; filled by Sign
+  std::string id;  // jti; filled by Sign
 };
 
 class TokenSigner {

@@ -390,8 +390,8 @@ namespace {
 
 // The object as it lies in the store, its resourceVersion left open.
 store::Encoded Encode(json::Arena& arena, json::Value object, const GroupVersionKind& kind) {
-  object = json::SetPath(arena, object, {"metadata", "resourceVersion"},
-                         json::Value::StringView(""));
+  object =
+      json::SetPath(arena, object, {"metadata", "resourceVersion"}, json::Value::StringView(""));
   object = Ordered(arena, WithTypeMeta(arena, object, kind));
   store::Encoded encoded;
   json::Write(object, encoded.bytes);

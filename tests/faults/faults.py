@@ -47,10 +47,8 @@ def faults(certificates):
     def redirect(status, location):
         return sends(lambda r: answer(b"", status, "1.1", "text/plain", f"Location: {location}"))
 
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        closed = unused.getsockname()[1]
-    refused = type("Refused", (), {"port": closed, "close": lambda self: None})()
+    refused = peers.Nobody()
+    closed = refused.port
     full = peers.Peer.__new__(peers.Peer)  # listens and never takes what comes
     full.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
     full.port, full.connections = full.listener.getsockname()[1], set()

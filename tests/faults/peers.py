@@ -86,6 +86,18 @@ def answer(body, status="200 OK", version="1.1", kind="application/json", *field
     return "\r\n".join(head).encode() + b"\r\n\r\n" + body
 
 
+class Nobody:
+    """A port at which nobody listens, held so that nobody else gets it."""
+
+    def __init__(self):
+        self.socket = socket.socket()
+        self.socket.bind(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+
+    def close(self):
+        self.socket.close()
+
+
 class Peer:
     """Listens; `behave(peer, connection)` runs in a thread for each connection that comes."""
 

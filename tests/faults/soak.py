@@ -40,9 +40,7 @@ def serve(folder, ports):
     """The webhooks, in a process of their own; puts their ports into `ports`."""
     certificates = peers.Certificates(folder)
     good = certificates.context("good")
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        closed = unused.getsockname()[1]
+    nobody = peers.Nobody()
     behaviours = {
         "mutates": sends(lambda r: answer(mutation(r))),
         "allows": sends(lambda r: answer(review(r))),
@@ -58,7 +56,7 @@ def serve(folder, ports):
     }
     listening = {name: peers.Peer(behave, good) for name, behave in behaviours.items()}
     listening["wrong-certificate"] = peers.Peer(behaviours["allows"], certificates.context("unknown"))
-    ports.put((certificates.authority, {name: peer.port for name, peer in listening.items()} | {"refused": closed}))
+    ports.put((certificates.authority, {name: peer.port for name, peer in listening.items()} | {"refused": nobody.port}))
     time.sleep(86400)
 
 

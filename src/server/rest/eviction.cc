@@ -1,7 +1,6 @@
 // Evictions: a pod goes if the budgets that cover it allow it
 // (Kubernetes docs: API-initiated Eviction; pkg/registry/core/pod/storage, EvictionREST).
 
-
 #include "api/api_status.h"
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
