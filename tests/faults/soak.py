@@ -15,7 +15,6 @@ import http.client
 import json
 import multiprocessing
 import pathlib
-import socket
 import sys
 import tempfile
 import time
