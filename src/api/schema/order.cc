@@ -2,82 +2,100 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
-
-#include "base/inline_vector.h"
 
 namespace portcullis::api::schema {
 namespace {
 
-using json::Member;
 using json::Value;
 
-constexpr std::size_t kLast = SIZE_MAX;
+// Members and elements lie on stacks of their own, so that objects nested ten thousand deep need
+// little of the thread's.
+class Orderer {
+ public:
+  explicit Orderer(json::Arena& arena) : arena_(arena) {}
 
-Value Ordered(json::Arena& arena, const Schema* schema, Value value) {
-  const bool deep = !value.empty() && schema != nullptr;
-  return deep ? InGoOrder(arena, *schema, value) : value;
-}
-
-Value OrderedElements(json::Arena& arena, const Schema& schema, Value list) {
-  base::InlineVector<Value, 16> out;
-  bool changed = false;
-  for (const Value& element : list.elements()) {
-    out.push_back(Ordered(arena, schema.element, element));
-    changed = changed || !out[out.size() - 1].IsSameAs(element);
-  }
-  return changed ? json::MakeArray(arena, out.span()) : list;
-}
-
-// Members with the places they belong to, put there.
-Value Sorted(json::Arena& arena, std::span<const Member> members,
-             std::span<const std::size_t> places, bool by_name) {
-  std::vector<std::size_t> order(members.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return by_name ? members[a].name() < members[b].name() : places[a] < places[b];
-  });
-  base::InlineVector<Member, 32> out;
-  for (const std::size_t at : order) out.push_back(members[at]);
-  return json::MakeObject(arena, out.span());
-}
-
-Value OrderedMembers(json::Arena& arena, const Schema& schema, Value object) {
-  const bool by_name = schema.kind == Kind::kMap;
-  base::InlineVector<Member, 32> members;
-  base::InlineVector<std::size_t, 32> places;
-  bool changed = false;
-  bool in_order = true;
-  for (const Member& member : object.members()) {
-    const Field* field = by_name ? nullptr : schema.FindField(member.name(), member.hash);
-    const Schema* below = by_name ? schema.element : field != nullptr ? field->schema : nullptr;
-    const std::size_t place =
-        field != nullptr ? static_cast<std::size_t>(field - schema.fields.data()) : kLast;
-    if (!members.empty() && in_order) {
-      in_order = by_name ? members[members.size() - 1].name() < member.name()
-                         : places[places.size() - 1] <= place;
+  Value Order(const Schema* schema, Value value) {
+    if (schema == nullptr || value.empty()) return value;
+    if (value.is_array()) {
+      const bool list = schema->kind == Kind::kArray || schema->kind == Kind::kUnion;
+      return list ? Elements(*schema, value) : value;
     }
-    members.push_back(member);
-    places.push_back(place);
-    Value& value = members[members.size() - 1].value;
-    value = Ordered(arena, below, member.value);
-    changed = changed || !value.IsSameAs(member.value);
+    if (schema->kind == Kind::kUnion) return Order(schema->element, value);
+    const bool members = schema->kind == Kind::kStruct || schema->kind == Kind::kMap;
+    return members ? Members(*schema, value) : value;
   }
-  if (!in_order) return Sorted(arena, members.span(), places.span(), by_name);
-  return changed ? json::MakeObject(arena, members.span()) : object;
-}
+
+ private:
+  struct Placed {
+    json::Member member;
+    std::size_t place = 0;  // of the field; behind all others if unknown; equal in maps
+  };
+
+  Value Elements(const Schema& schema, Value list) {
+    const std::size_t first = elements_.size();
+    bool changed = false;
+    for (const Value& element : list.elements()) {
+      const Value ordered = Order(schema.element, element);
+      changed = changed || !ordered.IsSameAs(element);
+      elements_.push_back(ordered);
+    }
+    const Value result =
+        changed ? json::MakeArray(arena_, std::span(elements_).subspan(first)) : list;
+    elements_.resize(first);
+    return result;
+  }
+
+  Value Members(const Schema& schema, Value object) {
+    const std::size_t first = placed_.size();
+    bool changed = false;
+    for (const json::Member& member : object.members()) {
+      Placed placed{member, 0};
+      const Schema* below = schema.element;
+      if (schema.kind == Kind::kStruct) {
+        const Field* field = schema.FindField(member.name(), member.hash);
+        below = field != nullptr ? field->schema : nullptr;
+        placed.place =
+            field != nullptr ? static_cast<std::size_t>(field - schema.fields.data()) : SIZE_MAX;
+      }
+      placed.member.value = Order(below, member.value);
+      changed = changed || !placed.member.value.IsSameAs(member.value);
+      placed_.push_back(placed);
+    }
+    const bool by_name = schema.kind == Kind::kMap;
+    const bool sorted = Sort(std::span(placed_).subspan(first), by_name);
+    const Value result = sorted && !changed ? object : Built(first);
+    placed_.resize(first);
+    return result;
+  }
+
+  // Whether they stood in order already.
+  static bool Sort(std::span<Placed> members, bool by_name) {
+    const auto before = [by_name](const Placed& a, const Placed& b) {
+      return by_name ? a.member.name() < b.member.name() : a.place < b.place;
+    };
+    if (std::is_sorted(members.begin(), members.end(), before)) return true;
+    std::stable_sort(members.begin(), members.end(), before);
+    return false;
+  }
+
+  Value Built(std::size_t first) {
+    members_.clear();
+    for (std::size_t at = first; at < placed_.size(); ++at) members_.push_back(placed_[at].member);
+    return json::MakeObject(arena_, members_);
+  }
+
+  json::Arena& arena_;
+  std::vector<Value> elements_;        // of the lists being ordered, innermost last
+  std::vector<Placed> placed_;         // likewise of objects
+  std::vector<json::Member> members_;  // of the object being built
+};
 
 }  // namespace
 
 Value InGoOrder(json::Arena& arena, const Schema& schema, Value value) {
-  if (value.is_array()) {
-    const bool list = schema.kind == Kind::kArray || schema.kind == Kind::kUnion;
-    return list ? OrderedElements(arena, schema, value) : value;
-  }
-  if (!value.is_object()) return value;
-  if (schema.kind == Kind::kUnion) return Ordered(arena, schema.element, value);
-  const bool members = schema.kind == Kind::kStruct || schema.kind == Kind::kMap;
-  return members ? OrderedMembers(arena, schema, value) : value;
+  return Orderer(arena).Order(&schema, value);
 }
 
 }  // namespace portcullis::api::schema
