@@ -115,35 +115,14 @@ class Formatter {
   }
 
   bool String(Value value, std::string& out, int depth) {
+    if (AppendCommon(value, out)) return true;
     switch (value.kind()) {
-      case Kind::kString:
-      case Kind::kBytes:
-        out += value.text();
-        return true;
-      case Kind::kNull:
-        out += "null";
-        return true;
-      case Kind::kBool:
-        out += value.bool_value() ? "true" : "false";
-        return true;
-      case Kind::kInt:
-        out += std::to_string(value.int_value());
-        return true;
-      case Kind::kUint:
-        out += std::to_string(value.uint_value());
-        return true;
       case Kind::kDouble:
         out += std::isfinite(value.double_value()) ? FormatDouble(value.double_value())
                                                    : Special(value.double_value());
         return true;
-      case Kind::kType:
-        out += value.type_value()->name;
-        return true;
       case Kind::kTimestamp:
         out += FormatTimestamp(value.seconds(), value.nanos(), value.offset_minutes());
-        return true;
-      case Kind::kDuration:
-        out += FormatDuration(value.nanoseconds());
         return true;
       case Kind::kList:
         return List(value, out, depth);

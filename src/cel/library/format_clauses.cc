@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/strings.h"
+#include "cel/time_text.h"
 
 namespace portcullis::cel {
 namespace {
@@ -93,6 +94,32 @@ std::string_view FormatComplaint(FormatStyle style, char verb, const Type* type)
       break;
   }
   return fits ? std::string_view() : ClauseComplaint(style, verb);
+}
+
+bool AppendCommon(Value value, std::string& out) {
+  switch (value.kind()) {
+    case Kind::kString:
+    case Kind::kBytes:
+      out += value.text();
+      return true;
+    case Kind::kNull:
+      out += "null";
+      return true;
+    case Kind::kBool:
+      out += value.bool_value() ? "true" : "false";
+      return true;
+    case Kind::kInt:
+    case Kind::kUint:
+      return AppendInteger('d', value, out);
+    case Kind::kType:
+      out += value.type_value()->name;
+      return true;
+    case Kind::kDuration:
+      out += FormatDuration(value.nanoseconds());
+      return true;
+    default:
+      return false;
+  }
 }
 
 std::string Digits(double value, std::chars_format format, int precision) {

@@ -19,6 +19,9 @@ Value FormatWith(EvalContext& context, std::span<const Value> args, FormatStyle 
 // What the clause can take, as a complaint says it.
 std::string_view ClauseComplaint(FormatStyle style, char verb);
 
+// What both styles make of the value under %s, if they agree on its kind: all but numbers that are
+// no integers, timestamps, lists and maps. False for those.
+bool AppendCommon(Value value, std::string& out);
 // With `precision` digits behind the point.
 std::string Digits(double value, std::chars_format format, int precision);
 // `NaN`, `Infinity` or `-Infinity`.

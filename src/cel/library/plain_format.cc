@@ -29,31 +29,13 @@ class PlainFormatter {
 
   bool String(Value value, std::string& out, int depth) {
     if (depth > kMaxDepth || out.size() > kMaxText) return Fail(value);
+    if (AppendCommon(value, out)) return true;
     switch (value.kind()) {
-      case Kind::kString:
-      case Kind::kBytes:
-        out += value.text();
-        return true;
-      case Kind::kNull:
-        out += "null";
-        return true;
-      case Kind::kBool:
-        out += value.bool_value() ? "true" : "false";
-        return true;
-      case Kind::kInt:
-      case Kind::kUint:
-        return AppendInteger('d', value, out);
       case Kind::kDouble:
         out += Shortest(value.double_value());
         return true;
-      case Kind::kType:
-        out += value.type_value()->name;
-        return true;
       case Kind::kTimestamp:
         out += FormatTimestamp(value.seconds(), value.nanos());
-        return true;
-      case Kind::kDuration:
-        out += FormatDuration(value.nanoseconds());
         return true;
       case Kind::kList:
         return List(value, out, depth);
