@@ -324,6 +324,11 @@ base::Result<json::Value> DecodeBody(Call& call, const GroupVersionKind& kind,
                        WithTypeMeta(call.arena, *canonical, kind));
 }
 
+base::Result<json::Value> DecodeRequest(Call& call, FieldValidation validation) {
+  const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
+  return DecodeBody(call, call.kind(), call.body, type, validation);
+}
+
 json::Value ApplyDefaults(const Environment& env, const api::catalog::Catalog& catalog,
                           json::Arena& arena, const GroupVersionKind& kind, json::Value object) {
   const api::catalog::ResourceInfo* resource = catalog.FindKind(kind);

@@ -26,6 +26,8 @@ enum class FieldValidation { kIgnore, kWarn, kStrict };
 base::Result<json::Value> DecodeBody(Call& call, const api::GroupVersionKind& kind,
                                      std::string_view body, MediaType type,
                                      FieldValidation validation);
+// The same of a request's own body, by its Content-Type, as the kind of its endpoint.
+base::Result<json::Value> DecodeRequest(Call& call, FieldValidation validation);
 
 // Syntax only: JSON, or YAML turned into JSON. `duplicates` may be null.
 base::Result<json::Value> ParseBody(json::Arena& arena, std::string_view body, MediaType type,

@@ -125,6 +125,7 @@ base::Result<WriteOptions> ReadWriteOptions(Call& call, WriteKind kind) {
     return OptionsInvalid(kKinds[static_cast<std::size_t>(kind)], errors);
   }
   options.dry_run = !dry_run.empty();
+  call.dry_run = options.dry_run;
   options.as_create = OptionsValue(call.arena, "CreateOptions", query);
   options.as_update = OptionsValue(call.arena, "UpdateOptions", query);
   return options;

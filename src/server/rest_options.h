@@ -26,6 +26,7 @@ struct WriteOptions {
   json::Value as_update;
 };
 enum class WriteKind { kCreate, kUpdate, kPatch };
+// Also tells the call whether it is a dry run.
 base::Result<WriteOptions> ReadWriteOptions(Call& call, WriteKind kind);
 
 // The manager of fields a request writes as: the one given, else the first part of the user agent.

@@ -11,20 +11,14 @@ namespace portcullis::server::rest {
 
 VerbResult Create(Call& call) {
   const WriteOptions options = TRY(ReadWriteOptions(call, WriteKind::kCreate));
-  call.dry_run = options.dry_run;
-  const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
-  const json::Value object =
-      TRY(DecodeBody(call, call.resource->kind, call.body, type, options.validation));
+  const json::Value object = TRY(DecodeRequest(call, options.validation));
   if (call.audit) call.audit->SetRequestObject(object);
   return WrittenReply(call, TRY(CreateObject(call, object, options)));
 }
 
 VerbResult Update(Call& call) {
   const WriteOptions options = TRY(ReadWriteOptions(call, WriteKind::kUpdate));
-  call.dry_run = options.dry_run;
-  const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
-  const json::Value object =
-      TRY(DecodeBody(call, call.resource->kind, call.body, type, options.validation));
+  const json::Value object = TRY(DecodeRequest(call, options.validation));
   if (call.audit) call.audit->SetRequestObject(object);
   TRY(MatchNameForUpdate(call, object));
   UpdateSpec spec;

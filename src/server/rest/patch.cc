@@ -11,7 +11,6 @@ VerbResult Patch(Call& call) {
   const bool strategic = !call.resource->custom && call.resource->schema != nullptr;
   const PatchType type = TRY(ReadPatchType(call, strategic));
   const WriteOptions options = TRY(ReadWriteOptions(call, WriteKind::kPatch));
-  call.dry_run = options.dry_run;
   const PatchTarget target{call.resource->kind, call.resource->schema};
   UpdateSpec spec;
   spec.name = call.info.name;

@@ -191,21 +191,9 @@ base::Result<Transform> MakeApply(Call& call, const PatchTarget& target,
                                  base::StrCat("uid mismatch: the provided object specified uid ",
                                               uid, ", and no existing object was found"));
     }
-    const std::string now = base::FormatTime(call.env.clock->Now());
-    const std::string api_version = ApiVersion(target.kind);
-    // A scale is not what the subresource belongs to.
-    const bool of_parent = target.kind == call.resource->kind;
-    const api::patch::FieldSet reset = of_parent ? ResetFields(call) : api::patch::FieldSet();
-    api::patch::Writer writer;
-    writer.manager = manager;
-    writer.api_version = api_version;
-    writer.subresource = call.info.subresource;
-    writer.now = now;
-    writer.reset = &reset;
-    const CallVersions versions(call);
-    if (of_parent) writer.versions = &versions;
+    const FieldWriter by(call, manager, target.kind);
     const json::Value applied =
-        TRY(api::patch::Apply(call.arena, *target.schema, live, config, writer,
+        TRY(api::patch::Apply(call.arena, *target.schema, live, config, by.writer(),
                               force ? api::patch::Force::kYes : api::patch::Force::kNo));
     if (strict && !yaml_error.empty()) {
       return base::BadRequest(

@@ -186,9 +186,7 @@ base::Result<json::Value> StatusOf(Call& call, json::Value object) {
 
 VerbResult CreateReview(Call& call) {
   const WriteOptions options = TRY(ReadWriteOptions(call, WriteKind::kCreate));
-  call.dry_run = options.dry_run;
-  const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
-  json::Value object = TRY(DecodeBody(call, call.kind(), call.body, type, options.validation));
+  json::Value object = TRY(DecodeRequest(call, options.validation));
   object = TRY(PrepareMetadata(call, object));
   if (call.audit) call.audit->SetRequestObject(object);
   const std::string name(object["metadata"]["name"].AsString());

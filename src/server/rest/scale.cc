@@ -196,14 +196,8 @@ class ScaleUpdate {
     const api::schema::Schema* schema = call_.catalog->FindSchema(call_.kind());
     if (schema == nullptr) return scale;
     const std::string manager = FieldManager(call_, options_);
-    const std::string version = ApiVersion(call_.kind());
-    const std::string now = base::FormatTime(call_.env.clock->Now());
-    api::patch::Writer writer;
-    writer.manager = manager;
-    writer.api_version = version;
-    writer.subresource = call_.info.subresource;
-    writer.now = now;
-    return api::patch::Track(call_.arena, *schema, old_scale, scale, writer);
+    const FieldWriter by(call_, manager, call_.kind());
+    return api::patch::Track(call_.arena, *schema, old_scale, scale, by.writer());
   }
 
   base::Status CheckScale(json::Value scale, json::Value live) const {
@@ -288,15 +282,12 @@ VerbResult UpdateScale(Call& call) {
   if (patch) type = TRY(ReadPatchType(call, target.schema != nullptr));
   const WriteOptions options =
       TRY(ReadWriteOptions(call, patch ? WriteKind::kPatch : WriteKind::kUpdate));
-  call.dry_run = options.dry_run;
   ScaleSpec spec;
   if (patch) {
     spec.transform = TRY(MakePatch(call, type, target, options));
     spec.track_fields = type != PatchType::kApply;
   } else {
-    const MediaType media = TRY(NegotiateInput(call.headers().Get("Content-Type")));
-    const json::Value scale =
-        TRY(DecodeBody(call, call.kind(), call.body, media, options.validation));
+    const json::Value scale = TRY(DecodeRequest(call, options.validation));
     TRY(MatchNameForUpdate(call, scale));
     spec.transform = [scale](json::Value) -> base::Result<json::Value> { return scale; };
     spec.uid = scale["metadata"]["uid"].AsString();

@@ -17,10 +17,7 @@ json::Value CreatedStatus(json::Arena& arena) {
 
 base::Result<json::Value> ReadSubresourceBody(Call& call, WriteOptions& options) {
   options = TRY(ReadWriteOptions(call, WriteKind::kCreate));
-  call.dry_run = options.dry_run;
-  const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
-  json::Value object = TRY(DecodeBody(call, call.kind(), call.body, type, options.validation));
-  return MatchNamespace(call, object);
+  return MatchNamespace(call, TRY(DecodeRequest(call, options.validation)));
 }
 
 }  // namespace portcullis::server::rest

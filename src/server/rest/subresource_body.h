@@ -9,7 +9,7 @@
 namespace portcullis::server::rest {
 
 // The body of a POST to a subresource, decoded, its metadata completed by the request. Sets
-// `options` and the call's dry run.
+// `options` too.
 base::Result<json::Value> ReadSubresourceBody(Call& call, WriteOptions& options);
 
 // {"kind": "Status", "status": "Success", "code": 201}

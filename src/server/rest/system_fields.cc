@@ -8,7 +8,7 @@
 #include "api/view/metadata.h"
 #include "base/random.h"
 #include "base/strings.h"
-#include "server/rest/versions.h"
+#include "server/codec.h"
 #include "store/store.h"
 
 namespace portcullis::server::rest {
@@ -50,8 +50,8 @@ base::Status CheckEntries(json::Value entries) {
   return base::OkStatus();
 }
 
-}  // namespace
-
+// What a write of the resource or its status through this endpoint cannot change: nobody comes to
+// own it thereby, and nobody loses it.
 api::patch::FieldSet ResetFields(const Call& call) {
   using api::patch::PathElement;
   api::patch::FieldSet reset;
@@ -77,6 +77,8 @@ api::patch::FieldSet ResetFields(const Call& call) {
   }
   return reset;
 }
+
+}  // namespace
 
 base::Result<json::Value> MatchNamespace(Call& call, json::Value object) {
   const std::string_view given = object["metadata"]["namespace"].AsString();
@@ -208,21 +210,24 @@ const registry::Strategy& StrategyOf(const Call& call) {
   return call.env.strategies->Find(*call.resource);
 }
 
+FieldWriter::FieldWriter(Call& call, std::string_view manager, const api::GroupVersionKind& kind)
+    : api_version_(ApiVersion(kind)),
+      now_(base::FormatTime(call.env.clock->Now())),
+      reset_(kind == call.resource->kind ? ResetFields(call) : api::patch::FieldSet()),
+      versions_(call) {
+  writer_.manager = manager;
+  writer_.api_version = api_version_;
+  writer_.subresource = call.info.subresource;
+  writer_.now = now_;
+  writer_.reset = &reset_;
+  if (kind == call.resource->kind) writer_.versions = &versions_;
+}
+
 json::Value TrackFields(Call& call, json::Value live, json::Value next, std::string_view manager) {
   const api::schema::Schema* schema = SchemaOf(call);
   if (schema == nullptr) return next;
-  const std::string now = base::FormatTime(call.env.clock->Now());
-  const std::string version = call.resource->resource.group_version().ToString();
-  const api::patch::FieldSet reset = ResetFields(call);
-  api::patch::Writer writer;
-  writer.manager = manager;
-  writer.api_version = version;
-  writer.subresource = call.info.subresource;
-  writer.now = now;
-  writer.reset = &reset;
-  const CallVersions versions(call);
-  writer.versions = &versions;
-  return api::patch::Track(call.arena, *schema, live, next, writer);
+  const FieldWriter by(call, manager, call.resource->kind);
+  return api::patch::Track(call.arena, *schema, live, next, by.writer());
 }
 
 json::Value RestoreManagedFields(Call& call, json::Value object, json::Value before) {

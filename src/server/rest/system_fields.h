@@ -5,10 +5,12 @@
 #include <string_view>
 
 #include "api/patch/field_set.h"
+#include "api/patch/managed_fields.h"
 #include "base/status.h"
 #include "json/value.h"
 #include "registry/strategy.h"
 #include "server/call.h"
+#include "server/rest/versions.h"
 
 namespace portcullis::server::rest {
 
@@ -34,9 +36,25 @@ json::Value KeepSystemFields(Call& call, json::Value object, json::Value old);
 registry::Context StrategyContext(Call& call, std::string_view name);
 const registry::Strategy& StrategyOf(const Call& call);
 
-// What a write of the resource or its status through this endpoint cannot change: nobody comes to
-// own it thereby, and nobody loses it.
-api::patch::FieldSet ResetFields(const Call& call);
+// Who writes fields through a request, and all that api::patch::Writer refers to.
+class FieldWriter {
+ public:
+  // `kind` is what is written: the resource's own kind, or what a subresource shows of it, of which
+  // there are no other versions and which has no fields of other endpoints.
+  FieldWriter(Call& call, std::string_view manager, const api::GroupVersionKind& kind);
+  FieldWriter(const FieldWriter&) = delete;
+  FieldWriter& operator=(const FieldWriter&) = delete;
+
+  const api::patch::Writer& writer() const { return writer_; }
+
+ private:
+  const std::string api_version_;
+  const std::string now_;
+  const api::patch::FieldSet reset_;
+  const CallVersions versions_;
+  api::patch::Writer writer_;
+};
+
 // managedFields after an ordinary write, unless the kind has no schema.
 json::Value TrackFields(Call& call, json::Value live, json::Value next, std::string_view manager);
 // If admission has made managedFields unreadable they become those of `before`, with a warning.

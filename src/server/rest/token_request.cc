@@ -11,6 +11,7 @@
 #include "server/options.h"
 #include "server/reply.h"
 #include "server/rest/admit.h"
+#include "server/rest/subresource_body.h"
 #include "server/rest/system_fields.h"
 #include "server/rest/verbs.h"
 #include "server/rest/write.h"
@@ -137,11 +138,8 @@ base::Result<json::Value> Complete(Call& call, json::Value request, const store:
 }  // namespace
 
 VerbResult CreateToken(Call& call) {
-  const WriteOptions options = TRY(ReadWriteOptions(call, WriteKind::kCreate));
-  call.dry_run = options.dry_run;
-  const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
-  json::Value request = TRY(DecodeBody(call, call.kind(), call.body, type, options.validation));
-  request = TRY(MatchNamespace(call, request));
+  WriteOptions options;
+  json::Value request = TRY(ReadSubresourceBody(call, options));
   if (call.audit) call.audit->SetRequestObject(request);
   request = TRY(RunMutating(call, {.operation = admission::kCreate,
                                    .name = call.info.name,
