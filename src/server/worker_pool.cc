@@ -1,5 +1,7 @@
 #include "server/worker_pool.h"
 
+#include <pthread.h>
+
 #include <utility>
 
 namespace portcullis::server {
@@ -57,6 +59,7 @@ void WorkerPool::Start(Job job) {
 }
 
 void WorkerPool::Run(const WorkerPtr& worker) {
+  pthread_setname_np(pthread_self(), "worker");
   std::unique_lock lock(mutex_);
   do {
     Job job = std::exchange(worker->job, nullptr);

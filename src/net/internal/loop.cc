@@ -34,7 +34,9 @@ Loop::~Loop() {
 }
 
 void Loop::Run() {
-  thread_ = std::this_thread::get_id();
+  std::unique_lock turn(turn_);
+  own_thread_ = std::this_thread::get_id();
+  thread_ = own_thread_;
   std::array<epoll_event, kEventsPerWait> events{};
   while (!stopping_) {
     int timeout = RunTimers();
@@ -42,7 +44,9 @@ void Loop::Run() {
     // In this order: a task posted after the look finds the loop asleep and wakes it.
     sleeping_ = true;
     if (HasTasks()) timeout = 0;
+    turn.unlock();
     const int count = epoll_wait(epoll_, events.data(), kEventsPerWait, timeout);
+    turn.lock();
     sleeping_ = false;
     for (int i = 0; i < count; ++i) {
       const auto& event = events[static_cast<std::size_t>(i)];
@@ -51,6 +55,7 @@ void Loop::Run() {
     RunTasks();
     RunDeferred();
   }
+  ended_ = true;
   deferred_.clear();
   std::vector<std::unique_ptr<Task>> dropped;
   {
@@ -83,6 +88,24 @@ bool Loop::PostTask(std::unique_ptr<Task> task) {
   }
   if (sleeping_ && sleeping_.exchange(false)) WakeUp();
   return true;
+}
+
+bool Loop::TakeTurn() {
+  if (!turn_.try_lock()) return false;
+  if (sleeping_ && !ended_) {
+    thread_ = std::this_thread::get_id();
+    return true;
+  }
+  turn_.unlock();
+  return false;
+}
+
+void Loop::GiveTurnBack() {
+  RunDeferred();
+  thread_ = own_thread_;
+  const bool earlier = !timers_.empty() && timers_.begin()->first.time < sleeps_until_;
+  turn_.unlock();
+  if (earlier) WakeUp();
 }
 
 bool Loop::HasTasks() {
@@ -190,6 +213,7 @@ Loop::TimerKey Loop::At(base::SteadyTime time, std::function<void()> fn) {
 void Loop::Cancel(const TimerKey& key) { timers_.erase(key); }
 
 int Loop::RunTimers() {
+  sleeps_until_ = base::SteadyTime::max();
   if (timers_.empty()) return -1;
   auto time = now();
   while (!timers_.empty() && timers_.begin()->first.time <= time) {
@@ -198,7 +222,8 @@ int Loop::RunTimers() {
   }
   if (timers_.empty()) return -1;
   time = now();
-  const auto left = timers_.begin()->first.time - time;
+  sleeps_until_ = timers_.begin()->first.time;
+  const auto left = sleeps_until_ - time;
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
   return static_cast<int>(std::clamp<std::int64_t>(milliseconds, 0, 60'000));
 }

@@ -38,7 +38,10 @@ class Sink {
   virtual void OnReady(Readiness readiness) = 0;
 };
 
-// Thread-safe: Post, InThread, Watch. Everything else only on the loop's own thread.
+// What belongs to a loop belongs to whoever has its turn: its thread except while that sleeps, when
+// RunOrPost lets the caller take the turn instead of waking it. "The loop's thread" means that one.
+//
+// Thread-safe: Post, RunOrPost, InThread, Watch. Everything else only on the loop's thread.
 // Held by shared_ptr by all who post, so that a late Post after Stop() is harmless: it is dropped.
 class Loop {
  public:
@@ -61,6 +64,16 @@ class Loop {
   template <typename F>
   bool Post(F&& task) {
     return PostTask(std::make_unique<TaskOf<std::decay_t<F>>>(std::forward<F>(task)));
+  }
+  // Runs `task` at once if this is the loop's thread or the loop sleeps, else as Post does. The
+  // caller must hold no lock that anything on the loop may want.
+  template <typename F>
+  bool RunOrPost(F&& task) {
+    const bool in_thread = InThread();
+    if (!in_thread && !TakeTurn()) return Post(std::forward<F>(task));
+    task();
+    if (!in_thread) GiveTurnBack();
+    return true;
   }
   // Runs `task` later in this turn of the loop, when the current event has been dealt with.
   // REQUIRES: InThread().
@@ -102,6 +115,8 @@ class Loop {
   };
 
   bool PostTask(std::unique_ptr<Task> task);
+  bool TakeTurn();
+  void GiveTurnBack();
   bool HasTasks();
   void RunTasks();
   void WakeUp();
@@ -112,7 +127,11 @@ class Loop {
   const base::Clock& clock_;
   int epoll_ = -1;
   int wakeup_ = -1;
-  std::atomic<std::thread::id> thread_{};
+  std::mutex turn_;  // held by who runs what belongs to the loop
+  std::thread::id own_thread_;
+  std::atomic<std::thread::id> thread_{};  // who holds it
+  base::SteadyTime sleeps_until_{};
+  bool ended_ = false;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::map<TimerKey, std::function<void()>> timers_;

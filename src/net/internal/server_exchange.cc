@@ -16,7 +16,7 @@ ServerExchange::~ServerExchange() {
 }
 
 template <typename F>
-void ServerExchange::OnLoop(F action) {
+void ServerExchange::OnLoop(F action, When when) {
   const auto run = [](ServerExchange& exchange, F& f) {
     const auto& connection = exchange.origin_.connection;
     if (!connection->closed() && connection->session() != nullptr) {
@@ -25,18 +25,25 @@ void ServerExchange::OnLoop(F action) {
   };
   const auto& loop = origin_.connection->shared_loop();
   if (posted_ == 0 && loop->InThread()) return run(*this, action);
-  posted_.fetch_add(1);
-  loop->Post([self = shared_from_this(), f = std::move(action), run]() mutable {
+  const bool first = posted_.fetch_add(1) == 0;
+  auto task = [self = shared_from_this(), f = std::move(action), run]() mutable {
     self->posted_.fetch_sub(1);
     run(*self, f);
-  });
+  };
+  if (first && when == When::kAtOnce) {
+    loop->RunOrPost(std::move(task));
+  } else {
+    loop->Post(std::move(task));
+  }
 }
 
 void ServerExchange::Respond(Response response) {
   if (answered_.exchange(true)) return;
-  OnLoop([response = std::move(response)](Session& session, ServerExchange& exchange) mutable {
-    session.Respond(exchange, std::move(response));
-  });
+  OnLoop(
+      [response = std::move(response)](Session& session, ServerExchange& exchange) mutable {
+        session.Respond(exchange, std::move(response));
+      },
+      When::kAtOnce);
 }
 
 void ServerExchange::Start(ResponseHead head) {

@@ -58,8 +58,11 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
   void Completed();                  // the answer is complete; no callbacks any more
 
  private:
+  // kAtOnce: on this thread if the loop sleeps. What the action calls back must then be fit to run
+  // on the handler's thread, under whatever locks that holds: whole answers are, writes are not.
+  enum class When { kSoon, kAtOnce };
   template <typename F>
-  void OnLoop(F action);
+  void OnLoop(F action, When when = When::kSoon);
 
   const Origin origin_;
   Request request_;
