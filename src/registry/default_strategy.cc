@@ -8,7 +8,17 @@ namespace portcullis::registry {
 
 DefaultStrategy::DefaultStrategy(const Kind& kind) : traits_(kind.traits), kind_(&kind) {}
 
+json::Value DefaultStrategy::WithoutDisabled(const Context& ctx, json::Value object,
+                                             json::Value old) const {
+  if (kind_ == nullptr) return object;
+  if (!kind_->pod_spec.empty()) {
+    object = WithoutDisabledFields(ctx, DisabledFieldsOfPods(), kind_->pod_spec, object, old);
+  }
+  return WithoutDisabledFields(ctx, kind_->disabled, {}, object, old);
+}
+
 json::Value DefaultStrategy::PrepareForCreate(const Context& ctx, json::Value object) const {
+  object = WithoutDisabled(ctx, object, {});
   if (traits_.has_status) {
     // Go writes the empty struct; kinds whose status is left out when empty lose it on encoding.
     if (object.Has("status")) {
@@ -24,6 +34,7 @@ json::Value DefaultStrategy::PrepareForCreate(const Context& ctx, json::Value ob
 json::Value DefaultStrategy::PrepareForUpdate(const Context& ctx, json::Value object,
                                               json::Value old) const {
   if (ctx.subresource == "status") return OnlyStatus(ctx.arena, object, old);
+  object = WithoutDisabled(ctx, object, old);
   if (traits_.has_status) object = KeepStatus(ctx.arena, object, old);
   if (traits_.counts_generation) object = CountGeneration(ctx.arena, object, old);
   return object;

@@ -50,6 +50,8 @@ class DefaultStrategy : public Strategy {
   const Traits& traits() const { return traits_; }
 
  private:
+  json::Value WithoutDisabled(const Context& ctx, json::Value object, json::Value old) const;
+
   const Traits traits_;
   const Kind* kind_ = nullptr;
 };

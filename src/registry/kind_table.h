@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "registry/default_strategy.h"
+#include "registry/disabled_fields.h"
 #include "registry/validation/field_rules.h"
 
 namespace portcullis::registry {
@@ -36,6 +37,9 @@ struct Kind {
   std::span<const FieldRule> rules = {};  // besides, after the functions
   WarningSource warn = nullptr;
   Traits traits = {};  // has_status is taken from the catalog
+  // Where the kind holds a pod spec ("spec.template.spec"), and what besides a client cannot write.
+  std::string_view pod_spec = {};
+  std::span<const DisabledField> disabled = {};
   // Null: the default strategy.
   std::unique_ptr<Strategy> (*make)(const Kind& kind) = nullptr;
 };

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,6 +70,10 @@ struct Context {
   // Names of configurations that come from files cannot be used through the API
   // (gate ManifestBasedAdmissionControlConfig).
   bool reserves_static_names = false;
+  // Those that were given as flags; may be null.
+  const std::map<std::string, bool>* feature_gates = nullptr;
+  // Takes what Validate and ValidateUpdate only warn of; null: nobody wants to know.
+  std::vector<std::string>* warnings = nullptr;
 };
 
 // DeleteOptions as they reach a strategy.

@@ -431,6 +431,9 @@ class DaemonSets final : public DefaultStrategy {
     return WithTemplateGeneration(ctx, object, 1);
   }
 
+constexpr DisabledField kDisabledOfStatefulSets[] = {
+    {"MaxUnavailableStatefulSet", "spec.updateStrategy.rollingUpdate.maxUnavailable"}};
+
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                json::Value old) const override {
     object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
@@ -463,25 +466,30 @@ void AddApps(KindTable& table) {
              .validate = &ValidateReplicationController,
              .validate_update = &ValidateReplicationControllerUpdate,
              .warn = &WarnOfTemplate,
-             .traits = {.counts_generation = true}});
+             .traits = {.counts_generation = true},
+             .pod_spec = "spec.template.spec"});
   table.Add({.group = "apps",
              .resource = "deployments",
              .validate = &ValidateDeployment,
              .validate_update = &ValidateDeploymentUpdate,
              .warn = &WarnOfTemplate,
-             .traits = {.counts_generation = true}});
+             .traits = {.counts_generation = true},
+             .pod_spec = "spec.template.spec"});
   table.Add({.group = "apps",
              .resource = "replicasets",
              .validate = &ValidateReplicaSet,
              .validate_update = &ValidateReplicaSetUpdate,
              .warn = &WarnOfTemplate,
-             .traits = {.counts_generation = true}});
+             .traits = {.counts_generation = true},
+             .pod_spec = "spec.template.spec"});
   table.Add({.group = "apps",
              .resource = "statefulsets",
              .validate = &ValidateStatefulSet,
              .validate_update = &ValidateStatefulSetUpdate,
              .warn = &WarnOfTemplate,
-             .traits = {.counts_generation = true, .names = NameStyle::kLabel}});
+             .traits = {.counts_generation = true, .names = NameStyle::kLabel},
+             .pod_spec = "spec.template.spec",
+             .disabled = kDisabledOfStatefulSets});
   table.Add({.group = "apps",
              .resource = "daemonsets",
              .validate = &ValidateDaemonSet,
@@ -493,3 +501,4 @@ void AddApps(KindTable& table) {
 }
 
 }  // namespace portcullis::registry
+             .pod_spec = "spec.template.spec",

@@ -411,7 +411,9 @@ void AddBatch(KindTable& table) {
              .validate = &ValidateCronJob,
              .validate_update = &ValidateCronJobUpdate,
              .warn = &WarnOfCronJob,
-             .traits = {.counts_generation = true}});
+             .pod_spec = "spec.template.spec",
+             .traits = {.counts_generation = true},
+             .pod_spec = "spec.jobTemplate.spec.template.spec"});
   table.Add({.group = "batch",
              .resource = "jobs",
              .validate = &ValidateJob,

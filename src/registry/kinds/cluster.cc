@@ -164,7 +164,9 @@ void AddCluster(KindTable& table) {
              .resource = "nodes",
              .validate = &ValidateNode,
              .validate_update = &ValidateNodeUpdate,
-             .warn = &WarnOfNode});
+             .warn = &WarnOfNode,
+             .disabled = kDisabledOfNodes,
+             .make = &Make<Nodes>});
   table.Add({.group = "node.k8s.io",
              .resource = "runtimeclasses",
              .validate = &ValidateRuntimeClass,
@@ -180,3 +182,18 @@ void AddCluster(KindTable& table) {
 }
 
 }  // namespace portcullis::registry
+// Nodes make themselves known with their status.
+class Nodes final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    const json::Value status = object["status"];
+    object = DefaultStrategy::PrepareForCreate(ctx, object);
+    if (!status.is_object()) return object;
+    return json::With(ctx.arena, object, "status", json::Without(ctx.arena, status, "config"));
+  }
+};
+
+constexpr DisabledField kDisabledOfNodes[] = {{"DynamicKubeletConfig", "spec.configSource"}};
+

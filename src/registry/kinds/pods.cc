@@ -222,11 +222,12 @@ void AddPods(KindTable& table) {
              .validate_update = &ValidatePodUpdate,
              .warn = &WarnOfPod,
              .traits = {.counts_generation = true, .returns_deleted = true},
+             .pod_spec = "spec",
              .make = &Make<Pods>});
-  table.Add(
-      {.group = "",
-       .resource = "podtemplates",
-       .traits = {.counts_generation = true, .returns_deleted = true, .created_by_put = true}});
+  table.Add({.group = "",
+             .resource = "podtemplates",
+             .traits = {.counts_generation = true, .returns_deleted = true, .created_by_put = true},
+             .pod_spec = "template.spec"});
 }
 
 }  // namespace portcullis::registry

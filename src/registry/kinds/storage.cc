@@ -10,6 +10,9 @@
 namespace portcullis::registry {
 namespace {
 
+constexpr DisabledField kDisabledOfDrivers[] = {
+    {"VolumeLimitScaling", "spec.preventPodSchedulingIfMissing"}};
+
 constexpr FieldRule kAttributesClassRules[] = {
     {"driverName", FieldRuleKind::kFrozen, "updates to driverName are forbidden."},
     {"parameters", FieldRuleKind::kFrozen, "updates to parameters are forbidden."},
@@ -269,7 +272,8 @@ void AddStorage(KindTable& table) {
              .resource = "volumeattachments",
              .validate = &ValidateVolumeAttachment,
              .rules = kAttachmentRules,
-             .traits = {.returns_deleted = true, .needs_version = true}});
+             .traits = {.returns_deleted = true, .needs_version = true},
+             .disabled = kDisabledOfDrivers});
   table.Add({.group = "storage.k8s.io",
              .resource = "volumeattributesclasses",
              .validate = &ValidateVolumeAttributesClass,

@@ -262,7 +262,8 @@ class Claims final : public DefaultStrategy {
   using DefaultStrategy::DefaultStrategy;
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
-    object = json::With(ctx.arena, object, "spec", NormalizeDataSources(ctx.arena, object["spec"]));
+    const json::Value spec = WithoutForeignSource(ctx, object["spec"]);
+    object = json::With(ctx.arena, object, "spec", NormalizeDataSources(ctx.arena, spec));
     return json::With(ctx.arena, object, "status",
                       json::MakeObject(ctx.arena, {json::Member("phase", Pending())}));
   }
@@ -279,6 +280,8 @@ class Volumes final : public DefaultStrategy {
         json::MakeObject(ctx.arena, {{"phase", Pending()},
                                      {"lastPhaseTransitionTime", json::String(ctx.arena, now)}}));
   }
+constexpr DisabledField kForeignSource[] = {{"CrossNamespaceVolumeDataSource", "dataSourceRef"}};
+
 };
 
 void WarnOfBetaClass(json::Value object, std::vector<std::string>& warnings) {
@@ -306,6 +309,12 @@ void WarnOfVolume(const Context&, json::Value object, json::Value,
     const std::string_view text = DeprecatedVolume(field.name());
     if (text.empty()) continue;
     const std::string_view place = field.name() == "storageos" ? "storageOS" : field.name();
+// A source in another namespace needs a gate that is off: the whole reference is passed over.
+json::Value WithoutForeignSource(const Context& ctx, json::Value spec) {
+  if (spec["dataSourceRef"]["namespace"].AsString().empty()) return spec;
+  return WithoutDisabledFields(ctx, kForeignSource, {}, spec, {});
+}
+
     warnings.push_back(base::StrCat("spec.", place, ": ", text));
   }
 }

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "base/strings.h"
 #include "server/codec.h"
+#include "server/options.h"
 #include "store/store.h"
 
 namespace portcullis::server::rest {
@@ -202,6 +203,7 @@ registry::Context StrategyContext(Call& call, std::string_view name) {
   context.authorizer = call.env.authorizer;
   context.checks_policy_types = call.env.checks_policy_types;
   context.reserves_static_names = call.env.reserves_static_names;
+  if (call.env.options != nullptr) context.feature_gates = &call.env.options->feature_gates;
   context.dry_run = call.dry_run;
   return context;
 }

@@ -1,0 +1,112 @@
+#include "registry/disabled_fields.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace portcullis::registry {
+namespace {
+
+constexpr DisabledField kOfPods[] = {
+    {"ClusterTrustBundleProjection", "volumes[].projected.sources[].clusterTrustBundle"},
+    {"PodCertificateRequest", "volumes[].projected.sources[].podCertificate"},
+    {"GenericWorkload", "schedulingGroup"},
+    {"ContainerStopSignals", "containers[].lifecycle.stopSignal", true},
+    {"ContainerStopSignals", "initContainers[].lifecycle.stopSignal", true},
+    {"ContainerStopSignals", "ephemeralContainers[].lifecycle.stopSignal", true},
+};
+
+struct Step {
+  std::string_view name;
+  bool each = false;  // the member is a list, go through its elements
+  std::string_view rest;
+};
+
+Step FirstStep(std::string_view path) {
+  const std::size_t dot = path.find('.');
+  Step step{path.substr(0, dot), false,
+            dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1)};
+  if (step.name.ends_with("[]")) {
+    step.each = true;
+    step.name.remove_suffix(2);
+  }
+  return step;
+}
+
+bool Uses(json::Value value, std::string_view path) {
+  const Step step = FirstStep(path);
+  const json::Value member = value[step.name];
+  if (!step.each) return step.rest.empty() ? !member.is_null() : Uses(member, step.rest);
+  for (const json::Value& element : member.elements()) {
+    if (Uses(element, step.rest)) return true;
+  }
+  return false;
+}
+
+json::Value Drop(json::Arena& arena, json::Value value, const DisabledField& field,
+                 std::string_view path) {
+  const Step step = FirstStep(path);
+  const json::Value* member = value.Find(step.name);
+  if (member == nullptr) return value;
+  if (step.rest.empty()) return json::Without(arena, value, step.name);
+  if (!step.each) {
+    const json::Value left = Drop(arena, *member, field, step.rest);
+    if (field.drops_empty_parent && left.is_object() && left.empty()) {
+      return json::Without(arena, value, step.name);
+    }
+    return json::With(arena, value, step.name, left);
+  }
+  json::ArrayBuilder out(arena);
+  for (const json::Value& element : member->elements()) {
+    out.Add(Drop(arena, element, field, step.rest));
+  }
+  return json::With(arena, value, step.name, out.Build());
+}
+
+std::vector<std::string_view> Names(std::string_view base) {
+  std::vector<std::string_view> names;
+  while (!base.empty()) {
+    const Step step = FirstStep(base);
+    names.push_back(step.name);
+    base = step.rest;
+  }
+  return names;
+}
+
+json::Value At(json::Value value, std::string_view base) {
+  while (!base.empty()) {
+    const Step step = FirstStep(base);
+    value = value[step.name];
+    base = step.rest;
+  }
+  return value;
+}
+
+bool IsOn(const Context& ctx, std::string_view gate) {
+  if (ctx.feature_gates == nullptr) return false;
+  const auto given = ctx.feature_gates->find(std::string(gate));
+  return given != ctx.feature_gates->end() && given->second;
+}
+
+}  // namespace
+
+json::Value WithoutDisabledFields(const Context& ctx, std::span<const DisabledField> fields,
+                                  std::string_view base, json::Value object, json::Value old) {
+  const json::Value before = At(object, base);
+  const json::Value stored = At(old, base);
+  json::Value after = before;
+  bool changed = false;
+  for (const DisabledField& field : fields) {
+    if (!Uses(after, field.path) || IsOn(ctx, field.gate)) continue;
+    if (Uses(stored, field.path)) continue;
+    after = Drop(ctx.arena, after, field, field.path);
+    changed = true;
+  }
+  if (!changed) return object;
+  if (base.empty()) return after;
+  return json::SetPath(ctx.arena, object, Names(base), after);
+}
+
+std::span<const DisabledField> DisabledFieldsOfPods() { return kOfPods; }
+
+}  // namespace portcullis::registry
