@@ -70,17 +70,38 @@ Value DevicesToV1beta1(json::Arena& arena, Value spec) {
   });
 }
 
+// Only the core group writes these of an event even if they are empty.
+constexpr std::string_view kReporter[][2] = {{"reportingComponent", "reportingController"},
+                                             {"reportingInstance", "reportingInstance"}};
+
+Value EventFromCore(json::Arena& arena, Value event) {
+  for (const auto& [core, name] : kReporter) {
+    const Value* value = event.Find(name);
+    if (value != nullptr && value->AsString().empty()) event = json::Without(arena, event, name);
+  }
+  return event;
+}
+
+Value EventToCore(json::Arena& arena, Value event) {
+  for (const auto& [core, name] : kReporter) {
+    if (!event.Has(core)) event = json::With(arena, event, core, Value::StringView(""));
+  }
+  return event;
+}
+
 struct Entry {
   std::string_view name;
   ConversionFunction function;
 };
-constexpr std::array<Entry, 6> kFunctions = {{
+constexpr std::array<Entry, 8> kFunctions = {{
     {"autoscalerFromV1", &AutoscalerFromV1},
     {"autoscalerToV1", &AutoscalerToV1},
     {"deviceRequestsFromV1beta1", &DeviceRequestsFromV1beta1},
     {"deviceRequestsToV1beta1", &DeviceRequestsToV1beta1},
     {"devicesFromV1beta1", &DevicesFromV1beta1},
     {"devicesToV1beta1", &DevicesToV1beta1},
+    {"eventFromCore", &EventFromCore},
+    {"eventToCore", &EventToCore},
 }};
 
 }  // namespace

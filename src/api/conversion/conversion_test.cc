@@ -29,6 +29,15 @@ TEST_F(ConversionTest, EventsKeepTheirContentUnderOtherNames) {
   EXPECT_EQ(event, Parse(R"({"apiVersion":"events.k8s.io/v1","kind":"Event",
       "regarding":{"name":"p"},"note":"m","reason":"r","deprecatedCount":2,
       "reportingController":"c"})"));
+  EXPECT_EQ(To(event, {"", "v1", "Event"}),
+            json::With(arena_, core, "reportingInstance", json::Value::StringView("")));
+}
+
+TEST_F(ConversionTest, OnlyTheCoreGroupWritesThatAnEventHasNoReporter) {
+  const json::Value core = Parse(R"({"apiVersion":"v1","kind":"Event",
+      "reportingComponent":"","reportingInstance":""})");
+  const json::Value event = To(core, {"events.k8s.io", "v1", "Event"});
+  EXPECT_EQ(event, Parse(R"({"apiVersion":"events.k8s.io/v1","kind":"Event"})"));
   EXPECT_EQ(To(event, {"", "v1", "Event"}), core);
 }
 
@@ -52,6 +61,46 @@ TEST_F(ConversionTest, OtherMetricsTravelInAnnotations) {
             R"([{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"1k"}}])");
   EXPECT_FALSE(old["spec"].Has("metrics"));
   EXPECT_EQ(To(old, v2_)["spec"], now["spec"]);
+}
+
+TEST_F(ConversionTest, MetricsThatV1HasNoFieldForComeFirst) {
+  const json::Value old = Parse(R"({"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler",
+      "metadata":{"name":"h","annotations":{"autoscaling.alpha.kubernetes.io/metrics":
+      "[{\"type\":\"Resource\",\"resource\":{\"name\":\"memory\",\"targetAverageUtilization\":7}}]"}},
+      "spec":{"maxReplicas":3,"targetCPUUtilizationPercentage":50}})");
+  const json::Value metrics = To(old, v2_)["spec"]["metrics"];
+  ASSERT_EQ(metrics.size(), 2U);
+  EXPECT_EQ(metrics[0]["resource"]["name"].AsString(), "memory");
+  EXPECT_EQ(metrics[1]["resource"]["name"].AsString(), "cpu");
+}
+
+TEST_F(ConversionTest, TheBehaviorOfAnAutoscalerTravelsUnderGoNames) {
+  const json::Value now = Parse(R"({"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler",
+      "metadata":{"name":"h"},"spec":{"maxReplicas":3,"metrics":[],"behavior":{"scaleDown":{
+      "selectPolicy":"Min","policies":[{"type":"Pods","value":4,"periodSeconds":15}]}}}})");
+  const json::Value old = To(now, v1_);
+  EXPECT_EQ(old["metadata"]["annotations"]["autoscaling.alpha.kubernetes.io/behavior"].AsString(),
+            R"({"ScaleUp":null,"ScaleDown":{"StabilizationWindowSeconds":null,)"
+            R"("SelectPolicy":"Min","Policies":[{"Type":"Pods","Value":4,"PeriodSeconds":15}],)"
+            R"("Tolerance":null}})");
+  EXPECT_EQ(To(old, v2_)["spec"]["behavior"], now["spec"]["behavior"]);
+}
+
+TEST_F(ConversionTest, TheStatusOfAnAutoscalerGoesBothWays) {
+  const json::Value old = Parse(R"({"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler",
+      "metadata":{"name":"h"},"spec":{"maxReplicas":3,"targetCPUUtilizationPercentage":50},
+      "status":{"currentReplicas":0,"desiredReplicas":2,"currentCPUUtilizationPercentage":5}})");
+  const json::Value now = To(old, v2_);
+  EXPECT_EQ(
+      json::ToString(now["status"]["currentMetrics"]),
+      R"([{"type":"Resource","resource":{"name":"cpu","current":{"averageUtilization":5}}}])");
+  EXPECT_FALSE(now["status"].Has("currentReplicas"));
+  const json::Value again = To(now, v1_);
+  EXPECT_EQ(again["status"], old["status"]);
+  EXPECT_EQ(again["metadata"]["annotations"]["autoscaling.alpha.kubernetes.io/current-metrics"]
+                .AsString(),
+            R"([{"type":"Resource","resource":{"name":"cpu","currentAverageUtilization":5,)"
+            R"("currentAverageValue":"0"}}])");
 }
 
 TEST_F(ConversionTest, DeviceRequestsAreFlatInV1beta1) {
