@@ -54,9 +54,9 @@ void Compile(RuleNode& node, bool is_resource) {
 
 }  // namespace
 
-RuleSet::RuleSet(json::Value props) : props_(json::DeepCopy(arena_, props)) {
+RuleSet::RuleSet(json::Value props, bool is_resource) : props_(json::DeepCopy(arena_, props)) {
   root_.props = props_;
-  Compile(root_, /*is_resource=*/true);
+  Compile(root_, is_resource);
 }
 
 }  // namespace portcullis::kube_cel

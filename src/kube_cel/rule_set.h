@@ -40,8 +40,9 @@ struct RuleField {
 
 class RuleSet {
  public:
-  // `props` is an openAPIV3Schema; it is copied.
-  explicit RuleSet(json::Value props);
+  // `props` is an openAPIV3Schema or a part of one; it is copied. `is_resource`: it is the schema
+  // of something with apiVersion, kind and metadata.
+  explicit RuleSet(json::Value props, bool is_resource = true);
   const RuleNode& root() const { return root_; }
   json::Value props() const { return props_; }
 

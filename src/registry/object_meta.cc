@@ -2,45 +2,13 @@
 
 #include <algorithm>
 
-#include "api/selector/label_selector.h"
 #include "api/view/metadata.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "registry/validation/checks.h"
 
 namespace portcullis::registry {
 namespace {
-
-using api::FieldPath;
-
-constexpr std::int64_t kMaxAnnotationBytes = 256 * 1024;
-
-void AddInvalid(const FieldPath& path, std::string_view value,
-                const std::vector<std::string>& texts, api::FieldErrors& errors) {
-  for (const std::string& text : texts) errors.push_back(api::Invalid(path, value, text));
-}
-
-void CheckLabels(json::Value labels, const FieldPath& path, api::FieldErrors& errors) {
-  // Go walks a map in no order; by name, the texts are at least always the same.
-  std::vector<json::Member> members(labels.members().begin(), labels.members().end());
-  std::sort(members.begin(), members.end(),
-            [](const json::Member& a, const json::Member& b) { return a.name() < b.name(); });
-  for (const json::Member& member : members) {
-    AddInvalid(path, member.name(), api::IsQualifiedName(member.name()), errors);
-    const std::string_view value = member.value.AsString();
-    AddInvalid(path, value, api::IsValidLabelValue(value), errors);
-  }
-}
-
-void CheckAnnotations(json::Value annotations, const FieldPath& path, api::FieldErrors& errors) {
-  std::int64_t size = 0;
-  for (const json::Member& member : annotations.members()) {
-    AddInvalid(path, member.name(), api::IsQualifiedName(base::ToLower(member.name())), errors);
-    size += static_cast<std::int64_t>(member.name().size() + member.value.AsString().size());
-  }
-  if (size > kMaxAnnotationBytes) {
-    errors.push_back(api::TooLong(path, static_cast<int>(kMaxAnnotationBytes)));
-  }
-}
 
 void CheckOwnerReferences(json::Value owners, const FieldPath& path, api::FieldErrors& errors) {
   std::string controller;
@@ -100,21 +68,18 @@ void CheckFinalizers(json::Value finalizers, const FieldPath& path, api::FieldEr
   }
 }
 
-}  // namespace
-
-void ValidateObjectMeta(json::Value object, bool namespaced, const Strategy& strategy,
-                        api::FieldErrors& errors) {
-  const api::view::Metadata metadata(object);
-  const FieldPath path("metadata");
+// `check_name` is how names of the kind are checked: (name, is_prefix) -> texts.
+template <typename CheckName>
+void CheckMetadata(const api::view::Metadata& metadata, bool namespaced,
+                   const CheckName& check_name, const FieldPath& path, api::FieldErrors& errors) {
   if (!metadata.generate_name().empty()) {
     AddInvalid(path.Child("generateName"), metadata.generate_name(),
-               strategy.CheckName(metadata.generate_name(), true), errors);
+               check_name(metadata.generate_name(), true), errors);
   }
   if (metadata.name().empty()) {
     errors.push_back(api::Required(path.Child("name"), "name or generateName is required"));
   } else {
-    AddInvalid(path.Child("name"), metadata.name(), strategy.CheckName(metadata.name(), false),
-               errors);
+    AddInvalid(path.Child("name"), metadata.name(), check_name(metadata.name(), false), errors);
   }
   if (namespaced) {
     if (metadata.namespace_name().empty()) {
@@ -134,6 +99,29 @@ void ValidateObjectMeta(json::Value object, bool namespaced, const Strategy& str
   CheckAnnotations(metadata.annotations(), path.Child("annotations"), errors);
   CheckOwnerReferences(metadata.owner_references(), path.Child("ownerReferences"), errors);
   CheckFinalizers(metadata.finalizers(), path.Child("finalizers"), errors);
+}
+
+}  // namespace
+
+void ValidateObjectMeta(json::Value object, bool namespaced, const Strategy& strategy,
+                        api::FieldErrors& errors) {
+  const auto check = [&](std::string_view name, bool is_prefix) {
+    return strategy.CheckName(name, is_prefix);
+  };
+  CheckMetadata(api::view::Metadata(object), namespaced, check, FieldPath("metadata"), errors);
+}
+
+void ValidateEmbeddedObjectMeta(json::Value object, const FieldPath& path,
+                                api::FieldErrors& errors) {
+  const api::view::Metadata metadata(object);
+  const bool namespaced = !metadata.namespace_name().empty();
+  json::Arena arena;
+  // A name may be missing where nothing is stored by it.
+  const json::Value named =
+      metadata.name().empty()
+          ? json::SetPath(arena, object, {"metadata", "name"}, json::String(arena, "fakename"))
+          : object;
+  CheckMetadata(api::view::Metadata(named), namespaced, IsPathSegmentName, path, errors);
 }
 
 void ValidateObjectMetaUpdate(json::Value object, json::Value old, api::FieldErrors& errors) {

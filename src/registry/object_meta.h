@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/field_error.h"
+#include "api/field_path.h"
 #include "json/value.h"
 #include "registry/strategy.h"
 
@@ -10,6 +11,9 @@ namespace portcullis::registry {
 
 void ValidateObjectMeta(json::Value object, bool namespaced, const Strategy& strategy,
                         api::FieldErrors& errors);
+// The metadata (at `path`) of a resource that is part of another object: it needs no name.
+void ValidateEmbeddedObjectMeta(json::Value object, const api::FieldPath& path,
+                                api::FieldErrors& errors);
 // `object` has the resourceVersion it is to be stored against.
 void ValidateObjectMetaUpdate(json::Value object, json::Value old, api::FieldErrors& errors);
 

@@ -162,19 +162,6 @@ void Validator::CheckNumber(Value props, Value value, const std::string& name) {
   }
 }
 
-// The element of `old` with the same keys. Elements of lists of other types have no identity.
-const Value* Counterpart(Value props, Value element, const Value* old) {
-  if (old == nullptr || props["x-kubernetes-list-type"].AsString() != "map") return nullptr;
-  const auto keys = props["x-kubernetes-list-map-keys"].elements();
-  for (const Value& candidate : old->elements()) {
-    const bool same = std::all_of(keys.begin(), keys.end(), [&](const Value& key) {
-      return candidate[key.AsString()] == element[key.AsString()];
-    });
-    if (same) return &candidate;
-  }
-  return nullptr;
-}
-
 void Validator::CheckArray(Value props, Value value, const std::string& name, const Value* old) {
   const auto size = static_cast<std::int64_t>(value.size());
   if (const Value* least = props.Find("minItems"); least != nullptr && size < least->AsInt()) {
@@ -199,7 +186,7 @@ void Validator::CheckArray(Value props, Value value, const std::string& name, co
   std::size_t index = 0;
   for (const Value& element : value.elements()) {
     Validate(items, element, base::StrCat(name, "[", std::to_string(index++), "]"),
-             Counterpart(props, element, old));
+             old != nullptr ? Counterpart(props, element, *old) : nullptr);
   }
 }
 
@@ -226,7 +213,10 @@ void Validator::CheckObject(Value props, Value value, const std::string& name, c
   std::sort(members.begin(), members.end(),
             [](const auto* a, const auto* b) { return a->name() < b->name(); });
   for (const json::Member* member : members) {
-    const Value* before = old != nullptr ? old->Find(member->name()) : nullptr;
+    // Versions are converted before they are compared: what they say of themselves proves nothing.
+    const bool has_type = name.empty() && root_.empty() &&
+                          (member->name() == "apiVersion" || member->name() == "kind");
+    const Value* before = old != nullptr && !has_type ? old->Find(member->name()) : nullptr;
     if (const Value* property = properties.Find(member->name())) {
       Validate(*property, member->value, below(member->name()), before);
     } else if (additional.is_object()) {
@@ -298,7 +288,7 @@ void Validator::CheckCombinations(Value props, Value value, const std::string& n
 }
 
 void Validator::Validate(Value props, Value value, const std::string& name, const Value* old) {
-  if (old != nullptr && *old == value) return;
+  if (old != nullptr && IsUnchanged(props, value, *old)) return;
   if (value.is_null() && props["nullable"].AsBool()) return;
   bool matches = true;
   CheckType(props, value, name, matches);
@@ -321,6 +311,42 @@ bool IsIpOf(int family, std::string_view text) {
 }
 
 }  // namespace
+
+const Value* Counterpart(Value props, Value element, Value old) {
+  if (props["x-kubernetes-list-type"].AsString() != "map") return nullptr;
+  const auto keys = props["x-kubernetes-list-map-keys"].elements();
+  for (const Value& candidate : old.elements()) {
+    const bool same = std::all_of(keys.begin(), keys.end(), [&](const Value& key) {
+      return candidate[key.AsString()] == element[key.AsString()];
+    });
+    if (same) return &candidate;
+  }
+  return nullptr;
+}
+
+bool IsUnchanged(Value props, Value value, Value old) {
+  if (!value.is_object() && !value.is_array()) return value == old;
+  if (value.type() != old.type() || value.size() != old.size()) return false;
+  if (value.is_array()) {
+    if (props["x-kubernetes-list-type"].AsString() != "map") return value == old;
+    const Value items = props["items"];
+    for (const Value& element : value.elements()) {
+      const Value* before = Counterpart(props, element, old);
+      if (before == nullptr || !IsUnchanged(items, element, *before)) return false;
+    }
+    return true;
+  }
+  const Value properties = props["properties"];
+  const Value additional = props["additionalProperties"];
+  for (const json::Member& member : value.members()) {
+    const Value* before = old.Find(member.name());
+    const Value* below = properties.Find(member.name());
+    if (below == nullptr && additional.is_object()) below = &additional;
+    if (before == nullptr || below == nullptr) return false;
+    if (!IsUnchanged(*below, member.value, *before)) return false;
+  }
+  return true;
+}
 
 bool MatchesFormat(std::string_view format, std::string_view text) {
   if (format == "date") return Matches(text, R"(\d{4}-\d{2}-\d{2})");

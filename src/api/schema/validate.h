@@ -18,6 +18,12 @@ struct Constraints;
 // anything: what has not changed since is not complained about (CRDValidationRatcheting).
 void ValidateValue(const Constraints& schema, json::Value value, const FieldPath& path,
                    FieldErrors& errors, const json::Value* old = nullptr);
+// Whether the value is what it was, as far as its schema tells what belongs to what: elements of
+// x-kubernetes-list-type map may have changed places, and an object with a field that the schema
+// does not name is never the same (k8s.io/apiserver, pkg/cel/common/equality.go).
+bool IsUnchanged(json::Value props, json::Value value, json::Value old);
+// The element of `old` with the keys of `element`; null if the schema's list type is not map.
+const json::Value* Counterpart(json::Value props, json::Value element, json::Value old);
 // Elements of x-kubernetes-list-type set and map that occur twice.
 void ValidateListTypes(json::Value props, json::Value value, const FieldPath& path,
                        FieldErrors& errors);

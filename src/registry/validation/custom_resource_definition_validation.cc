@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "registry/validation/custom_resource_definition_validation.h"
 #include "registry/validation/definition_parts.h"
+#include "registry/validation/definition_text.h"
 #include "registry/validation/schema_rules.h"
 #include "registry/validation/structural_schema.h"
 
@@ -112,11 +113,29 @@ void CheckSubresources(Value subresources, const FieldPath& path, FieldErrors& e
   }
 }
 
-void CheckVersionContent(Value version, const FieldPath& schema_path, const FieldPath& sub_path,
-                         const FieldPath& column_path, const FieldPath& fields_path,
-                         FieldErrors& errors) {
+// With a status subresource the schema of the status is used alone: the root may hold nothing that
+// would be lost.
+void CheckRootForStatus(Value schema, const FieldPath& path, FieldErrors& errors) {
+  const std::string_view field = FirstFieldNotForRoot(schema);
+  if (field == "Type") {
+    errors.push_back(api::Invalid(path.Child("type"), schema["type"],
+                                  "only \"object\" is allowed as the type at the root of the "
+                                  "schema if the status subresource is enabled"));
+  } else if (!field.empty()) {
+    errors.push_back(api::Invalid(
+        path, api::BadValue::Raw(SchemaText(schema)),
+        base::StrCat("only ", FieldsForRoot(),
+                     " fields are allowed at the root of the schema if the status subresource is "
+                     "enabled")));
+  }
+}
+
+void CheckVersionContent(Value version, bool has_status, const FieldPath& schema_path,
+                         const FieldPath& sub_path, const FieldPath& column_path,
+                         const FieldPath& fields_path, FieldErrors& errors) {
   const Value schema = version["schema"]["openAPIV3Schema"];
   if (schema.is_object()) {
+    if (has_status) CheckRootForStatus(schema, schema_path, errors);
     const std::size_t before = errors.size();
     ValidateStructuralSchema(schema, schema_path, errors);
     if (errors.size() == before) ValidateSchemaRules(schema, schema_path, errors);
@@ -161,7 +180,7 @@ void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
       if (common && !first) own = json::Without(arena, own, field);
     }
     CheckVersionContent(
-        own,
+        own, version["subresources"]["status"].is_object(),
         common_schema ? path.Child("validation", "openAPIV3Schema")
                       : at.Child("schema", "openAPIV3Schema"),
         common_subresources ? path.Child("subresources") : at.Child("subresources"),

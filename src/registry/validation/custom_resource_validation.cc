@@ -13,6 +13,7 @@
 #include "kube_cel/compiler.h"
 #include "kube_cel/rule_set.h"
 #include "registry/expression_checker.h"
+#include "registry/validation/embedded_objects.h"
 #include "registry/validation/schema_rules.h"
 
 namespace portcullis::registry {
@@ -105,58 +106,6 @@ void CheckScale(Value object, const api::catalog::ScalePaths& scale, bool only_s
   }
 }
 
-// Resources inside of others: x-kubernetes-embedded-resource.
-void CheckEmbedded(const schema::Schema* node, Value value, const FieldPath& path,
-                   FieldErrors& errors);
-
-void CheckEmbeddedMeta(Value value, const FieldPath& path, FieldErrors& errors) {
-  for (const std::string_view name : {"apiVersion", "kind"}) {
-    const Value* given = value.Find(name);
-    const FieldPath at = path.Child(name);
-    if (given == nullptr) {
-      errors.push_back(api::Required(at, "must not be empty"));
-    } else if (!given->is_string()) {
-      errors.push_back(api::Invalid(at, *given, "must be a string"));
-    } else if (given->AsString().empty()) {
-      errors.push_back(api::Invalid(at, "", "must not be empty"));
-    } else if (name == "apiVersion") {
-      const auto version = api::ParseGroupVersion(given->AsString());
-      if (!version.ok()) {
-        errors.push_back(api::Invalid(at, *given, version.status().message()));
-      }
-    } else if (const auto wrong = api::IsDns1035Label(base::ToLower(given->AsString()));
-               !wrong.empty()) {
-      errors.push_back(
-          api::Invalid(at, *given,
-                       base::StrCat("may have mixed case, but should otherwise match: ",
-                                    base::Join(wrong, ","))));
-    }
-  }
-  const FieldPath metadata = path.Child("metadata");
-  CheckLabels(value["metadata"]["labels"], metadata.Child("labels"), errors);
-  CheckAnnotations(value["metadata"]["annotations"], metadata.Child("annotations"), errors);
-}
-
-void CheckEmbedded(const schema::Schema* node, Value value, const FieldPath& path,
-                   FieldErrors& errors) {
-  if (node == nullptr || (!value.is_object() && !value.is_array())) return;
-  if (value.is_array()) {
-    std::size_t index = 0;
-    for (const Value& element : value.elements()) {
-      CheckEmbedded(node->element, element, path.Index(index++), errors);
-    }
-    return;
-  }
-  if (node->embedded_resource) CheckEmbeddedMeta(value, path, errors);
-  for (const json::Member& member : value.members()) {
-    if (const schema::Field* field = node->FindField(member.name(), member.hash)) {
-      CheckEmbedded(field->schema, member.value, path.Child(member.name()), errors);
-    } else if (node->kind == schema::Kind::kMap) {
-      CheckEmbedded(node->element, member.value, path.Key(member.name()), errors);
-    }
-  }
-}
-
 void CheckListTypes(Value props, Value object, const Value* old, FieldErrors& errors) {
   FieldErrors found;
   schema::ValidateListTypes(props, object, FieldPath(), found);
@@ -190,7 +139,7 @@ void CheckRules(const Context& ctx, const schema::Constraints& constraints, Valu
                                   "invalid; correct the existing errors to complete validation"));
     return;
   }
-  EvaluateSchemaRules(ctx.arena, *rules, object, old, errors);
+  EvaluateSchemaRules(ctx.arena, *rules, object, old, errors, ctx.warnings);
 }
 
 constexpr std::string_view kKnownFinalizers[] = {"orphan", "foregroundDeletion", "kubernetes"};
@@ -214,13 +163,7 @@ void ValidateCustomResource(const Context& ctx, Value object, const Value* old,
     schema::ValidateValue(constraints, object, FieldPath(), errors, old);
   }
   if (resource->scale) CheckScale(object, *resource->scale, only_status, errors);
-  if (!only_status) {
-    for (const json::Member& member : object.members()) {
-      const schema::Field* field = resource->schema->FindField(member.name(), member.hash);
-      if (field == nullptr || member.name() == "metadata") continue;
-      CheckEmbedded(field->schema, member.value, FieldPath(member.name()), errors);
-    }
-  }
+  if (!only_status) CheckEmbeddedObjects(constraints.props, object, FieldPath(), errors);
   CheckListTypes(constraints.props, object, old, errors);
   CheckRules(ctx, constraints, object, old, errors);
 }

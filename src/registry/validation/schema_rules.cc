@@ -6,17 +6,21 @@
 #include <optional>
 #include <string>
 
+#include "api/schema/validate.h"
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "kube_cel/evaluation.h"
 #include "kube_cel/schema_rules.h"
 #include "kube_cel/schema_sizes.h"
 #include "registry/validation/checks.h"
+#include "registry/validation/definition_text.h"
 
 namespace portcullis::registry {
 namespace {
 
 using json::Value;
 
+constexpr std::string_view kCallTooCostly = "operation cancelled: actual cost limit exceeded";
 constexpr std::uint64_t kRuleLimit = 10'000'000;
 constexpr std::uint64_t kSchemaLimit = 100'000'000;
 constexpr std::string_view kAdvice =
@@ -29,20 +33,6 @@ std::string FactorText(std::uint64_t cost, std::uint64_t limit) {
   char text[64];
   std::snprintf(text, sizeof(text), factor < 1.5 ? "%fx" : "%.1fx", factor);
   return text;
-}
-
-// A rule as Go prints the struct it is decoded into.
-std::string RuleText(Value rule) {
-  const auto text = [&](std::string_view name) { return Quoted(rule[name].AsString()); };
-  const Value reason = rule["reason"];
-  const Value optional = rule["optionalOldSelf"];
-  return StructJson(
-      {{"Rule", text("rule")},
-       {"Message", text("message")},
-       {"MessageExpression", text("messageExpression")},
-       {"Reason", reason.is_null() ? "null" : text("reason")},
-       {"FieldPath", text("fieldPath")},
-       {"OptionalOldSelf", optional.is_null() ? "null" : (optional.AsBool() ? "true" : "false")}});
 }
 
 // The next piece of a JSONPath: a delimiter, a quoted string, or what stands before a delimiter.
@@ -293,76 +283,106 @@ class Checker {
   std::vector<std::pair<std::uint64_t, FieldPath>> costly_;  // the most expensive, in order
 };
 
+// What a value is compared with to tell whether it has changed. Lives on the stack of the walk.
+struct Ratchet {
+  const Ratchet* around = nullptr;  // the nearest place that has a counterpart in the old object
+  const Value* props = nullptr;     // null if this place has no counterpart
+  Value value;
+  Value old;
+
+  bool Holds() const {
+    if (props != nullptr) return api::schema::IsUnchanged(*props, value, old);
+    return around != nullptr && around->Holds();
+  }
+};
+
 class Judge {
  public:
-  Judge(json::Arena& arena, FieldErrors& errors)
-      : arena_(arena), errors_(errors), budget_(kube_cel::kPolicyBudget) {}
+  Judge(json::Arena& arena, kube_cel::Budget& budget, FieldErrors& errors,
+        std::vector<std::string>* warnings)
+      : arena_(arena), errors_(errors), warnings_(warnings), budget_(budget) {}
 
-  void Visit(const kube_cel::RuleNode& node, Value value, const Value* old, const FieldPath& path) {
+  bool stopped() const { return stopped_; }
+
+  void Start(const kube_cel::RuleNode& node, Value object, const Value* old) {
+    Ratchet root;
+    if (old != nullptr) root = {nullptr, &node.props, object, *old};
+    is_root_ = true;
+    Visit(node, object, old, root, FieldPath());
+  }
+
+  // `old` is what oldSelf is, or null pointer.
+  void Visit(const kube_cel::RuleNode& node, Value value, const Value* old, const Ratchet& ratchet,
+             const FieldPath& path) {
     if (stopped_ || value.is_null()) return;
-    // What has not changed was good enough before.
-    const bool unchanged = old != nullptr && *old == value;
-    Evaluate(node, value, old, unchanged, path);
+    const bool is_root = is_root_;
+    is_root_ = false;
+    if (old != nullptr && old->is_null()) old = nullptr;
+    Evaluate(node, value, old, ratchet, path);
     for (const auto& [name, below] : node.fields) {
       const Value* member = value.Find(name);
       if (member == nullptr) continue;
-      Visit(below, *member, old == nullptr ? nullptr : old->Find(name), path.Child(name));
+      // Both objects have been converted to one version: these two prove nothing.
+      const bool has_type = is_root && (name == "apiVersion" || name == "kind");
+      const Value* before = old == nullptr ? nullptr : old->Find(name);
+      const Ratchet next =
+          has_type ? Ratchet() : Below(ratchet, below.props, *member, ratchet.old.Find(name));
+      Visit(below, *member, before, next, path.Child(name));
     }
     if (node.additional != nullptr) {
       for (const json::Member& member : value.members()) {
         if (node.props["properties"].Has(member.name())) continue;
-        Visit(*node.additional, member.value, old == nullptr ? nullptr : old->Find(member.name()),
+        const Value* before = old == nullptr ? nullptr : old->Find(member.name());
+        Visit(*node.additional, member.value, before,
+              Below(ratchet, node.additional->props, member.value, ratchet.old.Find(member.name())),
               path.Key(member.name()));
       }
     }
     if (node.items != nullptr) {
       std::size_t index = 0;
       for (const Value& element : value.elements()) {
-        Visit(*node.items, element, old == nullptr ? nullptr : Counterpart(node, element, *old),
+        const Value* before =
+            old == nullptr ? nullptr : api::schema::Counterpart(node.props, element, *old);
+        const Value* same = ratchet.props == nullptr
+                                ? nullptr
+                                : api::schema::Counterpart(node.props, element, ratchet.old);
+        Visit(*node.items, element, before, Below(ratchet, node.items->props, element, same),
               path.Index(index++));
       }
     }
   }
 
  private:
-  // The element of a keyed list with the same keys.
-  static const Value* Counterpart(const kube_cel::RuleNode& node, Value element, Value old) {
-    if (node.props["x-kubernetes-list-type"].AsString() != "map") return nullptr;
-    const Value keys = node.props["x-kubernetes-list-map-keys"];
-    for (const Value& candidate : old.elements()) {
-      bool same = true;
-      for (const Value& key : keys.elements()) {
-        same = same && candidate[key.AsString()] == element[key.AsString()];
-      }
-      if (same) return &candidate;
-    }
-    return nullptr;
+  static Ratchet Below(const Ratchet& ratchet, const Value& props, Value value, const Value* old) {
+    if (ratchet.props == nullptr) return ratchet;
+    if (old == nullptr) return {&ratchet, nullptr, {}, {}};
+    return {&ratchet, &props, value, *old};
   }
 
-  void Evaluate(const kube_cel::RuleNode& node, Value value, const Value* old, bool unchanged,
-                const FieldPath& path) {
+  void Evaluate(const kube_cel::RuleNode& node, Value value, const Value* old,
+                const Ratchet& ratchet, const FieldPath& path) {
     if (node.rules.empty()) return;
     kube_cel::Inputs inputs;
     inputs.Set(kube_cel::Input::kObject,
                kube_cel::RuleValue(arena_, node.props, node.is_resource, value));
+    cel::Value before;
+    if (old != nullptr) before = kube_cel::RuleValue(arena_, node.props, node.is_resource, *old);
     for (const kube_cel::Rule& rule : node.rules) {
       if (stopped_) return;
-      if (rule.uses_old ? old == nullptr && !rule.optional_old : unchanged) continue;
-      if (rule.uses_old) {
-        cel::Value before;
-        if (old != nullptr)
-          before = kube_cel::RuleValue(arena_, node.props, node.is_resource, *old);
-        if (rule.optional_old) {
-          before = old == nullptr ? cel::Value::None() : cel::MakeSome(arena_, before);
-        }
+      if (rule.uses_old && old == nullptr && !rule.optional_old) continue;
+      if (rule.optional_old) {
+        inputs.Set(kube_cel::Input::kOldObject,
+                   old == nullptr ? cel::Value::None() : cel::MakeSome(arena_, before));
+      } else {
         inputs.Set(kube_cel::Input::kOldObject, before);
       }
-      One(node, rule, inputs, value, path);
+      One(node, rule, inputs, value, ratchet, path);
     }
   }
 
   void One(const kube_cel::RuleNode& node, const kube_cel::Rule& rule,
-           const kube_cel::Inputs& inputs, Value value, const FieldPath& path) {
+           const kube_cel::Inputs& inputs, Value value, const Ratchet& ratchet,
+           const FieldPath& path) {
     const std::string_view type = node.props["type"].AsString();
     const FieldPath at = rule.field_path.empty() ? path : path.Child(Relative(rule.field_path));
     if (!rule.expression->ok()) {
@@ -377,7 +397,7 @@ class Judge {
     if (result.out_of_budget) {
       errors_.push_back(api::Invalid(path, type, kube_cel::kOutOfBudget));
       stopped_ = true;
-    } else if (result.error.starts_with("operation cancelled: actual cost limit exceeded")) {
+    } else if (result.error.starts_with(kCallTooCostly)) {
       errors_.push_back(api::Invalid(
           path, type,
           base::StrCat("'", result.error,
@@ -396,15 +416,38 @@ class Judge {
       errors_.push_back(
           api::Invalid(path, type, base::StrCat(result.error, " evaluating rule: ", shown)));
     } else if (!result.value.is_true()) {
+      const std::size_t before = errors_.size();
       const bool whole = type == "object" || type == "array";
-      Add(rule, at, whole ? api::BadValue::Omitted() : api::BadValue(value),
-          MessageOf(rule, evaluation));
+      const std::string message = MessageOf(rule, evaluation);
+      if (stopped_) {
+        errors_.push_back(api::Invalid(at, type, message));
+      } else {
+        Add(rule, at, whole ? api::BadValue::Omitted() : api::BadValue(value), message);
+      }
+      // What has not changed was good enough before. A rule that could not be evaluated says
+      // nothing of that.
+      if (rule.uses_old || errors_.size() == before || !ratchet.Holds()) return;
+      if (warnings_ != nullptr) warnings_->push_back(errors_.back().ToString());
+      errors_.pop_back();
     }
   }
 
+  // Sets stopped_ if the message could not be paid for; the text then says so.
   std::string MessageOf(const kube_cel::Rule& rule, kube_cel::Evaluation& evaluation) {
     if (rule.message_expression != nullptr && rule.message_expression->ok()) {
       const kube_cel::Evaluated made = evaluation.Evaluate(*rule.message_expression, budget_);
+      if (made.out_of_budget) {
+        stopped_ = true;
+        return "messageExpression evaluation failed due to running out of cost budget, no further "
+               "validation rules will be run";
+      }
+      if (made.error.starts_with(kCallTooCostly)) {
+        stopped_ = true;
+        return base::StrCat(
+            "no further validation rules will be run due to call cost exceeds limit for "
+            "messageExpression: ",
+            base::GoQuote(rule.message_expression->text()));
+      }
       if (made.ok() && made.value.is_string()) {
         const std::string_view text = base::Trim(made.value.text());
         if (!text.empty() && text.size() <= 5120 && text.find('\n') == std::string_view::npos) {
@@ -437,7 +480,9 @@ class Judge {
 
   json::Arena& arena_;
   FieldErrors& errors_;
-  kube_cel::Budget budget_;
+  std::vector<std::string>* const warnings_;
+  kube_cel::Budget& budget_;
+  bool is_root_ = false;  // of the whole object, for the next Visit
   bool stopped_ = false;
 };
 
@@ -450,9 +495,24 @@ void ValidateSchemaRules(Value props, const FieldPath& path, FieldErrors& errors
 }
 
 void EvaluateSchemaRules(json::Arena& arena, const kube_cel::RuleSet& rules, Value object,
-                         const Value* old, FieldErrors& errors) {
+                         const Value* old, FieldErrors& errors,
+                         std::vector<std::string>* warnings) {
   if (!rules.root().has_any) return;
-  Judge(arena, errors).Visit(rules.root(), object, old, FieldPath());
+  kube_cel::Budget budget(kube_cel::kPolicyBudget);
+  Judge(arena, budget, errors, warnings).Start(rules.root(), object, old);
+}
+
+bool EvaluateDefaultRules(json::Arena& arena, const kube_cel::RuleNode& node, Value value,
+                          const FieldPath& path, kube_cel::Budget& budget, FieldErrors& errors) {
+  const std::size_t before = errors.size();
+  kube_cel::Budget again = budget;
+  Judge as_kept(arena, budget, errors, nullptr);
+  as_kept.Visit(node, value, &value, Ratchet(), path);
+  if (errors.size() != before) return !as_kept.stopped();
+  Judge as_new(arena, again, errors, nullptr);
+  as_new.Visit(node, value, nullptr, Ratchet(), path);
+  if (again.left() < budget.left()) budget = again;
+  return !as_new.stopped();
 }
 
 }  // namespace portcullis::registry

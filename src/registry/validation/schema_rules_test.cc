@@ -85,7 +85,7 @@ std::string Refusal(std::string_view rules, std::string_view field_rules = "") {
   const kube_cel::RuleSet set(props);
   const json::Value object = json::Parse(arena, R"({"a":5,"l":["x"]})").value();
   api::FieldErrors errors;
-  EvaluateSchemaRules(arena, set, object, nullptr, errors);
+  EvaluateSchemaRules(arena, set, object, nullptr, errors, nullptr);
   std::string out;
   for (const api::FieldError& error : errors) out += error.ToString() + ";";
   return out;
@@ -102,6 +102,57 @@ TEST(SchemaRulesTest, ShowsScalarsButNotObjects) {
   EXPECT_EQ(Refusal(R"({"rule":"self.l[1] == 'x'","fieldPath":".l"})"),
             "<nil>: Invalid value: \"object\": index out of bounds: 1 evaluating rule: "
             "self.l[1] == 'x';");
+}
+
+// What a rule says of an update, warnings in parentheses.
+std::string OfUpdate(std::string_view schema, std::string_view object, std::string_view old) {
+  json::Arena arena;
+  const json::Value props = json::Parse(arena, schema).value();
+  const json::Value before = json::Parse(arena, old).value();
+  const kube_cel::RuleSet rules(props);
+  api::FieldErrors errors;
+  std::vector<std::string> warnings;
+  EvaluateSchemaRules(arena, rules, json::Parse(arena, object).value(), &before, errors, &warnings);
+  std::string out;
+  for (const api::FieldError& error : errors) out += error.ToString() + ";";
+  for (const std::string& warning : warnings) out += "(" + warning + ")";
+  return out;
+}
+
+TEST(SchemaRulesTest, WarnsOfWhatHasNotChanged) {
+  constexpr std::string_view kSchema = R"({"type":"object","properties":{
+      "a":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 2"}]},
+      "b":{"type":"integer"},
+      "l":{"type":"array","items":{"type":"integer",
+           "x-kubernetes-validations":[{"rule":"self > 2"}]}},
+      "m":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],
+           "items":{"type":"object","properties":{"k":{"type":"string"},"v":{"type":"integer",
+           "x-kubernetes-validations":[{"rule":"self > 2"}]}}}},
+      "o":{"type":"object","properties":{"x":{"type":"integer"}},
+           "x-kubernetes-preserve-unknown-fields":true,
+           "x-kubernetes-validations":[{"rule":"self.x > 2"}]},
+      "d":{"type":"integer","x-kubernetes-validations":[{"rule":"1 / self > 0"}]}}})";
+  const auto of = [&](std::string_view object, std::string_view old) {
+    return OfUpdate(kSchema, object, old);
+  };
+  constexpr std::string_view kA = "a: Invalid value: 1: failed rule: self > 2";
+  EXPECT_EQ(of(R"({"a":1})", R"({"a":0})"), base::StrCat(kA, ";"));
+  EXPECT_EQ(of(R"({"a":1,"b":2})", R"({"a":1,"b":1})"), base::StrCat("(", kA, ")"));
+  // Elements of a plain list have no identity, but the whole list has.
+  EXPECT_EQ(of(R"({"l":[1]})", R"({"l":[1]})"), "(l[0]: Invalid value: 1: failed rule: self > 2)");
+  EXPECT_EQ(of(R"({"l":[1,3]})", R"({"l":[1]})"), "l[0]: Invalid value: 1: failed rule: self > 2;");
+  EXPECT_EQ(of(R"({"m":[{"k":"b"},{"k":"a","v":1}]})", R"({"m":[{"k":"a","v":1}]})"),
+            "(m[1].v: Invalid value: 1: failed rule: self > 2)");
+  EXPECT_EQ(of(R"({"m":[{"k":"a","v":1}]})", R"({"m":[{"k":"b","v":1}]})"),
+            "m[0].v: Invalid value: 1: failed rule: self > 2;");
+  EXPECT_EQ(of(R"({"o":{"x":1}})", R"({"o":{"x":1}})"),
+            "(o: Invalid value: failed rule: self.x > 2)");
+  // What the schema does not name is never known to be the same.
+  EXPECT_EQ(of(R"({"o":{"x":1,"y":1}})", R"({"o":{"x":1,"y":1}})"),
+            "o: Invalid value: failed rule: self.x > 2;");
+  // A rule that cannot be evaluated is an error all the same.
+  EXPECT_EQ(of(R"({"d":0})", R"({"d":0})"),
+            "d: Invalid value: \"integer\": division by zero evaluating rule: 1 / self > 0;");
 }
 
 }  // namespace

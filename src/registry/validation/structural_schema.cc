@@ -6,8 +6,8 @@
 #include <set>
 
 #include "api/schema/schema.h"
-#include "api/schema/validate.h"
 #include "base/strings.h"
+#include "registry/validation/schema_defaults.h"
 
 namespace portcullis::registry {
 namespace {
@@ -229,53 +229,6 @@ class Invariants {
     Forbid(path,
            "must not specify anything other than name and generateName, but metadata is implicitly "
            "specified");
-  }
-
-  FieldErrors& errors_;
-};
-
-// Defaults are values of their schema and hold nothing that would be pruned
-// (pkg/apiserver/schema/defaulting/validation.go).
-class Defaults {
- public:
-  explicit Defaults(FieldErrors& errors) : errors_(errors) {}
-
-  void Check(Value props, bool is_resource, const FieldPath& path) {
-    const bool embedded = is_resource || props[kEmbedded].AsBool();
-    if (const Value value = props["default"]; !value.is_null()) {
-      const FieldPath at = path.Child("default");
-      if (HasUnknown(value, props, embedded)) {
-        errors_.push_back(api::Invalid(at, value, "must not have unknown fields"));
-      }
-      api::schema::ValidateValue({props}, value, at, errors_);
-    }
-    for (const json::Member* property : SortedMembers(props["properties"])) {
-      Check(property->value, false, path.Child("properties").Key(property->name()));
-    }
-    if (props["additionalProperties"].is_object()) {
-      Check(props["additionalProperties"], false, path.Child("additionalProperties"));
-    }
-    if (props["items"].is_object()) Check(props["items"], false, path.Child("items"));
-  }
-
- private:
-  static bool HasUnknown(Value value, Value props, bool embedded) {
-    for (const Value& element : value.elements()) {
-      if (HasUnknown(element, props["items"], props["items"][kEmbedded].AsBool())) return true;
-    }
-    const bool open = props[kPreserve].AsBool();
-    const Value additional = props["additionalProperties"];
-    for (const json::Member& member : value.members()) {
-      if (embedded && IsMetaField(member.name())) continue;
-      const Value* known = props["properties"].Find(member.name());
-      if (known == nullptr && additional.is_object()) known = &additional;
-      if (known == nullptr) {
-        if (open || additional.AsBool()) continue;
-        return true;
-      }
-      if (HasUnknown(member.value, *known, (*known)[kEmbedded].AsBool())) return true;
-    }
-    return false;
   }
 
   FieldErrors& errors_;
@@ -525,7 +478,7 @@ void ValidateStructuralSchema(Value props, const FieldPath& path, FieldErrors& e
     invariants.CheckCompleteness(props, props, path, path);
     std::stable_sort(structural.begin(), structural.end(),
                      [](const auto& a, const auto& b) { return a.ToString() < b.ToString(); });
-    if (structural.empty()) Defaults(structural).Check(props, true, path);
+    if (structural.empty()) ValidateSchemaDefaults(props, path, structural);
   }
   errors.insert(errors.end(), structural.begin(), structural.end());
   Vocabulary(errors).Check(props, {.is_root = true}, path);

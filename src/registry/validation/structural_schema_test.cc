@@ -27,6 +27,50 @@ std::string FieldProblem(std::string_view members) {
   return Problem(base::StrCat(R"("properties":{"a":{)", members, "}}"));
 }
 
+TEST(StructuralSchemaTest, DefaultsKeepTheRules) {
+  const std::pair<std::string_view, std::string_view> facts[] = {
+      {R"("type":"integer","default":3,"x-kubernetes-validations":[{"rule":"self > 2"}])", ""},
+      {R"("type":"integer","default":1,"x-kubernetes-validations":[{"rule":"self > 2"}])",
+       "s.properties[a].default: Invalid value: 1: failed rule: self > 2;"},
+      {R"("type":"object","default":{"b":1},"properties":{"b":{"type":"integer",
+          "x-kubernetes-validations":[{"rule":"self > 2","message":"too small"}]}})",
+       "s.properties[a].default.b: Invalid value: 1: too small;"},
+      // A transition rule sees the default as unchanged, and an optional one as new too.
+      {R"("type":"integer","default":1,"x-kubernetes-validations":[{"rule":"self == oldSelf"}])",
+       ""},
+      {R"x("type":"integer","default":1,"x-kubernetes-validations":[
+          {"rule":"oldSelf.hasValue()","optionalOldSelf":true}])x",
+       "s.properties[a].default: Invalid value: 1: failed rule: oldSelf.hasValue();"},
+      // What is no value of its schema is not judged by rules.
+      {R"("type":"integer","maximum":0,"default":1,"x-kubernetes-validations":[{"rule":"self > 2"}])",
+       "s.properties[a].default: Invalid value: 1: s.properties[a].default in body should be less "
+       "than or equal to 0;"},
+  };
+  for (const auto& [members, problem] : facts) {
+    const std::string found = FieldProblem(members);
+    // The name of the value in texts of the schema's validator is not this test's subject.
+    if (problem.find(" in body ") != std::string_view::npos) {
+      EXPECT_NE(found.find("should be less than or equal to 0;"), std::string::npos) << found;
+      EXPECT_EQ(found.find("failed rule"), std::string::npos) << found;
+    } else {
+      EXPECT_EQ(found, problem) << members;
+    }
+  }
+}
+
+TEST(StructuralSchemaTest, DefaultsOfResourcesAreResources) {
+  constexpr std::string_view kResource =
+      R"("type":"object","x-kubernetes-embedded-resource":true,"properties":{"a":{"type":"integer"},
+         "metadata":{"type":"object","properties":{"name":{"type":"string")";
+  EXPECT_EQ(FieldProblem(base::StrCat(kResource, R"(}}}},"default":{"kind":"K","a":1})")),
+            "s.properties[a].default.apiVersion: Required value;");
+  EXPECT_EQ(FieldProblem(base::StrCat(kResource, R"(,"default":"a/b"}}}})")),
+            "s.properties[a].properties[metadata].properties[name].default: Invalid value: "
+            "\"a/b\": must result in valid metadata: metadata.name: Invalid value: \"a/b\": may "
+            "not contain '/';");
+  EXPECT_EQ(FieldProblem(base::StrCat(kResource, R"(,"default":"a"}}}})")), "");
+}
+
 TEST(StructuralSchemaTest, WhatASchemaMustAndMayHold) {
   const std::pair<std::string_view, std::string_view> facts[] = {
       {R"("properties":{"a":{"type":"string"}})", ""},

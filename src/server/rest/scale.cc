@@ -241,10 +241,13 @@ class ScaleUpdate {
     // To its strategy this is a write of the object itself.
     const std::string subresource = std::move(call_.info.subresource);
     call_.info.subresource.clear();
-    const registry::Context context = StrategyContext(call_, call_.info.name);
+    registry::Context context = StrategyContext(call_, call_.info.name);
+    std::vector<std::string> warnings;
+    context.warnings = &warnings;
     next = strategy_.PrepareForUpdate(context, next, live);
     api::FieldErrors errors;
     if (call_.resource->custom) strategy_.ValidateUpdate(context, next, live, errors);
+    for (std::string& text : warnings) call_.recorder.Warn(std::move(text));
     call_.info.subresource = subresource;
     if (!errors.empty()) {
       return api::InvalidStatus(call_.resource->kind.group_kind(), call_.info.name, errors);

@@ -274,7 +274,9 @@ class Attempt {
   }
 
   base::Result<json::Value> PrepareAndValidate(json::Value object) {
-    const auto context = StrategyContext(call_, spec_.name);
+    auto context = StrategyContext(call_, spec_.name);
+    std::vector<std::string> warnings;
+    context.warnings = &warnings;
     object = KeepSystemFields(call_, object, live_);
     object = Settle(call_, object, strategy_.PrepareForUpdate(context, object, live_));
     api::FieldErrors errors;
@@ -283,10 +285,9 @@ class Attempt {
     const std::size_t count = errors.size();
     for (std::size_t i = 0; i < count; ++i) errors.push_back(api::FieldError(errors[i]));
     strategy_.ValidateUpdate(context, object, live_, errors);
-    if (!errors.empty()) return ResourceInvalid(call_, object, errors);
-    std::vector<std::string> warnings;
-    strategy_.UpdateWarnings(context, object, live_, warnings);
+    if (errors.empty()) strategy_.UpdateWarnings(context, object, live_, warnings);
     for (std::string& text : warnings) call_.recorder.Warn(std::move(text));
+    if (!errors.empty()) return ResourceInvalid(call_, object, errors);
     return strategy_.Canonicalize(context, object);
   }
 

@@ -1,0 +1,22 @@
+// Parts of a CustomResourceDefinition as Go prints the internal types they are decoded into: every
+// field of the struct, in its order and under its Go name.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "json/value.h"
+
+namespace portcullis::registry {
+
+// A JSONSchemaProps object.
+std::string SchemaText(json::Value props);
+// One of its x-kubernetes-validations.
+std::string RuleText(json::Value rule);
+// The Go name of the first field that is set and not in the list of those that a root schema with a
+// status subresource may have; "" if there is none.
+std::string_view FirstFieldNotForRoot(json::Value props);
+// That list, as Go prints it.
+std::string FieldsForRoot();
+
+}  // namespace portcullis::registry
