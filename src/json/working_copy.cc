@@ -152,19 +152,25 @@ base::Status WorkingCopy::Remove(const Place& place) {
   return base::OkStatus();
 }
 
+// Documents may be 10,000 levels deep: each level takes little of the stack.
 Value WorkingCopy::Freeze(const Slot& slot) const {
   if (slot.open == nullptr) return slot.value;
-  if (slot.open->is_object) {
-    std::vector<Member> members;
-    members.reserve(slot.open->positions.size());
-    for (const OpenMember& member : slot.open->members) {
-      if (!member.removed) members.emplace_back(member.name, Freeze(member.slot));
-    }
-    return MakeObject(arena_, members);
+  return slot.open->is_object ? FreezeObject(*slot.open) : FreezeArray(*slot.open);
+}
+
+Value WorkingCopy::FreezeObject(const OpenContainer& open) const {
+  std::vector<Member> members;
+  members.reserve(open.positions.size());
+  for (const OpenMember& member : open.members) {
+    if (!member.removed) members.emplace_back(member.name, Freeze(member.slot));
   }
+  return MakeObject(arena_, members);
+}
+
+Value WorkingCopy::FreezeArray(const OpenContainer& open) const {
   std::vector<Value> elements;
-  elements.reserve(slot.open->elements.size());
-  for (const Slot& element : slot.open->elements) elements.push_back(Freeze(element));
+  elements.reserve(open.elements.size());
+  for (const Slot& element : open.elements) elements.push_back(Freeze(element));
   return MakeArray(arena_, elements);
 }
 

@@ -58,6 +58,8 @@ class WorkingCopy {
   const Slot& root() const { return root_; }
   // What a slot holds, as an immutable value.
   Value Freeze(const Slot& slot) const;
+  Value FreezeObject(const OpenContainer& open) const;
+  Value FreezeArray(const OpenContainer& open) const;
   static std::uint32_t Depth(const Slot& slot);
   // Whether the slot holds a value equal to `value`; allocates nothing.
   static bool Equal(const Slot& slot, const Value& value);
