@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/futex.h"
+
 namespace portcullis::server {
 
 WorkerPool::WorkerPool(std::size_t max_threads, std::chrono::milliseconds idle_limit)
@@ -11,15 +13,16 @@ WorkerPool::WorkerPool(std::size_t max_threads, std::chrono::milliseconds idle_l
 
 WorkerPool::~WorkerPool() {
   std::unordered_set<WorkerPtr> workers;
+  std::vector<WorkerPtr> idle;
   std::vector<std::thread> ended;
   {
-    const std::lock_guard lock(mutex_);
+    base::MutexLock lock(mutex_);
     stopping_ = true;
     workers.swap(workers_);
+    idle.swap(idle_);
     ended.swap(ended_);
-    for (const WorkerPtr& worker : idle_) worker->wake.notify_one();
-    idle_.clear();
   }
+  for (const WorkerPtr& worker : idle) Call(*worker, nullptr);
   for (const WorkerPtr& worker : workers) worker->thread.join();
   for (std::thread& thread : ended) thread.join();
 }
@@ -27,7 +30,7 @@ WorkerPool::~WorkerPool() {
 void WorkerPool::Post(Job job) {
   WorkerPtr worker;
   {
-    const std::lock_guard lock(mutex_);
+    base::MutexLock lock(mutex_);
     if (idle_.empty()) {
       if (workers_.size() < max_threads_ && !stopping_) {
         Start(std::move(job));
@@ -38,13 +41,12 @@ void WorkerPool::Post(Job job) {
     }
     worker = std::move(idle_.back());
     idle_.pop_back();
-    worker->job = std::move(job);
   }
-  worker->wake.notify_one();
+  Call(*worker, std::move(job));
 }
 
 std::size_t WorkerPool::threads() const {
-  const std::lock_guard lock(mutex_);
+  base::MutexLock lock(mutex_);
   return workers_.size();
 }
 
@@ -54,36 +56,50 @@ void WorkerPool::Start(Job job) {
   auto worker = std::make_shared<Worker>();
   worker->job = std::move(job);
   workers_.insert(worker);
-  // The thread takes the mutex first, so it finds its own handle in place.
+  // The thread takes the mutex before it may end, so its own handle is in place by then.
   worker->thread = std::thread([this, worker] { Run(worker); });
+}
+
+void WorkerPool::Call(Worker& worker, Job job) {
+  worker.job = std::move(job);
+  worker.called.store(1, std::memory_order_release);
+  base::FutexWake(worker.called);
 }
 
 void WorkerPool::Run(const WorkerPtr& worker) {
   pthread_setname_np(pthread_self(), "worker");
-  std::unique_lock lock(mutex_);
   do {
-    Job job = std::exchange(worker->job, nullptr);
-    lock.unlock();
-    job();
-    job = nullptr;  // outside the lock
-    lock.lock();
-  } while (Next(worker, lock));
+    worker->job();
+    worker->job = nullptr;
+  } while (Next(worker));
 }
 
-bool WorkerPool::Next(const WorkerPtr& worker, std::unique_lock<std::mutex>& lock) {
-  if (!queue_.empty()) {
-    worker->job = std::move(queue_.front());
-    queue_.pop_front();
-    return true;
+bool WorkerPool::Next(const WorkerPtr& worker) {
+  {
+    base::MutexLock lock(mutex_);
+    if (!queue_.empty()) {
+      worker->job = std::move(queue_.front());
+      queue_.pop_front();
+      return true;
+    }
+    if (stopping_) return false;
+    worker->called.store(0, std::memory_order_relaxed);
+    idle_.push_back(worker);
   }
-  if (stopping_) return false;
-  idle_.push_back(worker);
-  const auto called = [&] { return worker->job != nullptr || stopping_; };
-  if (worker->wake.wait_for(lock, idle_limit_, called)) return worker->job != nullptr;
-  std::erase(idle_, worker);
+  if (!base::FutexWait(worker->called, 0, idle_limit_)) {
+    if (Retire(worker)) return false;
+    base::FutexWait(worker->called, 0);  // somebody is about to call
+  }
+  return worker->job != nullptr;
+}
+
+// Takes an idle worker out of the pool. False: it is idle no more.
+bool WorkerPool::Retire(const WorkerPtr& worker) {
+  base::MutexLock lock(mutex_);
+  if (std::erase(idle_, worker) == 0) return false;
   ended_.push_back(std::move(worker->thread));
   workers_.erase(worker);
-  return false;
+  return true;
 }
 
 }  // namespace portcullis::server

@@ -6,16 +6,17 @@
 // Thread-safe. The destructor finishes what is queued and joins the threads.
 #pragma once
 
+#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <unordered_set>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace portcullis::server {
 
@@ -35,25 +36,26 @@ class WorkerPool {
  private:
   struct Worker {
     std::thread thread;
-    std::condition_variable wake;
-    Job job;  // what it does next
+    // What it does next, null: end. Of an idle one, it belongs to who took it off `idle_`.
+    Job job;
+    std::atomic<int> called{0};
   };
   using WorkerPtr = std::shared_ptr<Worker>;
 
-  void Start(Job job);  // REQUIRES: mutex_ is held
+  void Start(Job job) PC_REQUIRES(mutex_);
   void Run(const WorkerPtr& worker);
-  // Waits for the next job; false: the thread ends. REQUIRES: `lock` is held.
-  bool Next(const WorkerPtr& worker, std::unique_lock<std::mutex>& lock);
+  bool Next(const WorkerPtr& worker);  // waits for the next job; false: the thread ends
+  bool Retire(const WorkerPtr& worker);
+  static void Call(Worker& worker, Job job);
 
   const std::size_t max_threads_;
   const std::chrono::milliseconds idle_limit_;
-  // A plain mutex, as each worker has a condition of its own to wait on; guards what follows.
-  mutable std::mutex mutex_;
-  std::deque<Job> queue_;  // while every thread that may be is busy
-  std::unordered_set<WorkerPtr> workers_;
-  std::vector<WorkerPtr> idle_;     // the last one became idle last
-  std::vector<std::thread> ended_;  // to be joined
-  bool stopping_ = false;
+  mutable base::Mutex mutex_;
+  std::deque<Job> queue_ PC_GUARDED_BY(mutex_);  // while every thread that may be is busy
+  std::unordered_set<WorkerPtr> workers_ PC_GUARDED_BY(mutex_);
+  std::vector<WorkerPtr> idle_ PC_GUARDED_BY(mutex_);     // the last one became idle last
+  std::vector<std::thread> ended_ PC_GUARDED_BY(mutex_);  // to be joined
+  bool stopping_ PC_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace portcullis::server
