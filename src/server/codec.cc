@@ -14,6 +14,7 @@
 #include "json/writer.h"
 #include "json/yaml.h"
 #include "server/protobuf.h"
+#include "server/type_meta.h"
 
 namespace portcullis::server {
 namespace {
@@ -44,26 +45,6 @@ base::Status CannotBeHandled(std::string_view kind, std::string_view version,
   return base::BadRequest(base::StrCat(kind, " in version ", base::GoQuote(version),
                                        " cannot be handled as a ", expected.kind, ": ", error));
 }
-
-std::string_view GoTypeName(json::Value value) {
-  switch (value.type()) {
-    case json::Type::kArray:
-      return "array";
-    case json::Type::kString:
-      return "string";
-    case json::Type::kBool:
-      return "bool";
-    case json::Type::kInt:
-    case json::Type::kDouble:
-      return "number";
-    default:
-      return "object";
-  }
-}
-
-// The type of the struct that the Go server reads kind and version into.
-constexpr std::string_view kTypeMetaStruct =
-    R"(struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" })";
 
 // The Go package of a group's types: "core", "apps", "admissionregistration".
 std::string_view PackageOf(std::string_view group) {
@@ -145,22 +126,10 @@ base::Status CheckCustomKind(const GroupVersionKind& expected, json::Value objec
 base::Status CheckKind(const Call& call, const GroupVersionKind& expected, json::Value object,
                        std::string_view body, FieldValidation validation,
                        GroupVersionKind& claimed) {
-  if (!object.is_object() && !object.is_null()) {
-    return Unrecognized(expected,
-                        base::StrCat("json: cannot unmarshal ", GoTypeName(object),
-                                     " into Go value of type ", kTypeMetaStruct),
-                        body);
+  if (const std::string wrong = TypeMetaError(object); !wrong.empty()) {
+    return Unrecognized(expected, wrong, body);
   }
   claimed = expected;
-  for (std::string_view name : {"apiVersion", "kind"}) {
-    const json::Value value = object[name];
-    if (!value.is_null() && !value.is_string()) {
-      return Unrecognized(expected,
-                          base::StrCat("json: cannot unmarshal ", GoTypeName(value),
-                                       " into Go struct field .", name, " of type string"),
-                          body);
-    }
-  }
   const std::string_view version_text = object["apiVersion"].AsString();
   if (!version_text.empty()) {
     auto parsed = api::ParseGroupVersion(version_text);

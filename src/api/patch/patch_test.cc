@@ -144,6 +144,15 @@ TEST_F(PatchTest, StrategicMergeFollowsDirectivesAndKeys) {
        R"({"spec":{"$setElementOrder/containers":[{"name":"b"},{"name":"a"}],)"
        R"("containers":[{"name":"b","image":"2"}]}})",
        R"({"spec":{"containers":[{"name":"x"},{"image":"2","name":"b"},{"name":"a"}]}})"},
+      {"an order that leaves elements out", R"({"spec":{"containers":[{"name":"a"}]}})",
+       R"({"spec":{"$setElementOrder/containers":[{"name":"a"}],"containers":[{"name":"b"}]}})",
+       "error: The order in patch list:\n[map[name:b]]\n doesn't match $setElementOrder list:\n"
+       "[map[name:a]]\n"},
+      {"deletions need no place in the order",
+       R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})",
+       R"({"spec":{"$setElementOrder/containers":[{"name":"a"}],)"
+       R"("containers":[{"$patch":"delete","name":"b"}]}})",
+       R"({"spec":{"containers":[{"name":"a"}]}})"},
       {"keys to retain", R"({"spec":{"replicas":1,"args":["a"]}})",
        R"({"spec":{"$retainKeys":["replicas"],"replicas":2}})", R"({"spec":{"replicas":2}})"},
   };

@@ -246,6 +246,30 @@ base::Result<Value> Merger::MergeField(const FieldRule& rule, Value live, Value 
   return patch;
 }
 
+// A list that comes with an order must mention its elements in it.
+base::Status CheckOrder(std::string_view merge_key, Value list, Value order) {
+  if (list.empty() || order.empty()) return base::OkStatus();
+  const std::span<const Value> wanted = order.elements();
+  std::size_t next = 0;
+  for (const Value& element : list.elements()) {
+    const std::string_view directive = element[kDirective].AsString();
+    if (directive == "delete" && !merge_key.empty()) continue;
+    bool found = false;
+    while (!found && next < wanted.size()) {
+      if (!directive.empty()) break;
+      for (const Value& side : {element, wanted[next]}) {
+        if (!merge_key.empty() && !side.Has(merge_key)) return NoMergeKey(side, merge_key);
+      }
+      found = SameElement(element, wanted[next++], merge_key);
+    }
+    if (found || (!directive.empty() && next < wanted.size())) continue;
+    return Error(base::StrCat("The order in patch list:\n", GoValueText(list),
+                              "\n doesn't match $setElementOrder list:\n", GoValueText(order),
+                              "\n"));
+  }
+  return base::OkStatus();
+}
+
 // `$setElementOrder/<field>`, together with the list and its deletions.
 base::Status Merger::ApplyOrdered(const schema::Schema* schema, json::ObjectBuilder& out,
                                   Value patch, std::string_view field, Value order, int depth) {
@@ -253,6 +277,7 @@ base::Status Merger::ApplyOrdered(const schema::Schema* schema, json::ObjectBuil
   const FieldRule rule = RuleOf(schema, field);
   const Value* live = out.Find(field);
   const Value* list = patch.Find(field);
+  if (list != nullptr) TRY(CheckOrder(rule.merge_key, *list, order));
   const std::string deletions = base::StrCat(kDeleteFromList, field);
   Value merged;
   if (live != nullptr && list != nullptr && live->is_array() && list->is_array() && rule.merge) {

@@ -117,8 +117,11 @@ void CheckMetric(json::Value metric, const FieldPath& path, FieldErrors& errors)
   if (type.empty()) {
     errors.push_back(api::Required(path.Child("type"), "must specify a metric source type"));
   }
-  CheckOneOf(metric["type"], path.Child("type"),
-             {"ContainerResource", "External", "Object", "Pods", "Resource"}, errors);
+  const auto check_type = [&] {
+    return CheckOneOf(metric["type"], path.Child("type"),
+                      {"ContainerResource", "External", "Object", "Pods", "Resource"}, errors);
+  };
+  const bool known = check_type();
   std::size_t present = 0;
   for (const MetricType& one : kTypes) {
     if (metric[one.field].is_null()) continue;
@@ -135,6 +138,7 @@ void CheckMetric(json::Value metric, const FieldPath& path, FieldErrors& errors)
                                      "must populate information for the given metric source"));
     }
   }
+  if (!known) check_type();  // Kubernetes tells it twice
   if (present == 1) return;
   for (const MetricType& one : kTypes) {
     if (metric[one.field].is_null() || one.field == expected) continue;
@@ -169,6 +173,11 @@ void CheckScalingRules(json::Value rules, const FieldPath& path, FieldErrors& er
       errors.push_back(
           api::Invalid(window_path, window.AsInt(), "must be less than or equal to 3600"));
     }
+  }
+  if (!rules["tolerance"].is_null() && QuantityOf(rules["tolerance"]).Sign() < 0) {
+    errors.push_back(api::Invalid(path.Child("tolerance"),
+                                  QuantityOf(rules["tolerance"]).ToString(),
+                                  "must be greater than or equal to 0"));
   }
   if (!rules["selectPolicy"].is_null()) {
     CheckOneOf(rules["selectPolicy"], path.Child("selectPolicy"), {"Disabled", "Max", "Min"},

@@ -55,15 +55,7 @@ void CheckIndexed(json::Value spec, const FieldPath& path, FieldErrors& errors) 
 void CheckManagedBy(json::Value value, const FieldPath& path, FieldErrors& errors) {
   if (value.is_null()) return;
   const std::string_view text = value.AsString();
-  const std::size_t slash = text.find('/');
-  if (text.empty()) {
-    errors.push_back(api::Required(path, ""));
-  } else if (slash == std::string_view::npos || slash == 0 || slash + 1 == text.size()) {
-    errors.push_back(
-        api::Invalid(path, text, "must be a domain-prefixed path (such as \"acme.io/foo\")"));
-  } else {
-    CheckSubdomain(text.substr(0, slash), path, errors);
-  }
+  CheckDomainPrefixedPath(text, path, errors);
   if (text.size() > 63) errors.push_back(api::TooLong(path, 63));
 }
 
@@ -411,7 +403,6 @@ void AddBatch(KindTable& table) {
              .validate = &ValidateCronJob,
              .validate_update = &ValidateCronJobUpdate,
              .warn = &WarnOfCronJob,
-             .pod_spec = "spec.template.spec",
              .traits = {.counts_generation = true},
              .pod_spec = "spec.jobTemplate.spec.template.spec"});
   table.Add({.group = "batch",
@@ -420,6 +411,7 @@ void AddBatch(KindTable& table) {
              .validate_update = &ValidateJobUpdate,
              .warn = &WarnOfJob,
              .traits = {.counts_generation = true},
+             .pod_spec = "spec.template.spec",
              .make = &Make<Jobs>});
 }
 

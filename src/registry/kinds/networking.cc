@@ -37,9 +37,7 @@ void CheckHost(std::string_view host, const FieldPath& path, FieldErrors& errors
 
 void CheckResourceBackend(json::Value resource, const FieldPath& path, FieldErrors& errors) {
   if (const json::Value group = resource["apiGroup"]; !group.is_null()) {
-    if (!group.AsString().empty()) {
-      CheckSubdomain(group.AsString(), path.Child("apiGroup"), errors);
-    }
+    CheckSubdomain(group.AsString(), path.Child("apiGroup"), errors);
   }
   for (const std::string_view field : {"kind", "name"}) {
     const std::string_view text = resource[field].AsString();
@@ -63,7 +61,7 @@ void CheckBackend(json::Value backend, const FieldPath& path, FieldErrors& error
     return;
   }
   if (service.is_null()) {
-    errors.push_back(api::Required(path, "resource or service backend is required"));
+    errors.push_back(api::Invalid(path, "", "resource or service backend is required"));
     return;
   }
   const FieldPath at = path.Child("service");
@@ -206,7 +204,8 @@ void CheckPolicyPort(json::Value port, const FieldPath& path, FieldErrors& error
   CheckPort(number.AsInt(), path.Child("port"), errors);
   if (end.is_null()) return;
   if (end.AsInt() < number.AsInt()) {
-    errors.push_back(api::Invalid(path.Child("endPort"), end.AsInt(),
+    // The value that is told is that of the port.
+    errors.push_back(api::Invalid(path.Child("endPort"), number.AsInt(),
                                   "must be greater than or equal to `port`"));
   }
   CheckPort(end.AsInt(), path.Child("endPort"), errors);
@@ -294,14 +293,8 @@ void ValidateIngressClass(const Context&, json::Value object, FieldErrors& error
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::string_view controller = spec["controller"].AsString();
-  if (controller.size() > 250) {
-    errors.push_back(api::TooLong(path.Child("controller"), 250));
-  } else if (!controller.empty() && controller.find('/') == std::string_view::npos) {
-    errors.push_back(api::Invalid(path.Child("controller"), controller,
-                                  "must be a domain-prefixed path (such as \"acme.io/foo\")"));
-  } else if (controller.empty()) {
-    errors.push_back(api::Required(path.Child("controller"), ""));
-  }
+  if (controller.size() > 250) errors.push_back(api::TooLong(path.Child("controller"), 250));
+  CheckDomainPrefixedPath(controller, path.Child("controller"), errors);
   const json::Value parameters = spec["parameters"];
   if (parameters.is_null()) return;
   const FieldPath at = path.Child("parameters");
@@ -312,11 +305,13 @@ void ValidateIngressClass(const Context&, json::Value object, FieldErrors& error
     return;
   }
   CheckOneOf(scope, at.Child("scope"), {"Cluster", "Namespace"}, errors);
-  const bool named = !parameters["namespace"].AsString().empty();
-  if (scope.AsString() == "Namespace" && !named) {
+  const json::Value name_space = parameters["namespace"];
+  if (scope.AsString() == "Namespace" && name_space.is_null()) {
     errors.push_back(
         api::Required(at.Child("namespace"), "`parameters.scope` is set to 'Namespace'"));
-  } else if (scope.AsString() == "Cluster" && !parameters["namespace"].is_null()) {
+  } else if (scope.AsString() == "Namespace") {
+    CheckDnsLabel(name_space.AsString(), at.Child("namespace"), errors);
+  } else if (scope.AsString() == "Cluster" && !name_space.is_null()) {
     errors.push_back(
         api::Forbidden(at.Child("namespace"), "`parameters.scope` is set to 'Cluster'"));
   }
@@ -355,7 +350,6 @@ void ValidateBudgetUpdate(const Context& ctx, json::Value object, json::Value,
 }
 
 void ValidateIpAddress(const Context&, json::Value object, FieldErrors& errors) {
-  CheckCanonicalIp(object["metadata"]["name"].AsString(), FieldPath("metadata", "name"), errors);
   const json::Value parent = object["spec"]["parentRef"];
   const FieldPath path("spec", "parentRef");
   if (parent.is_null()) {
@@ -378,18 +372,31 @@ void ValidateIpAddress(const Context&, json::Value object, FieldErrors& errors) 
 void ValidateServiceCidr(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value cidrs = object["spec"]["cidrs"];
   const FieldPath path("spec", "cidrs");
-  if (cidrs.empty()) errors.push_back(api::Required(path, "at least one CIDR required"));
-  if (cidrs.size() > 2) {
-    errors.push_back(api::Invalid(path, cidrs, "may only hold up to 2 values"));
+// Their names are addresses.
+class IpAddresses final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  std::vector<std::string> CheckName(std::string_view name, bool) const override {
+    FieldErrors errors;
+    CheckCanonicalIp(name, FieldPath("name"), errors);
+    std::vector<std::string> texts;
+    for (const api::FieldError& error : errors) texts.push_back(error.detail);
+    return texts;
   }
-  if (cidrs.size() == 2) {
-    const auto first = kube_cel::ParseIpPrefix(cidrs[std::size_t{0}].AsString());
-    const auto second = kube_cel::ParseIpPrefix(cidrs[std::size_t{1}].AsString());
-    if (first.ok() && second.ok() && first->address.is_v6 == second->address.is_v6) {
-      errors.push_back(api::Invalid(path, cidrs,
-                                    "may specify no more than one IP for each IP family, i.e "
-                                    "192.168.0.0/24 and 2001:db8::/96"));
-    }
+};
+
+  if (cidrs.empty()) {
+    errors.push_back(api::Required(path, "at least one CIDR required"));
+    return;
+  }
+  const bool many = cidrs.size() > 2;
+  if (many || (cidrs.size() == 2 && !AreOfBothFamilies(cidrs))) {
+    errors.push_back(api::Invalid(path, api::BadValue::Raw(StructJson({{"CIDRs", Json(cidrs)}})),
+                                  many ? "may only hold up to 2 values"
+                                       : "may specify no more than one IP for each IP family, i.e "
+                                         "192.168.0.0/24 and 2001:db8::/64"));
+    return;
   }
   std::size_t index = 0;
   for (const json::Value& cidr : cidrs.elements()) {
@@ -399,6 +406,26 @@ void ValidateServiceCidr(const Context&, json::Value object, FieldErrors& errors
 
 void ValidateServiceCidrUpdate(const Context& ctx, json::Value object, json::Value old,
                                FieldErrors& errors) {
+void ValidateIpAddressUpdate(const Context&, json::Value object, json::Value old,
+                             FieldErrors& errors) {
+  const json::Value parent = object["spec"]["parentRef"];
+  if (parent == old["spec"]["parentRef"]) return;
+  const auto field = [&](std::string_view name) { return Quoted(parent[name].AsString()); };
+  const std::string told = parent.is_null() ? "null"
+                                            : StructJson({{"Group", field("group")},
+                                                          {"Resource", field("resource")},
+                                                          {"Namespace", field("namespace")},
+                                                          {"Name", field("name")}});
+  errors.push_back(
+      api::Invalid(FieldPath("spec", "parentRef"), api::BadValue::Raw(told), "field is immutable"));
+}
+
+bool AreOfBothFamilies(json::Value cidrs) {
+  const auto first = kube_cel::ParseIpPrefix(cidrs[std::size_t{0}].AsString());
+  const auto second = kube_cel::ParseIpPrefix(cidrs[std::size_t{1}].AsString());
+  return first.ok() && second.ok() && first->address.is_v6 != second->address.is_v6;
+}
+
   if (ctx.subresource == "status") return;
   CheckImmutable(object["spec"]["cidrs"], old["spec"]["cidrs"], FieldPath("spec", "cidrs"), errors);
 }
@@ -452,8 +479,11 @@ void AddNetworking(KindTable& table) {
              .validate = &ValidateNetworkPolicy,
              .warn = &WarnOfNetworkPolicy,
              .traits = {.counts_generation = true}});
-  table.Add(
-      {.group = "networking.k8s.io", .resource = "ipaddresses", .validate = &ValidateIpAddress});
+  table.Add({.group = "networking.k8s.io",
+             .resource = "ipaddresses",
+             .validate = &ValidateIpAddress,
+             .validate_update = &ValidateIpAddressUpdate,
+             .make = &Make<IpAddresses>});
   table.Add({.group = "networking.k8s.io",
              .resource = "servicecidrs",
              .validate = &ValidateServiceCidr,

@@ -1,10 +1,14 @@
 // The kinds of storage.k8s.io (pkg/apis/storage/validation).
 
+#include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "base/strings.h"
 #include "registry/kind_table.h"
 #include "registry/pod_warnings.h"
+#include "registry/validation/go_diff.h"
 #include "registry/validation/pod_parts.h"
 
 namespace portcullis::registry {
@@ -18,18 +22,14 @@ constexpr FieldRule kAttributesClassRules[] = {
     {"parameters", FieldRuleKind::kFrozen, "updates to parameters are forbidden."},
 };
 
-constexpr FieldRule kAttachmentRules[] = {
-    {"spec", FieldRuleKind::kImmutable},
-};
-
 constexpr FieldRule kCapacityRules[] = {
     {"nodeTopology", FieldRuleKind::kImmutable},
     {"storageClassName", FieldRuleKind::kImmutable},
 };
 
 constexpr FieldRule kStorageClassRules[] = {
-    {"provisioner", FieldRuleKind::kFrozen, "updates to provisioner are forbidden."},
     {"parameters", FieldRuleKind::kFrozen, "updates to parameters are forbidden."},
+    {"provisioner", FieldRuleKind::kFrozen, "updates to provisioner are forbidden."},
     {"reclaimPolicy", FieldRuleKind::kFrozen, "updates to reclaimPolicy are forbidden."},
     {"volumeBindingMode", FieldRuleKind::kImmutable},
 };
@@ -63,11 +63,16 @@ void CheckParameters(json::Value parameters, bool may_be_empty, const FieldPath&
   }
 }
 
+using Topology = std::map<std::string_view, std::set<std::string_view>>;
+
 void CheckTopologies(json::Value terms, const FieldPath& path, FieldErrors& errors) {
+  // Kubernetes starts with as many empty topologies as there are terms.
+  std::vector<Topology> seen(terms.size());
   std::size_t index = 0;
   for (const json::Value& term : terms.elements()) {
     const FieldPath list = path.Index(index++).Child("matchLabelExpressions");
     std::set<std::string_view> keys;
+    Topology topology;
     std::size_t expression_index = 0;
     for (const json::Value& expression : term["matchLabelExpressions"].elements()) {
       const FieldPath at = list.Index(expression_index++);
@@ -82,8 +87,16 @@ void CheckTopologies(json::Value terms, const FieldPath& path, FieldErrors& erro
       }
       const std::string_view key = expression["key"].AsString();
       AddInvalid(at.Child("key"), key, api::IsQualifiedName(key), errors);
-      if (!keys.insert(key).second) errors.push_back(api::Duplicate(at.Child("key"), key));
+      if (!keys.insert(key).second) {
+        errors.push_back(api::Duplicate(at.Child("key"), key));
+      } else {
+        topology[key] = std::move(values);
+      }
     }
+    for (const Topology& other : seen) {
+      if (other == topology) errors.push_back(api::Duplicate(list, ""));
+    }
+    seen.push_back(std::move(topology));
   }
 }
 
@@ -120,26 +133,30 @@ void ValidateStorageClass(const Context&, json::Value object, FieldErrors& error
 }
 
 void ValidateCsiDriver(const Context&, json::Value object, FieldErrors& errors) {
-  CheckCsiDriverName(object["metadata"]["name"].AsString(), FieldPath("name"), errors);
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
+  if (!spec["fsGroupPolicy"].is_null()) {
+    CheckOneOf(spec["fsGroupPolicy"], path.Child("fsGroupPolicy"),
+               {"File", "None", "ReadWriteOnceWithFSType"}, errors);
+  }
   CheckTokenRequests(spec["tokenRequests"], path.Child("tokenRequests"), errors);
   for (const json::Value& mode : spec["volumeLifecycleModes"].elements()) {
     CheckOneOf(mode, path.Child("volumeLifecycleModes"), {"Persistent", "Ephemeral"}, errors);
   }
-  if (!spec["fsGroupPolicy"].is_null()) {
-    CheckOneOf(spec["fsGroupPolicy"], path.Child("fsGroupPolicy"),
-               {"File", "None", "ReadWriteOnceWithFSType"}, errors);
+  constexpr std::string_view kPeriod = "nodeAllocatableUpdatePeriodSeconds";
+  if (const json::Value period = spec[kPeriod]; !period.is_null() && period.AsInt() < 10) {
+    errors.push_back(api::Invalid(path.Child(kPeriod), period.AsInt(),
+                                  "must be greater than or equal to 10 seconds"));
   }
 }
 
 void ValidateCsiDriverUpdate(const Context& ctx, json::Value object, json::Value old,
                              FieldErrors& errors) {
+  ValidateCsiDriver(ctx, object, errors);
   CheckImmutable(object["spec"]["attachRequired"], old["spec"]["attachRequired"],
                  FieldPath("spec", "attachedRequired"), errors);
   CheckImmutable(object["spec"]["volumeLifecycleModes"], old["spec"]["volumeLifecycleModes"],
                  FieldPath("spec", "volumeLifecycleModes"), errors);
-  ValidateCsiDriver(ctx, object, errors);
 }
 
 void ValidateCsiNode(const Context&, json::Value object, FieldErrors& errors) {
@@ -155,7 +172,7 @@ void ValidateCsiNode(const Context&, json::Value object, FieldErrors& errors) {
       errors.push_back(api::Invalid(at.Child("nodeID"), id, "must be 192 characters or less"));
     }
     if (const json::Value count = driver["allocatable"]["count"]; count.is_int()) {
-      CheckNonNegative(count, at.Child("allocatable"), errors);
+      CheckNonNegative(count, at.Child("allocatable", "count"), errors);
     }
     if (!names.insert(name).second) errors.push_back(api::Duplicate(at.Child("name"), name));
     std::set<std::string_view> keys;
@@ -164,15 +181,53 @@ void ValidateCsiNode(const Context&, json::Value object, FieldErrors& errors) {
       if (!keys.insert(key.AsString()).second) {
         errors.push_back(api::Duplicate(at, key.AsString()));
       }
-      for (const std::string& text : api::IsQualifiedName(key.AsString())) {
-        errors.push_back(api::Invalid(at, driver["topologyKeys"], text));
-      }
+      AddInvalid(at, key.AsString(), api::IsQualifiedName(key.AsString()), errors);
     }
   }
 }
 
-void ValidateVolumeAttachment(const Context& ctx, json::Value object, FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+// What a driver has said of itself may not change, except how many volumes it takes.
+void ValidateCsiNodeUpdate(const Context& ctx, json::Value object, json::Value old,
+                           FieldErrors& errors) {
+  ValidateCsiNode(ctx, object, errors);
+  for (const json::Value& before : old["spec"]["drivers"].elements()) {
+    for (const json::Value& driver : object["spec"]["drivers"].elements()) {
+      if (!(before["name"] == driver["name"])) continue;
+      const json::Value now = json::Without(ctx.arena, driver, "allocatable");
+      if (now == json::Without(ctx.arena, before, "allocatable")) continue;
+      errors.push_back(api::Invalid(FieldPath("spec", "drivers"),
+                                    GoValue(ctx, "io.k8s.api.storage.v1.CSINodeDriver", now),
+                                    "field is immutable"));
+    }
+  }
+}
+
+// How an attempt to attach or detach went wrong.
+void CheckVolumeError(json::Value error, const FieldPath& path, FieldErrors& errors) {
+  if (error["message"].AsString().size() > 1024) {
+    // Kubernetes names another limit than the one it holds to.
+    errors.push_back(api::TooLong(path.Child("message"), 256 * 1024));
+  }
+  if (const std::int64_t code = error["errorCode"].AsInt(); code < 0) {
+    errors.push_back(
+        api::Invalid(path.Child("errorCode"), code, "must be between 0 and 2147483647, inclusive"));
+  }
+}
+
+void CheckAttachmentStatus(json::Value status, FieldErrors& errors) {
+  const FieldPath path("status");
+  std::size_t total = 0;
+  for (const json::Member& entry : status["attachmentMetadata"].members()) {
+    total += entry.name().size() + entry.value.AsString().size();
+  }
+  if (total > std::size_t{256} * 1024) {
+    errors.push_back(api::TooLong(path.Child("attachmentMetadata"), 256 * 1024));
+  }
+  CheckVolumeError(status["attachError"], path.Child("attachError"), errors);
+  CheckVolumeError(status["detachError"], path.Child("detachError"), errors);
+}
+
+void CheckAttachment(json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::string_view attacher = spec["attacher"].AsString();
@@ -192,18 +247,34 @@ void ValidateVolumeAttachment(const Context& ctx, json::Value object, FieldError
                                    "must specify non empty persistentVolumeName"));
   }
   CheckSubdomain(spec["nodeName"].AsString(), path.Child("nodeName"), errors);
-  if (!attacher.empty()) CheckCsiDriverName(attacher, path.Child("attacher"), errors);
+  CheckAttachmentStatus(object["status"], errors);
+}
+
+// New ones are judged more strictly.
+void ValidateVolumeAttachment(const Context&, json::Value object, FieldErrors& errors) {
+  CheckAttachment(object, errors);
+  const json::Value spec = object["spec"];
+  CheckCsiDriverName(spec["attacher"].AsString(), FieldPath("spec.attacher"), errors);
+  if (const json::Value volume = spec["source"]["persistentVolumeName"]; !volume.is_null()) {
+    CheckSubdomain(volume.AsString(), FieldPath("spec.source.persistentVolumeName"), errors);
+  }
+}
+
+void ValidateVolumeAttachmentUpdate(const Context& ctx, json::Value object, json::Value old,
+                                    FieldErrors& errors) {
+  CheckAttachment(object, errors);
+  if (object["spec"] == old["spec"]) return;
+  errors.push_back(api::Invalid(
+      FieldPath("spec"), GoValue(ctx, "io.k8s.api.storage.v1.VolumeAttachmentSpec", object["spec"]),
+      "field is immutable"));
 }
 
 void ValidateCsiStorageCapacity(const Context&, json::Value object, FieldErrors& errors) {
   CheckLabelSelector(object["nodeTopology"], FieldPath("nodeTopology"), errors);
   CheckSubdomain(object["storageClassName"].AsString(), FieldPath("storageClassName"), errors);
-  for (const std::string_view field : {"capacity", "maximumVolumeSize"}) {
-    const api::Quantity amount = QuantityOf(object[field]);
-    if (amount.Sign() < 0) {
-      errors.push_back(
-          api::Invalid(FieldPath(field), amount.ToString(), "must be greater than or equal to 0"));
-    }
+  if (const api::Quantity amount = QuantityOf(object["capacity"]); amount.Sign() < 0) {
+    errors.push_back(api::Invalid(FieldPath("capacity"), amount.ToString(),
+                                  "must be greater than or equal to 0"));
   }
 }
 
@@ -251,10 +322,12 @@ void AddStorage(KindTable& table) {
              .resource = "csidrivers",
              .validate = &ValidateCsiDriver,
              .validate_update = &ValidateCsiDriverUpdate,
-             .traits = {.returns_deleted = true, .needs_version = true}});
+             .traits = {.returns_deleted = true, .needs_version = true},
+             .disabled = kDisabledOfDrivers});
   table.Add({.group = "storage.k8s.io",
              .resource = "csinodes",
              .validate = &ValidateCsiNode,
+             .validate_update = &ValidateCsiNodeUpdate,
              .traits = {.returns_deleted = true, .needs_version = true}});
   table.Add({.group = "storage.k8s.io",
              .resource = "csistoragecapacities",
@@ -271,9 +344,8 @@ void AddStorage(KindTable& table) {
   table.Add({.group = "storage.k8s.io",
              .resource = "volumeattachments",
              .validate = &ValidateVolumeAttachment,
-             .rules = kAttachmentRules,
-             .traits = {.returns_deleted = true, .needs_version = true},
-             .disabled = kDisabledOfDrivers});
+             .validate_update = &ValidateVolumeAttachmentUpdate,
+             .traits = {.returns_deleted = true, .needs_version = true}});
   table.Add({.group = "storage.k8s.io",
              .resource = "volumeattributesclasses",
              .validate = &ValidateVolumeAttributesClass,

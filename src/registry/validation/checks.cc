@@ -75,6 +75,29 @@ bool CheckImmutable(json::Value value, json::Value old, const FieldPath& path,
   return false;
 }
 
+void CheckDomainPrefixedPath(std::string_view value, const FieldPath& path, FieldErrors& errors) {
+  if (value.empty()) {
+    errors.push_back(api::Required(path, ""));
+    return;
+  }
+  const std::string_view host = value.substr(0, value.find('/'));
+  const std::string_view rest = value.substr(std::min(value.size(), host.size() + 1));
+  if (host.empty() || rest.empty()) {
+    errors.push_back(
+        api::Invalid(path, value, "must be a domain-prefixed path (such as \"acme.io/foo\")"));
+    return;
+  }
+  CheckSubdomain(host, path, errors);
+  constexpr std::string_view kOthers = "/-._~%!$&'()*+,;=:";
+  const bool good = std::all_of(rest.begin(), rest.end(), [&](char c) {
+    return IsLetterOrDigit(c) || kOthers.find(c) != std::string_view::npos;
+  });
+  if (good) return;
+  errors.push_back(api::Invalid(path, rest,
+                                "Invalid path (regex used for validation is "
+                                "'[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"));
+}
+
 void CheckLabels(json::Value labels, const FieldPath& path, FieldErrors& errors) {
   for (const json::Member* label : SortedMembers(labels)) {
     AddInvalid(path, label->name(), api::IsQualifiedName(label->name()), errors);

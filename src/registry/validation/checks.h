@@ -51,6 +51,8 @@ std::optional<std::int64_t> PercentOf(json::Value value);
 // A DNS label or subdomain as `path`'s value.
 void CheckDnsLabel(std::string_view value, const FieldPath& path, FieldErrors& errors);
 void CheckSubdomain(std::string_view value, const FieldPath& path, FieldErrors& errors);
+// acme.io/foo.
+void CheckDomainPrefixedPath(std::string_view value, const FieldPath& path, FieldErrors& errors);
 std::vector<std::string> IsConfigMapKey(std::string_view key);
 std::vector<std::string> IsValidPortName(std::string_view name);
 std::vector<std::string> IsPathSegmentName(std::string_view name, bool is_prefix);

@@ -1,0 +1,98 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/clock.h"
+#include "json/reader.h"
+#include "registry/kind_table.h"
+
+namespace portcullis::registry {
+namespace {
+
+class Networking : public testing::Test {
+ protected:
+  json::Value Parse(std::string_view text) { return json::Parse(arena_, text).value(); }
+
+  std::string Text(const api::FieldErrors& errors) {
+    std::string text;
+    for (const api::FieldError& error : errors) text += error.ToString() + "\n";
+    return text;
+  }
+  std::string ErrorsOf(std::string_view group, std::string_view resource, std::string_view object,
+                       std::string_view old = {}) {
+    const Kind* kind = KindTable::BuiltIn().Find(group, resource);
+    Context context{arena_, resource_, kind_, "", "a", "", user_, base::SystemClock()};
+    api::FieldErrors errors;
+    if (old.empty()) {
+      kind->validate(context, Parse(object), errors);
+    } else {
+      kind->validate_update(context, Parse(object), Parse(old), errors);
+    }
+    return Text(errors);
+  }
+  std::string Errors(std::string_view resource, std::string_view object,
+                     std::string_view old = {}) {
+    return ErrorsOf("networking.k8s.io", resource, object, old);
+  }
+
+  json::Arena arena_;
+  api::GroupVersionResource resource_;
+  api::GroupVersionKind kind_;
+  api::UserInfo user_;
+};
+
+TEST_F(Networking, ABackendIsAServiceOrAResource) {
+  EXPECT_EQ(Errors("ingresses", R"({"spec":{"defaultBackend":{}}})"),
+            "spec.defaultBackend: Invalid value: \"\": resource or service backend is required\n");
+}
+
+TEST_F(Networking, AnEndBeforeThePortIsToldWithThePort) {
+  EXPECT_EQ(
+      Errors("networkpolicies",
+             R"({"spec":{"podSelector":{},"egress":[{"ports":[{"port":80,"endPort":79}]}]}})"),
+      "spec.egress[0].ports[0].endPort: Invalid value: 80: must be greater than or equal to "
+      "`port`\n");
+}
+
+TEST_F(Networking, ControllersOfClassesAreDomainPrefixedPaths) {
+  EXPECT_EQ(Errors("ingressclasses", R"({"spec":{"controller":"acme.io/f o"}})"),
+            "spec.controller: Invalid value: \"f o\": Invalid path (regex used for validation is "
+            "'[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')\n");
+  EXPECT_EQ(Errors("ingressclasses", R"({"spec":{"controller":"acme.io/"}})"),
+            "spec.controller: Invalid value: \"acme.io/\": must be a domain-prefixed path (such as "
+            "\"acme.io/foo\")\n");
+}
+
+TEST_F(Networking, AddressesOfTheSameFamilyAreToldAsTheWholeSpec) {
+  EXPECT_EQ(Errors("servicecidrs", R"({"spec":{"cidrs":["10.0.0.0/24","10.1.0.0/24"]}})"),
+            "spec.cidrs: Invalid value: {\"CIDRs\":[\"10.0.0.0/24\",\"10.1.0.0/24\"]}: may specify "
+            "no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64\n");
+}
+
+TEST_F(Networking, NamesOfAddressesAreAddressesAndKeepTheirParent) {
+  const Kind* kind = KindTable::BuiltIn().Find("networking.k8s.io", "ipaddresses");
+  const auto strategy = kind->make(*kind);
+  EXPECT_TRUE(strategy->CheckName("2001:db8::1", false).empty());
+  EXPECT_EQ(strategy->CheckName("2001:DB8::1", false),
+            std::vector<std::string>{"must be in canonical form (\"2001:db8::1\")"});
+  EXPECT_EQ(Errors("ipaddresses", R"({"spec":{"parentRef":{"resource":"services","name":"b"}}})",
+                   R"({"spec":{"parentRef":{"resource":"services","name":"a"}}})"),
+            "spec.parentRef: Invalid value: {\"Group\":\"\",\"Resource\":\"services\","
+            "\"Namespace\":\"\",\"Name\":\"b\"}: field is immutable\n");
+}
+
+TEST_F(Networking, UnknownMetricsAreToldTwice) {
+  const std::string once =
+      "spec.metrics[0].type: Unsupported value: \"X\": supported values: \"ContainerResource\", "
+      "\"External\", \"Object\", \"Pods\", \"Resource\"\n";
+  EXPECT_EQ(ErrorsOf("autoscaling", "horizontalpodautoscalers",
+                     R"({"spec":{"maxReplicas":1,"scaleTargetRef":{"kind":"K","name":"n"},)"
+                     R"("metrics":[{"type":"X"}],"behavior":{"scaleUp":{"tolerance":"-1",)"
+                     R"("policies":[{"type":"Pods","value":1,"periodSeconds":1}]}}}})"),
+            once + once +
+                "spec.behavior.scaleUp.tolerance: Invalid value: \"-1\": must be greater than or "
+                "equal to 0\n");
+}
+
+}  // namespace
+}  // namespace portcullis::registry

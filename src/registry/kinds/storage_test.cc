@@ -1,0 +1,80 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/clock.h"
+#include "json/reader.h"
+#include "registry/kind_table.h"
+
+namespace portcullis::registry {
+namespace {
+
+class Storage : public testing::Test {
+ protected:
+  std::string Errors(std::string_view resource, std::string_view object,
+                     std::string_view old = {}) {
+    const Kind* kind = KindTable::BuiltIn().Find("storage.k8s.io", resource);
+    Context context{arena_, resource_, kind_, "", "a", "", user_, base::SystemClock()};
+    api::FieldErrors errors;
+    const json::Value value = json::Parse(arena_, object).value();
+    if (old.empty()) {
+      kind->validate(context, value, errors);
+    } else {
+      kind->validate_update(context, value, json::Parse(arena_, old).value(), errors);
+    }
+    std::string text;
+    for (const api::FieldError& error : errors) text += error.ToString() + "\n";
+    return text;
+  }
+
+  json::Arena arena_;
+  api::GroupVersionResource resource_;
+  api::GroupVersionKind kind_;
+  api::UserInfo user_;
+};
+
+TEST_F(Storage, DriversAreJudgedInTheOrderOfKubernetes) {
+  EXPECT_EQ(Errors("csidrivers", R"({"spec":{"fsGroupPolicy":"X","volumeLifecycleModes":["Y"],)"
+                                 R"("tokenRequests":[{"audience":"a","expirationSeconds":1}],)"
+                                 R"("nodeAllocatableUpdatePeriodSeconds":9}})"),
+            "spec.fsGroupPolicy: Unsupported value: \"X\": supported values: \"File\", \"None\", "
+            "\"ReadWriteOnceWithFSType\"\n"
+            "spec.tokenRequests[0].expirationSeconds: Invalid value: 1: may not specify a duration "
+            "less than 10 minutes\n"
+            "spec.volumeLifecycleModes: Unsupported value: \"Y\": supported values: "
+            "\"Persistent\", \"Ephemeral\"\n"
+            "spec.nodeAllocatableUpdatePeriodSeconds: Invalid value: 9: must be greater than or "
+            "equal to 10 seconds\n");
+}
+
+TEST_F(Storage, OfANodesDriverOnlyTheCountChanges) {
+  constexpr std::string_view kOld =
+      R"({"spec":{"drivers":[{"name":"d","nodeID":"n","topologyKeys":null}]}})";
+  EXPECT_EQ(Errors("csinodes",
+                   R"({"spec":{"drivers":[{"name":"d","nodeID":"n","topologyKeys":null,)"
+                   R"("allocatable":{"count":3}}]}})",
+                   kOld),
+            "");
+  const std::string changed = Errors(
+      "csinodes", R"({"spec":{"drivers":[{"name":"d","nodeID":"m","topologyKeys":null}]}})", kOld);
+  EXPECT_TRUE(changed.starts_with("spec.drivers: Invalid value: ")) << changed;
+  EXPECT_TRUE(changed.ends_with(": field is immutable\n")) << changed;
+}
+
+TEST_F(Storage, NewAttachmentsAreJudgedMoreStrictly) {
+  constexpr std::string_view kAttachment =
+      R"({"spec":{"attacher":"A_","nodeName":"n","source":{"persistentVolumeName":"V_"}}})";
+  EXPECT_NE(Errors("volumeattachments", kAttachment), "");
+  EXPECT_EQ(Errors("volumeattachments", kAttachment, kAttachment), "");
+}
+
+TEST_F(Storage, TopologiesAreDifferent) {
+  EXPECT_EQ(Errors("storageclasses",
+                   R"({"provisioner":"p","reclaimPolicy":"Delete","volumeBindingMode":"Immediate",)"
+                   R"("allowedTopologies":[{"matchLabelExpressions":[{"key":"z","values":["a"]}]},)"
+                   R"({"matchLabelExpressions":[{"key":"z","values":["a"]}]}]})"),
+            "allowedTopologies[1].matchLabelExpressions: Duplicate value: \"\"\n");
+}
+
+}  // namespace
+}  // namespace portcullis::registry
