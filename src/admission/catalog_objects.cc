@@ -161,6 +161,12 @@ base::Result<json::Value> CatalogObjects::Convert(json::Arena& arena, json::Valu
   return schema::Decode(arena, *node, converted);
 }
 
+bool CatalogObjects::ConversionWaits(const api::GroupVersionKind& kind) const {
+  const auto catalog = catalog_();
+  const ResourceInfo* info = catalog->FindKind(kind);
+  return info != nullptr && info->definition != nullptr && info->definition->converter().blocks();
+}
+
 base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value object,
                                                  const api::GroupVersionKind& kind) const {
   const auto catalog = catalog_();

@@ -30,6 +30,7 @@ class CatalogObjects : public ObjectInterfaces {
       const api::GroupVersionKind& kind) const override;
   base::Result<json::Value> Convert(json::Arena& arena, json::Value object,
                                     const api::GroupVersionKind& kind) const override;
+  bool ConversionWaits(const api::GroupVersionKind& kind) const override;
   base::Result<json::Value> Decode(json::Arena& arena, json::Value object,
                                    const api::GroupVersionKind& kind) const override;
   json::Value Default(json::Arena& arena, json::Value object,

@@ -51,6 +51,11 @@ class ObjectInterfaces {
   // `object` as `kind`, with apiVersion and kind set. The object itself if it is of that kind.
   virtual base::Result<json::Value> Convert(json::Arena& arena, json::Value object,
                                             const api::GroupVersionKind& kind) const = 0;
+  // Whether Convert() to the kind may wait for a webhook.
+  virtual bool ConversionWaits(const api::GroupVersionKind& kind) const {
+    static_cast<void>(kind);
+    return false;
+  }
 
   // Decodes JSON that a webhook or policy has produced, as kube-apiserver decodes the result of a
   // patch: by its own apiVersion and kind, unknown fields of built-in kinds dropped, Go's texts for

@@ -107,6 +107,16 @@ base::Result<std::string_view> BytesAs(const store::ObjectPtr& object,
                                        const api::catalog::ResourceInfo& resource,
                                        std::string& scratch);
 
+// The same for a request: in its arena, of its resource. While a webhook converts, the request's
+// place among those under way is free for others.
+base::Result<store::Encoded> EncodeForStore(Call& call, json::Value object);
+base::Result<std::vector<store::ObjectPtr>> InVersion(Call& call,
+                                                      std::vector<store::ObjectPtr> objects);
+base::Result<json::Value> FromStore(Call& call, const store::ObjectPtr& object);
+base::Result<json::Value> ThroughStore(Call& call, json::Value object);
+base::Result<std::string_view> BytesAs(Call& call, const store::ObjectPtr& object,
+                                       std::string& scratch);
+
 // `{"kind":"Pod","apiVersion":"v1",`: how stored bytes of a kind begin.
 std::string KindPrefix(const api::GroupVersionKind& kind);
 

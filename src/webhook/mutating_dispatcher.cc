@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "admission/errors.h"
+#include "admission/object_conversion.h"
 #include "base/gotext.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -131,7 +132,7 @@ class Dispatcher {
 
   base::Result<json::Value> ConvertTo(json::Value object, const api::GroupVersionKind& kind) const {
     if (object.is_null() || kind == request_.kind() || services_.objects == nullptr) return object;
-    return services_.objects->Convert(request_.arena(), object, kind);
+    return admission::ConvertFor(request_, *services_.objects, object, kind);
   }
 
   // Brings changes back into the request.
@@ -139,7 +140,8 @@ class Dispatcher {
     if (!dirty_) return base::OkStatus();
     json::Value object = object_;
     if (kind_ != request_.kind() || IsOfOtherVersion()) {
-      auto converted = services_.objects->Convert(request_.arena(), object_, request_.kind());
+      auto converted =
+          admission::ConvertFor(request_, *services_.objects, object_, request_.kind());
       if (!converted.ok()) return admission::PlainError(converted.status().message());
       object = *converted;
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "admission/errors.h"
+#include "admission/object_conversion.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "webhook/call.h"
@@ -78,7 +79,7 @@ class Dispatcher {
 
   base::Result<json::Value> ConvertTo(json::Value object, const api::GroupVersionKind& kind) const {
     if (object.is_null() || kind == request_.kind() || services_.objects == nullptr) return object;
-    return services_.objects->Convert(request_.arena(), object, kind);
+    return admission::ConvertFor(request_, *services_.objects, object, kind);
   }
 
   void StartAll() {

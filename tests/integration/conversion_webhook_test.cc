@@ -6,6 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <functional>
+#include <future>
+#include <utility>
+
 #include "base/strings.h"
 #include "harness/test_server.h"
 #include "json/reader.h"
@@ -376,6 +381,85 @@ TEST_F(ConversionWebhookTest, SpeaksTheFirstReviewVersionItKnows) {
   EXPECT_EQ(server_.Get(At(kV2, "a")).status, 200);
 
   EXPECT_EQ(webhook_.calls().front()["apiVersion"].AsString(), "apiextensions.k8s.io/v1beta1");
+}
+
+// Under limits of one request at a time: what waits for the webhook is not counted.
+class WaitingConversionTest : public ::testing::Test {
+ protected:
+  WaitingConversionTest() {
+    EXPECT_EQ(Post(kDefinitions, webhook_.Definition()), 201);
+    EXPECT_EQ(Post(kV1, Widget("v1", "a", R"({"address":"h:1"})")), 201);
+    webhook_.SetTwist([this, held = false](json::Arena&, json::Value object) mutable {
+      if (!std::exchange(held, true)) {
+        asked_.set_value();
+        release_.get_future().wait();
+      }
+      return object;
+    });
+  }
+
+  // A place is free a moment after the answer has come: who is refused asks again for a while.
+  static Answer Served(const std::function<Answer()>& call) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (true) {
+      Answer answer = call();
+      if (answer.status != 429 || std::chrono::steady_clock::now() > deadline) return answer;
+    }
+  }
+  int Post(std::string_view path, const std::string& body) {
+    return Served([&] { return server_.Post(path, body); }).status;
+  }
+  int Get(std::string_view path) {
+    return Served([&] { return server_.Get(path); }).status;
+  }
+  // `meanwhile` runs while the webhook has been asked for `first` and does not answer.
+  Answer During(const std::function<Answer()>& first, const std::function<void()>& meanwhile) {
+    std::future<Answer> answer = std::async(std::launch::async, [&] { return Served(first); });
+    asked_.get_future().wait();
+    meanwhile();
+    release_.set_value();
+    return answer.get();
+  }
+
+  std::promise<void> asked_;
+  std::promise<void> release_;
+  ConversionWebhook webhook_;
+  TestServer server_{[](server::Options& options) {
+    options.max_requests_inflight = 1;
+    options.max_mutating_requests_inflight = 1;
+  }};
+};
+
+TEST_F(WaitingConversionTest, ReadGivesItsPlaceToOthers) {
+  const auto read = [&] { return server_.Get(base::StrCat(kV2, "/a")); };
+
+  const Answer got = During(read, [&] {
+    EXPECT_EQ(Get(base::StrCat(kV1, "/a")), 200);
+    EXPECT_EQ(Get(kV1), 200);
+  });
+
+  EXPECT_EQ(got.status, 200) << got.body;
+}
+
+TEST_F(WaitingConversionTest, ListGivesItsPlaceToOthers) {
+  const auto list = [&] { return server_.Get(kV2); };
+
+  const Answer got = During(list, [&] { EXPECT_EQ(Get(kV1), 200); });
+
+  EXPECT_EQ(got["items"].size(), 1u) << got.body;
+}
+
+TEST_F(WaitingConversionTest, WriteGivesItsPlaceToOthers) {
+  const auto write = [&] {
+    return server_.Patch(base::StrCat(kV2, "/a"), "application/merge-patch+json",
+                         R"({"spec":{"port":"2"}})");
+  };
+
+  const Answer patched =
+      During(write, [&] { EXPECT_EQ(Post(kV1, Widget("v1", "b", R"({"address":"b:1"})")), 201); });
+
+  ASSERT_EQ(patched.status, 200) << patched.body;
+  EXPECT_EQ(patched["spec"]["port"].AsString(), "2");
 }
 
 TEST_F(ConversionWebhookTest, LabelsAndAnnotationsMayChangeOtherMetadataDoesNot) {

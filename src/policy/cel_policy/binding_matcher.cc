@@ -1,5 +1,6 @@
 #include "policy/cel_policy/binding_matcher.h"
 
+#include "admission/object_conversion.h"
 #include "base/strings.h"
 
 namespace portcullis::policy {
@@ -96,7 +97,7 @@ base::Result<const Matched*> MatchedObjects::As(const api::GroupVersionKind& kin
   if (kind != request_.kind() && objects_ != nullptr) {
     for (json::Value* object : {&matched.object, &matched.old_object}) {
       if (object->is_null()) continue;
-      auto converted = objects_->Convert(request_.arena(), *object, kind);
+      auto converted = admission::ConvertFor(request_, *objects_, *object, kind);
       if (!converted.ok()) {
         return base::Invalid(
             base::StrCat("failed to convert object version: ", converted.status().message()));

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "admission/errors.h"
+#include "admission/object_conversion.h"
 #include "base/strings.h"
 #include "policy/cel_policy/binding_matcher.h"
 #include "policy/cel_policy/conditions.h"
@@ -108,7 +109,7 @@ class Dispatcher {
 
   base::Status SwitchTo(const api::GroupVersionKind& kind) {
     if (kind == kind_ || object_.is_null() || services_.objects == nullptr) return base::OkStatus();
-    auto converted = services_.objects->Convert(request_.arena(), object_, kind);
+    auto converted = admission::ConvertFor(request_, *services_.objects, object_, kind);
     if (!converted.ok()) return base::InternalError(converted.status().message());
     object_ = *converted;
     kind_ = kind;
@@ -126,7 +127,8 @@ class Dispatcher {
     Matched matched{invocation.match.kind, invocation.match.resource, object_,
                     request_.old_object()};
     if (kind_ != request_.kind() && !matched.old_object.is_null() && services_.objects != nullptr) {
-      auto converted = services_.objects->Convert(request_.arena(), matched.old_object, kind_);
+      auto converted =
+          admission::ConvertFor(request_, *services_.objects, matched.old_object, kind_);
       if (converted.ok()) matched.old_object = *converted;
     }
     if (!ConditionsMet(invocation, inputs, matched)) return base::OkStatus();

@@ -130,7 +130,7 @@ class Deletion {
   base::Result<Deleted> RunOnce() {
     current_ = call_.env.store->Get(KeyOf(call_, name_));
     if (current_ == nullptr) return api::NotFoundStatus(call_.group_resource(), name_);
-    live_ = TRY(FromStore(call_.arena, current_, *call_.resource));
+    live_ = TRY(FromStore(call_, current_));
     const bool terminating = api::view::Metadata(live_).is_being_deleted();
     if (strategy_.TerminatesFirst() && of_ == Of::kOne) {
       TRY(CheckOwnPreconditions());
@@ -283,14 +283,14 @@ class Deletion {
   base::Result<Deleted> Store(json::Value marked) {
     if (call_.dry_run || marked == live_) return Deleted{false, marked};
     Removal removal = Planned();
-    removal.marked = TRY(EncodeForStore(call_.arena, marked, *call_.resource));
+    removal.marked = TRY(EncodeForStore(call_, marked));
     if (later_ != nullptr) {
       later_->push_back(std::move(removal));
       return Deleted{false, marked};
     }
     auto stored = Commit(call_, removal);
     if (!stored.ok()) return Raced(std::move(stored).status());
-    return Deleted{false, TRY(FromStore(call_.arena, *stored, *call_.resource))};
+    return Deleted{false, TRY(FromStore(call_, *stored))};
   }
 
   base::Result<Deleted> Remove(json::Value last) {

@@ -217,7 +217,7 @@ base::Status Evict(Call& call, const DeleteOptions& options) {
   for (int attempt = 0;; ++attempt) {
     const store::ObjectPtr current = call.env.store->Get(KeyOf(call, call.info.name));
     if (current == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
-    const json::Value pod = TRY(FromStore(call.arena, current, *call.resource));
+    const json::Value pod = TRY(FromStore(call, current));
     DeleteOptions bound = options;
     std::string unready_under;
     if (!IsBeyondBudgets(pod)) {
@@ -262,7 +262,7 @@ VerbResult CreateEviction(Call& call) {
   call.dry_run = deletion.dry_run;
   const store::ObjectPtr current = call.env.store->Get(KeyOf(call, call.info.name));
   if (current != nullptr) {
-    const json::Value pod = TRY(FromStore(call.arena, current, *call.resource));
+    const json::Value pod = TRY(FromStore(call, current));
     if (!IsBeyondBudgets(pod) && BudgetsOf(call, pod).size() > 1) {
       // Kubernetes takes this for a success of HTTP.
       return ValueReply(call, 201, TooManyBudgets(call.arena));

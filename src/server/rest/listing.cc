@@ -98,7 +98,7 @@ base::Result<Listing> ListObjects(Call& call, const ListOptions& options,
     page = TRY(call.env.store->ListPage(request));
     request.revision = page.revision;
     if (!page.objects.empty()) last = page.objects.back()->position();
-    std::vector<store::ObjectPtr> batch = TRY(InVersion(*call.resource, std::move(page.objects)));
+    std::vector<store::ObjectPtr> batch = TRY(InVersion(call, std::move(page.objects)));
     TRY(Filter(call, selection, batch));
     for (store::ObjectPtr& object : batch) {
       if (limit != 0 && listing.objects.size() == limit) {

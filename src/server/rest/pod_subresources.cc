@@ -295,7 +295,7 @@ VerbResult GetLog(Call& call) {
   TRY(CheckLogOptions(call));
   const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.info.name));
   if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
-  const json::Value pod = TRY(FromStore(call.arena, object, *call.resource));
+  const json::Value pod = TRY(FromStore(call, object));
   TRY(CheckContainer(pod, call.info.query.Get("container")));
   const std::string_view node = pod["spec"]["nodeName"].AsString();
   // Nothing has run yet: an empty log, as kube-apiserver answers.

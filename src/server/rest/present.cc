@@ -59,7 +59,7 @@ std::string ListText(Call& call, const std::vector<store::ObjectPtr>& objects, c
   std::string scratch;
   bool first = true;
   for (const store::ObjectPtr& object : objects) {
-    auto bytes = BytesAs(object, *call.resource, scratch);
+    auto bytes = BytesAs(call, object, scratch);
     if (!bytes.ok()) {
       failure = std::move(bytes).status();
       return {};
@@ -121,10 +121,10 @@ base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object
 base::Result<Reply> ObjectReply(Call& call, int http_status, const store::ObjectPtr& object) {
   if (call.accepted.form == Form::kObject) {
     std::string scratch;
-    const std::string_view bytes = TRY(BytesAs(object, *call.resource, scratch));
+    const std::string_view bytes = TRY(BytesAs(call, object, scratch));
     return JsonTextReply(call, http_status, std::string(bytes));
   }
-  const json::Value value = TRY(FromStore(call.arena, object, *call.resource));
+  const json::Value value = TRY(FromStore(call, object));
   return PresentValue(call, http_status, value);
 }
 
@@ -142,7 +142,7 @@ base::Result<Reply> ListReply(Call& call, const std::vector<store::ObjectPtr>& o
   std::vector<json::Value> values;
   values.reserve(objects.size());
   for (const store::ObjectPtr& object : objects) {
-    values.push_back(TRY(FromStore(call.arena, object, *call.resource)));
+    values.push_back(TRY(FromStore(call, object)));
   }
   if (call.accepted.form == Form::kTable) {
     return ValueReply(call, 200, TableOf(call, values, ListMetadata(call.arena, meta)));

@@ -147,7 +147,7 @@ class ScaleUpdate {
     const std::string& name = call_.info.name;
     const store::ObjectPtr current = call_.env.store->Get(KeyOf(call_, name));
     if (current == nullptr) return api::NotFoundStatus(call_.group_resource(), name);
-    const json::Value live = TRY(FromStore(call_.arena, current, *call_.resource));
+    const json::Value live = TRY(FromStore(call_, current));
     TRY(CheckUid(call_, name, spec_.uid, live));
     const json::Value scale = TRY(Changed(live));
     TRY(CheckScale(scale, live));
@@ -159,7 +159,7 @@ class ScaleUpdate {
                               .old_object = ScaleOf(call_, live),
                               .options = options_.as_update}));
     if (call_.dry_run || next == live) return ScaleOf(call_, next);
-    store::Encoded encoded = TRY(EncodeForStore(call_.arena, next, *call_.resource));
+    store::Encoded encoded = TRY(EncodeForStore(call_, next));
     store::Preconditions preconditions;
     preconditions.revision = current->revision();
     auto stored = call_.env.store->Update(KeyOf(call_, name), std::move(encoded), preconditions);
@@ -167,7 +167,7 @@ class ScaleUpdate {
       retry_ = stored.status().reason() == base::Reason::kConflict;
       return std::move(stored).status();
     }
-    return ScaleOf(call_, TRY(FromStore(call_.arena, *stored, *call_.resource)));
+    return ScaleOf(call_, TRY(FromStore(call_, *stored)));
   }
 
   // The scale as client and mutating admission want it.
@@ -269,7 +269,7 @@ class ScaleUpdate {
 VerbResult GetScale(Call& call) {
   const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.info.name));
   if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
-  const json::Value value = TRY(FromStore(call.arena, object, *call.resource));
+  const json::Value value = TRY(FromStore(call, object));
   if (IsWithoutReplicas(*call.resource, value)) {
     return base::InternalError(base::StrCat("the spec replicas field ",
                                             base::GoQuote(ReplicasPath(*call.resource)),

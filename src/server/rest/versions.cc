@@ -1,6 +1,9 @@
 #include "server/rest/versions.h"
 
+#include <optional>
+
 #include "admission/object_interfaces.h"
+#include "admission/recorder.h"
 #include "api/conversion/custom_converter.h"
 
 namespace portcullis::server::rest {
@@ -19,6 +22,8 @@ base::Result<api::patch::Versions::View> CallVersions::In(std::string_view api_v
     view.object = TRY(call_.env.objects->Convert(call_.arena, object, kind));
     return view;
   }
+  std::optional<admission::WaitingForOthers> waiting;
+  if (definition->converter().blocks()) waiting.emplace(call_.recorder);
   view.object =
       TRY(definition->converter().Convert(call_.arena, std::span(&object, 1), *version)).front();
   return view;

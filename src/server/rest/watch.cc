@@ -55,7 +55,7 @@ VerbResult Watch(Call& call) {
     request.collection = {call.resource->storage_kind.group, call.resource->resource.resource};
     request.ns = session->selection.ns;
     store::Page page = TRY(call.env.store->ListPage(request));
-    page.objects = TRY(InVersion(*call.resource, std::move(page.objects)));
+    page.objects = TRY(InVersion(call, std::move(page.objects)));
     TRY(Filter(call, session->selection, page.objects));
     for (const store::ObjectPtr& object : page.objects) {
       lines += TRY(EventLine(*session, "ADDED", object, call.env.clock->Now()));

@@ -127,14 +127,14 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
     if (call.dry_run) {
       if (call.env.store->Get(KeyOf(call, name)) == nullptr) {
         strategy.Release(StrategyContext(call, name), object, {});
-        written.object = TRY(ThroughStore(call.arena, object, *call.resource));
+        written.object = TRY(ThroughStore(call, object));
         return written;
       }
       failure = Exists(call, name);
     } else if (facts.has_version) {
       return admission::PlainError("resourceVersion should not be set on objects to be created");
     } else {
-      auto encoded = EncodeForStore(call.arena, written.object, *call.resource);
+      auto encoded = EncodeForStore(call, written.object);
       if (!encoded.ok()) return std::move(encoded).status();
       auto stored = call.env.store->Create(KeyOf(call, name), *std::move(encoded));
       if (stored.ok()) {
@@ -219,7 +219,7 @@ class Attempt {
         strategy_(StrategyOf(call)) {}
 
   base::Result<Written> Run(bool& retry) {
-    live_ = TRY(FromStore(call_.arena, current_, *call_.resource));
+    live_ = TRY(FromStore(call_, current_));
     json::Value object = TRY(spec_.transform(live_));
     object = TRY(MatchNamespace(call_, object));
     TRY(MatchName(spec_.name, object));
@@ -304,7 +304,7 @@ class Attempt {
     Written written;
     written.object = object;
     if (call_.dry_run) {
-      written.object = TRY(ThroughStore(call_.arena, object, *call_.resource));
+      written.object = TRY(ThroughStore(call_, object));
       return written;
     }
     const store::Key key = KeyOf(call_, spec_.name);
@@ -315,7 +315,7 @@ class Attempt {
       if (!gone.ok()) return Failed(std::move(gone).status(), retry);
       return written;
     }
-    store::Encoded encoded = TRY(EncodeForStore(call_.arena, object, *call_.resource));
+    store::Encoded encoded = TRY(EncodeForStore(call_, object));
     if (SameContent(encoded, current_)) {
       written.stored = current_;
       return written;
