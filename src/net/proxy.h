@@ -14,6 +14,8 @@
 namespace portcullis::net {
 
 // The values of HTTPS_PROXY and NO_PROXY. HTTP_PROXY has no place here: what is called is https.
+// The proxy itself is reached by http:// (the default), https://, socks5:// or socks5h://, and
+// names are its to resolve.
 struct ProxySettings {
   std::string https_proxy;
   std::string no_proxy;

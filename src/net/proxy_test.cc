@@ -45,6 +45,8 @@ TEST(ProxyTest, TakesAddressesWithAndWithoutScheme) {
   const auto url = ParseUrl("https://a.example/").value();
   EXPECT_EQ(ProxyRules({"proxy:3128", ""}).For(url)->HostPort(), "proxy:3128");
   EXPECT_EQ(ProxyRules({"http://u:p@proxy", ""}).For(url)->userinfo, "u:p");
+  EXPECT_EQ(ProxyRules({"https://proxy", ""}).For(url)->HostPort(), "proxy:443");
+  EXPECT_EQ(ProxyRules({"socks5://proxy", ""}).For(url)->HostPort(), "proxy:1080");
   EXPECT_FALSE(ProxyRules({"", ""}).For(url).has_value());
 }
 

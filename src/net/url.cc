@@ -139,6 +139,7 @@ std::string RemoveDotSegments(std::string_view path) {
 
 int Url::EffectivePort() const {
   if (!port.empty()) return static_cast<int>(base::ParseInt(port).value_or(0));
+  if (scheme.starts_with("socks5")) return 1080;
   return scheme == "http" ? 80 : 443;
 }
 

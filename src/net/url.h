@@ -11,7 +11,7 @@
 
 namespace portcullis::net {
 
-// An absolute http or https URL in its parts. Escapes stay as written.
+// An absolute http or https URL in its parts, or that of a proxy. Escapes stay as written.
 struct Url {
   std::string scheme;    // lower case
   std::string userinfo;  // as written, without '@'
@@ -21,7 +21,7 @@ struct Url {
   std::string query;     // without '?'
   std::string fragment;  // without '#'
 
-  // The port as a number: the written one, else 443 or 80.
+  // The port as a number: the written one, else 443, 80 or (SOCKS) 1080.
   int EffectivePort() const;
   // host or host:port as written, IPv6 in brackets: what goes into the Host header.
   std::string Authority() const;

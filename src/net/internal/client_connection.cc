@@ -12,7 +12,6 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "net/internal/gathering.h"
-#include "net/internal/malformed.h"
 #include "net/internal/tls_context.h"
 
 namespace portcullis::net::internal {
@@ -20,7 +19,6 @@ namespace {
 
 constexpr std::string_view kDeadlineExceeded = "context deadline exceeded";
 constexpr std::string_view kCanceled = "context canceled";
-constexpr std::size_t kMaxProxyAnswer = 64 << 10;
 
 }  // namespace
 
@@ -114,8 +112,9 @@ void ClientConnection::OnConnected() {
   if (!tls_) {
     return BeginFirstCall();
   }
-  if (proxy_) return AskProxy();
-  StartHandshake();
+  if (!proxy_) return StartHandshake(State::kHandshaking, call_->url->host);
+  if (proxy_->scheme == "https") return StartHandshake(State::kProxyHandshaking, proxy_->host);
+  AskProxy();
 }
 
 std::string ClientConnection::DialError(std::string_view text) const {
@@ -126,72 +125,59 @@ void ClientConnection::AskProxy() {
   state_ = State::kProxying;
   stage_deadline_ = {};
   ArmTimer();
-  const std::string target = call_->url->HostPort();
-  std::string head = base::StrCat("CONNECT ", target, " HTTP/1.1\r\nHost: ", target, "\r\n");
-  if (!proxy_->userinfo.empty()) {
-    const auto user = PathUnescape(proxy_->userinfo);
-    head += base::StrCat("Proxy-Authorization: Basic ",
-                         base::Base64Encode(user.ok() ? *user : proxy_->userinfo), "\r\n");
-  }
-  head += "\r\n";
-  const IoResult result = stream_->Write(head.data(), head.size());
-  // It fits into the empty buffer of a new connection, unless that is broken.
-  if (result.status != IoStatus::kOk || result.bytes != head.size()) {
-    return Fail(CallPhase::kConnect, stream_->error());
-  }
-  ContinueProxying();
+  dialog_ = ProxyDialog::Begin(*proxy_, *call_->url, address_);
+  if (SendToProxy()) ContinueProxying();
+}
+
+bool ClientConnection::SendToProxy() {
+  const std::string output = dialog_->TakeOutput();
+  const IoResult result = stream_->Write(output.data(), output.size());
+  // It fits into the buffer of a new connection, unless that is broken.
+  if (result.status == IoStatus::kOk && result.bytes == output.size()) return true;
+  dialog_->OnBroken(false, stream_->error());
+  Fail(CallPhase::kConnect, dialog_->error());
+  return false;
 }
 
 void ClientConnection::ContinueProxying() {
-  while (state_ == State::kProxying) {
+  while (true) {
     const IoResult result = stream_->Read(loop_->scratch(), loop_->scratch_size());
     if (result.status == IoStatus::kWouldBlock) return;
     if (result.status != IoStatus::kOk) {
-      return Fail(CallPhase::kConnect,
-                  result.status == IoStatus::kEof ? "unexpected EOF" : stream_->error());
+      dialog_->OnBroken(result.status == IoStatus::kEof, stream_->error());
+      return Fail(CallPhase::kConnect, dialog_->error());
     }
-    proxy_answer_.append(loop_->scratch(), result.bytes);
-    const auto end = proxy_answer_.find("\r\n\r\n");
-    if (end != std::string::npos) return OnProxyAnswer(proxy_answer_);
-    if (proxy_answer_.size() > kMaxProxyAnswer) {
-      return Fail(CallPhase::kConnect, "net/http: proxy response headers exceeded limit");
+    switch (dialog_->OnBytes({loop_->scratch(), result.bytes})) {
+      case ProxyDialog::State::kUnderWay:
+        if (!SendToProxy()) return;
+        break;
+      case ProxyDialog::State::kOpen:
+        dialog_.reset();
+        return StartHandshake(State::kHandshaking, call_->url->host);
+      case ProxyDialog::State::kFailed:
+        return Fail(CallPhase::kConnect, dialog_->error());
     }
   }
 }
 
-void ClientConnection::OnProxyAnswer(std::string_view head) {
-  const std::string_view line = head.substr(0, head.find('\r'));
-  const auto status = base::Cut(line, " ");
-  const auto text = status ? base::Cut(status->second, " ") : std::nullopt;
-  if (!status || !status->first.starts_with("HTTP/")) {
-    return Fail(CallPhase::kConnect, MalformedHeadText(line, head.substr(head.find('\n') + 1)));
-  }
-  if ((text ? text->first : status->second) != "200") {
-    return Fail(CallPhase::kConnect,
-                text ? std::string(text->second) : std::string("unknown status code"));
-  }
-  StartHandshake();
-}
-
-void ClientConnection::StartHandshake() {
-  state_ = State::kHandshaking;
+void ClientConnection::StartHandshake(State state, const std::string& host) {
+  state_ = state;
   stage_deadline_ = loop_->now() + core_->options().handshake_timeout;
   ArmTimer();
   const auto& context = static_cast<const ClientTlsContext&>(*tls_);
-  const std::string& host = call_->url->host;
   stream_->StartTls(context.NewSession(host), context.Check(host));
   ContinueHandshake();
 }
 
 void ClientConnection::ContinueHandshake() {
+  const bool with_proxy = state_ == State::kProxyHandshaking;
   const IoStatus status = stream_->Handshake();
   if (status == IoStatus::kWouldBlock) return;
-  if (status != IoStatus::kOk) {
-    const bool http = stream_->first_bytes().starts_with("HTTP/");
-    return Fail(CallPhase::kHandshake,
-                http ? "http: server gave HTTP response to HTTPS client" : stream_->error());
-  }
-  BeginFirstCall();
+  if (status == IoStatus::kOk) return with_proxy ? AskProxy() : BeginFirstCall();
+  if (with_proxy) return Fail(CallPhase::kConnect, DialError(stream_->error()));
+  const bool http = stream_->first_bytes().starts_with("HTTP/");
+  Fail(CallPhase::kHandshake,
+       http ? "http: server gave HTTP response to HTTPS client" : stream_->error());
 }
 
 void ClientConnection::BeginFirstCall() {
@@ -317,6 +303,7 @@ void ClientConnection::OnReady(Readiness readiness) {
     case State::kProxying:
       ContinueProxying();
       break;
+    case State::kProxyHandshaking:
     case State::kHandshaking:
       ContinueHandshake();
       break;
@@ -344,6 +331,7 @@ CallPhase ClientConnection::phase() const {
     case State::kResolving:
       return CallPhase::kResolve;
     case State::kConnecting:
+    case State::kProxyHandshaking:
     case State::kProxying:
       return CallPhase::kConnect;
     case State::kHandshaking:
@@ -357,8 +345,10 @@ void ClientConnection::OnTimer() {
   if (!on_loop_ || !call_) return;
   if (loop_->now() >= call_->deadline) return Expire();
   const bool dialling = state_ == State::kResolving || state_ == State::kConnecting;
+  constexpr std::string_view kHandshakeTimeout = "net/http: TLS handshake timeout";
   Fail(phase(), dialling ? DialError(base::StrCat("dial tcp ", address_, ": i/o timeout"))
-                         : "net/http: TLS handshake timeout");
+                : state_ == State::kProxyHandshaking ? DialError(kHandshakeTimeout)
+                                                     : std::string(kHandshakeTimeout));
 }
 
 void ClientConnection::Expire() { Fail(phase(), std::string(kDeadlineExceeded)); }

@@ -15,6 +15,7 @@
 #include "net/internal/client_call.h"
 #include "net/internal/client_core.h"
 #include "net/internal/loop.h"
+#include "net/internal/proxy_dialog.h"
 #include "net/internal/round_trip.h"
 #include "net/internal/stream.h"
 #include "net/url.h"
@@ -58,16 +59,25 @@ class ClientConnection final : public Sink, public std::enable_shared_from_this<
   void Expire();  // the deadline has passed
 
  private:
-  enum class State { kResolving, kConnecting, kProxying, kHandshaking, kBusy, kIdle, kClosed };
+  enum class State {
+    kResolving,
+    kConnecting,
+    kProxyHandshaking,  // with a proxy that is reached by TLS
+    kProxying,          // it is asked to lead on
+    kHandshaking,
+    kBusy,
+    kIdle,
+    kClosed,
+  };
 
   void OnResolved(Resolution resolution);
   void TryNextAddress();
   void OnConnected();
   void AskProxy();
   void ContinueProxying();
-  void OnProxyAnswer(std::string_view head);
+  bool SendToProxy();
   std::string DialError(std::string_view text) const;
-  void StartHandshake();
+  void StartHandshake(State state, const std::string& host);
   void ContinueHandshake();
   void BeginFirstCall();
   void StartCall();
@@ -96,7 +106,7 @@ class ClientConnection final : public Sink, public std::enable_shared_from_this<
   std::vector<SocketAddress> addresses_;
   std::size_t next_address_ = 0;
   std::string first_dial_error_;
-  std::string proxy_answer_;
+  std::unique_ptr<ProxyDialog> dialog_;
   base::SteadyTime stage_deadline_{};  // of dialling or of the handshake
 
   // Of whose it is.

@@ -64,11 +64,6 @@ void ClientCore::Connect(const std::shared_ptr<ClientCall>& call, PoolKey key,
                          std::shared_ptr<const ClientTls> tls, std::optional<Url> proxy) {
   std::string target = call->url->HostPort();
   if (proxy) {
-    if (proxy->scheme != "http") {
-      return call->Fail(CallPhase::kConnect,
-                        base::StrCat("proxyconnect tcp: unsupported proxy scheme ",
-                                     base::GoQuote(proxy->scheme)));
-    }
     target = proxy->HostPort();
   } else if (call->request->resolve) {
     auto resolved = call->request->resolve(target);

@@ -39,6 +39,22 @@ int BioWrite(BIO* bio, const char* data, int size) {
   return -1;
 }
 
+int InnerBioRead(BIO* bio, char* data, int size) {
+  BIO_clear_retry_flags(bio);
+  const IoResult result = StreamOf(bio)->ReceiveWithin(data, static_cast<std::size_t>(size));
+  if (result.status == IoStatus::kOk) return static_cast<int>(result.bytes);
+  if (result.status == IoStatus::kWouldBlock) BIO_set_retry_read(bio);
+  return result.status == IoStatus::kEof ? 0 : -1;
+}
+
+int InnerBioWrite(BIO* bio, const char* data, int size) {
+  BIO_clear_retry_flags(bio);
+  const IoResult result = StreamOf(bio)->SendWithin(data, static_cast<std::size_t>(size));
+  if (result.status == IoStatus::kOk) return static_cast<int>(result.bytes);
+  if (result.status == IoStatus::kWouldBlock) BIO_set_retry_write(bio);
+  return -1;
+}
+
 long BioControl(BIO* bio, int command, long number, void* pointer) {
   (void)bio;
   (void)number;
@@ -46,15 +62,19 @@ long BioControl(BIO* bio, int command, long number, void* pointer) {
   return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
-const BIO_METHOD* StreamBioMethod() {
-  static const BIO_METHOD* const kMethod = [] {
-    BIO_METHOD* method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "stream");
-    BIO_meth_set_read(method, BioRead);
-    BIO_meth_set_write(method, BioWrite);
-    BIO_meth_set_ctrl(method, BioControl);
-    return method;
-  }();
-  return kMethod;
+const BIO_METHOD* MakeBioMethod(int (*read)(BIO*, char*, int),
+                                int (*write)(BIO*, const char*, int)) {
+  BIO_METHOD* method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "stream");
+  BIO_meth_set_read(method, read);
+  BIO_meth_set_write(method, write);
+  BIO_meth_set_ctrl(method, BioControl);
+  return method;
+}
+
+const BIO_METHOD* StreamBioMethod(bool inner) {
+  static const BIO_METHOD* const kOnSocket = MakeBioMethod(BioRead, BioWrite);
+  static const BIO_METHOD* const kWithin = MakeBioMethod(InnerBioRead, InnerBioWrite);
+  return inner ? kWithin : kOnSocket;
 }
 
 std::string AddressText(const sockaddr_storage& storage) {
@@ -87,7 +107,9 @@ Stream::~Stream() { Close(); }
 void Stream::Close() {
   if (ssl_ != nullptr) {
     SSL_free(ssl_);
+    SSL_free(outer_);
     ssl_ = nullptr;
+    outer_ = nullptr;
   }
   if (fd_ >= 0) {
     close(fd_);
@@ -96,16 +118,22 @@ void Stream::Close() {
 }
 
 void Stream::StartTls(SSL* ssl, PeerCheck check) {
+  outer_ = ssl_;
   ssl_ = ssl;
+  established_ = false;
+  awaits_first_ = true;
   check_ = std::move(check);
   SSL_set_app_data(ssl_, &check_);
-  BIO* bio = BIO_new(StreamBioMethod());
+  BIO* bio = BIO_new(StreamBioMethod(outer_ != nullptr));
   BIO_set_data(bio, this);
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl_, bio, bio);
 }
 
-bool Stream::has_unread() const { return ssl_ != nullptr && SSL_has_pending(ssl_) != 0; }
+bool Stream::has_unread() const {
+  const auto pending = [](const SSL* ssl) { return ssl != nullptr && SSL_has_pending(ssl) != 0; };
+  return pending(ssl_) || pending(outer_);
+}
 
 void Stream::SetReadable(bool hangup) {
   drained_ = false;
@@ -118,9 +146,7 @@ IoResult Stream::Receive(char* data, std::size_t size) {
   const ssize_t got = recv(fd_, data, size, 0);
   if (got > 0) {
     const auto count = static_cast<std::size_t>(got);
-    if (ssl_ != nullptr && bytes_received_ == 0 && data[0] != 0x16 && data[0] != 0x15) {
-      first_bytes_.assign(data, std::min<std::size_t>(count, 16));
-    }
+    if (outer_ == nullptr) LookAtFirst(data, count);
     bytes_received_ += count;
     // With a hang-up announced, the end of the stream follows without another edge.
     if (count < size && !hangup_) drained_ = true;
@@ -153,8 +179,34 @@ IoResult Stream::Send(const char* data, std::size_t size) {
   return {IoStatus::kError, 0};
 }
 
-IoStatus Stream::FromTls(int result, std::string_view operation) {
-  switch (SSL_get_error(ssl_, result)) {
+void Stream::LookAtFirst(const char* data, std::size_t size) {
+  if (!std::exchange(awaits_first_, false) || data[0] == 0x16 || data[0] == 0x15) return;
+  first_bytes_.assign(data, std::min<std::size_t>(size, 16));
+}
+
+IoResult Stream::ReceiveWithin(char* data, std::size_t size) {
+  std::size_t got = 0;
+  const int result = SSL_read_ex(outer_, data, size, &got);
+  if (result == 1) {
+    LookAtFirst(data, got);
+    return {IoStatus::kOk, got};
+  }
+  const IoStatus status = FromTls(outer_, result, "read");
+  if (status == IoStatus::kError) outer_error_ = error_;
+  return {status, 0};
+}
+
+IoResult Stream::SendWithin(const char* data, std::size_t size) {
+  std::size_t put = 0;
+  const int result = SSL_write_ex(outer_, data, size, &put);
+  if (result == 1) return {IoStatus::kOk, put};
+  const IoStatus status = FromTls(outer_, result, "write");
+  if (status == IoStatus::kError) outer_error_ = error_;
+  return {status, 0};
+}
+
+IoStatus Stream::FromTls(SSL* ssl, int result, std::string_view operation) {
+  switch (SSL_get_error(ssl, result)) {
     case SSL_ERROR_NONE:
       return IoStatus::kOk;
     case SSL_ERROR_WANT_READ:
@@ -163,6 +215,10 @@ IoStatus Stream::FromTls(int result, std::string_view operation) {
     case SSL_ERROR_ZERO_RETURN:
       return IoStatus::kEof;
     case SSL_ERROR_SYSCALL:
+      if (ssl != outer_ && !outer_error_.empty()) {
+        error_ = outer_error_;
+        return IoStatus::kError;
+      }
       if (errno_ == 0 || eof_) {
         error_ = "EOF";
         return IoStatus::kEof;
@@ -199,7 +255,7 @@ IoStatus Stream::Handshake() {
     first_bytes_.clear();
     return IoStatus::kOk;
   }
-  return FromTls(result, "read");
+  return FromTls(ssl_, result, "read");
 }
 
 IoResult Stream::Read(char* data, std::size_t size) {
@@ -213,7 +269,7 @@ IoResult Stream::Read(char* data, std::size_t size) {
   std::size_t got = 0;
   const int result = SSL_read_ex(ssl_, data, size, &got);
   if (result == 1) return {IoStatus::kOk, got};
-  return {FromTls(result, "read"), 0};
+  return {FromTls(ssl_, result, "read"), 0};
 }
 
 IoResult Stream::Write(const char* data, std::size_t size) {
@@ -228,7 +284,7 @@ IoResult Stream::Write(const char* data, std::size_t size) {
   std::size_t put = 0;
   const int result = SSL_write_ex(ssl_, data, size, &put);
   if (result == 1) return {IoStatus::kOk, put};
-  const IoStatus status = FromTls(result, "write");
+  const IoStatus status = FromTls(ssl_, result, "write");
   return {status == IoStatus::kEof ? IoStatus::kError : status, 0};
 }
 
@@ -237,6 +293,7 @@ void Stream::ShutdownWrite() {
   if (ssl_ != nullptr && established_) {
     ERR_clear_error();
     SSL_shutdown(ssl_);
+    if (outer_ != nullptr) SSL_shutdown(outer_);
     ERR_clear_error();
   }
   shutdown(fd_, SHUT_WR);

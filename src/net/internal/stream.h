@@ -38,7 +38,9 @@ class Stream {
 
   int fd() const { return fd_; }
   SSL* ssl() const { return ssl_; }
-  // Takes the TLS state, already set to accept or connect.
+  // Takes the TLS state, already set to accept or connect. On a stream that has TLS already, whose
+  // handshake is complete, what follows is TLS within that one: beyond a proxy that is reached by
+  // TLS.
   void StartTls(SSL* ssl, PeerCheck check);
   const PeerCheck& peer_check() const { return check_; }
 
@@ -70,22 +72,28 @@ class Stream {
   bool peer_speaks_no_tls() const { return !first_bytes_.empty(); }
   const std::string& first_bytes() const { return first_bytes_; }
 
-  // For the BIO: plain socket I/O with the bookkeeping above.
+  // For the BIOs: plain socket I/O with the bookkeeping above, and the same through the outer TLS.
   IoResult Receive(char* data, std::size_t size);
   IoResult Send(const char* data, std::size_t size);
+  IoResult ReceiveWithin(char* data, std::size_t size);
+  IoResult SendWithin(const char* data, std::size_t size);
 
  private:
-  IoStatus FromTls(int result, std::string_view operation);
+  IoStatus FromTls(SSL* ssl, int result, std::string_view operation);
+  void LookAtFirst(const char* data, std::size_t size);
   std::string SystemError(std::string_view operation) const;
 
   int fd_;
   SSL* ssl_ = nullptr;
+  SSL* outer_ = nullptr;  // what ssl_ lies in, if not in the socket
+  std::string outer_error_;
   // After a short read the socket is known to be empty until the next edge: no second system call.
   bool drained_ = false;
   bool hangup_ = false;
   bool write_blocked_ = false;
   bool eof_ = false;
   bool established_ = false;
+  bool awaits_first_ = false;  // nothing has come since StartTls
   int errno_ = 0;
   std::size_t bytes_received_ = 0;
   std::size_t bytes_sent_ = 0;

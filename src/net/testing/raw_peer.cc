@@ -6,11 +6,13 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
+#include <tuple>
 
 #include "net/internal/tls_texts.h"
 #include "net/internal/x509.h"
@@ -127,6 +129,21 @@ std::string RawPeer::ReadToEnd() {
   std::string all;
   for (auto piece = Read(); !piece.empty(); piece = Read()) all += piece;
   return all;
+}
+
+bool RawPeer::HasPending() const { return ssl_ != nullptr && SSL_pending(Ssl(ssl_)) > 0; }
+
+void RawPeer::Relay(RawPeer& a, RawPeer& b) {
+  while (true) {
+    std::array<pollfd, 2> files = {{{a.fd_, POLLIN, 0}, {b.fd_, POLLIN, 0}}};
+    const bool pending = a.HasPending() || b.HasPending();
+    if (poll(files.data(), files.size(), pending ? 0 : 10'000) <= 0 && !pending) return;
+    for (auto [from, to, file] : {std::tuple(&a, &b, files[0]), std::tuple(&b, &a, files[1])}) {
+      if (file.revents == 0 && !from->HasPending()) continue;
+      const auto piece = from->Read();
+      if (piece.empty() || !to->Send(piece)) return to->ShutdownWrite();
+    }
+  }
 }
 
 void RawPeer::ShutdownWrite() {

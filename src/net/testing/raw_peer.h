@@ -38,12 +38,15 @@ class RawPeer {
   std::string Read();                 // what comes next, "" at the end
   std::string ReadUntil(std::string_view mark);
   std::string ReadToEnd();
+  // Carries what comes from one to the other until either ends.
+  static void Relay(RawPeer& a, RawPeer& b);
   void ShutdownWrite();
   void Reset();                         // closes so that the other side sees a reset
   std::string PeerCertificate() const;  // PEM of the server's leaf
 
  private:
   friend class RawServer;
+  bool HasPending() const;
   explicit RawPeer(int fd);
   int fd_ = -1;
   void* ssl_ = nullptr;
