@@ -4,6 +4,7 @@
 #include "base/strings.h"
 #include "server/discovery/documents.h"
 #include "server/reply.h"
+#include "server/rest/admit.h"
 #include "server/rest/verbs.h"
 
 namespace portcullis::server {
@@ -105,7 +106,7 @@ bool TimedOut(const Call& call) {
   const std::string& verb = call.info.verb;
   const bool writes = verb == "create" || verb == "update" || verb == "patch" || verb == "delete" ||
                       verb == "deletecollection";
-  return writes && call.env.clock->Steady() >= call.deadline;
+  return writes && call.env.clock->Steady() >= rest::TimeLimit(call);
 }
 
 base::Status LateAnswer() {
@@ -154,7 +155,8 @@ Reply RouteResource(Call& call) {
   auto reply = verb(call);
   if (!reply.ok()) {
     call.accepted.form = Form::kObject;
-    return ErrorReply(call, TimedOut(call) ? LateAnswer() : reply.status());
+    const bool late = verb != &rest::Connect && TimedOut(call);
+    return ErrorReply(call, late ? LateAnswer() : reply.status());
   }
   return *std::move(reply);
 }

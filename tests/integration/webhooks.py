@@ -10,6 +10,7 @@ import json
 import pathlib
 import sys
 import tempfile
+import threading
 
 from webhook_lab import CONFIGURATIONS, MERGE, Lab
 
@@ -140,6 +141,7 @@ def connections(lab):
         ("GET", "pods/p/portforward?ports=x", 400, 'cannot convert to []int32: strconv.ParseUint: parsing "x"', None),
         ("GET", "pods/p/proxy/", 400, "address not allowed", {"path": "/"}),
         ("PATCH", "pods/p/proxy/a/b/?path=c", 400, "address not allowed", {"path": "/a/b/"}),
+        ("GET", "pods/p/proxy//a//b/", 400, "address not allowed", {"path": "/a//b/"}),
         ("GET", "pods/p:80/proxy?path=c", 400, "address not allowed", {}),
         ("GET", "services/web:81/proxy/", 503, 'no service port 81 found for service "web"', {"path": "/"}),
         ("DELETE", "services/a:b:c:d/proxy/", 400, 'invalid service request "a:b:c:d"', {"path": "/"}),
@@ -331,8 +333,42 @@ def failed_calls(lab):
     assert 'rest_client_requests_total{code="<error>",host="127.0.0.1:1",method="POST"} 1' in lab.metrics("rest_client_requests")
 
 
+def bindings(lab):
+    """What stands in the way of a binding is found after the webhooks have agreed."""
+    lab.configure("validating", lab.hook("/v", resources=["pods/binding"]))
+    gated = pod("gated")
+    gated["spec"]["schedulingGates"] = [{"name": "a.b/c"}]
+    for body, text in ((gated, "pod gated has non-empty .spec.schedulingGates"),
+                       (pod("placed", node="n"), 'pod placed is already assigned to node "n"'),
+                       (pod("going", finalizers=["a.b/c"]), "pod going is being deleted, cannot be assigned to a host")):
+        name = body["metadata"]["name"]
+        assert lab.call("POST", PODS, body)[0] == 201
+        if name == "going":
+            lab.call("DELETE", f"{PODS}/{name}")
+        status, said, _ = lab.call("POST", f"{PODS}/{name}/binding", {"metadata": {"name": name}, "target": {"name": "n"}})
+        wanted = f'Operation cannot be fulfilled on pods/binding "{name}": {text}'
+        assert (status, said["message"]) == (409, wanted), said
+        assert len(lab.reviews("/v")) == 1, name
+        lab.call("PATCH", f"{PODS}/{name}", {"metadata": {"finalizers": None}}, MERGE)
+        lab.call("DELETE", f"{PODS}/{name}", gracePeriodSeconds=0)
+
+
+def late_requests(lab):
+    """A request whose time is up is not carried out, even if the webhook that took it may be passed over."""
+    for kind in ("validating", "mutating"):
+        lab.configure(kind, lab.hook("/slow", timeoutSeconds=5, failurePolicy="Ignore"))
+        answered = threading.Event()
+        lab.answers["/slow"] = lambda request, n, e=answered: {"allowed": e.wait(10)}
+        status, said, _ = lab.call("POST", CONFIGMAPS, {"metadata": {"name": "late"}}, timeout="1s")
+        answered.set()
+        assert (status, said["message"]) == (504, "Timeout: request did not complete within requested timeout - "
+                                                  "context deadline exceeded"), said
+        lab.reset()
+        assert lab.call("GET", f"{CONFIGMAPS}/late")[0] == 404
+
+
 STORIES = [configurations, deletions, namespaces, subresources, connections, changed_connections, changed_metadata, creating_updates, conflicts, unknown_fields, failed_conversions,
-           wrong_answers, failed_calls]
+           wrong_answers, failed_calls, bindings, late_requests]
 
 
 def main():

@@ -5,22 +5,26 @@
 #include <optional>
 
 #include "admission/chain.h"
+#include "admission/errors.h"
 
 namespace portcullis::server::rest {
 namespace {
 
-// Besides the request's own time limit, the handlers of single writes have one.
 constexpr std::chrono::seconds kWriteLimit{34};
 
 // When plugins must have answered: never for connections, which may live long.
 std::optional<base::SteadyTime> AdmissionDeadline(const Call& call,
                                                   admission::Operation operation) {
   if (operation == admission::kConnect) return std::nullopt;
-  const std::string& verb = call.info.verb;
-  if (verb == "create" || verb == "update" || verb == "patch" || verb == "delete") {
-    return std::min(call.deadline, call.exchange->received_at() + kWriteLimit);
-  }
-  return call.deadline;
+  return TimeLimit(call);
+}
+
+// A webhook that took all of the time may have been passed over for it.
+base::Status Validate(const Call& call, const admission::Request& request) {
+  TRY(call.env.chain->Validate(request));
+  const auto& deadline = request.deadline();
+  if (deadline && call.env.clock->Steady() >= *deadline) return admission::RequestTimeout();
+  return base::OkStatus();
 }
 
 admission::Attributes MakeAttributes(Call& call, const AdmissionInput& input) {
@@ -46,6 +50,14 @@ admission::Attributes MakeAttributes(Call& call, const AdmissionInput& input) {
 
 }  // namespace
 
+base::SteadyTime TimeLimit(const Call& call) {
+  const std::string& verb = call.info.verb;
+  if (verb == "create" || verb == "update" || verb == "patch" || verb == "delete") {
+    return std::min(call.deadline, call.exchange->received_at() + kWriteLimit);
+  }
+  return call.deadline;
+}
+
 base::Result<json::Value> RunMutating(Call& call, const AdmissionInput& input) {
   if (!call.env.chain->Handles(input.operation, admission::kMutate)) return input.object;
   admission::Request request(MakeAttributes(call, input), call.arena, call.recorder);
@@ -56,13 +68,13 @@ base::Result<json::Value> RunMutating(Call& call, const AdmissionInput& input) {
 base::Status RunValidating(Call& call, const AdmissionInput& input) {
   if (!call.env.chain->Handles(input.operation, admission::kValidate)) return base::OkStatus();
   const admission::Request request(MakeAttributes(call, input), call.arena, call.recorder);
-  return call.env.chain->Validate(request);
+  return Validate(call, request);
 }
 
 base::Status RunBoth(Call& call, const AdmissionInput& input) {
   admission::Request request(MakeAttributes(call, input), call.arena, call.recorder);
   TRY(call.env.chain->Mutate(request));
-  return call.env.chain->Validate(request);
+  return Validate(call, request);
 }
 
 }  // namespace portcullis::server::rest

@@ -10,6 +10,10 @@
 
 namespace portcullis::server::rest {
 
+// When the answer is due: the request's own time limit; the handlers of single writes have one
+// besides.
+base::SteadyTime TimeLimit(const Call& call);
+
 struct AdmissionInput {
   admission::Operation operation = admission::kCreate;
   std::string_view name;
@@ -24,6 +28,7 @@ struct AdmissionInput {
 
 // The object after the mutating phase.
 base::Result<json::Value> RunMutating(Call& call, const AdmissionInput& input);
+// An error too if the answer is overdue when all have agreed.
 base::Status RunValidating(Call& call, const AdmissionInput& input);
 // Both phases on one record, as deletes have it.
 base::Status RunBoth(Call& call, const AdmissionInput& input);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "api/api_status.h"
 #include "base/gotext.h"
@@ -16,7 +17,24 @@
 #include "store/store.h"
 
 namespace portcullis::server::rest {
-namespace {}  // namespace
+namespace {
+
+// Why the pod cannot be bound to a node, or "".
+std::string ObstacleToBinding(json::Value pod, std::string_view name) {
+  if (!pod["metadata"]["deletionTimestamp"].is_null()) {
+    return base::StrCat("pod ", name, " is being deleted, cannot be assigned to a host");
+  }
+  const json::Value spec = pod["spec"];
+  if (const std::string_view node = spec["nodeName"].AsString(); !node.empty()) {
+    return base::StrCat("pod ", name, " is already assigned to node ", base::GoQuote(node));
+  }
+  if (!spec["schedulingGates"].empty()) {
+    return base::StrCat("pod ", name, " has non-empty .spec.schedulingGates");
+  }
+  return "";
+}
+
+}  // namespace
 
 VerbResult CreateBinding(Call& call) {
   // POST /bindings names the pod in its body, POST /pods/<name>/binding in its path.
@@ -53,11 +71,8 @@ VerbResult CreateBinding(Call& call) {
   if (current == nullptr) return api::NotFoundStatus(pods, name);
   const api::catalog::ResourceInfo& resource = *call.catalog->Find("", "v1", "pods");
   json::Value pod = TRY(FromStore(call.arena, current, resource));
-  const std::string_view bound = pod["spec"]["nodeName"].AsString();
-  if (!bound.empty()) {
-    return api::ConflictStatus(
-        {"", "pods/binding"}, name,
-        base::StrCat("pod ", name, " is already assigned to node \"", bound, "\""));
+  if (const std::string obstacle = ObstacleToBinding(pod, name); !obstacle.empty()) {
+    return api::ConflictStatus({"", "pods/binding"}, name, obstacle);
   }
   if (call.dry_run) return ValueReply(call, 201, CreatedStatus(call.arena));
   pod = json::SetPath(call.arena, pod, {"spec", "nodeName"}, target["name"]);
@@ -91,8 +106,9 @@ base::Result<json::Value> ConnectOptions(Call& call) {
   options.Set("kind", call.kind().kind).Set("apiVersion", ApiVersion(call.kind()));
   const Query& query = call.info.query;
   if (call.info.subresource == "proxy") {
-    std::string path;
-    for (std::size_t i = 3; i < call.info.parts.size(); ++i) path += "/" + call.info.parts[i];
+    const std::size_t own = std::min<std::size_t>(3, call.info.parts.size());
+    std::string path = base::Join(std::span(call.info.parts).subspan(own), "/");
+    if (!path.empty() && path.front() != '/') path.insert(0, "/");
     if (call.info.path.back() == '/' && (path.empty() || path.back() != '/')) path += '/';
     if (!path.empty()) options.Set("path", path);
     return options.Build();
