@@ -150,6 +150,15 @@ TEST_F(CatalogTest, PrunesAndDefaultsCustomObjects) {
             R"("free":{"any":{"thing":1},"known":{"a":"1"}}}})");
 }
 
+TEST_F(CatalogTest, PruningDropsMetadataOfAWrongType) {
+  const schema::Schema& schema = *catalog_->Find("stable.example.com", "v1", "crontabs")->schema;
+  const json::Value input = json::Parse(arena_, R"({"metadata":{"name":"c","labels":{"a":1},
+      "finalizers":"x","annotations":{"a":"b"}}})")
+                                .value();
+  EXPECT_EQ(json::ToString(schema::Prune(arena_, schema, input, true, nullptr)),
+            R"({"metadata":{"name":"c","annotations":{"a":"b"}}})");
+}
+
 TEST_F(CatalogTest, DescribesCustomResourcesInDiscoveryAndOpenApi) {
   const json::Value list = LegacyResourceList(arena_, *catalog_, "stable.example.com", "v1");
   EXPECT_EQ(list["resources"].size(), 3U);

@@ -36,12 +36,13 @@ base::Result<json::Value> Decode(json::Arena& arena, const Schema& schema, json:
                                  const DecodeOptions& options = {});
 
 // Custom resources: nothing is added or dropped for Go's sake, fields the schema does not know are
-// pruned (unless preserved), metadata is decoded as ObjectMeta. `unknown_fields` as above.
+// pruned (unless preserved), metadata is decoded as ObjectMeta, without its fields of a wrong type.
+// `unknown_fields` as above.
 json::Value Prune(json::Arena& arena, const Schema& schema, json::Value input, bool is_resource,
                   std::vector<std::string>* unknown_fields);
 
 // Whether apiVersion, kind and metadata of a custom resource, and of resources embedded in it, have
-// the types that Go gives them. On an error Prune() leaves them as they are.
+// the types that Go gives them.
 base::Status CheckMetadata(json::Arena& arena, const Schema& schema, json::Value object);
 
 // The text of a strict decoding failure or "" if both lists are empty:

@@ -79,18 +79,29 @@ class Pruner {
     return changed;
   }
 
-  // Metadata has the Go type of built-in kinds. What does not fit it is left alone.
+  // Metadata has the Go type of built-in kinds.
   Value Metadata(Value metadata, const std::string& path) {
     if (metadata_ == nullptr) return metadata;
     std::vector<std::string> unknown;
     DecodeOptions options;
     options.unknown_fields = &unknown;
     const auto decoded = Decode(arena_, *metadata_, metadata, options);
-    if (!decoded.ok()) return metadata;
+    if (!decoded.ok()) return WithoutMalformed(metadata);
     if (unknown_ != nullptr) {
       for (const std::string& name : unknown) unknown_->push_back(Join(path, name));
     }
     return *decoded == metadata ? metadata : *decoded;
+  }
+
+  // Each field by itself: those of a wrong type are dropped as if nobody had set them.
+  Value WithoutMalformed(Value metadata) {
+    json::ObjectBuilder out(arena_);
+    for (const json::Member& member : metadata.members()) {
+      const auto alone = Decode(arena_, *metadata_, json::MakeObject(arena_, {member}));
+      if (alone.ok()) out.Set(member.name(), member.value);
+    }
+    const auto decoded = Decode(arena_, *metadata_, out.Build());
+    return metadata.is_object() && decoded.ok() ? *decoded : metadata;
   }
 
   json::Arena& arena_;
