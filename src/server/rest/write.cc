@@ -120,6 +120,8 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
     object = ApplyDefaults(call.env, *call.catalog, call.arena, call.resource->kind, object);
     object = strategy.Complete(StrategyContext(call, name), object);
     object = AsStored(*call.catalog, call.arena, call.resource->kind, object);
+    // Nothing is stored with a selfLink, whoever has set it.
+    object = json::RemovePath(call.arena, object, {"metadata", "selfLink"});
     Written written;
     written.created = true;
     written.object = object;
