@@ -1,5 +1,9 @@
 #include "webhook/credentials.h"
 
+#include <filesystem>
+#include <optional>
+#include <utility>
+
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/value.h"
@@ -52,15 +56,19 @@ base::Result<ExecPlugin> ParseExec(json::Value exec, const std::string& director
   if (plugin.command.find('/') != std::string::npos && plugin.command.front() != '/') {
     plugin.command = base::StrCat(directory, "/", plugin.command);
   }
+  plugin.command = std::filesystem::path(plugin.command).lexically_normal().string();
   plugin.api_version = exec["apiVersion"].AsString();
   if (plugin.api_version != "client.authentication.k8s.io/v1" &&
       plugin.api_version != "client.authentication.k8s.io/v1beta1") {
     return base::ConfigError(
         base::StrCat("exec plugin: invalid apiVersion ", base::GoQuote(plugin.api_version)));
   }
-  if (exec["interactiveMode"].AsString() == "Always") {
-    return base::ConfigError(
-        "exec plugin cannot support interactive mode: standard input is unavailable");
+  plugin.install_hint = exec["installHint"].AsString();
+  plugin.provides_cluster_info = exec["provideClusterInfo"].AsBool();
+  plugin.interactive_mode = exec["interactiveMode"].AsString();
+  // v1 has no default.
+  if (plugin.interactive_mode.empty() && plugin.api_version.ends_with("/v1beta1")) {
+    plugin.interactive_mode = "IfAvailable";
   }
   for (const json::Value argument : exec["args"].elements()) {
     plugin.arguments.emplace_back(argument.AsString());
@@ -69,6 +77,12 @@ base::Result<ExecPlugin> ParseExec(json::Value exec, const std::string& director
     plugin.environment.emplace_back(variable["name"].AsString(), variable["value"].AsString());
   }
   return plugin;
+}
+
+// Whoever has something else to show asks no program.
+bool HasStaticCredentials(const UserEntry& user) {
+  return !user.token.empty() || !user.token_file.empty() || !user.username.empty() ||
+         (!user.certificate_pem.empty() && !user.key_pem.empty());
 }
 
 UserEntry ParseUser(json::Value user, const std::string& directory) {
@@ -94,10 +108,10 @@ UserEntry ParseUser(json::Value user, const std::string& directory) {
     entry.error = base::ConfigError("auth provider not supported");
   } else if (user["exec"].is_object()) {
     auto plugin = ParseExec(user["exec"], directory);
-    if (plugin.ok()) {
-      entry.exec = std::make_shared<ExecCredentials>(std::move(*plugin), base::SystemClock());
-    } else {
+    if (!plugin.ok()) {
       entry.error = plugin.status();
+    } else if (!HasStaticCredentials(entry)) {
+      entry.exec = std::make_shared<ExecProgram>(std::move(*plugin), base::SystemClock());
     }
   } else if (!entry.username.empty() && !(entry.token.empty() && entry.token_file.empty())) {
     entry.error = base::ConfigError("username/password or bearer token may be set, but not both");
@@ -159,7 +173,7 @@ const UserEntry* Credentials::Find(std::string_view host, int port) const {
   return current_user_.empty() ? nullptr : FindName(current_user_);
 }
 
-base::Result<net::Headers> AuthorizationHeaders(const UserEntry& user) {
+base::Result<net::Headers> AuthorizationHeaders(const UserEntry& user, ExecCredentials* exec) {
   if (!user.error.ok()) return user.error;
   net::Headers headers = user.impersonation;
   std::string token = user.token;
@@ -172,8 +186,8 @@ base::Result<net::Headers> AuthorizationHeaders(const UserEntry& user) {
                                             text.status().message()));
     }
   }
-  if (token.empty() && user.username.empty() && user.exec != nullptr) {
-    auto credential = user.exec->Get();
+  if (exec != nullptr) {
+    auto credential = exec->Get();
     if (!credential.ok()) {
       return base::Status(base::Reason::kServiceUnavailable,
                           base::StrCat("getting credentials: ", credential.status().message()));
@@ -187,6 +201,22 @@ base::Result<net::Headers> AuthorizationHeaders(const UserEntry& user) {
                                                             user.username, ":", user.password))));
   }
   return headers;
+}
+
+base::Status Identify(const UserEntry& user, ExecCredentials* exec,
+                      const net::ClientTlsOptions& tls, net::ClientTlsCache& cache,
+                      net::ClientRequest& request) {
+  for (const net::Header& header : TRY(AuthorizationHeaders(user, exec))) {
+    request.headers.Add(header.name, header.value);
+  }
+  if (exec == nullptr) return base::OkStatus();
+  const ExecCredential credential = TRY(exec->Get());
+  if (credential.certificate_pem.empty()) return base::OkStatus();
+  net::ClientTlsOptions options = tls;
+  options.certificate_pem = credential.certificate_pem;
+  options.key_pem = credential.key_pem;
+  request.tls = TRY(cache.Get(options));
+  return base::OkStatus();
 }
 
 }  // namespace portcullis::webhook

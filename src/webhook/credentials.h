@@ -12,7 +12,9 @@
 
 #include "base/status.h"
 #include "json/value.h"
+#include "net/client.h"
 #include "net/http.h"
+#include "net/tls.h"
 #include "webhook/exec_credentials.h"
 
 namespace portcullis::webhook {
@@ -26,8 +28,8 @@ struct UserEntry {
   std::string certificate_pem;
   std::string key_pem;
   net::Headers impersonation;
-  std::shared_ptr<ExecCredentials> exec;  // null: no program is asked
-  base::Status error;                     // what makes the entry unusable
+  std::shared_ptr<ExecProgram> exec;  // null: no program is asked
+  base::Status error;                 // what makes the entry unusable
 };
 
 class Credentials {
@@ -52,9 +54,16 @@ class Credentials {
   std::string current_user_;
 };
 
-// The headers by which `user` identifies itself; reads the token file, asks the program. An error
-// is the text that follows "could not get REST client: "; of reason ServiceUnavailable, that of a
-// program that gives no credentials: "getting credentials: exec: …".
-base::Result<net::Headers> AuthorizationHeaders(const UserEntry& user);
+// The headers by which `user` identifies itself; reads the token file, asks the program (`exec`,
+// the user's for that server; may be null). An error is the text that follows "could not get REST
+// client: "; of reason ServiceUnavailable, that of a program that gives no credentials: "getting
+// credentials: exec: …".
+base::Result<net::Headers> AuthorizationHeaders(const UserEntry& user, ExecCredentials* exec);
+
+// Adds to the request those headers and, if the program has printed one, the client certificate:
+// with it the request goes by `tls` from `cache`. Errors as above.
+base::Status Identify(const UserEntry& user, ExecCredentials* exec,
+                      const net::ClientTlsOptions& tls, net::ClientTlsCache& cache,
+                      net::ClientRequest& request);
 
 }  // namespace portcullis::webhook

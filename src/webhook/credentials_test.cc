@@ -44,7 +44,7 @@ TEST(CredentialsTest, RefusesContradictingOnes) {
   ASSERT_TRUE(credentials.ok());
   const UserEntry* user = (*credentials)->Find("h", 443);
   ASSERT_NE(user, nullptr);
-  EXPECT_EQ(AuthorizationHeaders(*user).status().message(),
+  EXPECT_EQ(AuthorizationHeaders(*user, nullptr).status().message(),
             "username/password or bearer token may be set, but not both");
 }
 
@@ -52,7 +52,7 @@ TEST(CredentialsTest, SendsBasicAuthAndImpersonation) {
   const auto credentials = Credentials::Parse(
       "users: [{name: '*', user: {username: u, password: p, as: bob, as-groups: [g]}}]", "/");
   ASSERT_TRUE(credentials.ok());
-  const auto headers = AuthorizationHeaders(*(*credentials)->Find("h", 443));
+  const auto headers = AuthorizationHeaders(*(*credentials)->Find("h", 443), nullptr);
   ASSERT_TRUE(headers.ok());
   EXPECT_EQ(headers->Get("Authorization"), "Basic dTpw");
   EXPECT_EQ(headers->Get("Impersonate-User"), "bob");

@@ -74,6 +74,8 @@ Endpoint::~Endpoint() = default;
 void Endpoint::Prepare() const {
   net::ClientTlsOptions options;
   options.ca_pem = config_->ca_bundle;
+  ExecCluster cluster;
+  cluster.certificate_authority_pem = config_->ca_bundle;
   std::string host;
   int port = 443;
   if (config_->service) {
@@ -82,7 +84,9 @@ void Endpoint::Prepare() const {
     port = service.port;
     options.server_name = host;
     ready_.service_host_port = base::StrCat(host, ":", std::to_string(port));
-    ready_.url = base::StrCat("https://", ready_.service_host_port, CleanPath(service.path));
+    cluster.server = base::StrCat("https://", ready_.service_host_port);
+    cluster.tls_server_name = host;
+    ready_.url = base::StrCat(cluster.server, CleanPath(service.path));
   } else if (config_->url) {
     auto url = net::ParseUrl(*config_->url);
     if (!url.ok()) {
@@ -91,7 +95,8 @@ void Endpoint::Prepare() const {
     }
     host = url->host;
     port = url->EffectivePort();
-    ready_.url = base::StrCat(url->scheme, "://", url->Authority(), CleanPath(url->path));
+    cluster.server = base::StrCat(url->scheme, "://", url->Authority());
+    ready_.url = base::StrCat(cluster.server, CleanPath(url->path));
   } else {
     no_target_ = true;
     return;
@@ -103,7 +108,8 @@ void Endpoint::Prepare() const {
       error_ = ready_.user->error;
       return;
     }
-    if (auto headers = AuthorizationHeaders(*ready_.user);
+    if (ready_.user->exec != nullptr) ready_.exec = ready_.user->exec->For(cluster);
+    if (auto headers = AuthorizationHeaders(*ready_.user, ready_.exec.get());
         !headers.ok() && headers.status().reason() != base::Reason::kServiceUnavailable) {
       error_ = headers.status();
       return;
@@ -123,23 +129,8 @@ void Endpoint::Prepare() const {
   ready_.tls_options = std::move(options);
 }
 
-base::Status Endpoint::Identify(net::ClientRequest& request) const {
-  const UserEntry& user = *ready_.user;
-  for (const net::Header& header : TRY(AuthorizationHeaders(user))) {
-    request.headers.Add(header.name, header.value);
-  }
-  if (user.exec == nullptr) return base::OkStatus();
-  const ExecCredential credential = TRY(user.exec->Get());
-  if (credential.certificate_pem.empty()) return base::OkStatus();
-  net::ClientTlsOptions options = ready_.tls_options;
-  options.certificate_pem = credential.certificate_pem;
-  options.key_pem = credential.key_pem;
-  request.tls = TRY(tls_.Get(options));
-  return base::OkStatus();
-}
-
 void Endpoint::CredentialsRefused() const {
-  if (ready_.user != nullptr && ready_.user->exec != nullptr) ready_.user->exec->Forget();
+  if (ready_.exec != nullptr) ready_.exec->Forget();
 }
 
 base::Result<const Endpoint::Ready*> Endpoint::Get(std::string_view webhook) const {
@@ -173,7 +164,8 @@ base::Result<net::SharedRequest> Endpoint::MakeRequest(const Ready& ready,
   request.headers = ready.headers;
   request.tls = ready.tls;
   if (ready.user != nullptr) {
-    const base::Status identified = Identify(request);
+    const base::Status identified =
+        Identify(*ready.user, ready.exec.get(), ready.tls_options, tls_, request);
     if (identified.reason() == base::Reason::kServiceUnavailable) {
       return base::Status(identified.reason(), base::StrCat("Post ", base::GoQuote(request.url),
                                                             ": ", identified.message()));

@@ -29,6 +29,7 @@ class Endpoint {
     std::shared_ptr<const net::ClientTls> tls;
     std::string service_host_port;  // "web.ns.svc:443" for a service reference, else ""
     const UserEntry* user = nullptr;
+    std::shared_ptr<ExecCredentials> exec;  // of the user, for this server; may be null
   };
 
   Endpoint(std::unique_ptr<const ClientConfig> config, net::ClientTlsCache& tls,
@@ -49,7 +50,6 @@ class Endpoint {
 
  private:
   void Prepare() const;
-  base::Status Identify(net::ClientRequest& request) const;
   base::Result<net::SharedRequest> MakeRequest(const Ready& ready,
                                                std::string_view timeout_text) const;
 

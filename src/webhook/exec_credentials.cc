@@ -16,6 +16,7 @@
 #include "cel/time_text.h"
 #include "json/reader.h"
 #include "json/value.h"
+#include "json/writer.h"
 
 namespace portcullis::webhook {
 namespace {
@@ -28,30 +29,69 @@ struct Output {
   int exit_code = 0;
 };
 
-base::Status NotFound(const std::string& command) {
+base::Status NotFound(const ExecPlugin& plugin) {
+  const std::string_view hint = plugin.install_hint;
   return base::ConfigError(
-      base::StrCat("exec: executable ", command,
+      base::StrCat("exec: executable ", plugin.command,
                    " not found\n\nIt looks like you are trying to use a client-go credential "
                    "plugin that is not installed.\n\nTo learn more about this feature, consult the "
                    "documentation available at:\n      https://kubernetes.io/docs/reference/"
-                   "access-authn-authz/authentication/#client-go-credential-plugins"));
+                   "access-authn-authz/authentication/#client-go-credential-plugins",
+                   hint.empty() ? "" : "\n\n", hint));
+}
+
+void AppendMember(std::string_view name, std::string_view value, std::string& out) {
+  if (value.empty()) return;
+  out += base::StrCat(",\"", name, "\":");
+  json::WriteString(value, out);
+}
+
+// As Go prints it: the version's own order, empty members left out but for the server.
+std::string ClusterText(const ExecCluster& cluster) {
+  std::string out = "{\"server\":";
+  json::WriteString(cluster.server, out);
+  AppendMember("tls-server-name", cluster.tls_server_name, out);
+  if (cluster.insecure_skip_tls_verify) out += ",\"insecure-skip-tls-verify\":true";
+  AppendMember("certificate-authority-data", base::Base64Encode(cluster.certificate_authority_pem),
+               out);
+  AppendMember("proxy-url", cluster.proxy_url, out);
+  if (cluster.disable_compression) out += ",\"disable-compression\":true";
+  return base::StrCat(out, ",\"config\":", cluster.config, "}");
+}
+
+// An ExecCredential without status.
+std::string Question(const ExecPlugin& plugin, const ExecCluster* cluster) {
+  return base::StrCat(
+      R"({"kind":"ExecCredential","apiVersion":")", plugin.api_version, R"(","spec":{)",
+      cluster != nullptr ? base::StrCat("\"cluster\":", ClusterText(*cluster), ",") : std::string(),
+      "\"interactive\":false}}\n");
+}
+
+// Nobody is there to be asked.
+base::Status CheckInteraction(const ExecPlugin& plugin) {
+  constexpr std::string_view kPrefix = "exec plugin cannot support interactive mode: ";
+  const std::string& mode = plugin.interactive_mode;
+  if (mode == "Never" || mode == "IfAvailable") return base::OkStatus();
+  if (mode == "Always") {
+    return base::ConfigError(base::StrCat(kPrefix, "standard input is not a terminal"));
+  }
+  return base::ConfigError(base::StrCat(kPrefix, "unknown interactiveMode: ", base::GoQuote(mode)));
 }
 
 // The environment of the child: ours, what the kubeconfig adds, and the question it is to answer.
-std::vector<std::string> Environment(const ExecPlugin& plugin) {
+std::vector<std::string> Environment(const ExecPlugin& plugin, const std::string& question) {
   std::vector<std::string> variables;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     variables.emplace_back(*variable);
   }
-  for (const auto& [name, value] : plugin.environment) {
+  const auto set = [&variables](const std::string& name, const std::string& value) {
     std::erase_if(variables, [prefix = name + "="](const std::string& known) {
       return known.starts_with(prefix);
     });
     variables.push_back(base::StrCat(name, "=", value));
-  }
-  variables.push_back(
-      base::StrCat(R"(KUBERNETES_EXEC_INFO={"kind":"ExecCredential","apiVersion":")",
-                   plugin.api_version, R"(","spec":{"interactive":false}})"));
+  };
+  for (const auto& [name, value] : plugin.environment) set(name, value);
+  set("KUBERNETES_EXEC_INFO", question);
   return variables;
 }
 
@@ -81,10 +121,10 @@ bool ReadAll(int file, base::SteadyTime deadline, std::string& text) {
 }
 
 // The server's threads block the signals it waits for; its children are not to.
-int Spawn(pid_t& child, const ExecPlugin& plugin, int output) {
+int Spawn(pid_t& child, const ExecPlugin& plugin, const std::string& question, int output) {
   std::vector<std::string> arguments = {plugin.command};
   arguments.insert(arguments.end(), plugin.arguments.begin(), plugin.arguments.end());
-  std::vector<std::string> variables = Environment(plugin);
+  std::vector<std::string> variables = Environment(plugin, question);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -102,18 +142,18 @@ int Spawn(pid_t& child, const ExecPlugin& plugin, int output) {
   return error;
 }
 
-base::Result<Output> RunPlugin(const ExecPlugin& plugin) {
+base::Result<Output> RunPlugin(const ExecPlugin& plugin, const std::string& question) {
   const base::SteadyTime deadline = base::SystemClock().Steady() + kPatience;
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
     return base::ConfigError(base::StrCat("exec: pipe: ", std::strerror(errno)));
   }
   pid_t child = 0;
-  const int error = Spawn(child, plugin, ends[1]);
+  const int error = Spawn(child, plugin, question, ends[1]);
   close(ends[1]);
   if (error != 0) {
     close(ends[0]);
-    if (error == ENOENT) return NotFound(plugin.command);
+    if (error == ENOENT) return NotFound(plugin);
     return base::ConfigError(base::StrCat("exec: fork/exec ", plugin.command, ": ",
                                           base::ToLower(std::strerror(error))));
   }
@@ -135,8 +175,9 @@ base::Result<Output> RunPlugin(const ExecPlugin& plugin) {
 
 }  // namespace
 
-ExecCredentials::ExecCredentials(ExecPlugin plugin, const base::Clock& clock)
-    : plugin_(std::move(plugin)), clock_(clock) {}
+ExecCredentials::ExecCredentials(ExecPlugin plugin, const base::Clock& clock,
+                                 const ExecCluster* cluster)
+    : plugin_(std::move(plugin)), question_(Question(plugin_, cluster)), clock_(clock) {}
 
 base::Result<ExecCredential> ExecCredentials::Get() {
   base::MutexLock lock(mutex_);
@@ -151,7 +192,8 @@ void ExecCredentials::Forget() {
 
 base::Status ExecCredentials::Renew() {
   has_ = false;
-  const Output output = TRY(RunPlugin(plugin_));
+  TRY(CheckInteraction(plugin_));
+  const Output output = TRY(RunPlugin(plugin_, question_));
   if (output.exit_code != 0) {
     return base::ConfigError(base::StrCat("exec: executable ", plugin_.command,
                                           " failed with exit code ",
@@ -186,6 +228,21 @@ base::Status ExecCredentials::Renew() {
   credential_ = std::move(fresh);
   has_ = true;
   return base::OkStatus();
+}
+
+ExecProgram::ExecProgram(ExecPlugin plugin, const base::Clock& clock)
+    : plugin_(std::move(plugin)), clock_(clock) {}
+
+std::shared_ptr<ExecCredentials> ExecProgram::For(const ExecCluster& cluster) {
+  const bool told = plugin_.provides_cluster_info;
+  const std::string key = told ? ClusterText(cluster) : std::string();
+  base::MutexLock lock(mutex_);
+  std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+  auto& slot = known_[key];
+  if (auto known = slot.lock()) return known;
+  auto made = std::make_shared<ExecCredentials>(plugin_, clock_, told ? &cluster : nullptr);
+  slot = made;
+  return made;
 }
 
 }  // namespace portcullis::webhook

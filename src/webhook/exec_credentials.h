@@ -6,6 +6,7 @@
 // never asked for input and has half a minute. Thread-safe: one run at a time, others wait for it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,6 +23,21 @@ struct ExecPlugin {
   std::vector<std::string> arguments;
   std::vector<std::pair<std::string, std::string>> environment;  // besides the server's own
   std::string api_version;
+  std::string install_hint;
+  std::string interactive_mode = "Never";
+  bool provides_cluster_info = false;
+};
+
+// The server that credentials are for, as the program is told it if it `provides_cluster_info`.
+struct ExecCluster {
+  std::string server;  // "https://hook.example:8443"
+  std::string tls_server_name;
+  bool insecure_skip_tls_verify = false;
+  std::string certificate_authority_pem;
+  std::string proxy_url;
+  bool disable_compression = false;
+  // JSON: what the cluster has for the extension client.authentication.k8s.io/exec.
+  std::string config = "null";
 };
 
 struct ExecCredential {
@@ -32,7 +48,9 @@ struct ExecCredential {
 
 class ExecCredentials {
  public:
-  ExecCredentials(ExecPlugin plugin, const base::Clock& clock);
+  // `cluster`: the program is told of it; null: it is not.
+  ExecCredentials(ExecPlugin plugin, const base::Clock& clock,
+                  const ExecCluster* cluster = nullptr);
 
   // Blocks while the program runs. Errors are client-go's: "exec: executable x failed with exit
   // code 1".
@@ -44,11 +62,28 @@ class ExecCredentials {
   base::Status Renew() PC_REQUIRES(mutex_);
 
   const ExecPlugin plugin_;
+  const std::string question_;  // what the program finds in its environment
   const base::Clock& clock_;
   base::Mutex mutex_;
   bool has_ PC_GUARDED_BY(mutex_) = false;
   ExecCredential credential_ PC_GUARDED_BY(mutex_);
   base::WallTime expires_ PC_GUARDED_BY(mutex_) = base::WallTime::max();
+};
+
+// The program of one user of a kubeconfig: its credentials are the same for all servers unless it
+// is told which one they are for. Thread-safe.
+class ExecProgram {
+ public:
+  ExecProgram(ExecPlugin plugin, const base::Clock& clock);
+
+  // Equal clusters share.
+  std::shared_ptr<ExecCredentials> For(const ExecCluster& cluster);
+
+ private:
+  const ExecPlugin plugin_;
+  const base::Clock& clock_;
+  base::Mutex mutex_;
+  std::map<std::string, std::weak_ptr<ExecCredentials>> known_ PC_GUARDED_BY(mutex_);
 };
 
 }  // namespace portcullis::webhook

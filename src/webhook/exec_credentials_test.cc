@@ -1,10 +1,12 @@
 #include "webhook/exec_credentials.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <fstream>
 
+#include "base/strings.h"
 #include "base/testing/fake_clock.h"
 
 namespace portcullis::webhook {
@@ -14,7 +16,12 @@ constexpr char kVersion[] = "client.authentication.k8s.io/v1";
 
 // A plugin that is a line of shell.
 ExecPlugin Shell(std::string script) {
-  return {"sh", {"-c", std::move(script)}, {{"WHO", "anna"}}, kVersion};
+  ExecPlugin plugin;
+  plugin.command = "sh";
+  plugin.arguments = {"-c", std::move(script)};
+  plugin.environment = {{"WHO", "anna"}};
+  plugin.api_version = kVersion;
+  return plugin;
 }
 
 std::string Printing(std::string_view status) {
@@ -55,8 +62,11 @@ TEST(ExecCredentialsTest, RunsAgainWhenTheyHaveExpired) {
 
 TEST(ExecCredentialsTest, SaysWhatIsWrongAsClientGoDoes) {
   EXPECT_EQ(ErrorOf(Shell("exit 3")), "exec: executable sh failed with exit code 3");
-  EXPECT_EQ(ErrorOf({"no-such-plugin", {}, {}, kVersion}).substr(0, 42),
-            "exec: executable no-such-plugin not found\n");
+  ExecPlugin absent = Shell("");
+  absent.command = "no-such-plugin";
+  absent.install_hint = "Ask Anna.";
+  EXPECT_EQ(ErrorOf(absent).substr(0, 42), "exec: executable no-such-plugin not found\n");
+  EXPECT_THAT(ErrorOf(absent), ::testing::EndsWith("-credential-plugins\n\nAsk Anna."));
   EXPECT_EQ(ErrorOf(Shell("true")).substr(0, 17), "decoding stdout: ");
   EXPECT_EQ(ErrorOf(Shell("echo '{\"apiVersion\":\"v9\"}'")),
             "exec plugin is configured to use API version client.authentication.k8s.io/v1, plugin "
@@ -65,6 +75,71 @@ TEST(ExecCredentialsTest, SaysWhatIsWrongAsClientGoDoes) {
   EXPECT_EQ(ErrorOf(Shell(Printing("{}"))), "exec plugin didn't return a token or cert/key pair");
   EXPECT_EQ(ErrorOf(Shell(Printing("{\"clientKeyData\":\"x\"}"))),
             "exec plugin returned only certificate or key, not both");
+}
+
+TEST(ExecCredentialsTest, CanAskNobody) {
+  ExecPlugin plugin = Shell("true");
+  plugin.interactive_mode = "Always";
+  EXPECT_EQ(ErrorOf(plugin),
+            "exec plugin cannot support interactive mode: standard input is not a terminal");
+  plugin.interactive_mode = "";
+  EXPECT_EQ(ErrorOf(plugin),
+            "exec plugin cannot support interactive mode: unknown interactiveMode: \"\"");
+}
+
+// A program that gives back what it has been asked.
+ExecPlugin Repeating(bool provides_cluster_info) {
+  ExecPlugin plugin =
+      Shell(Printing("{\"token\":\"'$(printf %s \"$KUBERNETES_EXEC_INFO\" | base64 -w0)'\"}"));
+  plugin.provides_cluster_info = provides_cluster_info;
+  return plugin;
+}
+
+std::string Asked(ExecCredentials& credentials) {
+  const auto credential = credentials.Get();
+  if (!credential.ok()) return credential.status().message();
+  return base::Base64Decode(credential->token).value_or("no base64");
+}
+
+TEST(ExecProgramTest, TellsWhichServerCredentialsAreForIfAskedTo) {
+  ExecProgram program(Repeating(true), base::SystemClock());
+  ExecCluster cluster;
+  cluster.server = "https://hook.example:8443";
+  EXPECT_EQ(Asked(*program.For(cluster)),
+            R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","spec":)"
+            R"({"cluster":{"server":"https://hook.example:8443","config":null},)"
+            "\"interactive\":false}}\n");
+  cluster.tls_server_name = "a&b";
+  cluster.insecure_skip_tls_verify = true;
+  cluster.certificate_authority_pem = "pem\n";
+  cluster.proxy_url = "socks5://proxy";
+  cluster.disable_compression = true;
+  cluster.config = R"({"audience":"x"})";
+  EXPECT_EQ(Asked(*program.For(cluster)),
+            R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","spec":)"
+            R"({"cluster":{"server":"https://hook.example:8443","tls-server-name":"a\u0026b",)"
+            R"("insecure-skip-tls-verify":true,"certificate-authority-data":"cGVtCg==",)"
+            R"("proxy-url":"socks5://proxy","disable-compression":true,)"
+            R"("config":{"audience":"x"}},)"
+            "\"interactive\":false}}\n");
+}
+
+TEST(ExecProgramTest, SharesCredentialsThatAreTheSame) {
+  ExecProgram one(Repeating(false), base::SystemClock());
+  ExecProgram each(Repeating(true), base::SystemClock());
+  ExecCluster a;
+  a.server = "https://a";
+  ExecCluster b;
+  b.server = "https://b";
+  const auto credentials = one.For(a);
+  const auto told = each.For(a);
+
+  EXPECT_EQ(one.For(b), credentials);
+  EXPECT_EQ(each.For(a), told);
+  EXPECT_NE(each.For(b), told);
+  EXPECT_EQ(Asked(*credentials),
+            R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","spec":)"
+            "{\"interactive\":false}}\n");
 }
 
 }  // namespace

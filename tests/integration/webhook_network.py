@@ -6,6 +6,7 @@ credentials that a program prints, with a token or a certificate.
 """
 
 import base64
+import json
 import pathlib
 import re
 import socket
@@ -23,6 +24,7 @@ HOST = "hook.faults.svc"  # a name nobody can resolve: only the proxy knows the 
 PLUGIN = """#!/bin/sh
 # Prints a new token each time it is asked.
 echo x >> {count}
+printf %s "$KUBERNETES_EXEC_INFO" > {asked}
 case "$KUBERNETES_EXEC_INFO" in
   *client.authentication.k8s.io/v1*) ;;
   *) exit 4 ;;
@@ -111,11 +113,12 @@ def with_a_program(program, certificates):
     hook = peers.Peer(peers.sends(respond), certificates.context("good"))
     with tempfile.TemporaryDirectory() as folder:
         files = pathlib.Path(folder)
-        (files / "plugin").write_text(PLUGIN.format(count=files / "count", broken=files / "broken"))
+        (files / "plugin").write_text(PLUGIN.format(count=files / "count", broken=files / "broken", asked=files / "asked"))
         (files / "plugin").chmod(0o755)
         (files / "webhooks.kubeconfig").write_text(
             "apiVersion: v1\nkind: Config\nusers:\n- name: '*'\n  user:\n    exec:\n"
             "      apiVersion: client.authentication.k8s.io/v1\n      command: ./plugin\n      interactiveMode: Never\n"
+            "      provideClusterInfo: true\n"
             "      env: [{name: PREFIX, value: token-}]\n")
         (files / "admission.yaml").write_text(
             "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n"
@@ -126,6 +129,10 @@ def with_a_program(program, certificates):
             for _ in range(3):
                 expect("a call with a printed token", ask(server), "")
             expect("the tokens", tokens, ["Bearer token-1"] * 3)
+            expect("what the program was told", json.loads((files / "asked").read_text())["spec"], {
+                "cluster": {"server": f"https://127.0.0.1:{hook.port}", "config": None,
+                            "certificate-authority-data": base64.b64encode(certificates.authority).decode()},
+                "interactive": False})
             codes.append("401 Unauthorized")
             expect("a 401", ask(server), 'Internal error occurred: failed calling webhook "far.example.com": failed to call '
                    "webhook: the server has asked for the client to provide credentials")

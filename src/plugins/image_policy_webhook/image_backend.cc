@@ -182,7 +182,8 @@ base::Result<ImageAnswer> ImageBackend::Ask(json::Arena& arena, json::Value spec
   request.url = url_;
   request.tls = tls_;
   if (const webhook::UserEntry* user = credentials_->Find("", 0)) {
-    request.headers = TRY(webhook::AuthorizationHeaders(*user));
+    const auto exec = user->exec != nullptr ? user->exec->For({}) : nullptr;
+    request.headers = TRY(webhook::AuthorizationHeaders(*user, exec.get()));
   }
   request.headers.Add("Accept", "application/json, */*");
   request.headers.Add("Content-Type", "application/json");
