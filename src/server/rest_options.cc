@@ -5,10 +5,14 @@
 #include "api/api_status.h"
 #include "api/catalog/catalog.h"
 #include "api/field_error.h"
+#include "api/patch/managed_fields.h"
 #include "api/schema/decode.h"
+#include "api/selector/field_selector.h"
+#include "api/selector/label_selector.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/writer.h"
+#include "server/type_meta.h"
 
 namespace portcullis::server {
 namespace {
@@ -79,12 +83,14 @@ json::Value OptionsValue(json::Arena& arena, std::string_view kind, const Query&
 }
 
 base::Result<std::optional<std::int64_t>> ReadInt(const Query& query, std::string_view name) {
-  if (!query.Has(name) || query.Get(name).empty()) return std::optional<std::int64_t>();
-  if (const auto number = base::ParseInt(query.Get(name))) {
-    return std::optional<std::int64_t>(*number);
-  }
-  return base::BadRequest(base::StrCat("strconv.ParseInt: parsing ", base::GoQuote(query.Get(name)),
-                                       ": invalid syntax"));
+  if (!query.Has(name)) return std::optional<std::int64_t>();
+  const std::string_view text = query.Get(name);
+  if (const auto number = base::ParseInt(text)) return std::optional<std::int64_t>(*number);
+  const std::string_view digits = text.substr(text.starts_with('-') || text.starts_with('+'));
+  const bool is_number =
+      !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  return base::BadRequest(base::StrCat("strconv.ParseInt: parsing ", base::GoQuote(text),
+                                       is_number ? ": value out of range" : ": invalid syntax"));
 }
 
 std::optional<bool> ReadBool(const Query& query, std::string_view name) {
@@ -133,16 +139,7 @@ base::Result<WriteOptions> ReadWriteOptions(Call& call, WriteKind kind) {
 
 std::string FieldManager(const Call& call, const WriteOptions& options) {
   if (!options.field_manager.empty()) return options.field_manager;
-  std::string_view agent = call.headers().Get("User-Agent");
-  agent = agent.substr(0, agent.find('/'));
-  std::string manager;
-  for (std::size_t at = 0; at < agent.size() && manager.size() < kMaxManagerLength;) {
-    std::size_t size = 1;
-    const char32_t rune = base::DecodeRune(agent.substr(at), size);
-    if (base::IsPrintable(rune)) manager.append(agent.substr(at, size));
-    at += size;
-  }
-  return manager.empty() ? "unknown" : manager;
+  return api::patch::ManagerFromUserAgent(call.headers().Get("User-Agent"));
 }
 
 namespace {
@@ -175,6 +172,9 @@ base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
           base::StrCat("couldn't get version/kind; json parse error: ", parsed.status().message()));
     }
     json::Value body = *parsed;
+    if (const std::string wrong = TypeMetaError(body); !wrong.empty()) {
+      return base::BadRequest(base::StrCat("couldn't get version/kind; json parse error: ", wrong));
+    }
     TRY(CheckDeleteOptionsKind(body));
     const auto* schema = call.catalog->FindSchema({"", "v1", "DeleteOptions"});
     if (schema != nullptr) {
@@ -230,6 +230,69 @@ base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
   return options;
 }
 
+namespace {
+
+// What cannot be read at all is told before what does not go together.
+base::Status CheckSelectors(const ListOptions& options) {
+  if (!options.label_selector.empty()) {
+    const auto labels = api::LabelSelector::Parse(options.label_selector);
+    if (!labels.ok()) return base::BadRequest(labels.status().message());
+  }
+  if (!options.field_selector.empty()) {
+    const auto fields = api::FieldSelector::Parse(options.field_selector);
+    if (!fields.ok()) return base::BadRequest(fields.status().message());
+  }
+  return base::OkStatus();
+}
+
+// apimachinery, internalversion/validation.
+void CheckWatchOptions(const ListOptions& options, api::FieldErrors& errors) {
+  const api::FieldPath path("resourceVersionMatch");
+  const std::string& match = options.resource_version_match;
+  if (options.send_initial_events && match != "NotOlderThan") {
+    errors.push_back(api::Forbidden(
+        path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+  }
+  if (match.empty()) return;
+  if (!options.send_initial_events) {
+    errors.push_back(api::Forbidden(
+        path, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
+  }
+  if (match != "NotOlderThan") errors.push_back(api::NotSupported(path, match, {"NotOlderThan"}));
+  if (!options.continue_token.empty()) {
+    errors.push_back(
+        api::Forbidden(path, "resourceVersionMatch is forbidden when continue is provided"));
+  }
+}
+
+void CheckPlainListOptions(const ListOptions& options, api::FieldErrors& errors) {
+  const api::FieldPath path("resourceVersionMatch");
+  const std::string& match = options.resource_version_match;
+  if (!match.empty()) {
+    if (options.resource_version.empty()) {
+      errors.push_back(api::Forbidden(
+          path, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+    }
+    if (!options.continue_token.empty()) {
+      errors.push_back(
+          api::Forbidden(path, "resourceVersionMatch is forbidden when continue is provided"));
+    }
+    if (match != "NotOlderThan" && match != "Exact") {
+      errors.push_back(api::NotSupported(path, match, {"Exact", "NotOlderThan", ""}));
+    }
+    if (match == "Exact" && options.resource_version == "0") {
+      errors.push_back(api::Forbidden(
+          path, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
+    }
+  }
+  if (options.send_initial_events) {
+    errors.push_back(api::Forbidden(api::FieldPath("sendInitialEvents"),
+                                    "sendInitialEvents is forbidden for list"));
+  }
+}
+
+}  // namespace
+
 base::Result<ListOptions> ReadListOptions(Call& call, bool forced_watch) {
   const Query& query = call.info.query;
   ListOptions options;
@@ -243,48 +306,13 @@ base::Result<ListOptions> ReadListOptions(Call& call, bool forced_watch) {
   options.send_initial_events = ReadBool(query, "sendInitialEvents");
   options.limit = TRY(ReadInt(query, "limit")).value_or(0);
   options.timeout_seconds = TRY(ReadInt(query, "timeoutSeconds"));
+  TRY(CheckSelectors(options));
 
   api::FieldErrors errors;
-  const api::FieldPath match_path("resourceVersionMatch");
-  const std::string& match = options.resource_version_match;
   if (options.watch) {
-    // https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists
-    if (options.send_initial_events) {
-      if (match.empty()) {
-        errors.push_back(api::Forbidden(
-            match_path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
-      } else if (match != "NotOlderThan") {
-        errors.push_back(api::NotSupported(match_path, match, {"NotOlderThan"}));
-      }
-    } else if (!match.empty()) {
-      errors.push_back(api::Forbidden(match_path, "resourceVersionMatch is forbidden for watch"));
-    }
-    if (!options.continue_token.empty() && options.send_initial_events) {
-      errors.push_back(
-          api::Forbidden(api::FieldPath("continue"), "continue is forbidden for watch"));
-    }
+    CheckWatchOptions(options, errors);
   } else {
-    if (options.send_initial_events) {
-      errors.push_back(api::Forbidden(api::FieldPath("sendInitialEvents"),
-                                      "sendInitialEvents is forbidden for list"));
-    }
-    if (!match.empty()) {
-      if (options.resource_version.empty()) {
-        errors.push_back(api::Forbidden(
-            match_path, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
-      }
-      if (!options.continue_token.empty()) {
-        errors.push_back(api::Forbidden(
-            match_path, "resourceVersionMatch is forbidden when continue is provided"));
-      }
-      if (match != "NotOlderThan" && match != "Exact") {
-        errors.push_back(api::NotSupported(match_path, match, {"Exact", "NotOlderThan", ""}));
-      }
-      if (match == "Exact" && options.resource_version == "0") {
-        errors.push_back(api::Forbidden(
-            match_path, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
-      }
-    }
+    CheckPlainListOptions(options, errors);
   }
   if (!errors.empty()) return OptionsInvalid("ListOptions", errors);
   return options;

@@ -353,13 +353,18 @@ base::Result<Value> Application::Run(Force force) {
 }  // namespace
 
 std::string ManagerFromUserAgent(std::string_view user_agent) {
+  constexpr std::size_t kMaxLength = 128;
   std::string out;
   std::string_view rest = user_agent.substr(0, user_agent.find('/'));
   while (!rest.empty()) {
     std::size_t size = 0;
     const char32_t rune = base::DecodeRune(rest, size);
-    if (base::IsPrintable(rune) && out.size() + size <= 128) out.append(rest.substr(0, size));
     rest.remove_prefix(size);
+    if (!base::IsPrintable(rune)) continue;
+    std::string text;
+    base::AppendRune(rune, text);
+    if (out.size() + text.size() > kMaxLength) break;
+    out += text;
   }
   return out.empty() ? "unknown" : out;
 }

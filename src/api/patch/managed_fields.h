@@ -41,8 +41,9 @@ struct Writer {
   const Versions* versions = nullptr;
 };
 
-// The name a request without fieldManager goes by: User-Agent up to the first '/', cut to 128 bytes
-// and without unprintable characters.
+// The name a request without fieldManager goes by: User-Agent up to the first '/', without
+// unprintable characters, as many whole ones as fit into 128 bytes; "unknown" if none is left
+// (apiserver, handlers/create.go).
 std::string ManagerFromUserAgent(std::string_view user_agent);
 
 // After an ordinary write. `next` is what the client made of `live`.

@@ -25,16 +25,16 @@ class PatchTest : public ::testing::Test {
     const Schema* number = pool_.Leaf(Kind::kInteger, "int32", "int32");
     const Schema* texts = Map(text);
     Field protocol = Of("protocol", text);
-    protocol.default_value = Value::StringView("TCP");
+    protocol.details = pool_.AddDetails({.default_value = Value::StringView("TCP")});
     Schema* port = Struct({Of("port", number), protocol, Of("name", text)});
     Schema* ports = List(port, schema::ListType::kMap, {"port", "protocol"});
     Field ports_field = Of("ports", ports);
     ports_field.patch_merge = true;
-    ports_field.patch_merge_key = "port";
+    ports_field.details = pool_.AddDetails({.patch_merge_key = "port"});
     Schema* container = Struct({Of("name", text), Of("image", text), ports_field});
     Field containers = Of("containers", List(container, schema::ListType::kMap, {"name"}));
     containers.patch_merge = true;
-    containers.patch_merge_key = "name";
+    containers.details = pool_.AddDetails({.patch_merge_key = "name"});
     Field finalizers = Of("finalizers", List(text, schema::ListType::kSet, {}));
     finalizers.patch_merge = true;
     Schema* spec =
@@ -285,6 +285,12 @@ TEST_F(PatchTest, FieldSetsReadWhatTheyWrite) {
 TEST_F(PatchTest, TheManagerIsTheFirstWordOfTheUserAgent) {
   EXPECT_EQ(ManagerFromUserAgent("kubectl/v1.32.4 (linux/amd64)"), "kubectl");
   EXPECT_EQ(ManagerFromUserAgent(""), "unknown");
+  EXPECT_EQ(ManagerFromUserAgent("a\tb\x01/c"), "ab");
+  EXPECT_EQ(ManagerFromUserAgent("\xff"), "\xEF\xBF\xBD");
+  // The first character that has no room ends it, though a shorter one would fit.
+  const std::string almost(127, 'a');
+  EXPECT_EQ(ManagerFromUserAgent(almost + "\xC3\xA9" + "b"), almost);
+  EXPECT_EQ(ManagerFromUserAgent(almost + "bc"), almost + "b");
 }
 
 }  // namespace
