@@ -86,9 +86,13 @@ bool HasVersion(json::Value object) {
   return version && *version != 0;
 }
 
-// The name is taken, perhaps by an object that is about to go.
-base::Status Exists(Call& call, std::string_view name) {
-  const base::Status status = api::AlreadyExistsStatus(call.group_resource(), name);
+// The name is taken, perhaps by an object that is about to go. With a generateName the name counts
+// as generated, even if the client has given one.
+base::Status Exists(Call& call, std::string_view name, json::Value object) {
+  const bool generated = !object["metadata"]["generateName"].AsString().empty();
+  const base::Status status =
+      generated ? api::GenerateNameConflictStatus(call.group_resource(), name, 1)
+                : api::AlreadyExistsStatus(call.group_resource(), name);
   const store::ObjectPtr existing = call.env.store->Get(KeyOf(call, name));
   const bool terminating =
       existing != nullptr && !existing->document()["metadata"]["deletionTimestamp"].is_null();
@@ -132,7 +136,7 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
         written.object = TRY(ThroughStore(call, object));
         return written;
       }
-      failure = Exists(call, name);
+      failure = Exists(call, name, object);
     } else if (facts.has_version) {
       return admission::PlainError("resourceVersion should not be set on objects to be created");
     } else {
@@ -146,9 +150,8 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
       failure = std::move(stored).status();
     }
     if (failure.reason() != base::Reason::kAlreadyExists) return failure;
-    if (!facts.generated) return Exists(call, name);
-    if (attempt == kNameAttempts || !RetriesNames(call)) {
-      return api::GenerateNameConflictStatus(call.group_resource(), name, 1);
+    if (!facts.generated || attempt == kNameAttempts || !RetriesNames(call)) {
+      return Exists(call, name, object);
     }
     object = RegenerateName(call, object);
   }
