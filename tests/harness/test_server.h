@@ -7,6 +7,7 @@
 //   EXPECT_EQ(made["metadata"]["name"].AsString(), "a");
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -61,6 +62,8 @@ class TestServer {
   std::vector<json::Document> Watch(std::string_view path, std::size_t count,
                                     const std::function<void()>& meanwhile = {});
 
+  // Stops the server, whatever it is at. Only Restart makes it useful again.
+  void Stop() { server_->Stop(std::chrono::milliseconds(0)); }
   // Stops the server and starts another one on the same folder.
   void Restart();
   const std::string& folder() const { return folder_; }
