@@ -23,7 +23,8 @@ struct Listing {
 base::Result<Listing> ListObjects(Call& call, const ListOptions& options,
                                   const Selection& selection);
 
-// The store has not come as far as the version asked for.
-base::Status TooLargeVersion(std::int64_t wanted, std::int64_t current);
+// The store has not come as far as the version asked for. `retry_after`: seconds, 0 if waiting will
+// not help.
+base::Status TooLargeVersion(std::int64_t wanted, std::int64_t current, int retry_after = 1);
 
 }  // namespace portcullis::server::rest

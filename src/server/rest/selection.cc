@@ -9,19 +9,34 @@
 namespace portcullis::server::rest {
 namespace {
 
+// Each kind that can be selected by fields of its own words it itself.
+std::string Unsupported(const api::catalog::ResourceInfo& resource, std::string_view field) {
+  const api::GroupVersionKind& kind = resource.kind;
+  if (kind.group == "batch" && kind.kind == "Job") {
+    return base::StrCat("field label ", base::GoQuote(field), " not supported for Job");
+  }
+  if (kind.group == "resource.k8s.io" && kind.kind == "ResourceSlice") {
+    return base::StrCat("field label not supported for ", kind.group, "/", kind.version,
+                        ", Kind=", kind.kind, ": ", field);
+  }
+  if (!resource.selectable_fields.empty() || resource.custom) {
+    return base::StrCat("field label not supported: ", field);
+  }
+  return base::StrCat(
+      base::GoQuote(field),
+      " is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
+}
+
 base::Status CheckFields(const Call& call, const api::FieldSelector& fields) {
   for (const auto& term : fields.terms()) {
     if (term.field == "metadata.name") continue;
-    const bool anywhere = !call.resource->custom || call.resource->namespaced;
-    if (term.field == "metadata.namespace" && anywhere) continue;
     const auto& selectable = call.resource->selectable_fields;
-    if (std::find(selectable.begin(), selectable.end(), term.field) != selectable.end()) continue;
-    if (selectable.empty() && !call.resource->custom) {
-      return base::BadRequest(base::StrCat(
-          base::GoQuote(term.field),
-          " is not a known field selector: only \"metadata.name\", \"metadata.namespace\""));
+    const bool knows_no_fields = selectable.empty() && !call.resource->custom;
+    if (term.field == "metadata.namespace" && (knows_no_fields || call.resource->namespaced)) {
+      continue;
     }
-    return base::BadRequest(base::StrCat("field label not supported: ", term.field));
+    if (std::find(selectable.begin(), selectable.end(), term.field) != selectable.end()) continue;
+    return base::BadRequest(Unsupported(*call.resource, term.field));
   }
   return base::OkStatus();
 }
@@ -45,6 +60,12 @@ base::Result<Selection> ReadSelection(const Call& call, const ListOptions& optio
   if (call.resource->namespaced) selection.ns = call.info.name_space;
   // Only of the path: RequestInfo also takes a name from the field selector.
   if (call.info.parts.size() > 1) selection.name = call.info.parts[1];
+  if (!selection.name.empty() && !selection.fields.empty()) {
+    const std::string* selected = selection.fields.RequiresExactMatch("metadata.name");
+    if (selected == nullptr || *selected != selection.name) {
+      return base::BadRequest("fieldSelector metadata.name doesn't match requested name");
+    }
+  }
   return selection;
 }
 

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "server/codec.h"
 #include "server/options.h"
+#include "server/rest/listing.h"
 #include "server/rest/selection.h"
 #include "server/rest/verbs.h"
 #include "server/rest_options.h"
@@ -38,7 +39,7 @@ VerbResult Watch(Call& call) {
   session->accepted = call.accepted;
   session->include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
   session->bookmarks = options.allow_bookmarks;
-  const auto timeout = options.timeout_seconds && *options.timeout_seconds > 0
+  const auto timeout = options.timeout_seconds && *options.timeout_seconds != 0
                            ? std::chrono::seconds(*options.timeout_seconds)
                            : DefaultTimeout(call);
   session->ends = call.env.clock->Steady() + timeout;
@@ -50,7 +51,11 @@ VerbResult Watch(Call& call) {
   }
   const bool initial = options.send_initial_events.value_or(after == 0);
   std::string lines;
-  if (initial) {
+  // A watch that has begun tells what is wrong as an event.
+  base::Status failure;
+  if (initial && after > call.env.store->revision()) {
+    failure = TooLargeVersion(after, call.env.store->revision());
+  } else if (initial) {
     store::ListRequest request;
     request.collection = {call.resource->storage_kind.group, call.resource->resource.resource};
     request.ns = session->selection.ns;
@@ -61,7 +66,7 @@ VerbResult Watch(Call& call) {
       lines += TRY(EventLine(*session, "ADDED", object, call.env.clock->Now()));
     }
     after = page.revision;
-    if (options.send_initial_events && session->bookmarks) {
+    if (session->bookmarks) {
       lines += BookmarkLine(*session, page.revision, true);
     }
   } else if (after == 0) {
@@ -77,9 +82,14 @@ VerbResult Watch(Call& call) {
     head.headers.Add("Warning", admission::WarningHeader(warning));
   }
   call.exchange->Start(std::move(head));
-  call.env.watches->Add(std::move(session), std::move(lines));
   Reply reply;
   reply.streaming = true;
+  if (!failure.ok()) {
+    call.exchange->Write(ErrorLine(failure));
+    call.exchange->Finish();
+    return reply;
+  }
+  call.env.watches->Add(std::move(session), std::move(lines));
   return reply;
 }
 

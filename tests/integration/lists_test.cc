@@ -1,0 +1,188 @@
+// What lists and watches say about options that do not go together, tokens that cannot be read and
+// versions that are not there (apiserver, storage; apimachinery, internalversion/validation).
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/strings.h"
+#include "harness/test_server.h"
+
+namespace portcullis {
+namespace {
+
+using testing::Answer;
+using testing::TestServer;
+
+constexpr std::string_view kMaps = "/api/v1/namespaces/default/configmaps";
+
+void Make(TestServer& server, std::string_view name) {
+  server.Post(kMaps, base::StrCat(R"({"metadata":{"name":")", name, R"("}})"));
+}
+
+std::string With(std::string_view query) { return base::StrCat(kMaps, "?", query); }
+
+std::string Token(std::string_view json) {
+  return With(base::StrCat("continue=", base::Base64UrlEncode(json)));
+}
+
+TEST(Lists, OptionsThatDoNotGoTogether) {
+  TestServer server;
+  struct Row {
+    std::string_view query;
+    int status;
+    std::string_view message;
+  };
+  constexpr std::string_view kInvalid = "ListOptions.meta.k8s.io \"\" is invalid: ";
+  const Row rows[] = {
+      {"watch=1&resourceVersionMatch=NotOlderThan", 422,
+       "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless "
+       "sendInitialEvents is provided"},
+      {"watch=1&sendInitialEvents=true", 422,
+       "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch "
+       "to NotOlderThan"},
+      {"watch=1&sendInitialEvents=true&resourceVersionMatch=Exact", 422,
+       "[resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch "
+       "to NotOlderThan, resourceVersionMatch: Unsupported value: \"Exact\": supported values: "
+       "\"NotOlderThan\"]"},
+      {"watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&continue=x", 422,
+       "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is "
+       "provided"},
+      {"sendInitialEvents=false", 422,
+       "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list"},
+      {"resourceVersionMatch=Exact", 422,
+       "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion "
+       "is provided"},
+      {"resourceVersionMatch=Exact&resourceVersion=0", 422,
+       "resourceVersionMatch: Forbidden: resourceVersionMatch \"exact\" is forbidden for "
+       "resourceVersion \"0\""},
+      {"resourceVersionMatch=Foo&resourceVersion=1", 422,
+       "resourceVersionMatch: Unsupported value: \"Foo\": supported values: \"Exact\", "
+       "\"NotOlderThan\", \"\""},
+      {"limit=abc", 400, "strconv.ParseInt: parsing \"abc\": invalid syntax"},
+      {"limit=", 400, "strconv.ParseInt: parsing \"\": invalid syntax"},
+      {"timeoutSeconds=99999999999999999999", 400,
+       "strconv.ParseInt: parsing \"99999999999999999999\": value out of range"},
+      // What cannot be read is told first.
+      {"fieldSelector=a&resourceVersionMatch=Exact", 400,
+       "invalid selector: 'a'; can't understand 'a'"},
+      {"resourceVersion=x", 400,
+       "invalid resource version: resourceVersion: Invalid value: \"x\": strconv.ParseUint: "
+       "parsing \"x\": invalid syntax"},
+      {"watch=1&resourceVersion=x", 500,
+       "resourceVersion: Invalid value: \"x\": strconv.ParseUint: parsing \"x\": invalid syntax"},
+  };
+  for (const Row& row : rows) {
+    const Answer answer = server.Get(With(row.query));
+    EXPECT_EQ(answer.status, row.status) << row.query << answer.body;
+    const bool invalid = row.status == 422;
+    EXPECT_EQ(answer.message(), base::StrCat(invalid ? kInvalid : "", row.message)) << row.query;
+  }
+  EXPECT_EQ(server.Get(With("limit=-1")).status, 200);
+}
+
+TEST(Lists, TokensThatCannotBeRead) {
+  TestServer server;
+  const auto said = [&](const std::string& path) {
+    return std::string(server.Get(path).message());
+  };
+  const auto bad = [](std::string_view why) {
+    return base::StrCat("invalid continue token: continue key is not valid", why);
+  };
+  EXPECT_EQ(said(With("continue=ab*cd")), bad(": illegal base64 data at input byte 2"));
+  EXPECT_EQ(said(With("continue=abcde")), bad(": illegal base64 data at input byte 4"));
+  EXPECT_EQ(said(Token(R"({"v":"v9","rv":5,"start":"a"})")),
+            bad(": server does not recognize this encoded version v9"));
+  EXPECT_EQ(said(Token(R"({"v":"meta.k8s.io/v1","start":"a"})")),
+            bad(": incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
+  EXPECT_EQ(said(Token(R"({"v":"meta.k8s.io/v1","rv":5})")),
+            bad(": encoded start key empty (version meta.k8s.io/v1)"));
+  EXPECT_EQ(said(Token(R"({"v":"meta.k8s.io/v1","rv":5,"start":"../a"})")), bad(": ../a"));
+  EXPECT_EQ(said(Token(R"({"v":"meta.k8s.io/v1","rv":5,"start":"a"})") + "&resourceVersion=3"),
+            "specifying resource version is not allowed when using continue");
+}
+
+TEST(Lists, PagesAndVersions) {
+  TestServer server;
+  for (std::string_view name : {"a", "b", "c"}) Make(server, name);
+  const Answer page = server.Get(With("limit=2"));
+  const std::string revision(page["metadata"]["resourceVersion"].AsString());
+  Make(server, "d");
+  // A page of a state is of exactly that state.
+  EXPECT_EQ(server.Get(With("limit=10&resourceVersion=" + revision))["items"].size(),
+            server.Get(With("resourceVersion=" + revision))["items"].size() - 1);
+  const std::string ahead = "resourceVersion=99999999";
+  const Answer newer = server.Get(With(ahead));
+  EXPECT_EQ(newer.status, 504);
+  EXPECT_TRUE(
+      newer.message().starts_with("Timeout: Too large resource version: 99999999, current: "));
+  EXPECT_EQ(newer["details"]["retryAfterSeconds"].AsInt(), 1);
+  EXPECT_EQ(newer["details"]["causes"][std::size_t{0}]["reason"].AsString(),
+            "ResourceVersionTooLarge");
+  const Answer exact = server.Get(With(ahead + "&resourceVersionMatch=Exact"));
+  EXPECT_EQ(exact.status, 504);
+  EXPECT_FALSE(exact["details"].Has("retryAfterSeconds"));
+}
+
+TEST(Lists, ADeletedPageTellsWhereItEnded) {
+  TestServer server;
+  for (std::string_view name : {"a", "b", "c"}) Make(server, name);
+  const Answer part = server.Delete(With("limit=2"));
+  EXPECT_EQ(part["items"].size(), 2U);
+  EXPECT_FALSE(part["metadata"]["continue"].AsString().empty());
+  const Answer rest = server.Delete(kMaps);
+  EXPECT_FALSE(rest["metadata"].Has("continue"));
+  EXPECT_EQ(server.Get(kMaps)["items"].size(), 0U);
+}
+
+TEST(Lists, FieldsThatNobodySelectsBy) {
+  TestServer server;
+  const auto said = [&](std::string_view collection, std::string_view field) {
+    return std::string(
+        server.Get(base::StrCat(collection, "?fieldSelector=", field, "%3Dx")).message());
+  };
+  EXPECT_EQ(said("/api/v1/configmaps", "data.a"),
+            "\"data.a\" is not a known field selector: only \"metadata.name\", "
+            "\"metadata.namespace\"");
+  EXPECT_EQ(said("/api/v1/pods", "spec.foo"), "field label not supported: spec.foo");
+  EXPECT_EQ(said("/api/v1/nodes", "metadata.namespace"),
+            "field label not supported: metadata.namespace");
+  EXPECT_EQ(said("/apis/batch/v1/jobs", "spec.foo"),
+            "field label \"spec.foo\" not supported for Job");
+  EXPECT_EQ(server
+                .Get("/api/v1/watch/namespaces/default/configmaps/a?fieldSelector="
+                     "metadata.name%3Db")
+                .message(),
+            "fieldSelector metadata.name doesn't match requested name");
+}
+
+TEST(Watches, TheEndOfWhatIsThere) {
+  TestServer server;
+  Make(server, "a");
+  // Also without being asked for: a watch from nowhere begins with what is there.
+  for (std::string_view query :
+       {"watch=1&allowWatchBookmarks=true", "watch=1&allowWatchBookmarks=true&resourceVersion=0",
+        "watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch="
+        "NotOlderThan"}) {
+    const auto lines = server.Watch(With(query), 2);
+    ASSERT_EQ(lines.size(), 2U) << query;
+    EXPECT_EQ(lines[0]["type"].AsString(), "ADDED");
+    EXPECT_EQ(lines[1]["type"].AsString(), "BOOKMARK");
+    EXPECT_EQ(lines[1]["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"].AsString(),
+              "true");
+  }
+}
+
+TEST(Watches, AVersionOfTheFuture) {
+  TestServer server;
+  const auto lines = server.Watch(
+      With("watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion="
+           "99999999"),
+      2);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0]["type"].AsString(), "ERROR");
+  EXPECT_EQ(lines[0]["object"]["code"].AsInt(), 504);
+}
+
+}  // namespace
+}  // namespace portcullis
