@@ -47,6 +47,7 @@ role system:aggregate-to-edit to=edit
   policy | poddisruptionbudgets | write
   networking.k8s.io | ingresses,networkpolicies | write
   coordination.k8s.io | leases | read,write
+  resource.k8s.io | resourceclaims,resourceclaimtemplates | write
 role system:aggregate-to-view to=view
   core | configmaps,endpoints,persistentvolumeclaims,persistentvolumeclaims/status,pods,replicationcontrollers,replicationcontrollers/scale,serviceaccounts,services,services/status | read
   core | bindings,events,limitranges,namespaces/status,pods/log,pods/status,replicationcontrollers/status,resourcequotas,resourcequotas/status | read
@@ -58,6 +59,7 @@ role system:aggregate-to-view to=view
   extensions | daemonsets,daemonsets/status,deployments,deployments/scale,deployments/status,ingresses,ingresses/status,networkpolicies,replicasets,replicasets/scale,replicasets/status,replicationcontrollers/scale | read
   policy | poddisruptionbudgets,poddisruptionbudgets/status | read
   networking.k8s.io | ingresses,ingresses/status,networkpolicies | read
+  resource.k8s.io | resourceclaims,resourceclaims/status,resourceclaimtemplates | read
 
 role system:auth-delegator
   authentication.k8s.io | tokenreviews | create
@@ -114,6 +116,7 @@ role system:kube-scheduler
   authentication.k8s.io | tokenreviews | create
   authorization.k8s.io | subjectaccessreviews | create
   storage.k8s.io | csinodes | read
+  storage.k8s.io | volumeattachments | read
   core | namespaces | read
   storage.k8s.io | csidrivers | read
   storage.k8s.io | csistoragecapacities | read
@@ -126,7 +129,8 @@ role system:kube-scheduler
 role system:kubelet-api-admin
   core | nodes | read
   core | nodes | proxy
-  core | nodes/configz,nodes/healthz,nodes/log,nodes/metrics,nodes/pods,nodes/proxy,nodes/stats | *
+  core | nodes/log,nodes/metrics,nodes/proxy,nodes/stats | *
+  core | nodes/configz,nodes/healthz,nodes/pods | *
 role system:monitoring
   url | /healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/* | get
 role system:node
@@ -165,8 +169,8 @@ role system:node-proxier
   core | endpoints,services | list,watch
   core | nodes | read
   events
-  discovery.k8s.io | endpointslices | list,watch
   networking.k8s.io | servicecidrs | list,watch
+  discovery.k8s.io | endpointslices | list,watch
 role system:persistent-volume-provisioner
   core | persistentvolumes | create,delete,get,list,watch
   core | persistentvolumeclaims | get,list,update,watch
@@ -176,7 +180,7 @@ role system:persistent-volume-provisioner
 role system:public-info-viewer
   url | /healthz,/livez,/readyz,/version,/version/ | get
 role system:service-account-issuer-discovery
-  url | /.well-known/openid-configuration,/openid/v1/jwks | get
+  url | /.well-known/openid-configuration,/.well-known/openid-configuration/,/openid/v1/jwks,/openid/v1/jwks/ | get
 role system:volume-scheduler
   core | persistentvolumes | get,list,patch,update,watch
   storage.k8s.io | storageclasses | read
@@ -205,7 +209,7 @@ controller cronjob-controller
   batch | jobs | create,delete,get,list,patch,update,watch
   batch | cronjobs/status | update
   batch | cronjobs/finalizers | update
-  core | pods | delete,list
+  core | pods | delete,list,watch
   events
 controller daemon-set-controller
   apps,extensions | daemonsets | read
@@ -223,6 +227,13 @@ controller deployment-controller
   apps,extensions | replicasets | create,delete,get,list,patch,update,watch
   core | pods | get,list,update,watch
   events
+controller device-taint-eviction-controller
+  core | pods | delete,get,list,watch
+  core | pods/status | patch,update
+  resource.k8s.io | resourceclaims | read
+  resource.k8s.io | resourceslices | read
+  resource.k8s.io | deviceclasses | read
+  events
 controller disruption-controller
   apps,extensions | deployments | read
   apps,extensions | replicasets | read
@@ -235,19 +246,19 @@ controller disruption-controller
   events
 controller endpoint-controller
   core | pods,services | read
-  core | endpoints | create,delete,get,list,update
+  core | endpoints | create,delete,get,list,update,watch
   core | endpoints/restricted | create
   events
 controller endpointslice-controller
   core | nodes,pods,services | read
   core | services/finalizers | update
-  discovery.k8s.io | endpointslices | create,delete,get,list,update
+  discovery.k8s.io | endpointslices | create,delete,get,list,update,watch
   events
 controller endpointslicemirroring-controller
   core | endpoints,services | read
   core | services/finalizers | update
   core | endpoints/finalizers | update
-  discovery.k8s.io | endpointslices | create,delete,get,list,update
+  discovery.k8s.io | endpointslices | create,delete,get,list,update,watch
   events
 controller ephemeral-volume-controller
   core | pods | read
@@ -258,9 +269,6 @@ controller expand-controller
   core | persistentvolumes | get,list,patch,update,watch
   core | persistentvolumeclaims/status | patch,update
   core | persistentvolumeclaims | read
-  storage.k8s.io | storageclasses | read
-  core | endpoints,services | get
-  core | secrets | get
   events
 controller generic-garbage-collector
   * | * | delete,get,list,patch,update,watch
@@ -269,10 +277,10 @@ controller horizontal-pod-autoscaler
   autoscaling | horizontalpodautoscalers | read
   autoscaling | horizontalpodautoscalers/status | update
   * | */scale | get,update
-  core | pods | list
-  metrics.k8s.io | pods | list
-  custom.metrics.k8s.io | * | get,list
-  external.metrics.k8s.io | * | get,list
+  core | pods | list,watch
+  metrics.k8s.io | pods | list,watch
+  custom.metrics.k8s.io | * | read
+  external.metrics.k8s.io | * | read
   events
 controller job-controller
   batch | jobs | get,list,patch,update,watch
@@ -286,12 +294,12 @@ controller legacy-service-account-token-cleaner
 controller namespace-controller
   core | namespaces | delete,get,list,watch
   core | namespaces/finalize,namespaces/status | update
-  * | * | delete,deletecollection,get,list
+  * | * | delete,deletecollection,get,list,watch
 controller node-controller
-  core | nodes | delete,get,list,patch,update
+  core | nodes | delete,get,list,patch,update,watch
   core | nodes/status | patch,update
   core | pods/status | patch,update
-  core | pods | delete,get,list
+  core | pods | delete,get,list,watch
   events
 controller persistent-volume-binder
   core | persistentvolumes | create,delete,get,list,update,watch
@@ -300,21 +308,19 @@ controller persistent-volume-binder
   core | persistentvolumeclaims/status | update
   core | pods | create,delete,get,list,watch
   storage.k8s.io | storageclasses | read
-  core | endpoints | create,delete,get,update
-  core | services | create,delete,get
-  core | secrets | get
-  core | nodes | get,list
-  core | events | watch
+  core | nodes | list,watch
   events
+  core | events | watch
 controller pod-garbage-collector
   core | pods | delete,list,watch
-  core | nodes | get,list
+  core | nodes | read
   core | pods/status | patch
 controller pv-protection-controller
   core | persistentvolumes | get,list,update,watch
   events
 controller pvc-protection-controller
   core | persistentvolumeclaims | get,list,update,watch
+  core | persistentvolumeclaims/status | update
   core | pods | read
   events
 controller replicaset-controller
@@ -334,9 +340,9 @@ controller resource-claim-controller
   core | pods/finalizers | update
   resource.k8s.io | resourceclaims | create,delete,get,list,watch
   resource.k8s.io | resourceclaims,resourceclaims/status | patch,update
-  resource.k8s.io | resourceclaims/binding | patch,update
   core | pods/status | patch,update
   events
+  resource.k8s.io | resourceclaims/binding | patch,update
 controller resourcequota-controller
   * | * | list,watch
   core | resourcequotas/status | update
@@ -349,11 +355,11 @@ controller route-controller
   core | nodes/status | patch
   events
 controller selinux-warning-controller
-  core | persistentvolumeclaims | read
+  events
   core | persistentvolumes | read
+  core | persistentvolumeclaims | read
   core | pods | read
   storage.k8s.io | csidrivers | read
-  events
 controller service-account-controller
   core | serviceaccounts | create
   events
@@ -375,9 +381,10 @@ controller statefulset-controller
   apps | statefulsets/finalizers | update
   core | pods | create,delete,get,patch,update
   apps | controllerrevisions | create,delete,get,list,patch,update,watch
-  core | persistentvolumeclaims | create,get
-  events
+  core | persistentvolumeclaims | create,get,list,watch
   core | persistentvolumeclaims | delete,update
+  core | pods/finalizers | update
+  events
 controller ttl-after-finished-controller
   batch | jobs | delete,get,list,watch
   events
