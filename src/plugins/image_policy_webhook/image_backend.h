@@ -1,16 +1,14 @@
 // The service that judges images, reached as a kubeconfig file says.
 #pragma once
 
-#include <memory>
-#include <string>
+#include <utility>
 
 #include "admission/plugin.h"
 #include "base/status.h"
 #include "json/value.h"
-#include "net/client.h"
 #include "plugins/image_policy_webhook/answer_cache.h"
 #include "plugins/image_policy_webhook/image_policy_config.h"
-#include "webhook/credentials.h"
+#include "webhook/kubeconfig_service.h"
 
 namespace portcullis::plugins::image_policy_webhook {
 
@@ -26,14 +24,11 @@ class ImageBackend {
   base::Result<ImageAnswer> Ask(json::Arena& arena, json::Value spec) const;
 
  private:
-  ImageBackend() = default;
+  ImageBackend(webhook::KubeconfigService service, const admission::ObjectInterfaces* objects)
+      : service_(std::move(service)), objects_(objects) {}
 
-  net::HttpsClient* https_ = nullptr;
-  const admission::ObjectInterfaces* objects_ = nullptr;  // may be null
-  std::string url_;
-  std::shared_ptr<const net::ClientTls> tls_;
-  std::shared_ptr<const webhook::Credentials> credentials_;
-  base::Duration backoff_{};
+  webhook::KubeconfigService service_;
+  const admission::ObjectInterfaces* objects_;  // may be null
 };
 
 }  // namespace portcullis::plugins::image_policy_webhook
