@@ -11,14 +11,15 @@ namespace portcullis::authz {
 namespace {
 
 base::Status CheckModes(const std::vector<std::string>& modes) {
-  static constexpr std::string_view kKnown[] = {"AlwaysAllow", "AlwaysDeny", "Node", "RBAC"};
+  static constexpr std::string_view kKnown[] = {"AlwaysAllow", "AlwaysDeny", "Node", "RBAC",
+                                                "Webhook"};
   if (modes.empty()) return base::ConfigError("at least one authorization-mode must be passed");
   for (auto mode = modes.begin(); mode != modes.end(); ++mode) {
     if (std::find(std::begin(kKnown), std::end(kKnown), *mode) == std::end(kKnown)) {
       return base::ConfigError(
           base::StrCat("authorization-mode ", base::GoQuote(*mode), " is not a valid mode"));
     }
-    if (std::find(modes.begin(), mode, *mode) != mode) {
+    if (*mode != "Webhook" && std::find(modes.begin(), mode, *mode) != mode) {
       return base::ConfigError(base::StrCat("authorization-mode ", base::GoQuote(*mode),
                                             " has mode specified more than once"));
     }
@@ -33,14 +34,25 @@ base::Result<Assembled> Assemble(const ModeOptions& options, store::Store& store
   Assembled assembled;
   std::vector<std::shared_ptr<const Authorizer>> members;
   members.push_back(MakePrivilegedGroup(std::string(api::kGroupMasters)));
+  std::size_t next_webhook = 0;
   for (const std::string& mode : options.modes) {
     if (mode == "AlwaysAllow") members.push_back(MakeAlwaysAllow());
     if (mode == "AlwaysDeny") members.push_back(MakeAlwaysDeny());
     if (mode == "Node") members.push_back(node::MakeNodeAuthorizer(store));
+    if (mode == "Webhook") {
+      if (next_webhook == options.webhooks.size()) {
+        return base::ConfigError(
+            "authorization-mode Webhook's authorization config file not passed");
+      }
+      members.push_back(options.webhooks[next_webhook++]);
+    }
     if (mode == "RBAC") {
-      assembled.rbac =
-          rbac::RuleBook::Open(store, options.aggregate_cluster_roles ? rbac::Aggregation::kComputed
-                                                                      : rbac::Aggregation::kStored);
+      assembled.rbac = options.rbac;
+      if (assembled.rbac == nullptr) {
+        assembled.rbac = rbac::RuleBook::Open(store, options.aggregate_cluster_roles
+                                                         ? rbac::Aggregation::kComputed
+                                                         : rbac::Aggregation::kStored);
+      }
       members.push_back(rbac::MakeRbac(assembled.rbac));
     }
   }

@@ -16,10 +16,15 @@ class RuleBook;
 }
 
 struct ModeOptions {
-  std::vector<std::string> modes = {"AlwaysAllow"};  // RBAC, Node, AlwaysAllow, AlwaysDeny
+  // RBAC, Node, AlwaysAllow, AlwaysDeny, Webhook; only the last may stand there more than once.
+  std::vector<std::string> modes = {"AlwaysAllow"};
   // Stands for Kubernetes' clusterrole-aggregation controller: aggregated ClusterRoles (admin,
   // edit, view) have the rules of those they choose. Without it only what is stored in them counts.
   bool aggregate_cluster_roles = true;
+  // The member for each Webhook among the modes, in their order.
+  std::vector<std::shared_ptr<const Authorizer>> webhooks;
+  // The rules to go on with when a chain takes the place of another; null: they are read.
+  std::shared_ptr<rbac::RuleBook> rbac;
 };
 
 // The chain of authorizers, system:masters first. `store` must outlive it. Errors as

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "api/field_error.h"
 #include "authz/authorizer.h"
 #include "base/strings.h"
 
@@ -20,7 +21,7 @@ class Union final : public Authorizer {
       if (!decision.reason.empty()) reasons.push_back(std::move(decision.reason));
       if (!decision.error.empty()) errors.push_back(std::move(decision.error));
     }
-    return {Verdict::kNoOpinion, base::Join(reasons, "\n"), base::Join(errors, ", ")};
+    return {Verdict::kNoOpinion, base::Join(reasons, "\n"), api::AggregateText(errors)};
   }
 
   Rules RulesFor(const api::UserInfo& user, std::string_view ns) const override {

@@ -108,6 +108,10 @@ void Dispatcher::Handle(std::shared_ptr<net::Exchange> exchange) {
   });
 }
 
+void Dispatcher::HandleHere(std::shared_ptr<net::Exchange> exchange) {
+  Process(std::move(exchange), nullptr);
+}
+
 void Dispatcher::Process(std::shared_ptr<net::Exchange> exchange, Seat* seat) {
   Call call(env_, std::move(exchange));
   call.recorder.set_place(seat);
@@ -116,13 +120,14 @@ void Dispatcher::Process(std::shared_ptr<net::Exchange> exchange, Seat* seat) {
   call.catalog = env_.catalog->Get();
   call.body = call.exchange->TakeBody();
   base::Status access;
+  std::optional<Reply> instead;
   if (const auto deadline = DeadlineOf(call); deadline.ok()) {
     call.deadline = *deadline;
-    access = filters::CheckAccess(call);
+    access = filters::CheckAccess(call, instead);
   } else {
     access = deadline.status();
   }
-  Reply reply = access.ok() ? Route(call) : ErrorReply(call, access);
+  Reply reply = !access.ok() ? ErrorReply(call, access) : instead ? *instead : Route(call);
   filters::Finish(call, std::move(reply));
 }
 

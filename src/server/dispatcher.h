@@ -23,6 +23,8 @@ class Dispatcher {
 
   // On an I/O thread: refuses at once what is over the limits, queues the rest.
   void Handle(std::shared_ptr<net::Exchange> exchange);
+  // On the calling thread and past the limits: what the server asks of itself, also amid a request.
+  void HandleHere(std::shared_ptr<net::Exchange> exchange);
 
  private:
   // How a request is counted against the limits while it is under way.

@@ -204,8 +204,24 @@ constexpr Flag kFlags[] = {
      &SetText<&Options::audit_webhook_config_file>, ""},
     {"audit-webhook-mode", kText, "batch", "batch, blocking or blocking-strict",
      &SetText<&Options::audit_webhook_mode>, ""},
-    {"authorization-mode", kMany, "RBAC", "Ordered list of AlwaysAllow, AlwaysDeny, RBAC, Node",
+    {"authorization-config", kText, "",
+     "File with the AuthorizationConfiguration; instead of the other flags of authorization",
+     &SetText<&Options::authorization_config>, ""},
+    {"authorization-mode", kMany, "RBAC",
+     "Ordered list of AlwaysAllow, AlwaysDeny, RBAC, Node, Webhook",
      &AddToList<&Options::authorization_modes>, ""},
+    {"authorization-webhook-cache-authorized-ttl", kTime, "5m0s",
+     "How long what the authorization webhook allows is remembered",
+     &SetDuration<&Options::authorization_webhook_cache_authorized_ttl>, ""},
+    {"authorization-webhook-cache-unauthorized-ttl", kTime, "30s",
+     "How long what the authorization webhook does not allow is remembered",
+     &SetDuration<&Options::authorization_webhook_cache_unauthorized_ttl>, ""},
+    {"authorization-webhook-config-file", kText, "",
+     "kubeconfig of the server that the mode Webhook asks",
+     &SetText<&Options::authorization_webhook_config_file>, ""},
+    {"authorization-webhook-version", kText, "v1beta1",
+     "Version of the SubjectAccessReviews sent to it: v1beta1 or v1",
+     &SetText<&Options::authorization_webhook_version>, ""},
     {"bind-address", kText, "0.0.0.0", "Address to listen on", &SetText<&Options::bind_address>,
      ""},
     {"cert-dir", kText, "", "Folder of generated certificates; default: the data folder",
@@ -410,6 +426,9 @@ base::Result<Options> ParseOptions(std::span<const std::string> arguments) {
     const Flag* flag = FindFlag(name);
     if (flag == nullptr) return UnknownFlag(name);
     ClearDefaultList(flag->name, seen, options);
+    if (flag->name == "authorization-mode" || flag->name.starts_with("authorization-webhook-")) {
+      options.authorization_flags_given = true;
+    }
     if (equals != std::string_view::npos) {
       TRY(Apply(*flag, body.substr(equals + 1), options));
     } else if (flag->type == FlagType::kBool) {
@@ -422,6 +441,44 @@ base::Result<Options> ParseOptions(std::span<const std::string> arguments) {
   }
   return options;
 }
+
+namespace {
+
+void CheckAuthorization(const Options& options, std::vector<std::string>& problems) {
+  if (!options.authorization_config.empty()) {
+    if (options.authorization_flags_given) {
+      problems.emplace_back(
+          "--authorization-config can not be specified when --authorization-mode or "
+          "--authorization-webhook-* flags are defined");
+    }
+    return;
+  }
+  constexpr std::string_view kModes[] = {"AlwaysAllow", "AlwaysDeny", "RBAC", "Node", "Webhook"};
+  bool has_webhook = false;
+  for (const std::string& mode : options.authorization_modes) {
+    has_webhook = has_webhook || mode == "Webhook";
+    if (std::find(std::begin(kModes), std::end(kModes), mode) != std::end(kModes)) continue;
+    problems.push_back(
+        base::StrCat("authorization-mode ", base::GoQuote(mode),
+                     " is not a valid mode: use AlwaysAllow, AlwaysDeny, RBAC, Node, Webhook"));
+  }
+  const bool has_file = !options.authorization_webhook_config_file.empty();
+  if (has_webhook && !has_file) {
+    problems.emplace_back("authorization-mode Webhook's authorization config file not passed");
+  }
+  if (has_file && !has_webhook) {
+    problems.emplace_back(
+        "cannot specify --authorization-webhook-config-file without mode Webhook");
+  }
+  const std::string& version = options.authorization_webhook_version;
+  if (has_webhook && version != "v1" && version != "v1beta1") {
+    problems.push_back(base::StrCat("unsupported webhook authorizer version ",
+                                    base::GoQuote(version),
+                                    ", supported versions are \"v1\", \"v1beta1\""));
+  }
+}
+
+}  // namespace
 
 std::vector<std::string> CheckOptions(const Options& options) {
   std::vector<std::string> problems;
@@ -447,12 +504,7 @@ std::vector<std::string> CheckOptions(const Options& options) {
     problems.push_back(base::StrCat("--secure-port ", std::to_string(options.secure_port),
                                     " must be between 0 and 65535, inclusive"));
   }
-  for (const std::string& mode : options.authorization_modes) {
-    if (mode == "AlwaysAllow" || mode == "AlwaysDeny" || mode == "RBAC" || mode == "Node") continue;
-    problems.push_back(
-        base::StrCat("authorization-mode ", base::GoQuote(mode),
-                     " is not a valid mode: use AlwaysAllow, AlwaysDeny, RBAC, Node"));
-  }
+  CheckAuthorization(options, problems);
   if (options.max_requests_inflight < 0) {
     problems.push_back("--max-requests-inflight can not be negative value");
   }

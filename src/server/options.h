@@ -61,8 +61,12 @@ struct Options {
   bool service_account_extend_token_expiration = true;
   std::chrono::nanoseconds service_account_max_token_expiration{0};
   std::vector<std::string> authorization_modes = {"RBAC"};
-  std::string authorization_policy_file;
+  bool authorization_flags_given = false;  // any of those below, or the modes
+  std::string authorization_config;
   std::string authorization_webhook_config_file;
+  std::string authorization_webhook_version = "v1beta1";
+  std::chrono::nanoseconds authorization_webhook_cache_authorized_ttl = std::chrono::minutes(5);
+  std::chrono::nanoseconds authorization_webhook_cache_unauthorized_ttl = std::chrono::seconds(30);
   std::string requestheader_client_ca_file;
   std::vector<std::string> requestheader_username_headers;
   std::vector<std::string> requestheader_uid_headers;

@@ -6,8 +6,11 @@
 #include "authn/authenticator.h"
 #include "authz/authorizer.h"
 #include "authz/impersonation.h"
+#include "base/gotext.h"
 #include "base/log.h"
+#include "base/strings.h"
 #include "metrics/apiserver_metrics.h"
+#include "server/reply.h"
 
 namespace portcullis::server::filters {
 namespace {
@@ -26,9 +29,27 @@ base::Status Authenticate(Call& call) {
   return base::OkStatus();
 }
 
+// As http.Error writes what the audit or an authorizer has stumbled over.
+Reply Stumbled(const Call& call, std::string_view error) {
+  std::string text;
+  for (char c : base::StrCat("Internal Server Error: ",
+                             base::GoQuote(call.exchange->request().target), ": ", error, "\n")) {
+    if (c == '&') {
+      text += "&amp;";
+    } else if (c == '<') {
+      text += "&lt;";
+    } else if (c == '>') {
+      text += "&gt;";
+    } else {
+      text += c;
+    }
+  }
+  return TextReply(500, std::move(text));
+}
+
 // Only sinks in the mode blocking-strict fail: who cannot be noted is not served.
-base::Status BeginAudit(Call& call) {
-  if (call.env.audit_policy == nullptr) return base::OkStatus();
+void BeginAudit(Call& call, std::optional<Reply>& instead) {
+  if (call.env.audit_policy == nullptr) return;
   const RequestInfo& info = call.info;
   audit::RequestAttributes attributes;
   attributes.user = &call.user;
@@ -42,7 +63,7 @@ base::Status BeginAudit(Call& call) {
   attributes.name = info.name;
   attributes.path = info.path;
   const audit::Depth depth = call.env.audit_policy->For(attributes);
-  if (depth.level == audit::Level::kNone) return base::OkStatus();
+  if (depth.level == audit::Level::kNone) return;
   audit::Event& event = call.audit.emplace(depth, call.audit_id, call.env.clock->Now());
   event.request_uri = call.exchange->request().target;
   event.verb = info.verb;
@@ -65,10 +86,10 @@ base::Status BeginAudit(Call& call) {
     const base::Status written = call.env.audit_sink->Write(*line);
     if (!written.ok()) {
       base::LogError("audit event lost", {{"error", written.message()}});
-      return base::InternalError("failed to store audit event");
+      instead = Stumbled(call, "failed to store audit event");
+      call.audit.reset();
     }
   }
-  return base::OkStatus();
 }
 
 base::Status Impersonate(Call& call) {
@@ -81,7 +102,7 @@ base::Status Impersonate(Call& call) {
   return base::OkStatus();
 }
 
-base::Status Authorize(Call& call) {
+base::Status Authorize(Call& call, std::optional<Reply>& instead) {
   const RequestInfo& info = call.info;
   authz::Attributes attributes;
   attributes.user = &call.user;
@@ -97,6 +118,11 @@ base::Status Authorize(Call& call) {
   attributes.field_selector = info.query.Get("fieldSelector");
   attributes.label_selector = info.query.Get("labelSelector");
   const authz::Decision decision = call.env.authorizer->Authorize(attributes);
+  if (!decision.allowed() && !decision.error.empty()) {
+    if (call.audit) call.audit->Annotate("authorization.k8s.io/reason", "internal error");
+    instead = Stumbled(call, decision.error);
+    return base::OkStatus();
+  }
   if (call.audit) {
     call.audit->Annotate("authorization.k8s.io/decision", decision.allowed() ? "allow" : "forbid");
     call.audit->Annotate("authorization.k8s.io/reason", decision.reason);
@@ -107,12 +133,13 @@ base::Status Authorize(Call& call) {
 
 }  // namespace
 
-base::Status CheckAccess(Call& call) {
+base::Status CheckAccess(Call& call, std::optional<Reply>& instead) {
   call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
   TRY(Authenticate(call));
-  TRY(BeginAudit(call));
+  BeginAudit(call, instead);
+  if (instead) return base::OkStatus();
   TRY(Impersonate(call));
-  return Authorize(call);
+  return Authorize(call, instead);
 }
 
 }  // namespace portcullis::server::filters

@@ -1,0 +1,168 @@
+#include "server/authorization/authorization.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "authz/rbac/rule_book.h"
+#include "base/gotext.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "base/published.h"
+#include "base/strings.h"
+#include "net/certificates.h"
+#include "server/authorization/configuration.h"
+#include "server/authorization/webhook_authorizer.h"
+
+namespace portcullis::server::authorization {
+namespace {
+
+constexpr std::chrono::seconds kLookEvery{1};
+constexpr std::string_view kWebhook = "Webhook";
+
+std::vector<Member> MembersOfFlags(const Options& options) {
+  std::vector<Member> members;
+  for (const std::string& mode : options.authorization_modes) {
+    Member member{mode, mode, nullptr};
+    if (mode == kWebhook) {
+      auto settings = std::make_shared<WebhookSettings>();
+      settings->kubeconfig = options.authorization_webhook_config_file;
+      settings->review_version = options.authorization_webhook_version;
+      settings->authorized_ttl = options.authorization_webhook_cache_authorized_ttl;
+      settings->unauthorized_ttl = options.authorization_webhook_cache_unauthorized_ttl;
+      member.name = "default";
+      member.webhook = std::move(settings);
+    }
+    members.push_back(std::move(member));
+  }
+  return members;
+}
+
+std::set<std::string> OwnTypes(const std::vector<Member>& members) {
+  std::set<std::string> types;
+  for (const Member& member : members) {
+    if (member.type != kWebhook) types.insert(member.type);
+  }
+  return types;
+}
+
+class Chain final : public Authorization, public authz::Authorizer {
+ public:
+  Chain(std::string file, const Parts& parts)
+      : file_(std::move(file)), parts_(parts), webhook_metrics_(parts.metrics) {}
+  ~Chain() override {
+    {
+      base::MutexLock lock(mutex_);
+      stopping_ = true;
+      wake_.NotifyAll();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+
+  base::Status Begin(const Options& options) {
+    std::vector<Member> members;
+    if (file_.empty()) {
+      members = MembersOfFlags(options);
+    } else {
+      text_ = TRY(net::ReadFile(file_));
+      members = TRY(ParseConfiguration(text_));
+    }
+    types_ = OwnTypes(members);
+    auto assembled = TRY(Assemble(members));
+    rbac_ = assembled.rbac;
+    current_.Set(std::move(assembled.authorizer));
+    if (!file_.empty()) thread_ = std::thread([this] { Run(); });
+    return base::OkStatus();
+  }
+
+  const authz::Authorizer& authorizer() const override { return *this; }
+  const authz::rbac::RuleBook* rbac() const override { return rbac_.get(); }
+
+  authz::Decision Authorize(const authz::Attributes& attributes) const override {
+    return current_.Get()->Authorize(attributes);
+  }
+  authz::Rules RulesFor(const api::UserInfo& user, std::string_view ns) const override {
+    return current_.Get()->RulesFor(user, ns);
+  }
+
+ private:
+  base::Result<authz::Assembled> Assemble(const std::vector<Member>& members) const {
+    authz::ModeOptions options;
+    options.modes.clear();
+    options.aggregate_cluster_roles = parts_.aggregate_cluster_roles;
+    options.rbac = rbac_;
+    for (const Member& member : members) {
+      if (member.type == "ABAC") {
+        return base::ConfigError("authorizer type ABAC is not supported");
+      }
+      options.modes.push_back(member.type);
+      if (member.webhook == nullptr) continue;
+      options.webhooks.push_back(TRY(MakeWebhookAuthorizer(
+          member.name, member.webhook, parts_.https, parts_.clock, webhook_metrics_)));
+    }
+    return authz::Assemble(options, parts_.store);
+  }
+
+  void Run() {
+    base::MutexLock lock(mutex_);
+    while (!stopping_) {
+      if (wake_.WaitUntil(mutex_, base::SystemClock().Steady() + kLookEvery)) continue;
+      const base::Status status = Look();
+      if (!status.ok()) {
+        base::LogError("reloading authorization config",
+                       {{"file", file_}, {"error", status.message()}});
+      }
+    }
+  }
+
+  // What stands in the file is tried once.
+  base::Status Look() {
+    std::string text = TRY(net::ReadFile(file_));
+    if (text == text_) return base::OkStatus();
+    text_ = std::move(text);
+    const std::vector<Member> members = TRY(ParseConfiguration(text_));
+    std::vector<std::string> missing;
+    const std::set<std::string> types = OwnTypes(members);
+    std::set_difference(types_.begin(), types_.end(), types.begin(), types.end(),
+                        std::back_inserter(missing));
+    if (!missing.empty()) {
+      return base::ConfigError(base::StrCat("missing required types: ", base::GoList(missing)));
+    }
+    for (const std::string& type : types) {
+      const bool late = type == "Node" || type == "RBAC";
+      if (!late || types_.contains(type)) continue;
+      return base::ConfigError(
+          base::StrCat("authorizer type ", type,
+                       " is not allowed if it was not enabled at initial server startup"));
+    }
+    current_.Set(TRY(Assemble(members)).authorizer);
+    base::LogInfo("reloaded authz config");
+    return base::OkStatus();
+  }
+
+  const std::string file_;
+  const Parts parts_;
+  const WebhookMetrics webhook_metrics_;
+  std::string text_;             // of the file; after the start the thread's
+  std::set<std::string> types_;  // those of the start
+  std::shared_ptr<authz::rbac::RuleBook> rbac_;
+  base::Published<authz::Authorizer> current_;
+
+  base::Mutex mutex_;
+  base::CondVar wake_;
+  bool stopping_ PC_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<Authorization>> MakeAuthorization(const Options& options,
+                                                               const Parts& parts) {
+  auto chain = std::make_unique<Chain>(options.authorization_config, parts);
+  const base::Status begun = chain->Begin(options);
+  if (begun.ok()) return std::unique_ptr<Authorization>(std::move(chain));
+  return options.authorization_config.empty() ? begun : begun.Annotate("--authorization-config");
+}
+
+}  // namespace portcullis::server::authorization
