@@ -1,6 +1,7 @@
 #include "registry/service_network.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/strings.h"
 
@@ -62,19 +63,48 @@ base::Result<std::unique_ptr<ServiceNetwork>> ServiceNetwork::Create(std::string
   return network;
 }
 
-base::Result<std::string> ServiceNetwork::TakeAnyAddress() {
+std::optional<std::uint32_t> ServiceNetwork::Reserve() {
   base::MutexLock lock(mutex_);
   const std::uint32_t first = network_ + 1 + StaticBand(size_);
   const std::uint32_t last = network_ + size_ - 2;
   for (std::uint32_t tried = 0; tried <= last - (network_ + 1); ++tried) {
     if (next_address_ < first || next_address_ > last) next_address_ = first;
     const std::uint32_t candidate = next_address_++;
-    if (addresses_.insert(candidate).second) return Text(candidate);
+    if (addresses_.insert(candidate).second) return candidate;
   }
   for (std::uint32_t candidate = network_ + 1; candidate < first; ++candidate) {
-    if (addresses_.insert(candidate).second) return Text(candidate);
+    if (addresses_.insert(candidate).second) return candidate;
   }
-  return base::InternalError("range is full");
+  return std::nullopt;
+}
+
+base::Status ServiceNetwork::Enter(std::uint32_t address, const Owner& owner) {
+  if (book_ == nullptr || owner.name.empty()) return base::OkStatus();
+  return book_->Enter(Text(address), owner.ns, owner.name);
+}
+
+void ServiceNetwork::Free(std::uint32_t address) {
+  base::MutexLock lock(mutex_);
+  addresses_.erase(address);
+}
+
+base::Result<std::string> ServiceNetwork::TakeAnyAddress(const Owner& owner) {
+  // Addresses that somebody has entered by hand are passed over.
+  std::vector<std::uint32_t> foreign;
+  base::Result<std::string> result = base::Status(base::Reason::kUnknown, "range is full");
+  while (const auto address = Reserve()) {
+    const base::Status entered = Enter(*address, owner);
+    if (entered.ok()) {
+      result = Text(*address);
+      break;
+    }
+    foreign.push_back(*address);
+    if (entered.reason() == base::Reason::kAlreadyExists) continue;
+    result = entered;
+    break;
+  }
+  for (std::uint32_t address : foreign) Free(address);
+  return result;
 }
 
 base::Result<int> ServiceNetwork::TakeAnyPort() {
@@ -87,16 +117,38 @@ base::Result<int> ServiceNetwork::TakeAnyPort() {
   return base::InternalError("range is full");
 }
 
-base::Status ServiceNetwork::TakeAddress(std::string_view address) {
+std::optional<std::uint32_t> ServiceNetwork::Usable(std::string_view address) const {
   std::uint32_t number = 0;
-  if (!ParseAddress(address, number) || number <= network_ || number >= network_ + size_ - 1) {
-    return base::Invalid(base::StrCat("the provided IP (", address,
-                                      ") is not in the valid range. The range of valid IPs is ",
-                                      range_));
-  }
+  if (!ParseAddress(address, number)) return std::nullopt;
+  if (number <= network_ || number >= network_ + size_ - 1) return std::nullopt;
+  return number;
+}
+
+base::Status ServiceNetwork::CheckAddress(std::string_view address) const {
+  if (Usable(address)) return base::OkStatus();
+  return base::Invalid(base::StrCat("the provided IP (", address,
+                                    ") is not in the valid range. The range of valid IPs is ",
+                                    range_));
+}
+
+base::Status ServiceNetwork::CheckPort(int port) const {
   base::MutexLock lock(mutex_);
-  if (!addresses_.insert(number).second) return base::Invalid("provided IP is already allocated");
+  if (ports_.contains(port)) return base::Invalid("provided port is already allocated");
   return base::OkStatus();
+}
+
+base::Status ServiceNetwork::TakeAddress(std::string_view address, const Owner& owner) {
+  const auto number = Usable(address);
+  if (!number) return base::Invalid("the provided network does not match the current range");
+  const base::Status taken = base::Invalid("provided IP is already allocated");
+  {
+    base::MutexLock lock(mutex_);
+    if (!addresses_.insert(*number).second) return taken;
+  }
+  base::Status entered = Enter(*number, owner);
+  if (entered.ok()) return entered;
+  Free(*number);
+  return entered.reason() == base::Reason::kAlreadyExists ? taken : entered;
 }
 
 base::Status ServiceNetwork::TakePort(int port) {
@@ -113,8 +165,8 @@ base::Status ServiceNetwork::TakePort(int port) {
 void ServiceNetwork::ReleaseAddress(std::string_view address) {
   std::uint32_t number = 0;
   if (!ParseAddress(address, number)) return;
-  base::MutexLock lock(mutex_);
-  addresses_.erase(number);
+  if (book_ != nullptr) book_->Strike(Text(number));
+  Free(number);
 }
 
 void ServiceNetwork::ReleasePort(int port) {

@@ -18,7 +18,6 @@
 #include "authn/request_header.h"
 #include "authn/service_account.h"
 #include "authz/authorizer.h"
-#include "authz/modes.h"
 #include "base/log.h"
 #include "base/published.h"
 #include "base/strings.h"
@@ -34,14 +33,18 @@
 #include "plugins/registry.h"
 #include "registry/service_network.h"
 #include "registry/strategy.h"
+#include "server/address_book.h"
+#include "server/authorization/authorization.h"
 #include "server/boot_objects.h"
 #include "server/cluster_writer.h"
 #include "server/credentials.h"
+#include "server/custom_api_services.h"
 #include "server/custom_resource_definitions.h"
 #include "server/discovery/documents.h"
 #include "server/dispatcher.h"
 #include "server/environment.h"
 #include "server/feature_gates.h"
+#include "server/identity_lease.h"
 #include "server/loopback_client.h"
 #include "server/namespace_furnishing.h"
 #include "server/serving_tls.h"
@@ -107,6 +110,7 @@ class Server final : public ApiServer {
     env_.services = services_.get();
     env_.strategies = &strategies_;
     credentials_ = TRY(PrepareCredentials(options_, services_->first_address(), clock_));
+    MakeHttpsClient();
     TRY(BuildAuthentication());
     TRY(BuildAuthorization());
     TRY(BuildAudit());
@@ -125,8 +129,16 @@ class Server final : public ApiServer {
   base::Status Start() override {
     AdoptServices(env_);
     definitions_->Start();
-    TRY(MakeBootObjects(env_, credentials_.client_ca_pem));
     dispatcher_ = std::make_unique<Dispatcher>(env_);
+    self_ = MakeLoopbackClient(
+        [this](std::shared_ptr<net::Exchange> exchange) {
+          dispatcher_->HandleHere(std::move(exchange));
+        },
+        ServerItself(), clock_);
+    addresses_ = MakeAddressBook(*self_);
+    services_->set_book(addresses_.get());
+    TRY(MakeBootObjects(env_, credentials_.client_ca_pem));
+    TRY(RepairAddresses(env_));
     MakeControllers();
     TRY(Listen());
     for (Loop& loop : loops_) loop.runner->Start();
@@ -252,17 +264,25 @@ class Server final : public ApiServer {
     return deleted.ok() && deleted->seconds + kGrace < now;
   }
 
+  void MakeHttpsClient() {
+    net::ClientOptions client;
+    if (!options_.https_proxy.empty()) {
+      client.proxies = std::make_shared<const net::ProxyRules>(
+          net::ProxySettings{options_.https_proxy, options_.no_proxy});
+    }
+    https_ = net::HttpsClient::Create(io_, client);
+  }
+
   base::Status BuildAuthorization() {
-    authz::ModeOptions modes;
-    modes.modes = options_.authorization_modes;
     const auto has = [this](std::string_view item) {
       return std::find(options_.controllers.begin(), options_.controllers.end(), item) !=
              options_.controllers.end();
     };
-    modes.aggregate_cluster_roles = !has("-*") && !has("-clusterrole-aggregation-controller");
-    authorization_ = TRY(authz::Assemble(modes, *store_));
-    env_.authorizer = authorization_.authorizer.get();
-    env_.rbac = authorization_.rbac.get();
+    const bool aggregates = !has("-*") && !has("-clusterrole-aggregation-controller");
+    authorization_ = TRY(authorization::MakeAuthorization(
+        options_, {*store_, *https_, clock_, metrics_, aggregates}));
+    env_.authorizer = &authorization_->authorizer();
+    env_.rbac = authorization_->rbac();
     return base::OkStatus();
   }
 
@@ -316,12 +336,6 @@ class Server final : public ApiServer {
     env_.objects = objects_.get();
     writer_ = MakeClusterWriter(env_);
     feed_ = admission::MakeStoreFeed(*store_);
-    net::ClientOptions client;
-    if (!options_.https_proxy.empty()) {
-      client.proxies = std::make_shared<const net::ProxyRules>(
-          net::ProxySettings{options_.https_proxy, options_.no_proxy});
-    }
-    https_ = net::HttpsClient::Create(io_, client);
     webhook::ServiceResolverOptions resolver;
     resolver.table = options_.webhook_service_map;
     resolver.own_address = [this] { return env_.server_address; };
@@ -375,24 +389,34 @@ class Server final : public ApiServer {
 
   // A controller with what it works through.
   struct Loop {
-    std::unique_ptr<controllers::ApiClient> client;
+    std::unique_ptr<controllers::ApiClient> client;  // null: the server itself
     std::unique_ptr<controllers::ControllerContext> context;
     std::unique_ptr<controllers::ControllerRunner> runner;
   };
 
   void MakeControllers() {
     for (const controllers::ControllerInfo* info : chosen_controllers_) {
-      Loop& loop = loops_.emplace_back();
-      loop.client = MakeLoopbackClient(
-          [this](std::shared_ptr<net::Exchange> exchange) {
-            dispatcher_->Handle(std::move(exchange));
-          },
-          std::string(info->account), clock_);
-      loop.context.reset(new controllers::ControllerContext{
-          *store_, *loop.client, catalog_, clock_, *compiler_, credentials_.authority_pem});
-      loop.runner = std::make_unique<controllers::ControllerRunner>(*info, *loop.context, *store_);
-      if (info->furnishes_namespaces) furnishing_.Add(*loop.runner);
+      MakeLoop(*info, MakeLoopbackClient(
+                          [this](std::shared_ptr<net::Exchange> exchange) {
+                            dispatcher_->Handle(std::move(exchange));
+                          },
+                          ControllerUser(info->account), clock_));
     }
+    // What the server keeps about itself is nobody's choice.
+    for (const controllers::ControllerInfo* info : {&kIdentityLease, &kCustomApiServices}) {
+      MakeLoop(*info, nullptr);
+    }
+  }
+
+  void MakeLoop(const controllers::ControllerInfo& info,
+                std::unique_ptr<controllers::ApiClient> client) {
+    Loop& loop = loops_.emplace_back();
+    loop.client = std::move(client);
+    loop.context.reset(
+        new controllers::ControllerContext{*store_, loop.client ? *loop.client : *self_, catalog_,
+                                           clock_, *compiler_, credentials_.authority_pem});
+    loop.runner = std::make_unique<controllers::ControllerRunner>(info, *loop.context, *store_);
+    if (info.furnishes_namespaces) furnishing_.Add(*loop.runner);
   }
 
   base::Status Listen() {
@@ -432,7 +456,6 @@ class Server final : public ApiServer {
   Credentials credentials_;
   std::unique_ptr<authn::TokenSigner> signer_;
   std::unique_ptr<authn::Authenticator> authenticator_;
-  authz::Assembled authorization_;
   std::optional<audit::Policy> audit_policy_;
   std::unique_ptr<audit::Sink> sink_;
   std::optional<kube_cel::Compiler> compiler_;  // set before anything is admitted
@@ -444,11 +467,14 @@ class Server final : public ApiServer {
   net::IoThreads io_{kIoThreads};
   std::unique_ptr<net::HttpsClient> audit_https_;
   std::unique_ptr<net::HttpsClient> https_;
+  std::unique_ptr<authorization::Authorization> authorization_;
   std::unique_ptr<admission::ServiceResolver> resolver_;
   std::unique_ptr<admission::FeatureGates> gates_;
   std::unique_ptr<admission::ChainObserver> observer_;
   std::unique_ptr<admission::Chain> chain_;
   std::unique_ptr<WatchHub> watches_;
+  std::unique_ptr<controllers::ApiClient> self_;
+  std::unique_ptr<registry::AddressBook> addresses_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<net::HttpsServer> listener_;
   std::unique_ptr<net::TlsReloader> reloader_;

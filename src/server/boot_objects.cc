@@ -64,7 +64,9 @@ base::Status EnsureWithStatus(const Environment& env, json::Value object, json::
   }
   json::Arena arena;
   const json::Value live = TRY(FromStore(arena, existing, *resource));
-  return WriteObject(env, *resource, arena, json::With(arena, live, "status", status), existing)
+  const json::Value next = json::With(arena, live, "status", status);
+  return WriteObject(env, *resource, arena,
+                     OwnedByServer(env, *resource, arena, live, next, "status"), existing)
       .status();
 }
 

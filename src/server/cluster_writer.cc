@@ -1,6 +1,8 @@
 #include "server/cluster_writer.h"
 
 #include "api/api_status.h"
+#include "api/patch/field_set.h"
+#include "api/patch/managed_fields.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/strings.h"
@@ -49,6 +51,7 @@ base::Result<store::ObjectPtr> CreateAs(const Environment& env,
                                         const api::catalog::ResourceInfo& resource,
                                         json::Arena& arena, json::Value object) {
   object = TRY(Canonicalized(env, catalog, arena, resource.kind, object));
+  object = OwnedByServer(env, resource, arena, {}, object);
   object = json::SetPath(arena, object, {"metadata", "uid"}, json::String(arena, base::Uuid()));
   object = json::SetPath(arena, object, {"metadata", "creationTimestamp"},
                          json::String(arena, base::FormatTime(env.clock->Now())));
@@ -111,9 +114,10 @@ class EnvironmentWriter final : public admission::ClusterWriter {
                                  "latest version and try again");
     }
     json::Arena arena;
-    json::Value next = TRY(FromStore(arena, current, *info));
-    next = json::With(arena, next, "status", object["status"]);
+    const json::Value live = TRY(FromStore(arena, current, *info));
+    json::Value next = json::With(arena, live, "status", object["status"]);
     next = Recanonicalize(*catalog, arena, info->kind, next);
+    next = OwnedByServer(env_, *info, arena, live, next, "status");
     const store::ObjectPtr stored = TRY(WriteObject(env_, *info, arena, next, current));
     return stored->document();
   }
@@ -126,6 +130,28 @@ class EnvironmentWriter final : public admission::ClusterWriter {
 
 std::unique_ptr<admission::ClusterWriter> MakeClusterWriter(const Environment& env) {
   return std::make_unique<EnvironmentWriter>(env);
+}
+
+json::Value OwnedByServer(const Environment& env, const api::catalog::ResourceInfo& resource,
+                          json::Arena& arena, json::Value live, json::Value next,
+                          std::string_view subresource) {
+  using api::patch::PathElement;
+  if (resource.schema == nullptr) return next;
+  api::patch::FieldSet reset;
+  if (subresource == "status") {
+    reset.Insert(PathElement::Field("spec"));
+  } else if (resource.FindSubresource("status") != nullptr) {
+    reset.Insert(PathElement::Field("status"));
+  }
+  const std::string version = ApiVersion(resource.kind);
+  const std::string now = base::FormatTime(env.clock->Now());
+  api::patch::Writer writer;
+  writer.manager = "kube-apiserver";
+  writer.api_version = version;
+  writer.subresource = subresource;
+  writer.now = now;
+  writer.reset = &reset;
+  return api::patch::Track(arena, *resource.schema, live, next, writer);
 }
 
 base::Result<store::ObjectPtr> WriteObject(const Environment& env,

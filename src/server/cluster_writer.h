@@ -19,6 +19,12 @@ std::unique_ptr<admission::ClusterWriter> MakeClusterWriter(const Environment& e
 // Creates the object if there is none of its name. `object` names its kind; its metadata names it.
 base::Status EnsureObject(const Environment& env, json::Value object);
 
+// `next`, which the server itself has made of `live` (null: nothing), with the fields that it owns
+// thereby noted in metadata.managedFields.
+json::Value OwnedByServer(const Environment& env, const api::catalog::ResourceInfo& resource,
+                          json::Arena& arena, json::Value live, json::Value next,
+                          std::string_view subresource = {});
+
 // The object of `env`'s store, written whole against `expected` (null: must be absent).
 base::Result<store::ObjectPtr> WriteObject(const Environment& env,
                                            const api::catalog::ResourceInfo& resource,

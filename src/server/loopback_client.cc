@@ -82,11 +82,11 @@ class LoopbackExchange final : public net::Exchange {
 
 class LoopbackClient final : public controllers::ApiClient {
  public:
-  LoopbackClient(net::Handler handle, const std::string& account, const base::Clock& clock)
-      : handle_(std::move(handle)), account_(account), clock_(clock) {
+  LoopbackClient(net::Handler handle, const LoopbackUser& user, const base::Clock& clock)
+      : handle_(std::move(handle)), agent_(user.agent), clock_(clock) {
     auto certificate = std::make_shared<net::ClientCertificate>();
-    certificate->common_name = "system:serviceaccount:kube-system:" + account;
-    certificate->organizations = {"system:serviceaccounts", "system:serviceaccounts:kube-system"};
+    certificate->common_name = user.name;
+    certificate->organizations = user.groups;
     certificate_ = std::move(certificate);
   }
 
@@ -96,7 +96,7 @@ class LoopbackClient final : public controllers::ApiClient {
     request.method = method;
     request.target = path;
     request.authority = "localhost";
-    request.headers.Add("User-Agent", base::StrCat("portcullis/", account_));
+    request.headers.Add("User-Agent", agent_);
     request.headers.Add("Accept", "application/json");
     if (!body.is_null()) {
       request.headers.Add("Content-Type", content_type);
@@ -113,16 +113,25 @@ class LoopbackClient final : public controllers::ApiClient {
 
  private:
   const net::Handler handle_;
-  const std::string account_;
+  const std::string agent_;
   const base::Clock& clock_;
   std::shared_ptr<const net::ClientCertificate> certificate_;
 };
 
 }  // namespace
 
-std::unique_ptr<controllers::ApiClient> MakeLoopbackClient(net::Handler handle, std::string account,
+LoopbackUser ControllerUser(std::string_view account) {
+  return {base::StrCat("system:serviceaccount:kube-system:", account),
+          {"system:serviceaccounts", "system:serviceaccounts:kube-system"},
+          base::StrCat("portcullis/", account)};
+}
+
+LoopbackUser ServerItself() { return {"system:apiserver", {"system:masters"}, "kube-apiserver"}; }
+
+std::unique_ptr<controllers::ApiClient> MakeLoopbackClient(net::Handler handle,
+                                                           const LoopbackUser& user,
                                                            const base::Clock& clock) {
-  return std::make_unique<LoopbackClient>(std::move(handle), account, clock);
+  return std::make_unique<LoopbackClient>(std::move(handle), user, clock);
 }
 
 }  // namespace portcullis::server

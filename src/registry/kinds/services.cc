@@ -2,6 +2,9 @@
 // (Kubernetes docs: Service, ClusterIP allocation).
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
 
 #include "api/api_status.h"
 #include "api/field_error.h"
@@ -23,6 +26,11 @@ bool WantsNodePorts(json::Value service) {
   const std::string_view type = TypeOf(service);
   if (type == "NodePort") return true;
   return type == "LoadBalancer" && service["spec"]["allocateLoadBalancerNodePorts"].AsBool(true);
+}
+
+// Of a type that may have node ports.
+bool HasNodePorts(json::Value service) {
+  return TypeOf(service) == "NodePort" || TypeOf(service) == "LoadBalancer";
 }
 
 bool ChecksHealth(json::Value service) {
@@ -61,16 +69,15 @@ class Services final : public DefaultStrategy {
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
     object = DefaultStrategy::PrepareForCreate(ctx, object);
-    return InitFamilies(ctx, PairAddresses(ctx, object));
+    return InitFamilies(ctx, PairAddresses(ctx, object, {}));
   }
 
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                json::Value old) const override {
     if (ctx.subresource == "status") return OnlyStatus(ctx.arena, object, old);
     object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
-    object = KeepAllocated(ctx, object, old);
-    object = DropOfOldType(ctx, object, old);
-    return InitFamilies(ctx, PairAddresses(ctx, object));
+    object = PairAddresses(ctx, KeepAllocated(ctx, object, old), old);
+    return InitFamilies(ctx, DropOfOldType(ctx, object, old));
   }
 
   base::Result<json::Value> Allocate(const Context& ctx, json::Value object,
@@ -83,7 +90,7 @@ class Services final : public DefaultStrategy {
   }
 
   void Release(const Context& ctx, json::Value gone, json::Value kept) const override {
-    if (ctx.services == nullptr) return;
+    if (ctx.services == nullptr || ctx.dry_run) return;
     const auto addresses = Addresses(kept);
     for (std::string_view address : Addresses(gone)) {
       if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
@@ -99,13 +106,20 @@ class Services final : public DefaultStrategy {
   }
 
  private:
-  // clusterIP is clusterIPs[0] and the other way round.
-  static json::Value PairAddresses(const Context& ctx, json::Value object) {
+  // What a client that knows one of clusterIP and clusterIPs says of it holds for the other. One
+  // that has changed both is left to validation.
+  static json::Value PairAddresses(const Context& ctx, json::Value object, json::Value old) {
     const json::Value spec = object["spec"];
     const std::string_view one = spec["clusterIP"].AsString();
-    if (!one.empty() && spec["clusterIPs"].empty()) {
+    const std::string_view before = old["spec"]["clusterIP"].AsString();
+    const bool same_list = spec["clusterIPs"] == old["spec"]["clusterIPs"];
+    const bool is_new = old.is_null() && spec["clusterIPs"].empty();
+    if (!one.empty() && (is_new || (one != before && same_list))) {
       return json::SetPath(ctx.arena, object, {"spec", "clusterIPs"},
                            json::MakeArray(ctx.arena, {spec["clusterIP"]}));
+    }
+    if (one.empty() && !before.empty() && same_list) {
+      return json::RemovePath(ctx.arena, object, {"spec", "clusterIPs"});
     }
     return object;
   }
@@ -153,12 +167,12 @@ class Services final : public DefaultStrategy {
       }
       return object;
     }
-    if (object["spec"]["clusterIP"].AsString().empty() && object["spec"]["clusterIPs"].empty()) {
-      for (std::string_view name : {"clusterIP", "clusterIPs"}) {
-        if (const json::Value* value = old["spec"].Find(name)) {
-          object = json::SetPath(ctx.arena, object, {"spec", name}, *value);
-        }
-      }
+    const json::Value address = old["spec"]["clusterIP"];
+    if (object["spec"]["clusterIP"].AsString().empty() && !address.is_null()) {
+      object = json::SetPath(ctx.arena, object, {"spec", "clusterIP"}, address);
+    }
+    if (object["spec"]["clusterIPs"].empty() && old["spec"].Has("clusterIPs")) {
+      object = json::SetPath(ctx.arena, object, {"spec", "clusterIPs"}, old["spec"]["clusterIPs"]);
     }
     for (std::string_view name : {"ipFamilies", "ipFamilyPolicy"}) {
       if (object["spec"].Has(name)) continue;
@@ -195,25 +209,46 @@ class Services final : public DefaultStrategy {
           return TypeOf(service) == "LoadBalancer" || TypeOf(service) == "NodePort" ||
                  (TypeOf(service) == "ClusterIP" && !service["spec"]["externalIPs"].empty());
         });
-    return object;
+    return DropNodePorts(ctx, object, old);
   }
 
-  // Node ports of ports that stay are kept; types without node ports lose them.
+  static std::set<std::int64_t> NumbersOf(json::Value ports) {
+    std::set<std::int64_t> numbers;
+    for (const json::Value& port : ports.elements()) {
+      if (port.Has("nodePort")) numbers.insert(port["nodePort"].AsInt());
+    }
+    return numbers;
+  }
+
+  // Node ports that an update leaves out are those that ports of the same name had, unless another
+  // port has been given them.
   static json::Value KeepNodePorts(const Context& ctx, json::Value object, json::Value old) {
     const json::Value ports = object["spec"]["ports"];
-    if (ports.empty()) return object;
+    if (ports.empty() || !HasNodePorts(object) || !HasNodePorts(old)) return object;
+    const std::set<std::int64_t> taken = NumbersOf(ports);
     json::ArrayBuilder result(ctx.arena);
     for (json::Value port : ports.elements()) {
       for (const json::Value& before : old["spec"]["ports"].elements()) {
-        const bool same = before["port"] == port["port"] && before["protocol"] == port["protocol"];
-        if (!same || !before.Has("nodePort")) continue;
-        if (!WantsNodePorts(object) && port["nodePort"] == before["nodePort"]) {
-          port = json::Without(ctx.arena, port, "nodePort");
-        } else if (WantsNodePorts(object) && !port.Has("nodePort")) {
-          port = json::With(ctx.arena, port, "nodePort", before["nodePort"]);
-        }
+        if (port.Has("nodePort") || before["name"].AsString() != port["name"].AsString()) continue;
+        if (!before.Has("nodePort") || taken.count(before["nodePort"].AsInt()) != 0) continue;
+        port = json::With(ctx.arena, port, "nodePort", before["nodePort"]);
       }
       result.Add(port);
+    }
+    return json::SetPath(ctx.arena, object, {"spec", "ports"}, result.Build());
+  }
+
+  // Types without node ports lose them, unless the update has changed them.
+  static json::Value DropNodePorts(const Context& ctx, json::Value object, json::Value old) {
+    const json::Value ports = object["spec"]["ports"];
+    if (ports.empty() || !HasNodePorts(old) || HasNodePorts(object)) return object;
+    const std::set<std::int64_t> before = NumbersOf(old["spec"]["ports"]);
+    for (const std::int64_t number : NumbersOf(ports)) {
+      if (before.count(number) == 0) return object;
+    }
+    json::ArrayBuilder result(ctx.arena);
+    for (const json::Value& port : ports.elements()) {
+      result.Add(json::Without(ctx.arena, port, "nodePort"));
     }
     return json::SetPath(ctx.arena, object, {"spec", "ports"}, result.Build());
   }
@@ -224,13 +259,25 @@ class Services final : public DefaultStrategy {
     return api::InvalidStatus(ctx.kind.group_kind(), ctx.name, errors);
   }
 
+  static base::Status Failed(std::string_view what, const base::Status& why) {
+    return base::InternalError(base::StrCat("failed to allocate a ", what, ": ", why.message()));
+  }
+
   static base::Result<json::Value> AllocateAddress(const Context& ctx, json::Value object,
                                                    json::Value old) {
     if (TypeOf(object) == "ExternalName") return object;
     const json::Value wanted = object["spec"]["clusterIPs"];
     if (wanted[0].AsString() == kNone) return object;
+    const json::Value metadata = object["metadata"];
+    const ServiceNetwork::Owner owner{metadata["namespace"].AsString(),
+                                      metadata["name"].AsString()};
     if (wanted[0].AsString().empty()) {
-      const std::string address = TRY(ctx.services->TakeAnyAddress());
+      std::string address = ctx.services->dry_run_address();
+      if (!ctx.dry_run) {
+        auto taken = ctx.services->TakeAnyAddress(owner);
+        if (!taken.ok()) return Failed("serviceIP", taken.status());
+        address = *std::move(taken);
+      }
       const json::Value text = json::String(ctx.arena, address);
       object = json::SetPath(ctx.arena, object, {"spec", "clusterIP"}, text);
       return json::SetPath(ctx.arena, object, {"spec", "clusterIPs"},
@@ -239,7 +286,8 @@ class Services final : public DefaultStrategy {
     const auto held = Addresses(old);
     for (std::string_view address : Addresses(object)) {
       if (std::find(held.begin(), held.end(), address) != held.end()) continue;
-      const base::Status taken = ctx.services->TakeAddress(address);
+      const base::Status taken = ctx.dry_run ? ctx.services->CheckAddress(address)
+                                             : ctx.services->TakeAddress(address, owner);
       if (!taken.ok()) {
         return Refuse(ctx, api::FieldPath("spec", "clusterIPs"), wanted,
                       base::StrCat("failed to allocate IP ", address, ": ", taken.message()));
@@ -248,35 +296,86 @@ class Services final : public DefaultStrategy {
     return object;
   }
 
+  // The node ports that one write takes; a dry run takes none and numbers them as Kubernetes does.
+  class PortsOfOneWrite {
+   public:
+    explicit PortsOfOneWrite(const Context& ctx) : ctx_(ctx) {}
+
+    base::Result<int> TakeAny() {
+      if (!ctx_.dry_run) return ctx_.services->TakeAnyPort();
+      const int last =
+          taken_.empty() ? kBeforeDryRun : *std::max_element(taken_.begin(), taken_.end());
+      taken_.push_back(last + 1);
+      return last + 1;
+    }
+
+    base::Status Take(int port) {
+      if (!ctx_.dry_run) return ctx_.services->TakePort(port);
+      TRY(ctx_.services->CheckPort(port));
+      if (std::find(taken_.begin(), taken_.end(), port) != taken_.end()) {
+        return base::Invalid("provided port is already allocated");
+      }
+      taken_.push_back(port);
+      return base::OkStatus();
+    }
+
+   private:
+    static constexpr int kBeforeDryRun = 32768;
+    const Context& ctx_;
+    std::vector<int> taken_;  // on a dry run
+  };
+
   static base::Result<json::Value> AllocatePorts(const Context& ctx, json::Value object,
                                                  json::Value old) {
-    if (ChecksHealth(object) && object["spec"]["healthCheckNodePort"].AsInt() == 0) {
-      const int number = TRY(ctx.services->TakeAnyPort());
-      object = json::SetPath(ctx.arena, object, {"spec", "healthCheckNodePort"},
-                             json::Value::Int(number));
+    PortsOfOneWrite taking(ctx);
+    if (WantsNodePorts(object)) object = TRY(AllocateNodePorts(ctx, object, old, taking));
+    if (!ChecksHealth(object)) return object;
+    const int wanted = static_cast<int>(object["spec"]["healthCheckNodePort"].AsInt());
+    const auto refuse = [&](std::string_view which, const base::Status& why) {
+      return base::Status(base::Reason::kUnknown,
+                          base::StrCat("failed to allocate ", which, " HealthCheck NodePort ",
+                                       std::to_string(wanted), ": ", why.message()));
+    };
+    if (wanted == 0) {
+      const auto number = taking.TakeAny();
+      if (!number.ok()) return refuse("a", number.status());
+      return json::SetPath(ctx.arena, object, {"spec", "healthCheckNodePort"},
+                           json::Value::Int(*number));
     }
-    if (!WantsNodePorts(object)) return object;
     const auto held = NodePorts(old);
+    if (std::find(held.begin(), held.end(), wanted) != held.end()) return object;
+    if (const base::Status taken = taking.Take(wanted); !taken.ok()) {
+      return refuse("requested", taken);
+    }
+    return object;
+  }
+
+  static base::Result<json::Value> AllocateNodePorts(const Context& ctx, json::Value object,
+                                                     json::Value old, PortsOfOneWrite& taking) {
+    // Of a new Service, protocols that share a port share its node port.
+    std::map<std::int64_t, int> by_port;
+    std::vector<int> held = NodePorts(old);
     json::ArrayBuilder ports(ctx.arena);
     std::size_t index = 0;
     for (json::Value port : object["spec"]["ports"].elements()) {
-      const int wanted = static_cast<int>(port["nodePort"].AsInt());
+      int wanted = static_cast<int>(port["nodePort"].AsInt());
+      const auto shared = by_port.find(port["port"].AsInt());
+      if (wanted == 0 && old.is_null() && shared != by_port.end()) wanted = shared->second;
       if (wanted == 0) {
-        const int number = TRY(ctx.services->TakeAnyPort());
-        port = json::With(ctx.arena, port, "nodePort", json::Value::Int(number));
-      } else if (std::find(held.begin(), held.end(), wanted) == held.end()) {
-        if (ctx.dry_run) {
-          ports.Add(port);
-          ++index;
-          continue;
-        }
-        const base::Status taken = ctx.services->TakePort(wanted);
+        const auto number = taking.TakeAny();
+        if (!number.ok()) return Failed("nodePort", number.status());
+        wanted = *number;
+      } else if (std::find(held.begin(), held.end(), wanted) == held.end() &&
+                 (shared == by_port.end() || shared->second != wanted)) {
+        const base::Status taken = taking.Take(wanted);
         if (!taken.ok()) {
           return Refuse(ctx, api::FieldPath("spec", "ports").Index(index).Child("nodePort"),
                         port["nodePort"], taken.message());
         }
       }
-      ports.Add(port);
+      by_port.emplace(port["port"].AsInt(), wanted);
+      if (!old.is_null()) held.push_back(wanted);
+      ports.Add(json::With(ctx.arena, port, "nodePort", json::Value::Int(wanted)));
       ++index;
     }
     return json::SetPath(ctx.arena, object, {"spec", "ports"}, ports.Build());

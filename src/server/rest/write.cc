@@ -153,7 +153,11 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
     if (!facts.generated || attempt == kNameAttempts || !RetriesNames(call)) {
       return Exists(call, name, object);
     }
+    // What has been taken goes by the name.
+    strategy.Release(StrategyContext(call, name), object, {});
     object = RegenerateName(call, object);
+    const std::string next(object["metadata"]["name"].AsString());
+    object = TRY(strategy.Allocate(StrategyContext(call, next), object, {}));
   }
 }
 
@@ -253,7 +257,9 @@ class Attempt {
     if (!result.ok() || call_.dry_run) {
       strategy_.Release(context, *allocated, live_);
     } else {
-      strategy_.Release(context, live_, *allocated);
+      // An update that takes the last finalizer away removes the object.
+      const bool gone = result->stored == nullptr;
+      strategy_.Release(context, live_, gone ? json::Value() : *allocated);
     }
     return result;
   }

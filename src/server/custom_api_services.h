@@ -1,0 +1,12 @@
+// APIServices of custom resources: one for each group and version that a definition serves, made,
+// put right and removed as definitions change (kube-aggregator, autoregistration).
+#pragma once
+
+#include "controllers/controller.h"
+
+namespace portcullis::server {
+
+// Works as the server itself; not among --controllers.
+extern const controllers::ControllerInfo kCustomApiServices;
+
+}  // namespace portcullis::server
