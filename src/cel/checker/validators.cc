@@ -147,26 +147,26 @@ class Validator {
   void Format(const Expr* expr) {
     const Expr* format = expr->args[0];
     const Expr* list = expr->args[1];
-    if (!IsText(format)) return;
-    const auto parsed = ParseFormat(format->constant.text());
-    if (!parsed.ok()) {
-      Report(expr, parsed.status().message());
-      return;
-    }
-    if (list->kind != ExprKind::kList) return;
+    if (!expr->member_call || !IsText(format) || list->kind != ExprKind::kList) return;
+    const FormatTemplate parsed = ParseFormat(format->constant.text());
     const std::size_t given = list->args.size();
-    const std::size_t wanted = parsed->clauses.size();
+    const std::size_t wanted = parsed.clauses.size();
     for (std::size_t i = 0; i < wanted; ++i) {
       if (i >= given) {
         Report(expr, "index " + std::to_string(i) + " out of range");
         return;
       }
-      const char verb = parsed->clauses[i].verb;
+      const char verb = parsed.clauses[i].verb;
       const Expr* bad = Unfit(verb, list->args[i]);
       if (!bad) continue;
       Report(bad, "error during formatting: " +
                       std::string(FormatComplaint(format_style_, verb, bad->type)) +
                       ", was given " + std::string(bad->type->name));
+      return;
+    }
+    if (!parsed.error.empty()) {
+      const bool missing = wanted >= given && !parsed.ends_in_percent;
+      Report(expr, missing ? "index " + std::to_string(wanted) + " out of range" : parsed.error);
       return;
     }
     if (given > wanted) {

@@ -232,6 +232,29 @@ TEST(EvalTest, StringsAndFormat) {
       {"'%s'.format([['abc', 3.14, null, timestamp('2023-02-03T23:31:20Z')]])",
        "\"[\\\"abc\\\", 3.140000, null, timestamp(\\\"2023-02-03T23:31:20Z\\\")]\""},
       {"'%s'.format([{'b': 1, 'a': true}])", "\"{\\\"a\\\":true, \\\"b\\\":1}\""},
+      {"'%s'.format([b'\\xff'])",
+       "error: error during formatting: could not convert argument \"invalid UTF-8 in bytes, "
+       "cannot "
+       "convert to string\" to string"},
+      {"'%s'.format([[dyn(b'\\xff')]])",
+       "error: error during formatting: could not convert argument \"invalid UTF-8 in bytes, "
+       "cannot "
+       "convert to string\" to string"},
+      {"'%s'.format([[1].map(x, optional.of(x))])",
+       "error: error during formatting: no formatting function for optional_type"},
+      {"'%d'.format([dyn('NaN')])",
+       "error: error during formatting: decimal clause can only be used on integers, was given "
+       "string"},
+      // Clauses are filled in as they are read.
+      {"dyn('%d %a').format(['x', 1])",
+       "error: error during formatting: decimal clause can only be used on integers, was given "
+       "string"},
+      {"dyn('%').format([])", "error: index 0 out of range"},
+      {"dyn('%').format([1])", "error: unexpected end of string"},
+      {"dyn('%\"').format([1])",
+       "error: could not parse formatting clause: unrecognized formatting clause \"\"\""},
+      {"dyn('%é').format([1])",
+       "error: could not parse formatting clause: unrecognized formatting clause \"Ã\""},
       {"'%d'.format([dyn('x')])",
        "error: error during formatting: decimal clause can only be used "
        "on integers, was given string"},

@@ -85,9 +85,9 @@ std::string Fixed(double number, int precision) {
 
 class Formatter {
  public:
-  explicit Formatter(json::Arena& arena) : arena_(arena) {}
+  Formatter(json::Arena& arena, std::string& complaint) : arena_(arena), complaint_(complaint) {}
 
-  // A value inside a list or map, as a literal. False if it has none; `failed` is its type then.
+  // A value inside a list or map, as a literal. False if it has none, with a complaint.
   bool Literal(Value value, std::string& out, int depth) {
     if (depth > kMaxDepth || out.size() > kMaxText) return false;
     switch (value.kind()) {
@@ -95,6 +95,7 @@ class Formatter {
         out += base::GoQuote(value.text());
         return true;
       case Kind::kBytes:
+        if (!base::IsValidUtf8(value.text())) return String(value, out, depth);
         out += "b" + base::GoQuote(value.text());
         return true;
       case Kind::kDouble:
@@ -109,12 +110,23 @@ class Formatter {
       case Kind::kDuration:
         out += "duration(\"" + FormatDuration(value.nanoseconds()) + "\")";
         return true;
-      default:
+      case Kind::kList:
+      case Kind::kMap:
         return String(value, out, depth);
+      default:
+        if (AppendCommon(value, out)) return true;
+        complaint_ = base::StrCat("no formatting function for ", TypeName(value));
+        return false;
     }
   }
 
   bool String(Value value, std::string& out, int depth) {
+    if (value.kind() == Kind::kBytes && !base::IsValidUtf8(value.text())) {
+      complaint_ =
+          "could not convert argument \"invalid UTF-8 in bytes, cannot convert to string\" to "
+          "string";
+      return false;
+    }
     if (AppendCommon(value, out)) return true;
     switch (value.kind()) {
       case Kind::kDouble:
@@ -129,12 +141,9 @@ class Formatter {
       case Kind::kMap:
         return Map(value, out, depth);
       default:
-        failed_ = TypeName(value);
         return false;
     }
   }
-
-  std::string_view failed() const { return failed_; }
 
  private:
   static std::string Special(double value) {
@@ -173,26 +182,15 @@ class Formatter {
   }
 
   json::Arena& arena_;
-  std::string_view failed_;
+  std::string& complaint_;
 };
 
-// Appends what the clause makes of the value; false if it cannot take it, with the `type` that is
-// to blame.
 bool AppendClause(json::Arena& arena, const FormatClause& clause, Value value, std::string& out,
-                  std::string_view& type) {
+                  std::string& complaint) {
   double number = 0;
   switch (clause.verb) {
-    case 's': {
-      Formatter formatter(arena);
-      if (formatter.String(value, out, 0)) return true;
-      type = formatter.failed();
-      return false;
-    }
-    case 'd':
-      if (!AsDouble(value, number)) return AppendInteger(clause.verb, value, out);
-      if (std::isfinite(number)) return false;
-      out += value.is_string() ? std::string(value.text()) : SpecialName(number);
-      return true;
+    case 's':
+      return Formatter(arena, complaint).String(value, out, 0);
     case 'f':
       if (!AsDouble(value, number)) return false;
       out += Fixed(number, clause.precision);
@@ -213,11 +211,41 @@ void AppendLiteral(std::string_view text, std::string& out) {
   }
 }
 
+std::string IndexOutOfRange(std::size_t index) {
+  return "index " + std::to_string(index) + " out of range";
+}
+
+// Digits between the point and the verb; what is wrong, or "".
+std::string ReadPrecision(std::string_view format, std::size_t& at, int& precision) {
+  const std::size_t begin = at;
+  while (at < format.size() && format[at] >= '0' && format[at] <= '9') ++at;
+  if (at >= format.size()) return "could not find end of precision specifier";
+  const std::string_view digits = format.substr(begin, at - begin);
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), precision);
+  if (!digits.empty() && read.ec == std::errc() && precision <= kMaxPrecision) return {};
+  return base::StrCat("error while converting precision to integer: strconv.Atoi: parsing ",
+                      base::GoQuote(digits), ": ",
+                      digits.empty() ? "invalid syntax" : "value out of range");
+}
+
+// The clause behind its percent sign; what is wrong, or "".
+std::string ReadClause(std::string_view format, std::size_t& at, FormatClause& clause) {
+  constexpr std::string_view kVerbs = "sdfebxXo";
+  if (format[at] == '.') {
+    const std::string wrong = ReadPrecision(format, ++at, clause.precision);
+    if (!wrong.empty()) return "error while parsing precision: " + wrong;
+  }
+  clause.verb = format[at++];
+  if (kVerbs.find(clause.verb) != std::string_view::npos) return {};
+  // A single byte is taken for a character.
+  std::string shown;
+  base::AppendRune(static_cast<unsigned char>(clause.verb), shown);
+  return base::StrCat("unrecognized formatting clause \"", shown, "\"");
+}
+
 }  // namespace
 
-base::Result<FormatTemplate> ParseFormat(std::string_view format) {
-  constexpr std::string_view kContext = "could not parse formatting clause: ";
-  constexpr std::string_view kVerbs = "sdfebxXo";
+FormatTemplate ParseFormat(std::string_view format) {
   FormatTemplate result;
   std::size_t text = 0;
   for (std::size_t at = 0; at < format.size();) {
@@ -225,7 +253,11 @@ base::Result<FormatTemplate> ParseFormat(std::string_view format) {
       ++at;
       continue;
     }
-    if (at + 1 >= format.size()) return base::ConfigError("unexpected end of string");
+    if (at + 1 >= format.size()) {
+      result.error = "unexpected end of string";
+      result.ends_in_percent = true;
+      return result;
+    }
     if (format[at + 1] == '%') {
       at += 2;
       continue;
@@ -234,32 +266,11 @@ base::Result<FormatTemplate> ParseFormat(std::string_view format) {
     clause.offset = at;
     clause.text_before = format.substr(text, at - text);
     ++at;
-    if (format[at] == '.') {
-      ++at;
-      const std::size_t begin = at;
-      while (at < format.size() && format[at] >= '0' && format[at] <= '9') ++at;
-      if (at >= format.size()) {
-        return base::ConfigError(base::StrCat(
-            kContext, "error while parsing precision: could not find end of precision specifier"));
-      }
-      int precision = 0;
-      const auto read = std::from_chars(format.data() + begin, format.data() + at, precision);
-      if (read.ec != std::errc() || precision > kMaxPrecision) {
-        return base::ConfigError(
-            base::StrCat(kContext, "error while parsing precision: error while converting ",
-                         "precision to integer: strconv.Atoi: parsing ",
-                         base::GoQuote(format.substr(begin, at - begin)), ": invalid syntax"));
-      }
-      clause.precision = precision;
+    result.error = ReadClause(format, at, clause);
+    if (!result.error.empty()) {
+      result.error.insert(0, "could not parse formatting clause: ");
+      return result;
     }
-    std::size_t size = 1;
-    base::DecodeRune(format.substr(at), size);
-    if (size != 1 || kVerbs.find(format[at]) == std::string_view::npos) {
-      return base::ConfigError(base::StrCat(kContext, "unrecognized formatting clause ",
-                                            base::GoQuote(format.substr(at, size))));
-    }
-    clause.verb = format[at];
-    ++at;
     text = at;
     result.clauses.push_back(clause);
   }
@@ -269,24 +280,24 @@ base::Result<FormatTemplate> ParseFormat(std::string_view format) {
 
 Value FormatWith(EvalContext& context, std::span<const Value> args, FormatStyle style,
                  ClauseAppender append) {
-  const auto format = ParseFormat(args[0].text());
-  if (!format.ok()) return context.Error(format.status().message());
+  const FormatTemplate format = ParseFormat(args[0].text());
   const Value values = args[1];
   std::string out;
-  for (std::size_t i = 0; i < format->clauses.size(); ++i) {
-    const FormatClause& clause = format->clauses[i];
+  for (std::size_t i = 0; i < format.clauses.size(); ++i) {
+    const FormatClause& clause = format.clauses[i];
     AppendLiteral(clause.text_before, out);
-    if (i >= values.size()) {
-      return context.Error("index " + std::to_string(i) + " out of range");
-    }
+    if (i >= values.size()) return context.Error(IndexOutOfRange(i));
     const Value value = values.At(context.arena(), i);
-    std::string_view type = TypeName(value);
-    if (!append(context.arena(), clause, value, out, type)) {
-      return context.Error(base::StrCat(
-          "error during formatting: ", ClauseComplaint(style, clause.verb), ", was given ", type));
-    }
+    std::string complaint;
+    if (append(context.arena(), clause, value, out, complaint)) continue;
+    if (complaint.empty()) complaint = ClauseComplaint(style, clause.verb, value);
+    return context.Error("error during formatting: " + complaint);
   }
-  AppendLiteral(format->text_after, out);
+  if (!format.error.empty()) {
+    const std::size_t next = format.clauses.size();
+    return context.Error(next >= values.size() ? IndexOutOfRange(next) : format.error);
+  }
+  AppendLiteral(format.text_after, out);
   return MakeString(context.arena(), out);
 }
 

@@ -27,9 +27,12 @@ struct FormatClause {
 struct FormatTemplate {
   std::vector<FormatClause> clauses;
   std::string_view text_after;
+  // What is wrong behind these clauses (`could not parse formatting clause: …`), or "". Clauses are
+  // filled in as they are read, so theirs are the first errors.
+  std::string error;
+  bool ends_in_percent = false;  // that is what is wrong
 };
-// Status: `could not parse formatting clause: …`.
-base::Result<FormatTemplate> ParseFormat(std::string_view format);
+FormatTemplate ParseFormat(std::string_view format);
 
 // The complaint about a clause that cannot take a value of the type, without the type's name; ""
 // if it can.

@@ -64,6 +64,10 @@ std::string_view ClauseComplaint(FormatStyle style, char verb) {
   return {};
 }
 
+std::string ClauseComplaint(FormatStyle style, char verb, Value value) {
+  return base::StrCat(ClauseComplaint(style, verb), ", was given ", TypeName(value));
+}
+
 std::string_view FormatComplaint(FormatStyle style, char verb, const Type* type) {
   using K = TypeKind;
   // Texts are NaN and Infinity to the localized style, numbers of any kind are to the plain one.

@@ -9,15 +9,17 @@
 
 namespace portcullis::cel {
 
-// Appends what the clause makes of the value. False if it cannot take it; `type`, the name of the
-// value's type, may be replaced by that of the part that is to blame.
+// Appends what the clause makes of the value. False if it cannot take it; `complaint` may say why,
+// otherwise the type of the value is to blame.
 using ClauseAppender = bool (*)(json::Arena& arena, const FormatClause& clause, Value value,
-                                std::string& out, std::string_view& type);
+                                std::string& out, std::string& complaint);
 Value FormatWith(EvalContext& context, std::span<const Value> args, FormatStyle style,
                  ClauseAppender append);
 
 // What the clause can take, as a complaint says it.
 std::string_view ClauseComplaint(FormatStyle style, char verb);
+// The same with the value that it got instead.
+std::string ClauseComplaint(FormatStyle style, char verb, Value value);
 
 // What both styles make of the value under %s, if they agree on its kind: all but numbers that are
 // no integers, timestamps, lists and maps. False for those.

@@ -25,7 +25,8 @@ std::string Shortest(double value) {
 
 class PlainFormatter {
  public:
-  PlainFormatter(json::Arena& arena, std::string_view& failed) : arena_(arena), failed_(failed) {}
+  PlainFormatter(json::Arena& arena, std::string& complaint)
+      : arena_(arena), complaint_(complaint) {}
 
   bool String(Value value, std::string& out, int depth) {
     if (depth > kMaxDepth || out.size() > kMaxText) return Fail(value);
@@ -48,7 +49,7 @@ class PlainFormatter {
 
  private:
   bool Fail(Value value) {
-    failed_ = TypeName(value);
+    complaint_ = ClauseComplaint(FormatStyle::kPlain, 's', value);
     return false;
   }
 
@@ -82,7 +83,7 @@ class PlainFormatter {
   }
 
   json::Arena& arena_;
-  std::string_view& failed_;
+  std::string& complaint_;
 };
 
 bool AsDouble(Value value, double& number) {
@@ -102,11 +103,11 @@ bool AsDouble(Value value, double& number) {
 }
 
 bool AppendClause(json::Arena& arena, const FormatClause& clause, Value value, std::string& out,
-                  std::string_view& type) {
+                  std::string& complaint) {
   double number = 0;
   switch (clause.verb) {
     case 's':
-      return PlainFormatter(arena, type).String(value, out, 0);
+      return PlainFormatter(arena, complaint).String(value, out, 0);
     case 'd':
       if (value.kind() != Kind::kDouble) return AppendInteger(clause.verb, value, out);
       out += Shortest(value.double_value());
