@@ -4,6 +4,8 @@
 
 #include <optional>
 
+#include "base/strings.h"
+#include "cel/library/go_pattern.h"
 #include "cel/library/simple_pattern.h"
 
 namespace portcullis::cel {
@@ -59,7 +61,11 @@ base::Result<std::shared_ptr<const Regex>> Regex::Compile(std::string_view patte
   re2::RE2::Options options;
   options.set_log_errors(false);
   std::shared_ptr<Regex> regex(new Regex());
-  regex->compiled_ = std::make_unique<Compiled>(pattern, options);
+  const auto translated = TranslateGoPattern(pattern);
+  if (!translated.ok()) {
+    return base::ConfigError(base::StrCat("error parsing regexp: ", translated.status().message()));
+  }
+  regex->compiled_ = std::make_unique<Compiled>(*translated, options);
   const re2::RE2& re = regex->compiled_->re;
   if (re.ok()) {
     regex->compiled_->simple = SimplePattern::Parse(pattern);

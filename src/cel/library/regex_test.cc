@@ -17,6 +17,26 @@ TEST(RegexTest, SpeaksOfErrorsAsGoDoes) {
   EXPECT_EQ(ErrorOf("a\\"), "error parsing regexp: trailing backslash at end of expression: ``");
 }
 
+// What Go's syntax has and RE2's has not, and the other way round.
+TEST(RegexTest, UnderstandsTheSyntaxOfGo) {
+  const auto matches = [](std::string_view pattern, std::string_view text) {
+    const auto regex = Regex::Compile(pattern);
+    EXPECT_TRUE(regex.ok()) << regex.status().message();
+    return regex.ok() && (*regex)->Matches(text);
+  };
+  EXPECT_TRUE(matches("^(?<n>a)(?P<m>b)$", "ab"));
+  EXPECT_TRUE(matches("^[(?<n>]+$", "(?<n>"));
+  EXPECT_TRUE(matches("^\\(?<n>$", "<n>"));
+  EXPECT_TRUE(matches("^\\Q(?<n>\\C\\E$", "(?<n>\\C"));
+  EXPECT_TRUE(matches("^\\p{Letter}[\\p{Decimal_Number}]\\P{Lu}$", "é4a"));
+  EXPECT_FALSE(matches("^\\p{^letter}$", "a"));
+  EXPECT_EQ(ErrorOf("a\\C"), "error parsing regexp: invalid escape sequence: `\\C`");
+  EXPECT_EQ(ErrorOf("(?<n"), "error parsing regexp: invalid named capture: `(?<n`");
+  EXPECT_EQ(ErrorOf("x(?<a b>c)"), "error parsing regexp: invalid named capture: `(?<a b>`");
+  EXPECT_EQ(ErrorOf("(?<=a)b"), "error parsing regexp: invalid named capture: `(?<=a)b`");
+  EXPECT_EQ(ErrorOf("(?<"), "error parsing regexp: invalid or unsupported Perl syntax: `(?<`");
+}
+
 TEST(RegexTest, FindsAllMatches) {
   const auto regex = Regex::Compile("a*");
   ASSERT_TRUE(regex.ok());
