@@ -5,6 +5,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "kube_cel/ip_address.h"
 
 namespace portcullis::kube_cel {
 namespace {
@@ -79,34 +80,67 @@ bool IsValidPort(std::string_view port) {
   return std::all_of(port.begin() + 1, port.end(), IsDigit);
 }
 
-// Empty if the host is acceptable.
-std::string CheckHost(std::string_view host) {
+bool PlainInUser(char c) { return IsLetter(c) || IsDigit(c) || Contains("-._:~!$&'()*+,;=%@", c); }
+
+bool PlainInHost(char c) {
+  return IsLetter(c) || IsDigit(c) || Contains("-_.~!$&'()*+,;=:[]<>\"", c);
+}
+
+// Only bytes beyond ASCII may be escaped; in the zone of an address whatever could be written, and
+// spaces.
+Unescaped UnescapeHost(std::string_view host, bool is_zone = false) {
   for (std::size_t i = 0; i < host.size(); ++i) {
     const char c = host[i];
-    const bool plain = IsLetter(c) || IsDigit(c) || Contains("-_.~!$&'()*+,;=:[]<>\"%", c) ||
-                       static_cast<unsigned char>(c) >= 0x80;
-    if (!plain) return "invalid character " + base::GoQuote(host.substr(i, 1)) + " in host name";
-    if (c == '%') {
-      const int high = i + 1 < host.size() ? HexDigit(host[i + 1]) : -1;
-      const int low = i + 2 < host.size() ? HexDigit(host[i + 2]) : -1;
-      // Only bytes beyond ASCII may be escaped, and the zone of an address.
-      if (high < 0 || low < 0 || (high < 8 && host.substr(i, 3) != "%25")) {
-        return "invalid URL escape " + base::GoQuote(host.substr(i, 3));
-      }
+    if (c != '%') {
+      if (static_cast<unsigned char>(c) >= 0x80 || PlainInHost(c)) continue;
+      return {"", "invalid character " + base::GoQuote(host.substr(i, 1)) + " in host name"};
     }
+    const int high = i + 1 < host.size() ? HexDigit(host[i + 1]) : -1;
+    const int low = i + 2 < host.size() ? HexDigit(host[i + 2]) : -1;
+    bool good = high >= 0 && low >= 0;
+    if (good && host.substr(i, 3) != "%25") {
+      const char escaped = static_cast<char>(high * 16 + low);
+      good = is_zone ? escaped == ' ' || PlainInHost(escaped) : high >= 8;
+    }
+    if (!good) return {"", "invalid URL escape " + base::GoQuote(host.substr(i, 3))};
   }
-  if (host.starts_with('[')) {
-    const auto end = host.rfind(']');
-    if (end == std::string_view::npos) return "missing ']' in host";
-    if (!IsValidPort(host.substr(end + 1))) {
-      return "invalid port " + base::GoQuote(host.substr(end + 1)) + " after host";
-    }
-  } else if (const auto colon = host.rfind(':'); colon != std::string_view::npos) {
-    if (!IsValidPort(host.substr(colon))) {
-      return "invalid port " + base::GoQuote(host.substr(colon)) + " after host";
-    }
+  return Unescape(host, false);
+}
+
+Unescaped InvalidPort(std::string_view port) {
+  return {"", "invalid port " + base::GoQuote(port) + " after host"};
+}
+
+// `[::1]:80`, `[fe80::1%25en0]`.
+Unescaped BracketedHost(std::string_view host) {
+  const auto end = host.rfind(']');
+  if (end == std::string_view::npos) return {"", "missing ']' in host"};
+  const std::string_view port = host.substr(end + 1);
+  if (!IsValidPort(port)) return InvalidPort(port);
+  const std::string_view name = host.substr(1, end - 1);
+  const auto zone_at = std::min(name.find("%25"), name.size());
+  Unescaped address = UnescapeHost(name.substr(0, zone_at));
+  if (!address.error.empty()) return address;
+  const Unescaped zone = UnescapeHost(name.substr(zone_at), true);
+  if (!zone.error.empty()) return zone;
+  address.text += zone.text;
+  const auto ip = ParseIpAddress(address.text);
+  if (!ip.ok()) return {"", "invalid host: " + ip.status().message()};
+  if (!ip->is_v6) return {"", "invalid IP-literal"};
+  return {base::StrCat("[", address.text, "]", port), ""};
+}
+
+Unescaped ReadHost(std::string_view scheme, std::string_view host) {
+  const auto bracket = host.rfind('[');
+  if (bracket == 0) return BracketedHost(host);
+  if (bracket != std::string_view::npos) return {"", "invalid IP-literal"};
+  // A host of the web has one colon at most.
+  const bool strict = scheme == "http" || scheme == "https";
+  const auto colon = strict ? host.find(':') : host.rfind(':');
+  if (colon != std::string_view::npos && !IsValidPort(host.substr(colon))) {
+    return InvalidPort(host.substr(colon));
   }
-  return "";
+  return UnescapeHost(host);
 }
 
 base::Status Failure(std::string_view text, std::string_view why) {
@@ -154,7 +188,9 @@ std::string_view RequestUri::Port() const {
 }
 
 std::vector<std::pair<std::string, std::string>> RequestUri::Query() const {
+  constexpr std::ptrdiff_t kMaxPairs = 10000;
   std::vector<std::pair<std::string, std::string>> out;
+  if (std::count(query.begin(), query.end(), '&') >= kMaxPairs) return out;
   for (const std::string_view pair : base::Split(query, '&')) {
     if (pair.empty() || Contains(pair, ';')) continue;
     const auto equals = pair.find('=');
@@ -200,16 +236,19 @@ base::Result<RequestUri> Parse(std::string_view text, bool is_request) {
     const auto slash = authority.find('/');
     rest = slash == std::string_view::npos ? std::string_view() : authority.substr(slash);
     authority = authority.substr(0, slash);
+    std::string_view user;
     if (const auto at = authority.rfind('@'); at != std::string_view::npos) {
-      const bool valid = std::all_of(
-          authority.begin(), authority.begin() + static_cast<long>(at),
-          [](char c) { return IsLetter(c) || IsDigit(c) || Contains("-._:~!$&'()*+,;=%@", c); });
-      if (!valid) return Failure(text, "net/url: invalid userinfo");
+      user = authority.substr(0, at);
       authority.remove_prefix(at + 1);
     }
-    const std::string problem = CheckHost(authority);
-    if (!problem.empty()) return Failure(text, problem);
-    uri.host = authority;
+    Unescaped host = ReadHost(uri.scheme, authority);
+    if (!host.error.empty()) return Failure(text, host.error);
+    uri.host = std::move(host.text);
+    if (!std::all_of(user.begin(), user.end(), PlainInUser)) {
+      return Failure(text, "net/url: invalid userinfo");
+    }
+    const Unescaped name = Unescape(user, false);
+    if (!name.error.empty()) return Failure(text, name.error);
   }
   Unescaped path = Unescape(rest, false);
   if (!path.error.empty()) return Failure(text, path.error);

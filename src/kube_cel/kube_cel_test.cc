@@ -91,6 +91,21 @@ TEST_F(KubeCelTest, ErrorsHaveKubernetesTexts) {
       {"url('../x')",
        "error: URL parse error during conversion from string: parse \"../x\": invalid URI for "
        "request"},
+      {"url('https://[fe80::1%25eth0]:80/').getHostname()", "\"fe80::1%eth0\""},
+      {"url('https://[1.2.3.4]/')",
+       "error: URL parse error during conversion from string: parse \"https://[1.2.3.4]/\": "
+       "invalid "
+       "IP-literal"},
+      {"url('https://[x]/')",
+       "error: URL parse error during conversion from string: parse \"https://[x]/\": invalid "
+       "host: "
+       "ParseAddr(\"x\"): unable to parse IP"},
+      {"url('https://a:1:2/')",
+       "error: URL parse error during conversion from string: parse \"https://a:1:2/\": invalid "
+       "port "
+       "\":1:2\" after host"},
+      {"url('postgres://a:1,b:2/').getHost()", "\"a:1,b:2\""},
+      {"isQuantity(' 1') || isQuantity('1 ')", "false"},
       {"quantity('10Mm')", "error: unable to parse quantity's suffix"},
       {"quantity('500m').add(quantity('500m')) == quantity('1')", "true"},
       {"quantity('1') == quantity('500m').add(quantity('500m'))", "error: no such overload"},

@@ -88,22 +88,27 @@ Kinds KindsToCheck(const Catalog& catalog, json::Value spec) {
   return kinds;
 }
 
-const api::schema::Schema* ParamSchema(const Catalog& catalog, json::Value kind) {
-  if (!kind.is_object()) return nullptr;
+// What is known of a policy's parameters. Without a schema they may be anything.
+struct Params {
+  bool declared = false;
+  const api::schema::Schema* schema = nullptr;
+};
+
+Params FindParams(const Catalog& catalog, json::Value kind) {
+  if (!kind.is_object()) return {};
   const auto version = api::ParseGroupVersion(kind["apiVersion"].AsString());
-  if (!version.ok()) return nullptr;
-  return catalog.FindSchema(
-      {version->group, version->version, std::string(kind["kind"].AsString())});
+  if (!version.ok()) return {};
+  return {true, catalog.FindSchema(
+                    {version->group, version->version, std::string(kind["kind"].AsString())})};
 }
 
 // The environment of one policy with one kind: types of objects, parameters and variables.
 class KindChecker {
  public:
   KindChecker(Compiler& compiler, const Catalog& catalog, const GroupVersionKind& kind,
-              const api::schema::Schema& schema, const api::schema::Schema* params,
-              json::Value variables)
-      : catalog_(catalog), schema_(schema), params_(params), kind_(kind) {
-    scope_ = {.params = params != nullptr, .authorizer = true, .variables = true};
+              const api::schema::Schema& schema, Params params, json::Value variables)
+      : catalog_(catalog), schema_(schema), params_(params.schema), kind_(kind) {
+    scope_ = {.params = params.declared, .authorizer = true, .variables = true};
     scope_.bare_authorizer = true;
     base_ = compiler.EnvironmentOf(scope_);
     Declare();
@@ -168,7 +173,7 @@ class KindChecker {
 class PolicyTypeChecker {
  public:
   PolicyTypeChecker(Compiler& compiler, const Catalog& catalog, json::Value spec) {
-    const api::schema::Schema* params = ParamSchema(catalog, spec["paramKind"]);
+    const Params params = FindParams(catalog, spec["paramKind"]);
     for (const GroupVersionKind& kind : KindsToCheck(catalog, spec)) {
       const api::schema::Schema* schema = catalog.FindSchema(kind);
       if (schema == nullptr) continue;

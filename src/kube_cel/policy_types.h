@@ -9,6 +9,9 @@
 
 namespace portcullis::kube_cel {
 
+// Who owns what is written of it: the controller of Kubernetes.
+inline constexpr std::string_view kTypeCheckingManager = "validatingadmissionpolicy-status";
+
 // The list `status.typeChecking.expressionWarnings` of a v1 policy; empty if all is well. Kinds are
 // those that the rules name without wildcards, at most ten for a rule, in order of group, version
 // and kind; `catalog` tells their schemas.

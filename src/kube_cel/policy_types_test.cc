@@ -107,6 +107,11 @@ TEST_F(PolicyTypesTest, TypesParametersAndVariables) {
   EXPECT_EQ(check("params.data['x'] == variables.n && variables.bad == 1"), Texts{});
   EXPECT_EQ(check("variables.n == 1").size(), 1U);
   EXPECT_EQ(check("params.spec == 1").size(), 1U);
+  // Of a kind that is not known, or not yet.
+  EXPECT_EQ(
+      Check(base::StrCat(rule, R"(,"paramKind":{"apiVersion":"example.com/v1","kind":"Foo"},)",
+                         R"("validations":[{"expression":"params.x == params.y"}])")),
+      Texts{});
 }
 
 TEST_F(PolicyTypesTest, SetsTheStatusOnce) {

@@ -1,6 +1,7 @@
 // Quantities.
 #include "api/quantity.h"
 
+#include "base/strings.h"
 #include "cel/program.h"
 #include "kube_cel/libraries.h"
 #include "kube_cel/library/rows.h"
@@ -42,14 +43,19 @@ Value Wrap(EvalContext& context, Quantity quantity, bool computed) {
   return Value::FromObject(cel::New<QuantityValue>(context.arena(), std::move(quantity), computed));
 }
 
+// JSON may have spaces around a quantity, the argument of a function may not.
+base::Result<Quantity> ParseExactly(std::string_view text) {
+  return Quantity::Parse(base::Trim(text).size() == text.size() ? text : "");
+}
+
 Value Make(EvalContext& context, std::span<const Value> args) {
-  auto parsed = Quantity::Parse(args[0].text());
+  auto parsed = ParseExactly(args[0].text());
   if (!parsed.ok()) return context.Error(parsed.status().message());
   return Wrap(context, *std::move(parsed), false);
 }
 
 Value IsQuantity(EvalContext&, std::span<const Value> args) {
-  return Value::Bool(Quantity::Parse(args[0].text()).ok());
+  return Value::Bool(ParseExactly(args[0].text()).ok());
 }
 
 Value Sign(EvalContext&, std::span<const Value> args) { return Value::Int(Of(args[0]).Sign()); }
