@@ -1,5 +1,7 @@
 #include "cel/batch.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <vector>
@@ -243,6 +245,22 @@ base::Result<Value> ReadAs(json::Arena& arena, const json::Value& typed, const T
   return ReadTyped(arena, typed);
 }
 
+// Types with parameters are those of the language.
+bool IsKnown(const Type* type) {
+  const bool unknown =
+      type->kind == TypeKind::kOpaque && !type->params.empty() && type->name != "optional_type";
+  return !unknown && std::all_of(type->params.begin(), type->params.end(), &IsKnown);
+}
+
+// What is wrong with the declared type of a variable, or "".
+std::string TypeComplaint(json::Value declared) {
+  json::Arena arena;
+  if (!declared.is_string()) return "its type is a text, as \"list(int)\"";
+  const auto type = ParseType(arena, declared.AsString());
+  if (!type.ok()) return type.status().message();
+  return IsKnown(*type) ? "" : base::StrCat("unknown type '", declared.AsString(), "'");
+}
+
 }  // namespace
 
 BatchAnswer AnswerBatch(const std::shared_ptr<const Environment>& base, json::Arena& arena,
@@ -257,6 +275,11 @@ BatchAnswer AnswerBatch(const std::shared_ptr<const Environment>& base, json::Ar
   if (!request.is_object() || !request["expr"].is_string()) {
     return fail(Phase::kParse, "a request is an object with an expression: {\"expr\": \"1 + 1\"}");
   }
+  for (const std::string_view name : {"types", "vars"}) {
+    const json::Value member = request[name];
+    if (member.is_null() || member.is_object()) continue;
+    return fail(Phase::kParse, base::StrCat(name, " is an object: {\"x\": …}"));
+  }
   std::shared_ptr<const Environment> environment = base;
   const json::Value types = request["types"];
   const json::Value vars = request["vars"];
@@ -267,6 +290,10 @@ BatchAnswer AnswerBatch(const std::shared_ptr<const Environment>& base, json::Ar
       if (!types.Has(member.name())) builder.AddVariable(member.name(), &kDynType);
     }
     for (const json::Member& member : types.members()) {
+      const std::string wrong = TypeComplaint(member.value);
+      if (!wrong.empty()) {
+        return fail(Phase::kCheck, base::StrCat("variable ", member.name(), ": ", wrong));
+      }
       builder.AddVariable(member.name(), member.value.AsString());
     }
     builder.options().container = container;
@@ -308,6 +335,45 @@ BatchAnswer AnswerBatch(const std::shared_ptr<const Environment>& base, json::Ar
   return answer;
 }
 
+namespace {
+
+// Doubles have a point or an exponent: readers that tell integers from floating-point numbers would
+// lose the sign of -0 and digits of 1e19 otherwise.
+void WriteAnswer(json::Value value, std::string& out) {
+  json::WriteOptions options;
+  options.escape_html = false;
+  const auto separate = [&out](std::size_t index) { out += index > 0 ? "," : ""; };
+  std::size_t index = 0;
+  if (value.is_object()) {
+    out += '{';
+    for (const json::Member& member : value.members()) {
+      separate(index++);
+      json::WriteString(member.name(), out, false);
+      out += ':';
+      WriteAnswer(member.value, out);
+    }
+    out += '}';
+  } else if (value.is_array()) {
+    out += '[';
+    for (const json::Value& element : value.elements()) {
+      separate(index++);
+      WriteAnswer(element, out);
+    }
+    out += ']';
+  } else if (value.type() == json::Type::kDouble) {
+    std::array<char, 32> buffer{};
+    const char* end =
+        std::to_chars(buffer.data(), buffer.data() + buffer.size(), value.AsDouble()).ptr;
+    const std::string_view digits(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+    out += digits;
+    if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";
+  } else {
+    json::Write(value, out, options);
+  }
+}
+
+}  // namespace
+
 std::string AnswerBatchLine(const std::shared_ptr<const Environment>& base, std::string_view line,
                             const EvalOptions& eval) {
   json::Arena arena;
@@ -328,9 +394,9 @@ std::string AnswerBatchLine(const std::shared_ptr<const Environment>& base, std:
     builder.Set("error", std::string_view(answer.error));
     builder.Set("phase", kPhases[static_cast<std::size_t>(answer.phase)]);
   }
-  json::WriteOptions options;
-  options.escape_html = false;
-  return json::ToString(builder.Build(), options);
+  std::string out;
+  WriteAnswer(builder.Build(), out);
+  return out;
 }
 
 }  // namespace portcullis::cel

@@ -47,6 +47,7 @@ TEST(ConformanceTest, AllFactsHold) {
   EnvironmentBuilder builder;
   builder.AddLibrary(kStringsLibrary).AddLibrary(kOptionalLibrary).AddLibrary(kTwoVariableLibrary);
   builder.options().quoted_fields = true;
+  builder.options().follows_specification = true;
   const auto environment = builder.Build();
   ASSERT_TRUE(environment.ok()) << environment.status().message();
   std::ifstream file(PC_SOURCE_DIR "/tests/conformance/cel/facts.jsonl");

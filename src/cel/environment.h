@@ -49,7 +49,8 @@ struct EnvironmentOptions {
   bool validate_literals = false;     // duration, timestamp and regex literals
   bool validate_formats = true;       // format literals with literal arguments
   bool fold_constants = true;
-  bool has_costs = false;  // has(a.b) counts 1 for the test itself
+  bool follows_specification = false;  // where cel-go does not, see EvalContext
+  bool has_costs = false;              // has(a.b) counts 1 for the test itself
   // Limits of the parser; the texts name them.
   int max_code_points = 100000;
   int max_depth = 250;

@@ -23,6 +23,7 @@ Outcome Program::Evaluate(const Activation& activation, json::Arena& arena,
   std::array<Value, kInlineSlots> inline_slots;
   std::vector<Value> more_slots;
   EvalContext context(arena, activation, options);
+  context.set_follows_specification(follows_specification_);
   context.set_slots(inline_slots.data());
   if (static_cast<std::size_t>(slot_count_) > kInlineSlots) {
     more_slots.resize(static_cast<std::size_t>(slot_count_));

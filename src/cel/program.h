@@ -113,6 +113,11 @@ class EvalContext {
     if (++steps_ % 100 != 0 || !options_.interrupt) return true;
     return !options_.interrupt->Interrupted();
   }
+  // What cel-go takes but the specification of the language does not is an error: fields of values
+  // without fields behind an optional or in has(), map literals with keys that repeat or are
+  // doubles, searching a string from behind its end.
+  bool follows_specification() const { return follows_specification_; }
+  void set_follows_specification(bool follows) { follows_specification_ = follows; }
   void set_prepared(const Prepared* prepared) { prepared_ = prepared; }
   Value* slots() { return slots_; }
   void set_slots(Value* slots) { slots_ = slots; }
@@ -125,6 +130,7 @@ class EvalContext {
   Value* slots_ = nullptr;  // iteration variables and accumulators, by index
   std::uint64_t cost_ = 0;
   std::uint32_t steps_ = 0;
+  bool follows_specification_ = false;
 };
 
 class Program {
@@ -154,6 +160,7 @@ class Program {
   const Node* root_ = nullptr;
   const Type* result_type_ = nullptr;
   int slot_count_ = 0;
+  bool follows_specification_ = false;
 };
 
 }  // namespace portcullis::cel

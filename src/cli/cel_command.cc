@@ -347,7 +347,7 @@ bool EvaluateOne(Options& options, const cel::Environment& environment, const So
 int RunBatch(const std::shared_ptr<const cel::Environment>& environment,
              const cel::EvalOptions& limits) {
   for (std::string line; std::getline(std::cin, line);) {
-    if (line.empty()) continue;
+    if (base::Trim(line).empty()) continue;
     const std::string answer = cel::AnswerBatchLine(environment, line, limits);
     std::fwrite(answer.data(), 1, answer.size(), stdout);
     std::fputc('\n', stdout);

@@ -19,6 +19,14 @@ bool IsKnownDecisionKey(std::string_view key) {
   return false;
 }
 
+// What begins as JSON does may be YAML all the same: {a: b}.
+base::Result<json::Value> ReadValue(json::Arena& arena, std::string_view text) {
+  auto value = json::ParseYamlOrJson(arena, text);
+  if (value.ok()) return value;
+  auto yaml = json::ParseYaml(arena, text);
+  return yaml.ok() ? std::move(yaml) : std::move(value);
+}
+
 }  // namespace
 
 // Answers by the first entry that fits. What an entry does not say fits everything.
@@ -60,7 +68,7 @@ base::Status CelInputs::AddVariable(std::string_view text) {
   if (!cut || cut->first.empty()) {
     return base::ConfigError(base::StrCat("--var ", text, ": NAME=YAML is needed"));
   }
-  const auto value = json::ParseYamlOrJson(arena_, cut->second);
+  const auto value = ReadValue(arena_, cut->second);
   if (!value.ok()) {
     return base::ConfigError(base::StrCat("--var ", cut->first, ": ", value.status().message()));
   }
@@ -69,7 +77,7 @@ base::Status CelInputs::AddVariable(std::string_view text) {
 }
 
 base::Status CelInputs::AddVariables(std::string_view text, const std::string& path) {
-  const auto value = json::ParseYamlOrJson(arena_, text);
+  const auto value = ReadValue(arena_, text);
   if (!value.ok()) return base::ConfigError(base::StrCat(path, ": ", value.status().message()));
   if (!value->is_object()) {
     return base::ConfigError(base::StrCat(path,
@@ -83,7 +91,7 @@ base::Status CelInputs::AddVariables(std::string_view text, const std::string& p
 }
 
 base::Status CelInputs::AddPolicyVariables(std::string_view text, const std::string& path) {
-  const auto value = json::ParseYamlOrJson(arena_, text);
+  const auto value = ReadValue(arena_, text);
   if (!value.ok()) return base::ConfigError(base::StrCat(path, ": ", value.status().message()));
   for (const json::Value entry : value->elements()) {
     const std::string_view name = entry["name"].AsString();
@@ -100,7 +108,7 @@ base::Status CelInputs::AddPolicyVariables(std::string_view text, const std::str
 }
 
 base::Status CelInputs::AddDecisions(std::string_view text, const std::string& path) {
-  const auto value = json::ParseYamlOrJson(arena_, text);
+  const auto value = ReadValue(arena_, text);
   if (!value.ok()) return base::ConfigError(base::StrCat(path, ": ", value.status().message()));
   if (!value->is_array()) return base::ConfigError(path + ": a list of attributes is needed");
   for (const json::Value entry : value->elements()) {
@@ -152,6 +160,7 @@ base::Result<std::shared_ptr<const cel::Environment>> CelInputs::Declare() {
         .AddLibrary(cel::kOptionalLibrary)
         .AddLibrary(cel::kTwoVariableLibrary);
     builder.options().quoted_fields = true;
+    builder.options().follows_specification = true;
   }
   for (const auto& [name, value] : variables_) {
     if (!scope_ || scope_->environment->VariableIndex(name) < 0) {

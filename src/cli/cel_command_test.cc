@@ -99,6 +99,13 @@ params: {max: 5}
   EXPECT_EQ(said.code, kExitOk);
 }
 
+TEST_F(CelCommandTest, VariablesAreYaml) {
+  const Said said = Run({"--var", "a={b: [1, 2], c: x}", "--var", R"(d={"e": 1})", "--var", "f=x",
+                         "a.b[1] == 2 && a.c == f && d.e == 1"});
+  EXPECT_EQ(said.err, "");
+  EXPECT_EQ(said.out, "true\n");
+}
+
 TEST_F(CelCommandTest, SaysWhatIsWrongWithTheCommand) {
   const std::pair<std::vector<std::string>, const char*> rows[] = {
       {{"--typs", "1"}, "unknown flag: --typs; did you mean --types?"},

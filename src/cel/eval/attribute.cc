@@ -71,7 +71,8 @@ Value Qualify(EvalContext& context, Value operand, Value key, bool presence) {
     const Value found = operand.object()->Field(context.arena(), key.text());
     if (!found.is_unset() || presence) return found;
   }
-  if (presence) return Value();
+  const bool strict = context.follows_specification() && operand.kind() != Kind::kOptional;
+  if (presence && !strict) return Value();
   return NoSuchKey(context, key);
 }
 

@@ -1,8 +1,10 @@
 // Calls of functions and operators, and the making of lists, maps and structs.
 #include <array>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
+#include "base/strings.h"
 #include "cel/checker/declarations.h"
 #include "cel/environment.h"
 #include "cel/eval/node.h"
@@ -162,8 +164,19 @@ Value ListNode::Eval(EvalContext& context) const {
   return Charged(context, kCost, MakeList(context.arena(), values.all()));
 }
 
+namespace {
+
+// Equal for keys that a map takes for the same.
+std::string KeyText(Value key) {
+  return base::StrCat(key.is_string() ? "s" : key.is_bool() ? "b" : "n", PlainText(key));
+}
+
+}  // namespace
+
 Value MapNode::Eval(EvalContext& context) const {
   constexpr std::uint64_t kCost = 30;
+  const bool strict = context.follows_specification();
+  std::unordered_set<std::string> seen;
   std::vector<MapEntry> entries;
   entries.reserve(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -172,9 +185,12 @@ Value MapNode::Eval(EvalContext& context) const {
     Value value = values[i]->Eval(context);
     if (value.is_error()) return IsOrdinaryError(value) ? Charged(context, kCost, value) : value;
     const bool usable = key.is_string() || key.is_number() || key.is_bool();
-    if (!usable) {
+    if (!usable || (strict && key.kind() == Kind::kDouble)) {
       const std::string text = "unsupported key type: " + std::string(TypeName(key));
       return Charged(context, kCost, context.Error(text));
+    }
+    if (strict && !seen.insert(KeyText(key)).second) {
+      return Charged(context, kCost, context.Error("Failed with repeated key: " + PlainText(key)));
     }
     if (!optional.empty() && optional[i]) {
       if (value.kind() != Kind::kOptional) {

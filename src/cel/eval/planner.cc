@@ -41,6 +41,7 @@ class Planner : private NodeStore {
     program_->root_ = One(ast.root());
     TRY(std::move(status_));
     program_->slot_count_ = slot_count_;
+    program_->follows_specification_ = environment_.options().follows_specification;
     program_->result_type_ = CopyType(arena_, ast.type() ? ast.type() : &kDynType);
     return std::shared_ptr<const Program>(std::move(program_));
   }
@@ -60,6 +61,7 @@ class Planner : private NodeStore {
     const Activation nothing(environment_);
     const EvalOptions options;
     EvalContext context(arena_, nothing, options);
+    context.set_follows_specification(environment_.options().follows_specification);
     const Value value = node->Eval(context);
     if (value.is_error()) {
       Fail(std::string(value.error()->text));

@@ -46,6 +46,7 @@ Value IndexOf(EvalContext& context, std::span<const Value> args) {
   const std::int64_t from = args.size() > 2 ? args[2].int_value() : 0;
   if (args.size() > 2 && from < 0) return OutOfRange(context, from);
   if (wanted.empty()) return Value::Int(from);
+  if (context.follows_specification() && from > Length(text)) return OutOfRange(context, from);
   if (from >= Length(text)) return Value::Int(-1);
   const auto found = text.find(wanted, ByteOffset(text, static_cast<std::size_t>(from)));
   if (found == std::string_view::npos) return Value::Int(-1);
@@ -64,6 +65,7 @@ Value LastIndexOf(EvalContext& context, std::span<const Value> args) {
   const std::int64_t from = args[2].int_value();
   if (from < 0) return OutOfRange(context, from);
   if (wanted.empty()) return Value::Int(from);
+  if (context.follows_specification() && from > size) return OutOfRange(context, from);
   if (from >= size) return Value::Int(-1);
   const auto found = text.rfind(wanted, ByteOffset(text, static_cast<std::size_t>(from)));
   return Value::Int(found == std::string_view::npos ? -1 : Length(text.substr(0, found)));
