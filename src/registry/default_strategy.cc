@@ -31,9 +31,23 @@ json::Value DefaultStrategy::PrepareForCreate(const Context& ctx, json::Value ob
   return object;
 }
 
+json::Value DefaultStrategy::StatusOf(const Context& ctx, json::Value object,
+                                      json::Value old) const {
+  object = OnlyStatus(ctx.arena, object, old);
+  const auto keep = [&](std::string_view name) {
+    const json::Value value = old["metadata"][name];
+    object = value.is_null() ? json::RemovePath(ctx.arena, object, {"metadata", name})
+                             : json::SetPath(ctx.arena, object, {"metadata", name}, value);
+  };
+  if (traits_.status_keeps_labels || traits_.status_keeps_metadata) keep("labels");
+  if (!traits_.status_keeps_metadata) return object;
+  for (const std::string_view name : {"annotations", "ownerReferences", "finalizers"}) keep(name);
+  return object;
+}
+
 json::Value DefaultStrategy::PrepareForUpdate(const Context& ctx, json::Value object,
                                               json::Value old) const {
-  if (ctx.subresource == "status") return OnlyStatus(ctx.arena, object, old);
+  if (ctx.subresource == "status") return StatusOf(ctx, object, old);
   object = WithoutDisabled(ctx, object, old);
   if (traits_.has_status) object = KeepStatus(ctx.arena, object, old);
   if (traits_.counts_generation) object = CountGeneration(ctx.arena, object, old);

@@ -19,6 +19,9 @@ struct Traits {
   bool returns_deleted = false;    // see Strategy::ReturnsDeletedObject
   bool created_by_put = false;     // see Strategy::AllowCreateOnUpdate
   bool needs_version = false;      // not Strategy::AllowUnconditionalUpdate
+  // What a write of the status cannot change besides: nothing of the metadata, or not the labels.
+  bool status_keeps_metadata = false;
+  bool status_keeps_labels = false;
   NameStyle names = NameStyle::kSubdomain;
 };
 
@@ -50,6 +53,7 @@ class DefaultStrategy : public Strategy {
   const Traits& traits() const { return traits_; }
 
  private:
+  json::Value StatusOf(const Context& ctx, json::Value object, json::Value old) const;
   json::Value WithoutDisabled(const Context& ctx, json::Value object, json::Value old) const;
 
   const Traits traits_;

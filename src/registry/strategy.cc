@@ -68,7 +68,8 @@ json::Value OnlyStatus(json::Arena& arena, json::Value object, json::Value old) 
   json::ObjectBuilder metadata(arena, old["metadata"]);
   const json::Value given = object["metadata"];
   // What a status write may change of the metadata besides what the generic code handles.
-  for (std::string_view name : {"labels", "annotations", "managedFields", "resourceVersion"}) {
+  for (std::string_view name : {"labels", "annotations", "ownerReferences", "finalizers",
+                                "managedFields", "resourceVersion"}) {
     if (const json::Value* value = given.Find(name)) {
       metadata.Set(name, *value);
     } else {

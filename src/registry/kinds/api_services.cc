@@ -12,8 +12,7 @@ void CheckNumber(json::Value value, std::int64_t most, const FieldPath& path, Fi
       path, value.AsInt(), base::StrCat("must be positive and less than ", std::to_string(most))));
 }
 
-void ValidateApiService(const Context& ctx, json::Value object, FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+void ValidateApiService(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::string_view group = spec["group"].AsString();
@@ -55,11 +54,23 @@ void ValidateApiService(const Context& ctx, json::Value object, FieldErrors& err
   }
   RequireField(service, "namespace", path.Child("service"), errors);
   RequireField(service, "name", path.Child("service"), errors);
-  if (!service["port"].is_null()) {
-    CheckPort(service["port"].AsInt(), path.Child("service", "port"), errors);
+  if (const std::int64_t port = service["port"].AsInt(443); port < 1 || port > 65535) {
+    errors.push_back(api::Invalid(path.Child("service", "port"), port,
+                                  "port is not valid: must be between 1 and 65535, inclusive"));
   }
   if (skips && has_bundle) {
     errors.push_back(api::Invalid(skip_path, true, "may not be true if caBundle is present"));
+  }
+}
+
+void ValidateApiServiceUpdate(const Context& ctx, json::Value object, json::Value,
+                              FieldErrors& errors) {
+  if (ctx.subresource.empty()) return ValidateApiService(ctx, object, errors);
+  std::size_t index = 0;
+  for (const json::Value& condition : object["status"]["conditions"].elements()) {
+    CheckOneOf(condition["status"],
+               FieldPath("status", "conditions").Index(index++).Child("status"),
+               {"True", "False", "Unknown"}, errors);
   }
 }
 
@@ -69,7 +80,10 @@ void AddApiServices(KindTable& table) {
   table.Add({.group = "apiregistration.k8s.io",
              .resource = "apiservices",
              .validate = &ValidateApiService,
-             .traits = {.needs_version = true, .names = NameStyle::kPathSegment}});
+             .validate_update = &ValidateApiServiceUpdate,
+             .traits = {.needs_version = true,
+                        .status_keeps_metadata = true,
+                        .names = NameStyle::kPathSegment}});
 }
 
 }  // namespace portcullis::registry

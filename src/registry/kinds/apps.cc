@@ -352,7 +352,8 @@ json::Value WithClaims(json::Arena& arena, json::Value spec) {
   return json::SetPath(arena, spec["template"], {"spec", "volumes"}, all.Build());
 }
 
-void ValidateStatefulSet(const Context& ctx, json::Value object, FieldErrors& errors) {
+// What was good enough when the object was made is not looked at again.
+void CheckStatefulSet(const Context& ctx, json::Value object, bool is_new, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::string_view management = spec["podManagementPolicy"].AsString();
@@ -370,19 +371,27 @@ void ValidateStatefulSet(const Context& ctx, json::Value object, FieldErrors& er
                  {"Retain", "Delete"}, errors);
     }
   }
+  std::size_t index = 0;
+  for (const json::Value& claim : spec["volumeClaimTemplates"].elements()) {
+    if (!is_new) break;
+    CheckClaimSpec(claim["spec"], path.Child("volumeClaimTemplates").Index(index++).Child("spec"),
+                   errors);
+  }
   CheckNonNegative(spec["replicas"], path.Child("replicas"), errors);
   CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
   CheckNonNegative(spec["ordinals"]["start"], path.Child("ordinals.start"), errors);
+  if (const std::string_view service = spec["serviceName"].AsString(); is_new && !service.empty()) {
+    CheckDnsLabel(service, path.Child("serviceName"), errors);
+  }
   CheckSelector(spec, "statefulset", errors);
   if (CheckTemplateMatches(spec, "", errors)) {
     ValidatePodTemplate(WithClaims(ctx.arena, spec), path.Child("template"), errors);
   }
   CheckEndless(spec["template"], "StatefulSet", errors);
-  std::size_t index = 0;
-  for (const json::Value& claim : spec["volumeClaimTemplates"].elements()) {
-    CheckClaimSpec(claim["spec"], path.Child("volumeClaimTemplates").Index(index++).Child("spec"),
-                   errors);
-  }
+}
+
+void ValidateStatefulSet(const Context& ctx, json::Value object, FieldErrors& errors) {
+  CheckStatefulSet(ctx, object, /*is_new=*/true, errors);
 }
 
 void CheckStatefulStatus(json::Value status, json::Value old, FieldErrors& errors) {
@@ -404,7 +413,7 @@ void ValidateStatefulSetUpdate(const Context& ctx, json::Value object, json::Val
   if (ctx.subresource == "status") {
     return CheckStatefulStatus(object["status"], old["status"], errors);
   }
-  ValidateStatefulSet(ctx, object, errors);
+  CheckStatefulSet(ctx, object, /*is_new=*/false, errors);
   const auto fixed = [&](json::Value spec) {
     for (const std::string_view field :
          {"replicas", "ordinals", "template", "updateStrategy", "minReadySeconds",
@@ -422,6 +431,9 @@ void ValidateStatefulSetUpdate(const Context& ctx, json::Value object, json::Val
   }
 }
 
+constexpr DisabledField kDisabledOfStatefulSets[] = {
+    {"MaxUnavailableStatefulSet", "spec.updateStrategy.rollingUpdate.maxUnavailable"}};
+
 class DaemonSets final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
@@ -430,9 +442,6 @@ class DaemonSets final : public DefaultStrategy {
     object = DefaultStrategy::PrepareForCreate(ctx, object);
     return WithTemplateGeneration(ctx, object, 1);
   }
-
-constexpr DisabledField kDisabledOfStatefulSets[] = {
-    {"MaxUnavailableStatefulSet", "spec.updateStrategy.rollingUpdate.maxUnavailable"}};
 
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                json::Value old) const override {
@@ -473,7 +482,7 @@ void AddApps(KindTable& table) {
              .validate = &ValidateDeployment,
              .validate_update = &ValidateDeploymentUpdate,
              .warn = &WarnOfTemplate,
-             .traits = {.counts_generation = true},
+             .traits = {.counts_generation = true, .status_keeps_labels = true},
              .pod_spec = "spec.template.spec"});
   table.Add({.group = "apps",
              .resource = "replicasets",
@@ -496,9 +505,9 @@ void AddApps(KindTable& table) {
              .validate_update = &ValidateDaemonSetUpdate,
              .warn = &WarnOfTemplate,
              .traits = {.counts_generation = true},
+             .pod_spec = "spec.template.spec",
              .make = &Make<DaemonSets>});
   table.Add({.group = "apps", .resource = "controllerrevisions", .rules = kRevisionRules});
 }
 
 }  // namespace portcullis::registry
-             .pod_spec = "spec.template.spec",

@@ -193,8 +193,7 @@ void CheckScalingRules(json::Value rules, const FieldPath& path, FieldErrors& er
   }
 }
 
-void ValidateHorizontalPodAutoscaler(const Context& ctx, json::Value object, FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+void ValidateHorizontalPodAutoscaler(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::int64_t least = spec["minReplicas"].AsInt(1);
@@ -220,12 +219,21 @@ void ValidateHorizontalPodAutoscaler(const Context& ctx, json::Value object, Fie
   }
 }
 
+void ValidateHorizontalPodAutoscalerUpdate(const Context& ctx, json::Value object, json::Value,
+                                           FieldErrors& errors) {
+  if (ctx.subresource.empty()) return ValidateHorizontalPodAutoscaler(ctx, object, errors);
+  for (const std::string_view field : {"currentReplicas", "desiredReplicas"}) {
+    CheckNonNegative(object["status"][field], FieldPath("status", field), errors);
+  }
+}
+
 }  // namespace
 
 void AddAutoscaling(KindTable& table) {
   table.Add({.group = "autoscaling",
              .resource = "horizontalpodautoscalers",
-             .validate = &ValidateHorizontalPodAutoscaler});
+             .validate = &ValidateHorizontalPodAutoscaler,
+             .validate_update = &ValidateHorizontalPodAutoscalerUpdate});
 }
 
 }  // namespace portcullis::registry

@@ -1,5 +1,8 @@
 // Nodes, priority classes and runtime classes.
 
+#include <set>
+#include <utility>
+
 #include "api/api_status.h"
 #include "base/strings.h"
 #include "registry/kind_table.h"
@@ -93,18 +96,63 @@ void ValidateRuntimeClass(const Context&, json::Value object, FieldErrors& error
   }
 }
 
-void ValidateNode(const Context& ctx, json::Value object, FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
-  CheckTaints(object["spec"]["taints"], FieldPath("metadata", "taints"), errors);
+void CheckNodeResources(json::Value status, FieldErrors& errors) {
+  for (const std::string_view field : {"capacity", "allocatable"}) {
+    for (const json::Member* amount : SortedMembers(status[field])) {
+      CheckAmountOfResource(amount->name(), QuantityOf(amount->value),
+                            FieldPath("status", field, amount->name()), errors);
+    }
+  }
+}
+
+void CheckPodCidrs(json::Value cidrs, const FieldPath& path, FieldErrors& errors) {
   std::size_t index = 0;
-  for (const json::Value& cidr : object["spec"]["podCIDRs"].elements()) {
-    CheckCidr(cidr.AsString(), FieldPath("spec", "podCIDRs").Index(index++), errors);
+  bool has_v4 = false;
+  bool has_v6 = false;
+  for (const json::Value& cidr : cidrs.elements()) {
+    CheckCidr(cidr.AsString(), path.Index(index++), errors);
+    (cidr.AsString().find(':') != std::string_view::npos ? has_v6 : has_v4) = true;
+  }
+  if (cidrs.size() < 2) return;
+  if (!has_v4 || !has_v6 || cidrs.size() > 2) {
+    errors.push_back(
+        api::Invalid(path, cidrs, "may specify no more than one CIDR for each IP family"));
+  }
+  std::set<std::string_view> seen;
+  index = 0;
+  for (const json::Value& cidr : cidrs.elements()) {
+    const FieldPath at = path.Index(index++);
+    if (!seen.insert(cidr.AsString()).second) {
+      errors.push_back(api::Duplicate(at, cidr.AsString()));
+    }
+  }
+}
+
+void ValidateNode(const Context&, json::Value object, FieldErrors& errors) {
+  CheckTaints(object["spec"]["taints"], FieldPath("metadata", "taints"), errors);
+  CheckNodeResources(object["status"], errors);
+  CheckPodCidrs(object["spec"]["podCIDRs"], FieldPath("spec", "podCIDRs"), errors);
+}
+
+void CheckNodeAddresses(json::Value addresses, FieldErrors& errors) {
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  std::size_t index = 0;
+  for (const json::Value& address : addresses.elements()) {
+    const FieldPath at = FieldPath("status", "addresses").Index(index++);
+    const std::string_view type = address["type"].AsString();
+    const std::string_view text = address["address"].AsString();
+    if (seen.emplace(type, text).second) continue;
+    errors.push_back(api::Duplicate(
+        at, api::BadValue::Raw(StructJson({{"Type", Quoted(type)}, {"Address", Quoted(text)}}))));
   }
 }
 
 void ValidateNodeUpdate(const Context& ctx, json::Value object, json::Value old,
                         FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+  // An update of the node itself is judged like a new node as well.
+  if (ctx.subresource.empty()) ValidateNode(ctx, object, errors);
+  CheckNodeResources(object["status"], errors);
+  CheckNodeAddresses(object["status"]["addresses"], errors);
   const json::Value spec = object["spec"];
   const json::Value before = old["spec"];
   const FieldPath path("spec");
@@ -118,6 +166,9 @@ void ValidateNodeUpdate(const Context& ctx, json::Value object, json::Value old,
                        "node updates may not change providerID except from \"\" to valid"));
   }
   CheckTaints(spec["taints"], FieldPath("metadata", "taints"), errors);
+  if (spec["externalID"].AsString() != before["externalID"].AsString()) {
+    errors.push_back(api::Forbidden(path.Child("externalID"), "may not be updated"));
+  }
 }
 
 // The two classes of the system cannot be deleted.
@@ -157,6 +208,21 @@ void WarnOfNode(const Context&, json::Value object, json::Value,
   }
 }
 
+// Nodes make themselves known with their status.
+class Nodes final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    const json::Value status = object["status"];
+    object = DefaultStrategy::PrepareForCreate(ctx, object);
+    if (!status.is_object()) return object;
+    return json::With(ctx.arena, object, "status", json::Without(ctx.arena, status, "config"));
+  }
+};
+
+constexpr DisabledField kDisabledOfNodes[] = {{"DynamicKubeletConfig", "spec.configSource"}};
+
 }  // namespace
 
 void AddCluster(KindTable& table) {
@@ -182,18 +248,3 @@ void AddCluster(KindTable& table) {
 }
 
 }  // namespace portcullis::registry
-// Nodes make themselves known with their status.
-class Nodes final : public DefaultStrategy {
- public:
-  using DefaultStrategy::DefaultStrategy;
-
-  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
-    const json::Value status = object["status"];
-    object = DefaultStrategy::PrepareForCreate(ctx, object);
-    if (!status.is_object()) return object;
-    return json::With(ctx.arena, object, "status", json::Without(ctx.arena, status, "config"));
-  }
-};
-
-constexpr DisabledField kDisabledOfNodes[] = {{"DynamicKubeletConfig", "spec.configSource"}};
-

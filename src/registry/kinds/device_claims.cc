@@ -97,7 +97,8 @@ void AddDeviceClaims(KindTable& table) {
   table.Add({.group = kGroup,
              .resource = "resourceclaims",
              .validate = &ValidateClaim,
-             .validate_update = &ValidateClaimUpdate});
+             .validate_update = &ValidateClaimUpdate,
+             .traits = {.status_keeps_metadata = true}});
   table.Add({.group = kGroup,
              .resource = "resourceclaimtemplates",
              .validate = &ValidateTemplate,

@@ -1,5 +1,7 @@
 // API priority and fairness (pkg/apis/flowcontrol/validation).
 
+#include <set>
+
 #include "registry/kind_table.h"
 
 namespace portcullis::registry {
@@ -76,8 +78,19 @@ void CheckLimited(json::Value limited, const FieldPath& path, FieldErrors& error
   }
 }
 
-void ValidateFlowSchema(const Context& ctx, json::Value object, FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+// Of the status of either kind.
+void CheckFlowConditions(json::Value conditions, FieldErrors& errors) {
+  std::set<std::string_view> types;
+  std::size_t index = 0;
+  for (const json::Value& condition : conditions.elements()) {
+    const FieldPath at = FieldPath("status", "conditions").Index(index++).Child("type");
+    const std::string_view type = condition["type"].AsString();
+    if (!types.insert(type).second) errors.push_back(api::Duplicate(at, type));
+    if (type.empty()) errors.push_back(api::Required(at, "must not be empty"));
+  }
+}
+
+void ValidateFlowSchema(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::int64_t precedence = spec["matchingPrecedence"].AsInt();
@@ -109,9 +122,7 @@ void ValidateFlowSchema(const Context& ctx, json::Value object, FieldErrors& err
   }
 }
 
-void ValidatePriorityLevelConfiguration(const Context& ctx, json::Value object,
-                                        FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+void ValidatePriorityLevelConfiguration(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::string_view type = spec["type"].AsString();
@@ -139,17 +150,27 @@ void ValidatePriorityLevelConfiguration(const Context& ctx, json::Value object,
   }
 }
 
+template <Check kCheck>
+void ValidateFlowUpdate(const Context& ctx, json::Value object, json::Value, FieldErrors& errors) {
+  if (ctx.subresource.empty()) return kCheck(ctx, object, errors);
+  CheckFlowConditions(object["status"]["conditions"], errors);
+}
+
 }  // namespace
 
 void AddFlowControl(KindTable& table) {
   table.Add({.group = "flowcontrol.apiserver.k8s.io",
              .resource = "flowschemas",
              .validate = &ValidateFlowSchema,
-             .traits = {.counts_generation = true, .needs_version = true}});
+             .validate_update = &ValidateFlowUpdate<&ValidateFlowSchema>,
+             .traits = {
+                 .counts_generation = true, .needs_version = true, .status_keeps_metadata = true}});
   table.Add({.group = "flowcontrol.apiserver.k8s.io",
              .resource = "prioritylevelconfigurations",
              .validate = &ValidatePriorityLevelConfiguration,
-             .traits = {.counts_generation = true, .needs_version = true}});
+             .validate_update = &ValidateFlowUpdate<&ValidatePriorityLevelConfiguration>,
+             .traits = {
+                 .counts_generation = true, .needs_version = true, .status_keeps_metadata = true}});
 }
 
 }  // namespace portcullis::registry

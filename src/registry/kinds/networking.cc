@@ -251,9 +251,33 @@ void ValidateIngress(const Context& ctx, json::Value object, FieldErrors& errors
   }
 }
 
-void ValidateIngressUpdate(const Context& ctx, json::Value object, json::Value,
+// Where an ingress is reached, by the status.
+void CheckIngressPoints(json::Value points, json::Value old, FieldErrors& errors) {
+  std::size_t index = 0;
+  for (const json::Value& point : points.elements()) {
+    const FieldPath at = FieldPath("status", "loadBalancer", "ingress").Index(index++);
+    const std::string_view ip = point["ip"].AsString();
+    // An address that was good enough before may stay.
+    const auto before = old.elements();
+    const bool kept = std::any_of(before.begin(), before.end(),
+                                  [&](json::Value each) { return each["ip"].AsString() == ip; });
+    if (!ip.empty() && !kept) CheckIp(ip, at.Child("ip"), errors);
+    const std::string_view host = point["hostname"].AsString();
+    if (host.empty()) continue;
+    CheckSubdomain(host, at.Child("hostname"), errors);
+    if (IsIp(host)) {
+      errors.push_back(
+          api::Invalid(at.Child("hostname"), host, "must be a DNS name, not an IP address"));
+    }
+  }
+}
+
+void ValidateIngressUpdate(const Context& ctx, json::Value object, json::Value old,
                            FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+  if (ctx.subresource == "status") {
+    return CheckIngressPoints(object["status"]["loadBalancer"]["ingress"],
+                              old["status"]["loadBalancer"]["ingress"], errors);
+  }
   CheckIngressSpec(object["spec"], FieldPath("spec"), errors);
 }
 
@@ -349,6 +373,20 @@ void ValidateBudgetUpdate(const Context& ctx, json::Value object, json::Value,
   }
 }
 
+// Their names are addresses.
+class IpAddresses final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  std::vector<std::string> CheckName(std::string_view name, bool) const override {
+    FieldErrors errors;
+    CheckCanonicalIp(name, FieldPath("name"), errors);
+    std::vector<std::string> texts;
+    for (const api::FieldError& error : errors) texts.push_back(error.detail);
+    return texts;
+  }
+};
+
 void ValidateIpAddress(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value parent = object["spec"]["parentRef"];
   const FieldPath path("spec", "parentRef");
@@ -369,43 +407,6 @@ void ValidateIpAddress(const Context&, json::Value object, FieldErrors& errors) 
   }
 }
 
-void ValidateServiceCidr(const Context&, json::Value object, FieldErrors& errors) {
-  const json::Value cidrs = object["spec"]["cidrs"];
-  const FieldPath path("spec", "cidrs");
-// Their names are addresses.
-class IpAddresses final : public DefaultStrategy {
- public:
-  using DefaultStrategy::DefaultStrategy;
-
-  std::vector<std::string> CheckName(std::string_view name, bool) const override {
-    FieldErrors errors;
-    CheckCanonicalIp(name, FieldPath("name"), errors);
-    std::vector<std::string> texts;
-    for (const api::FieldError& error : errors) texts.push_back(error.detail);
-    return texts;
-  }
-};
-
-  if (cidrs.empty()) {
-    errors.push_back(api::Required(path, "at least one CIDR required"));
-    return;
-  }
-  const bool many = cidrs.size() > 2;
-  if (many || (cidrs.size() == 2 && !AreOfBothFamilies(cidrs))) {
-    errors.push_back(api::Invalid(path, api::BadValue::Raw(StructJson({{"CIDRs", Json(cidrs)}})),
-                                  many ? "may only hold up to 2 values"
-                                       : "may specify no more than one IP for each IP family, i.e "
-                                         "192.168.0.0/24 and 2001:db8::/64"));
-    return;
-  }
-  std::size_t index = 0;
-  for (const json::Value& cidr : cidrs.elements()) {
-    CheckCanonicalCidr(cidr.AsString(), path.Index(index++), errors);
-  }
-}
-
-void ValidateServiceCidrUpdate(const Context& ctx, json::Value object, json::Value old,
-                               FieldErrors& errors) {
 void ValidateIpAddressUpdate(const Context&, json::Value object, json::Value old,
                              FieldErrors& errors) {
   const json::Value parent = object["spec"]["parentRef"];
@@ -426,6 +427,29 @@ bool AreOfBothFamilies(json::Value cidrs) {
   return first.ok() && second.ok() && first->address.is_v6 != second->address.is_v6;
 }
 
+void ValidateServiceCidr(const Context&, json::Value object, FieldErrors& errors) {
+  const json::Value cidrs = object["spec"]["cidrs"];
+  const FieldPath path("spec", "cidrs");
+  if (cidrs.empty()) {
+    errors.push_back(api::Required(path, "at least one CIDR required"));
+    return;
+  }
+  const bool many = cidrs.size() > 2;
+  if (many || (cidrs.size() == 2 && !AreOfBothFamilies(cidrs))) {
+    errors.push_back(api::Invalid(path, api::BadValue::Raw(StructJson({{"CIDRs", Json(cidrs)}})),
+                                  many ? "may only hold up to 2 values"
+                                       : "may specify no more than one IP for each IP family, i.e "
+                                         "192.168.0.0/24 and 2001:db8::/64"));
+    return;
+  }
+  std::size_t index = 0;
+  for (const json::Value& cidr : cidrs.elements()) {
+    CheckCanonicalCidr(cidr.AsString(), path.Index(index++), errors);
+  }
+}
+
+void ValidateServiceCidrUpdate(const Context& ctx, json::Value object, json::Value old,
+                               FieldErrors& errors) {
   if (ctx.subresource == "status") return;
   CheckImmutable(object["spec"]["cidrs"], old["spec"]["cidrs"], FieldPath("spec", "cidrs"), errors);
 }

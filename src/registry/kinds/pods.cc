@@ -184,6 +184,11 @@ class Pods final : public DefaultStrategy {
   // was observed.
   static json::Value NewStatus(json::Arena& arena, json::Value object, json::Value old) {
     object = OnlyStatus(arena, object, old);
+    // Old kubelets corrupt the owners.
+    const json::Value owners = old["metadata"]["ownerReferences"];
+    object = owners.is_null()
+                 ? json::RemovePath(arena, object, {"metadata", "ownerReferences"})
+                 : json::SetPath(arena, object, {"metadata", "ownerReferences"}, owners);
     const json::Value before = old["status"];
     json::Value status = object["status"];
     for (const std::string_view name : {"qosClass", "observedGeneration"}) {
@@ -213,6 +218,10 @@ void WarnOfPod(const Context& ctx, json::Value object, json::Value old,
   PodWarnings(object["metadata"], object["spec"], api::FieldPath(), warnings);
 }
 
+void ValidatePodTemplateObject(const Context&, json::Value object, FieldErrors& errors) {
+  ValidatePodTemplate(object["template"], FieldPath("template"), errors);
+}
+
 }  // namespace
 
 void AddPods(KindTable& table) {
@@ -226,6 +235,8 @@ void AddPods(KindTable& table) {
              .make = &Make<Pods>});
   table.Add({.group = "",
              .resource = "podtemplates",
+             .validate = &ValidatePodTemplateObject,
+             .warn = &WarnOfTemplateOnly,
              .traits = {.counts_generation = true, .returns_deleted = true, .created_by_put = true},
              .pod_spec = "template.spec"});
 }

@@ -142,7 +142,12 @@ void CheckDevice(json::Value device, json::Value spec, const FieldPath& path, Fi
   for (const json::Member* capacity : SortedMembers(device["capacity"])) {
     const FieldPath at = path.Child("capacity").Key(capacity->name());
     CheckAttributeName(capacity->name(), false, at, errors);
-    if (!shared && !capacity->value["requestPolicy"].is_null()) {
+    const json::Value policy = capacity->value["requestPolicy"];
+    if (policy.is_null()) continue;
+    if (shared) {
+      CheckRequestPolicy(policy, QuantityOf(capacity->value["value"]), at.Child("requestPolicy"),
+                         errors);
+    } else {
       errors.push_back(
           api::Forbidden(at.Child("requestPolicy"), "allowMultipleAllocations must be true"));
     }

@@ -341,11 +341,12 @@ void AddStorage(KindTable& table) {
              .rules = kStorageClassRules,
              .warn = &WarnOfStorageClass,
              .traits = {.returns_deleted = true}});
-  table.Add({.group = "storage.k8s.io",
-             .resource = "volumeattachments",
-             .validate = &ValidateVolumeAttachment,
-             .validate_update = &ValidateVolumeAttachmentUpdate,
-             .traits = {.returns_deleted = true, .needs_version = true}});
+  table.Add(
+      {.group = "storage.k8s.io",
+       .resource = "volumeattachments",
+       .validate = &ValidateVolumeAttachment,
+       .validate_update = &ValidateVolumeAttachmentUpdate,
+       .traits = {.returns_deleted = true, .needs_version = true, .status_keeps_metadata = true}});
   table.Add({.group = "storage.k8s.io",
              .resource = "volumeattributesclasses",
              .validate = &ValidateVolumeAttributesClass,

@@ -104,9 +104,54 @@ void ValidatePersistentVolumeClaim(const Context&, json::Value object, FieldErro
   CheckClaimSpec(object["spec"], FieldPath("spec"), errors);
 }
 
+bool CheckNotNegative(const api::Quantity& amount, const FieldPath& path, FieldErrors& errors) {
+  if (amount.Sign() >= 0) return true;
+  errors.push_back(api::Invalid(path, amount.Value(), "must be a valid resource quantity"));
+  return false;
+}
+
+// Of what a claim has amounts: storage, and whatever has a domain of its own.
+bool CheckClaimResource(std::string_view name, const FieldPath& path, FieldErrors& errors) {
+  const std::size_t before = errors.size();
+  AddInvalid(path, name, api::IsQualifiedName(name), errors);
+  if (errors.size() != before) return false;
+  const std::size_t slash = name.find('/');
+  const bool native =
+      slash == std::string_view::npos || name.find("kubernetes.io/") != std::string_view::npos;
+  if (!native || name == "storage") return true;
+  errors.push_back(api::NotSupported(path, name, {"storage"}));
+  return false;
+}
+
+void CheckClaimStatus(json::Value status, FieldErrors& errors) {
+  const FieldPath path("status");
+  for (const json::Member* amount : SortedMembers(status["capacity"])) {
+    CheckNotNegative(QuantityOf(amount->value), path.Child("capacity").Key(amount->name()), errors);
+  }
+  const FieldPath resizes = path.Child("allocatedResourceStatus");
+  constexpr std::string_view kStates[] = {"ControllerResizeInProgress",
+                                          "ControllerResizeInfeasible", "NodeResizeInProgress",
+                                          "NodeResizeInfeasible", "NodeResizePending"};
+  for (const json::Member* resize : SortedMembers(status["allocatedResourceStatuses"])) {
+    CheckClaimResource(resize->name(), resizes, errors);
+    const std::string_view state = resize->value.AsString();
+    if (std::find(std::begin(kStates), std::end(kStates), state) != std::end(kStates)) continue;
+    // The name is told, not the state.
+    errors.push_back(
+        api::NotSupported(resizes, resize->name(),
+                          {"ControllerResizeInProgress", "ControllerResizeInfeasible",
+                           "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"}));
+  }
+  const FieldPath allocated = path.Child("allocatedResources");
+  for (const json::Member* amount : SortedMembers(status["allocatedResources"])) {
+    if (!CheckClaimResource(amount->name(), allocated, errors)) continue;
+    CheckNotNegative(QuantityOf(amount->value), allocated.Key(amount->name()), errors);
+  }
+}
+
 void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object, json::Value old,
                                          FieldErrors& errors) {
-  if (ctx.subresource == "status") return;
+  if (ctx.subresource == "status") return CheckClaimStatus(object["status"], errors);
   ValidatePersistentVolumeClaim(ctx, object, errors);
   const FieldPath path("spec");
   const json::Value before = old["spec"];
@@ -156,6 +201,10 @@ void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object,
   if (!before["volumeAttributesClassName"].is_null() && attributes.is_null()) {
     errors.push_back(api::Forbidden(path.Child("volumeAttributesClassName"),
                                     "update from non-nil value to nil is forbidden"));
+  } else if (!before["volumeAttributesClassName"].is_null() && attributes.AsString().empty() &&
+             !before["volumeAttributesClassName"].AsString().empty()) {
+    errors.push_back(api::Forbidden(path.Child("volumeAttributesClassName"),
+                                    "update from non-nil value to an empty string is forbidden"));
   }
 }
 
@@ -230,6 +279,8 @@ void ValidatePersistentVolumeUpdate(const Context& ctx, json::Value object, json
   }
 }
 
+constexpr DisabledField kForeignSource[] = {{"CrossNamespaceVolumeDataSource", "dataSourceRef"}};
+
 json::Value Pending() { return json::Value::StringView("Pending"); }
 
 // What a volume may be filled from by dataSource; dataSourceRef takes anything (KEP-1495).
@@ -257,6 +308,12 @@ json::Value NormalizeDataSources(json::Arena& arena, json::Value spec) {
   return spec;
 }
 
+// A source in another namespace needs a gate that is off: the whole reference is passed over.
+json::Value WithoutForeignSource(const Context& ctx, json::Value spec) {
+  if (spec["dataSourceRef"]["namespace"].AsString().empty()) return spec;
+  return WithoutDisabledFields(ctx, kForeignSource, {}, spec, {});
+}
+
 class Claims final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
@@ -280,8 +337,6 @@ class Volumes final : public DefaultStrategy {
         json::MakeObject(ctx.arena, {{"phase", Pending()},
                                      {"lastPhaseTransitionTime", json::String(ctx.arena, now)}}));
   }
-constexpr DisabledField kForeignSource[] = {{"CrossNamespaceVolumeDataSource", "dataSourceRef"}};
-
 };
 
 void WarnOfBetaClass(json::Value object, std::vector<std::string>& warnings) {
@@ -309,12 +364,6 @@ void WarnOfVolume(const Context&, json::Value object, json::Value,
     const std::string_view text = DeprecatedVolume(field.name());
     if (text.empty()) continue;
     const std::string_view place = field.name() == "storageos" ? "storageOS" : field.name();
-// A source in another namespace needs a gate that is off: the whole reference is passed over.
-json::Value WithoutForeignSource(const Context& ctx, json::Value spec) {
-  if (spec["dataSourceRef"]["namespace"].AsString().empty()) return spec;
-  return WithoutDisabledFields(ctx, kForeignSource, {}, spec, {});
-}
-
     warnings.push_back(base::StrCat("spec.", place, ": ", text));
   }
 }

@@ -237,8 +237,7 @@ void CheckDeviceSelectors(json::Value selectors, const FieldPath& path, FieldErr
       errors.push_back(api::TooLong(at.Child("expression"), static_cast<int>(kLongestExpression)));
       continue;
     }
-    const std::string wrong = CheckDeviceExpression(text);
-    if (!wrong.empty()) errors.push_back(api::Invalid(at.Child("expression"), text, wrong));
+    CheckDeviceExpression(text, at.Child("expression"), errors);
   }
 }
 

@@ -24,6 +24,9 @@ void CheckDeviceSelectors(json::Value selectors, const FieldPath& path, FieldErr
 void CheckDeviceConfiguration(json::Value config, const FieldPath& path, FieldErrors& errors);
 // spec.devices of a claim.
 void CheckDeviceClaim(json::Value devices, const FieldPath& path, FieldErrors& errors);
+// The requestPolicy of an amount that several claims share.
+void CheckRequestPolicy(json::Value policy, const api::Quantity& capacity, const FieldPath& path,
+                        FieldErrors& errors);
 // bindingConditions and bindingFailureConditions below `path`.
 void CheckBindingConditions(json::Value owner, const FieldPath& path, FieldErrors& errors);
 

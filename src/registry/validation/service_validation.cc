@@ -347,6 +347,62 @@ void CheckTopologyMode(json::Value annotations, FieldErrors& errors) {
                    base::StrCat("must match annotations[", kOld, "] when both are specified")));
 }
 
+bool IsHeadless(json::Value spec) {
+  return spec["clusterIPs"][std::size_t{0}].AsString() == "None";
+}
+
+// A list of addresses or families may grow and shrink at its end (validateUpgradeDowngrade…).
+struct ServiceList {
+  std::string_view field;
+  std::string_view one;             // what an element is called
+  std::string_view shown;           // the field whose value is told when the length changes
+  bool names_first_always = false;  // errors of any element are told of the first
+};
+
+void CheckListUpdate(const ServiceList& list, json::Value spec, json::Value before,
+                     const FieldPath& path, FieldErrors& errors) {
+  const json::Value now = spec[list.field];
+  const json::Value was = before[list.field];
+  const FieldPath at = path.Child(list.field);
+  constexpr std::string_view kFixed = "may not change once set";
+  if (now.size() == was.size()) {
+    for (std::size_t i = 0; i < was.size(); ++i) {
+      if (now[i] == was[i]) continue;
+      errors.push_back(api::Invalid(at.Index(list.names_first_always ? 0 : i), now, kFixed));
+    }
+    return;
+  }
+  const std::size_t first = 0;
+  if (now.size() < was.size() && spec["clusterIPs"].empty()) {
+    errors.push_back(
+        api::Invalid(at.Index(0), now, base::StrCat("primary ", list.one, " can not be unset")));
+  }
+  if (!now.empty() && !was.empty() && !(now[first] == was[first])) {
+    errors.push_back(api::Invalid(at.Index(0), spec[list.shown], kFixed));
+  }
+  if (now.size() < was.size() && now.size() == 1 &&
+      spec["ipFamilyPolicy"].AsString() != "SingleStack") {
+    errors.push_back(api::Invalid(
+        path.Child("ipFamilyPolicy"), spec["ipFamilyPolicy"],
+        base::StrCat("must be set to 'SingleStack' when releasing the secondary ", list.one)));
+  }
+}
+
+void CheckFamiliesUpdate(json::Value spec, json::Value before, const FieldPath& path,
+                         FieldErrors& errors) {
+  if (spec["type"].AsString() == "ExternalName" || before["type"].AsString() == "ExternalName") {
+    return;
+  }
+  const bool headless = IsHeadless(spec);
+  const bool was_headless = IsHeadless(before);
+  if (!headless || !was_headless) {
+    CheckListUpdate({"clusterIPs", "clusterIP", "clusterIPs"}, spec, before, path, errors);
+  }
+  if (!headless && !was_headless) {
+    CheckListUpdate({"ipFamilies", "ipFamily", "clusterIPs", true}, spec, before, path, errors);
+  }
+}
+
 }  // namespace
 
 void ValidateService(const Context&, json::Value object, FieldErrors& errors) {
@@ -406,17 +462,15 @@ void ValidateServiceUpdate(const Context& ctx, json::Value object, json::Value o
     CheckLoadBalancerStatus(object, errors);
     return;
   }
-  const bool same_kind =
-      spec["type"].AsString() != "ExternalName" && before["type"].AsString() != "ExternalName";
-  if (same_kind && !before["clusterIPs"].empty()) {
-    const json::Value was = before["clusterIPs"][std::size_t{0}];
-    const json::Value is = spec["clusterIPs"][std::size_t{0}];
-    if (!was.AsString().empty() && !(was == is)) {
-      errors.push_back(api::Invalid(path.Child("clusterIPs").Index(0), spec["clusterIPs"],
-                                    is.AsString().empty() ? "primary clusterIP can not be unset"
-                                                          : "may not change once set"));
+  if (spec["type"].AsString() != "ExternalName") {
+    FieldErrors found;
+    CheckFamilies(spec, path, found);
+    if (!found.empty()) {
+      errors.insert(errors.end(), found.begin(), found.end());
+      return;
     }
   }
+  CheckFamiliesUpdate(spec, before, path, errors);
   const bool balanced =
       spec["type"].AsString() == "LoadBalancer" && before["type"].AsString() == "LoadBalancer";
   if (balanced && !(spec["loadBalancerClass"] == before["loadBalancerClass"])) {
