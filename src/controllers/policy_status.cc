@@ -77,10 +77,14 @@ class PolicyStatus final : public Controller {
     if (after["status"] == before["status"]) return true;
     const std::string path =
         base::StrCat("/apis/", kGroup, "/v1/", kPolicies, "/", policy->name(),
-                     "/status?force=true&fieldManager=validatingadmissionpolicy-status-controller");
-    json::Value patch = json::MakeObject(arena, {{"apiVersion", before["apiVersion"]},
-                                                 {"kind", before["kind"]},
-                                                 {"status", after["status"]}});
+                     "/status?force=true&fieldManager=", kube_cel::kTypeCheckingManager);
+    json::Value patch = json::MakeObject(
+        arena,
+        {{"apiVersion", before["apiVersion"]},
+         {"kind", before["kind"]},
+         {"status",
+          json::MakeObject(arena, {{"observedGeneration", after["status"]["observedGeneration"]},
+                                   {"typeChecking", after["status"]["typeChecking"]}})}});
     patch = json::SetPath(arena, patch, {"metadata", "name"}, before["metadata"]["name"]);
     const auto written = context_.api.Do("PATCH", path, patch, "application/apply-patch+yaml");
     return written.ok() || written.status().reason() == base::Reason::kNotFound;

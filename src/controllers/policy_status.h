@@ -1,6 +1,6 @@
 // validatingadmissionpolicy-status-controller: keeps `status.typeChecking` of
 // ValidatingAdmissionPolicies true. Writes of policies are checked before they return
-// (registry/strategies/policies.cc); this looks after what was stored before, and after policies
+// (registry/kinds/admission_configurations.cc); this looks after what was stored before, and after policies
 // whose custom resources have changed.
 #pragma once
 

@@ -57,7 +57,38 @@ TEST(Policies, TypesAreCheckedBeforeTheWriteReturns) {
   const Answer changed =
       server.Patch(policies + "/p", "application/merge-patch+json",
                    R"({"spec":{"validations":[{"expression":"object.spec.replicas > 1"}]}})");
-  EXPECT_EQ(json::ToString(changed["status"]), R"({"observedGeneration":2,"typeChecking":{}})");
+  EXPECT_EQ(json::ToString(changed["status"]), R"({"observedGeneration":2})");
+  const Answer again = server.Patch(policies + "/p", "application/merge-patch+json",
+                                    R"({"spec":{"failurePolicy":"Ignore"}})");
+  EXPECT_EQ(json::ToString(again["status"]), R"({"observedGeneration":3,"typeChecking":{}})");
+}
+
+TEST(Policies, TheStatusIsOwnedByWhoCheckedTheTypes) {
+  TestServer server(&WithController);
+  const std::string policies = kGroup + "v1/validatingadmissionpolicies";
+  const auto owned = [](const Answer& answer) {
+    std::string out;
+    for (const json::Value& entry : answer["metadata"]["managedFields"].elements()) {
+      if (entry["subresource"].AsString() != "status") continue;
+      out += base::StrCat(entry["manager"].AsString(), " ", entry["operation"].AsString(), " ",
+                          json::ToString(entry["fieldsV1"]));
+    }
+    return out;
+  };
+
+  const Answer made = server.Post(
+      policies,
+      Policy("p", kDeployments, R"("validations":[{"expression":"object.spec.replica > 1"}])"));
+  EXPECT_EQ(owned(made),
+            R"(validatingadmissionpolicy-status Apply {"f:status":{"f:observedGeneration":{},)"
+            R"("f:typeChecking":{"f:expressionWarnings":{}}}})");
+
+  const Answer changed =
+      server.Patch(policies + "/p", "application/merge-patch+json",
+                   R"({"spec":{"validations":[{"expression":"object.spec.replicas > 1"}]}})");
+  EXPECT_EQ(owned(changed),
+            R"(validatingadmissionpolicy-status Apply {"f:status":{"f:observedGeneration":{},)"
+            R"("f:typeChecking":{}}})");
 }
 
 TEST(Policies, TypesAreCheckedAgainWhenTheirDefinitionComes) {

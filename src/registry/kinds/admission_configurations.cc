@@ -1,6 +1,7 @@
 // What configures admission: webhook configurations, policies and their bindings. Checked like
 // nothing else, since a mistake in them stops the whole cluster.
 
+#include "api/patch/managed_fields.h"
 #include "kube_cel/policy_types.h"
 #include "registry/expression_checker.h"
 #include "registry/kind_table.h"
@@ -44,6 +45,35 @@ class Webhooks final : public Configurations {
   }
 };
 
+// The findings as the controller of Kubernetes writes them, by server-side apply on v1:
+// managedFields tell of it.
+json::Value ApplyFindings(const Context& ctx, json::Value policy, json::Value checked) {
+  const api::schema::Schema* schema = ctx.catalog->FindSchema(ctx.kind);
+  if (schema == nullptr) return checked;
+  const json::Value found = checked["status"];
+  json::Value config = json::MakeObject(
+      ctx.arena,
+      {{"apiVersion", policy["apiVersion"]},
+       {"kind", policy["kind"]},
+       {"status", json::MakeObject(ctx.arena, {{"observedGeneration", found["observedGeneration"]},
+                                               {"typeChecking", found["typeChecking"]}})}});
+  config = json::SetPath(ctx.arena, config, {"metadata", "name"}, policy["metadata"]["name"]);
+  const std::string now = base::FormatTime(ctx.clock.Now());
+  const api::patch::Writer writer{.manager = kube_cel::kTypeCheckingManager,
+                                  .api_version = "admissionregistration.k8s.io/v1",
+                                  .subresource = "status",
+                                  .now = now};
+  const auto applied =
+      api::patch::Apply(ctx.arena, *schema, policy, config, writer, api::patch::Force::kYes);
+  if (!applied.ok()) return checked;
+  if (!(*applied)["status"]["typeChecking"].is_null()) return *applied;
+  // Where the last warning goes, apply leaves null behind: a pointer to nothing, which is not
+  // shown.
+  json::ObjectBuilder status(ctx.arena, (*applied)["status"]);
+  status.Remove("typeChecking");
+  return json::With(ctx.arena, *applied, "status", status.Build());
+}
+
 template <PolicyKind kKind>
 class Policies final : public Configurations {
  public:
@@ -70,8 +100,9 @@ class Policies final : public Configurations {
         !kube_cel::NeedsTypeChecking(object)) {
       return object;
     }
-    return kube_cel::WithTypeChecking(ctx.arena, *ctx.expressions->compiler(), *ctx.catalog,
-                                      object);
+    return ApplyFindings(
+        ctx, object,
+        kube_cel::WithTypeChecking(ctx.arena, *ctx.expressions->compiler(), *ctx.catalog, object));
   }
 };
 
@@ -95,11 +126,10 @@ class Bindings final : public Configurations {
 
 template <typename StrategyOfKind>
 Kind Row(std::string_view resource) {
-  return {
-      .group = "admissionregistration.k8s.io",
-      .resource = resource,
-      .traits = {.counts_generation = true, .needs_version = true, .status_keeps_metadata = true},
-      .make = &Make<StrategyOfKind>};
+  return {.group = "admissionregistration.k8s.io",
+          .resource = resource,
+          .traits = {.counts_generation = true, .needs_version = true},
+          .make = &Make<StrategyOfKind>};
 }
 
 }  // namespace
