@@ -142,6 +142,7 @@ base::Status KubeconfigService::Post(
   request.headers.Add("Content-Type", "application/json");
   request.headers.Add("User-Agent", "Go-http-client/1.1");
   request.body = std::move(body);
+  request.max_redirects = 10;
   const auto judge = [&](const net::CallResult& result) -> base::Status {
     if (!result.ok()) return {base::Reason::kUnknown, result.failure->message};
     const int status = result.response.status;

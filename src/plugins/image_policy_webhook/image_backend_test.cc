@@ -75,6 +75,11 @@ class ImageBackendTest : public ::testing::Test {
       ++calls_;
       answer = answer_;
     }
+    if (exchange->request().target == "/moved") {
+      answer.status = 200;
+      answer.body = base::StrCat(R"({"status":{"allowed":false,"reason":")",
+                                 exchange->request().method, R"("}})");
+    }
     exchange->Respond(std::move(answer));
   }};
 };
@@ -108,6 +113,13 @@ TEST_F(ImageBackendTest, TriesAgainWhereItMayHelp) {
   EXPECT_EQ(calls(), 5);
   EXPECT_EQ(Ask(400, "text/plain", "x"), "the server rejected our request for an unknown reason");
   EXPECT_EQ(calls(), 1);
+}
+
+TEST_F(ImageBackendTest, FollowsRedirectsAsGoDoes) {
+  answer_.headers.Set("Location", "/moved");
+  EXPECT_EQ(Ask(302, "text/plain", ""), "denied: GET");
+  EXPECT_EQ(Ask(307, "text/plain", ""), "denied: POST");
+  EXPECT_EQ(calls(), 2);
 }
 
 TEST_F(ImageBackendTest, SaysWhatIsWrongWithTheKubeconfig) {
