@@ -1,5 +1,7 @@
 #include "registry/strategy.h"
 
+#include <algorithm>
+
 #include "api/selector/label_selector.h"
 #include "json/value.h"
 
@@ -81,6 +83,28 @@ json::Value OnlyStatus(json::Arena& arena, json::Value object, json::Value old) 
 
 namespace {
 
+// Equal but for lists that are empty in one and absent in the other: Go's semantic equality takes
+// no difference between them.
+bool SemanticallyEqual(json::Value a, json::Value b) {
+  const auto nothing = [](json::Value value) {
+    return value.is_null() || (value.is_array() && value.empty());
+  };
+  if (nothing(a) || nothing(b)) return nothing(a) && nothing(b);
+  if (a.is_array() && b.is_array()) {
+    const auto x = a.elements();
+    const auto y = b.elements();
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), SemanticallyEqual);
+  }
+  if (!a.is_object() || !b.is_object()) return a == b;
+  for (const json::Member& member : a.members()) {
+    if (!SemanticallyEqual(member.value, b[member.name()])) return false;
+  }
+  for (const json::Member& member : b.members()) {
+    if (!a.Has(member.name()) && !nothing(member.value)) return false;
+  }
+  return true;
+}
+
 // All of an object that counts as its specification.
 bool SameSpecification(json::Value a, json::Value b) {
   const auto counts = [](std::string_view name) {
@@ -88,11 +112,11 @@ bool SameSpecification(json::Value a, json::Value b) {
   };
   for (const json::Member& member : a.members()) {
     if (!counts(member.name())) continue;
-    const json::Value* other = b.Find(member.name());
-    if (other == nullptr || !(*other == member.value)) return false;
+    if (!SemanticallyEqual(member.value, b[member.name()])) return false;
   }
   for (const json::Member& member : b.members()) {
-    if (counts(member.name()) && !a.Has(member.name())) return false;
+    if (!counts(member.name()) || a.Has(member.name())) continue;
+    if (!SemanticallyEqual(member.value, {})) return false;
   }
   return true;
 }
