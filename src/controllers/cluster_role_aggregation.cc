@@ -72,6 +72,8 @@ class ClusterRoleAggregation final : public Controller {
   std::set<std::string> aggregated_ PC_GUARDED_BY(mutex_);
 };
 
+constexpr store::Collection kHears[] = {{kGroup, kResource}};
+
 }  // namespace
 
 const ControllerInfo kClusterRoleAggregation = {
@@ -81,6 +83,7 @@ const ControllerInfo kClusterRoleAggregation = {
     .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
       return std::make_unique<ClusterRoleAggregation>(context);
     },
+    .hears = kHears,
 };
 
 }  // namespace portcullis::controllers

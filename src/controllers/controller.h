@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,8 @@ struct ControllerInfo {
   std::unique_ptr<Controller> (*create)(const ControllerContext& context);
   // It puts something into every new namespace, whose name is then its key of work.
   bool furnishes_namespaces = false;
+  // What it is told of; nothing: of everything. What it does not hear costs no commit anything.
+  std::span<const store::Collection> hears;
 };
 
 // All controllers, in alphabetical order.

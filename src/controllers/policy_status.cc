@@ -93,6 +93,9 @@ class PolicyStatus final : public Controller {
   const ControllerContext& context_;
 };
 
+constexpr store::Collection kHears[] = {{kGroup, kPolicies},
+                                        {"apiextensions.k8s.io", "customresourcedefinitions"}};
+
 }  // namespace
 
 const ControllerInfo kPolicyStatus = {
@@ -102,6 +105,7 @@ const ControllerInfo kPolicyStatus = {
     .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
       return std::make_unique<PolicyStatus>(context);
     },
+    .hears = kHears,
 };
 
 }  // namespace portcullis::controllers

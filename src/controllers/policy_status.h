@@ -1,7 +1,7 @@
 // validatingadmissionpolicy-status-controller: keeps `status.typeChecking` of
 // ValidatingAdmissionPolicies true. Writes of policies are checked before they return
-// (registry/kinds/admission_configurations.cc); this looks after what was stored before, and after policies
-// whose custom resources have changed.
+// (registry/kinds/admission_configurations.cc); this looks after what was stored before, and after
+// policies whose custom resources have changed.
 #pragma once
 
 #include "controllers/controller.h"

@@ -58,6 +58,8 @@ class RootCaPublisher final : public Controller {
   const ControllerContext& context_;
 };
 
+constexpr store::Collection kHears[] = {{"", "namespaces"}, {"", "configmaps"}};
+
 }  // namespace
 
 const ControllerInfo kRootCaPublisher = {
@@ -68,6 +70,7 @@ const ControllerInfo kRootCaPublisher = {
       return std::make_unique<RootCaPublisher>(context);
     },
     .furnishes_namespaces = true,
+    .hears = kHears,
 };
 
 }  // namespace portcullis::controllers

@@ -4,27 +4,32 @@ namespace portcullis::controllers {
 
 ControllerRunner::ControllerRunner(const ControllerInfo& info, const ControllerContext& context,
                                    store::Store& store)
-    : context_(context), controller_(info.create(context)), store_(store) {}
+    : info_(info), context_(context), controller_(info.create(context)), store_(store) {}
 
 ControllerRunner::~ControllerRunner() { Stop(); }
 
 void ControllerRunner::Start() {
   // An empty list of collections hears everything.
-  subscription_ = store_.Subscribe({}, *this, [this] { AddExisting(); });
+  subscription_ =
+      store_.Subscribe({info_.hears.begin(), info_.hears.end()}, *this, [this] { AddExisting(); });
   thread_ = std::thread([this] { Run(); });
 }
 
 void ControllerRunner::AddExisting() {
-  std::set<std::string> seen;
-  for (const auto* resource : context_.catalog.Get()->resources()) {
-    const api::GroupResource stored = resource->stored_as();
-    if (!seen.insert(stored.ToString()).second) continue;
-    for (const store::ObjectPtr& object : store_.List({stored.group, stored.resource})) {
+  const auto add = [this](const store::Collection& collection) {
+    for (const store::ObjectPtr& object : store_.List(collection)) {
       store::Event event;
       event.revision = object->revision();
       event.object = object;
       controller_->OnEvent(event, [this](std::string key) { Add(std::move(key)); });
     }
+  };
+  for (const store::Collection& collection : info_.hears) add(collection);
+  if (!info_.hears.empty()) return;
+  std::set<std::string> seen;
+  for (const auto* resource : context_.catalog.Get()->resources()) {
+    const api::GroupResource stored = resource->stored_as();
+    if (seen.insert(stored.ToString()).second) add({stored.group, stored.resource});
   }
 }
 

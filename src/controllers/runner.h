@@ -20,7 +20,7 @@ namespace portcullis::controllers {
 
 class ControllerRunner final : public store::Observer {
  public:
-  // `context` and `store` (the one that the context reads) outlive the runner.
+  // `info`, `context` and `store` (the one that the context reads) outlive the runner.
   ControllerRunner(const ControllerInfo& info, const ControllerContext& context,
                    store::Store& store);
   ~ControllerRunner() override;
@@ -42,6 +42,7 @@ class ControllerRunner final : public store::Observer {
   void AddExisting();
   void SetDue(const std::string& key, std::optional<base::Duration> wait) PC_REQUIRES(mutex_);
 
+  const ControllerInfo& info_;
   const ControllerContext& context_;
   const std::unique_ptr<Controller> controller_;
   store::Store& store_;

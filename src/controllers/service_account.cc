@@ -45,6 +45,8 @@ class ServiceAccounts final : public Controller {
   const ControllerContext& context_;
 };
 
+constexpr store::Collection kHears[] = {{"", "namespaces"}, {"", "serviceaccounts"}};
+
 }  // namespace
 
 const ControllerInfo kServiceAccount = {
@@ -55,6 +57,7 @@ const ControllerInfo kServiceAccount = {
       return std::make_unique<ServiceAccounts>(context);
     },
     .furnishes_namespaces = true,
+    .hears = kHears,
 };
 
 }  // namespace portcullis::controllers

@@ -111,6 +111,9 @@ class VolumeProtection final : public Controller {
   const ControllerContext& context_;
 };
 
+constexpr store::Collection kClaimHears[] = {{"", "persistentvolumeclaims"}, {"", "pods"}};
+constexpr store::Collection kVolumeHears[] = {{"", "persistentvolumes"}};
+
 }  // namespace
 
 const ControllerInfo kClaimProtection = {
@@ -120,6 +123,7 @@ const ControllerInfo kClaimProtection = {
     .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
       return std::make_unique<ClaimProtection>(context);
     },
+    .hears = kClaimHears,
 };
 
 const ControllerInfo kVolumeProtection = {
@@ -129,6 +133,7 @@ const ControllerInfo kVolumeProtection = {
     .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
       return std::make_unique<VolumeProtection>(context);
     },
+    .hears = kVolumeHears,
 };
 
 }  // namespace portcullis::controllers

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/strings.h"
+#include "json/reader.h"
 #include "server/cluster_writer.h"
 #include "store/store.h"
 
@@ -69,7 +70,8 @@ base::Status RepairAddresses(const Environment& env) {
   json::Arena arena;
   std::set<std::string, std::less<>> held;
   for (const store::ObjectPtr& service : env.store->List({"", "services"})) {
-    for (const json::Value& item : service->document()["spec"]["clusterIPs"].elements()) {
+    const json::Value parsed = TRY(json::Parse(arena, service->bytes(), {.borrow_text = true}));
+    for (const json::Value& item : parsed["spec"]["clusterIPs"].elements()) {
       const std::string_view address = item.AsString();
       // What is outside the range was refused when the Service was adopted.
       if (!env.services->CheckAddress(address).ok()) continue;

@@ -1,6 +1,9 @@
 #include "server/custom_api_services.h"
 
+#include <set>
+
 #include "base/strings.h"
+#include "json/reader.h"
 #include "server/api_service_objects.h"
 
 namespace portcullis::server {
@@ -18,63 +21,67 @@ bool IsOurs(json::Value service) {
   return service["metadata"]["labels"][kAutomanaged].AsString() == "true";
 }
 
-// Keys are names of APIServices.
+// Keys are groups. Definitions are parsed aside: kept parsed, they are large.
 class CustomApiServices final : public controllers::Controller {
  public:
   explicit CustomApiServices(const controllers::ControllerContext& context) : context_(context) {}
 
+  // Definitions are named <plural>.<group>, APIServices <version>.<group>.
   void OnEvent(const store::Event& event, const controllers::Enqueue& enqueue) override {
     const store::Object& object = *event.object;
-    if (object.resource() == "customresourcedefinitions") {
-      EnqueueVersions(object, enqueue);
-      if (event.previous != nullptr) EnqueueVersions(*event.previous, enqueue);
-    } else if (object.resource() == "apiservices" && object.group() == kGroup) {
-      enqueue(std::string(object.name()));
-    }
+    const bool definition = object.resource() == "customresourcedefinitions";
+    if (!definition && (object.resource() != "apiservices" || object.group() != kGroup)) return;
+    if (const auto cut = base::Cut(object.name(), ".")) enqueue(std::string(cut->second));
   }
 
-  std::optional<base::Duration> Reconcile(const std::string& name) override {
-    const auto cut = base::Cut(name, ".");
-    if (!cut) return std::nullopt;
-    const store::ObjectPtr current = context_.store.Get({kGroup, "apiservices", "", name});
-    const bool wanted = IsServed(cut->second, cut->first);
-    if (current != nullptr && !IsOurs(current->document().root())) return std::nullopt;
-    json::Arena arena;
-    base::Status status;
-    if (current == nullptr) {
-      if (!wanted) return std::nullopt;
-      status = Create(arena, name, cut->second, cut->first);
-    } else if (!wanted) {
-      status = Remove(arena, *current);
-    } else {
-      status = PutRight(arena, *current, cut->second, cut->first);
+  std::optional<base::Duration> Reconcile(const std::string& group) override {
+    const std::set<std::string> served = ServedVersions(group);
+    bool done = true;
+    for (const std::string& version : served) {
+      done = IsDone(Settle(group, version)) && done;
     }
-    if (status.ok() || status.reason() == base::Reason::kAlreadyExists ||
-        status.reason() == base::Reason::kNotFound) {
-      return std::nullopt;
+    for (const store::ObjectPtr& service : context_.store.List({kGroup, "apiservices"})) {
+      const auto cut = base::Cut(service->name(), ".");
+      if (!cut || cut->second != group || served.contains(std::string(cut->first))) continue;
+      json::Arena arena;
+      const auto value = json::Parse(arena, service->bytes(), {.borrow_text = true});
+      if (value.ok() && IsOurs(*value)) done = IsDone(Remove(arena, *service)) && done;
     }
+    if (done) return std::nullopt;
     return 1s;
   }
 
  private:
-  static void EnqueueVersions(const store::Object& definition,
-                              const controllers::Enqueue& enqueue) {
-    const json::Value spec = definition.document()["spec"];
-    for (const json::Value& version : spec["versions"].elements()) {
-      enqueue(base::StrCat(version["name"].AsString(), ".", spec["group"].AsString()));
-    }
+  static bool IsDone(const base::Status& status) {
+    return status.ok() || status.reason() == base::Reason::kAlreadyExists ||
+           status.reason() == base::Reason::kNotFound;
   }
 
-  bool IsServed(std::string_view group, std::string_view version) const {
+  std::set<std::string> ServedVersions(const std::string& group) const {
+    std::set<std::string> versions;
     for (const store::ObjectPtr& object :
          context_.store.List({"apiextensions.k8s.io", "customresourcedefinitions"})) {
-      const json::Value spec = object->document()["spec"];
-      if (spec["group"].AsString() != group) continue;
-      for (const json::Value& item : spec["versions"].elements()) {
-        if (item["name"].AsString() == version && item["served"].AsBool()) return true;
+      const auto cut = base::Cut(object->name(), ".");
+      if (!cut || cut->second != group) continue;
+      json::Arena arena;
+      const auto definition = json::Parse(arena, object->bytes(), {.borrow_text = true});
+      if (!definition.ok()) continue;
+      for (const json::Value& item : (*definition)["spec"]["versions"].elements()) {
+        if (item["served"].AsBool()) versions.emplace(item["name"].AsString());
       }
     }
-    return false;
+    return versions;
+  }
+
+  base::Status Settle(const std::string& group, const std::string& version) {
+    json::Arena arena;
+    const std::string name = base::StrCat(version, ".", group);
+    const store::ObjectPtr current = context_.store.Get({kGroup, "apiservices", "", name});
+    if (current == nullptr) return Create(arena, name, group, version);
+    const json::Value service = TRY(json::Parse(arena, current->bytes(), {.borrow_text = true}));
+    // Those of built-in groups, and what somebody looks after himself.
+    if (!IsOurs(service)) return base::OkStatus();
+    return PutRight(arena, *current, service, group, version);
   }
 
   static json::Value Spec(json::Arena& arena, std::string_view group, std::string_view version) {
@@ -114,9 +121,8 @@ class CustomApiServices final : public controllers::Controller {
         .status();
   }
 
-  base::Status PutRight(json::Arena& arena, const store::Object& current, std::string_view group,
-                        std::string_view version) {
-    const json::Value service = current.document().root();
+  base::Status PutRight(json::Arena& arena, const store::Object& current, json::Value service,
+                        std::string_view group, std::string_view version) {
     const json::Value spec = Spec(arena, group, version);
     if (service["spec"] != spec) {
       return context_.api.Do("PUT", PathOf(current), json::With(arena, service, "spec", spec))
@@ -137,6 +143,9 @@ class CustomApiServices final : public controllers::Controller {
   const controllers::ControllerContext& context_;
 };
 
+constexpr store::Collection kHears[] = {{"apiextensions.k8s.io", "customresourcedefinitions"},
+                                        {kGroup, "apiservices"}};
+
 }  // namespace
 
 const controllers::ControllerInfo kCustomApiServices = {
@@ -147,6 +156,7 @@ const controllers::ControllerInfo kCustomApiServices = {
         -> std::unique_ptr<controllers::Controller> {
       return std::make_unique<CustomApiServices>(context);
     },
+    .hears = kHears,
 };
 
 }  // namespace portcullis::server

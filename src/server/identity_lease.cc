@@ -136,6 +136,8 @@ class IdentityLease final : public controllers::Controller {
   const std::string holder_;
 };
 
+constexpr store::Collection kHears[] = {{"", "namespaces"}};
+
 }  // namespace
 
 std::string ServerIdentity(std::string_view hostname) {
@@ -157,6 +159,7 @@ const controllers::ControllerInfo kIdentityLease = {
         -> std::unique_ptr<controllers::Controller> {
       return std::make_unique<IdentityLease>(context);
     },
+    .hears = kHears,
 };
 
 }  // namespace portcullis::server
