@@ -90,9 +90,9 @@ bool HasVersion(json::Value object) {
 // as generated, even if the client has given one.
 base::Status Exists(Call& call, std::string_view name, json::Value object) {
   const bool generated = !object["metadata"]["generateName"].AsString().empty();
-  const base::Status status =
-      generated ? api::GenerateNameConflictStatus(call.group_resource(), name, 1)
-                : api::AlreadyExistsStatus(call.group_resource(), name);
+  const base::Status status = generated
+                                  ? api::GenerateNameConflictStatus(call.group_resource(), name, 1)
+                                  : api::AlreadyExistsStatus(call.group_resource(), name);
   const store::ObjectPtr existing = call.env.store->Get(KeyOf(call, name));
   const bool terminating =
       existing != nullptr && !existing->document()["metadata"]["deletionTimestamp"].is_null();
@@ -105,7 +105,8 @@ bool RetriesNames(const Call& call) {
 }
 
 // Stores a new object; on a name collision of a generated name, with another one.
-base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOptions& options,
+// `object` stays what has been allocated.
+base::Result<Written> CommitCreate(Call& call, json::Value& object, const WriteOptions& options,
                                    const CreateFacts& facts) {
   const registry::Strategy& strategy = StrategyOf(call);
   for (int attempt = 1;; ++attempt) {
@@ -153,11 +154,16 @@ base::Result<Written> CommitCreate(Call& call, json::Value object, const WriteOp
     if (!facts.generated || attempt == kNameAttempts || !RetriesNames(call)) {
       return Exists(call, name, object);
     }
+    const json::Value renamed = RegenerateName(call, object);
+    if (call.dry_run) {
+      object = renamed;
+      continue;
+    }
     // What has been taken goes by the name.
     strategy.Release(StrategyContext(call, name), object, {});
-    object = RegenerateName(call, object);
-    const std::string next(object["metadata"]["name"].AsString());
-    object = TRY(strategy.Allocate(StrategyContext(call, next), object, {}));
+    object = {};
+    const std::string next(renamed["metadata"]["name"].AsString());
+    object = TRY(strategy.Allocate(StrategyContext(call, next), renamed, {}));
   }
 }
 
