@@ -16,7 +16,8 @@ class Evaluation::Variables final : public cel::Object {
   const cel::Type* type() const override { return &kType; }
   bool is_struct() const override { return true; }
   Value Equals(json::Arena&, Value other) const override {
-    return Value::Bool(other.is_object() && other.object() == this);
+    if (!other.is_object() || other.object()->type() != &kType) return cel::NoSuchOverload();
+    return Value::Bool(other.object() == this);
   }
   bool HasField(std::string_view name) const override { return Find(name).has_value(); }
 

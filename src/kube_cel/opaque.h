@@ -1,5 +1,5 @@
 // What the opaque values of this folder share: an Object that holds one C++ value and compares with
-// its own kind only.
+// its own kind only: with any other it is an error, as in Kubernetes.
 #pragma once
 
 #include <utility>
@@ -18,7 +18,7 @@ class Opaque final : public cel::Object {
   const T& content() const { return content_; }
   cel::Value Equals(json::Arena&, cel::Value other) const override {
     const T* content = From(other);
-    return cel::Value::Bool(content != nullptr && *content == content_);
+    return content == nullptr ? cel::NoSuchOverload() : cel::Value::Bool(*content == content_);
   }
 
   // The content of a value of this type, or null.

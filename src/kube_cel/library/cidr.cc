@@ -28,7 +28,7 @@ base::Result<IpPrefix> ParseCidr(std::string_view text) {
 }
 
 cel::Value CidrValue::Equals(json::Arena&, cel::Value other) const {
-  if (!other.is_object() || other.object()->type() != &kCidrType) return cel::Value::Bool(false);
+  if (!other.is_object() || other.object()->type() != &kCidrType) return cel::NoSuchOverload();
   return cel::Value::Bool(static_cast<const CidrValue*>(other.object())->prefix_ == prefix_);
 }
 

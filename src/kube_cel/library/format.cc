@@ -147,7 +147,7 @@ class FormatValue final : public cel::Object {
   const cel::Type* type() const override { return &kFormatType; }
   const Format& format() const { return *format_; }
   Value Equals(json::Arena&, Value other) const override {
-    if (!other.is_object() || other.object()->type() != &kFormatType) return Value::Bool(false);
+    if (!other.is_object() || other.object()->type() != &kFormatType) return cel::NoSuchOverload();
     return Value::Bool(static_cast<const FormatValue*>(other.object())->format_ == format_);
   }
 

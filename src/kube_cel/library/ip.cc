@@ -29,7 +29,7 @@ base::Result<IpAddress> ParseIp(std::string_view text) {
 }
 
 cel::Value IpValue::Equals(json::Arena&, cel::Value other) const {
-  if (!other.is_object() || other.object()->type() != &kIpType) return cel::Value::Bool(false);
+  if (!other.is_object() || other.object()->type() != &kIpType) return cel::NoSuchOverload();
   return cel::Value::Bool(static_cast<const IpValue*>(other.object())->ip_ == ip_);
 }
 

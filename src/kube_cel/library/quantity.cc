@@ -22,7 +22,9 @@ class QuantityValue final : public cel::Object {
   const cel::Type* type() const override { return &kQuantityType; }
   const Quantity& quantity() const { return quantity_; }
   Value Equals(json::Arena&, Value other) const override {
-    if (!other.is_object() || other.object()->type() != &kQuantityType) return Value::Bool(false);
+    if (!other.is_object() || other.object()->type() != &kQuantityType) {
+      return cel::NoSuchOverload();
+    }
     const auto& that = *static_cast<const QuantityValue*>(other.object());
     // In Kubernetes the result of an addition is of another Go type, which == does not know on its
     // right-hand side.
