@@ -20,10 +20,10 @@ import peers  # noqa: E402
 
 POLICY = """apiVersion: audit.k8s.io/v1
 kind: Policy
-omitStages: [RequestReceived]
+omitStages: [{omitted}]
 rules:
 - level: Metadata
-  resources: [{group: "", resources: [configmaps]}]
+  resources: [{{group: "", resources: [configmaps]}}]
 - level: None
 """
 
@@ -50,11 +50,11 @@ class Receiver:
 
 
 @contextlib.contextmanager
-def started(program, certificates, receiver, *flags):
+def started(program, certificates, receiver, *flags, omitted="RequestReceived"):
     """With {folder} in the flags for the server's own."""
     with tempfile.TemporaryDirectory() as folder:
         files = pathlib.Path(folder)
-        (files / "policy.yaml").write_text(POLICY)
+        (files / "policy.yaml").write_text(POLICY.format(omitted=omitted))
         (files / "ca.crt").write_bytes(certificates.authority)
         (files / "audit.kubeconfig").write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "here",
@@ -110,5 +110,28 @@ def one_by_one(program, certificates):
         expect("the log beside it", [json.loads(line)["objectRef"]["name"] for line in lines], ["one", "two"])
 
 
+def not_at_all(program, certificates):
+    """Who cannot be noted is not served; but only when the request begins."""
+    receiver = Receiver(certificates)
+    with started(program, certificates, receiver, "--audit-webhook-mode=blocking-strict", omitted="") as server:
+        make(server, "noted")
+        receiver.ill = True
+        path = f"{CONFIGMAPS}?fieldManager=<a>"
+        connection = server.connect()
+        connection.request("POST", path, json.dumps({"metadata": {"name": "unnoted"}}), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        expect("the refusal", (answer.status, answer.headers["Content-Type"], answer.read().decode()),
+               (500, "text/plain; charset=utf-8",
+                f'Internal Server Error: "{CONFIGMAPS}?fieldManager=&lt;a&gt;": failed to store audit event\n'))
+        receiver.ill = False
+        expect("what was refused", server.call("GET", f"{CONFIGMAPS}/unnoted")[0], 404)
+        expect("the events", [name for name in receiver.names() if name], ["noted", "unnoted", "unnoted"])
+
+    receiver = Receiver(certificates)
+    with started(program, certificates, receiver, "--audit-webhook-mode=blocking-strict") as server:
+        receiver.ill = True
+        make(server, "unnoted")
+
+
 if __name__ == "__main__":
-    run("audit_webhook", __doc__, [in_batches, one_by_one], peers.Certificates)
+    run("audit_webhook", __doc__, [in_batches, one_by_one, not_at_all], peers.Certificates)
