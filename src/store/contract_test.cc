@@ -382,6 +382,47 @@ TEST_P(StoreContract, WatchesMayComeAndGoWhileOthersWrite) {
   writer.join();
 }
 
+// Large versions that have been replaced are compressed in time; nobody can tell.
+TEST_P(StoreContract, OldVersionsOfLargeObjectsAreAllThere) {
+  Options options;
+  options.large_bytes = 1000;
+  options.fresh_events = 4;
+  Open(options);
+  const auto value = [](int number) { return std::string(5000, static_cast<char>('a' + number)); };
+  const std::int64_t before = store_->revision();
+  Create("a", "x", value(0));
+  std::vector<std::int64_t> revisions;
+  for (int i = 1; i < 12; ++i) revisions.push_back(Update("a", "x", value(i))->revision());
+  Create("a", "y", "small");
+  Delete("a", "x");
+  for (int i = 0; i < 6; ++i) Create("b", "z" + std::to_string(i), "small");
+  const auto holds = [](const ObjectPtr& object, const std::string& text) {
+    return object != nullptr && object->bytes().find(text) != std::string_view::npos;
+  };
+
+  auto watch = StartWatch(before);
+  std::vector<EventPtr> events;
+  ASSERT_EQ(watch->Poll(100, events).value(), 20U);
+  for (int i = 0; i < 12; ++i) {
+    const Event& event = *events[static_cast<std::size_t>(i)];
+    EXPECT_TRUE(holds(event.object, value(i))) << i;
+    EXPECT_EQ(event.object->revision(), event.revision);
+    EXPECT_TRUE(holds(event.object, std::to_string(event.revision))) << i;
+    EXPECT_EQ(event.object->document()["metadata"]["name"].AsString(), "x");
+    EXPECT_TRUE(i == 0 || holds(event.previous, value(i - 1))) << i;
+  }
+  EXPECT_TRUE(holds(events[13]->object, value(11)));
+  EXPECT_TRUE(holds(events[13]->previous, value(11)));
+  for (int i = 0; i < 11; ++i) {
+    ListRequest request{.collection = {"", "configmaps"},
+                        .revision = revisions[static_cast<std::size_t>(i)]};
+    const auto page = store_->ListPage(request);
+    ASSERT_TRUE(page.ok());
+    ASSERT_EQ(page->objects.size(), 1U);
+    EXPECT_TRUE(holds(page->objects[0], value(i + 1))) << i;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, StoreContract, ::testing::Values("memory", "embedded"),
                          [](const auto& test) { return test.param; });
 

@@ -1,7 +1,10 @@
 #include "store/object.h"
 
+#include <sys/mman.h>
+
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -10,6 +13,29 @@
 
 namespace portcullis::store {
 
+namespace {
+
+// Large objects live long among requests whose memory comes and goes: pages of their own leave no
+// holes behind.
+constexpr std::size_t kOwnPages = std::size_t{64} << 10;
+
+void* NewPiece(std::size_t size) {
+  if (size < kOwnPages) return ::operator new(size);
+  void* pages = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) std::abort();  // out of memory, of which nobody here could recover
+  return pages;
+}
+
+void FreePiece(void* piece, std::size_t size) {
+  if (size < kOwnPages) {
+    ::operator delete(piece);
+  } else {
+    ::munmap(piece, size);
+  }
+}
+
+}  // namespace
+
 // Allocates with `room` bytes behind what it is asked for.
 template <typename T>
 struct Object::Allocator {
@@ -17,10 +43,8 @@ struct Object::Allocator {
   explicit Allocator(std::size_t bytes) : room(bytes) {}
   template <typename U>
   Allocator(const Allocator<U>& other) : room(other.room) {}  // NOLINT: converts, as allocators do
-  T* allocate(std::size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T) + room));
-  }
-  void deallocate(T* memory, std::size_t) { ::operator delete(memory); }
+  T* allocate(std::size_t count) { return static_cast<T*>(NewPiece(count * sizeof(T) + room)); }
+  void deallocate(T* memory, std::size_t count) { FreePiece(memory, count * sizeof(T) + room); }
   bool operator==(const Allocator&) const = default;
   std::size_t room;
 };

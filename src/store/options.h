@@ -11,6 +11,10 @@ struct Options {
   std::size_t history_events = 32768;
   // … and so many bytes of object versions that only the history holds.
   std::size_t history_bytes = std::size_t{32} << 20;
+  // Versions of at least so many bytes that have been replaced …
+  std::size_t large_bytes = std::size_t{16} << 10;
+  // … are kept compressed once so many events of the collection came after.
+  std::size_t fresh_events = 64;
 };
 
 }  // namespace portcullis::store

@@ -170,13 +170,14 @@ class Loader {
   schema::Field FieldFrom(Value entry) {
     schema::Field field;
     field.name = pool_.Copy(entry[std::size_t{0}].AsString());
-    field.go_name = GoName(field.name, entry[1].AsString());
     field.omit = schema::Omit::kNever;
     for (const char flag : entry[2].AsString()) ApplyFlag(field, flag);
     field.schema = TypeOf(entry[3]);
     const Value more = entry[4];
-    field.patch_merge_key = pool_.Copy(more["mergeKey"].AsString());
-    if (more.Has("default")) field.default_value = json::DeepCopy(pool_.arena(), more["default"]);
+    field.details =
+        pool_.AddDetails({.go_name = GoName(field.name, entry[1].AsString()),
+                          .patch_merge_key = pool_.Copy(more["mergeKey"].AsString()),
+                          .default_value = json::DeepCopy(pool_.arena(), more["default"])});
     return field;
   }
 

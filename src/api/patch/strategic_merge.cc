@@ -57,7 +57,7 @@ FieldRule RuleOf(const schema::Schema* schema, std::string_view name) {
   if (schema == nullptr) return rule;
   if (const schema::Field* field = schema->FindField(name)) {
     rule.schema = field->schema;
-    rule.merge_key = field->patch_merge_key;
+    rule.merge_key = field->patch_merge_key();
     rule.merge = field->patch_merge;
     rule.replace = field->patch_replace;
   } else if (schema->kind == schema::Kind::kMap) {

@@ -56,8 +56,8 @@ const Schema* ElementSchema(const Schema* schema) {
 Value KeyDefault(const Schema& list, std::string_view key) {
   const schema::Field* field = list.element == nullptr ? nullptr : list.element->FindField(key);
   if (field == nullptr) return {};
-  if (!field->default_value.is_null()) return field->default_value;
-  if (field->go_name.empty() || !field->required) return {};
+  if (const Value value = field->default_value(); !value.is_null()) return value;
+  if (field->go_name().empty() || !field->required) return {};
   return field->schema != nullptr && field->schema->kind == Kind::kInteger ? Value::Int(0)
                                                                            : Value::StringView("");
 }

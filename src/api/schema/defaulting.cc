@@ -271,13 +271,13 @@ Value ApplySchemaDefaults(json::Arena& arena, const Schema& schema, Value object
     if (field.schema == nullptr) continue;
     // A null where null is not allowed counts as absent.
     const bool absent = found == nullptr || (found->is_null() && !field.schema->nullable);
-    if (absent && field.default_value.is_null()) {
+    if (absent && field.default_value().is_null()) {
       if (found != nullptr) object = json::Without(arena, object, field.name);
       continue;
     }
     const Value old = found != nullptr ? *found : Value();
     const Value value =
-        ApplySchemaDefaults(arena, *field.schema, absent ? field.default_value : old);
+        ApplySchemaDefaults(arena, *field.schema, absent ? field.default_value() : old);
     if (found == nullptr || !value.IsSameAs(old)) {
       object = json::With(arena, object, field.name, value);
     }

@@ -68,7 +68,8 @@ void SchemaPool::Finish(Schema& node) {
 
 std::size_t SchemaPool::bytes_used() const {
   std::size_t bytes = arena_.bytes_used() + nodes_.size() * sizeof(Schema) +
-                      constraints_.size() * sizeof(Constraints);
+                      constraints_.size() * sizeof(Constraints) +
+                      details_.size() * sizeof(FieldDetails);
   for (const Schema& node : nodes_) {
     bytes +=
         node.fields.capacity() * sizeof(Field) + node.field_index.capacity() * 2 +

@@ -46,19 +46,31 @@ enum class Omit : std::uint8_t { kNever, kEmpty, kZero };
 
 struct Schema;
 
-struct Field {
-  std::string_view name;     // "timeoutSeconds"
+// What few fields of custom resources have.
+struct FieldDetails {
   std::string_view go_name;  // "TimeoutSeconds"; "" for custom resources
-  std::uint32_t hash = 0;    // json::HashKey(name)
-  const Schema* schema = nullptr;
-  bool required = false;  // as OpenAPI says
-  bool pointer = false;   // Go tells absent from zero
-  Omit omit = Omit::kEmpty;
-  bool patch_merge = false;        // patchStrategy merge: lists by patch_merge_key
-  bool patch_replace = false;      // patchStrategy replace
-  bool patch_retain_keys = false;  // patchStrategy retainKeys
   std::string_view patch_merge_key;
   json::Value default_value;  // OpenAPI v3 default; null if none
+};
+
+// Definitions have thousands of them: keep it small.
+struct Field {
+  std::string_view name;  // "timeoutSeconds"
+  const Schema* schema = nullptr;
+  const FieldDetails* details = nullptr;  // null: there are none
+  std::uint32_t hash = 0;                 // json::HashKey(name)
+  Omit omit = Omit::kEmpty;
+  bool required : 1 = false;           // as OpenAPI says
+  bool pointer : 1 = false;            // Go tells absent from zero
+  bool patch_merge : 1 = false;        // patchStrategy merge: lists by patch_merge_key
+  bool patch_replace : 1 = false;      // patchStrategy replace
+  bool patch_retain_keys : 1 = false;  // patchStrategy retainKeys
+
+  std::string_view go_name() const { return details ? details->go_name : std::string_view(); }
+  std::string_view patch_merge_key() const {
+    return details ? details->patch_merge_key : std::string_view();
+  }
+  json::Value default_value() const { return details ? details->default_value : json::Value(); }
 };
 
 class Patterns;
@@ -112,6 +124,9 @@ class SchemaPool {
   std::string_view Copy(std::string_view text) { return arena_.Copy(text); }
   json::Arena& arena() { return arena_; }
   const Constraints* AddConstraints(json::Value props);
+  const FieldDetails* AddDetails(const FieldDetails& details) {
+    return &details_.emplace_back(details);
+  }
   // Builds field_index and hashes; call when `fields` is complete.
   static void Finish(Schema& node);
   std::size_t bytes_used() const;
@@ -120,6 +135,7 @@ class SchemaPool {
   json::Arena arena_;
   std::deque<Schema> nodes_;
   std::deque<Constraints> constraints_;
+  std::deque<FieldDetails> details_;
   std::unique_ptr<const Patterns> patterns_;  // null until there are constraints
   std::unordered_map<std::string, const Schema*> leaves_;
 };

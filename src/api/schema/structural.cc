@@ -204,7 +204,9 @@ class Maker {
       field.name = property.name();
       field.schema = Make(property.value);
       field.pointer = true;
-      field.default_value = property.value["default"];
+      if (const Value value = property.value["default"]; !value.is_null()) {
+        field.details = pool_.AddDetails({.default_value = value});
+      }
       field.required = std::any_of(required.begin(), required.end(), [&](const Value& name) {
         return name.AsString() == property.name();
       });

@@ -126,10 +126,11 @@ class Bindings final : public Configurations {
 
 template <typename StrategyOfKind>
 Kind Row(std::string_view resource) {
-  return {.group = "admissionregistration.k8s.io",
-          .resource = resource,
-          .traits = {.counts_generation = true, .needs_version = true},
-          .make = &Make<StrategyOfKind>};
+  return {
+      .group = "admissionregistration.k8s.io",
+      .resource = resource,
+      .traits = {.counts_generation = true, .needs_version = true, .status_keeps_metadata = true},
+      .make = &Make<StrategyOfKind>};
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ class Printer {
       }
       if (is_pod_spec && (IsHostField(field.name) || field.name == "serviceAccount")) continue;
       const bool security = is_pod_spec && field.name == "securityContext";
-      PrintField(field.go_name, field.schema, value[field.name], field.pointer, depth, first,
+      PrintField(field.go_name(), field.schema, value[field.name], field.pointer, depth, first,
                  security ? value : json::Value());
     }
     if (!first) Line(depth);

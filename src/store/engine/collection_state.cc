@@ -62,15 +62,79 @@ void CollectionState::Apply(EventPtr event, const Options& options,
       objects_.Take(event->object->position());
       break;
   }
-  history_bytes_ += Weight(*event);
-  history_.push_back(std::move(event));
+  const std::size_t weight = Weight(*event);
+  if (weight >= options.large_bytes) large_.push_back(event->revision);
+  history_bytes_ += weight;
+  history_.push_back({.event = std::move(event), .weight = weight});
   Trim(options, garbage);
+}
+
+CollectionState::Entry* CollectionState::EntryOf(std::int64_t revision) {
+  const std::size_t at = FirstBehind(revision - 1);
+  const bool there = at < history_.size() && history_[at].event->revision == revision;
+  return there ? &history_[at] : nullptr;
+}
+
+std::vector<CollectionState::Stale> CollectionState::TakeStale(const Options& options) {
+  std::vector<Stale> stale;
+  if (history_.size() <= options.fresh_events) return stale;
+  const Entry& newest = history_[history_.size() - options.fresh_events - 1];
+  while (!large_.empty() && large_.front() <= newest.event->revision) {
+    const std::int64_t revision = large_.front();
+    large_.pop_front();
+    const Entry* entry = EntryOf(revision);
+    if (entry == nullptr) continue;
+    const Event& event = *entry->event;
+    if (event.previous != nullptr && event.previous->bytes().size() >= options.large_bytes) {
+      stale.push_back({event.previous, revision});
+    }
+    if (event.type == EventType::kDeleted && event.object->bytes().size() >= options.large_bytes) {
+      stale.push_back({event.object, revision});
+    }
+  }
+  return stale;
+}
+
+void CollectionState::Replace(const Stale& stale, const std::shared_ptr<const PackedObject>& packed,
+                              std::vector<EventPtr>& garbage) {
+  if (packed == nullptr) return;
+  const ObjectPtr& version = stale.version;
+  if (Entry* maker = EntryOf(version->revision());
+      maker != nullptr && maker->event->object == version) {
+    const Event& event = *maker->event;
+    Event husk{event.type, event.revision, packed->husk(), event.previous};
+    maker->object = packed;
+    garbage.push_back(std::exchange(maker->event, std::make_shared<const Event>(std::move(husk))));
+  }
+  Entry* const entry = EntryOf(stale.replaced_at);
+  if (entry == nullptr) return;
+  if (entry->event->previous == version) {
+    const Event& event = *entry->event;
+    Event husk{event.type, event.revision, event.object, packed->husk()};
+    entry->previous = packed;
+    garbage.push_back(std::exchange(entry->event, std::make_shared<const Event>(std::move(husk))));
+  }
+  const std::size_t saved = version->bytes().size() - packed->size();
+  entry->weight -= saved;
+  history_bytes_ -= saved;
+}
+
+EventPtr CollectionState::Whole(const Entry& entry) {
+  if (entry.object == nullptr && entry.previous == nullptr) return entry.event;
+  const Event& event = *entry.event;
+  return std::make_shared<const Event>(
+      Event{event.type, event.revision,
+            entry.object == nullptr ? event.object : entry.object->Restore(), Previous(entry)});
+}
+
+ObjectPtr CollectionState::Previous(const Entry& entry) {
+  return entry.previous == nullptr ? entry.event->previous : entry.previous->Restore();
 }
 
 void CollectionState::Trim(const Options& options, std::vector<EventPtr>& garbage) {
   while (history_.size() > options.history_events || history_bytes_ > options.history_bytes) {
-    const Event& oldest = *history_.front();
-    history_bytes_ -= Weight(oldest);
+    const Event& oldest = *history_.front().event;
+    history_bytes_ -= history_.front().weight;
     floor_ = oldest.revision;
     if (auto ns = oldest.object->ns(); !ns.empty()) {
       auto it = floor_of_namespace_.find(ns);
@@ -80,7 +144,7 @@ void CollectionState::Trim(const Options& options, std::vector<EventPtr>& garbag
         it->second = floor_;
       }
     }
-    garbage.push_back(std::move(history_.front()));
+    garbage.push_back(std::move(history_.front().event));
     history_.pop_front();
   }
 }
@@ -112,12 +176,11 @@ void CollectionState::AsOf(const ListRequest& request, Page& page) const {
   // The first event behind the revision tells for its object how it was then (null: not there);
   // every object without one is as it is now. The two ordered sequences are merged.
   const Range range(request.ns);
-  std::map<std::string_view, ObjectPtr> then;
+  std::map<std::string_view, const Entry*> then;
   for (std::size_t i = FirstBehind(request.revision); i < history_.size(); ++i) {
-    const Event& event = *history_[i];
-    const std::string_view position = event.object->position();
+    const std::string_view position = history_[i].event->object->position();
     if (range.Contains(position) && position > request.after) {
-      then.try_emplace(position, event.previous);
+      then.try_emplace(position, &history_[i]);
     }
   }
   ListRequest newest = request;
@@ -126,7 +189,9 @@ void CollectionState::AsOf(const ListRequest& request, Page& page) const {
   Newest(newest, now);
   auto changed = then.begin();
   auto take_changed = [&] {
-    if (changed->second != nullptr) Take(request, changed->second, page);
+    if (changed->second->event->previous != nullptr) {
+      Take(request, Previous(*changed->second), page);
+    }
     ++changed;
   };
   for (const ObjectPtr& object : now.objects) {
@@ -147,9 +212,8 @@ std::int64_t CollectionState::Floor(std::string_view ns) const {
 }
 
 std::size_t CollectionState::FirstBehind(std::int64_t revision) const {
-  auto it =
-      std::upper_bound(history_.begin(), history_.end(), revision,
-                       [](std::int64_t r, const EventPtr& event) { return r < event->revision; });
+  auto it = std::upper_bound(history_.begin(), history_.end(), revision,
+                             [](std::int64_t r, const Entry& e) { return r < e.event->revision; });
   return static_cast<std::size_t>(it - history_.begin());
 }
 
@@ -157,10 +221,10 @@ std::size_t CollectionState::Events(std::string_view ns, std::int64_t& after, st
                                     std::vector<EventPtr>& out) const {
   std::size_t found = 0;
   for (std::size_t i = FirstBehind(after); i < history_.size() && found < max; ++i) {
-    const EventPtr& event = history_[i];
-    after = event->revision;
-    if (!ns.empty() && event->object->ns() != ns) continue;
-    out.push_back(event);
+    const Event& event = *history_[i].event;
+    after = event.revision;
+    if (!ns.empty() && event.object->ns() != ns) continue;
+    out.push_back(Whole(history_[i]));
     ++found;
   }
   return found;

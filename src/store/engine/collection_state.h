@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/sorted_blocks.h"
+#include "store/engine/packed_object.h"
 #include "store/options.h"
 #include "store/store.h"
 
@@ -31,6 +32,16 @@ class CollectionState {
   // destroyed outside the lock.
   void Apply(EventPtr event, const Options& options, std::vector<EventPtr>& garbage);
 
+  // A large version that only the history holds and that watchers have had their time to see.
+  struct Stale {
+    ObjectPtr version;
+    std::int64_t replaced_at = 0;  // the revision of the write that replaced or deleted it
+  };
+  // The caller compresses them and tells what each has become (null: it stays as it is).
+  std::vector<Stale> TakeStale(const Options& options);
+  void Replace(const Stale& stale, const std::shared_ptr<const PackedObject>& packed,
+               std::vector<EventPtr>& garbage);
+
   std::vector<ObjectPtr> All(std::string_view ns) const;
   // Up to `limit` objects behind `after`; sets `remaining`.
   void Newest(const ListRequest& request, Page& page) const;
@@ -48,12 +59,24 @@ class CollectionState {
     std::string_view operator()(const ObjectPtr& object) const { return object->position(); }
   };
 
+  // An event and what it costs. Objects that have been compressed stand in it as husks.
+  struct Entry {
+    EventPtr event;
+    std::shared_ptr<const PackedObject> object;
+    std::shared_ptr<const PackedObject> previous;
+    std::size_t weight = 0;
+  };
+  Entry* EntryOf(std::int64_t revision);  // null if it has left the history
+  static EventPtr Whole(const Entry& entry);
+  static ObjectPtr Previous(const Entry& entry);
+
   std::size_t FirstBehind(std::int64_t revision) const;
   void Trim(const Options& options, std::vector<EventPtr>& garbage);
 
   std::shared_ptr<const CollectionName> name_;
   base::SortedBlocks<ObjectPtr, PositionOf> objects_;
-  std::deque<EventPtr> history_;
+  std::deque<Entry> history_;
+  std::deque<std::int64_t> large_;  // revisions of events whose previous version is large
   std::size_t history_bytes_ = 0;
   std::int64_t first_floor_;
   std::int64_t floor_;

@@ -301,17 +301,29 @@ void Engine::Process(const std::vector<Write*>& writes) {
 void Engine::Publish(const std::vector<EventPtr>& events) {
   std::vector<EventPtr> garbage;
   std::vector<FanOut::Change> changes;
+  StaleVersions stale;
   {
     base::WriterLock lock(state_mutex_);
     for (const EventPtr& event : events) {
       CollectionState* state = Find({event->object->group(), event->object->resource()});
       changes.emplace_back(state, event->object->ns());
       state->Apply(event, options_, garbage);
+      for (auto& version : state->TakeStale(options_)) stale.emplace_back(state, version);
     }
     revision_.store(events.back()->revision, std::memory_order_release);
   }
   NotifyObservers(events);
+  Pack(stale, garbage);
   if (!fan_out_.idle()) fan_out_.Announce(std::move(changes));
+}
+
+void Engine::Pack(const StaleVersions& versions, std::vector<EventPtr>& garbage) {
+  for (const auto& [state, stale] : versions) {
+    // Only the leader changes what is stored, so nothing is missed between the two.
+    const auto packed = PackedObject::Make(*stale.version);
+    base::WriterLock lock(state_mutex_);
+    state->Replace(stale, packed, garbage);
+  }
 }
 
 void Engine::NotifyObservers(const std::vector<EventPtr>& events) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -77,6 +78,10 @@ class Engine final : public Store {
   void Lead(Write& own) PC_EXCLUDES(queue_mutex_, state_mutex_);
   void Process(const std::vector<Write*>& writes);
   void Publish(const std::vector<EventPtr>& events) PC_EXCLUDES(state_mutex_);
+  // Compresses old versions; the leader's.
+  using StaleVersions = std::vector<std::pair<CollectionState*, CollectionState::Stale>>;
+  void Pack(const StaleVersions& versions, std::vector<EventPtr>& garbage)
+      PC_EXCLUDES(state_mutex_);
   void NotifyObservers(const std::vector<EventPtr>& events) PC_EXCLUDES(observers_mutex_);
 
   CollectionState* Find(const Collection& name) const PC_REQUIRES_SHARED(state_mutex_);
