@@ -154,5 +154,60 @@ TEST(Evictions, ABudgetAllowsThemOrSaysWhyNot) {
             "The disruption budget b does not allow evicting pods currently");
 }
 
+TEST(Evictions, ThePodTellsWhyItGoes) {
+  TestServer server;
+  server.Post("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
+  server.Post(kPods, R"({"metadata":{"name":"a","finalizers":["x.y/z"]},
+      "spec":{"containers":[{"name":"c","image":"i"}]}})");
+  const auto evict = [&] {
+    return server.Post(base::StrCat(kPods, "/a/eviction"), R"({"apiVersion":"policy/v1",
+        "kind":"Eviction","metadata":{"name":"a"}})");
+  };
+
+  EXPECT_EQ(evict().status, 201);
+
+  const Answer pod = server.Get(base::StrCat(kPods, "/a"));
+  ASSERT_EQ(pod["status"]["conditions"].size(), 1u) << pod.body;
+  const json::Value condition = pod["status"]["conditions"][0];
+  EXPECT_EQ(condition["type"].AsString(), "DisruptionTarget");
+  EXPECT_EQ(condition["reason"].AsString(), "EvictionByEvictionAPI");
+  EXPECT_EQ(condition["message"].AsString(), "Eviction API: evicting");
+  EXPECT_FALSE(pod["metadata"]["deletionTimestamp"].is_null());
+  EXPECT_EQ(evict().status, 201);
+  EXPECT_EQ(server.Get(base::StrCat(kPods, "/a"))["status"]["conditions"].size(), 1u);
+}
+
+TEST(Bindings, MeanThePodThatIsThere) {
+  TestServer server;
+  server.Post("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
+  const Answer pod = server.Post(kPods, R"({"metadata":{"name":"a"},
+      "spec":{"containers":[{"name":"c","image":"i"}]}})");
+  const auto bind = [&](std::string_view metadata, std::string_view target) {
+    return server.Post(
+        base::StrCat(kPods, "/a/binding"),
+        base::StrCat(R"({"metadata":{"name":"a")", metadata, R"(},"target":{)", target, "}}"));
+  };
+
+  const Answer untargeted = bind("", R"("kind":"Pod")");
+  EXPECT_EQ(untargeted.status, 500);
+  EXPECT_EQ(untargeted.message(),
+            R"([target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>", )"
+            "target.name: Required value]");
+  const Answer other = bind(R"(,"uid":"u")", R"("name":"n")");
+  EXPECT_EQ(other.status, 409);
+  EXPECT_EQ(other.message(),
+            base::StrCat("Operation cannot be fulfilled on pods \"a\": StorageError: invalid "
+                         "object, Code: 4, Key: /registry/pods/default/a, ResourceVersion: 0, "
+                         "AdditionalErrorMsg: Precondition failed: UID in precondition: u, UID in "
+                         "object meta: ",
+                         pod["metadata"]["uid"].AsString()));
+  EXPECT_EQ(
+      server.Post("/api/v1/namespaces/default/bindings", R"({"target":{"name":"n"}})").message(),
+      "Name parameter required.");
+  EXPECT_EQ(bind("", R"("name":"n")").status, 201);
+  EXPECT_EQ(server.Get(base::StrCat(kPods, "/a"))["status"]["conditions"][0]["type"].AsString(),
+            "PodScheduled");
+}
+
 }  // namespace
 }  // namespace portcullis

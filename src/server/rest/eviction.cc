@@ -9,6 +9,7 @@
 #include "server/reply.h"
 #include "server/rest/admit.h"
 #include "server/rest/deletion.h"
+#include "server/rest/pod_condition.h"
 #include "server/rest/subresource_body.h"
 #include "server/rest/verbs.h"
 #include "server/rest/write.h"
@@ -164,7 +165,9 @@ base::Status Charge(Call& call, store::ObjectPtr budget, bool dry_run) {
     const json::Value value = TRY(FromStore(call.arena, budget, *resource));
     TRY(CheckBudget(value));
     if (dry_run) return base::OkStatus();
-    auto written = WriteObject(call.env, *resource, call.arena, Charged(call, value), budget);
+    const json::Value charged =
+        OwnedByServer(call.env, *resource, call.arena, value, Charged(call, value), "status");
+    auto written = WriteObject(call.env, *resource, call.arena, charged, budget);
     if (written.ok()) return base::OkStatus();
     const std::string name(budget->name());
     if (written.status().reason() != base::Reason::kConflict) return std::move(written).status();
@@ -212,6 +215,32 @@ json::Value TooManyBudgets(json::Arena& arena) {
       .Build();
 }
 
+// The pod tells why it goes. Returns its revision then, or 0 if it is not the one that the options
+// mean, which deletion will say.
+base::Result<std::int64_t> MarkDisrupted(Call& call, const DeleteOptions& options) {
+  const auto other = [](std::string_view wanted, json::Value actual) {
+    return !wanted.empty() && wanted != actual.AsString();
+  };
+  const PodCondition condition{"DisruptionTarget", "EvictionByEvictionAPI",
+                               "Eviction API: evicting"};
+  for (int attempt = 0;; ++attempt) {
+    const store::ObjectPtr current = call.env.store->Get(KeyOf(call, call.info.name));
+    if (current == nullptr) return 0;
+    const json::Value pod = TRY(FromStore(call, current));
+    const json::Value metadata = pod["metadata"];
+    if (other(options.uid, metadata["uid"]) ||
+        other(options.resource_version, metadata["resourceVersion"])) {
+      return 0;
+    }
+    const json::Value marked = WithTrueCondition(call.arena, pod, condition, *call.env.clock);
+    if (marked == pod) return current->revision();
+    const auto written = WriteObject(call.env, *call.resource, call.arena, marked, current);
+    if (written.ok()) return (*written)->revision();
+    const bool again = written.status().reason() == base::Reason::kConflict;
+    if (!again || attempt == kRetries) return written.status();
+  }
+}
+
 // Deletes the pod in the state in which it was judged, unless the client names another.
 base::Status Evict(Call& call, const DeleteOptions& options) {
   for (int attempt = 0;; ++attempt) {
@@ -234,6 +263,12 @@ base::Status Evict(Call& call, const DeleteOptions& options) {
     const bool pending = pod["status"]["phase"].AsString() == "Pending";
     const bool bind = options.resource_version.empty() && (pending || !unready_under.empty());
     if (bind) bound.resource_version = std::to_string(current->revision());
+    if (!options.dry_run) {
+      const std::int64_t revision = TRY(MarkDisrupted(call, bound));
+      if (revision > 0 && !bound.resource_version.empty()) {
+        bound.resource_version = std::to_string(revision);
+      }
+    }
     const base::Status status = DeleteUnreviewed(call, call.info.name, bound).status();
     if (status.ok() || !bind || status.reason() != base::Reason::kConflict) return status;
     if (!unready_under.empty()) return StillProcessed(unready_under);

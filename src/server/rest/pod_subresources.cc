@@ -10,6 +10,7 @@
 #include "server/codec.h"
 #include "server/reply.h"
 #include "server/rest/admit.h"
+#include "server/rest/pod_condition.h"
 #include "server/rest/subresource_body.h"
 #include "server/rest/system_fields.h"
 #include "server/rest/verbs.h"
@@ -34,6 +35,53 @@ std::string ObstacleToBinding(json::Value pod, std::string_view name) {
   return "";
 }
 
+// What is wrong with a binding; the error is none of the API's, which makes it a 500.
+base::Status CheckTarget(json::Value target) {
+  api::FieldErrors errors;
+  const std::string_view kind = target["kind"].AsString();
+  if (!kind.empty() && kind != "Node") {
+    errors.push_back(
+        api::NotSupported(api::FieldPath("target", "kind"), kind, {"Node", "<empty>"}));
+  }
+  if (target["name"].AsString().empty()) {
+    errors.push_back(api::Required(api::FieldPath("target", "name"), ""));
+  }
+  if (errors.empty()) return base::OkStatus();
+  return base::Status(base::Reason::kUnknown, api::AggregateText(errors));
+}
+
+// That the binding means the pod that is there, in the state that is there.
+base::Status CheckIdentity(json::Value binding, json::Value pod, const store::Key& key,
+                           bool dry_run) {
+  for (const auto& [field, shown] : {std::pair<std::string_view, std::string_view>{"uid", "UID"},
+                                     {"resourceVersion", "ResourceVersion"}}) {
+    const std::string_view wanted = binding["metadata"][field].AsString();
+    const std::string_view actual = pod["metadata"][field].AsString();
+    if (wanted.empty() || wanted == actual) continue;
+    return api::ConflictStatus(
+        {"", "pods"}, key.name,
+        base::StrCat("StorageError: invalid object, Code: 4, Key: ", dry_run ? "" : "/registry",
+                     "/pods/", key.ns, "/", key.name,
+                     ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ", shown,
+                     " in precondition: ", wanted, ", ", shown, " in object meta: ", actual));
+  }
+  return base::OkStatus();
+}
+
+// The pod on its node, with what admission has put on the binding.
+json::Value Bound(Call& call, json::Value pod, json::Value binding) {
+  pod = json::SetPath(call.arena, pod, {"spec", "nodeName"}, binding["target"]["name"]);
+  for (std::string_view kind_of : {"labels", "annotations"}) {
+    for (const json::Member& member : binding["metadata"][kind_of].members()) {
+      pod = json::SetPath(call.arena, pod, {"metadata", kind_of, member.name()}, member.value);
+    }
+  }
+  if (pod["status"].Has("nominatedNodeName")) {
+    pod = json::RemovePath(call.arena, pod, {"status", "nominatedNodeName"});
+  }
+  return WithTrueCondition(call.arena, pod, {"PodScheduled", "", ""}, *call.env.clock);
+}
+
 }  // namespace
 
 VerbResult CreateBinding(Call& call) {
@@ -50,47 +98,26 @@ VerbResult CreateBinding(Call& call) {
   if (of_pod && binding["metadata"]["name"].AsString() != name) {
     return base::BadRequest("name in URL does not match name in Binding object");
   }
-  api::FieldErrors errors;
-  const json::Value target = binding["target"];
-  const std::string_view kind = target["kind"].AsString();
-  if (!kind.empty() && kind != "Node") {
-    errors.push_back(
-        api::NotSupported(api::FieldPath("target", "kind"), kind, {"Node", "<empty>"}));
-  }
-  if (target["name"].AsString().empty()) {
-    errors.push_back(api::Required(api::FieldPath("target", "name"), ""));
-  }
-  if (!errors.empty()) return api::InvalidStatus({"", "Binding"}, name, errors);
+  TRY(CheckTarget(binding["target"]));
   TRY(RunValidating(call, {.operation = admission::kCreate,
                            .name = name,
                            .object = binding,
                            .options = options.as_create}));
   const api::GroupResource pods{"", "pods"};
+  if (name.empty()) return base::BadRequest("Name parameter required.");
+  // Whoever posts to the collection cannot mean a certain pod: its uid is taken for none.
+  if (!of_pod) binding = json::RemovePath(call.arena, binding, {"metadata", "uid"});
   const store::Key key{"", "pods", call.info.name_space, name};
   const store::ObjectPtr current = call.env.store->Get(key);
   if (current == nullptr) return api::NotFoundStatus(pods, name);
   const api::catalog::ResourceInfo& resource = *call.catalog->Find("", "v1", "pods");
   json::Value pod = TRY(FromStore(call.arena, current, resource));
+  TRY(CheckIdentity(binding, pod, key, call.dry_run));
   if (const std::string obstacle = ObstacleToBinding(pod, name); !obstacle.empty()) {
     return api::ConflictStatus({"", "pods/binding"}, name, obstacle);
   }
   if (call.dry_run) return ValueReply(call, 201, CreatedStatus(call.arena));
-  pod = json::SetPath(call.arena, pod, {"spec", "nodeName"}, target["name"]);
-  // What admission has put on the binding goes with the pod.
-  for (std::string_view kind_of : {"labels", "annotations"}) {
-    for (const json::Member& member : binding["metadata"][kind_of].members()) {
-      pod = json::SetPath(call.arena, pod, {"metadata", kind_of, member.name()}, member.value);
-    }
-  }
-  const json::Value scheduled =
-      json::ObjectBuilder(call.arena)
-          .Set("type", "PodScheduled")
-          .Set("status", "True")
-          .Set("lastProbeTime", json::Value())
-          .Set("lastTransitionTime", std::string_view(base::FormatTime(call.env.clock->Now())))
-          .Build();
-  pod = json::SetPath(call.arena, pod, {"status", "conditions"},
-                      json::Append(call.arena, pod["status"]["conditions"], scheduled));
+  pod = Bound(call, pod, binding);
   store::Preconditions preconditions;
   preconditions.revision = current->revision();
   TRY(call.env.store->Update(key, TRY(EncodeForStore(call.arena, pod, resource)), preconditions));
