@@ -151,6 +151,7 @@ json::Value OwnedByServer(const Environment& env, const api::catalog::ResourceIn
   writer.subresource = subresource;
   writer.now = now;
   writer.reset = &reset;
+  if (live.is_null()) live = EmptyObject(arena, resource);
   return api::patch::Track(arena, *resource.schema, live, next, writer);
 }
 

@@ -340,6 +340,13 @@ json::Value PruneCustom(const api::catalog::Catalog& catalog, json::Arena& arena
   return api::schema::Prune(arena, *schema, object, true, nullptr);
 }
 
+json::Value EmptyObject(json::Arena& arena, const api::catalog::ResourceInfo& resource) {
+  const json::Value nothing = json::MakeObject(arena, {});
+  if (resource.custom || resource.schema == nullptr) return nothing;
+  auto decoded = api::schema::Decode(arena, *resource.schema, nothing);
+  return decoded.ok() ? *decoded : nothing;
+}
+
 json::Value Ordered(json::Arena& arena, json::Value object) {
   const json::Value metadata = object["metadata"];
   std::vector<json::Member> members;

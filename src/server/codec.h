@@ -74,6 +74,10 @@ json::Value PruneCustom(const api::catalog::Catalog& catalog, json::Arena& arena
 // The object with kind and apiVersion first and the members of metadata in Go's order.
 json::Value Ordered(json::Arena& arena, json::Value object);
 
+// What Go's server writes of an object that nobody has put anything into: a new one is compared
+// with it to see which fields its maker has set. Of a custom resource that is nothing.
+json::Value EmptyObject(json::Arena& arena, const api::catalog::ResourceInfo& resource);
+
 // An object of the resource in the version it is stored in, ready for the store. Custom resources
 // are converted as their definition says, which may wait for a webhook.
 base::Result<store::Encoded> EncodeForStore(json::Arena& arena, json::Value object,

@@ -229,6 +229,7 @@ json::Value TrackFields(Call& call, json::Value live, json::Value next, std::str
   const api::schema::Schema* schema = SchemaOf(call);
   if (schema == nullptr) return next;
   const FieldWriter by(call, manager, call.resource->kind);
+  if (live.is_null()) live = EmptyObject(call.arena, *call.resource);
   return api::patch::Track(call.arena, *schema, live, next, by.writer());
 }
 
