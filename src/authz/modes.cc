@@ -35,16 +35,18 @@ base::Result<Assembled> Assemble(const ModeOptions& options, store::Store& store
   std::vector<std::shared_ptr<const Authorizer>> members;
   members.push_back(MakePrivilegedGroup(std::string(api::kGroupMasters)));
   std::size_t next_webhook = 0;
-  for (const std::string& mode : options.modes) {
-    if (mode == "AlwaysAllow") members.push_back(MakeAlwaysAllow());
-    if (mode == "AlwaysDeny") members.push_back(MakeAlwaysDeny());
-    if (mode == "Node") members.push_back(node::MakeNodeAuthorizer(store));
+  for (std::size_t i = 0; i < options.modes.size(); ++i) {
+    const std::string& mode = options.modes[i];
+    std::shared_ptr<const Authorizer> member;
+    if (mode == "AlwaysAllow") member = MakeAlwaysAllow();
+    if (mode == "AlwaysDeny") member = MakeAlwaysDeny();
+    if (mode == "Node") member = node::MakeNodeAuthorizer(store);
     if (mode == "Webhook") {
       if (next_webhook == options.webhooks.size()) {
         return base::ConfigError(
             "authorization-mode Webhook's authorization config file not passed");
       }
-      members.push_back(options.webhooks[next_webhook++]);
+      member = options.webhooks[next_webhook++];
     }
     if (mode == "RBAC") {
       assembled.rbac = options.rbac;
@@ -53,8 +55,14 @@ base::Result<Assembled> Assemble(const ModeOptions& options, store::Store& store
                                                          ? rbac::Aggregation::kComputed
                                                          : rbac::Aggregation::kStored);
       }
-      members.push_back(rbac::MakeRbac(assembled.rbac));
+      member = rbac::MakeRbac(assembled.rbac);
     }
+    if (options.decisions != nullptr) {
+      member = MakeCounted(std::move(member), mode,
+                           i < options.names.size() ? options.names[i] : base::ToLower(mode),
+                           *options.decisions);
+    }
+    members.push_back(std::move(member));
   }
   assembled.authorizer = MakeUnion(std::move(members));
   return assembled;

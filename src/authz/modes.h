@@ -7,6 +7,7 @@
 
 #include "authz/authorizer.h"
 #include "base/status.h"
+#include "metrics/metrics.h"
 #include "store/store.h"
 
 namespace portcullis::authz {
@@ -25,6 +26,10 @@ struct ModeOptions {
   std::vector<std::shared_ptr<const Authorizer>> webhooks;
   // The rules to go on with when a chain takes the place of another; null: they are read.
   std::shared_ptr<rbac::RuleBook> rbac;
+  // Where the members' decisions are counted, by type, name and decision; null: nowhere. The name
+  // of the n-th member is names[n], by default its mode in small letters.
+  metrics::Family<metrics::Counter>* decisions = nullptr;
+  std::vector<std::string> names;
 };
 
 // The chain of authorizers, system:masters first. `store` must outlive it. Errors as
@@ -36,5 +41,10 @@ struct Assembled {
   std::shared_ptr<rbac::RuleBook> rbac;
 };
 base::Result<Assembled> Assemble(const ModeOptions& options, store::Store& store);
+
+// `member`, whose decisions are counted as type and name.
+std::unique_ptr<Authorizer> MakeCounted(std::shared_ptr<const Authorizer> member, std::string type,
+                                        std::string name,
+                                        metrics::Family<metrics::Counter>& decisions);
 
 }  // namespace portcullis::authz

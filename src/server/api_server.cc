@@ -280,7 +280,8 @@ class Server final : public ApiServer {
     };
     const bool aggregates = !has("-*") && !has("-clusterrole-aggregation-controller");
     authorization_ = TRY(authorization::MakeAuthorization(
-        options_, {*store_, *https_, clock_, metrics_, aggregates}));
+        options_, {*store_, *https_, clock_, metrics_, request_metrics_.authorization_decisions,
+                   aggregates}));
     env_.authorizer = &authorization_->authorizer();
     env_.rbac = authorization_->rbac();
     return base::OkStatus();

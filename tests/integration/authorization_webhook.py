@@ -87,6 +87,12 @@ def call(server, who, method, path, body=None):
     return answer.status, json.loads(text) if text.startswith("{") else text
 
 
+def metrics(server):
+    connection = server.connect()
+    connection.request("GET", "/metrics")
+    return connection.getresponse().read().decode()
+
+
 @contextlib.contextmanager
 def lab(certificates):
     with tempfile.TemporaryDirectory() as folder:
@@ -139,6 +145,12 @@ def allows_and_denies(program, certificates):
             count = len(judge.asked)
             expect("a path", call(server, "bob", "GET", "/version")[0], 200)
             expect("not asked", len(judge.asked), count)
+            said = metrics(server)
+            for line in ('apiserver_authorization_decisions_total{decision="allowed",name="judge",type="Webhook"} 3',
+                         'apiserver_authorization_decisions_total{decision="allowed",name="rbac",type="RBAC"} 1',
+                         'apiserver_authorization_decisions_total{decision="denied",name="judge",type="Webhook"} 2',
+                         'apiserver_authorization_match_condition_exclusions_total{name="judge",type="Webhook"} 1'):
+                expect(line, line in said, True)
 
 
 def fails(program, certificates):

@@ -24,7 +24,7 @@ constexpr std::string_view kWebhook = "Webhook";
 std::vector<Member> MembersOfFlags(const Options& options) {
   std::vector<Member> members;
   for (const std::string& mode : options.authorization_modes) {
-    Member member{mode, mode, nullptr};
+    Member member{mode, base::ToLower(mode), nullptr};
     if (mode == kWebhook) {
       auto settings = std::make_shared<WebhookSettings>();
       settings->kubeconfig = options.authorization_webhook_config_file;
@@ -71,8 +71,12 @@ class Chain final : public Authorization, public authz::Authorizer {
     types_ = OwnTypes(members);
     auto assembled = TRY(Assemble(members));
     rbac_ = assembled.rbac;
+    if (file_.empty()) {
+      fixed_ = std::move(assembled.authorizer);
+      return base::OkStatus();
+    }
     current_.Set(std::move(assembled.authorizer));
-    if (!file_.empty()) thread_ = std::thread([this] { Run(); });
+    thread_ = std::thread([this] { Run(); });
     return base::OkStatus();
   }
 
@@ -80,9 +84,11 @@ class Chain final : public Authorization, public authz::Authorizer {
   const authz::rbac::RuleBook* rbac() const override { return rbac_.get(); }
 
   authz::Decision Authorize(const authz::Attributes& attributes) const override {
+    if (fixed_ != nullptr) return fixed_->Authorize(attributes);
     return current_.Get()->Authorize(attributes);
   }
   authz::Rules RulesFor(const api::UserInfo& user, std::string_view ns) const override {
+    if (fixed_ != nullptr) return fixed_->RulesFor(user, ns);
     return current_.Get()->RulesFor(user, ns);
   }
 
@@ -92,11 +98,13 @@ class Chain final : public Authorization, public authz::Authorizer {
     options.modes.clear();
     options.aggregate_cluster_roles = parts_.aggregate_cluster_roles;
     options.rbac = rbac_;
+    options.decisions = &parts_.decisions;
     for (const Member& member : members) {
       if (member.type == "ABAC") {
         return base::ConfigError("authorizer type ABAC is not supported");
       }
       options.modes.push_back(member.type);
+      options.names.push_back(member.name);
       if (member.webhook == nullptr) continue;
       options.webhooks.push_back(TRY(MakeWebhookAuthorizer(
           member.name, member.webhook, parts_.https, parts_.clock, webhook_metrics_)));
@@ -147,6 +155,7 @@ class Chain final : public Authorization, public authz::Authorizer {
   std::string text_;             // of the file; after the start the thread's
   std::set<std::string> types_;  // those of the start
   std::shared_ptr<authz::rbac::RuleBook> rbac_;
+  std::shared_ptr<const authz::Authorizer> fixed_;  // without a file
   base::Published<authz::Authorizer> current_;
 
   base::Mutex mutex_;

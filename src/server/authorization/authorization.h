@@ -21,6 +21,7 @@ struct Parts {
   net::HttpsClient& https;  // calls webhooks
   const base::Clock& clock;
   metrics::Registry& metrics;
+  metrics::Family<metrics::Counter>& decisions;  // apiserver_authorization_decisions_total
   bool aggregate_cluster_roles = true;
 };
 

@@ -237,18 +237,12 @@ base::Result<std::vector<Member>> ReadMembers(json::Value authorizers, FieldErro
   return members;
 }
 
-std::string LowerCase(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
 // kube-apiserver's own authorizers have the names of their types.
 base::Status CheckOwnNames(const std::vector<Member>& members) {
   std::vector<std::string> texts;
   for (const Member& member : members) {
     if (member.type == "Webhook") continue;
-    const std::string expected = LowerCase(member.type);
+    const std::string expected = base::ToLower(member.type);
     if (member.name == expected) continue;
     texts.push_back(base::StrCat("expected name ", expected, " for authorizer ", member.type,
                                  " instead of ", member.name));
