@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "api/api_status.h"
 #include "authn/authenticator.h"
 #include "authn/service_account.h"
 #include "authz/authorizer.h"
@@ -12,6 +11,7 @@
 #include "server/options.h"
 #include "server/reply.h"
 #include "server/rest/admit.h"
+#include "server/rest/review_checks.h"
 #include "server/rest/system_fields.h"
 #include "server/rest/verbs.h"
 #include "server/rest/write.h"
@@ -24,45 +24,6 @@ json::Value Strings(json::Arena& arena, const std::vector<std::string>& list) {
   json::ArrayBuilder array(arena);
   for (const std::string& text : list) array.Add(text);
   return array.Build();
-}
-
-// Kubernetes names the kind of a refused access review by its group only.
-base::Status InvalidReview(const Call& call, const api::FieldErrors& errors) {
-  return api::InvalidStatus({call.kind().group, ""}, "", errors);
-}
-
-// `other` tells whose access is asked for; null: one's own.
-base::Status CheckAccessSpec(Call& call, json::Value object, const api::UserInfo* other) {
-  const api::FieldPath path("spec");
-  const json::Value resource = object["spec"]["resourceAttributes"];
-  const json::Value url = object["spec"]["nonResourceAttributes"];
-  const std::string& kind = call.resource->resource.resource;
-  api::FieldErrors errors;
-  if (!resource.is_null() && !url.is_null()) {
-    errors.push_back(api::Invalid(path.Child("nonResourceAttributes"), url,
-                                  "cannot be specified in combination with resourceAttributes"));
-  }
-  if (resource.is_null() && url.is_null()) {
-    errors.push_back(api::Invalid(path.Child("resourceAttributes"), "null",
-                                  "exactly one of nonResourceAttributes or resourceAttributes must "
-                                  "be specified"));
-  }
-  if (other != nullptr && other->name.empty() && other->groups.empty()) {
-    errors.push_back(api::Invalid(path.Child("user"), other->name,
-                                  "at least one of user or group must be specified"));
-  }
-  if (kind == "localsubjectaccessreviews") {
-    const std::string_view ns = resource["namespace"].AsString();
-    if (!resource.is_null() && ns != call.info.name_space) {
-      errors.push_back(api::Invalid(api::FieldPath("spec.resourceAttributes.namespace"), ns,
-                                    "must match metadata.namespace"));
-    }
-    if (!url.is_null()) {
-      errors.push_back(api::Invalid(api::FieldPath("spec.nonResourceAttributes"), url,
-                                    "disallowed on this kind of request"));
-    }
-  }
-  return errors.empty() ? base::OkStatus() : InvalidReview(call, errors);
 }
 
 // The status of an access review: what the authorizer says of `user` and the attributes of `spec`.
@@ -139,9 +100,6 @@ json::Value RulesStatus(Call& call, json::Value spec) {
 base::Result<json::Value> ReviewToken(Call& call, json::Value spec) {
   json::ObjectBuilder status(call.arena);
   const std::string_view token = spec["token"].AsString();
-  if (token.empty()) {
-    return base::BadRequest("token is required for TokenReview in authentication");
-  }
   std::vector<std::string> audiences;
   for (const json::Value& audience : spec["audiences"].elements()) {
     audiences.emplace_back(audience.AsString());
@@ -171,15 +129,29 @@ base::Result<json::Value> StatusOf(Call& call, json::Value object) {
   if (resource == "tokenreviews") return ReviewToken(call, spec);
   if (resource == "selfsubjectrulesreviews") return RulesStatus(call, spec);
   if (resource == "selfsubjectaccessreviews") {
-    TRY(CheckAccessSpec(call, object, nullptr));
     return ReviewAccess(call, spec, call.user);
   }
   if (resource == "selfsubjectreviews") {
     return json::MakeObject(call.arena, {{"userInfo", api::UserInfoToJson(call.arena, call.user)}});
   }
   const api::UserInfo user = UserOfSpec(spec);
-  TRY(CheckAccessSpec(call, object, &user));
   return ReviewAccess(call, spec, user);
+}
+
+// What comes back besides the status: the question, but not of the reviews that ask for nothing but
+// oneself.
+json::Value Answer(Call& call, json::Value object) {
+  const std::string& resource = call.resource->resource.resource;
+  json::ObjectBuilder metadata(call.arena);
+  if (resource == "selfsubjectreviews") {
+    metadata.Set("creationTimestamp", std::string_view(base::FormatTime(call.env.clock->Now())));
+  } else if (resource != "selfsubjectrulesreviews") {
+    return object;
+  }
+  if (object.Has("spec")) {
+    object = json::With(call.arena, object, "spec", json::MakeObject(call.arena, {}));
+  }
+  return json::With(call.arena, object, "metadata", metadata.Build());
 }
 
 }  // namespace
@@ -187,22 +159,21 @@ base::Result<json::Value> StatusOf(Call& call, json::Value object) {
 VerbResult CreateReview(Call& call) {
   const WriteOptions options = TRY(ReadWriteOptions(call, WriteKind::kCreate));
   json::Value object = TRY(DecodeRequest(call, options.validation));
-  object = TRY(PrepareMetadata(call, object));
   if (call.audit) call.audit->SetRequestObject(object);
+  object = TrackFields(call, {}, object, FieldManager(call, options));
+  object = TRY(PrepareMetadata(call, object));
   const std::string name(object["metadata"]["name"].AsString());
   object = TRY(RunMutating(call, {.operation = admission::kCreate,
                                   .name = name,
                                   .object = object,
                                   .options = options.as_create}));
+  TRY(CheckReview(call, object));
   TRY(RunValidating(call, {.operation = admission::kCreate,
                            .name = name,
                            .object = object,
                            .options = options.as_create}));
   const json::Value status = TRY(StatusOf(call, object));
-  if (call.resource->resource.resource == "selfsubjectreviews") {
-    object = json::SetPath(call.arena, object, {"metadata", "creationTimestamp"},
-                           json::String(call.arena, base::FormatTime(call.env.clock->Now())));
-  }
+  object = Answer(call, object);
   object = json::With(call.arena, object, "status", status);
   return ValueReply(call, 201, Ordered(call.arena, object));
 }
