@@ -165,6 +165,23 @@ TEST(Event, KeepsObjectsAsTheLevelSays) {
             std::string::npos);
 }
 
+TEST(Event, KeepsPatchesAsTheyAre) {
+  base::FakeClock clock;
+  auto patch = json::ParseDocument(R"({"metadata":{"name":"p","uid":"u","managedFields":[]}})");
+  ASSERT_TRUE(patch.ok());
+  auto line = [&](Level level) {
+    Event event = MakeEvent(level, clock.Now());
+    event.SetRequestPatch(patch->root());
+    return event.Encode(Stage::kResponseComplete, clock.Now()).value_or("");
+  };
+  EXPECT_EQ(line(Level::kMetadata).find("requestObject"), std::string::npos);
+  const std::string line_of_request = line(Level::kRequest);
+  EXPECT_NE(line_of_request.find(
+                R"("requestObject":{"metadata":{"name":"p","uid":"u","managedFields":[]}})"),
+            std::string::npos);
+  EXPECT_NE(line_of_request.find(R"("name":"p","apiVersion":"v1"})"), std::string::npos);
+}
+
 TEST(SourceIps, ComeFromHeadersAndPeer) {
   using Strings = std::vector<std::string>;
   EXPECT_EQ(SourceIps("", "", "127.0.0.1:5"), (Strings{"127.0.0.1"}));

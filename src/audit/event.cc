@@ -106,6 +106,10 @@ void Event::SetRequestObject(json::Value object) {
   request_object_ = ObjectJson(object, depth_.omit_managed_fields);
 }
 
+void Event::SetRequestPatch(json::Value patch) {
+  if (wants_request_object()) request_object_ = json::ToString(patch);
+}
+
 void Event::SetResponseObject(json::Value object) {
   if (off() || object.is_null()) return;
   if (object["kind"].AsString() == "Status" && object["apiVersion"].AsString() == "v1") {

@@ -45,6 +45,8 @@ class Event {
   // Kept if the level asks for it; managedFields are left out if the policy says so. Of a response
   // that is a Status, status, message, reason and details are recorded at every level.
   void SetRequestObject(json::Value object);
+  // A patch is kept as it is, and tells nothing about the object.
+  void SetRequestPatch(json::Value patch);
   void SetResponseObject(json::Value object);
   // The HTTP code of the response.
   void SetResponseCode(int code);

@@ -15,6 +15,7 @@ import pathlib
 import ssl
 import subprocess
 import threading
+import time
 import urllib.parse
 
 from process import Server
@@ -34,7 +35,10 @@ class Lab:
         self.ca_bundle = base64.b64encode((self.folder / "hook.crt").read_bytes()).decode()
         self.hook_server = self._serve()
         self.url = f"https://127.0.0.1:{self.hook_server.server_port}"
-        self.server = Server(program, folder, *flags)
+        self.audit_log = self.folder / "audit.log"
+        policy = self.folder / "audit.yaml"
+        policy.write_text('{"kind": "Policy", "apiVersion": "audit.k8s.io/v1", "rules": [{"level": "Request"}]}')
+        self.server = Server(program, folder, f"--audit-policy-file={policy}", f"--audit-log-path={self.audit_log}", *flags)
 
     def end(self):
         self.hook_server.shutdown()
@@ -141,6 +145,15 @@ class Lab:
             found = [review["request"] for where, _, _, review in self.received if review and path in (None, where)]
             self.received, self.counts = [], {}
         return found
+
+    def audited(self, audit_id):
+        """The audit event of a request that has ended."""
+        for _ in range(100):
+            for line in self.audit_log.read_text().splitlines():
+                if audit_id in line and '"ResponseComplete"' in line:
+                    return json.loads(line)
+            time.sleep(0.05)
+        return {}
 
     def metrics(self, pattern):
         """The samples whose name and labels contain the text."""

@@ -222,6 +222,11 @@ base::Result<PatchType> ReadPatchType(const Call& call, bool strategic) {
 
 base::Result<Transform> MakePatch(Call& call, PatchType type, const PatchTarget& target,
                                   const WriteOptions& options) {
+  if (call.audit && call.audit->wants_request_object()) {
+    if (const auto patch = json::Parse(call.arena, call.body); patch.ok()) {
+      call.audit->SetRequestPatch(*patch);
+    }
+  }
   switch (type) {
     case PatchType::kJson:
       return MakeJsonPatch(call, target, options.validation);

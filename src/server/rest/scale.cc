@@ -291,6 +291,7 @@ VerbResult UpdateScale(Call& call) {
     spec.track_fields = type != PatchType::kApply;
   } else {
     const json::Value scale = TRY(DecodeRequest(call, options.validation));
+    if (call.audit) call.audit->SetRequestObject(scale);
     TRY(MatchNameForUpdate(call, scale));
     spec.transform = [scale](json::Value) -> base::Result<json::Value> { return scale; };
     spec.uid = scale["metadata"]["uid"].AsString();

@@ -17,7 +17,11 @@ json::Value CreatedStatus(json::Arena& arena) {
 
 base::Result<json::Value> ReadSubresourceBody(Call& call, WriteOptions& options) {
   options = TRY(ReadWriteOptions(call, WriteKind::kCreate));
-  return MatchNamespace(call, TRY(DecodeRequest(call, options.validation)));
+  const json::Value body = TRY(DecodeRequest(call, options.validation));
+  if (call.audit) call.audit->SetRequestObject(body);
+  // Whose uid and resourceVersion say which object is meant.
+  const bool means_one = call.info.subresource == "binding" || call.info.subresource == "token";
+  return means_one ? MatchNamespace(call, body) : PrepareMetadata(call, body);
 }
 
 }  // namespace portcullis::server::rest

@@ -140,7 +140,6 @@ base::Result<json::Value> Complete(Call& call, json::Value request, const store:
 VerbResult CreateToken(Call& call) {
   WriteOptions options;
   json::Value request = TRY(ReadSubresourceBody(call, options));
-  if (call.audit) call.audit->SetRequestObject(request);
   request = TRY(RunMutating(call, {.operation = admission::kCreate,
                                    .name = call.info.name,
                                    .object = request,
