@@ -138,6 +138,7 @@ class Dispatcher {
   // Brings changes back into the request.
   base::Status WriteBack() {
     if (!dirty_) return base::OkStatus();
+    if (!foreign_.ok()) return foreign_;
     json::Value object = object_;
     if (kind_ != request_.kind() || IsOfOtherVersion()) {
       auto converted =
@@ -297,21 +298,27 @@ class Dispatcher {
     auto patched = json::ApplyPatch(arena, object_, *patch, {.copy_limit = 0});
     if (!patched.ok()) return Broken(base::InternalError(patched.status().message()));
     json::Value result = *patched;
+    foreign_ = base::OkStatus();
     if (services_.objects != nullptr) {
       auto decoded = services_.objects->Decode(arena, result, kind_);
-      if (!decoded.ok()) {
-        const bool foreign = decoded.status().http_code() == 500;
-        return Broken(foreign ? decoded.status() : base::InternalError(decoded.status().message()));
+      if (decoded.ok()) {
+        result = *decoded;
+      } else if (decoded.status().http_code() == 500) {
+        foreign_ = std::move(decoded).status();
+      } else {
+        return Broken(base::InternalError(decoded.status().message()));
       }
-      result = *decoded;
     }
     Outcome outcome;
-    outcome.changed = !SemanticallyEqual(object_, result, kind_);
+    const bool told = !(*patched)["kind"].AsString().empty() && patched->Has("apiVersion");
+    outcome.changed = !told || !foreign_.ok() || !SemanticallyEqual(object_, result, kind_);
     AnnotatePatch(candidate, *patch);
-    object_ =
-        services_.objects != nullptr ? services_.objects->Default(arena, result, kind_) : result;
+    object_ = services_.objects != nullptr && foreign_.ok()
+                  ? services_.objects->Default(arena, result, kind_)
+                  : result;
     dirty_ = true;
     shared_.clear();
+    if (!foreign_.ok()) return outcome;
     // Selectors of later webhooks look at the request's object only through object_; the request
     // itself is brought up to date when the kind changes or at the end.
     if (kind_ == request_.kind() && !IsOfOtherVersion()) (void)WriteBack();
@@ -360,7 +367,8 @@ class Dispatcher {
   json::Value old_object_;
   api::GroupVersionKind kind_;
   bool dirty_ = false;
-  std::string shared_;  // EncodeSharedPart of the above, or ""
+  base::Status foreign_;  // what there is to say if a patch has made object_ one of another kind
+  std::string shared_;    // EncodeSharedPart of the above, or ""
   api::GroupVersionResource shared_resource_;
 };
 

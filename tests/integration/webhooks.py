@@ -6,6 +6,7 @@ subresources, connections, changed metadata, conflicts, answers that are wrong, 
 """
 
 import argparse
+import base64
 import json
 import pathlib
 import sys
@@ -24,6 +25,11 @@ EVERYTHING = {"operations": ["*"], "groups": ["*"], "versions": ["*"], "resource
 def pod(name, node=None, **metadata):
     spec = {"containers": [{"name": "c", "image": "i"}], **({"nodeName": node} if node else {})}
     return {"metadata": {"name": name, **metadata}, "spec": spec}
+
+
+def deployment(name):
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod("x")["spec"]}
+    return {"metadata": {"name": name}, "spec": {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}}
 
 
 def configurations(lab):
@@ -108,9 +114,7 @@ def namespaces(lab):
 
 
 def subresources(lab):
-    lab.call("POST", DEPLOYMENTS, {"metadata": {"name": "d"}, "spec": {
-        "replicas": 1, "selector": {"matchLabels": {"a": "b"}},
-        "template": {"metadata": {"labels": {"a": "b"}}, "spec": pod("x")["spec"]}}})
+    lab.call("POST", DEPLOYMENTS, deployment("d"))
     lab.call("POST", PODS, pod("p"))
     lab.configure("mutating", lab.hook("/m", **EVERYTHING))
     lab.configure("validating", lab.hook("/v", **EVERYTHING))
@@ -353,6 +357,56 @@ def bindings(lab):
         lab.call("DELETE", f"{PODS}/{name}", gracePeriodSeconds=0)
 
 
+def meant_objects(lab):
+    """Webhooks see what clients say about the server's part of the metadata only where it means something."""
+    lab.configure("validating", lab.hook("/v", resources=["pods/eviction", "pods/binding", "bindings"]))
+    for path, kind in ((f"{PODS}/p/eviction", "policy/v1/Eviction"), (f"{NS}/bindings", "v1/Binding"), (f"{PODS}/p/binding", "v1/Binding")):
+        lab.call("POST", PODS, pod("p"))
+        version, _, kind = kind.rpartition("/")
+        stated = {"uid": "other", "creationTimestamp": "2020-01-01T00:00:00Z", "deletionGracePeriodSeconds": 3, "generation": 7}
+        lab.call("POST", path, {"apiVersion": version, "kind": kind, "metadata": {"name": "p", **stated}, "target": {"name": "n"}})
+        seen = lab.reviews("/v")[0]["object"]["metadata"]
+        assert {field: seen.get(field) for field in stated} == (stated if path.endswith("p/binding") else {**dict.fromkeys(stated), "generation": 7}), (path, seen)
+    lab.call("DELETE", f"{PODS}/p", gracePeriodSeconds=0)
+
+
+def audited_bodies(lab):
+    """What clients sent is audited before anything is made of it, to subresources too."""
+    lab.call("POST", PODS, pod("p"))
+    lab.call("POST", DEPLOYMENTS, deployment("d"))
+    scale = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "d", "namespace": "default"}, "spec": {"replicas": 2}, "status": {"replicas": 0}}
+    binding = {"kind": "Binding", "apiVersion": "v1", "metadata": {"name": "p", "uid": "other"}, "target": {"name": "n"}}
+    review = {"kind": "TokenReview", "apiVersion": "authentication.k8s.io/v1", "metadata": {"uid": "u"}, "spec": {"token": "x"}, "status": {"user": {}}}
+    for method, path, body in (("PUT", f"{DEPLOYMENTS}/d/scale", scale), ("PATCH", f"{DEPLOYMENTS}/d/scale", {"spec": {"replicas": 3}}),
+                               ("PATCH", f"{PODS}/p", {"metadata": {"uid": "other"}}), ("POST", f"{PODS}/p/binding", binding), ("POST", f"{NS}/bindings", binding),
+                               ("POST", f"{PODS}/p/eviction", {"kind": "Eviction", "apiVersion": "policy/v1", "metadata": {"name": "p", "uid": "u"}}),
+                               ("POST", "/apis/authentication.k8s.io/v1/tokenreviews", review)):
+        _, _, headers = lab.call(method, path, body, MERGE if method == "PATCH" else "application/json")
+        event = lab.audited(headers["Audit-Id"])
+        assert event.get("requestObject") == body, (method, path, event)
+        assert event["objectRef"].get("uid") == (None if method == "PATCH" else body["metadata"].get("uid")), (method, path, event)
+    lab.call("DELETE", f"{DEPLOYMENTS}/d")
+    lab.call("DELETE", f"{PODS}/p", gracePeriodSeconds=0)
+
+
+def changed_kinds(lab):
+    """An object that a webhook makes one of another kind goes on to the next webhooks; only then is it found out."""
+    lab.configure("mutating", lab.hook("/a"), lab.hook("/b"))
+    for patch, mutated, seen, message in (
+            ([{"op": "replace", "path": "/kind", "value": "Pod"}], True, "Pod", "converting (v1.Pod) to (core.ConfigMap): unknown conversion"),
+            ([{"op": "replace", "path": "/kind", "value": "Pot"}], False, None,
+             'Internal error occurred: no kind "Pot" is registered for version "v1" in scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'),
+            ([{"op": "remove", "path": "/kind"}], True, None, None),
+            ([{"op": "remove", "path": "/apiVersion"}], True, None, None)):
+        lab.answers["/a"] = lambda request, n, p=patch: {"allowed": True, "patchType": "JSONPatch", "patch": base64.b64encode(json.dumps(p).encode()).decode()}
+        status, said, headers = lab.call("POST", CONFIGMAPS, {"metadata": {"generateName": "a-"}}, dryRun="All")
+        notes = lab.audited(headers["Audit-Id"])["annotations"]
+        assert (status, said.get("message")) == (500 if message else 201, message), (patch, said)
+        assert json.loads(notes["mutation.webhook.admission.k8s.io/round_0_index_0"])["mutated"] is mutated, (patch, notes)
+        assert ("patch.webhook.admission.k8s.io/round_0_index_0" in notes) == mutated, (patch, notes)
+        assert [review["object"]["kind"] for review in lab.reviews("/b")][:1] == ([seen or "ConfigMap"] if mutated else []), patch
+
+
 def late_requests(lab):
     """A request whose time is up is not carried out, even if the webhook that took it may be passed over."""
     for kind in ("validating", "mutating"):
@@ -368,7 +422,7 @@ def late_requests(lab):
 
 
 STORIES = [configurations, deletions, namespaces, subresources, connections, changed_connections, changed_metadata, creating_updates, conflicts, unknown_fields, failed_conversions,
-           wrong_answers, failed_calls, bindings, late_requests]
+           wrong_answers, failed_calls, bindings, meant_objects, audited_bodies, changed_kinds, late_requests]
 
 
 def main():
