@@ -11,8 +11,8 @@ namespace portcullis::authz {
 namespace {
 
 base::Status CheckModes(const std::vector<std::string>& modes) {
-  static constexpr std::string_view kKnown[] = {"AlwaysAllow", "AlwaysDeny", "Node", "RBAC",
-                                                "Webhook"};
+  static constexpr std::string_view kKnown[] = {"ABAC", "AlwaysAllow", "AlwaysDeny",
+                                                "Node", "RBAC",        "Webhook"};
   if (modes.empty()) return base::ConfigError("at least one authorization-mode must be passed");
   for (auto mode = modes.begin(); mode != modes.end(); ++mode) {
     if (std::find(std::begin(kKnown), std::end(kKnown), *mode) == std::end(kKnown)) {
@@ -41,6 +41,12 @@ base::Result<Assembled> Assemble(const ModeOptions& options, store::Store& store
     if (mode == "AlwaysAllow") member = MakeAlwaysAllow();
     if (mode == "AlwaysDeny") member = MakeAlwaysDeny();
     if (mode == "Node") member = node::MakeNodeAuthorizer(store);
+    if (mode == "ABAC") {
+      if (options.abac == nullptr) {
+        return base::ConfigError("authorization-mode ABAC's authorization policy file not passed");
+      }
+      member = options.abac;
+    }
     if (mode == "Webhook") {
       if (next_webhook == options.webhooks.size()) {
         return base::ConfigError(

@@ -17,13 +17,15 @@ class RuleBook;
 }
 
 struct ModeOptions {
-  // RBAC, Node, AlwaysAllow, AlwaysDeny, Webhook; only the last may stand there more than once.
+  // ABAC, AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook; only the last may stand there more than
+  // once.
   std::vector<std::string> modes = {"AlwaysAllow"};
   // Stands for Kubernetes' clusterrole-aggregation controller: aggregated ClusterRoles (admin,
   // edit, view) have the rules of those they choose. Without it only what is stored in them counts.
   bool aggregate_cluster_roles = true;
   // The member for each Webhook among the modes, in their order.
   std::vector<std::shared_ptr<const Authorizer>> webhooks;
+  std::shared_ptr<const Authorizer> abac;  // the member for ABAC
   // The rules to go on with when a chain takes the place of another; null: they are read.
   std::shared_ptr<rbac::RuleBook> rbac;
   // Where the members' decisions are counted, by type, name and decision; null: nowhere. The name

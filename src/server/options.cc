@@ -208,8 +208,11 @@ constexpr Flag kFlags[] = {
      "File with the AuthorizationConfiguration; instead of the other flags of authorization",
      &SetText<&Options::authorization_config>, ""},
     {"authorization-mode", kMany, "RBAC",
-     "Ordered list of AlwaysAllow, AlwaysDeny, RBAC, Node, Webhook",
+     "Ordered list of AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node, Webhook",
      &AddToList<&Options::authorization_modes>, ""},
+    {"authorization-policy-file", kText, "",
+     "File with a policy in JSON on each line, for the mode ABAC",
+     &SetText<&Options::authorization_policy_file>, ""},
     {"authorization-webhook-cache-authorized-ttl", kTime, "5m0s",
      "How long what the authorization webhook allows is remembered",
      &SetDuration<&Options::authorization_webhook_cache_authorized_ttl>, ""},
@@ -453,14 +456,24 @@ void CheckAuthorization(const Options& options, std::vector<std::string>& proble
     }
     return;
   }
-  constexpr std::string_view kModes[] = {"AlwaysAllow", "AlwaysDeny", "RBAC", "Node", "Webhook"};
+  constexpr std::string_view kModes[] = {"AlwaysAllow", "AlwaysDeny", "ABAC",
+                                         "RBAC",        "Node",       "Webhook"};
   bool has_webhook = false;
+  bool has_abac = false;
   for (const std::string& mode : options.authorization_modes) {
     has_webhook = has_webhook || mode == "Webhook";
+    has_abac = has_abac || mode == "ABAC";
     if (std::find(std::begin(kModes), std::end(kModes), mode) != std::end(kModes)) continue;
-    problems.push_back(
-        base::StrCat("authorization-mode ", base::GoQuote(mode),
-                     " is not a valid mode: use AlwaysAllow, AlwaysDeny, RBAC, Node, Webhook"));
+    problems.push_back(base::StrCat(
+        "authorization-mode ", base::GoQuote(mode),
+        " is not a valid mode: use AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node, Webhook"));
+  }
+  const bool has_policy = !options.authorization_policy_file.empty();
+  if (has_abac && !has_policy) {
+    problems.emplace_back("authorization-mode ABAC's authorization policy file not passed");
+  }
+  if (has_policy && !has_abac) {
+    problems.emplace_back("cannot specify --authorization-policy-file without mode ABAC");
   }
   const bool has_file = !options.authorization_webhook_config_file.empty();
   if (has_webhook && !has_file) {

@@ -63,6 +63,7 @@ struct Options {
   std::vector<std::string> authorization_modes = {"RBAC"};
   bool authorization_flags_given = false;  // any of those below, or the modes
   std::string authorization_config;
+  std::string authorization_policy_file;
   std::string authorization_webhook_config_file;
   std::string authorization_webhook_version = "v1beta1";
   std::chrono::nanoseconds authorization_webhook_cache_authorized_ttl = std::chrono::minutes(5);

@@ -189,6 +189,19 @@ def flags_of_old(program, certificates):
         expect("the address", judge.queries, {"/authorize?timeout=30s"})
 
 
+def policies_in_a_file(program, certificates):
+    with lab(certificates) as files:
+        policy = files.files / "policy.jsonl"
+        policy.write_text(json.dumps({
+            "apiVersion": "abac.authorization.kubernetes.io/v1beta1", "kind": "Policy",
+            "spec": {"user": "ann", "namespace": "default", "resource": "configmaps", "readonly": True}}) + "\n")
+        for mode in ("--authorization-mode=ABAC", files.write({"type": "ABAC", "name": "abac"})):
+            with files.serving(program, mode, f"--authorization-policy-file={policy}") as server:
+                expect("ann", call(server, "ann", "GET", CONFIGMAPS)[0], 200)
+                status, answer = call(server, "bob", "GET", CONFIGMAPS)
+                expect("bob", (status, answer["message"].rpartition(": ")[2]), (403, "No policy matched."))
+
+
 def refuses(program, certificates):
     with lab(certificates) as files:
         judge = Judge(certificates, lambda spec: {})
@@ -221,5 +234,6 @@ def refuses(program, certificates):
 
 
 if __name__ == "__main__":
-    run("authorization_webhook", __doc__, [allows_and_denies, fails, reloads, flags_of_old, refuses],
+    run("authorization_webhook", __doc__, [allows_and_denies, fails, reloads, flags_of_old, policies_in_a_file,
+                                              refuses],
         peers.Certificates)

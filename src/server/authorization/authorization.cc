@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "authz/abac/abac.h"
 #include "authz/rbac/rule_book.h"
 #include "base/gotext.h"
 #include "base/log.h"
@@ -69,6 +70,9 @@ class Chain final : public Authorization, public authz::Authorizer {
       members = TRY(ParseConfiguration(text_));
     }
     types_ = OwnTypes(members);
+    if (const std::string& path = options.authorization_policy_file; !path.empty()) {
+      abac_ = TRY(authz::abac::Parse(TRY(net::ReadFile(path)), path));
+    }
     auto assembled = TRY(Assemble(members));
     rbac_ = assembled.rbac;
     if (file_.empty()) {
@@ -99,10 +103,8 @@ class Chain final : public Authorization, public authz::Authorizer {
     options.aggregate_cluster_roles = parts_.aggregate_cluster_roles;
     options.rbac = rbac_;
     options.decisions = &parts_.decisions;
+    options.abac = abac_;
     for (const Member& member : members) {
-      if (member.type == "ABAC") {
-        return base::ConfigError("authorizer type ABAC is not supported");
-      }
       options.modes.push_back(member.type);
       options.names.push_back(member.name);
       if (member.webhook == nullptr) continue;
@@ -138,7 +140,7 @@ class Chain final : public Authorization, public authz::Authorizer {
       return base::ConfigError(base::StrCat("missing required types: ", base::GoList(missing)));
     }
     for (const std::string& type : types) {
-      const bool late = type == "Node" || type == "RBAC";
+      const bool late = type == "Node" || type == "RBAC" || type == "ABAC";
       if (!late || types_.contains(type)) continue;
       return base::ConfigError(
           base::StrCat("authorizer type ", type,
@@ -155,6 +157,7 @@ class Chain final : public Authorization, public authz::Authorizer {
   std::string text_;             // of the file; after the start the thread's
   std::set<std::string> types_;  // those of the start
   std::shared_ptr<authz::rbac::RuleBook> rbac_;
+  std::shared_ptr<const authz::Authorizer> abac_;
   std::shared_ptr<const authz::Authorizer> fixed_;  // without a file
   base::Published<authz::Authorizer> current_;
 
