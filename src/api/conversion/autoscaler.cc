@@ -295,18 +295,6 @@ Value ReadAnnotation(json::Arena& arena, Value object, std::string_view name) {
   return parsed.ok() ? *parsed : Value();
 }
 
-Value WithoutOwnAnnotations(json::Arena& arena, Value object) {
-  Value annotations = object["metadata"]["annotations"];
-  const std::size_t before = annotations.size();
-  for (const std::string_view name : kOwnAnnotations) {
-    if (annotations.Has(name)) annotations = json::Without(arena, annotations, name);
-  }
-  if (annotations.size() == before) return object;
-  return annotations.empty()
-             ? json::RemovePath(arena, object, {"metadata", "annotations"})
-             : json::SetPath(arena, object, {"metadata", "annotations"}, annotations);
-}
-
 void PutAnnotation(json::Arena& arena, Value& object, std::string_view name, Value value) {
   if (value.is_null() || (value.is_array() && value.empty())) return;
   const std::string text = json::ToString(value, {.splice_source = false});
@@ -330,9 +318,21 @@ Value Conditions(json::Arena& arena, Value conditions) {
 
 }  // namespace
 
+Value WithoutAutoscalerAnnotations(json::Arena& arena, Value object) {
+  Value annotations = object["metadata"]["annotations"];
+  const std::size_t before = annotations.size();
+  for (const std::string_view name : kOwnAnnotations) {
+    if (annotations.Has(name)) annotations = json::Without(arena, annotations, name);
+  }
+  if (annotations.size() == before) return object;
+  return annotations.empty()
+             ? json::RemovePath(arena, object, {"metadata", "annotations"})
+             : json::SetPath(arena, object, {"metadata", "annotations"}, annotations);
+}
+
 Value AutoscalerFromV1(json::Arena& arena, Value object) {
   const Value before = object;
-  object = WithoutOwnAnnotations(arena, object);
+  object = WithoutAutoscalerAnnotations(arena, object);
 
   // What v1 has a field for comes after the others.
   json::ArrayBuilder metrics(arena);
@@ -368,7 +368,7 @@ Value AutoscalerFromV1(json::Arena& arena, Value object) {
 Value AutoscalerToV1(json::Arena& arena, Value object) {
   const Value spec = object["spec"];
   const Value status = object["status"];
-  object = WithoutOwnAnnotations(arena, object);
+  object = WithoutAutoscalerAnnotations(arena, object);
 
   json::ArrayBuilder others(arena);
   Value percentage;

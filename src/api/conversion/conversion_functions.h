@@ -15,5 +15,7 @@ ConversionFunction FindConversionFunction(std::string_view name);
 // autoscaling/v1 <-> v2 (conversion/autoscaler.cc).
 json::Value AutoscalerFromV1(json::Arena& arena, json::Value autoscaler);
 json::Value AutoscalerToV1(json::Arena& arena, json::Value autoscaler);
+// Without the annotations in which v1 says what only v2 has fields for: v2 has no use for them.
+json::Value WithoutAutoscalerAnnotations(json::Arena& arena, json::Value autoscaler);
 
 }  // namespace portcullis::api

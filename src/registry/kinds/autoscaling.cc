@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "api/conversion/conversion_functions.h"
 #include "base/strings.h"
 #include "registry/kind_table.h"
 
@@ -227,13 +228,29 @@ void ValidateHorizontalPodAutoscalerUpdate(const Context& ctx, json::Value objec
   }
 }
 
+class Autoscalers final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    return DefaultStrategy::PrepareForCreate(ctx,
+                                             api::WithoutAutoscalerAnnotations(ctx.arena, object));
+  }
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override {
+    return DefaultStrategy::PrepareForUpdate(
+        ctx, api::WithoutAutoscalerAnnotations(ctx.arena, object), old);
+  }
+};
+
 }  // namespace
 
 void AddAutoscaling(KindTable& table) {
   table.Add({.group = "autoscaling",
              .resource = "horizontalpodautoscalers",
              .validate = &ValidateHorizontalPodAutoscaler,
-             .validate_update = &ValidateHorizontalPodAutoscalerUpdate});
+             .validate_update = &ValidateHorizontalPodAutoscalerUpdate,
+             .make = &Make<Autoscalers>});
 }
 
 }  // namespace portcullis::registry

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "json/reader.h"
+#include "json/writer.h"
 #include "registry/kind_table.h"
 
 namespace portcullis::registry {
@@ -79,6 +80,19 @@ TEST_F(Networking, NamesOfAddressesAreAddressesAndKeepTheirParent) {
                    R"({"spec":{"parentRef":{"resource":"services","name":"a"}}})"),
             "spec.parentRef: Invalid value: {\"Group\":\"\",\"Resource\":\"services\","
             "\"Namespace\":\"\",\"Name\":\"b\"}: field is immutable\n");
+}
+
+TEST_F(Networking, AutoscalersKeepNothingThatTheOtherVersionSaysInAnnotations) {
+  const Kind* kind = KindTable::BuiltIn().Find("autoscaling", "horizontalpodautoscalers");
+  const auto strategy = kind->make(*kind);
+  Context context{arena_, resource_, kind_, "", "", "a", user_, base::SystemClock()};
+  const json::Value stated = Parse(R"({"metadata":{"annotations":{
+      "autoscaling.alpha.kubernetes.io/metrics":"[]","a":"b",
+      "autoscaling.alpha.kubernetes.io/conditions":"[]"}},"spec":{}})");
+  for (const json::Value written : {strategy->PrepareForCreate(context, stated),
+                                    strategy->PrepareForUpdate(context, stated, Parse("{}"))}) {
+    EXPECT_EQ(json::ToString(written["metadata"]["annotations"]), R"({"a":"b"})");
+  }
 }
 
 TEST_F(Networking, UnknownMetricsAreToldTwice) {
