@@ -61,6 +61,27 @@ TEST(IssuesTest, SyntaxErrors) {
       {"x in [1, 2, ",
        "ERROR: <input>:1:13: Syntax error: missing ']' at '<EOF>'\n | x in [1, 2, \n"
        " | ............^"},
+      {"[1, 2",
+       "ERROR: <input>:1:6: Syntax error: mismatched input '<EOF>' expecting {']', ','}\n | [1, 2\n"
+       " | .....^"},
+      {"x[",
+       "ERROR: <input>:1:3: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', "
+       "'-', '!', '?', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
+       "IDENTIFIER}\n | x[\n | ..^"},
+      {"x.?",
+       "ERROR: <input>:1:4: Syntax error: mismatched input '<EOF>' expecting {IDENTIFIER, "
+       "ESC_IDENTIFIER}\n | x.?\n | ...^"},
+      {"!",
+       "ERROR: <input>:1:2: Syntax error: extraneous input '<EOF>' expecting START\n | !\n | .^"},
+      {"-",
+       "ERROR: <input>:1:2: Syntax error: no viable alternative at input '-'\n | -\n | .^\n"
+       "ERROR: <input>:1:2: Syntax error: mismatched input '<EOF>' expecting START\n | -\n | .^"},
+      // What comes behind the dot may go on behind the parentheses: they are taken for closed.
+      {"(x. in [1])",
+       "ERROR: <input>:1:5: Syntax error: no viable alternative at input '. in'\n | (x. in [1])\n"
+       " | ....^\n"
+       "ERROR: <input>:1:11: Syntax error: extraneous input ')' expecting <EOF>\n | (x. in [1])\n"
+       " | ..........^"},
       {"size(x", "ERROR: <input>:1:7: Syntax error: missing ')' at '<EOF>'\n | size(x\n | ......^"},
       {"x.true",
        "ERROR: <input>:1:3: Syntax error: mismatched input 'true' expecting IDENTIFIER\n | x.true\n"
@@ -98,7 +119,7 @@ TEST(IssuesTest, SyntaxErrors) {
 TEST(IssuesTest, MacrosBesideSyntaxErrors) {
   const Row rows[] = {
       {"[1, 2 3].map(1, 2)",
-       "ERROR: <input>:1:7: Syntax error: extraneous input '3' expecting ']'\n"
+       "ERROR: <input>:1:7: Syntax error: extraneous input '3' expecting {']', ','}\n"
        " | [1, 2 3].map(1, 2)\n | ......^\n"
        "ERROR: <input>:1:14: argument is not an identifier\n"
        " | [1, 2 3].map(1, 2)\n | .............^"},

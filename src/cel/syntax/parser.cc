@@ -20,7 +20,7 @@ class Parser : private TokenCursor {
 
   void Run() {
     Expr* root = Expression();
-    Match(Token::kEnd, 0);
+    Match(Token::kEnd, 0, Place::kEnd);
     const bool too_high = height_ > options_.max_depth;
     Finish(/*with_reports=*/!too_high);
     if (!halted() && too_high) issues().Add({-1, -1}, "max recursion depth exceeded");
@@ -116,7 +116,7 @@ class Parser : private TokenCursor {
       then = Or();
     }
     height = std::max(height, height_);
-    if (!Match(Token::kColon, kExprStart)) return condition;
+    if (!Match(Token::kColon, kExprStart, Place::kOtherwise)) return condition;
     Expr* otherwise = Expression();
     height_ = std::max(height, height_) + 1;
     return NewCall(op::kConditional, offset, {condition, then, otherwise});
@@ -173,81 +173,95 @@ class Parser : private TokenCursor {
   }
 
   Expr* Unary() {
-    if (!Sync(kExprStart)) return ErrorNode();
-    if (La() == Token::kExclamation) return Prefix(Token::kExclamation, op::kNot);
-    if (La() == Token::kMinus && La(1) != Token::kInt && La(1) != Token::kFloat) {
-      return Prefix(Token::kMinus, op::kNegate);
-    }
+    if (!Sync(kExprStart, Place::kOperand)) return ErrorNode();
+    if (La() == Token::kExclamation) return Not();
+    if (La() == Token::kMinus && La(1) != Token::kInt && La(1) != Token::kFloat) return Negate();
     return Member();
   }
 
-  Expr* Prefix(Token token, std::string_view function) {
+  Expr* Not() {
     const std::int32_t offset = Offset();
     int count = 0;
-    while (La() == token) {
-      // `- -1`: the last sign belongs to the literal.
-      if (token == Token::kMinus && (La(1) == Token::kInt || La(1) == Token::kFloat)) break;
+    while (La() == Token::kExclamation) {
       Consume();
       ++count;
+      SyncRepetition(kExprStart);
     }
-    const Mask start = kExprStart & ~Bits(Token::kExclamation, Token::kMinus);
-    if (token == Token::kMinus && !Is(start | Bit(Token::kMinus))) {
-      SyntaxError("no viable alternative at input '-" +
-                  (La() == Token::kEnd ? std::string() : Escape(Text())) + "'");
-      if (count > 1) {
-        AllowReport();
-        Mismatched(kExprStart);
-      } else {
-        Recover();
-      }
-      return ErrorNode();
-    }
-    if (token == Token::kExclamation && !Sync(start | Bit(Token::kMinus))) return ErrorNode();
     Expr* operand = Member();
-    return count % 2 == 0 ? operand : NewCall(function, offset, {operand});
+    return count % 2 == 0 ? operand : NewCall(op::kNot, offset, {operand});
+  }
+
+  Expr* Negate() {
+    const std::int32_t offset = Offset();
+    int count = 0;
+    for (; La() == Token::kMinus; ++count) {
+      // Of several signs only what is behind the last matters.
+      const Mask wanted = kExprStart & ~Bit(Token::kExclamation);
+      if ((Bit(La(1)) & wanted) == 0) {
+        NoViable(1, Place::kOperand);
+        return ErrorNode();
+      }
+      // `- -1`: the last sign belongs to the literal.
+      if (count > 0 && (La(1) == Token::kInt || La(1) == Token::kFloat)) break;
+      Consume();
+    }
+    Expr* operand = Member();
+    return count % 2 == 0 ? operand : NewCall(op::kNegate, offset, {operand});
   }
 
   Expr* Member() {
     height_ = 0;
-    Expr* expr = Primary();
-    while (Is(kPostfix)) {
+    Expr* expr = nullptr;
+    {
+      const Following following(*this, kPostfix | AfterPrimary());
+      expr = Primary();
+    }
+    bool goes_on = true;
+    while (goes_on && Is(kPostfix)) {
       const int height = height_;
       height_ = 0;
-      expr = La() == Token::kDot ? AfterDot(expr) : Index(expr);
+      goes_on = La() == Token::kDot ? AfterDot(expr) : Index(expr);
       height_ = std::max(height, height_) + 1;
     }
     return expr;
   }
 
-  Expr* AfterDot(Expr* operand) {
+  // These read what is behind an operand, which becomes part of `expr`. False if that could not be
+  // read to its end.
+  bool AfterDot(Expr*& expr) {
+    constexpr Mask kNames = Bits(Token::kIdentifier, Token::kEscapedIdentifier);
+    if ((Bit(La(1)) & (kNames | Bit(Token::kQuestion))) == 0) {
+      NoViable(1, Place::kField);
+      return false;
+    }
     const std::int32_t dot = Consume().offset;
     bool optional = false;
     if (La() == Token::kQuestion) {
       Consume();
       optional = true;
       if (!options_.optional_syntax) Report(dot, "unsupported syntax '.?'");
+      const Following following(*this, kPostfix | AfterPrimary());
+      if (!Sync(kNames, Place::kFieldName)) return true;
     }
     const bool quoted = La() == Token::kEscapedIdentifier;
     if (quoted && !options_.quoted_fields) {
       Report(Offset(), "unsupported syntax: '`'");
       Consume();
-      return operand;
-    }
-    if (!quoted && La() != Token::kIdentifier) {
-      NoFieldName(optional);
-      return operand;
+      return true;
     }
     const TokenAt token = Consume();
-    if (!quoted && !optional && La() == Token::kLeftParen) return MemberCall(operand, Text(token));
+    if (!quoted && !optional && La() == Token::kLeftParen) return MemberCall(expr, Text(token));
     const std::string_view name = FieldName(token);
     if (optional) {
       Expr* field = Const(Value::String(name), token.offset);
-      return NewCall(op::kOptionalSelect, dot, {operand, field});
+      expr = NewCall(op::kOptionalSelect, dot, {expr, field});
+      return true;
     }
     Expr* select = New(ExprKind::kSelect, dot);
-    select->operand = operand;
+    select->operand = expr;
     select->name = name;
-    return select;
+    expr = select;
+    return true;
   }
 
   // Without the backticks around it.
@@ -256,45 +270,34 @@ class Parser : private TokenCursor {
     return token.token == Token::kEscapedIdentifier ? text.substr(1, text.size() - 2) : text;
   }
 
-  void NoFieldName(bool optional) {
-    const bool keyword = Is(Bits(Token::kTrue, Token::kFalse, Token::kNull));
-    if (keyword && !optional) {
-      SyntaxError("mismatched input '" + std::string(Text()) + "' expecting IDENTIFIER");
-    } else {
-      SyntaxError("no viable alternative at input '." + std::string(optional ? "?" : "") +
-                  (La() == Token::kEnd ? std::string() : Escape(Text())) + "'");
-    }
-    Recover();
-  }
-
-  Expr* MemberCall(Expr* receiver, std::string_view function) {
+  bool MemberCall(Expr*& expr, std::string_view function) {
     const std::int32_t open = Offset();
-    std::vector<Expr*> args = {receiver};
-    Arguments(args);
-    Expr* call = NewCall(function, open, args, /*member=*/true);
-    return Expand(call);
+    std::vector<Expr*> args = {expr};
+    const bool complete = Arguments(args, Place::kMethodArguments, Place::kMethodArgumentsEnd);
+    expr = Expand(NewCall(function, open, args, /*member=*/true));
+    return complete;
   }
 
   // `(` already seen, not consumed.
-  void Arguments(std::vector<Expr*>& args) {
+  bool Arguments(std::vector<Expr*>& args, Place begin, Place end) {
     Consume();
     const Mask close = Bit(Token::kRightParen);
-    if (Sync(kExprStart | close) && La() != Token::kRightParen) {
+    if (!Sync(kExprStart | close, begin)) return false;
+    if (La() != Token::kRightParen) {
       const Following following(*this, close | Bit(Token::kComma));
       args.push_back(Part());
       while (La() == Token::kComma) {
         Consume();
         args.push_back(Part());
       }
-    } else if (recovering()) {
-      SkipTo(close);
     }
-    Match(Token::kRightParen, AfterPrimary());
+    return Match(Token::kRightParen, AfterPrimary(), end);
   }
 
-  Expr* Index(Expr* operand) {
+  bool Index(Expr*& expr) {
     const std::int32_t open = Consume().offset;
     bool optional = false;
+    if (!Sync(kExprStart | Bit(Token::kQuestion), Place::kIndex)) return false;
     if (La() == Token::kQuestion) {
       Consume();
       optional = true;
@@ -305,8 +308,8 @@ class Parser : private TokenCursor {
       const Following following(*this, Bit(Token::kRightBracket));
       index = Expression();
     }
-    Match(Token::kRightBracket, AfterPrimary());
-    return NewCall(optional ? op::kOptionalIndex : op::kIndex, open, {operand, index});
+    expr = NewCall(optional ? op::kOptionalIndex : op::kIndex, open, {expr, index});
+    return Match(Token::kRightBracket, AfterPrimary(), Place::kIndexEnd);
   }
 
   Expr* Primary() {
@@ -318,7 +321,7 @@ class Parser : private TokenCursor {
           const Following following(*this, Bit(Token::kRightParen));
           inner = Expression();
         }
-        Match(Token::kRightParen, AfterPrimary());
+        Match(Token::kRightParen, AfterPrimary(), Place::kNestedEnd);
         return inner;
       }
       case Token::kLeftBracket:
@@ -329,6 +332,11 @@ class Parser : private TokenCursor {
       case Token::kIdentifier:
         return Name();
       case Token::kMinus:
+        if (La(1) != Token::kInt && La(1) != Token::kFloat) {
+          NoViable(1, Place::kPrimary);
+          return ErrorNode();
+        }
+        return Literal();
       case Token::kInt:
       case Token::kUint:
       case Token::kFloat:
@@ -339,9 +347,16 @@ class Parser : private TokenCursor {
       case Token::kNull:
         return Literal();
       default:
-        Mismatched(kExprStart);
+        Mismatched(kExprStart, Place::kPrimary);
         return ErrorNode();
     }
+  }
+
+  // The end of a literal, in front of which a comma may be.
+  void Close(Token close, Place place) {
+    if (!recovering() && !Sync(Bits(close, Token::kComma), place)) return;
+    if (La() == Token::kComma) Consume();
+    Match(close, AfterPrimary(), place);
   }
 
   // One of several parts; the highest counts.
@@ -368,7 +383,8 @@ class Parser : private TokenCursor {
     const std::int32_t open = Consume().offset;
     std::vector<Expr*> elements;
     const Mask close = Bits(Token::kRightBracket, Token::kComma);
-    if (Sync(kExprStart | close | Bit(Token::kQuestion)) && !Is(close)) {
+    if (!Sync(kExprStart | close | Bit(Token::kQuestion), Place::kList)) return ErrorNode();
+    if (!Is(close)) {
       const Following following(*this, close);
       elements.push_back(OptionalElement());
       while (La() == Token::kComma && (Bit(La(1)) & (kExprStart | Bit(Token::kQuestion))) != 0) {
@@ -376,8 +392,7 @@ class Parser : private TokenCursor {
         elements.push_back(OptionalElement());
       }
     }
-    if (La() == Token::kComma) Consume();
-    Match(Token::kRightBracket, AfterPrimary());
+    Close(Token::kRightBracket, Place::kListEnd);
     Expr* list = New(ExprKind::kList, open);
     list->args = ast_.Copy(std::span<Expr* const>(elements));
     return list;
@@ -387,7 +402,8 @@ class Parser : private TokenCursor {
     const std::int32_t open = Consume().offset;
     std::vector<Entry> entries;
     const Mask close = Bits(Token::kRightBrace, Token::kComma);
-    if (Sync(kExprStart | close | Bit(Token::kQuestion)) && !Is(close)) {
+    if (!Sync(kExprStart | close | Bit(Token::kQuestion), Place::kMap)) return ErrorNode();
+    if (!Is(close)) {
       const Following following(*this, close);
       bool ok = MapEntry(entries);
       while (ok && La() == Token::kComma &&
@@ -396,8 +412,7 @@ class Parser : private TokenCursor {
         ok = MapEntry(entries);
       }
     }
-    if (La() == Token::kComma) Consume();
-    Match(Token::kRightBrace, AfterPrimary());
+    Close(Token::kRightBrace, Place::kMapEnd);
     Expr* map = New(ExprKind::kMap, open);
     map->entries = ast_.Copy(std::span<const Entry>(entries));
     return map;
@@ -412,7 +427,7 @@ class Parser : private TokenCursor {
     entry.optional = entry.key->optional_entry;
     entry.key->optional_entry = false;
     entry.offset = Offset();
-    if (!Match(Token::kColon, kExprStart)) return false;
+    if (!Match(Token::kColon, kExprStart, Place::kValue)) return false;
     entry.value = Part();
     entries.push_back(entry);
     return true;
@@ -423,12 +438,12 @@ class Parser : private TokenCursor {
     bool leading_dot = false;
     const std::int32_t start = Offset();
     if (La() == Token::kDot) {
-      Consume();
-      leading_dot = true;
-      if (La() != Token::kIdentifier) {
-        NoFieldName(false);
+      if (La(1) != Token::kIdentifier) {
+        NoViable(1, Place::kPrimary);
         return ErrorNode();
       }
+      Consume();
+      leading_dot = true;
     }
     const TokenAt token = Next();
     if (MessageAhead()) return Message(leading_dot, start);
@@ -437,7 +452,7 @@ class Parser : private TokenCursor {
     if (IsReservedWord(name)) {
       if (La() == Token::kLeftParen) {
         std::vector<Expr*> args;
-        Arguments(args);
+        Arguments(args, Place::kArguments, Place::kArgumentsEnd);
       }
       Report(start, "reserved identifier: " + std::string(name));
       return ErrorNode(start);
@@ -446,7 +461,7 @@ class Parser : private TokenCursor {
     if (La() == Token::kLeftParen) {
       const std::int32_t open = Offset();
       std::vector<Expr*> args;
-      Arguments(args);
+      Arguments(args, Place::kArguments, Place::kArgumentsEnd);
       return Expand(NewCall(name, open, args));
     }
     Expr* ident = New(ExprKind::kIdent, leading_dot ? start : token.offset);
@@ -472,7 +487,8 @@ class Parser : private TokenCursor {
     std::vector<Entry> fields;
     const Mask close = Bits(Token::kRightBrace, Token::kComma);
     const Mask field = Bits(Token::kQuestion, Token::kIdentifier, Token::kEscapedIdentifier);
-    if (Sync(field | close) && !Is(close)) {
+    if (!Sync(field | close, Place::kMessage)) return ErrorNode();
+    if (!Is(close)) {
       const Following following(*this, close);
       bool ok = Field(fields);
       while (ok && La() == Token::kComma && (Bit(La(1)) & field) != 0) {
@@ -480,8 +496,7 @@ class Parser : private TokenCursor {
         ok = Field(fields);
       }
     }
-    if (La() == Token::kComma) Consume();
-    Match(Token::kRightBrace, AfterPrimary());
+    Close(Token::kRightBrace, Place::kMessageEnd);
     Expr* message = New(ExprKind::kStruct, open);
     message->name = ast_.arena().Copy(name);
     message->entries = ast_.Copy(std::span<const Entry>(fields));
@@ -490,25 +505,28 @@ class Parser : private TokenCursor {
 
   bool Field(std::vector<Entry>& fields) {
     Entry entry;
+    FieldNameOf(entry);
+    entry.offset = Offset();
+    if (!Match(Token::kColon, kExprStart, Place::kFieldValue)) return false;
+    entry.value = Part();
+    fields.push_back(entry);
+    return true;
+  }
+
+  void FieldNameOf(Entry& entry) {
+    const Following following(*this, Bit(Token::kColon));
     if (La() == Token::kQuestion) {
       const std::int32_t offset = Consume().offset;
       entry.optional = true;
       if (!options_.optional_syntax) Report(offset, "unsupported syntax '?'");
     }
+    if (!Sync(Bits(Token::kIdentifier, Token::kEscapedIdentifier), Place::kFieldName)) return;
     if (La() == Token::kEscapedIdentifier && !options_.quoted_fields) {
       Report(Offset(), "unsupported syntax: '`'");
       Consume();
-    } else if (Is(Bits(Token::kEscapedIdentifier, Token::kIdentifier))) {
-      entry.field = FieldName(Consume());
-    } else {
-      Mismatched(Bits(Token::kIdentifier, Token::kEscapedIdentifier));
-      return false;
+      return;
     }
-    entry.offset = Offset();
-    if (!Match(Token::kColon, kExprStart)) return false;
-    entry.value = Part();
-    fields.push_back(entry);
-    return true;
+    entry.field = FieldName(Consume());
   }
 
   Expr* Literal() {

@@ -66,15 +66,39 @@ void TokenCursor::Report(std::int32_t offset, std::string message) {
   if (!halted_) reports_.Add(PositionOf(source_, offset), std::move(message));
 }
 
-void TokenCursor::SyntaxError(std::string message) {
+void TokenCursor::SyntaxError(std::string message) { SyntaxError(Offset(), std::move(message)); }
+
+void TokenCursor::SyntaxError(std::int32_t offset, std::string message) {
   if (recovering_ || halted_) return;
   recovering_ = true;
-  issues_.Add(PositionOf(source_, Offset()), "Syntax error: " + std::move(message));
+  issues_.Add(PositionOf(source_, offset), "Syntax error: " + std::move(message));
 }
 
-void TokenCursor::Mismatched(Mask expected) {
+void TokenCursor::Mismatched(Mask expected, Place place) {
   SyntaxError("mismatched input '" + Escape(Text()) + "' expecting " + Expectation(expected));
-  Recover();
+  Recover(place);
+}
+
+void TokenCursor::NoViable(std::size_t ahead, Place place) {
+  const std::size_t wrong = std::min(next_ + ahead, tokens_.size() - 1);
+  // The text up to there, with spaces between the tokens but without what is no token.
+  std::string text;
+  for (std::size_t i = next_; i <= wrong && tokens_[i].token != Token::kEnd; ++i) {
+    text += Text(tokens_[i]);
+    if (i == wrong) break;
+    const auto end = static_cast<std::size_t>(tokens_[i].offset + tokens_[i].size);
+    const auto begin = static_cast<std::size_t>(tokens_[i + 1].offset);
+    const std::string_view gap = source_.substr(end, std::max(begin, end) - end);
+    if (gap.find("//") != std::string_view::npos ||
+        gap.find_first_not_of(" \t\r\n\f") == std::string_view::npos) {
+      text += gap;
+    }
+  }
+  const bool keyword = text == ".true" || text == ".false" || text == ".null";
+  SyntaxError(tokens_[wrong].offset,
+              keyword ? "mismatched input '" + text.substr(1) + "' expecting IDENTIFIER"
+                      : "no viable alternative at input '" + Escape(text) + "'");
+  Recover(place);
 }
 
 void TokenCursor::Extraneous(Mask expected) {
@@ -93,31 +117,45 @@ bool TokenCursor::CountRecovery() {
   return false;
 }
 
-void TokenCursor::Recover() {
-  if (!CountRecovery()) return;
+Mask TokenCursor::RecoverySet() const {
   Mask mask = Bit(Token::kEnd) | kBinary | Bit(Token::kQuestion);
   for (const Mask follow : follow_) mask |= follow;
+  return mask;
+}
+
+void TokenCursor::Recover(Place place) {
+  if (!CountRecovery()) return;
+  const Mask mask = RecoverySet();
   // Standing still twice would never end.
-  if (last_recovery_ == next_ && Is(mask) && La() != Token::kEnd) ++next_;
+  const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(place);
+  if (last_recovery_ == next_ && (recovery_places_ & bit) != 0 && La() != Token::kEnd) ++next_;
+  last_recovery_ = next_;
+  recovery_places_ |= bit;
   for (int skipped = 0; !Is(mask); ++next_) {
     if (skipped++ < kMaxSkipped) continue;
     HaltWith("error recovery token lookahead limit exceeded: " + std::to_string(kMaxSkipped));
     return;
   }
-  last_recovery_ = next_;
 }
 
-bool TokenCursor::Sync(Mask expected) {
+void TokenCursor::SyncRepetition(Mask expected) {
+  if (recovering_ || Is(expected)) return;
+  SyntaxError("extraneous input '" + Escape(Text()) + "' expecting " + Expectation(expected));
+  const Mask mask = expected | RecoverySet();
+  while (!Is(mask)) ++next_;
+}
+
+bool TokenCursor::Sync(Mask expected, Place place) {
   if (Is(expected)) return true;
   if (!recovering_ && (Bit(La(1)) & expected) != 0 && La() != Token::kEnd) {
     Extraneous(expected);
     return true;
   }
-  Mismatched(expected);
+  Mismatched(expected, place);
   return false;
 }
 
-bool TokenCursor::Match(Token token, Mask after) {
+bool TokenCursor::Match(Token token, Mask after, Place place) {
   if (La() == token) {
     Consume();
     return true;
@@ -133,16 +171,12 @@ bool TokenCursor::Match(Token token, Mask after) {
     SyntaxError("missing " + std::string(TokenText(token)) + " at '" + Escape(Text()) + "'");
     return true;
   }
-  Mismatched(Bit(token));
+  Mismatched(Bit(token), place);
   return false;
 }
 
 Mask TokenCursor::AfterPrimary() const {
   return kBinary | kPostfix | Bit(Token::kQuestion) | follow_.back();
-}
-
-void TokenCursor::SkipTo(Mask mask) {
-  while (La() != Token::kEnd && !Is(mask | follow_.back())) ++next_;
 }
 
 void TokenCursor::Halt() {

@@ -32,6 +32,31 @@ constexpr Mask kRelation = Bits(Token::kLess, Token::kLessEquals, Token::kGreate
 constexpr Mask kBinary = kMultiplicative | kAdditive | kRelation | Bits(Token::kAnd, Token::kOr);
 constexpr Mask kPostfix = Bits(Token::kDot, Token::kLeftBracket);
 
+// Where in the grammar something does not fit.
+enum class Place : std::uint8_t {
+  kOperand,
+  kPrimary,
+  kField,      // behind a dot
+  kFieldName,  // behind `.?`, or of a message
+  kIndex,
+  kIndexEnd,
+  kArguments,
+  kArgumentsEnd,
+  kMethodArguments,
+  kMethodArgumentsEnd,
+  kNestedEnd,
+  kList,
+  kListEnd,
+  kMap,
+  kMapEnd,
+  kMessage,
+  kMessageEnd,
+  kOtherwise,  // the colon of a condition
+  kValue,      // the colon of an entry of a map
+  kFieldValue,
+  kEnd,
+};
+
 // Confined to one parse.
 class TokenCursor {
  public:
@@ -59,9 +84,11 @@ class TokenCursor {
 
   // At the beginning of a choice: is the next token one of `expected`? A single superfluous token
   // is reported and skipped; otherwise the mismatch is reported and false returned.
-  bool Sync(Mask expected);
+  bool Sync(Mask expected, Place place);
+  // The same between repetitions, which end at what cannot be skipped.
+  void SyncRepetition(Mask expected);
   // Takes the token; `after` are the tokens that may come behind it here.
-  bool Match(Token token, Mask after);
+  bool Match(Token token, Mask after, Place place);
   // What may come behind an operand here.
   Mask AfterPrimary() const;
 
@@ -69,10 +96,11 @@ class TokenCursor {
   void Report(std::int32_t offset, std::string message);
   // At the next token; nothing while recovering from another.
   void SyntaxError(std::string message);
-  void Mismatched(Mask expected);
-  void Recover();
-  void SkipTo(Mask mask);
-  void AllowReport() { recovering_ = false; }
+  void SyntaxError(std::int32_t offset, std::string message);
+  void Mismatched(Mask expected, Place place);
+  // Looking ahead, the token `ahead` of the next one fits nothing.
+  void NoViable(std::size_t ahead, Place place);
+  void Recover(Place place);
   // Stops reading: nothing behind the next token is reported any more.
   void Halt();
   // The same, with the reason.
@@ -89,6 +117,7 @@ class TokenCursor {
  private:
   void Extraneous(Mask expected);
   bool CountRecovery();
+  Mask RecoverySet() const;
 
   std::string_view source_;
   Issues& issues_;
@@ -100,6 +129,7 @@ class TokenCursor {
   bool halted_ = false;
   int recoveries_ = 0;
   std::size_t last_recovery_ = static_cast<std::size_t>(-1);
+  std::uint32_t recovery_places_ = 0;  // bits of the places where there were any
 };
 
 }  // namespace portcullis::cel
