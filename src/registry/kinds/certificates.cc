@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "base/strings.h"
 #include "net/certificate_request.h"
@@ -97,56 +98,87 @@ void CheckRequest(json::Value request, FieldErrors& errors) {
   errors.push_back(api::Invalid(FieldPath("spec", "request"), request, problem));
 }
 
+std::size_t CountConditions(json::Value object, std::string_view type) {
+  const auto conditions = object["status"]["conditions"].elements();
+  return static_cast<std::size_t>(
+      std::count_if(conditions.begin(), conditions.end(),
+                    [&](json::Value condition) { return condition["type"].AsString() == type; }));
+}
+
+// Faults that the old object has already are borne with.
+struct BorneFaults {
+  bool contradiction = false;
+  bool duplicates = false;
+  bool nameless = false;
+};
+
+BorneFaults FaultsOf(json::Value old) {
+  BorneFaults faults;
+  std::set<std::string_view> seen;
+  for (const json::Value& condition : old["status"]["conditions"].elements()) {
+    const std::string_view type = condition["type"].AsString();
+    if (type.empty()) faults.nameless = true;
+    if (!seen.insert(type).second) faults.duplicates = true;
+  }
+  faults.contradiction = seen.contains("Approved") && seen.contains("Denied");
+  return faults;
+}
+
+void CheckConditionStatus(json::Value condition, const FieldPath& path, FieldErrors& errors) {
+  const std::string_view type = condition["type"].AsString();
+  const std::string_view status = condition["status"].AsString();
+  if (status.empty()) {
+    errors.push_back(api::Required(path, ""));
+  } else if (type == "Approved" || type == "Denied" || type == "Failed") {
+    if (status != "True") errors.push_back(api::NotSupported(path, status, {"True"}));
+  } else if (status != "True" && status != "False" && status != "Unknown") {
+    errors.push_back(api::NotSupported(path, status, {"False", "True", "Unknown"}));
+  }
+}
+
 void CheckConditions(json::Value object, json::Value old, FieldErrors& errors) {
   const FieldPath path("status", "conditions");
-  const auto has = [](json::Value of, std::string_view type) {
-    for (const json::Value& condition : of["status"]["conditions"].elements()) {
-      if (condition["type"].AsString() == type) return true;
-    }
-    return false;
-  };
+  const BorneFaults borne = FaultsOf(old);
   std::set<std::string_view> seen;
   std::size_t index = 0;
   for (const json::Value& condition : object["status"]["conditions"].elements()) {
     const FieldPath at = path.Index(index++);
     const std::string_view type = condition["type"].AsString();
-    if (type.empty()) errors.push_back(api::Required(at.Child("type"), ""));
-    const std::string_view status = condition["status"].AsString();
-    if (status.empty()) {
-      errors.push_back(api::Required(at.Child("status"), ""));
-    } else if ((type == "Approved" || type == "Denied" || type == "Failed") && status != "True") {
-      errors.push_back(api::NotSupported(at.Child("status"), status, {"True"}));
+    if (type.empty() && !borne.nameless) errors.push_back(api::Required(at.Child("type"), ""));
+    CheckConditionStatus(condition, at.Child("status"), errors);
+    const bool contradicts = (type == "Approved" && seen.contains("Denied")) ||
+                             (type == "Denied" && seen.contains("Approved"));
+    if (contradicts && !borne.contradiction) {
+      errors.push_back(
+          api::Invalid(path, type, "Approved and Denied conditions are mutually exclusive"));
     }
-    if (!seen.insert(type).second) errors.push_back(api::Duplicate(at.Child("type"), type));
-    const bool contradicts = (type == "Approved" && has(object, "Denied")) ||
-                             (type == "Denied" && has(object, "Approved"));
-    if (contradicts) {
-      errors.push_back(api::Invalid(at.Child("type"), type,
-                                    "Approved and Denied conditions are mutually exclusive"));
+    if (!seen.insert(type).second && !borne.duplicates) {
+      errors.push_back(api::Duplicate(at.Child("type"), type));
     }
   }
+}
+
+// What was said stays said, and only who may approve says who is approved.
+void CheckConditionChanges(const Context& ctx, json::Value object, json::Value old,
+                           FieldErrors& errors) {
+  const FieldPath path("status", "conditions");
   for (const std::string_view type : {"Approved", "Denied", "Failed"}) {
-    if (has(old, type) && !has(object, type)) {
-      errors.push_back(api::Forbidden(
-          path, base::StrCat("updates may not remove a condition of type \"", type, "\"")));
-    } else if (!has(old, type) && has(object, type) && type != "Failed" &&
-               !old["status"]["certificate"].AsString().empty()) {
-      errors.push_back(api::Forbidden(
-          path, base::StrCat("updates may not add a condition of type \"", type, "\"")));
-    }
+    if (CountConditions(object, type) >= CountConditions(old, type)) continue;
+    errors.push_back(api::Forbidden(
+        path, base::StrCat("updates may not remove a condition of type \"", type, "\"")));
+  }
+  if (ctx.subresource == "approval") return;
+  for (const std::string_view type : {"Approved", "Denied"}) {
+    if (CountConditions(object, type) <= CountConditions(old, type)) continue;
+    errors.push_back(api::Forbidden(
+        path, base::StrCat("updates may not add a condition of type \"", type, "\"")));
   }
 }
 
 void CheckCertificate(json::Value object, json::Value old, FieldErrors& errors) {
   const FieldPath path("status", "certificate");
   const json::Value certificate = object["status"]["certificate"];
-  const json::Value before = old["status"]["certificate"];
-  if (certificate == before) return;
-  if (!before.AsString().empty()) {
-    errors.push_back(
-        api::Forbidden(path, "updates may not set certificate content if already set"));
-    return;
-  }
+  if (certificate == old["status"]["certificate"] || certificate.AsString().empty()) return;
   const auto pem = base::Base64Decode(certificate.AsString());
   const std::string_view type = pem ? PemType(*pem) : std::string_view();
   if (type.empty()) {
@@ -157,6 +189,13 @@ void CheckCertificate(json::Value object, json::Value old, FieldErrors& errors) 
         path, "<certificate data>",
         base::StrCat("only CERTIFICATE PEM blocks are allowed, found \"", type, "\"")));
   }
+}
+
+void CheckCertificateChange(json::Value object, json::Value old, FieldErrors& errors) {
+  const std::string_view before = old["status"]["certificate"].AsString();
+  if (before.empty() || object["status"]["certificate"].AsString() == before) return;
+  errors.push_back(api::Forbidden(FieldPath("status", "certificate"),
+                                  "updates may not modify existing certificate content"));
 }
 
 void ValidateCertificateSigningRequest(const Context&, json::Value object, FieldErrors& errors) {
@@ -191,6 +230,8 @@ void ValidateCertificateSigningRequestUpdate(const Context& ctx, json::Value obj
   if (ctx.subresource.empty()) ValidateCertificateSigningRequest(ctx, object, errors);
   CheckConditions(object, old, errors);
   CheckCertificate(object, old, errors);
+  CheckConditionChanges(ctx, object, old, errors);
+  CheckCertificateChange(object, old, errors);
 }
 
 void ValidateClusterTrustBundle(const Context&, json::Value object, FieldErrors& errors) {
@@ -240,25 +281,44 @@ class Requests final : public DefaultStrategy {
 
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                json::Value old) const override {
+    const json::Value conditions = WithTimes(ctx, object["status"]["conditions"], old);
     if (ctx.subresource == "approval") {
-      // Approving changes conditions and nothing else.
-      const json::Value conditions = WithTimes(ctx, object["status"]["conditions"], old);
-      object = OnlyStatus(ctx.arena, old, object);
-      object = KeepStatus(ctx.arena, object, old);
+      // Of the status, approving changes conditions and nothing else.
+      object = json::With(ctx.arena, KeepStatus(ctx.arena, object, old), "spec", old["spec"]);
       if (conditions.is_null()) {
         return json::RemovePath(ctx.arena, object, {"status", "conditions"});
       }
       return json::SetPath(ctx.arena, object, {"status", "conditions"}, conditions);
     }
     object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
-    if (ctx.subresource == "status" && !object["status"]["conditions"].is_null()) {
+    if (ctx.subresource == "status" && !conditions.is_null()) {
       object = json::SetPath(ctx.arena, object, {"status", "conditions"},
-                             WithTimes(ctx, object["status"]["conditions"], old));
+                             WithDecisions(ctx, conditions, old));
     }
     return json::With(ctx.arena, object, "spec", old["spec"]);
   }
 
  private:
+  // Who reports a status does not change who was approved: conditions that tell that stay as they
+  // were, unless some are added or removed, which validation will say.
+  static json::Value WithDecisions(const Context& ctx, json::Value conditions, json::Value old) {
+    for (const std::string_view type : {"Approved", "Denied"}) {
+      std::vector<json::Value> before;
+      for (const json::Value& condition : old["status"]["conditions"].elements()) {
+        if (condition["type"].AsString() == type) before.push_back(condition);
+      }
+      json::ArrayBuilder kept(ctx.arena);
+      std::size_t found = 0;
+      for (const json::Value& condition : conditions.elements()) {
+        const bool decides = condition["type"].AsString() == type;
+        kept.Add(decides && found < before.size() ? before[found] : condition);
+        if (decides) ++found;
+      }
+      if (found == before.size()) conditions = kept.Build();
+    }
+    return conditions;
+  }
+
   // When a condition was written and since when it holds, where the client does not say.
   static json::Value WithTimes(const Context& ctx, json::Value conditions, json::Value old) {
     if (conditions.is_null()) return conditions;

@@ -93,28 +93,59 @@ void ValidateEvent(const Context& ctx, json::Value event, FieldErrors& errors) {
                               !event["deprecatedSource"]["host"].AsString().empty());
 }
 
+// References are shown as the type without names of JSON.
+std::string ReferenceJson(json::Value reference) {
+  if (reference.is_null()) return "null";
+  const auto field = [&](std::string_view name) { return Quoted(reference[name].AsString()); };
+  return StructJson({{"Kind", field("kind")},
+                     {"Namespace", field("namespace")},
+                     {"Name", field("name")},
+                     {"UID", field("uid")},
+                     {"APIVersion", field("apiVersion")},
+                     {"ResourceVersion", field("resourceVersion")},
+                     {"FieldPath", field("fieldPath")}});
+}
+
+void CheckFixedReference(json::Value reference, json::Value old, std::string_view field,
+                         FieldErrors& errors) {
+  if (reference == old) return;
+  errors.push_back(api::Invalid(FieldPath(field), api::BadValue::Raw(ReferenceJson(reference)),
+                                "field is immutable"));
+}
+
+// Who has sent it: nothing and a source without names are the same.
+void CheckFixedSource(json::Value source, json::Value old, FieldErrors& errors) {
+  const std::string_view component = source["component"].AsString();
+  const std::string_view host = source["host"].AsString();
+  if (component == old["component"].AsString() && host == old["host"].AsString()) return;
+  const std::string shown = StructJson({{"Component", Quoted(component)}, {"Host", Quoted(host)}});
+  errors.push_back(
+      api::Invalid(FieldPath("source"), api::BadValue::Raw(shown), "field is immutable"));
+}
+
 void ValidateEventUpdate(const Context& ctx, json::Value event, json::Value old,
                          FieldErrors& errors) {
   CheckEvent(ctx, event, errors);
   if (!IsStrict(ctx)) return;
   if (!(event["series"] == old["series"])) CheckSeries(event["series"], errors);
+  CheckFixedReference(event["regarding"], old["regarding"], "involvedObject", errors);
+  CheckImmutable(event["reason"], old["reason"], FieldPath("reason"), errors);
+  CheckImmutable(event["note"], old["note"], FieldPath("message"), errors);
+  CheckFixedSource(event["deprecatedSource"], old["deprecatedSource"], errors);
   constexpr std::pair<std::string_view, std::string_view> kFixed[] = {
-      {"regarding", "involvedObject"},
-      {"reason", "reason"},
-      {"note", "message"},
-      {"deprecatedSource", "source"},
       {"deprecatedFirstTimestamp", "firstTimestamp"},
       {"deprecatedLastTimestamp", "lastTimestamp"},
       {"deprecatedCount", "count"},
       {"reason", "reason"},
       {"type", "type"},
       {"eventTime", "eventTime"},
-      {"action", "action"},
-      {"related", "related"},
-      {"reportingController", "reportingController"},
-      {"reportingInstance", "reportingInstance"}};
+      {"action", "action"}};
   for (const auto& [name, shown] : kFixed) {
     CheckImmutable(event[name], old[name], FieldPath(shown), errors);
+  }
+  CheckFixedReference(event["related"], old["related"], "related", errors);
+  for (const std::string_view name : {"reportingController", "reportingInstance"}) {
+    CheckImmutable(event[name], old[name], FieldPath(name), errors);
   }
 }
 

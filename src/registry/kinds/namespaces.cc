@@ -3,6 +3,7 @@
 
 #include "registry/default_strategy.h"
 #include "registry/kind_table.h"
+#include "registry/validation/checks.h"
 
 namespace portcullis::registry {
 namespace {
@@ -54,8 +55,31 @@ class Namespaces final : public DefaultStrategy {
   static json::Value Text(std::string_view text) { return json::Value::StringView(text); }
 };
 
+void CheckFinalizer(std::string_view name, const FieldPath& path, FieldErrors& errors) {
+  for (const std::string& text : api::IsQualifiedName(name)) {
+    errors.push_back(api::Invalid(path, name, text));
+  }
+  const bool standard = name == kFinalizer || name == "orphan" || name == "foregroundDeletion";
+  if (standard || name.find('/') != std::string_view::npos) return;
+  errors.push_back(api::Invalid(
+      path, name, "name is neither a standard finalizer name nor is it fully qualified"));
+}
+
+void ValidateNamespace(const Context&, json::Value object, FieldErrors& errors) {
+  const FieldPath path("spec", "finalizers");
+  for (const json::Value& finalizer : object["spec"]["finalizers"].elements()) {
+    CheckFinalizer(finalizer.AsString(), path, errors);
+  }
+}
+
 void ValidateNamespaceUpdate(const Context& ctx, json::Value object, json::Value,
-                             api::FieldErrors& errors) {
+                             FieldErrors& errors) {
+  if (ctx.subresource == "finalize") {
+    std::size_t index = 0;
+    for (const json::Value& finalizer : object["spec"]["finalizers"].elements()) {
+      CheckFinalizer(finalizer.AsString(), FieldPath("spec", "finalizers").Index(index++), errors);
+    }
+  }
   if (ctx.subresource != "status") return;
   const bool ends = !object["metadata"]["deletionTimestamp"].is_null();
   const std::string_view phase = object["status"]["phase"].AsString();
@@ -71,6 +95,7 @@ void ValidateNamespaceUpdate(const Context& ctx, json::Value object, json::Value
 void AddNamespaces(KindTable& table) {
   table.Add({.group = "",
              .resource = "namespaces",
+             .validate = &ValidateNamespace,
              .validate_update = &ValidateNamespaceUpdate,
              .traits = {.names = NameStyle::kLabel},
              .make = &Make<Namespaces>});

@@ -259,5 +259,55 @@ TEST_F(KindChecks, SelectorsOfDevicesCannotCostTooMuch) {
             "spec.selectors[0].cel.expression: Forbidden: too complex, exceeds cost limit\n");
 }
 
+TEST_F(KindChecks, WhatWasDecidedOfARequestStays) {
+  constexpr std::string_view kApproved =
+      R"({"status":{"conditions":[{"type":"Approved","status":"True"}]}})";
+  const auto of = [&](std::string_view object, std::string_view subresource) {
+    return Errors("certificates.k8s.io", "certificatesigningrequests", object, kApproved,
+                  subresource);
+  };
+  EXPECT_EQ(of(R"({"status":{"conditions":[{"type":"Approved","status":"False"},
+                   {"type":"Denied","status":"True"},{"type":"X","status":"Y"}]}})",
+               "approval"),
+            "status.conditions[0].status: Unsupported value: \"False\": supported values: "
+            "\"True\"\n"
+            "status.conditions: Invalid value: \"Denied\": Approved and Denied conditions are "
+            "mutually exclusive\n"
+            "status.conditions[2].status: Unsupported value: \"Y\": supported values: \"False\", "
+            "\"True\", \"Unknown\"\n");
+  EXPECT_EQ(of(R"({"status":{"conditions":[{"type":"Denied","status":"True"}]}})", "status"),
+            "status.conditions: Forbidden: updates may not remove a condition of type "
+            "\"Approved\"\n"
+            "status.conditions: Forbidden: updates may not add a condition of type \"Denied\"\n");
+  EXPECT_EQ(Errors("certificates.k8s.io", "certificatesigningrequests", "{}",
+                   R"({"status":{"certificate":"Zm9v"}})", "status"),
+            "status.certificate: Forbidden: updates may not modify existing certificate content\n");
+}
+
+TEST_F(KindChecks, FinalizersOfNamespacesAreQualifiedOrStandard) {
+  constexpr std::string_view kWrong =
+      R"({"metadata":{"name":"a"},"spec":{"finalizers":["kubernetes","bad"]}})";
+  EXPECT_EQ(
+      Errors("", "namespaces", kWrong),
+      "spec.finalizers: Invalid value: \"bad\": name is neither a standard finalizer name nor "
+      "is it fully qualified\n");
+  EXPECT_EQ(Errors("", "namespaces", kWrong, kWrong, "finalize"),
+            "spec.finalizers[1]: Invalid value: \"bad\": name is neither a standard finalizer name "
+            "nor is it fully qualified\n");
+}
+
+TEST_F(KindChecks, WhatEventsAreAboutIsShownAsGoDoes) {
+  resource_.group = "events.k8s.io";
+  const auto about = [](std::string_view name) {
+    return base::StrCat(R"({"metadata":{"namespace":"default"},"type":"Normal",
+        "regarding":{"kind":"Pod","name":")",
+                        name, R"("}})");
+  };
+  EXPECT_EQ(Errors("", "events", about("b"), about("a")),
+            "involvedObject: Invalid value: {\"Kind\":\"Pod\",\"Namespace\":\"\",\"Name\":\"b\","
+            "\"UID\":\"\",\"APIVersion\":\"\",\"ResourceVersion\":\"\",\"FieldPath\":\"\"}: field "
+            "is immutable\n");
+}
+
 }  // namespace
 }  // namespace portcullis::registry
