@@ -1,5 +1,7 @@
 #include "server/rest/present.h"
 
+#include <functional>
+
 #include "base/strings.h"
 #include "json/writer.h"
 #include "server/codec.h"
@@ -128,6 +130,53 @@ base::Result<Reply> ObjectReply(Call& call, int http_status, const store::Object
   return PresentValue(call, http_status, value);
 }
 
+namespace {
+
+// `list` ends with an empty array; its elements are made and written one by one, so that what one
+// object takes is at hand again for the next.
+base::Result<Reply> FilledReply(
+    Call& call, json::Value list, const std::vector<store::ObjectPtr>& objects,
+    const std::function<json::Value(json::Arena& arena, json::Value object)>& make) {
+  std::string text = json::ToString(list);
+  text.resize(text.size() - 2);
+  constexpr std::size_t kSample = 16;
+  std::size_t count = 0;
+  for (const store::ObjectPtr& object : objects) {
+    json::Arena arena;
+    const json::Value value = TRY(FromStore(arena, object, *call.resource));
+    if (count != 0) text += ',';
+    json::Write(make(arena, value), text);
+    // Objects of a kind are much alike: room for all of them is made once.
+    if (++count == kSample) text.reserve(text.size() / kSample * (objects.size() + 1));
+  }
+  text += "]}";
+  return JsonTextReply(call, 200, std::move(text));
+}
+
+base::Result<Reply> TableReply(Call& call, const std::vector<store::ObjectPtr>& objects,
+                               const ListMeta& meta) {
+  const json::Value metadata = ListMetadata(call.arena, meta);
+  if (table::IsSorted(*call.resource)) {
+    std::vector<json::Value> values;
+    values.reserve(objects.size());
+    for (const store::ObjectPtr& object : objects) {
+      values.push_back(TRY(FromStore(call, object)));
+    }
+    return ValueReply(call, 200, TableOf(call, values, metadata));
+  }
+  const auto include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
+  const base::WallTime now = call.env.clock->Now();
+  return FilledReply(call,
+                     table::Make(call.arena, call.accepted.form_version, metadata,
+                                 table::ColumnDefinitions(call.arena, *call.resource),
+                                 json::MakeArray(call.arena, {})),
+                     objects, [&](json::Arena& arena, json::Value object) {
+                       return table::Row(arena, *call.resource, object, include, now);
+                     });
+}
+
+}  // namespace
+
 base::Result<Reply> ListReply(Call& call, const std::vector<store::ObjectPtr>& objects,
                               const ListMeta& meta) {
   if (call.accepted.form == Form::kObject) {
@@ -139,27 +188,19 @@ base::Result<Reply> ListReply(Call& call, const std::vector<store::ObjectPtr>& o
   if (call.accepted.form == Form::kPartialObject) {
     return WrongForm(call, "PartialObjectMetadata", "a list", "List");
   }
-  std::vector<json::Value> values;
-  values.reserve(objects.size());
-  for (const store::ObjectPtr& object : objects) {
-    values.push_back(TRY(FromStore(call, object)));
-  }
-  if (call.accepted.form == Form::kTable) {
-    return ValueReply(call, 200, TableOf(call, values, ListMetadata(call.arena, meta)));
-  }
-  json::ArrayBuilder items(call.arena);
-  for (const json::Value& value : values) {
-    items.Add(PartialMetadata(call.arena, value, call.accepted.form_version));
-  }
-  return ValueReply(
-      call, 200,
+  if (call.accepted.form == Form::kTable) return TableReply(call, objects, meta);
+  return FilledReply(
+      call,
       json::MakeObject(
           call.arena,
           {{"kind", json::Value::StringView("PartialObjectMetadataList")},
            {"apiVersion",
             json::String(call.arena, base::StrCat("meta.k8s.io/", call.accepted.form_version))},
            {"metadata", ListMetadata(call.arena, meta)},
-           {"items", items.Build()}}));
+           {"items", json::MakeArray(call.arena, {})}}),
+      objects, [&](json::Arena& arena, json::Value object) {
+        return PartialMetadata(arena, object, call.accepted.form_version);
+      });
 }
 
 }  // namespace portcullis::server::rest

@@ -119,10 +119,14 @@ json::Value ColumnDefinitions(json::Arena& arena, const api::catalog::ResourceIn
   return columns.Build();
 }
 
+bool IsSorted(const api::catalog::ResourceInfo& resource) {
+  return resource.resource.resource == "flowschemas" && !resource.custom;
+}
+
 std::vector<json::Value> InOrder(const api::catalog::ResourceInfo& resource,
                                  std::span<const json::Value> objects) {
   std::vector<json::Value> list(objects.begin(), objects.end());
-  if (resource.resource.resource != "flowschemas" || resource.custom) return list;
+  if (!IsSorted(resource)) return list;
   std::stable_sort(list.begin(), list.end(), [](const json::Value& a, const json::Value& b) {
     return a["spec"]["matchingPrecedence"].AsInt() < b["spec"]["matchingPrecedence"].AsInt();
   });

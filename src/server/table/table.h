@@ -21,8 +21,9 @@ IncludeObject ReadIncludeObject(std::string_view text);
 // {"name", "type", "format", "description", "priority"} for each column of the resource.
 json::Value ColumnDefinitions(json::Arena& arena, const api::catalog::ResourceInfo& resource);
 
-// The objects in the order in which a table lists them: as they come; FlowSchemas in that of their
-// precedence.
+// The objects in the order in which a table lists them: as they come; FlowSchemas, which alone are
+// sorted, in that of their precedence.
+bool IsSorted(const api::catalog::ResourceInfo& resource);
 std::vector<json::Value> InOrder(const api::catalog::ResourceInfo& resource,
                                  std::span<const json::Value> objects);
 
