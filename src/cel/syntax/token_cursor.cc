@@ -22,6 +22,23 @@ std::string Expectation(Mask mask) {
   return count == 1 ? out : "{" + out + "}";
 }
 
+// Spaces and comments between two tokens, without what could not be read as a token: half of an
+// operator takes the character behind it along.
+std::string Hidden(std::string_view gap) {
+  if (gap.find("//") != std::string_view::npos) return std::string(gap);
+  std::string out;
+  for (std::size_t i = 0; i < gap.size(); ++i) {
+    if (std::string_view(" \t\r\n\f").find(gap[i]) != std::string_view::npos) {
+      out += gap[i];
+    } else if (std::string_view("=&|").find(gap[i]) != std::string_view::npos) {
+      ++i;
+    } else if (gap[i] == '\'' || gap[i] == '"') {
+      break;  // a text without end
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 TokenCursor::TokenCursor(std::string_view source, Issues& issues)
@@ -88,11 +105,7 @@ void TokenCursor::NoViable(std::size_t ahead, Place place) {
     if (i == wrong) break;
     const auto end = static_cast<std::size_t>(tokens_[i].offset + tokens_[i].size);
     const auto begin = static_cast<std::size_t>(tokens_[i + 1].offset);
-    const std::string_view gap = source_.substr(end, std::max(begin, end) - end);
-    if (gap.find("//") != std::string_view::npos ||
-        gap.find_first_not_of(" \t\r\n\f") == std::string_view::npos) {
-      text += gap;
-    }
+    text += Hidden(source_.substr(end, std::max(begin, end) - end));
   }
   const bool keyword = text == ".true" || text == ".false" || text == ".null";
   SyntaxError(tokens_[wrong].offset,
