@@ -263,6 +263,11 @@ def unknown_fields(lab):
     _, answer, _ = lab.call("POST", "/apis/lab.test/v1/namespaces/default/things", {
         "apiVersion": "lab.test/v1", "kind": "Thing", "metadata": {"name": "t"}, "spec": {"a": "b"}})
     assert lab.reviews("/v")[0]["object"]["spec"] == {"a": "b", "more": 1} and answer["spec"] == {"a": "b"}, answer
+    for metadata in ("x", []):
+        lab.answers["/m"] = lambda request, n, m=metadata: {"patch": [{"op": "replace", "path": "/metadata", "value": m}]}
+        status, answer, _ = lab.call("POST", "/apis/lab.test/v1/namespaces/default/things", {
+            "apiVersion": "lab.test/v1", "kind": "Thing", "metadata": {"name": "u"}})
+        assert (status, answer["message"]) == (500, "Internal error occurred: system metadata was not initialized"), (metadata, answer)
 
 
 def failed_conversions(lab):

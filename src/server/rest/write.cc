@@ -389,6 +389,11 @@ base::Result<Written> CreateObject(Call& call, json::Value object, const WriteOp
                                   .object = object,
                                   .options = options.as_create}));
   if (!object.IsSameAs(before)) {
+    // Only custom resources can have become such.
+    if (const json::Value* metadata = object.Find("metadata");
+        metadata != nullptr && !metadata->is_object()) {
+      return base::InternalError("system metadata was not initialized");
+    }
     object = RestoreManagedFields(call, object, before);
     object = DeduplicateOwners(call, object, When::kAfterAdmission);
     object = TRY(MatchNamespace(call, object));
