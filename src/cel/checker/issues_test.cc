@@ -76,6 +76,9 @@ TEST(IssuesTest, SyntaxErrors) {
       {"-",
        "ERROR: <input>:1:2: Syntax error: no viable alternative at input '-'\n | -\n | .^\n"
        "ERROR: <input>:1:2: Syntax error: mismatched input '<EOF>' expecting START\n | -\n | .^"},
+      // Of two signs none belongs to the literal.
+      {"--9223372036854775808",
+       "ERROR: <input>:1:3: invalid int literal\n | --9223372036854775808\n | ..^"},
       // What comes behind the dot may go on behind the parentheses: they are taken for closed.
       {"(x. in [1])",
        "ERROR: <input>:1:5: Syntax error: no viable alternative at input '. in'\n | (x. in [1])\n"

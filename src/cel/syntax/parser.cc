@@ -201,8 +201,6 @@ class Parser : private TokenCursor {
         NoViable(1, Place::kOperand);
         return ErrorNode();
       }
-      // `- -1`: the last sign belongs to the literal.
-      if (count > 0 && (La(1) == Token::kInt || La(1) == Token::kFloat)) break;
       Consume();
     }
     Expr* operand = Member();

@@ -53,9 +53,10 @@ int PrecedenceOf(const Expr& e) {
   if (IsPrefix(e)) return kUnaryPrecedence;
   if (e.kind == ExprKind::kCall && e.name == op::kConditional) return kConditionalPrecedence;
   // A negative number is written with a sign, which binds like a prefix.
-  const bool negative = e.kind == ExprKind::kConst &&
-                        ((e.constant.kind() == Kind::kInt && e.constant.int_value() < 0) ||
-                         (e.constant.kind() == Kind::kDouble && e.constant.double_value() < 0));
+  const bool negative =
+      e.kind == ExprKind::kConst &&
+      ((e.constant.kind() == Kind::kInt && e.constant.int_value() < 0) ||
+       (e.constant.kind() == Kind::kDouble && std::signbit(e.constant.double_value())));
   return negative ? kUnaryPrecedence : kPrimary;
 }
 
