@@ -1,5 +1,6 @@
 #include "server/address_book.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
@@ -60,7 +61,60 @@ class ApiBook final : public registry::AddressBook {
   controllers::ApiClient& api_;
 };
 
+// Keys are "<address> <namespace>/<service>".
+class AddressRepair final : public controllers::Controller {
+ public:
+  explicit AddressRepair(const controllers::ControllerContext& context) : context_(context) {}
+
+  void OnEvent(const store::Event& event, const controllers::Enqueue& enqueue) override {
+    if (event.type != store::EventType::kDeleted) return;
+    json::Arena arena;
+    const auto object = json::Parse(arena, event.object->bytes(), {.borrow_text = true});
+    if (!object.ok()) return;
+    const json::Value parent = (*object)["spec"]["parentRef"];
+    if (parent["resource"].AsString() != "services") return;
+    enqueue(base::StrCat(event.object->name(), " ", parent["namespace"].AsString(), "/",
+                         parent["name"].AsString()));
+  }
+
+  std::optional<base::Duration> Reconcile(const std::string& key) override {
+    const auto cut = base::Cut(key, " ");
+    const auto owner = base::Cut(cut->second, "/");
+    const store::ObjectPtr service =
+        context_.store.Get({"", "services", owner->first, owner->second});
+    if (service == nullptr || !Has(*service, cut->first)) return std::nullopt;
+    const base::Status made = ApiBook(context_.api).Enter(cut->first, owner->first, owner->second);
+    if (made.ok() || made.reason() == base::Reason::kAlreadyExists) return std::nullopt;
+    return std::chrono::seconds(1);
+  }
+
+ private:
+  static bool Has(const store::Object& service, std::string_view address) {
+    json::Arena arena;
+    const auto object = json::Parse(arena, service.bytes(), {.borrow_text = true});
+    if (!object.ok()) return false;
+    const auto addresses = (*object)["spec"]["clusterIPs"].elements();
+    return std::any_of(addresses.begin(), addresses.end(),
+                       [&](const json::Value& item) { return item.AsString() == address; });
+  }
+
+  const controllers::ControllerContext& context_;
+};
+
+constexpr store::Collection kHears[] = {kAddresses};
+
 }  // namespace
+
+const controllers::ControllerInfo kAddressRepair = {
+    .name = "address-repair",
+    .account = "",
+    .summary = "keeps the IPAddresses of Services",
+    .create = [](const controllers::ControllerContext& context)
+        -> std::unique_ptr<controllers::Controller> {
+      return std::make_unique<AddressRepair>(context);
+    },
+    .hears = kHears,
+};
 
 std::unique_ptr<registry::AddressBook> MakeAddressBook(controllers::ApiClient& api) {
   return std::make_unique<ApiBook>(api);

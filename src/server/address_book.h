@@ -16,6 +16,10 @@ namespace portcullis::server {
 // audited. `api` outlives the book.
 std::unique_ptr<registry::AddressBook> MakeAddressBook(controllers::ApiClient& api);
 
+// Makes anew what somebody has deleted although a Service has the address. Works as the server
+// itself; not among --controllers.
+extern const controllers::ControllerInfo kAddressRepair;
+
 // Makes what stored Services lack, and removes what was made for Services that are gone. Before the
 // first request.
 base::Status RepairAddresses(const Environment& env);

@@ -404,7 +404,8 @@ class Server final : public ApiServer {
                           ControllerUser(info->account), clock_));
     }
     // What the server keeps about itself is nobody's choice.
-    for (const controllers::ControllerInfo* info : {&kIdentityLease, &kCustomApiServices}) {
+    for (const controllers::ControllerInfo* info :
+         {&kIdentityLease, &kCustomApiServices, &kAddressRepair}) {
       MakeLoop(*info, nullptr);
     }
   }

@@ -149,6 +149,17 @@ TEST(OwnObjects, AddressesEnteredByHandAreTaken) {
   EXPECT_EQ(ports["spec"]["ports"][std::size_t{2}]["nodePort"].AsInt(), 32770);
 }
 
+TEST(OwnObjects, AddressesInUseComeBack) {
+  TestServer server;
+  const std::string path = Path(kAddresses, "10.0.0.1");
+  const std::string uid(server.Get(path)["metadata"]["uid"].AsString());
+  ASSERT_EQ(server.Delete(path).status, 200);
+  const auto is_back = [](const Answer& answer) { return answer.status == 200; };
+  const Answer again = Eventually(server, path, is_back);
+  EXPECT_EQ(again["spec"]["parentRef"]["name"].AsString(), "kubernetes");
+  EXPECT_NE(again["metadata"]["uid"].AsString(), uid);
+}
+
 TEST(OwnObjects, AddressesAreRepairedAtTheStart) {
   TestServer server([](server::Options& options) { options.store = "sqlite"; });
   const Answer made = server.Post(kServices, Service("a"));
