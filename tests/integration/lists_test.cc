@@ -156,6 +156,28 @@ TEST(Lists, FieldsThatNobodySelectsBy) {
             "fieldSelector metadata.name doesn't match requested name");
 }
 
+TEST(Lists, FieldsThatAreNotSetCountAsTheirTypesSay) {
+  TestServer server;
+  server.Post("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
+  server.Post("/api/v1/namespaces/default/pods",
+              R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  server.Post("/api/v1/nodes", R"({"metadata":{"name":"a"}})");
+  server.Post("/apis/batch/v1/namespaces/default/jobs", R"({"metadata":{"name":"a"},"spec":{
+      "template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})");
+  server.Post("/api/v1/namespaces/default/events", R"({"metadata":{"name":"a"},
+      "involvedObject":{"namespace":"default"},"reportingComponent":"r"})");
+  const auto found = [&](std::string_view collection, std::string_view selector) {
+    return server.Get(base::StrCat(collection, "?fieldSelector=", selector))["items"].size();
+  };
+
+  EXPECT_EQ(found("/api/v1/pods", "spec.hostNetwork%3Dfalse,status.podIP%3D"), 1u);
+  EXPECT_EQ(found("/api/v1/pods", "spec.hostNetwork%3Dtrue"), 0u);
+  EXPECT_EQ(found("/api/v1/nodes", "spec.unschedulable%3Dfalse"), 1u);
+  EXPECT_EQ(found("/apis/batch/v1/jobs", "status.successful%3D0"), 1u);
+  EXPECT_EQ(found("/apis/batch/v1/jobs", "status.successful%3D1"), 0u);
+  EXPECT_EQ(found("/api/v1/events", "source%3Dr"), 1u);
+}
+
 TEST(Watches, TheEndOfWhatIsThere) {
   TestServer server;
   Make(server, "a");

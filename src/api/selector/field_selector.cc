@@ -69,9 +69,7 @@ std::string Escape(std::string_view value) {
 std::string PrintValue(json::Value value) {
   if (value.is_null()) return "";
   if (value.is_string()) return std::string(value.AsString());
-  // The field label `source` of events stands for source.component.
-  if (value.is_object()) return std::string(value["component"].AsString());
-  return value.is_array() ? "" : json::ToString(value);
+  return value.is_array() || value.is_object() ? "" : json::ToString(value);
 }
 
 // What an absent field counts as: "false" and "0" where the type says so.
@@ -84,6 +82,18 @@ std::string AbsentValue(const schema::Schema* schema, std::string_view field) {
   if (schema == nullptr) return "";
   if (schema->kind == schema::Kind::kBoolean) return "false";
   return schema->kind == schema::Kind::kInteger ? "0" : "";
+}
+
+// What a field label stands for; most are paths.
+std::string FieldValue(json::Value object, const schema::Schema* schema, std::string_view field) {
+  if (field == "source") {  // of events
+    const std::string_view component = object[field]["component"].AsString();
+    return std::string(component.empty() ? object["reportingComponent"].AsString() : component);
+  }
+  if (field == "status.successful") field = "status.succeeded";  // of jobs
+  json::Value value = object;
+  for (const std::string_view step : base::Split(field, '.')) value = value[step];
+  return value.is_null() ? AbsentValue(schema, field) : PrintValue(value);
 }
 
 }  // namespace
@@ -116,10 +126,7 @@ base::Result<FieldSelector> FieldSelector::Parse(std::string_view text) {
 
 bool FieldSelector::Matches(json::Value object, const schema::Schema* schema) const {
   return std::all_of(terms_.begin(), terms_.end(), [&](const Term& term) {
-    json::Value value = object;
-    for (const std::string_view step : base::Split(term.field, '.')) value = value[step];
-    const std::string text = value.is_null() ? AbsentValue(schema, term.field) : PrintValue(value);
-    return (text == term.value) != term.negated;
+    return (FieldValue(object, schema, term.field) == term.value) != term.negated;
   });
 }
 

@@ -27,7 +27,8 @@ class FieldSelector {
   static base::Result<FieldSelector> Parse(std::string_view text);
 
   // `field` values are looked up in the object: strings as they are, booleans and numbers printed,
-  // absent as "", or as the schema says ("false" of a boolean, "0" of a number).
+  // absent as "", or as the schema says ("false" of a boolean, "0" of a number). `source` of events
+  // and `status.successful` of jobs are no paths but stand for some.
   bool Matches(json::Value object, const schema::Schema* schema = nullptr) const;
   bool empty() const { return terms_.empty(); }
   const std::vector<Term>& terms() const { return terms_; }

@@ -147,6 +147,7 @@ TEST(FieldSelectorTest, ReadsAndMatches) {
   EXPECT_TRUE(matches(R"(spec.nodeName=a\,b\=c)"));
   EXPECT_TRUE(matches("spec.hostNetwork=true"));
   EXPECT_TRUE(matches("status.phase!=Running"));
+  EXPECT_FALSE(matches("status.successful=0"));
   EXPECT_EQ(FieldSelector::Parse("b=1,a!=2")->ToString(), "a!=2,b=1");
   EXPECT_EQ(*FieldSelector::Parse("metadata.name=p")->RequiresExactMatch("metadata.name"), "p");
   EXPECT_EQ(FieldSelector::Parse("a").status().message(),

@@ -45,7 +45,7 @@ base::Status CheckFields(const Call& call, const api::FieldSelector& fields) {
 
 bool Selection::Matches(json::Value object) const {
   if (!name.empty() && object["metadata"]["name"].AsString() != name) return false;
-  return labels.Matches(object["metadata"]["labels"]) && fields.Matches(object);
+  return labels.Matches(object["metadata"]["labels"]) && fields.Matches(object, schema);
 }
 
 base::Result<Selection> ReadSelection(const Call& call, const ListOptions& options) {
@@ -57,6 +57,8 @@ base::Result<Selection> ReadSelection(const Call& call, const ListOptions& optio
   if (!fields.ok()) return base::BadRequest(fields.status().message());
   selection.fields = *std::move(fields);
   TRY(CheckFields(call, selection.fields));
+  // Fields of custom resources have no types here: those that are absent are empty.
+  if (!call.resource->custom) selection.schema = call.resource->schema;
   if (call.resource->namespaced) selection.ns = call.info.name_space;
   // Only of the path: RequestInfo also takes a name from the field selector.
   if (call.info.parts.size() > 1) selection.name = call.info.parts[1];

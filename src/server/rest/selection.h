@@ -15,8 +15,9 @@ namespace portcullis::server::rest {
 struct Selection {
   api::LabelSelector labels;
   api::FieldSelector fields;
-  std::string ns;    // "" for all
-  std::string name;  // of the URL, for a watch of one object; else ""
+  const api::schema::Schema* schema = nullptr;  // tells what absent fields count as
+  std::string ns;                               // "" for all
+  std::string name;                             // of the URL, for a watch of one object; else ""
 
   bool everything() const { return labels.is_everything() && fields.empty() && name.empty(); }
   // `object` in the version of the request.
