@@ -155,6 +155,19 @@ TEST_F(PatchTest, StrategicMergeFollowsDirectivesAndKeys) {
        R"({"spec":{"containers":[{"name":"a"}]}})"},
       {"keys to retain", R"({"spec":{"replicas":1,"args":["a"]}})",
        R"({"spec":{"$retainKeys":["replicas"],"replicas":2}})", R"({"spec":{"replicas":2}})"},
+      {"keys to retain that leave some out", R"({"spec":{"replicas":1}})",
+       R"({"spec":{"$retainKeys":["args"],"replicas":2}})",
+       "error: invalid patch format of retainKeys"},
+      {"an order that is no list", R"({"spec":{"containers":[{"name":"a"}]}})",
+       R"({"spec":{"$setElementOrder/containers":"x"}})",
+       "error: expected a []interface {}, but received a string"},
+      {"deletions that are no list", R"({"spec":{"finalizers":["a"]}})",
+       R"({"spec":{"$deleteFromPrimitiveList/finalizers":"a"}})",
+       R"({"spec":{"finalizers":["a"]}})"},
+      {"elements of several types", R"({"spec":{"finalizers":["a"]}})",
+       R"({"spec":{"finalizers":[1]}})", "error: list element types are not identical: [[a] [1]]"},
+      {"lists of lists", R"({"spec":{"finalizers":[]}})", R"({"spec":{"finalizers":[["a"]]}})",
+       "error: the server rejected our request due to an error in our request"},
   };
   for (const Case& c : cases) EXPECT_EQ(Strategic(c.object, c.patch), c.expected) << c.name;
 }

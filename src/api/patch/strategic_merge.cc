@@ -29,6 +29,30 @@ constexpr int kMaxDepth = 10000;
 
 base::Status Error(std::string message) { return {base::Reason::kUnknown, std::move(message)}; }
 
+// Patches that are wrong in themselves.
+base::Status BadFormat(std::string_view of) {
+  return base::BadRequest(base::StrCat("invalid patch format of ", of));
+}
+
+// Lists that are merged have elements of one type, which is no list.
+base::Status CheckElementTypes(Value live, Value patch) {
+  const Value* first = nullptr;
+  for (const Value* list : {&live, &patch}) {
+    for (const Value& element : list->elements()) {
+      if (first == nullptr) first = &element;
+      if (first->is_array()) {
+        return base::Status(base::Reason::kInvalid,
+                            "the server rejected our request due to an error in our request",
+                            base::StatusDetails{});
+      }
+      if (first->type() == element.type()) continue;
+      return Error(base::StrCat("list element types are not identical: [", GoValueText(live), " ",
+                                GoValueText(patch), "]"));
+    }
+  }
+  return base::OkStatus();
+}
+
 base::Status UnknownDirective(Value directive, Value map) {
   return Error(
       base::StrCat("unknown patch type: ", GoValueText(directive), " in map: ", GoValueText(map)));
@@ -164,13 +188,13 @@ Value Merger::Fresh(Value patch) {
 base::Status Merger::RetainKeys(json::ObjectBuilder& out, Value object, Value patch) {
   const Value* retain = patch.Find(kRetainKeys);
   if (retain == nullptr) return base::OkStatus();
-  if (!retain->is_array()) return Error("invalid patch format of retainKeys");
+  if (!retain->is_array()) return BadFormat("retainKeys");
   const auto retained = [&](std::string_view name) {
     return IndexOf(retain->elements(), Value::StringView(name), {}) >= 0;
   };
   for (const json::Member& member : patch.members()) {
     if (IsDirective(member.name()) || member.value.is_null()) continue;
-    if (!retained(member.name())) return Error("patch content doesn't match retainKeys list");
+    if (!retained(member.name())) return BadFormat("retainKeys");
   }
   for (const json::Member& member : object.members()) {
     if (!retained(member.name())) out.Remove(member.name());
@@ -204,7 +228,6 @@ base::Result<Values> Merger::MergeElements(const schema::Schema* list, Values li
     return patches;
   }
   for (const Value& element : patches) {
-    if (!element.is_object()) return Error("lists of lists are not supported");
     if (!element.Has(merge_key)) return NoMergeKey(element, merge_key);
     const std::ptrdiff_t at = IndexOf(live, element, merge_key);
     if (at < 0) {
@@ -219,6 +242,7 @@ base::Result<Values> Merger::MergeElements(const schema::Schema* list, Values li
 
 // A list of a field with patch strategy "merge".
 base::Result<Value> Merger::MergeList(const FieldRule& rule, Value live, Value patch, int depth) {
+  TRY(CheckElementTypes(live, patch));
   Values values(live.elements().begin(), live.elements().end());
   const bool of_maps = !patch.empty() ? patch[0].is_object() : !live.empty() && live[0].is_object();
   if (!of_maps) {
@@ -270,23 +294,36 @@ base::Status CheckOrder(std::string_view merge_key, Value list, Value order) {
   return base::OkStatus();
 }
 
+// What stands where Go wants a list.
+base::Status NoList(Value value) {
+  constexpr std::string_view kTypes[] = {"%!s(<nil>)",
+                                         "bool",
+                                         "int64",
+                                         "float64",
+                                         "string",
+                                         "[]interface {}",
+                                         "map[string]interface {}"};
+  return Error(base::StrCat("expected a []interface {}, but received a ",
+                            kTypes[static_cast<std::size_t>(value.type())]));
+}
+
 // `$setElementOrder/<field>`, together with the list and its deletions.
 base::Status Merger::ApplyOrdered(const schema::Schema* schema, json::ObjectBuilder& out,
                                   Value patch, std::string_view field, Value order, int depth) {
-  if (!order.is_array()) return Error("invalid patch format of setElementOrder list");
+  if (!order.is_array()) return NoList(order);
   const FieldRule rule = RuleOf(schema, field);
   const Value* live = out.Find(field);
   const Value* list = patch.Find(field);
-  if (list != nullptr) TRY(CheckOrder(rule.merge_key, *list, order));
+  if (live != nullptr && !live->is_array()) return NoList(*live);
+  if (list != nullptr) {
+    if (!list->is_array()) return NoList(*list);
+    TRY(CheckOrder(rule.merge_key, *list, order));
+  }
   const std::string deletions = base::StrCat(kDeleteFromList, field);
   Value merged;
   if (live != nullptr && list != nullptr && live->is_array() && list->is_array() && rule.merge) {
     merged = TRY(MergeList(rule, *live, *list, depth + 1));
   } else if (list != nullptr) {
-    if (list->is_null()) {
-      out.Remove(field);
-      return base::OkStatus();
-    }
     merged = Fresh(*list);
   } else if (live != nullptr) {
     merged = *live;
@@ -332,7 +369,8 @@ base::Result<Value> Merger::MergeMap(const schema::Schema* schema, Value object,
       const std::string_view field = name.substr(kDeleteFromList.size());
       const Value* live = out.Find(field);
       if (done(field) || live == nullptr) continue;
-      if (!member.value.is_array()) return Error("invalid patch format of primitive list");
+      if (member.value.is_null()) out.Remove(field);
+      if (!member.value.is_array() || !live->is_array()) continue;
       Values kept;
       for (const Value& element : live->elements()) {
         if (IndexOf(member.value.elements(), element, {}) < 0) kept.push_back(element);

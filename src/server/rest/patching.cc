@@ -98,6 +98,15 @@ base::Result<Transform> MakeJsonPatch(Call& call, const PatchTarget& target,
       });
 }
 
+// Why a patch that should be a map cannot be read, or "".
+std::string NoMap(json::Value patch) {
+  if (patch.is_object() || patch.is_null()) return "";
+  constexpr std::string_view kNames[] = {"null",   "bool",  "number", "number",
+                                         "string", "array", "object"};
+  return base::StrCat("json: cannot unmarshal ", kNames[static_cast<std::size_t>(patch.type())],
+                      " into Go value of type map[string]interface {}");
+}
+
 base::Result<Transform> MakeMergePatch(Call& call, const PatchTarget& target,
                                        FieldValidation validation) {
   std::vector<std::string> duplicates;
@@ -107,12 +116,8 @@ base::Result<Transform> MakeMergePatch(Call& call, const PatchTarget& target,
   if (!parsed.ok()) {
     return base::BadRequest(base::StrCat("error decoding patch: ", parsed.status().message()));
   }
-  if (!parsed->is_object() && !parsed->is_null()) {
-    constexpr std::string_view kNames[] = {"null",   "bool",  "number", "number",
-                                           "string", "array", "object"};
-    return base::BadRequest(base::StrCat("error decoding patch: json: cannot unmarshal ",
-                                         kNames[static_cast<std::size_t>(parsed->type())],
-                                         " into Go value of type map[string]interface {}"));
+  if (const std::string wrong = NoMap(*parsed); !wrong.empty()) {
+    return base::BadRequest(base::StrCat("error decoding patch: ", wrong));
   }
   const json::Value patch = *parsed;
   return Transform([&call, target, validation, patch,
@@ -130,6 +135,7 @@ base::Result<Transform> MakeStrategicPatch(Call& call, const PatchTarget& target
   options.duplicate_keys = &duplicates;
   auto parsed = json::Parse(call.arena, call.body, options);
   if (!parsed.ok()) return base::BadRequest(parsed.status().message());
+  if (std::string wrong = NoMap(*parsed); !wrong.empty()) return base::BadRequest(std::move(wrong));
   const json::Value patch = *parsed;
   return Transform([&call, target, validation, patch,
                     duplicates](json::Value live) -> base::Result<json::Value> {
