@@ -319,5 +319,16 @@ TEST(Objects, APatchCannotMakeAnotherKindOfThem) {
             "/v1, Kind=Other");
 }
 
+TEST(Objects, ANewObjectHasNoVersionUnlessNothingIsStored) {
+  TestServer server;
+  constexpr std::string_view kMaps = "/api/v1/namespaces/default/configmaps";
+  constexpr std::string_view kBody = R"({"metadata":{"name":"versioned","resourceVersion":"7"}})";
+  EXPECT_EQ(server.Post(kMaps, kBody).message(),
+            "resourceVersion should not be set on objects to be created");
+  const Answer tried = server.Post(base::StrCat(kMaps, "?dryRun=All"), kBody);
+  EXPECT_EQ(tried.status, 201);
+  EXPECT_EQ(tried["metadata"]["resourceVersion"].AsString(), "7");
+}
+
 }  // namespace
 }  // namespace portcullis

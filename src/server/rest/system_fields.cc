@@ -161,7 +161,8 @@ json::Value AssignIdentity(Call& call, json::Value object) {
   json::ObjectBuilder builder(call.arena, object["metadata"]);
   builder.Set("uid", std::string_view(base::Uuid()));
   builder.Set("creationTimestamp", std::string_view(base::FormatTime(call.env.clock->Now())));
-  builder.Remove("resourceVersion");
+  // What is not stored gets no version of its own and keeps that of the client.
+  if (!call.dry_run) builder.Remove("resourceVersion");
   object = json::With(call.arena, object, "metadata", builder.Build());
   return generate ? RegenerateName(call, object) : object;
 }
