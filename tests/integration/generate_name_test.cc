@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "harness/admission_review.h"
 #include "harness/test_server.h"
 #include "json/reader.h"
 #include "net/testing/test_server.h"
@@ -63,12 +64,7 @@ class NameThief : public ::testing::Test {
     if (count <= honest_after_) {
       server_->Post(kConfigMaps, base::StrCat(R"({"metadata":{"name":")", name, R"("}})"));
     }
-    net::Response response;
-    response.headers.Set("Content-Type", "application/json");
-    response.body = base::StrCat(
-        R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":")",
-        review["request"]["uid"].AsString(), R"(","allowed":true}})");
-    exchange->Respond(std::move(response));
+    exchange->Respond(testing::Allow(review.root()));
   }
 
   std::mutex mutex_;

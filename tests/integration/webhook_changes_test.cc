@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "harness/admission_review.h"
 #include "harness/test_server.h"
 #include "json/reader.h"
 #include "net/testing/test_server.h"
@@ -56,12 +57,7 @@ class WebhookChangesTest : public ::testing::Test {
   net::testing::TestServer hook_{[this](const std::shared_ptr<net::Exchange>& exchange) {
     ++asked_;
     const json::Document review = json::ParseDocument(exchange->request().body).value();
-    net::Response response;
-    response.headers.Set("Content-Type", "application/json");
-    response.body = base::StrCat(
-        R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":")",
-        review["request"]["uid"].AsString(), R"(","allowed":true}})");
-    exchange->Respond(std::move(response));
+    exchange->Respond(testing::Allow(review.root()));
   }};
   std::unique_ptr<TestServer> server_ = std::make_unique<TestServer>();
 };

@@ -1,0 +1,11 @@
+// What a webhook of a test answers to an AdmissionReview.
+#pragma once
+
+#include "json/value.h"
+#include "net/http.h"
+
+namespace portcullis::testing {
+
+net::Response Allow(json::Value review);
+
+}  // namespace portcullis::testing
