@@ -149,6 +149,17 @@ def replay(suite, certificates, args):
     return suite.name, passed, failed, output
 
 
+def only_ages_differ(output):
+    """Whether all that differs are ages: a second went by between a write and the table that shows it."""
+    changed = re.findall(r"^ *([-+] +\S.*)$", output, re.MULTILINE)
+    return bool(changed) and all(re.fullmatch(r'[-+] +"[0-9]s",?', line) for line in changed)
+
+
+def replay_in_time(suite, certificates, args):
+    result = replay(suite, certificates, args)
+    return replay(suite, certificates, args) if result[2] > 0 and only_ages_differ(result[3]) else result
+
+
 def kubectl_minor(kubectl):
     """The minor version of the client, or 0 if it cannot be told."""
     try:
@@ -189,7 +200,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         certificates = Certificates(folder)
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            runs = [pool.submit(replay, args.suites / name, certificates, args) for name in names]
+            runs = [pool.submit(replay_in_time, args.suites / name, certificates, args) for name in names]
             for run in concurrent.futures.as_completed(runs):
                 name, passed, failed, output = run.result()
                 print(f"{name}: {passed} passed, {failed} failed", flush=True)
