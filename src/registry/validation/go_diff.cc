@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
+#include "registry/validation/unified_diff.h"
 
 namespace portcullis::registry {
 namespace {
@@ -193,79 +194,6 @@ class Printer {
   }
 };
 
-struct Edit {
-  char mark;  // ' ', '-' or '+'
-  std::string_view line;
-};
-
-// Longest common subsequence by dynamic programming: specs have a few hundred lines.
-std::vector<Edit> DiffLines(const std::vector<std::string_view>& a,
-                            const std::vector<std::string_view>& b) {
-  std::vector<std::vector<std::uint32_t>> common(a.size() + 1,
-                                                 std::vector<std::uint32_t>(b.size() + 1, 0));
-  for (std::size_t i = a.size(); i-- > 0;) {
-    for (std::size_t j = b.size(); j-- > 0;) {
-      common[i][j] =
-          a[i] == b[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
-    }
-  }
-  std::vector<Edit> out;
-  std::size_t i = 0;
-  std::size_t j = 0;
-  while (i < a.size() || j < b.size()) {
-    if (i < a.size() && j < b.size() && a[i] == b[j]) {
-      out.push_back({' ', a[i]});
-      ++i;
-      ++j;
-    } else if (i < a.size() && (j == b.size() || common[i + 1][j] >= common[i][j + 1])) {
-      out.push_back({'-', a[i++]});
-    } else {
-      out.push_back({'+', b[j++]});
-    }
-  }
-  return out;
-}
-
-std::string Unified(const std::vector<Edit>& edits) {
-  constexpr std::size_t kContext = 3;
-  std::string out;
-  std::size_t old_line = 1;
-  std::size_t new_line = 1;
-  std::size_t i = 0;
-  while (i < edits.size()) {
-    if (edits[i].mark == ' ') {
-      ++i;
-      ++old_line;
-      ++new_line;
-      continue;
-    }
-    // A hunk: from here until more than twice the context is unchanged.
-    const std::size_t before = std::min(kContext, i);
-    std::size_t end = i;
-    std::size_t quiet = 0;
-    for (std::size_t k = i; k < edits.size() && quiet <= 2 * kContext; ++k) {
-      quiet = edits[k].mark == ' ' ? quiet + 1 : 0;
-      if (edits[k].mark != ' ') end = k + 1;
-    }
-    end = std::min(edits.size(), end + kContext);
-    std::string body;
-    std::size_t old_count = 0;
-    std::size_t new_count = 0;
-    for (std::size_t k = i - before; k < end; ++k) {
-      old_count += edits[k].mark != '+' ? 1 : 0;
-      new_count += edits[k].mark != '-' ? 1 : 0;
-      body += base::StrCat(std::string(1, edits[k].mark), edits[k].line, "\n");
-    }
-    out += base::StrCat("@@ -", std::to_string(old_line - before), ",", std::to_string(old_count),
-                        " +", std::to_string(new_line - before), ",", std::to_string(new_count),
-                        " @@\n", body);
-    old_line += old_count - before;
-    new_line += new_count - before;
-    i = end;
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string GoJson(const Schema& schema, json::Value value) {
@@ -282,9 +210,7 @@ api::BadValue GoValue(const Context& ctx, std::string_view definition, json::Val
 }
 
 std::string GoDiff(const Schema& schema, json::Value before, json::Value after) {
-  const std::string a = GoJson(schema, before);
-  const std::string b = GoJson(schema, after);
-  return Unified(DiffLines(base::Split(a, '\n'), base::Split(b, '\n')));
+  return UnifiedDiff(GoJson(schema, before), GoJson(schema, after));
 }
 
 }  // namespace portcullis::registry
