@@ -8,6 +8,7 @@
 #include "api/view/metadata.h"
 #include "base/random.h"
 #include "base/strings.h"
+#include "json/value_set.h"
 #include "server/codec.h"
 #include "server/options.h"
 #include "store/store.h"
@@ -123,20 +124,14 @@ json::Value DeduplicateOwners(Call& call, json::Value object, When when) {
   const json::Value owners = object["metadata"]["ownerReferences"];
   if (owners.size() < 2) return object;
   json::ArrayBuilder kept(call.arena);
-  std::vector<json::Value> seen;
-  std::vector<std::string> repeated;
+  json::ValueSet seen;
+  std::vector<std::string_view> repeated;
   for (const json::Value& owner : owners.elements()) {
-    const bool known = std::any_of(seen.begin(), seen.end(),
-                                   [&](const json::Value& other) { return other == owner; });
-    if (known) {
-      std::string uid(owner["uid"].AsString());
-      if (std::find(repeated.begin(), repeated.end(), uid) == repeated.end()) {
-        repeated.push_back(std::move(uid));
-      }
-      continue;
+    if (seen.Insert(owner)) {
+      kept.Add(owner);
+    } else {
+      repeated.push_back(owner["uid"].AsString());
     }
-    seen.push_back(owner);
-    kept.Add(owner);
   }
   if (repeated.empty()) return object;
   call.recorder.Warn(base::StrCat(
