@@ -1,6 +1,7 @@
 #include "server/protobuf.h"
 
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -144,19 +145,49 @@ bool ReadPart(Wire& wire, Part& part) {
   }
 }
 
+// The JSON of a message while its fields arrive. The elements of a list and the entries of a map
+// are fields of their own; they are collected and made a value once.
+class MessageBuilder {
+ public:
+  explicit MessageBuilder(json::Arena& arena) : arena_(arena), object_(arena) {}
+
+  void Set(std::string_view name, json::Value value) { object_.Set(name, value); }
+  void AddElement(std::string_view name, json::Value value) {
+    const auto [list, is_new] = lists_.try_emplace(name, arena_);
+    if (is_new) object_.Set(name, json::Value());  // keeps the place
+    list->second.Add(value);
+  }
+  void AddEntry(std::string_view name, std::string_view key, json::Value value) {
+    const auto [map, is_new] = maps_.try_emplace(name, arena_);
+    if (is_new) object_.Set(name, json::Value());
+    map->second.Set(key, value);
+  }
+  json::Value Build() {
+    for (auto& [name, list] : lists_) object_.Set(name, list.Build());
+    for (auto& [name, map] : maps_) object_.Set(name, map.Build());
+    return object_.Build();
+  }
+
+ private:
+  json::Arena& arena_;
+  json::ObjectBuilder object_;
+  std::map<std::string_view, json::ArrayBuilder> lists_;
+  std::map<std::string_view, json::ObjectBuilder> maps_;
+};
+
 class Reader {
  public:
   Reader(json::Arena& arena, const Fields& fields) : arena_(arena), fields_(fields) {}
 
   base::Result<json::Value> Object(std::string_view package, std::string_view type,
                                    std::string_view bytes) {
-    json::ObjectBuilder object(arena_);
+    MessageBuilder object(arena_);
     TRY(Into(object, package, type, bytes, 0));
     return object.Build();
   }
 
  private:
-  base::Status Into(json::ObjectBuilder& object, std::string_view package, std::string_view type,
+  base::Status Into(MessageBuilder& object, std::string_view package, std::string_view type,
                     std::string_view bytes, int depth) {
     if (depth > kMaxDepth) return base::BadRequest("proto: exceeded max depth");
     const Message* message = fields_.Find(package, type);
@@ -178,9 +209,7 @@ class Reader {
       }
       const json::Value value = TRY(ValueOf(field, part, depth));
       if (field.mode == Mode::kRepeated) {
-        const json::Value* list = object.Find(field.name);
-        object.Set(field.name,
-                   json::Append(arena_, list != nullptr ? *list : json::Value(), value));
+        object.AddElement(field.name, value);
       } else {
         object.Set(field.name, value);
       }
@@ -188,7 +217,7 @@ class Reader {
     return base::OkStatus();
   }
 
-  base::Status AddEntry(json::ObjectBuilder& object, const FieldLine& field, std::string_view bytes,
+  base::Status AddEntry(MessageBuilder& object, const FieldLine& field, std::string_view bytes,
                         int depth) {
     std::string_view key;
     Part value_part;
@@ -199,10 +228,7 @@ class Reader {
       if (part.number == 1) key = part.bytes;
       if (part.number == 2) value_part = part;
     }
-    const json::Value value = TRY(ValueOf(field, value_part, depth));
-    const json::Value* map = object.Find(field.name);
-    object.Set(field.name,
-               json::With(arena_, map != nullptr ? *map : json::Value(), arena_.Copy(key), value));
+    object.AddEntry(field.name, arena_.Copy(key), TRY(ValueOf(field, value_part, depth)));
     return base::OkStatus();
   }
 
@@ -211,14 +237,15 @@ class Reader {
     bool special = true;
     const json::Value known = TRY(Special(field.type, part.bytes, special));
     if (special) return known;
-    json::ObjectBuilder object(arena_);
-    TRY(Into(object, field.package, field.type, part.bytes, depth + 1));
+    MessageBuilder message(arena_);
+    TRY(Into(message, field.package, field.type, part.bytes, depth + 1));
+    const json::Value object = message.Build();
     // A list of strings with a name of its own is a message with one field.
     if (field.type == "ExtraValue" || field.type == "Verbs") {
       const json::Value* items = object.Find("items");
       return items != nullptr ? *items : json::MakeArray(arena_, {});
     }
-    return object.Build();
+    return object;
   }
 
   json::Value Scalar(char type, const Part& part) {

@@ -57,6 +57,36 @@ TEST(Protobuf, MembersOfInlineMessagesBelongToTheObjectAround) {
             R"({"apiVersion":"v1","kind":"Pod","spec":{"volumes":[{"emptyDir":{},"name":"v"}]}})");
 }
 
+// A Secret with that many entries of data and finalizers.
+std::size_t BytesOfReading(int size) {
+  std::string metadata;
+  std::string data;
+  for (int i = 0; i < size; ++i) {
+    metadata += "\x72" + std::string(1, '\x01') + "f";  // field 14
+    const std::string key = std::to_string(1000 + i);
+    data += Bytes(2, Bytes(1, key) + Bytes(2, "v"));
+  }
+  std::string body;
+  const auto varint = [](std::size_t value) {
+    std::string out;
+    for (; value > 127; value >>= 7) out += static_cast<char>((value & 127) | 128);
+    return out += static_cast<char>(value);
+  };
+  const std::string raw = "\x0a" + varint(metadata.size()) + metadata + data;
+  body = std::string("k8s\0", 4) + Bytes(1, Bytes(1, "v1") + Bytes(2, "Secret")) + "\x12" +
+         varint(raw.size()) + raw;
+  json::Arena arena;
+  const auto secret = ParseProtobuf(arena, body);
+  EXPECT_TRUE(secret.ok()) << secret.status().message();
+  EXPECT_EQ((*secret)["metadata"]["finalizers"].size(), static_cast<std::size_t>(size));
+  EXPECT_EQ((*secret)["data"].size(), static_cast<std::size_t>(size));
+  return arena.bytes_used();
+}
+
+TEST(Protobuf, MemoryGrowsWithTheElementsOfListsAndMaps) {
+  EXPECT_LT(BytesOfReading(2000), 3 * BytesOfReading(1000));
+}
+
 // Go's names of some fields differ from those in JSON ("uID", "Webhooks").
 TEST(Protobuf, MembersHaveTheirNamesInJson) {
   for (std::string_view line : base::Split(EmbeddedProtobufFields(), '\n')) {
