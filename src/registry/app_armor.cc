@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/strings.h"
+#include "json/edit.h"
 
 namespace portcullis::registry {
 namespace {
@@ -24,21 +25,15 @@ json::Value ProfileOf(json::Arena& arena, std::string_view annotation) {
                     json::String(arena, annotation.substr(kLocalhost.size())));
 }
 
-json::Value ReadForContainer(json::Arena& arena, json::Value pod, std::string_view list,
-                             std::size_t index) {
-  const json::Value containers = pod["spec"][list];
-  const json::Value container = containers[index];
+json::Value ReadForContainer(json::Arena& arena, json::Value pod, json::Value container) {
   const json::Value own = container["securityContext"]["appArmorProfile"];
   const json::Value of_pod = pod["spec"]["securityContext"]["appArmorProfile"];
   const std::string key = base::StrCat(kPrefix, container["name"].AsString());
   const json::Value* annotation = pod["metadata"]["annotations"].Find(key);
-  if (annotation == nullptr || !own.is_null()) return pod;
+  if (annotation == nullptr || !own.is_null()) return container;
   const json::Value profile = ProfileOf(arena, annotation->AsString());
-  if (profile.is_null() || profile == of_pod) return pod;
-  const json::Value changed =
-      json::SetPath(arena, container, {"securityContext", "appArmorProfile"}, profile);
-  return json::SetPath(arena, pod, {"spec", list},
-                       json::WithElement(arena, containers, index, changed));
+  if (profile.is_null() || profile == of_pod) return container;
+  return json::SetPath(arena, container, {"securityContext", "appArmorProfile"}, profile);
 }
 
 }  // namespace
@@ -46,8 +41,11 @@ json::Value ReadForContainer(json::Arena& arena, json::Value pod, std::string_vi
 json::Value ReadAppArmorAnnotations(json::Arena& arena, json::Value pod) {
   if (pod["spec"]["os"]["name"].AsString() == "windows") return pod;
   for (std::string_view list : {"initContainers", "containers", "ephemeralContainers"}) {
-    const std::size_t count = pod["spec"][list].size();
-    for (std::size_t i = 0; i < count; ++i) pod = ReadForContainer(arena, pod, list, i);
+    const json::Value before = pod["spec"][list];
+    const json::Value after = json::EditElements(arena, before, [&](json::Value container) {
+      return ReadForContainer(arena, pod, container);
+    });
+    if (!after.IsSameAs(before)) pod = json::SetPath(arena, pod, {"spec", list}, after);
   }
   return pod;
 }

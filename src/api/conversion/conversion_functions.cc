@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/strings.h"
+#include "json/edit.h"
 
 namespace portcullis::api {
 namespace {
@@ -11,10 +12,7 @@ using json::Value;
 
 template <typename Edit>
 Value EditElements(json::Arena& arena, Value object, std::string_view list, Edit edit) {
-  Value elements = object[list];
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    elements = json::WithElement(arena, elements, i, edit(elements[i]));
-  }
+  const Value elements = json::EditElements(arena, object[list], edit);
   return elements.IsSameAs(object[list]) ? object : json::With(arena, object, list, elements);
 }
 

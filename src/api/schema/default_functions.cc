@@ -7,6 +7,7 @@
 
 #include "api/quantity.h"
 #include "base/strings.h"
+#include "json/edit.h"
 
 namespace portcullis::api::schema {
 namespace {
@@ -54,13 +55,11 @@ Value VolumeSource(json::Arena& arena, Value volume) {
 
 // Quantities finer than a thousandth are rounded up to it.
 Value RoundMilli(json::Arena& arena, Value list) {
-  for (const json::Member& member : list.members()) {
+  return json::EditMembers(arena, list, [&](const json::Member& member) {
     const auto quantity = Quantity::Parse(member.value.AsString());
-    if (!quantity.ok() || quantity->IsMilli()) continue;
-    const Quantity rounded = quantity->RoundedToMilli();
-    list = json::With(arena, list, member.name(), json::String(arena, rounded.ToString()));
-  }
-  return list;
+    if (!quantity.ok() || quantity->IsMilli()) return member.value;
+    return json::String(arena, quantity->RoundedToMilli().ToString());
+  });
 }
 
 // The members of `target` and those of `source` it lacks.
@@ -85,12 +84,10 @@ Value RequestsFromLimits(json::Arena& arena, Value resources) {
 }
 
 Value HostPorts(json::Arena& arena, Value container) {
-  Value ports = container["ports"];
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    if (ports[i]["hostPort"].AsInt() != 0) continue;
-    const Value port = json::With(arena, ports[i], "hostPort", ports[i]["containerPort"]);
-    ports = json::WithElement(arena, ports, i, port);
-  }
+  const Value ports = json::EditElements(arena, container["ports"], [&](Value port) {
+    if (port["hostPort"].AsInt() != 0) return port;
+    return json::With(arena, port, "hostPort", port["containerPort"]);
+  });
   if (ports.IsSameAs(container["ports"])) return container;
   return json::With(arena, container, "ports", ports);
 }
@@ -243,6 +240,15 @@ bool HasPodLevel(Value list) {
                      [](const json::Member& member) { return IsPodLevel(member.name()); });
 }
 
+// The limits that a pod as a whole may have.
+Value PodLevelAmounts(json::Arena& arena, Value resources) {
+  json::ObjectBuilder amounts(arena);
+  for (const json::Member& limit : resources["limits"].members()) {
+    if (IsPodLevel(limit.name())) amounts.Add(limit.name(), limit.value);
+  }
+  return amounts.Build();
+}
+
 Value PodLevelResources(json::Arena& arena, Value spec) {
   Value resources = spec["resources"];
   if (!resources.is_object()) return spec;
@@ -256,11 +262,7 @@ Value PodLevelResources(json::Arena& arena, Value spec) {
     resources = FillAmounts(
         arena, resources, "requests", AggregateContainers(spec, "requests"),
         [](std::string_view resource) { return IsPodLevel(resource) && !IsHugePage(resource); });
-    for (const json::Member& limit : resources["limits"].members()) {
-      if (!IsPodLevel(limit.name()) || resources["requests"].Has(limit.name())) continue;
-      const Value requests = json::With(arena, resources["requests"], limit.name(), limit.value);
-      resources = json::With(arena, resources, "requests", requests);
-    }
+    resources = FillMember(arena, resources, "requests", PodLevelAmounts(arena, resources));
   }
   if (!HasPodLevel(resources["limits"]) && HasPodLevel(resources["requests"])) {
     resources = FillAmounts(arena, resources, "limits", AggregateContainers(spec, "limits"),

@@ -8,6 +8,7 @@
 #include "api/schema/default_functions.h"
 #include "api/schema/rules.h"
 #include "base/strings.h"
+#include "json/edit.h"
 
 namespace portcullis::api::schema {
 namespace {
@@ -129,12 +130,9 @@ Value ApplyToMember(json::Arena& arena, const Step& step, const Draft& draft, Va
                     std::size_t at) {
   const RulePath& path = step.statement->path;
   if (path[at].each) {
-    Value changed = old;
-    for (std::size_t i = 0; i < old.size() && old.is_array(); ++i) {
-      const Value element = ApplyInside(arena, step, draft, old[i], at + 1);
-      if (!element.IsSameAs(old[i])) changed = json::WithElement(arena, changed, i, element);
-    }
-    return changed;
+    return json::EditElements(arena, old, [&](Value element) {
+      return ApplyInside(arena, step, draft, element, at + 1);
+    });
   }
   if (at + 1 == path.size()) return ApplyHere(arena, step, draft, old);
   return old.is_object() ? ApplyInside(arena, step, draft, old, at + 1) : old;
@@ -250,39 +248,35 @@ Value Defaulter::Apply(json::Arena& arena, const GroupVersionKind& kind, Value o
 
 Value ApplySchemaDefaults(json::Arena& arena, const Schema& schema, Value object) {
   if (schema.kind == Kind::kArray && object.is_array() && schema.element != nullptr) {
-    Value changed = object;
-    for (std::size_t i = 0; i < object.size(); ++i) {
-      const Value element = ApplySchemaDefaults(arena, *schema.element, object[i]);
-      if (!element.IsSameAs(object[i])) changed = json::WithElement(arena, changed, i, element);
-    }
-    return changed;
+    return json::EditElements(arena, object, [&](Value element) {
+      return ApplySchemaDefaults(arena, *schema.element, element);
+    });
   }
   if (!object.is_object()) return object;
   if (schema.kind == Kind::kMap && schema.element != nullptr) {
-    Value changed = object;
-    for (const json::Member& member : object.members()) {
-      const Value value = ApplySchemaDefaults(arena, *schema.element, member.value);
-      if (!value.IsSameAs(member.value)) changed = json::With(arena, changed, member.name(), value);
-    }
-    return changed;
+    return json::EditMembers(arena, object, [&](const json::Member& member) {
+      return ApplySchemaDefaults(arena, *schema.element, member.value);
+    });
   }
+  std::vector<json::Member> changes;  // null: removed
   for (const Field& field : schema.fields) {
     const Value* found = object.Find(field.name, field.hash);
     if (field.schema == nullptr) continue;
     // A null where null is not allowed counts as absent.
     const bool absent = found == nullptr || (found->is_null() && !field.schema->nullable);
     if (absent && field.default_value().is_null()) {
-      if (found != nullptr) object = json::Without(arena, object, field.name);
+      if (found != nullptr) changes.emplace_back(field.name, Value());
       continue;
     }
     const Value old = found != nullptr ? *found : Value();
     const Value value =
         ApplySchemaDefaults(arena, *field.schema, absent ? field.default_value() : old);
     if (found == nullptr || !value.IsSameAs(old)) {
-      object = json::With(arena, object, field.name, value);
+      changes.emplace_back(field.name, value);
     }
   }
-  return object;
+  if (changes.empty()) return object;
+  return json::WithMembers(arena, object, json::MakeObject(arena, changes));
 }
 
 }  // namespace portcullis::api::schema

@@ -44,6 +44,56 @@ TEST_F(DefaultingTest, FillsAWebhookConfiguration) {
             R"("timeoutSeconds":10}]})");
 }
 
+std::size_t BytesOfDefaulting(std::size_t ports) {
+  static const auto kDefaulter = Defaulter::BuiltIn().value();
+  json::Arena arena;
+  json::ArrayBuilder list(arena);
+  for (std::size_t i = 0; i < ports; ++i) {
+    list.Add(json::MakeObject(arena, {{"containerPort", json::Value::Int(1)}}));
+  }
+  const json::Value container = json::MakeObject(arena, {{"ports", list.Build()}});
+  const json::Value spec =
+      json::MakeObject(arena, {{"containers", json::MakeArray(arena, {container})},
+                               {"hostNetwork", json::Value::Bool(true)}});
+  const json::Value pod = json::MakeObject(arena, {{"spec", spec}});
+  const std::size_t before = arena.bytes_used();
+  const json::Value defaulted = kDefaulter->Apply(arena, {"", "v1", "Pod"}, pod);
+  const json::Value last = defaulted["spec"]["containers"][0U]["ports"][ports - 1];
+  EXPECT_EQ(json::ToString(last), R"({"containerPort":1,"hostPort":1,"protocol":"TCP"})");
+  return arena.bytes_used() - before;
+}
+
+TEST(DefaultingGrowthTest, MemoryGrowsWithTheList) {
+  EXPECT_LT(BytesOfDefaulting(2000), 3 * BytesOfDefaulting(1000));
+}
+
+std::size_t BytesOfSchemaDefaults(std::size_t fields) {
+  Schema text;
+  text.kind = Kind::kString;
+  FieldDetails details;
+  details.default_value = json::Value::StringView("x");
+  Schema schema;
+  schema.kind = Kind::kStruct;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < fields; ++i) names.push_back("field" + std::to_string(i));
+  for (const std::string& name : names) {
+    Field field;
+    field.name = name;
+    field.hash = json::HashKey(name);
+    field.schema = &text;
+    field.details = &details;
+    schema.fields.push_back(field);
+  }
+  json::Arena arena;
+  const json::Value filled = ApplySchemaDefaults(arena, schema, json::MakeObject(arena, {}));
+  EXPECT_EQ(filled.size(), fields);
+  return arena.bytes_used();
+}
+
+TEST(DefaultingGrowthTest, MemoryGrowsWithTheFieldsOfASchema) {
+  EXPECT_LT(BytesOfSchemaDefaults(2000), 3 * BytesOfSchemaDefaults(1000));
+}
+
 TEST_F(DefaultingTest, KeepsAnExplicitZeroOfAPointer) {
   const std::string text = Default(
       R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},

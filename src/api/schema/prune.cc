@@ -7,6 +7,7 @@
 #include "api/field_path.h"
 #include "api/schema/decode.h"
 #include "base/strings.h"
+#include "json/edit.h"
 
 namespace portcullis::api::schema {
 namespace {
@@ -70,13 +71,10 @@ class Pruner {
   Value PruneList(const Schema* schema, Value list, const std::string& path) {
     const Schema* element = schema != nullptr ? schema->element : nullptr;
     if (element == nullptr && schema != nullptr && schema->preserve_unknown_fields) return list;
-    Value changed = list;
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const std::string at = base::StrCat(path, "[", std::to_string(i), "]");
-      const Value pruned = Prune(element, list[i], at, false);
-      if (!pruned.IsSameAs(list[i])) changed = json::WithElement(arena_, changed, i, pruned);
-    }
-    return changed;
+    std::size_t i = 0;
+    return json::EditElements(arena_, list, [&](Value item) {
+      return Prune(element, item, base::StrCat(path, "[", std::to_string(i++), "]"), false);
+    });
   }
 
   // Metadata has the Go type of built-in kinds.

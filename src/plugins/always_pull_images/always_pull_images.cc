@@ -8,6 +8,7 @@
 #include "api/field_error.h"
 #include "api/field_path.h"
 #include "api/view/pod.h"
+#include "json/edit.h"
 #include "plugins/common/make.h"
 
 namespace portcullis::plugins::always_pull_images {
@@ -39,13 +40,10 @@ bool Applies(const admission::Request& request) {
 }
 
 json::Value PullVolumesAlways(json::Arena& arena, json::Value volumes) {
-  for (std::size_t i = 0; i < volumes.size(); ++i) {
-    if (!volumes[i]["image"].is_object()) continue;
-    volumes = json::WithElement(arena, volumes, i,
-                                json::SetPath(arena, volumes[i], {"image", "pullPolicy"},
-                                              json::Value::StringView("Always")));
-  }
-  return volumes;
+  return json::EditElements(arena, volumes, [&](json::Value volume) {
+    if (!volume["image"].is_object()) return volume;
+    return json::SetPath(arena, volume, {"image", "pullPolicy"}, json::Value::StringView("Always"));
+  });
 }
 
 // `spec.containers[0].imagePullPolicy: Unsupported value: "Never": supported values: "Always"`

@@ -21,17 +21,28 @@ std::set<std::string> ExtendedResources(json::Value pod_spec) {
   return names;
 }
 
-// Replaces a toleration that differs in nothing but the time, else appends.
-json::Value WithToleration(json::Arena& arena, json::Value tolerations, json::Value wanted) {
-  for (std::size_t i = 0; i < tolerations.size(); ++i) {
-    bool same = true;
-    for (std::string_view member : {"key", "operator", "value", "effect"}) {
-      same = same && tolerations[i][member].AsString() == wanted[member].AsString();
-    }
-    if (same && tolerations[i] == wanted) return tolerations;
-    if (same) return json::WithElement(arena, tolerations, i, wanted);
+json::Value Wanted(json::Arena& arena, std::string_view resource) {
+  return json::MakeObject(arena, {{"key", json::String(arena, resource)},
+                                  {"operator", json::Value::StringView("Exists")},
+                                  {"effect", json::Value::StringView("NoSchedule")}});
+}
+
+// One toleration for each resource: it replaces the first that differs in nothing but the time,
+// else it is appended.
+json::Value WithTolerations(json::Arena& arena, json::Value tolerations,
+                            std::set<std::string> resources) {
+  json::ArrayBuilder out(arena);
+  for (const json::Value& toleration : tolerations.elements()) {
+    const bool alike = toleration["operator"].AsString() == "Exists" &&
+                       toleration["value"].AsString().empty() &&
+                       toleration["effect"].AsString() == "NoSchedule";
+    const auto found =
+        alike ? resources.find(std::string(toleration["key"].AsString())) : resources.end();
+    out.Add(found == resources.end() ? toleration : Wanted(arena, *found));
+    if (found != resources.end()) resources.erase(found);
   }
-  return json::Append(arena, tolerations, wanted);
+  for (const std::string& resource : resources) out.Add(Wanted(arena, resource));
+  return out.Build();
 }
 
 class ExtendedResourceToleration final : public admission::Plugin {
@@ -43,14 +54,8 @@ class ExtendedResourceToleration final : public admission::Plugin {
     const std::set<std::string> names = ExtendedResources(request.object()["spec"]);
     if (names.empty()) return base::OkStatus();
     json::Arena& arena = request.arena();
-    json::Value tolerations = request.object()["spec"]["tolerations"];
-    for (const std::string& name : names) {
-      const json::Value wanted =
-          json::MakeObject(arena, {{"key", json::String(arena, name)},
-                                   {"operator", json::Value::StringView("Exists")},
-                                   {"effect", json::Value::StringView("NoSchedule")}});
-      tolerations = WithToleration(arena, tolerations, wanted);
-    }
+    const json::Value tolerations =
+        WithTolerations(arena, request.object()["spec"]["tolerations"], names);
     request.set_object(
         json::SetPath(arena, request.object(), {"spec", "tolerations"}, tolerations));
     return base::OkStatus();

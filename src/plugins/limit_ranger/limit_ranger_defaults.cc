@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "json/edit.h"
 
 namespace portcullis::plugins::limit_ranger {
 namespace {
@@ -53,8 +54,7 @@ std::vector<std::string_view> Fill(json::Arena& arena, json::Value& container,
 
 json::Value FillContainers(json::Arena& arena, json::Value containers, std::string_view noun,
                            const Defaults& defaults, std::vector<std::string>& phrases) {
-  for (std::size_t i = 0; i < containers.size(); ++i) {
-    json::Value container = containers[i];
+  return json::EditElements(arena, containers, [&](json::Value container) {
     const std::string_view name = container["name"].AsString();
     const auto requests = Fill(arena, container, "requests", defaults.requests);
     const auto limits = Fill(arena, container, "limits", defaults.limits);
@@ -64,11 +64,8 @@ json::Value FillContainers(json::Arena& arena, json::Value containers, std::stri
     if (!limits.empty()) {
       phrases.push_back(base::StrCat(base::Join(limits, ", "), " limit for ", noun, " ", name));
     }
-    if (!requests.empty() || !limits.empty()) {
-      containers = json::WithElement(arena, containers, i, container);
-    }
-  }
-  return containers;
+    return container;
+  });
 }
 
 }  // namespace

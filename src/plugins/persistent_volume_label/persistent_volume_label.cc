@@ -8,6 +8,7 @@
 #include "admission/errors.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "json/edit.h"
 #include "plugins/common/make.h"
 
 namespace portcullis::plugins::persistent_volume_label {
@@ -80,15 +81,11 @@ bool UsesOneOf(json::Value terms, const Labels& labels) {
 json::Value AddToTerms(json::Arena& arena, json::Value terms,
                        const std::vector<json::Value>& requirements) {
   if (terms.empty()) terms = json::MakeArray(arena, {json::MakeObject(arena, {})});
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    json::Value expressions = terms[i]["matchExpressions"];
-    for (const json::Value& requirement : requirements) {
-      expressions = json::Append(arena, expressions, requirement);
-    }
-    terms = json::WithElement(arena, terms, i,
-                              json::With(arena, terms[i], "matchExpressions", expressions));
-  }
-  return terms;
+  return json::EditElements(arena, terms, [&](json::Value term) {
+    json::ArrayBuilder expressions(arena, term["matchExpressions"]);
+    for (const json::Value& requirement : requirements) expressions.Add(requirement);
+    return json::With(arena, term, "matchExpressions", expressions.Build());
+  });
 }
 
 class PersistentVolumeLabel final : public admission::Plugin {

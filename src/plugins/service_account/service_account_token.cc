@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/random.h"
+#include "json/edit.h"
 
 namespace portcullis::plugins::service_account {
 namespace {
@@ -73,14 +74,13 @@ json::Value MountToken(json::Arena& arena, json::Value pod_spec) {
   json::Value spec = pod_spec;
   bool mounted = false;
   for (std::string_view list : {"initContainers", "containers"}) {
-    json::Value containers = spec[list];
-    for (std::size_t i = 0; i < containers.size(); ++i) {
-      if (MountsAtPath(containers[i])) continue;
-      const json::Value mounts = json::Append(arena, containers[i]["volumeMounts"], mount);
-      containers = json::WithElement(arena, containers, i,
-                                     json::With(arena, containers[i], "volumeMounts", mounts));
+    const auto mount_into = [&](json::Value container) {
+      if (MountsAtPath(container)) return container;
       mounted = true;
-    }
+      return json::With(arena, container, "volumeMounts",
+                        json::Append(arena, container["volumeMounts"], mount));
+    };
+    const json::Value containers = json::EditElements(arena, spec[list], mount_into);
     if (!containers.empty()) spec = json::With(arena, spec, list, containers);
   }
   if (!mounted) return pod_spec;

@@ -2,10 +2,12 @@
 // The refusal shows the difference as Kubernetes does: a unified diff of both specs in the JSON
 // form of the server's internal Go types.
 
-#include <algorithm>
+#include <map>
+#include <set>
 
 #include "api/catalog/catalog.h"
 #include "base/strings.h"
+#include "json/value_set.h"
 #include "registry/validation/go_diff.h"
 #include "registry/validation/pod_parts.h"
 
@@ -72,12 +74,12 @@ void CheckTolerationAdditions(json::Arena& arena, json::Value spec, json::Value 
   const auto timeless = [&](json::Value toleration) {
     return json::Without(arena, toleration, "tolerationSeconds");
   };
+  json::ValueSet now;
+  for (const json::Value& toleration : spec["tolerations"].elements()) {
+    now.Insert(timeless(toleration));
+  }
   for (const json::Value& before : old["tolerations"].elements()) {
-    const auto now = spec["tolerations"].elements();
-    const bool kept = std::any_of(now.begin(), now.end(), [&](const json::Value& toleration) {
-      return timeless(toleration) == timeless(before);
-    });
-    if (kept) continue;
+    if (now.Contains(timeless(before))) continue;
     errors.push_back(api::Forbidden(
         path, "existing toleration can not be modified except its tolerationSeconds"));
     return;
@@ -86,14 +88,14 @@ void CheckTolerationAdditions(json::Arena& arena, json::Value spec, json::Value 
 }
 
 void CheckGateRemovals(json::Value spec, json::Value old, FieldErrors& errors) {
+  std::set<std::string_view> before;
+  for (const json::Value& gate : old["schedulingGates"].elements()) {
+    before.insert(gate["name"].AsString());
+  }
   std::size_t index = 0;
   for (const json::Value& gate : spec["schedulingGates"].elements()) {
     const FieldPath at = FieldPath("spec", "schedulingGates").Index(index++).Child("name");
-    const auto before = old["schedulingGates"].elements();
-    const bool known = std::any_of(before.begin(), before.end(), [&](const json::Value& other) {
-      return other["name"] == gate["name"];
-    });
-    if (known) continue;
+    if (before.contains(gate["name"].AsString())) continue;
     errors.push_back(
         api::Forbidden(at, base::StrCat("only deletion is allowed, but found new scheduling gate '",
                                         gate["name"].AsString(), "'")));
@@ -194,21 +196,22 @@ void CheckEphemeralChanges(const Context& ctx, json::Value object, json::Value o
     return;
   }
   const FieldPath path("spec", "ephemeralContainers");
-  const auto containers = object["spec"]["ephemeralContainers"].elements();
+  std::map<std::string_view, json::Value> containers;
+  for (const json::Value& container : object["spec"]["ephemeralContainers"].elements()) {
+    containers.try_emplace(container["name"].AsString(), container);
+  }
   for (const json::Value& before : old["spec"]["ephemeralContainers"].elements()) {
-    const auto now = std::find_if(containers.begin(), containers.end(), [&](const json::Value& c) {
-      return c["name"] == before["name"];
-    });
+    const auto now = containers.find(before["name"].AsString());
     const std::string what = base::StrCat("existing ephemeral containers \"",
                                           before["name"].AsString(), "\" may not be ");
     if (now == containers.end()) {
       errors.push_back(api::Forbidden(path, what + "removed\n"));
-    } else if (!(*now == before)) {
+    } else if (!(now->second == before)) {
       std::string diff;
       if (ctx.catalog != nullptr) {
         constexpr std::string_view kType = "io.k8s.api.core.v1.EphemeralContainer";
         if (const auto* schema = ctx.catalog->FindDefinition(kType)) {
-          diff = GoDiff(*schema, before, *now);
+          diff = GoDiff(*schema, before, now->second);
         }
       }
       errors.push_back(api::Forbidden(path, base::StrCat(what, "changed\n", diff)));
