@@ -44,7 +44,8 @@ struct ClientRequest {
   // turned out to be dead, or after a redirect) on an I/O thread: must not block.
   std::function<base::Result<std::string>(const std::string& host_port)> resolve;
 
-  std::size_t max_response_bytes = 0;  // 0: no limit
+  // Of the body, both as it arrives and decoded; 0: ClientOptions::max_response_bytes.
+  std::size_t max_response_bytes = 0;
   // Requests in all when redirects are followed, as Go counts; 0: the redirect is the answer.
   int max_redirects = 0;
   // If set, receives the body in pieces as it arrives, undecoded, on an I/O thread or the one that
@@ -77,6 +78,7 @@ struct CallFailure {
   // As http.Client.Do returns it: `Post "https://…": EOF`. The cause alone for kRead and kDecode.
   std::string message;
   bool timed_out = false;  // the call's deadline has passed
+  bool too_large = false;  // the body is larger than the limit; trying again does not help
   bool cancelled = false;  // PendingCall::Cancel, or the client is gone: "context canceled"
 };
 
@@ -128,6 +130,9 @@ struct ClientOptions {
   std::chrono::milliseconds idle_timeout{90'000};
   std::size_t max_idle_per_host = 256;
   std::size_t max_header_bytes = 10 << 20;  // as Go's Transport
+  // What an answer's body may be large, both as it arrives and decoded: a larger one ends the call
+  // with CallFailure::too_large. 0: no limit.
+  std::size_t max_response_bytes = 0;
   // Null: every server is reached directly. A proxy is asked by CONNECT, itself spoken to without
   // TLS; ClientRequest::resolve does not count then.
   std::shared_ptr<const ProxyRules> proxies;

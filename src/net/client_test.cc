@@ -20,6 +20,20 @@ using testing::RawServer;
 using testing::TestCertificates;
 using testing::TestServer;
 
+std::string Gzip(const std::string& plain) {
+  z_stream stream{};
+  deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+  std::string packed(deflateBound(&stream, plain.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));
+  stream.avail_in = static_cast<uInt>(plain.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
 TEST_F(ClientTest, SendsWhatWasAskedFor) {
   std::string seen;
   RawServer server([&](RawPeer& peer, int) {
@@ -246,16 +260,7 @@ TEST_F(ClientTest, ReadsLargeAnswersUpToTheLimit) {
 
 TEST_F(ClientTest, DecompressesGzip) {
   const std::string plain(100000, 'a');
-  std::string packed(1000, '\0');
-  z_stream stream{};
-  deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));
-  stream.avail_in = static_cast<uInt>(plain.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  ASSERT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
+  const std::string packed = Gzip(plain);
   TestServer test([&](const std::shared_ptr<Exchange>& exchange) {
     Response response{.status = 200, .headers = {{"Content-Encoding", "gzip"}}};
     response.body = packed;
@@ -269,7 +274,101 @@ TEST_F(ClientTest, DecompressesGzip) {
 
   auto limited = test.Request("GET", "/");
   limited.max_response_bytes = 5000;
-  EXPECT_EQ(test.Call(limited).failure->phase, CallPhase::kDecode);
+  const auto cut = test.Call(limited);
+  EXPECT_EQ(cut.failure->phase, CallPhase::kDecode);
+  EXPECT_EQ(cut.failure->cause, "response body is larger than 5000 bytes");
+  EXPECT_TRUE(cut.failure->too_large);
+}
+
+// A body of gzip members, each of `plain`, that never ends: its server sends until it is cut off.
+void SendGzipForEver(RawPeer& peer, const std::string& member) {
+  peer.ReadUntil("{}");
+  peer.Send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n");
+  while (peer.Send(member)) {
+  }
+}
+
+TEST_F(ClientTest, StopsReadingAGzipBombAtTheLimit) {
+  const std::string member = Gzip(std::string(64 << 20, ' '));
+  RawServer server([&](RawPeer& peer, int) { SendGzipForEver(peer, member); });
+  auto request = Post(server.port());
+  request.max_response_bytes = 3 << 20;
+
+  const auto result = Call(request);
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.failure->cause, "response body is larger than 3145728 bytes");
+  EXPECT_LT(result.response.body.size(), std::size_t{4} << 20) << "the rest is not inflated";
+}
+
+TEST_F(ClientTest, AnEndlessGzipBodyMeetsTheDeadline) {
+  const std::string member = Gzip("");  // inflates to nothing: no limit is ever reached
+  RawServer server([&](RawPeer& peer, int) { SendGzipForEver(peer, member); });
+
+  const auto result = Call(Post(server.port()), std::chrono::milliseconds(200));
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.failure->cause, "context deadline exceeded");
+}
+
+TEST_F(ClientTest, CountsTheCompressedFormToo) {
+  const std::string member = Gzip("");
+  RawServer server([&](RawPeer& peer, int) { SendGzipForEver(peer, member); });
+  auto request = Post(server.port());
+  request.max_response_bytes = 1 << 20;
+
+  const auto result = Call(request);
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.failure->cause, "response body is larger than 1048576 bytes");
+  EXPECT_EQ(result.failure->phase, CallPhase::kRead);
+}
+
+TEST_F(ClientTest, WordsDamagedGzipAsGoDoes) {
+  const std::string good = Gzip("{\"a\":1}");
+  std::string bad_sum = good;
+  bad_sum[good.size() - 5] ^= 1;
+  const std::pair<std::string, std::string_view> cases[] = {
+      {good + "garbage", "gzip: invalid header"},
+      {good.substr(0, good.size() - 3), "unexpected EOF"},
+      {good.substr(0, 5), "unexpected EOF"},
+      {bad_sum, "gzip: invalid checksum"},
+  };
+  for (const auto& [body, cause] : cases) {
+    RawServer server([&](RawPeer& peer, int) {
+      peer.ReadUntil("{}");
+      peer.Send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: " +
+                std::to_string(body.size()) + "\r\n\r\n" + body);
+    });
+    const auto result = Call(Post(server.port()));
+    ASSERT_FALSE(result.ok()) << cause;
+    EXPECT_EQ(result.failure->cause, cause);
+    EXPECT_EQ(result.failure->phase, CallPhase::kDecode);
+  }
+}
+
+TEST_F(ClientTest, GivesUpOnBytesThatAreNoBody) {
+  const std::pair<std::string, std::string_view> cases[] = {
+      {"HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n",
+       "net/http: too many 1xx informational responses"},
+      {"1;" + std::string(1000, 'x') + "\r\n \r\n", "chunked encoding contains too much non-data"},
+      {std::string(1000, '1'), "header line too long"},
+  };
+  for (const auto& [piece, cause] : cases) {
+    RawServer server([&](RawPeer& peer, int) {
+      peer.ReadUntil("{}");
+      if (!piece.starts_with("HTTP")) {
+        peer.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+      }
+      std::string pieces;
+      for (int i = 0; i < 100; ++i) pieces += piece;
+      while (peer.Send(pieces)) {
+      }
+    });
+    const auto result = Call(Post(server.port()));
+    ASSERT_FALSE(result.ok()) << cause;
+    EXPECT_EQ(result.failure->cause, cause);
+  }
 }
 
 TEST_F(ClientTest, FollowsRedirectsWhenAsked) {

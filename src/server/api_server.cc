@@ -264,8 +264,15 @@ class Server final : public ApiServer {
     return deleted.ok() && deleted->seconds + kGrace < now;
   }
 
-  void MakeHttpsClient() {
+  // No server that is called may fill the memory of this one.
+  net::ClientOptions AnswerLimits() const {
     net::ClientOptions client;
+    client.max_response_bytes = static_cast<std::size_t>(options_.max_webhook_response_bytes);
+    return client;
+  }
+
+  void MakeHttpsClient() {
+    net::ClientOptions client = AnswerLimits();
     if (!options_.https_proxy.empty()) {
       client.proxies = std::make_shared<const net::ProxyRules>(
           net::ProxySettings{options_.https_proxy, options_.no_proxy});
@@ -317,7 +324,7 @@ class Server final : public ApiServer {
   }
 
   base::Result<std::unique_ptr<audit::Sink>> OpenAuditWebhook() {
-    audit_https_ = net::HttpsClient::Create(io_);
+    audit_https_ = net::HttpsClient::Create(io_, AnswerLimits());
     audit::BatchOptions batch;
     batch.buffer_size = static_cast<std::size_t>(options_.audit_webhook_batch_buffer_size);
     batch.max_batch = static_cast<std::size_t>(options_.audit_webhook_batch_max_size);

@@ -89,6 +89,9 @@ struct Options {
   // cluster network.
   std::map<std::string, std::string> webhook_service_map;
 
+  // Of an answer of a webhook, as it arrives and inflated; 0: no limit.
+  std::int64_t max_webhook_response_bytes = 3 << 20;
+
   // What is served.
   std::map<std::string, bool> feature_gates;
   std::map<std::string, std::string> runtime_config;

@@ -60,9 +60,10 @@ std::string LogTransportFailure(std::string_view type, std::string_view webhook,
                                            {"address", result.address},
                                            {"after", base::FormatDuration(result.elapsed)},
                                            {"error", failure.cause}});
-  if (failure.phase != net::CallPhase::kRead && failure.phase != net::CallPhase::kDecode) {
-    return failure.message;
-  }
+  // An answer that is too large will be no smaller the next time: the client is not told to retry.
+  const bool in_body =
+      failure.phase == net::CallPhase::kRead || failure.phase == net::CallPhase::kDecode;
+  if (!in_body || failure.too_large) return failure.message;
   return base::StrCat("unexpected error when reading response body. Please retry. Original error: ",
                       failure.message);
 }

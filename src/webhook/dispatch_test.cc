@@ -321,6 +321,21 @@ TEST_F(DispatchTest, HandsTheObjectFromWebhookToWebhook) {
             R"("patchType":"JSONPatch"})");
 }
 
+// kube-apiserver's limit counts for webhooks as for PATCH requests: it is one variable of the
+// JSON Patch library, which the server sets when it starts.
+TEST_F(DispatchTest, LimitsWhatCopiesOfAPatchAdd) {
+  std::string operations = R"([{"op":"add","path":"/data","value":{"a":"0123456789"}})";
+  for (int i = 0; i < 40; ++i) {
+    operations += R"(,{"op":"copy","from":"/data","path":"/data/)" + std::to_string(i) + "\"}";
+  }
+  answers_["/m"] = {{.response = Patch(operations + "]")}};
+  Mutating({Hook("m.x.y", "/m")});
+  EXPECT_THAT(Mutate(ConfigMap()),
+              ::testing::MatchesRegex(
+                  "500 Internal error occurred: Unable to complete the copy, the accumulated size "
+                  "increase of copy is [0-9]+, exceeding the limit 3145728"));
+}
+
 TEST_F(DispatchTest, NamesWhatIsWrongWithAPatch) {
   const std::pair<std::string, std::string> cases[] = {
       {Patch(R"([{"op":"remove","path":"/data/zz"}])"),

@@ -295,7 +295,7 @@ class Dispatcher {
       return Failed(
           {base::StrCat("unsupported patch type ", base::GoQuote(answer.patch_type)), code, false});
     }
-    auto patched = json::ApplyPatch(arena, object_, *patch, {.copy_limit = 0});
+    auto patched = json::ApplyPatch(arena, object_, *patch);
     if (!patched.ok()) return Broken(base::InternalError(patched.status().message()));
     json::Value result = *patched;
     foreign_ = base::OkStatus();

@@ -9,6 +9,7 @@ connection and no memory behind.
 import argparse
 import base64
 import concurrent.futures
+import gzip
 import os
 import pathlib
 import re
@@ -25,13 +26,22 @@ from peers import answer, chunked, requests, review, sends, sends_and_closes  # 
 
 TIMEOUT = 1  # seconds a webhook has
 LONG_TIMEOUT = 20  # for those that have much to say
+LARGEST = 3 << 20  # bytes of an answer, the default of --max-webhook-response-bytes
+PEAK = 256         # MB of memory that no fault may take the server beyond
 SLACK = 5          # what a busy machine may add to that
 
 CALL = "failed to call webhook: "
 POST = CALL + r'Post "{url}": '
 READ = CALL + r"unexpected error when reading response body\. Please retry\. Original error: "
+TOO_LARGE = CALL + f"response body is larger than {LARGEST} bytes"
 UNSIGNED = POST + "tls: failed to verify certificate: x509: "
 BROKEN = POST + "net/http: HTTP/1.x transport connection broken: "
+
+
+def for_ever(connection, first, piece):
+    connection.sendall(first)
+    while True:
+        connection.sendall(piece)
 
 
 def faults(certificates):
@@ -73,9 +83,22 @@ def faults(certificates):
         "closes-in-chunk": over_tls(sends_and_closes(lambda r: chunked(review(r), end=b"ff\r\nabc")), READ + "unexpected EOF"),
         "closes-without-last-chunk": over_tls(sends_and_closes(lambda r: chunked(review(r), end=b"")), READ + "unexpected EOF"),
         # Too much.
-        "100-megabytes": over_tls(peers.huge(100 << 20, False),
-                                  CALL + "yaml: control characters are not allowed"),
-        "100-megabytes-of-space-and-a-review": over_tls(peers.huge(100 << 20, True), None),
+        "3-megabytes": over_tls(peers.huge(LARGEST, False), CALL + "yaml: control characters are not allowed"),
+        "3-megabytes-with-a-review": over_tls(peers.huge(LARGEST - 1000, True), None),
+        "100-megabytes": over_tls(peers.huge(100 << 20, False), TOO_LARGE),
+        "100-megabytes-of-space-and-a-review": over_tls(peers.huge(100 << 20, True), TOO_LARGE),
+        "blanks-for-ever": over_tls(peers.endless("", b" " * (1 << 20)), TOO_LARGE),
+        "gzip-of-2-gibibytes": over_tls(peers.gzip_bomb(), TOO_LARGE),
+        "gzip-for-ever": over_tls(peers.endless("gzip", gzip.compress(b" " * (1 << 20))), TOO_LARGE),
+        "gzip-of-nothing-for-ever": over_tls(peers.endless("gzip", gzip.compress(b"") * 1000), TOO_LARGE),
+        "trickles-gzip": over_tls(requests(peers.trickles_gzip), READ + "context deadline exceeded"),
+        "one-chunk-header-for-ever": over_tls(requests(lambda p, c, r: for_ever(c, chunked(end=b""), b"1" * 100_000)),
+                                              READ + "header line too long"),
+        "interim-answers-for-ever": over_tls(
+            requests(lambda p, c, r: for_ever(c, b"", b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" * 1000)),
+            POST + "net/http: too many 1xx informational responses"),
+        "open-lists": over_tls(sends(lambda r: answer(b"[" * (LARGEST - 1000))), CALL + ".*"),
+        "nested-reviews": over_tls(sends(lambda r: answer(b'{"response":' * 200_000)), CALL + ".*"),
         "answers-twice": over_tls(sends(lambda r: answer(review(r)) * 2), None),
         "answers-and-says-more": over_tls(sends(lambda r: answer(review(r)) + b"by the way"), None),
         "endless-head": over_tls(requests(lambda p, c, r: c.sendall(b"HTTP/1.1 200 OK\r\n" + b"X-A: " + b"a" * (11 << 20))),
@@ -147,7 +170,7 @@ class Faults:
                 self._configure(kind, policy, base64.b64encode(certificates.authority).decode())
 
     def _timeout(self, name):
-        return LONG_TIMEOUT if name.startswith("100-megabytes") else TIMEOUT
+        return LONG_TIMEOUT if any(word in name for word in ("bytes", "for-ever")) else TIMEOUT
 
     def _configure(self, kind, policy, authority):
         hooks = [{
@@ -177,7 +200,7 @@ class Faults:
         """What is wrong, "" if nothing is."""
         peer, expected = self.table[name]
         status, message, took = self.request(name, kind, policy)
-        if took > self._timeout(name) + SLACK:
+        if took > TIMEOUT + SLACK:  # also of those that have longer: the limit ends them
             return f"took {took:.1f} s"
         if expected is None or policy == "Ignore":
             return "" if status == 201 else f"{status} {message}"
@@ -225,9 +248,10 @@ class Faults:
 
 
 def held(pid):
-    """Open files, and resident memory in MB."""
-    memory = re.search(r"VmRSS:\s+(\d+) kB", pathlib.Path(f"/proc/{pid}/status").read_text())
-    return len(os.listdir(f"/proc/{pid}/fd")), int(memory.group(1)) // 1024
+    """Open files, resident memory and its peak in MB."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    memory, peak = (int(re.search(rf"{name}:\s+(\d+) kB", status).group(1)) // 1024 for name in ("VmRSS", "VmHWM"))
+    return len(os.listdir(f"/proc/{pid}/fd")), memory, peak
 
 
 def main():
@@ -247,15 +271,15 @@ def main():
         trial = Faults(server, table, certificates)
         try:
             wrong = {}
-            files_before, _ = held(server.process.pid)
+            files_before, _, _ = held(server.process.pid)
             for turn in range(arguments.rounds + 1):
                 started = time.monotonic()
                 outcome = trial.round()
                 wrong.update({name: text for name, text in outcome.items() if text})
-                files, memory = held(server.process.pid)
+                files, memory, peak = held(server.process.pid)
                 if arguments.v:
                     print(f"round {turn}: {len(outcome)} requests in {time.monotonic() - started:.1f} s, "
-                          f"{files} open files, {memory} MB")
+                          f"{files} open files, {memory} MB, {peak} MB at most")
                 if turn == 0:
                     memory_before = memory
             wrong.update(trial.phases(arguments.rounds + 1))
@@ -272,6 +296,8 @@ def main():
                 wrong["open files"] = f"{files_before} before, {now[0]} after"
             if now[1] > memory_before + 64:
                 wrong["memory"] = f"{memory_before} MB after the first round, {now[1]} MB at the end"
+            if now[2] > PEAK:
+                wrong["peak of memory"] = f"{now[2]} MB, more than {PEAK}"
             if arguments.v:
                 print(f"at the end: {now[0]} open files ({files_before} before), {now[1]} MB")
             status, _ = server.call("GET", CONFIGMAPS)

@@ -1,5 +1,6 @@
 """Webhook servers that do wrong, one port each, and the certificates some of them do it with."""
 
+import gzip
 import json
 import pathlib
 import socket
@@ -225,6 +226,29 @@ def huge(size, valid):
             left -= len(piece)
         connection.sendall(tail)
     return requests(respond)
+
+
+def endless(kind, piece):
+    """An answer that never ends: `piece` again and again, chunked and of that Content-Encoding."""
+    def respond(peer, connection, request):
+        head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+        connection.sendall((head + (f"Content-Encoding: {kind}\r\n" if kind else "") + "\r\n").encode())
+        chunk = b"%x\r\n%s\r\n" % (len(piece), piece)
+        while True:
+            connection.sendall(chunk)
+    return requests(respond)
+
+
+def gzip_bomb():
+    """2 MB that inflate to 2 GiB."""
+    member = gzip.compress(b" " * (64 << 20))
+    return sends(lambda request: answer(member * 32, "200 OK", "1.1", "application/json", "Content-Encoding: gzip"))
+
+
+def trickles_gzip(peer, connection, request):
+    body = gzip.compress(review(request))
+    connection.sendall(f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n".encode())
+    trickle(connection, body)
 
 
 def chunked(*chunks, end=b"0\r\n\r\n"):

@@ -3,7 +3,6 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "net/internal/client_connection.h"
-#include "net/internal/gzip.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -65,17 +64,6 @@ void ClientCall::Cancel() {
 }
 
 bool ClientCall::Answer(Response response) {
-  if (wants_gzip && base::EqualsIgnoreCase(response.headers.Get("Content-Encoding"), "gzip")) {
-    auto plain = Gunzip(response.body, request->max_response_bytes);
-    if (!plain.ok()) {
-      result.response = std::move(response);
-      Fail(CallPhase::kDecode, plain.status().message());
-      return true;
-    }
-    response.body = std::move(*plain);
-    response.headers.Remove("Content-Encoding");
-    response.headers.Remove("Content-Length");
-  }
   switch (CheckRedirect(response)) {
     case Redirect::kFollow:
       return false;
@@ -93,6 +81,7 @@ void ClientCall::Fail(CallPhase phase, std::string cause) {
   CallFailure failure;
   failure.phase = phase;
   failure.timed_out = cause == kDeadlineExceeded;
+  failure.too_large = is_too_large;
   failure.cancelled = cancelled_ || cause == "context canceled";
   const bool bare = phase == CallPhase::kRead || phase == CallPhase::kDecode ||
                     (phase == CallPhase::kRequest && (url == nullptr || url->host.empty()));

@@ -34,10 +34,13 @@ class ClientCall final : public PendingCall, public std::enable_shared_from_this
   std::shared_ptr<const std::string> body;
   std::shared_ptr<const Url> url;  // null until it has been found good
   const base::SteadyTime deadline;
-  bool wants_gzip = false;  // we have asked for it and decode it
+  bool wants_gzip = false;             // we have asked for it and decode it
+  std::size_t max_response_bytes = 0;  // of the request, else of the client; 0: no limit
 
   // Filled in while the call is under way.
   CallResult result;
+
+  bool is_too_large = false;  // the body that makes it fail
 
   // The connection an I/O thread drives for this call: there it can be cancelled.
   void SetConnection(std::weak_ptr<ClientConnection> connection);

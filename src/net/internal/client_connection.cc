@@ -239,6 +239,7 @@ bool ClientConnection::Proceed() {
       FinishAnswer();
       return false;
     case RoundTrip::State::kFailed:
+      call_->is_too_large = trip_->is_too_large();
       Fail(trip_->failed_phase(), std::move(trip_->cause()));
       return false;
     case RoundTrip::State::kUnheard: {
@@ -363,7 +364,8 @@ void ClientConnection::Abort() {
 
 void ClientConnection::Fail(CallPhase phase, std::string cause) {
   const auto call = std::move(call_);
-  if (call && phase == CallPhase::kRead) call->result.response = std::move(trip_->response());
+  if (call && (phase == CallPhase::kRead || phase == CallPhase::kDecode))
+    call->result.response = std::move(trip_->response());
   Close();
   if (call) call->Fail(phase, std::move(cause));
 }

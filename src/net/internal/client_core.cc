@@ -18,6 +18,9 @@ constexpr std::string_view kCanceled = "context canceled";
 }  // namespace
 
 void ClientCore::Start(const std::shared_ptr<ClientCall>& call, Gathering* waiter) {
+  call->max_response_bytes = call->request->max_response_bytes > 0
+                                 ? call->request->max_response_bytes
+                                 : options_.max_response_bytes;
   call->url = call->request->parsed_url;
   if (call->url == nullptr) {
     auto url = ParseUrl(call->request->url);

@@ -1,45 +1,63 @@
 #include "net/internal/gzip.h"
 
-#include <zlib.h>
-
 #include <array>
 
 #include "base/strings.h"
 
 namespace portcullis::net::internal {
 
-base::Result<std::string> Gunzip(std::string_view compressed, std::size_t limit) {
-  z_stream stream{};
+Inflater::Inflater(std::size_t limit) : limit_(limit) {
   constexpr int kGzipOnly = 16 + MAX_WBITS;
-  if (inflateInit2(&stream, kGzipOnly) != Z_OK) return base::BadRequest("gzip: no memory");
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(compressed.data()));
-  stream.avail_in = static_cast<uInt>(compressed.size());
-  std::string out;
-  std::string error;
-  std::array<char, 32 * 1024> buffer{};
-  bool member_done = false;
-  while (error.empty()) {
-    stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
-    stream.avail_out = buffer.size();
-    const int result = inflate(&stream, Z_NO_FLUSH);
-    out.append(buffer.data(), buffer.size() - stream.avail_out);
-    if (limit > 0 && out.size() > limit) {
-      error = base::StrCat("response body is larger than ", std::to_string(limit), " bytes");
-    } else if (result == Z_STREAM_END) {
-      member_done = true;
-      if (stream.avail_in == 0) break;
-      inflateReset(&stream);
-    } else if (result == Z_DATA_ERROR) {
-      error = out.empty() && !member_done ? "gzip: invalid header" : "gzip: invalid checksum";
-    } else if (result != Z_OK) {
-      error = compressed.empty() ? "EOF" : "unexpected EOF";
-    } else {
-      member_done = false;
+  is_initialized_ = inflateInit2(&stream_, kGzipOnly) == Z_OK;
+  if (is_initialized_) inflateGetHeader(&stream_, &header_);
+}
+
+Inflater::~Inflater() {
+  if (is_initialized_) inflateEnd(&stream_);
+}
+
+base::Status Inflater::Add(std::string_view piece, std::string& plain) {
+  if (!is_initialized_) return base::BadRequest("gzip: no memory");
+  stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
+  stream_.avail_in = static_cast<uInt>(piece.size());
+  std::array<char, 16 * 1024> buffer;  // NOLINT(*-member-init): inflate fills it
+  bool has_output = false;             // zlib may hold more than fitted into the buffer
+  while (stream_.avail_in > 0 || has_output) {
+    if (stream_.avail_in > 0) in_member_ = true;
+    stream_.next_out = reinterpret_cast<Bytef*>(buffer.data());
+    stream_.avail_out = buffer.size();
+    const int result = inflate(&stream_, Z_NO_FLUSH);
+    plain.append(buffer.data(), buffer.size() - stream_.avail_out);
+    if (limit_ > 0 && plain.size() > limit_) {
+      is_too_large_ = true;
+      return base::BadRequest(
+          base::StrCat("response body is larger than ", std::to_string(limit_), " bytes"));
+    }
+    has_output = result == Z_OK && stream_.avail_out == 0;
+    if (result == Z_STREAM_END) {
+      in_member_ = false;
+      inflateReset(&stream_);
+      header_ = {};
+      inflateGetHeader(&stream_, &header_);
+    } else if (result != Z_OK && result != Z_BUF_ERROR) {
+      return DataError();
     }
   }
-  inflateEnd(&stream);
-  if (!error.empty()) return base::BadRequest(error);
-  return out;
+  return base::OkStatus();
+}
+
+base::Status Inflater::DataError() const {
+  if (header_.done != 1) return base::BadRequest("gzip: invalid header");
+  const std::string_view reason = stream_.msg != nullptr ? stream_.msg : "";
+  if (reason == "incorrect data check" || reason == "incorrect length check") {
+    return base::BadRequest("gzip: invalid checksum");
+  }
+  return base::BadRequest(
+      base::StrCat("flate: corrupt input before offset ", std::to_string(stream_.total_in)));
+}
+
+base::Status Inflater::Finish() const {
+  return in_member_ ? base::BadRequest("unexpected EOF") : base::OkStatus();
 }
 
 }  // namespace portcullis::net::internal

@@ -82,8 +82,13 @@ void RoundTrip::Flush() {
   }
 }
 
+// A peer that sends without a pause keeps this loop going: it looks at the time by itself.
 RoundTrip::State RoundTrip::Read(std::span<char> scratch) {
-  while (true) {
+  constexpr unsigned kReadsPerLook = 64;
+  for (unsigned reads = 1;; ++reads) {
+    if (reads % kReadsPerLook == 0 && base::SystemClock().Steady() >= call_.deadline) {
+      return Failed(ReadPhase(), "context deadline exceeded");
+    }
     const IoResult result = stream_.Read(scratch.data(), scratch.size());
     if (result.status == IoStatus::kWouldBlock) {
       if (!write_error_.empty() && !any_byte_) return Failed(CallPhase::kWrite, write_error_);
@@ -92,12 +97,29 @@ RoundTrip::State RoundTrip::Read(std::span<char> scratch) {
     if (result.status == IoStatus::kEof) return OnEndOfStream("EOF");
     if (result.status == IoStatus::kError) return OnEndOfStream(stream_.error());
     any_byte_ = true;
-    const State state = OnBytes({scratch.data(), result.bytes});
+    State state = OnBytes({scratch.data(), result.bytes});
+    if (state == State::kUnderWay) state = JudgeOverhead();
     if (state != State::kUnderWay) return state;
   }
 }
 
+// Bytes that are no body cost time and no memory: interim answers, chunk extensions, chunks of one
+// byte. A server that sends them without end must not keep an I/O thread until the deadline.
+RoundTrip::State RoundTrip::JudgeOverhead() {
+  constexpr std::size_t kMaxLine = 64 << 10;  // of chunk headers and trailers; Go allows 4 KiB
+  const bool in_body = parser_->head_done();
+  if (in_body && pending_.size() > kMaxLine) {
+    return Failed(CallPhase::kRead, "header line too long");
+  }
+  if (wire_bytes_ <= 2 * max_header_bytes_ + 16 * body_bytes_) return State::kUnderWay;
+  if (in_body) {
+    return Failed(CallPhase::kRead, "chunked encoding contains too much non-data");
+  }
+  return Failed(CallPhase::kFirstByte, "net/http: too many 1xx informational responses");
+}
+
 RoundTrip::State RoundTrip::OnBytes(std::string_view bytes) {
+  wire_bytes_ += bytes.size();
   std::string joined;
   if (!pending_.empty()) {
     pending_.append(bytes);
@@ -120,7 +142,7 @@ RoundTrip::State RoundTrip::OnBytes(std::string_view bytes) {
       case Http1Parser::State::kDone:
         if (response_.status >= 200 || response_.status == 101) {
           pending_.assign(bytes);
-          return State::kAnswered;
+          return OnWholeMessage();
         }
         // An interim answer: the real one follows (RFC 9110 §15.2).
         response_ = {};
@@ -129,9 +151,7 @@ RoundTrip::State RoundTrip::OnBytes(std::string_view bytes) {
         if (bytes.empty()) return State::kUnderWay;
         continue;
       case Http1Parser::State::kStopped:
-        return Failed(CallPhase::kRead,
-                      base::StrCat("response body is larger than ",
-                                   std::to_string(call_.request->max_response_bytes), " bytes"));
+        return Failed(body_error_phase_, body_error_);
       case Http1Parser::State::kHeaderTooLarge:
         return Failed(CallPhase::kFirstByte,
                       base::StrCat(kBroken, "net/http: server response headers exceeded ",
@@ -174,21 +194,49 @@ void RoundTrip::OnField(std::string_view name, std::string_view value) {
 bool RoundTrip::OnHead() {
   constexpr std::int64_t kMaxReserve = 1 << 20;
   const auto length = parser_->content_length();
-  if (length > 0 && !call_.request->on_data) {
+  if (call_.wants_gzip &&
+      base::EqualsIgnoreCase(response_.headers.Get("Content-Encoding"), "gzip")) {
+    inflater_.emplace(call_.max_response_bytes);
+  } else if (length > 0 && !call_.request->on_data) {
     response_.body.reserve(static_cast<std::size_t>(std::min(length, kMaxReserve)));
   }
   return true;
 }
 
 bool RoundTrip::OnBody(std::string_view piece) {
+  body_bytes_ += piece.size();
   if (call_.request->on_data) {
     call_.request->on_data({response_.status, response_.headers}, piece);
     return true;
   }
-  const auto limit = call_.request->max_response_bytes;
-  if (limit > 0 && response_.body.size() + piece.size() > limit) return false;
-  response_.body.append(piece);
-  return true;
+  const auto limit = call_.max_response_bytes;
+  if (limit > 0 && body_bytes_ > limit) {
+    is_too_large_ = true;
+    body_error_phase_ = CallPhase::kRead;
+    body_error_ = base::StrCat("response body is larger than ", std::to_string(limit), " bytes");
+    return false;
+  }
+  if (!inflater_) {
+    response_.body.append(piece);
+    return true;
+  }
+  const base::Status inflated = inflater_->Add(piece, response_.body);
+  if (inflated.ok()) return true;
+  is_too_large_ = inflater_->is_too_large();
+  body_error_phase_ = CallPhase::kDecode;
+  body_error_ = inflated.message();
+  return false;
+}
+
+// The body has ended where it says that it does.
+RoundTrip::State RoundTrip::OnWholeMessage() {
+  if (!inflater_) return State::kAnswered;
+  if (const base::Status whole = inflater_->Finish(); !whole.ok()) {
+    return Failed(CallPhase::kDecode, whole.message());
+  }
+  response_.headers.Remove("Content-Encoding");
+  response_.headers.Remove("Content-Length");
+  return State::kAnswered;
 }
 
 CallPhase RoundTrip::phase() const { return out_.empty() ? ReadPhase() : CallPhase::kWrite; }
@@ -201,7 +249,7 @@ RoundTrip::State RoundTrip::OnEndOfStream(const std::string& error) {
   const bool eof = error == "EOF";
   if (any_byte_ && eof) {
     const bool in_body = parser_->head_done();
-    if (in_body && parser_->FeedEof() == Http1Parser::State::kDone) return State::kAnswered;
+    if (in_body && parser_->FeedEof() == Http1Parser::State::kDone) return OnWholeMessage();
     return Failed(ReadPhase(),
                   in_body ? "unexpected EOF" : base::StrCat(kBroken, "unexpected EOF"));
   }

@@ -5,12 +5,15 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "net/client.h"
 #include "net/internal/client_call.h"
+#include "net/internal/gzip.h"
 #include "net/internal/http1_parser.h"
 #include "net/internal/stream.h"
 #include "net/internal/write_queue.h"
@@ -40,6 +43,7 @@ class RoundTrip final : public MessageSink {
 
   CallPhase failed_phase() const { return failed_phase_; }
   std::string& cause() { return cause_; }
+  bool is_too_large() const { return is_too_large_; }
   // The answer; its head and what there is of its body after a failure in kRead.
   Response& response() { return response_; }
   // After kAnswered: whether the connection can carry another call.
@@ -54,11 +58,13 @@ class RoundTrip final : public MessageSink {
   void BeginParser();
   void Flush();
   State Read(std::span<char> scratch);
+  State OnWholeMessage();
   State OnBytes(std::string_view bytes);
   State OnEndOfStream(const std::string& error);
   State Failed(CallPhase phase, std::string cause);
   CallPhase ReadPhase() const;
   bool HeadGoesOn(std::size_t added) const;
+  State JudgeOverhead();
   std::string_view FieldsOf(std::string_view head) const;
 
   Stream& stream_;
@@ -72,9 +78,16 @@ class RoundTrip final : public MessageSink {
   std::string pending_;     // bytes the parser wants to see again with more behind them
   std::string first_line_;  // what came first, for the text about malformed answers
   Response response_;
+  std::size_t wire_bytes_ = 0;        // received in all
+  std::size_t body_bytes_ = 0;        // of the body as it arrives
+  std::optional<Inflater> inflater_;  // of a body that is compressed
+  // Why OnBody has stopped the parser.
+  CallPhase body_error_phase_ = CallPhase::kRead;
+  std::string body_error_;
   bool any_byte_ = false;
   CallPhase failed_phase_ = CallPhase::kNone;
   std::string cause_;
+  bool is_too_large_ = false;
 };
 
 }  // namespace portcullis::net::internal
