@@ -2,9 +2,11 @@
 // of value, with pflag's error texts. Also used for durations in queries.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <string_view>
 
+#include "base/gotext.h"
 #include "base/status.h"
 #include "base/strings.h"
 #include "server/options.h"
@@ -30,7 +32,12 @@ base::Status SetBool(Options& options, std::string_view value) {
 template <auto Member>
 base::Status SetInt(Options& options, std::string_view value) {
   using Number = std::remove_reference_t<decltype(options.*Member)>;
-  options.*Member = static_cast<Number>(TRY(ReadInt(value)));
+  const std::int64_t number = TRY(ReadInt(value));
+  if (number < std::numeric_limits<Number>::min() || number > std::numeric_limits<Number>::max()) {
+    return base::BadRequest(
+        base::StrCat("strconv.ParseInt: parsing ", base::GoQuote(value), ": value out of range"));
+  }
+  options.*Member = static_cast<Number>(number);
   return base::OkStatus();
 }
 

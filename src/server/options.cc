@@ -1,9 +1,13 @@
 #include "server/options.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <filesystem>
+#include <cerrno>
+#include <cstring>
 #include <set>
 
+#include "api/time.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "server/flag_values.h"
@@ -30,42 +34,7 @@ base::Result<std::int64_t> ReadInt(std::string_view text) {
 }
 
 base::Result<std::chrono::nanoseconds> ReadDuration(std::string_view text) {
-  const auto bad = [&] {
-    return base::BadRequest(base::StrCat("time: invalid duration ", base::GoQuote(text)));
-  };
-  if (text.empty()) return bad();
-  if (text == "0") return std::chrono::nanoseconds(0);
-  struct Unit {
-    std::string_view name;
-    double nanoseconds;
-  };
-  constexpr Unit kUnits[] = {{"ns", 1},  {"us", 1e3}, {"ms", 1e6},
-                             {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
-  double total = 0;
-  std::string_view rest = text;
-  const bool negative = rest.front() == '-';
-  if (negative) rest.remove_prefix(1);
-  if (rest.empty()) return bad();
-  while (!rest.empty()) {
-    const std::size_t digits = std::min(rest.find_first_not_of("0123456789."), rest.size());
-    if (digits == 0) return bad();
-    const double number = std::strtod(std::string(rest.substr(0, digits)).c_str(), nullptr);
-    rest.remove_prefix(digits);
-    const std::size_t letters = std::min(rest.find_first_of("0123456789."), rest.size());
-    const std::string_view name = rest.substr(0, letters);
-    if (name.empty()) {
-      return base::BadRequest(base::StrCat("time: missing unit in duration ", base::GoQuote(text)));
-    }
-    const auto* unit = std::find_if(std::begin(kUnits), std::end(kUnits),
-                                    [&](const Unit& u) { return u.name == name; });
-    if (unit == std::end(kUnits)) {
-      return base::BadRequest(base::StrCat("time: unknown unit ", base::GoQuote(name),
-                                           " in duration ", base::GoQuote(text)));
-    }
-    total += number * unit->nanoseconds;
-    rest.remove_prefix(letters);
-  }
-  return std::chrono::nanoseconds(static_cast<std::int64_t>(negative ? -total : total));
+  return std::chrono::nanoseconds(TRY(api::ParseDuration(text)));
 }
 
 }  // namespace internal
@@ -290,6 +259,10 @@ constexpr Flag kFlags[] = {
      &SetInt<&Options::max_mutating_requests_inflight>, ""},
     {"max-requests-inflight", kNumber, "400", "Reads under way at one time",
      &SetInt<&Options::max_requests_inflight>, ""},
+    {"max-webhook-response-bytes", kNumber, "3145728",
+     "Largest answer of a webhook (admission, conversion, authorization, image policy, audit), as "
+     "it arrives and decompressed; 0: no limit",
+     &SetInt<&Options::max_webhook_response_bytes>, ""},
     {"min-request-timeout", kNumber, "1800", "Seconds a watch lasts at least",
      &SetInt<&Options::min_request_timeout>, ""},
     {"profiling", kSwitch, "true", "", nullptr, "there is no profiler"},
@@ -496,8 +469,9 @@ void CheckAuthorization(const Options& options, std::vector<std::string>& proble
 std::vector<std::string> CheckOptions(const Options& options) {
   std::vector<std::string> problems;
   const auto readable = [&](std::string_view flag, const std::string& path) {
-    if (path.empty() || std::filesystem::exists(path)) return;
-    problems.push_back(base::StrCat("--", flag, ": open ", path, ": no such file or directory"));
+    if (path.empty() || access(path.c_str(), R_OK) == 0) return;
+    problems.push_back(
+        base::StrCat("--", flag, ": open ", path, ": ", base::ToLower(std::strerror(errno))));
   };
   readable("client-ca-file", options.client_ca_file);
   readable("token-auth-file", options.token_auth_file);
@@ -523,6 +497,9 @@ std::vector<std::string> CheckOptions(const Options& options) {
   }
   if (options.max_mutating_requests_inflight < 0) {
     problems.push_back("--max-mutating-requests-inflight can not be negative value");
+  }
+  if (options.max_webhook_response_bytes < 0) {
+    problems.push_back("--max-webhook-response-bytes can not be negative value");
   }
   if (options.request_timeout.count() < 0) {
     problems.push_back("--request-timeout can not be negative value");

@@ -32,6 +32,31 @@ TEST(Options, DurationsAreGos) {
             "\"5\"");
 }
 
+TEST(Options, DurationsTakeEveryFormThatGoTakes) {
+  const auto timeout = [](const std::string& text) {
+    return Parse({"--request-timeout=" + text}).value().request_timeout;
+  };
+  EXPECT_EQ(timeout("+5s"), std::chrono::seconds(5));
+  EXPECT_EQ(timeout("3µs"), std::chrono::microseconds(3));
+  EXPECT_EQ(timeout(".5s"), std::chrono::milliseconds(500));
+  for (const std::string text :
+       {"1.2.3s", "9223372036854775808ns", "1e400h", "300000000h", "-", "", "."}) {
+    EXPECT_FALSE(Parse({"--request-timeout=" + text}).ok()) << text;
+  }
+}
+
+TEST(Options, NumbersThatDoNotFitAreRefused) {
+  EXPECT_EQ(Parse({"--max-requests-inflight=4294967297"}).status().message(),
+            "invalid argument \"4294967297\" for \"--max-requests-inflight\" flag: "
+            "strconv.ParseInt: parsing \"4294967297\": value out of range");
+}
+
+TEST(Options, AFileThatMayNotBeReadIsNamed) {
+  const auto problems = CheckOptions(*Parse({"--client-ca-file=/dev/null/x"}));
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems.front(), "--client-ca-file: open /dev/null/x: not a directory");
+}
+
 TEST(Options, FlagsOfKubeApiserverWithoutMeaningLeaveANote) {
   const auto options = Parse({"--etcd-servers=http://127.0.0.1:2379"});
 
