@@ -3,13 +3,15 @@
 #include <netdb.h>
 
 #include <array>
-#include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <fstream>
-#include <mutex>
+#include <map>
+#include <system_error>
 #include <thread>
+#include <utility>
 
+#include "base/mutex.h"
 #include "base/strings.h"
 #include "net/url.h"
 
@@ -27,7 +29,8 @@ std::string NameServer() {
   return "127.0.0.1:53";
 }
 
-std::vector<SocketAddress> Lookup(const std::string& host, int port, int flags, int& error) {
+std::vector<SocketAddress> LookupAddresses(const std::string& host, int port, int flags,
+                                           int& error) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -50,10 +53,90 @@ std::vector<SocketAddress> Lookup(const std::string& host, int port, int flags, 
   return addresses;
 }
 
-Resolution LookupName(const std::string& host, int port) {
+// Thread constructors throw when the system has no more threads to give.
+template <typename Body>
+bool StartDetached(Body body) {
+  try {
+    std::thread(std::move(body)).detach();
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+struct Resolver::State {
+  using Question = std::pair<std::string, int>;  // host, port
+
+  State(Lookup lookup_function, std::size_t thread_limit)
+      : lookup(std::move(lookup_function)), max_threads(thread_limit) {}
+
+  void Run();
+  std::vector<Done> TakeWaiting(const Question& question) PC_REQUIRES(mutex);
+
+  const Lookup lookup;
+  const std::size_t max_threads;
+  base::Mutex mutex;
+  base::CondVar changed;
+  std::deque<Question> queue PC_GUARDED_BY(mutex);  // not yet taken by a thread
+  std::map<Question, std::vector<Done>> waiting PC_GUARDED_BY(mutex);
+  std::size_t threads PC_GUARDED_BY(mutex) = 0;
+  std::size_t idle PC_GUARDED_BY(mutex) = 0;
+  bool is_stopping PC_GUARDED_BY(mutex) = false;
+};
+
+std::vector<Resolver::Done> Resolver::State::TakeWaiting(const Question& question) {
+  const auto found = waiting.find(question);
+  if (found == waiting.end()) return {};
+  std::vector<Done> dones = std::move(found->second);
+  waiting.erase(found);
+  return dones;
+}
+
+void Resolver::State::Run() {
+  while (true) {
+    Question question;
+    {
+      base::MutexLock lock(mutex);
+      ++idle;
+      while (queue.empty() && !is_stopping) changed.Wait(mutex);
+      --idle;
+      if (is_stopping) return;
+      question = std::move(queue.front());
+      queue.pop_front();
+    }
+    const Resolution resolution = lookup(question.first, question.second);
+    std::vector<Done> dones;
+    {
+      base::MutexLock lock(mutex);
+      if (is_stopping) return;
+      dones = TakeWaiting(question);
+    }
+    for (const Done& done : dones) done(resolution);
+  }
+}
+
+Resolver::Resolver(Lookup lookup, std::size_t max_threads)
+    : state_(std::make_shared<State>(std::move(lookup), max_threads)) {}
+
+Resolver::~Resolver() {
+  std::map<State::Question, std::vector<Done>> dropped;
+  base::MutexLock lock(state_->mutex);
+  state_->is_stopping = true;
+  dropped.swap(state_->waiting);
+  state_->changed.NotifyAll();
+}
+
+std::vector<SocketAddress> Resolver::Literal(const std::string& host, int port) {
+  int error = 0;
+  return LookupAddresses(host, port, AI_NUMERICHOST, error);
+}
+
+Resolution Resolver::AskSystem(const std::string& host, int port) {
   Resolution resolution;
   int error = 0;
-  resolution.addresses = Lookup(host, port, AI_ADDRCONFIG, error);
+  resolution.addresses = LookupAddresses(host, port, AI_ADDRCONFIG, error);
   if (resolution.addresses.empty()) {
     const bool unknown = error == EAI_NONAME || error == EAI_NODATA || error == 0;
     resolution.error = base::StrCat("lookup ", host, " on ", NameServer(), ": ",
@@ -62,60 +145,29 @@ Resolution LookupName(const std::string& host, int port) {
   return resolution;
 }
 
-}  // namespace
-
-struct Resolver::State {
-  struct Question {
-    std::string host;
-    int port = 0;
-    std::function<void(Resolution)> done;
-  };
-  std::mutex mutex;
-  std::condition_variable condition;
-  std::deque<Question> questions;
-  bool stopping = false;
-  std::thread thread;
-
-  void Run() {
-    std::unique_lock<std::mutex> lock(mutex);
-    while (!stopping) {
-      if (questions.empty()) {
-        condition.wait(lock);
-        continue;
-      }
-      Question question = std::move(questions.front());
-      questions.pop_front();
-      lock.unlock();
-      question.done(LookupName(question.host, question.port));
-      question = {};
-      lock.lock();
+void Resolver::Resolve(const std::string& host, int port, Done done) {
+  std::vector<Done> unanswered;
+  {
+    base::MutexLock lock(state_->mutex);
+    State& state = *state_;
+    const State::Question question(host, port);
+    auto& waiting = state.waiting[question];
+    waiting.push_back(std::move(done));
+    if (waiting.size() > 1) return;
+    state.queue.push_back(question);
+    if (state.queue.size() <= state.idle || state.threads >= state.max_threads) {
+      state.changed.NotifyOne();
+      return;
+    }
+    if (StartDetached([shared = state_] { shared->Run(); })) {
+      ++state.threads;
+    } else if (state.threads == 0) {
+      state.queue.pop_back();
+      unanswered = state.TakeWaiting(question);
     }
   }
-};
-
-Resolver::Resolver() : state_(std::make_unique<State>()) {}
-
-Resolver::~Resolver() {
-  {
-    const std::lock_guard<std::mutex> lock(state_->mutex);
-    state_->stopping = true;
-    state_->condition.notify_all();
-  }
-  if (state_->thread.joinable()) state_->thread.join();
-}
-
-std::vector<SocketAddress> Resolver::Literal(const std::string& host, int port) {
-  int error = 0;
-  return Lookup(host, port, AI_NUMERICHOST, error);
-}
-
-void Resolver::Resolve(std::string host, int port, std::function<void(Resolution)> done) {
-  const std::lock_guard<std::mutex> lock(state_->mutex);
-  if (!state_->thread.joinable()) {
-    state_->thread = std::thread([state = state_.get()] { state->Run(); });
-  }
-  state_->questions.push_back({std::move(host), port, std::move(done)});
-  state_->condition.notify_one();
+  const Resolution failed{{}, base::StrCat("lookup ", host, ": no thread for the name resolver")};
+  for (const Done& callback : unanswered) callback(failed);
 }
 
 }  // namespace portcullis::net::internal

@@ -1,7 +1,12 @@
-// Resolver turns host names into addresses without blocking a loop: literals at once, names on a
-// thread of its own that asks the system's resolver.
+// Resolver turns host names into addresses without blocking a loop: literals at once, names on
+// threads of its own that ask the system's resolver (getaddrinfo, so that /etc/hosts and
+// nsswitch.conf count).
 //
-// Thread-safe. The destructor waits for the question under way.
+// A name server that does not answer blocks getaddrinfo for many seconds. So that one such name
+// does not hold up the others, a thread is added whenever a question would have to wait, up to
+// `max_threads`, and questions about a name that is being asked for share its answer.
+//
+// Thread-safe. The destructor does not wait for questions under way; their answers are dropped.
 #pragma once
 
 #include <sys/socket.h>
@@ -26,17 +31,25 @@ struct Resolution {
 
 class Resolver {
  public:
-  Resolver();
+  // Blocks until it knows; called on several threads at once.
+  using Lookup = std::function<Resolution(const std::string& host, int port)>;
+  using Done = std::function<void(Resolution)>;
+
+  explicit Resolver(Lookup lookup = &AskSystem, std::size_t max_threads = 16);
   ~Resolver();
+  Resolver(const Resolver&) = delete;
+  Resolver& operator=(const Resolver&) = delete;
 
   // Addresses of a literal; empty if `host` is a name.
   static std::vector<SocketAddress> Literal(const std::string& host, int port);
-  // `done` is called on the resolver's thread.
-  void Resolve(std::string host, int port, std::function<void(Resolution)> done);
+  static Resolution AskSystem(const std::string& host, int port);
+  // `done` is called on a thread of the resolver, unless the resolver is gone by then; on this one
+  // if no thread can be started.
+  void Resolve(const std::string& host, int port, Done done);
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  const std::shared_ptr<State> state_;  // shared with the threads, which may outlive this
 };
 
 }  // namespace portcullis::net::internal
