@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,16 +103,23 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Reads to the end of `file`; false if that takes too long or is too much.
-bool ReadAll(int file, base::SteadyTime deadline, std::string& text) {
-  std::array<char, 4096> buffer{};
-  while (text.size() < kMaxOutput) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - base::SystemClock().Steady());
+// Waits until `file` is readable, which a process is that has ended; false at the deadline.
+bool WaitReadable(int file, base::SteadyTime deadline) {
+  while (true) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - base::SystemClock().Steady());
     pollfd waiting{file, POLLIN, 0};
     const int ready = left.count() <= 0 ? 0 : poll(&waiting, 1, static_cast<int>(left.count()));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return false;
+    return ready > 0;
+  }
+}
+
+// Reads to the end of `file`; false if that takes too long or is more than kMaxOutput.
+bool ReadAll(int file, base::SteadyTime deadline, std::string& text) {
+  std::array<char, 4096> buffer{};
+  while (text.size() <= kMaxOutput) {
+    if (!WaitReadable(file, deadline)) return false;
     const ssize_t got = read(file, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return true;
@@ -134,12 +142,26 @@ int Spawn(pid_t& child, const ExecPlugin& plugin, const std::string& question, i
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  // A group of its own, so that it can be ended together with what it has started.
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   const int error = posix_spawnp(&child, plugin.command.c_str(), &actions, &attributes,
                                  Pointers(arguments).data(), Pointers(variables).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
+}
+
+// Waits for the end of the child, whose standard output has ended; at the deadline it is killed,
+// and false returned.
+bool Reap(pid_t child, base::SteadyTime deadline, int& status) {
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  const bool ended = process >= 0 && WaitReadable(process, deadline);
+  if (process >= 0) close(process);
+  if (!ended) kill(-child, SIGKILL);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return ended;
 }
 
 base::Result<Output> RunPlugin(const ExecPlugin& plugin, const std::string& question) {
@@ -160,11 +182,14 @@ base::Result<Output> RunPlugin(const ExecPlugin& plugin, const std::string& ques
   Output output;
   const bool whole = ReadAll(ends[0], deadline, output.text);
   close(ends[0]);
-  if (!whole) kill(child, SIGKILL);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  const bool ended = Reap(child, whole ? deadline : base::SteadyTime::min(), status);
+  if (output.text.size() > kMaxOutput) {
+    return base::ConfigError(base::StrCat("exec: executable ", plugin.command,
+                                          " printed more than ", std::to_string(kMaxOutput),
+                                          " bytes"));
   }
-  if (!whole) return base::ConfigError("exec: signal: killed");
+  if (!whole || !ended) return base::ConfigError("exec: signal: killed");
   if (!WIFEXITED(status)) {
     return base::ConfigError(
         base::StrCat("exec: executable ", plugin.command, " failed with exit code -1"));
@@ -180,18 +205,37 @@ ExecCredentials::ExecCredentials(ExecPlugin plugin, const base::Clock& clock,
     : plugin_(std::move(plugin)), question_(Question(plugin_, cluster)), clock_(clock) {}
 
 base::Result<ExecCredential> ExecCredentials::Get() {
+  {
+    base::MutexLock lock(mutex_);
+    if (current_ && clock_.Now() < current_->expires) return current_->credential;
+    if (is_running_) {
+      const std::uint64_t awaited = runs_ + 1;
+      while (runs_ < awaited) answered_.Wait(mutex_);
+      return outcome_;
+    }
+    is_running_ = true;
+    current_.reset();
+  }
+  base::Result<Printed> printed = Ask();
   base::MutexLock lock(mutex_);
-  if (!has_ || clock_.Now() >= expires_) TRY(Renew());
-  return credential_;
+  is_running_ = false;
+  ++runs_;
+  if (printed.ok()) {
+    current_ = *printed;
+    outcome_ = std::move(printed->credential);
+  } else {
+    outcome_ = printed.status();
+  }
+  answered_.NotifyAll();
+  return outcome_;
 }
 
 void ExecCredentials::Forget() {
   base::MutexLock lock(mutex_);
-  has_ = false;
+  current_.reset();
 }
 
-base::Status ExecCredentials::Renew() {
-  has_ = false;
+base::Result<ExecCredentials::Printed> ExecCredentials::Ask() const {
   TRY(CheckInteraction(plugin_));
   const Output output = TRY(RunPlugin(plugin_, question_));
   if (output.exit_code != 0) {
@@ -203,15 +247,16 @@ base::Status ExecCredentials::Renew() {
   if (!document.ok()) {
     return base::ConfigError(base::StrCat("decoding stdout: ", document.status().message()));
   }
-  const json::Value printed = document->root();
-  if (const auto version = printed["apiVersion"].AsString(); version != plugin_.api_version) {
+  const json::Value answer = document->root();
+  if (const auto version = answer["apiVersion"].AsString(); version != plugin_.api_version) {
     return base::ConfigError(base::StrCat("exec plugin is configured to use API version ",
                                           plugin_.api_version, ", plugin returned version ",
                                           version));
   }
-  const json::Value status = printed["status"];
+  const json::Value status = answer["status"];
   if (!status.is_object()) return base::ConfigError("exec plugin didn't return a status field");
-  ExecCredential fresh;
+  Printed printed;
+  ExecCredential& fresh = printed.credential;
   fresh.token = status["token"].AsString();
   fresh.certificate_pem = status["clientCertificateData"].AsString();
   fresh.key_pem = status["clientKeyData"].AsString();
@@ -221,13 +266,10 @@ base::Status ExecCredentials::Renew() {
   if (fresh.certificate_pem.empty() != fresh.key_pem.empty()) {
     return base::ConfigError("exec plugin returned only certificate or key, not both");
   }
-  expires_ = base::WallTime::max();
   if (const auto until = cel::ParseTimestamp(status["expirationTimestamp"].AsString())) {
-    expires_ = base::WallTime(std::chrono::seconds(until->seconds));
+    printed.expires = base::WallTime(std::chrono::seconds(until->seconds));
   }
-  credential_ = std::move(fresh);
-  has_ = true;
-  return base::OkStatus();
+  return printed;
 }
 
 ExecProgram::ExecProgram(ExecPlugin plugin, const base::Clock& clock)

@@ -2,12 +2,15 @@
 // (https://kubernetes.io/docs/reference/access-authn-authz/authentication/
 // #client-go-credential-plugins).
 //
-// The program runs when its first credentials are needed and again when they have expired; it is
-// never asked for input and has half a minute. Thread-safe: one run at a time, others wait for it.
+// The program runs when its first credentials are needed and again when they have expired. It gets
+// no input, may print a megabyte and has half a minute; then it is killed with what it has started.
+// Thread-safe: one run at a time, outside of the lock; who comes meanwhile waits for its outcome.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,22 +55,29 @@ class ExecCredentials {
   ExecCredentials(ExecPlugin plugin, const base::Clock& clock,
                   const ExecCluster* cluster = nullptr);
 
-  // Blocks while the program runs. Errors are client-go's: "exec: executable x failed with exit
-  // code 1".
+  // Blocks while the program runs, so half a minute at most. Errors are client-go's: "exec:
+  // executable x failed with exit code 1".
   base::Result<ExecCredential> Get();
   // The credentials have been refused: the next Get runs the program anew.
   void Forget();
 
  private:
-  base::Status Renew() PC_REQUIRES(mutex_);
+  struct Printed {
+    ExecCredential credential;
+    base::WallTime expires = base::WallTime::max();
+  };
+  // Runs the program.
+  base::Result<Printed> Ask() const;
 
   const ExecPlugin plugin_;
   const std::string question_;  // what the program finds in its environment
   const base::Clock& clock_;
   base::Mutex mutex_;
-  bool has_ PC_GUARDED_BY(mutex_) = false;
-  ExecCredential credential_ PC_GUARDED_BY(mutex_);
-  base::WallTime expires_ PC_GUARDED_BY(mutex_) = base::WallTime::max();
+  base::CondVar answered_;
+  std::optional<Printed> current_ PC_GUARDED_BY(mutex_);  // unless forgotten
+  bool is_running_ PC_GUARDED_BY(mutex_) = false;
+  std::uint64_t runs_ PC_GUARDED_BY(mutex_) = 0;  // that have ended
+  base::Result<ExecCredential> outcome_ PC_GUARDED_BY(mutex_) = ExecCredential();  // of the last
 };
 
 // The program of one user of a kubeconfig: its credentials are the same for all servers unless it

@@ -1,10 +1,15 @@
 #include "webhook/exec_credentials.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "base/strings.h"
 #include "base/testing/fake_clock.h"
@@ -75,6 +80,36 @@ TEST(ExecCredentialsTest, SaysWhatIsWrongAsClientGoDoes) {
   EXPECT_EQ(ErrorOf(Shell(Printing("{}"))), "exec plugin didn't return a token or cert/key pair");
   EXPECT_EQ(ErrorOf(Shell(Printing("{\"clientKeyData\":\"x\"}"))),
             "exec plugin returned only certificate or key, not both");
+}
+
+TEST(ExecCredentialsTest, LimitsWhatTheProgramPrints) {
+  EXPECT_EQ(ErrorOf(Shell("exec yes")), "exec: executable sh printed more than 1048576 bytes");
+  EXPECT_EQ(ErrorOf(Shell("yes & wait")), "exec: executable sh printed more than 1048576 bytes");
+}
+
+TEST(ExecCredentialsTest, OneRunAnswersAllWhoWaitForIt) {
+  const std::string file = ::testing::TempDir() + "exec_shared_" + std::to_string(getpid());
+  const std::string gate = file + ".gate";
+  ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
+  ExecCredentials credentials(
+      Shell("echo x >> " + file + "; cat " + gate + " >/dev/null; exit $(wc -l < " + file + ")"),
+      base::SystemClock());
+  std::vector<std::thread> callers;
+  std::vector<std::string> errors(8);
+  for (std::string& error : errors) {
+    callers.emplace_back([&] { error = credentials.Get().status().message(); });
+  }
+  // The program runs now. Forget does not wait for it.
+  const int writer = open(gate.c_str(), O_WRONLY | O_CLOEXEC);
+  credentials.Forget();
+  close(writer);
+  for (std::thread& caller : callers) caller.join();
+  // A caller that came late has made it run once more, all others share an outcome.
+  for (const std::string& error : errors) {
+    EXPECT_THAT(error, ::testing::StartsWith("exec: executable sh failed with exit code "));
+  }
+  unlink(gate.c_str());
+  unlink(file.c_str());
 }
 
 TEST(ExecCredentialsTest, CanAskNobody) {
