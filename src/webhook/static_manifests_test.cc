@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/strings.h"
 #include "base/testing/fake_clock.h"
@@ -89,6 +94,33 @@ TEST_F(StaticManifestsTest, NoticesChangedFilesAndKeepsTheLastGoodSet) {
   write("nonsense: [");
   clock.Advance(std::chrono::seconds(2));
   EXPECT_EQ((*manifests)->Get()->size(), 2U);
+}
+
+TEST_F(StaticManifestsTest, AFolderThatIsSlowToReadHoldsUpOneRequestOnly) {
+  const auto folder =
+      std::filesystem::path(::testing::TempDir()) / ("slow_manifests_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "a.yaml") << Manifest("a.static.k8s.io");
+  base::FakeClock clock;
+  admission::PluginContext context;
+  context.name = "ValidatingAdmissionWebhook";
+  context.clock = &clock;
+  const auto manifests =
+      StaticManifests::Create(context, folder.string(), HookType::kValidating, compiler_).value();
+  // Opening a FIFO blocks until it has a writer.
+  const std::string fifo = (folder / "b.yaml").string();
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  clock.Advance(std::chrono::seconds(2));
+  std::thread slow([&] { manifests->Get(); });
+  const int writer = open(fifo.c_str(), O_WRONLY | O_CLOEXEC);  // when `slow` reads
+  clock.Advance(std::chrono::seconds(2));
+  EXPECT_EQ(manifests->Get()->size(), 1U);
+  const std::string more = Manifest("b.static.k8s.io");
+  EXPECT_EQ(write(writer, more.data(), more.size()), static_cast<ssize_t>(more.size()));
+  close(writer);
+  slow.join();
+  EXPECT_EQ(manifests->Get()->size(), 2U);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -77,7 +77,6 @@ base::Result<std::unique_ptr<ManifestDirectory>> ManifestDirectory::Create(
 }
 
 base::Status ManifestDirectory::Load() {
-  const std::lock_guard lock(mutex_);
   const std::vector<ManifestFile> files = TRY(ReadManifests(directory_));
   std::string hash = HashOf(files);
   if (loaded_ && hash == seen_) return base::OkStatus();
@@ -104,7 +103,10 @@ void ManifestDirectory::Refresh() {
   const base::SteadyTime now = clock_.Steady();
   base::SteadyTime due = next_check_.load(std::memory_order_relaxed);
   if (now < due || !next_check_.compare_exchange_strong(due, now + kCheckEvery)) return;
-  if (const base::Status status = Load(); !status.ok()) {
+  if (is_loading_.exchange(true, std::memory_order_acquire)) return;
+  const base::Status status = Load();
+  is_loading_.store(false, std::memory_order_release);
+  if (!status.ok()) {
     base::LogError("reloading manifest config",
                    {{"plugin", plugin_}, {"directory", directory_}, {"error", status.message()}});
   }

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -31,7 +30,8 @@ class ManifestDirectory {
   static base::Result<std::unique_ptr<ManifestDirectory>> Create(const PluginContext& context,
                                                                  std::string directory, Take take);
 
-  // Looks at the files if it is time to.
+  // Reads the files if it is time to and no other thread is at it, whose result then counts: a
+  // folder that is slow to read holds up one request.
   void Refresh();
 
  private:
@@ -46,8 +46,9 @@ class ManifestDirectory {
   metrics::Family<metrics::Counter>* reloads_ = nullptr;
   metrics::Family<metrics::Gauge>* times_ = nullptr;
   metrics::Family<metrics::Gauge>* info_ = nullptr;
-  std::mutex mutex_;
-  // Guarded by mutex_: whether there is a set in force, its hash, and that of the one last tried.
+  // Set by the thread that reads the files. It alone touches the three below: whether there is a
+  // set in force, its hash, and that of the one last tried.
+  std::atomic<bool> is_loading_{false};
   bool loaded_ = false;
   std::string in_force_;
   std::string seen_;

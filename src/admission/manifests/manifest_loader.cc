@@ -41,7 +41,8 @@ base::Result<std::vector<ManifestFile>> ReadManifests(const std::string& directo
   std::vector<std::string> paths;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (entry->is_directory() || !IsManifest(entry->path())) continue;
+    std::error_code ignored;  // what cannot be looked at fails to open below
+    if (!IsManifest(entry->path()) || entry->is_directory(ignored)) continue;
     paths.push_back((fs::path(directory) / entry->path().filename()).string());
   }
   if (error) {
