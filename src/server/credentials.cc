@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "authn/jwt.h"
+#include "base/log.h"
 #include "base/strings.h"
 
 namespace portcullis::server {
@@ -17,6 +18,9 @@ namespace fs = std::filesystem;
 constexpr int kAuthorityDays = 3650;
 constexpr int kCertificateDays = 365;
 constexpr std::chrono::hours kRenewBefore{24 * 30};
+constexpr std::string_view kAuthority = "portcullis-ca";
+constexpr std::string_view kServer = "portcullis";
+constexpr std::string_view kAdministrator = "kubernetes-admin";
 
 // Written beside and renamed, so that a crash leaves no half of a key; readable by the owner only.
 base::Status WriteFile(const std::string& path, std::string_view content) {
@@ -45,19 +49,48 @@ base::Status WritePair(const fs::path& folder, const std::string& name, const ne
   return WriteFile((folder / (name + ".crt")).string(), pair.certificate_pem);
 }
 
-bool IsFresh(const net::KeyPair& pair, base::WallTime now) {
-  const auto parsed = net::ParseCertificates(pair.certificate_pem);
-  return parsed.ok() && !parsed->empty() && parsed->front().not_after > now + kRenewBefore;
+// A folder on the way that may not be searched is an error, and no absent file.
+base::Result<bool> Exists(const std::string& path) {
+  if (access(path.c_str(), F_OK) == 0) return true;
+  if (errno == ENOENT) return false;
+  return base::ConfigError(base::StrCat("open ", path, ": ", base::ToLower(std::strerror(errno))));
+}
+
+enum class Renewal : std::uint8_t { kNotNeeded, kDue, kNotOurs };
+
+// Certificates that Portcullis has made are known by their names: `subject`, and `issuer` who has
+// signed them. A pair that somebody else has put there is never replaced.
+base::Result<Renewal> JudgeAge(const std::string& path, const net::KeyPair& pair,
+                               std::string_view subject, std::string_view issuer,
+                               base::WallTime now) {
+  const auto chain = net::ParseCertificates(pair.certificate_pem);
+  if (!chain.ok()) return chain.status().Annotate(path);
+  const net::CertificateInfo& leaf = chain->front();
+  if (leaf.not_after > now + kRenewBefore) return Renewal::kNotNeeded;
+  if (leaf.common_name == subject && leaf.issuer_common_name == issuer) return Renewal::kDue;
+  const std::string end = base::FormatTime(leaf.not_after);
+  if (leaf.not_after <= now) {
+    return base::ConfigError(
+        base::StrCat(path, ": the certificate has expired at ", end,
+                     " and is not replaced, because it was not made by Portcullis: renew it, or "
+                     "choose another --cert-dir"));
+  }
+  base::LogWarning("certificate expires soon and is not renewed: it was not made by Portcullis",
+                   {{"file", path}, {"expires", end}});
+  return Renewal::kNotOurs;
 }
 
 // The pair kept under that name, or what `make` makes, kept from now on.
 template <typename Make>
 base::Result<net::KeyPair> KeptPair(const fs::path& folder, const std::string& name,
+                                    std::string_view subject, std::string_view issuer,
                                     base::WallTime now, const Make& make) {
   const std::string certificate = (folder / (name + ".crt")).string();
-  if (fs::exists(certificate)) {
+  if (TRY(Exists(certificate))) {
     net::KeyPair pair = TRY(net::LoadKeyPair(certificate, (folder / (name + ".key")).string()));
-    if (IsFresh(pair, now)) return pair;
+    const Renewal renewal = TRY(JudgeAge(certificate, pair, subject, issuer, now));
+    if (renewal != Renewal::kDue) return pair;
+    base::LogInfo("certificate renewed", {{"file", certificate}});
   }
   net::KeyPair pair = TRY(make());
   TRY(WritePair(folder, name, pair));
@@ -66,7 +99,7 @@ base::Result<net::KeyPair> KeptPair(const fs::path& folder, const std::string& n
 
 net::CertificateRequest ServingRequest(const Options& options, std::string_view service_ip) {
   net::CertificateRequest request;
-  request.common_name = "portcullis";
+  request.common_name = kServer;
   request.server = true;
   request.valid_days = kCertificateDays;
   request.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
@@ -87,7 +120,7 @@ net::CertificateRequest ServingRequest(const Options& options, std::string_view 
 
 base::Result<std::string> KeptSigningKey(const fs::path& folder, base::WallTime now) {
   const std::string path = (folder / "sa.key").string();
-  if (fs::exists(path)) return net::ReadFile(path);
+  if (TRY(Exists(path))) return net::ReadFile(path);
   // Only the key is of interest; ECDSA keys take no time to make.
   const net::KeyPair pair = TRY(net::MakeAuthority("service-accounts", now, kAuthorityDays));
   TRY(WriteFile(path, pair.key_pem));
@@ -107,8 +140,9 @@ base::Result<Credentials> PrepareCredentials(const Options& options, std::string
     return base::ConfigError(base::StrCat("mkdir ", folder.string(), ": ", error.message()));
   }
   Credentials credentials;
-  const net::KeyPair authority = TRY(KeptPair(
-      folder, "ca", now, [&] { return net::MakeAuthority("portcullis-ca", now, kAuthorityDays); }));
+  const net::KeyPair authority = TRY(KeptPair(folder, "ca", kAuthority, kAuthority, now, [&] {
+    return net::MakeAuthority(kAuthority, now, kAuthorityDays);
+  }));
   credentials.authority_pem = authority.certificate_pem;
   credentials.client_ca_pem = authority.certificate_pem;
   if (!options.client_ca_file.empty()) {
@@ -118,17 +152,18 @@ base::Result<Credentials> PrepareCredentials(const Options& options, std::string
     credentials.serving =
         TRY(net::LoadKeyPair(options.tls_cert_file, options.tls_private_key_file));
   } else {
-    credentials.serving = TRY(KeptPair(folder, "server", now, [&] {
+    credentials.serving = TRY(KeptPair(folder, "server", kServer, kAuthority, now, [&] {
       return net::Issue(authority, ServingRequest(options, service_ip), now);
     }));
   }
   net::CertificateRequest administrator;
-  administrator.common_name = "kubernetes-admin";
+  administrator.common_name = kAdministrator;
   administrator.organizations = {"system:masters"};
   administrator.client = true;
   administrator.valid_days = kCertificateDays;
-  credentials.administrator = TRY(
-      KeptPair(folder, "admin", now, [&] { return net::Issue(authority, administrator, now); }));
+  credentials.administrator = TRY(KeptPair(folder, "admin", kAdministrator, kAuthority, now, [&] {
+    return net::Issue(authority, administrator, now);
+  }));
   if (const std::string& file = options.service_account_signing_key_file; !file.empty()) {
     credentials.signing_key_pem = TRY(net::ReadFile(file));
     if (auto key = authn::ParseJwtSigningKey(credentials.signing_key_pem); !key.ok()) {

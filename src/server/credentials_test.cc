@@ -1,0 +1,89 @@
+#include "server/credentials.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/testing/fake_clock.h"
+
+namespace portcullis::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CredentialsTest : public ::testing::Test {
+ protected:
+  CredentialsTest() : folder_(fs::path(::testing::TempDir()) / Name()) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    options_.data_dir = folder_.string();
+  }
+  ~CredentialsTest() override { fs::remove_all(folder_); }
+
+  static std::string Name() {
+    return std::string("credentials_") +
+           ::testing::UnitTest::GetInstance()->current_test_info()->name() +
+           std::to_string(getpid());
+  }
+
+  void Write(const std::string& name, const net::KeyPair& pair) const {
+    fs::create_directories(folder_ / "pki");
+    std::ofstream(folder_ / "pki" / (name + ".crt")) << pair.certificate_pem;
+    std::ofstream(folder_ / "pki" / (name + ".key")) << pair.key_pem;
+  }
+  std::string Read(const std::string& name) const {
+    return net::ReadFile((folder_ / "pki" / name).string()).value();
+  }
+  base::Result<Credentials> Prepare() { return PrepareCredentials(options_, "10.0.0.1", clock_); }
+
+  const fs::path folder_;
+  base::FakeClock clock_;
+  Options options_;
+};
+
+TEST_F(CredentialsTest, RenewsWhatItHasMade) {
+  ASSERT_TRUE(Prepare().ok());
+  const std::string first = Read("server.crt");
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_EQ(Read("server.crt"), first);
+  clock_.Advance(std::chrono::hours(24 * 340));
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_NE(Read("server.crt"), first);
+}
+
+TEST_F(CredentialsTest, NeverReplacesTheAuthorityOfSomebodyElse) {
+  const net::KeyPair theirs = net::MakeAuthority("corporate-ca", clock_.Now(), 20).value();
+  Write("ca", theirs);
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_EQ(Read("ca.crt"), theirs.certificate_pem);
+  EXPECT_EQ(Read("ca.key"), theirs.key_pem);
+
+  clock_.Advance(std::chrono::hours(24 * 21));
+  const auto expired = Prepare();
+  ASSERT_FALSE(expired.ok());
+  EXPECT_THAT(expired.status().message(),
+              ::testing::MatchesRegex(
+                  ".*/pki/ca.crt: the certificate has expired at 2026-01-21T00:00:00Z and is not "
+                  "replaced, because it was not made by Portcullis: renew it, or choose another "
+                  "--cert-dir"));
+  EXPECT_EQ(Read("ca.key"), theirs.key_pem);
+}
+
+TEST_F(CredentialsTest, AFolderInTheWayIsAnErrorAndNotTheEnd) {
+  std::ofstream(folder_ / "file") << "x";
+  options_.cert_dir = (folder_ / "file").string();
+  EXPECT_THAT(Prepare().status().message(), ::testing::HasSubstr("mkdir "));
+  // A loop of links cannot be looked through, whoever asks.
+  options_.cert_dir = "";
+  fs::create_directories(folder_ / "pki");
+  fs::create_symlink("ca.crt", folder_ / "pki" / "ca.crt");
+  EXPECT_THAT(Prepare().status().message(),
+              ::testing::EndsWith("/pki/ca.crt: too many levels of symbolic links"));
+}
+
+}  // namespace
+}  // namespace portcullis::server
