@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/codec/protobuf.h"
 #include "json/value.h"
-#include "server/protobuf.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   portcullis::json::Arena arena;

@@ -23,6 +23,9 @@ WRAPPERS = {
     "prometheus/": {"metrics"}, "spdlog/": {"base"}, "CLI/": {"cli"}, "libdeflate.h": {"api", "net", "server"},
 }
 
+# What a module may not include although it depends, through others, on the module that holds it.
+REFUSED = {"engine": ("net/", "webhook/", "server/")}
+
 
 def declared():
     """{module: direct dependencies} from the CMakeLists of each folder."""
@@ -77,6 +80,9 @@ def check():
             other = parts[0]
             if modules.get(module) is not None and other not in allowed[module]:
                 problems.append(f"{where}: may not include {target} (allowed: {', '.join(sorted(allowed[module]))})")
+            for prefix in REFUSED.get(module, ()):
+                if target.startswith(prefix) and not is_test:
+                    problems.append(f"{where}: {target} is out of bounds for {module}")
             if "internal" in parts:
                 home = pathlib.PurePosixPath(*parts[: parts.index("internal")])
                 if not str(path).startswith(str(home)):

@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "base/strings.h"
+#include "engine/write/cluster_writer.h"
 #include "json/reader.h"
-#include "server/cluster_writer.h"
 #include "store/store.h"
 
 namespace portcullis::server {
@@ -131,7 +131,7 @@ base::Status RepairAddresses(const Environment& env) {
       if (!env.services->CheckAddress(address).ok()) continue;
       held.emplace(address);
       if (env.store->Get({kAddresses.group, kAddresses.resource, "", address}) != nullptr) continue;
-      TRY(EnsureObject(env, IpAddress(arena, address, service->ns(), service->name())));
+      TRY(engine::EnsureObject(env, IpAddress(arena, address, service->ns(), service->name())));
     }
   }
   for (const store::ObjectPtr& object : env.store->List(kAddresses)) {

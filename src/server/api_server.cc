@@ -23,6 +23,11 @@
 #include "base/strings.h"
 #include "controllers/policy_status.h"
 #include "controllers/runner.h"
+#include "engine/boot/boot_objects.h"
+#include "engine/definitions/custom_resource_definitions.h"
+#include "engine/feature_gates.h"
+#include "engine/write/cluster_writer.h"
+#include "json/writer.h"
 #include "metrics/apiserver_metrics.h"
 #include "net/client.h"
 #include "net/io_threads.h"
@@ -35,18 +40,14 @@
 #include "registry/strategy.h"
 #include "server/address_book.h"
 #include "server/authorization/authorization.h"
-#include "server/boot_objects.h"
-#include "server/cluster_writer.h"
 #include "server/credentials.h"
 #include "server/custom_api_services.h"
-#include "server/custom_resource_definitions.h"
 #include "server/discovery/documents.h"
 #include "server/dispatcher.h"
 #include "server/environment.h"
-#include "server/feature_gates.h"
 #include "server/identity_lease.h"
 #include "server/loopback_client.h"
-#include "server/namespace_furnishing.h"
+#include "server/namespace_initialization.h"
 #include "server/serving_tls.h"
 #include "server/watch_hub.h"
 #include "store/embedded/embedded_store.h"
@@ -91,6 +92,30 @@ base::Result<api::catalog::RuntimeConfig> ReadRuntimeConfig(const Options& optio
   return api::catalog::ParseRuntimeConfig(base::Join(pairs, ","));
 }
 
+// What extension API servers are told about authentication.
+base::Result<engine::BootFacts> BootFactsOf(const Options& options,
+                                            const Credentials& credentials) {
+  engine::BootFacts facts;
+  facts.service_cluster_ip_range = options.service_cluster_ip_range;
+  facts.authentication.emplace_back("client-ca-file", credentials.client_ca_pem);
+  if (options.requestheader_client_ca_file.empty()) return facts;
+  json::Arena arena;
+  const auto list = [&](std::string_view name, const std::vector<std::string>& items) {
+    json::ArrayBuilder array(arena);
+    for (const std::string& item : items) array.Add(item);
+    facts.authentication.emplace_back(name, json::ToString(array.Build()));
+  };
+  list("requestheader-allowed-names", options.requestheader_allowed_names);
+  facts.authentication.emplace_back(
+      "requestheader-client-ca-file",
+      TRY(net::LoadCertificates(options.requestheader_client_ca_file)));
+  list("requestheader-extra-headers-prefix", options.requestheader_extra_headers_prefix);
+  list("requestheader-group-headers", options.requestheader_group_headers);
+  list("requestheader-uid-headers", options.requestheader_uid_headers);
+  list("requestheader-username-headers", options.requestheader_username_headers);
+  return facts;
+}
+
 // The parts, in the order in which they are made; destroyed in the reverse order.
 class Server final : public ApiServer {
  public:
@@ -122,12 +147,12 @@ class Server final : public ApiServer {
     watches_ = std::make_unique<WatchHub>(*store_, clock_);
     env_.watches = watches_.get();
     env_.documents = &documents_;
-    env_.furnishing = &furnishing_;
+    env_.namespace_hook = &initialization_;
     return base::OkStatus();
   }
 
   base::Status Start() override {
-    AdoptServices(env_);
+    engine::AdoptServices(env_);
     definitions_->Start();
     dispatcher_ = std::make_unique<Dispatcher>(env_);
     self_ = MakeLoopbackClient(
@@ -137,7 +162,7 @@ class Server final : public ApiServer {
         ServerItself(), clock_);
     addresses_ = MakeAddressBook(*self_);
     services_->set_book(addresses_.get());
-    TRY(MakeBootObjects(env_, credentials_.client_ca_pem));
+    TRY(engine::MakeBootObjects(env_, TRY(BootFactsOf(options_, credentials_))));
     TRY(RepairAddresses(env_));
     MakeControllers();
     TRY(Listen());
@@ -342,7 +367,7 @@ class Server final : public ApiServer {
     objects_ = std::make_unique<admission::CatalogObjects>([this] { return catalog_.Get(); },
                                                            defaulter_.get());
     env_.objects = objects_.get();
-    writer_ = MakeClusterWriter(env_);
+    writer_ = engine::MakeClusterWriter(env_);
     feed_ = admission::MakeStoreFeed(*store_);
     webhook::ServiceResolverOptions resolver;
     resolver.table = options_.webhook_service_map;
@@ -350,9 +375,14 @@ class Server final : public ApiServer {
     resolver_ = webhook::MakeServiceResolver(*store_, resolver);
     conversions_ =
         std::make_unique<webhook::ConversionWebhooks>(*https_, resolver_.get(), clock_, &metrics_);
-    definitions_ = std::make_unique<CustomResourceDefinitions>(
+    definitions_ = std::make_unique<engine::CustomResourceDefinitions>(
         env_, catalog_, [this](json::Value definition) { return conversions_->For(definition); });
-    gates_ = MakeFeatureGates(options_);
+    gates_ = engine::MakeFeatureGates(options_.feature_gates, options_.kubernetes_version);
+    env_.gates = gates_.get();
+    env_.feature_gates = options_.feature_gates;
+    env_.token_settings = {options_.service_account_issuer, options_.api_audiences,
+                           options_.service_account_max_token_expiration,
+                           options_.service_account_extend_token_expiration};
     env_.reserves_static_names = gates_->Enabled("ManifestBasedAdmissionControlConfig");
     const int minor = TRY(MinorOf(options_.kubernetes_version));
     compiler_.emplace(minor);
@@ -425,7 +455,7 @@ class Server final : public ApiServer {
         new controllers::ControllerContext{*store_, loop.client ? *loop.client : *self_, catalog_,
                                            clock_, *compiler_, credentials_.authority_pem});
     loop.runner = std::make_unique<controllers::ControllerRunner>(info, *loop.context, *store_);
-    if (info.furnishes_namespaces) furnishing_.Add(*loop.runner);
+    if (info.furnishes_namespaces) initialization_.Add(*loop.runner);
   }
 
   base::Status Listen() {
@@ -459,7 +489,7 @@ class Server final : public ApiServer {
   std::unique_ptr<webhook::ConversionWebhooks> conversions_;  // used by the catalog
   base::Published<api::catalog::Catalog> catalog_;
   std::shared_ptr<const api::schema::Defaulter> defaulter_;
-  std::unique_ptr<CustomResourceDefinitions> definitions_;
+  std::unique_ptr<engine::CustomResourceDefinitions> definitions_;
   const registry::StrategyTable strategies_;
   std::unique_ptr<registry::ServiceNetwork> services_;
   Credentials credentials_;
@@ -489,7 +519,7 @@ class Server final : public ApiServer {
   std::unique_ptr<net::TlsReloader> reloader_;
   std::vector<const controllers::ControllerInfo*> chosen_controllers_;
   std::vector<Loop> loops_;
-  NamespaceFurnishing furnishing_;
+  NamespaceInitialization initialization_;
   std::string url_;
   std::string kubeconfig_;
   bool stopped_ = false;

@@ -3,7 +3,7 @@
 #include <span>
 #include <utility>
 
-#include "server/codec.h"
+#include "engine/codec/codec.h"
 
 namespace portcullis::server {
 namespace {
@@ -60,7 +60,8 @@ base::Result<std::vector<store::ObjectPtr>> ConvertedViews::InVersion(
   {
     base::MutexLock lock(mutex_);
     for (std::size_t i = 0; i < objects.size(); ++i) {
-      if (objects[i] == nullptr || !NeedsWebhook(resource, std::span(&objects[i], 1))) continue;
+      if (objects[i] == nullptr || !engine::NeedsWebhook(resource, std::span(&objects[i], 1)))
+        continue;
       bool is_own = false;
       views[i] = Find(KeyOf(resource, objects[i]), objects[i], is_own);
       if (!is_own) continue;
@@ -68,7 +69,7 @@ base::Result<std::vector<store::ObjectPtr>> ConvertedViews::InVersion(
       raw.push_back(objects[i]);
     }
   }
-  if (!own.empty()) Publish(resource, own, server::InVersion(resource, std::move(raw)));
+  if (!own.empty()) Publish(resource, own, engine::InVersion(resource, std::move(raw)));
   {
     base::MutexLock lock(mutex_);
     for (std::size_t i = 0; i < objects.size(); ++i) {
@@ -78,7 +79,7 @@ base::Result<std::vector<store::ObjectPtr>> ConvertedViews::InVersion(
       objects[i] = views[i]->made;
     }
   }
-  return server::InVersion(resource, std::move(objects));
+  return engine::InVersion(resource, std::move(objects));
 }
 
 }  // namespace portcullis::server

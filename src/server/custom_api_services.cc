@@ -3,8 +3,8 @@
 #include <set>
 
 #include "base/strings.h"
+#include "engine/boot/api_service_objects.h"
 #include "json/reader.h"
-#include "server/api_service_objects.h"
 
 namespace portcullis::server {
 namespace {
@@ -129,7 +129,8 @@ class CustomApiServices final : public controllers::Controller {
           .status();
     }
     if (!service["status"]["conditions"].empty()) return base::OkStatus();
-    const json::Value status = LocalServiceStatus(arena, base::FormatTime(context_.clock.Now()));
+    const json::Value status =
+        engine::LocalServiceStatus(arena, base::FormatTime(context_.clock.Now()));
     return context_.api
         .Do("PUT", base::StrCat(PathOf(current), "/status"),
             json::With(arena, service, "status", status))

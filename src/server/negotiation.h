@@ -6,10 +6,11 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "engine/codec/media_type.h"
 
 namespace portcullis::server {
 
-enum class MediaType { kJson, kYaml, kProtobuf };  // the last one only of bodies
+using engine::MediaType;
 enum class Form { kObject, kTable, kPartialObject, kPartialObjectList };
 
 struct Accepted {

@@ -11,10 +11,17 @@
 #include "api/selector/label_selector.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "engine/codec/codec.h"
+#include "engine/codec/type_meta.h"
 #include "json/writer.h"
-#include "server/type_meta.h"
 
 namespace portcullis::server {
+
+using engine::DeleteOptions;
+using engine::FieldValidation;
+using engine::ListOptions;
+using engine::WriteOptions;
+
 namespace {
 
 constexpr std::string_view kMetaVersion = "meta.k8s.io/v1";
@@ -130,16 +137,14 @@ base::Result<WriteOptions> ReadWriteOptions(Call& call, WriteKind kind) {
     constexpr std::string_view kKinds[] = {"CreateOptions", "UpdateOptions", "PatchOptions"};
     return OptionsInvalid(kKinds[static_cast<std::size_t>(kind)], errors);
   }
+  if (options.field_manager.empty()) {
+    options.field_manager = api::patch::ManagerFromUserAgent(call.headers().Get("User-Agent"));
+  }
   options.dry_run = !dry_run.empty();
   call.dry_run = options.dry_run;
   options.as_create = OptionsValue(call.arena, "CreateOptions", query);
   options.as_update = OptionsValue(call.arena, "UpdateOptions", query);
   return options;
-}
-
-std::string FieldManager(const Call& call, const WriteOptions& options) {
-  if (!options.field_manager.empty()) return options.field_manager;
-  return api::patch::ManagerFromUserAgent(call.headers().Get("User-Agent"));
 }
 
 namespace {
@@ -166,13 +171,13 @@ base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
   std::vector<std::string> dry_run;
   if (!call.body.empty()) {
     const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
-    auto parsed = ParseBody(call.arena, call.body, type, nullptr);
+    auto parsed = engine::ParseBody(call.arena, call.body, type, nullptr);
     if (!parsed.ok()) {
       return base::BadRequest(
           base::StrCat("couldn't get version/kind; json parse error: ", parsed.status().message()));
     }
     json::Value body = *parsed;
-    if (const std::string wrong = TypeMetaError(body); !wrong.empty()) {
+    if (const std::string wrong = engine::TypeMetaError(body); !wrong.empty()) {
       return base::BadRequest(base::StrCat("couldn't get version/kind; json parse error: ", wrong));
     }
     TRY(CheckDeleteOptionsKind(body));
@@ -304,6 +309,8 @@ base::Result<ListOptions> ReadListOptions(Call& call, bool forced_watch) {
   options.watch = forced_watch || query.GetBool("watch");
   options.allow_bookmarks = query.GetBool("allowWatchBookmarks");
   options.send_initial_events = ReadBool(query, "sendInitialEvents");
+  // Only of the path: RequestInfo also takes a name from the field selector.
+  if (call.info.parts.size() > 1) options.name = call.info.parts[1];
   options.limit = TRY(ReadInt(query, "limit")).value_or(0);
   options.timeout_seconds = TRY(ReadInt(query, "timeoutSeconds"));
   TRY(CheckSelectors(options));
@@ -316,16 +323,6 @@ base::Result<ListOptions> ReadListOptions(Call& call, bool forced_watch) {
   }
   if (!errors.empty()) return OptionsInvalid("ListOptions", errors);
   return options;
-}
-
-base::Result<std::int64_t> ReadRevision(std::string_view text) {
-  if (text.empty()) return std::int64_t{0};
-  const auto number = base::ParseInt(text);
-  if (number && *number >= 0) return *number;
-  return base::Status(
-      base::Reason::kUnknown,
-      base::StrCat("resourceVersion: Invalid value: ", base::GoQuote(text),
-                   ": strconv.ParseUint: parsing ", base::GoQuote(text), ": invalid syntax"));
 }
 
 }  // namespace portcullis::server

@@ -2,9 +2,10 @@
 
 #include "api/api_status.h"
 #include "base/strings.h"
+#include "engine/subresources/subresources.h"
+#include "engine/write/admit.h"
 #include "server/discovery/documents.h"
 #include "server/reply.h"
-#include "server/rest/admit.h"
 #include "server/rest/verbs.h"
 
 namespace portcullis::server {
@@ -14,52 +15,50 @@ using Verb = rest::VerbResult (*)(Call&);
 
 Reply PageNotFound() { return TextReply(404, "404 page not found\n"); }
 
-// Subresources that are more than a read or write of the stored object.
-Verb FindSubresourceVerb(const Call& call, bool& known) {
-  const std::string& sub = call.info.subresource;
-  const std::string& method = call.info.method;
-  const bool reads = method == "GET" || method == "HEAD";
-  known = true;
-  if (sub == "proxy") return &rest::Connect;
-  if (sub == "exec" || sub == "attach" || sub == "portforward") {
-    return method == "GET" || method == "POST" ? &rest::Connect : nullptr;
+// What the request asks the engine for; kNone if its method does nothing here.
+engine::Verb VerbOf(const Call& call) {
+  using engine::Verb;
+  const RequestInfo& info = call.info;
+  if (call.subresource != nullptr && engine::FindFunction(call, Verb::kConnect) != nullptr) {
+    const bool connects =
+        info.subresource == "proxy" || info.method == "GET" || info.method == "POST";
+    return connects ? Verb::kConnect : Verb::kNone;
   }
-  if (sub == "scale") {
-    if (reads) return &rest::GetScale;
-    return method == "PUT" || method == "PATCH" ? &rest::UpdateScale : nullptr;
+  constexpr std::pair<std::string_view, Verb> kVerbs[] = {
+      {"create", Verb::kCreate}, {"get", Verb::kGet},
+      {"list", Verb::kList},     {"update", Verb::kUpdate},
+      {"patch", Verb::kPatch},   {"watch", Verb::kWatch},
+      {"delete", Verb::kDelete}, {"deletecollection", Verb::kDeleteCollection},
+  };
+  for (const auto& [name, verb] : kVerbs) {
+    if (info.verb == name) return verb;
   }
-  if (sub == "eviction") return method == "POST" ? &rest::CreateEviction : nullptr;
-  if (sub == "binding") return method == "POST" ? &rest::CreateBinding : nullptr;
-  if (sub == "token") return method == "POST" ? &rest::CreateToken : nullptr;
-  if (sub == "log") return reads ? &rest::GetLog : nullptr;
-  known = false;
-  return nullptr;
-}
-
-bool IsReview(const api::catalog::ResourceInfo& resource) {
-  return resource.resource.group == "authorization.k8s.io" ||
-         resource.resource.group == "authentication.k8s.io";
+  return Verb::kNone;
 }
 
 Verb FindVerb(const Call& call) {
-  if (call.subresource != nullptr) {
-    bool known = false;
-    const Verb verb = FindSubresourceVerb(call, known);
-    if (known) return verb;
+  switch (call.verb) {
+    case engine::Verb::kCreate:
+      return &rest::Create;
+    case engine::Verb::kGet:
+      return call.subresource_name() == "log" ? &rest::GetLog : &rest::Get;
+    case engine::Verb::kList:
+      return &rest::List;
+    case engine::Verb::kWatch:
+      return &rest::Watch;
+    case engine::Verb::kUpdate:
+      return &rest::Update;
+    case engine::Verb::kPatch:
+      return &rest::Patch;
+    case engine::Verb::kDelete:
+      return &rest::Delete;
+    case engine::Verb::kDeleteCollection:
+      return &rest::DeleteCollection;
+    case engine::Verb::kConnect:
+      return &rest::Connect;
+    case engine::Verb::kNone:
+      break;
   }
-  const std::string& verb = call.info.verb;
-  if (verb == "create") {
-    if (call.subresource == nullptr && IsReview(*call.resource)) return &rest::CreateReview;
-    if (call.resource->resource.resource == "bindings") return &rest::CreateBinding;
-    return &rest::Create;
-  }
-  if (verb == "get") return &rest::Get;
-  if (verb == "list") return &rest::List;
-  if (verb == "watch") return &rest::Watch;
-  if (verb == "update") return &rest::Update;
-  if (verb == "patch") return &rest::Patch;
-  if (verb == "delete") return &rest::Delete;
-  if (verb == "deletecollection") return &rest::DeleteCollection;
   return nullptr;
 }
 
@@ -103,10 +102,11 @@ bool IsKnownGroup(const Call& call) {
 
 // A write that failed when its time was up failed for that reason, whatever stood in its way.
 bool TimedOut(const Call& call) {
-  const std::string& verb = call.info.verb;
-  const bool writes = verb == "create" || verb == "update" || verb == "patch" || verb == "delete" ||
-                      verb == "deletecollection";
-  return writes && call.env.clock->Steady() >= rest::TimeLimit(call);
+  using engine::Verb;
+  const Verb verb = call.verb;
+  const bool writes = verb == Verb::kCreate || verb == Verb::kUpdate || verb == Verb::kPatch ||
+                      verb == Verb::kDelete || verb == Verb::kDeleteCollection;
+  return writes && call.env.clock->Steady() >= engine::TimeLimit(call);
 }
 
 base::Status LateAnswer() {
@@ -131,6 +131,9 @@ Reply RouteResource(Call& call) {
   // HEAD reads by the rules of access, but no route takes it, except those that pass everything on.
   const bool unrouted = info.method == "HEAD" && info.subresource != "proxy";
   if (!Allows(call) || unrouted) return ErrorReply(call, MethodNotAllowed());
+  call.verb = VerbOf(call);
+  call.ns = info.name_space;
+  call.name = info.name;
   const Verb verb = FindVerb(call);
   if (verb == nullptr) return ErrorReply(call, MethodNotAllowed());
 

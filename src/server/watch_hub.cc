@@ -5,8 +5,8 @@
 #include "api/api_status.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "engine/codec/codec.h"
 #include "json/writer.h"
-#include "server/codec.h"
 #include "server/rest/present.h"
 
 namespace portcullis::server {
@@ -22,7 +22,7 @@ bool IsSelected(const WatchSession& session, const store::ObjectPtr& object) {
   if (object == nullptr) return false;
   if (session.selection.everything()) return true;
   json::Arena arena;
-  const auto value = FromStore(arena, object, *session.resource);
+  const auto value = engine::FromStore(arena, object, *session.resource);
   return value.ok() && session.selection.Matches(*value);
 }
 
@@ -77,11 +77,11 @@ base::Result<std::string> EventLine(WatchSession& session, std::string_view type
   const api::catalog::ResourceInfo& resource = *session.resource;
   if (session.accepted.form == Form::kObject) {
     std::string scratch;
-    const std::string_view bytes = TRY(BytesAs(object, resource, scratch));
+    const std::string_view bytes = TRY(engine::BytesAs(object, resource, scratch));
     return Line(type, bytes);
   }
   json::Arena arena;
-  const json::Value value = TRY(FromStore(arena, object, resource));
+  const json::Value value = TRY(engine::FromStore(arena, object, resource));
   if (session.accepted.form != Form::kTable) {
     return Line(type,
                 json::ToString(rest::PartialMetadata(arena, value, session.accepted.form_version)));
@@ -105,14 +105,14 @@ std::string BookmarkLine(const WatchSession& session, std::int64_t revision,
   }
   metadata += '}';
   std::string name = kind.kind;
-  std::string version = ApiVersion(kind);
+  std::string version = engine::ApiVersion(kind);
   std::string rest;
   if (session.accepted.form == Form::kTable) {
     name = "Table";
     version = base::StrCat("meta.k8s.io/", session.accepted.form_version);
     rest = base::StrCat(
         ",\"columnDefinitions\":null,\"rows\":[{\"cells\":null,\"object\":{\"kind\":\"", kind.kind,
-        "\",\"apiVersion\":\"", ApiVersion(kind), "\",\"metadata\":", metadata, "}}]");
+        "\",\"apiVersion\":\"", engine::ApiVersion(kind), "\",\"metadata\":", metadata, "}}]");
   } else if (session.accepted.form != Form::kObject) {
     name = "PartialObjectMetadata";
     version = base::StrCat("meta.k8s.io/", session.accepted.form_version);
@@ -244,7 +244,7 @@ void WatchHub::Serve(Id id) {
       return;
     }
     if (*polled == 0) return;
-    if (NeedsWebhook(*session.resource, ObjectsOf(session, events))) {
+    if (engine::NeedsWebhook(*session.resource, ObjectsOf(session, events))) {
       return Lend(id, found->second, std::move(events));
     }
     if (session.accepted.form == Form::kObject && session.selection.everything()) {

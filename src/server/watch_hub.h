@@ -20,10 +20,10 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "engine/read/selection.h"
 #include "net/server.h"
 #include "server/converted_views.h"
 #include "server/negotiation.h"
-#include "server/rest/selection.h"
 #include "server/table/table.h"
 #include "server/worker_pool.h"
 #include "store/store.h"
@@ -35,7 +35,7 @@ struct WatchSession {
   std::shared_ptr<net::Exchange> exchange;
   std::shared_ptr<const api::catalog::Catalog> catalog;  // keeps `resource` alive
   const api::catalog::ResourceInfo* resource = nullptr;
-  rest::Selection selection;
+  engine::Selection selection;
   Accepted accepted;
   table::IncludeObject include = table::IncludeObject::kMetadata;
   bool bookmarks = false;

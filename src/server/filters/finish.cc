@@ -99,6 +99,7 @@ void EndAudit(Call& call, const Reply& reply, std::string_view content) {
     }
   }
   AnnotateLatency(call, event);
+  event.SetRequestObject(call.request_object);
   event.SetResponseCode(reply.status);
   if (reply.status >= 400 || event.wants_response_object()) {
     if (auto body = json::Parse(call.arena, content); body.ok()) event.SetResponseObject(*body);

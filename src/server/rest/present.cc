@@ -3,12 +3,15 @@
 #include <functional>
 
 #include "base/strings.h"
+#include "engine/codec/codec.h"
 #include "json/writer.h"
-#include "server/codec.h"
 #include "server/reply.h"
 #include "server/table/table.h"
 
 namespace portcullis::server::rest {
+
+using engine::ListMeta;
+
 namespace {
 
 json::Value ListMetadata(json::Arena& arena, const ListMeta& meta) {
@@ -54,10 +57,10 @@ std::string ListText(Call& call, const std::vector<store::ObjectPtr>& objects, c
                      base::Status& failure) {
   const auto& kind = call.resource->kind;
   std::string text = base::StrCat("{\"kind\":\"", call.resource->list_kind, "\",\"apiVersion\":\"",
-                                  ApiVersion(kind), "\",\"metadata\":");
+                                  engine::ApiVersion(kind), "\",\"metadata\":");
   json::Write(ListMetadata(call.arena, meta), text);
   text += ",\"items\":[";
-  const std::string prefix = KindPrefix(kind);
+  const std::string prefix = engine::KindPrefix(kind);
   std::string scratch;
   bool first = true;
   for (const store::ObjectPtr& object : objects) {
@@ -120,6 +123,12 @@ base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object
   }
 }
 
+base::Result<Reply> OutcomeReply(Call& call, const engine::Outcome& outcome) {
+  if (outcome.stored != nullptr) return ObjectReply(call, outcome.code, outcome.stored);
+  if (outcome.plain) return ValueReply(call, outcome.code, outcome.object);
+  return PresentValue(call, outcome.code, outcome.object);
+}
+
 base::Result<Reply> ObjectReply(Call& call, int http_status, const store::ObjectPtr& object) {
   if (call.accepted.form == Form::kObject) {
     std::string scratch;
@@ -143,7 +152,7 @@ base::Result<Reply> FilledReply(
   std::size_t count = 0;
   for (const store::ObjectPtr& object : objects) {
     json::Arena arena;
-    const json::Value value = TRY(FromStore(arena, object, *call.resource));
+    const json::Value value = TRY(engine::FromStore(arena, object, *call.resource));
     if (count != 0) text += ',';
     json::Write(make(arena, value), text);
     // Objects of a kind are much alike: room for all of them is made once.

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/status.h"
+#include "engine/outcome.h"
+#include "engine/read/listing.h"
 #include "json/value.h"
 #include "server/call.h"
 #include "store/object.h"
@@ -15,14 +17,11 @@ namespace portcullis::server::rest {
 // One object of the call's resource.
 base::Result<Reply> ObjectReply(Call& call, int http_status, const store::ObjectPtr& object);
 base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object);
+// What became of an operation, in the form asked for.
+base::Result<Reply> OutcomeReply(Call& call, const engine::Outcome& outcome);
 
-struct ListMeta {
-  std::string resource_version;
-  std::string continue_token;
-  std::size_t remaining = 0;  // not written if 0
-};
 base::Result<Reply> ListReply(Call& call, const std::vector<store::ObjectPtr>& objects,
-                              const ListMeta& meta);
+                              const engine::ListMeta& meta);
 
 // The `object` of one watch event: JSON text in the form asked for. `first` tells tables to bring
 // their column definitions.

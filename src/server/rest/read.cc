@@ -1,29 +1,45 @@
-// GET of one object and of a collection.
+// GET of one object, of what a subresource shows of it, of a log, and of a collection.
 
 #include "api/api_status.h"
-#include "server/rest/listing.h"
+#include "engine/codec/codec.h"
+#include "engine/read/listing.h"
+#include "engine/read/selection.h"
+#include "engine/subresources/subresources.h"
+#include "engine/write/write.h"
+#include "server/reply.h"
+#include "server/rest/connect_options.h"
 #include "server/rest/present.h"
-#include "server/rest/selection.h"
 #include "server/rest/verbs.h"
-#include "server/rest/write.h"
 #include "server/rest_options.h"
 #include "store/store.h"
 
 namespace portcullis::server::rest {
 
 VerbResult Get(Call& call) {
-  const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.info.name));
-  if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.info.name);
+  if (const engine::Function function = engine::FindFunction(call)) {
+    return OutcomeReply(call, TRY(function(call, {})));
+  }
+  const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.name));
+  if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.name);
   const std::int64_t wanted = TRY(ReadRevision(call.info.query.Get("resourceVersion")));
   if (wanted > call.env.store->revision())
-    return TooLargeVersion(wanted, call.env.store->revision());
+    return engine::TooLargeVersion(wanted, call.env.store->revision());
   return ObjectReply(call, 200, object);
 }
 
+VerbResult GetLog(Call& call) {
+  TRY(CheckLogOptions(call));
+  engine::Input input;
+  input.parameters =
+      json::ObjectBuilder(call.arena).Set("container", call.info.query.Get("container")).Build();
+  TRY(engine::GetLog(call, input));
+  return TextReply(200, "");
+}
+
 VerbResult List(Call& call) {
-  const ListOptions options = TRY(ReadListOptions(call, false));
-  const Selection selection = TRY(ReadSelection(call, options));
-  const Listing listing = TRY(ListObjects(call, options, selection));
+  const engine::ListOptions options = TRY(ReadListOptions(call, false));
+  const engine::Selection selection = TRY(ReadSelection(call, options));
+  const engine::Listing listing = TRY(ListObjects(call, options, selection));
   return ListReply(call, listing.objects, listing.meta);
 }
 

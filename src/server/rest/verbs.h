@@ -19,14 +19,7 @@ VerbResult Patch(Call& call);
 VerbResult Delete(Call& call);
 VerbResult DeleteCollection(Call& call);
 
-// Subresources and virtual resources that are not plain reads and writes of a stored object.
-VerbResult GetScale(Call& call);
-VerbResult UpdateScale(Call& call);  // PUT and PATCH
-VerbResult CreateEviction(Call& call);
-VerbResult CreateBinding(Call& call);
-VerbResult CreateToken(Call& call);
-VerbResult CreateReview(Call& call);  // TokenReview, SubjectAccessReview and its kind
-VerbResult Connect(Call& call);       // exec, attach, portforward, proxy
+VerbResult Connect(Call& call);  // exec, attach, portforward, proxy
 VerbResult GetLog(Call& call);
 
 }  // namespace portcullis::server::rest

@@ -6,10 +6,10 @@
 #include "admission/recorder.h"
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "server/codec.h"
+#include "engine/codec/codec.h"
+#include "engine/read/listing.h"
+#include "engine/read/selection.h"
 #include "server/options.h"
-#include "server/rest/listing.h"
-#include "server/rest/selection.h"
 #include "server/rest/verbs.h"
 #include "server/rest_options.h"
 #include "server/watch_hub.h"
@@ -30,7 +30,7 @@ std::chrono::seconds DefaultTimeout(const Call& call) {
 }  // namespace
 
 VerbResult Watch(Call& call) {
-  const ListOptions options = TRY(ReadListOptions(call, true));
+  const engine::ListOptions options = TRY(ReadListOptions(call, true));
   auto session = std::make_unique<WatchSession>();
   session->selection = TRY(ReadSelection(call, options));
   session->exchange = call.exchange;
@@ -54,7 +54,7 @@ VerbResult Watch(Call& call) {
   // A watch that has begun tells what is wrong as an event.
   base::Status failure;
   if (initial && after > call.env.store->revision()) {
-    failure = TooLargeVersion(after, call.env.store->revision());
+    failure = engine::TooLargeVersion(after, call.env.store->revision());
   } else if (initial) {
     store::ListRequest request;
     request.collection = {call.resource->storage_kind.group, call.resource->resource.resource};

@@ -1,0 +1,236 @@
+#include "engine/boot/boot_objects.h"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "authz/rbac/bootstrap.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "engine/boot/api_service_objects.h"
+#include "engine/boot/flow_control_objects.h"
+#include "engine/codec/codec.h"
+#include "engine/write/cluster_writer.h"
+#include "json/reader.h"
+#include "registry/service_network.h"
+#include "store/store.h"
+
+namespace portcullis::engine {
+namespace {
+
+constexpr std::string_view kObjects[] = {
+    R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})",
+    R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"kube-system"}})",
+    R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"kube-public"}})",
+    R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"kube-node-lease"}})",
+    R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass",)"
+    R"("metadata":{"name":"system-node-critical"},"value":2000001000,)"
+    R"("description":"Used for system critical pods that must not be moved from their current node."})",
+    R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass",)"
+    R"("metadata":{"name":"system-cluster-critical"},"value":2000000000,)"
+    R"("description":"Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."})",
+};
+
+json::Value KubernetesService(json::Arena& arena, const World& world) {
+  const std::string text = base::StrCat(
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"kubernetes","namespace":"default",)"
+      R"("labels":{"component":"apiserver","provider":"kubernetes"}},"spec":{"type":"ClusterIP",)"
+      R"("clusterIP":")",
+      world.services->first_address(), R"(","clusterIPs":[")", world.services->first_address(),
+      R"("],"ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","sessionAffinity":"None",)"
+      R"("ports":[{"name":"https","port":443,"protocol":"TCP","targetPort":6443}]}})");
+  auto value = json::Parse(arena, text);
+  return value.ok() ? *value : json::Value();
+}
+
+// Creates the object if it is not there, and once tells its status, which no client has told yet.
+base::Status EnsureWithStatus(const World& world, json::Value object, json::Value status) {
+  TRY(EnsureObject(world, object));
+  const auto catalog = world.catalog->Get();
+  const auto version = TRY(api::ParseGroupVersion(object["apiVersion"].AsString()));
+  const api::catalog::ResourceInfo* resource =
+      catalog->FindKind({version.group, version.version, std::string(object["kind"].AsString())});
+  if (resource == nullptr) return base::OkStatus();
+  const store::ObjectPtr existing =
+      world.store->Get({resource->storage_kind.group, resource->resource.resource, "",
+                        object["metadata"]["name"].AsString()});
+  if (existing == nullptr || !existing->document()["status"]["conditions"].empty()) {
+    return base::OkStatus();
+  }
+  json::Arena arena;
+  const json::Value live = TRY(FromStore(arena, existing, *resource));
+  const json::Value next = json::With(arena, live, "status", status);
+  return WriteObject(world, *resource, arena,
+                     OwnedByServer(world, *resource, arena, live, next, "status"), existing)
+      .status();
+}
+
+// The range that clusterIPs come from, as the server makes it known.
+base::Status EnsureServiceRange(const World& world, const BootFacts& facts, json::Arena& arena) {
+  json::ArrayBuilder ranges(arena);
+  for (std::string_view range : base::Split(facts.service_cluster_ip_range, ',')) {
+    ranges.Add(range);
+  }
+  json::Value object =
+      json::MakeObject(arena, {{"apiVersion", json::Value::StringView("networking.k8s.io/v1")},
+                               {"kind", json::Value::StringView("ServiceCIDR")}});
+  object = json::SetPath(arena, object, {"metadata", "name"}, json::String(arena, "kubernetes"));
+  object = json::SetPath(arena, object, {"spec", "cidrs"}, ranges.Build());
+  json::ArrayBuilder conditions(arena);
+  conditions.Add(json::ObjectBuilder(arena)
+                     .Set("type", "Ready")
+                     .Set("status", "True")
+                     .Set("lastTransitionTime", base::FormatTime(world.clock->Now()))
+                     .Set("reason", "")
+                     .Set("message", "Kubernetes default Service CIDR is ready")
+                     .Build());
+  return EnsureWithStatus(world, object,
+                          json::ObjectBuilder(arena).Set("conditions", conditions.Build()).Build());
+}
+
+json::Value SystemConfigMap(json::Arena& arena, std::string_view name, json::Value data) {
+  return json::ObjectBuilder(arena)
+      .Set("apiVersion", "v1")
+      .Set("kind", "ConfigMap")
+      .Set("metadata",
+           json::ObjectBuilder(arena).Set("name", name).Set("namespace", "kube-system").Build())
+      .Set("data", data)
+      .Build();
+}
+
+// How extension API servers are to authenticate who comes from here.
+base::Status EnsureAuthenticationFacts(const World& world, const BootFacts& facts) {
+  json::Arena arena;
+  json::ObjectBuilder data(arena);
+  for (const auto& [name, text] : facts.authentication) data.Set(name, text);
+  const json::Value wanted =
+      SystemConfigMap(arena, "extension-apiserver-authentication", data.Build());
+  TRY(EnsureObject(world, wanted));
+  const store::ObjectPtr existing =
+      world.store->Get({"", "configmaps", "kube-system", "extension-apiserver-authentication"});
+  const auto catalog = world.catalog->Get();
+  const api::catalog::ResourceInfo* resource = catalog->Find("", "v1", "configmaps");
+  if (existing == nullptr || resource == nullptr ||
+      existing->document()["data"] == wanted["data"]) {
+    return base::OkStatus();
+  }
+  const json::Value live = TRY(FromStore(arena, existing, *resource));
+  return WriteObject(world, *resource, arena, json::With(arena, live, "data", wanted["data"]),
+                     existing)
+      .status();
+}
+
+// Since when tokens kept in Secrets have been tracked; cleaners of such Secrets ask.
+base::Status EnsureTokenTracking(const World& world) {
+  json::Arena arena;
+  const std::string today = base::FormatTime(world.clock->Now()).substr(0, 10);
+  return EnsureObject(world,
+                      SystemConfigMap(arena, "kube-apiserver-legacy-service-account-token-tracking",
+                                      json::ObjectBuilder(arena).Set("since", today).Build()));
+}
+
+base::Status EnsureRole(const World& world, json::Arena& arena,
+                        const authz::rbac::BootstrapObject& wanted) {
+  const store::Key key{"rbac.authorization.k8s.io", wanted.resource, wanted.ns, wanted.name};
+  const store::ObjectPtr existing = world.store->Get(key);
+  if (existing == nullptr) return EnsureObject(world, wanted.object);
+  const auto catalog = world.catalog->Get();
+  const api::catalog::ResourceInfo* resource =
+      catalog->Find("rbac.authorization.k8s.io", "v1", wanted.resource);
+  if (resource == nullptr) return base::OkStatus();
+  const json::Value live = TRY(FromStore(arena, existing, *resource));
+  const json::Value next = authz::rbac::Reconcile(arena, live, wanted);
+  if (next.is_null()) return base::OkStatus();
+  return WriteObject(world, *resource, arena, next, existing).status();
+}
+
+// Many writers at a time share the store's commits; one after the other would wait for the disk
+// each time.
+base::Status RunTogether(const std::vector<std::function<base::Status()>>& jobs) {
+  constexpr std::size_t kWriters = 48;
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  base::Status failure;
+  std::vector<std::thread> writers;
+  for (std::size_t i = 0; i < std::min(kWriters, jobs.size()); ++i) {
+    writers.emplace_back([&] {
+      for (std::size_t at = next++; at < jobs.size(); at = next++) {
+        base::Status status = jobs[at]();
+        if (status.ok()) continue;
+        const std::lock_guard lock(mutex);
+        failure = std::move(status);
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  return failure;
+}
+
+}  // namespace
+
+base::Status MakeBootObjects(const World& world, const BootFacts& facts) {
+  json::Arena arena;
+  std::vector<std::function<base::Status()>> jobs;
+  for (std::string_view text : kObjects) {
+    const json::Value object = TRY(json::Parse(arena, text));
+    jobs.emplace_back([&world, object] { return EnsureObject(world, object); });
+  }
+  const json::Value service = KubernetesService(arena, world);
+  jobs.emplace_back([&world, service] { return EnsureObject(world, service); });
+  const std::string now = base::FormatTime(world.clock->Now());
+  for (const json::Value& object : FlowControlObjects(arena)) {
+    json::Value status;
+    if (object["kind"].AsString() == "FlowSchema") {
+      const json::Value level = object["spec"]["priorityLevelConfiguration"]["name"];
+      status = FoundLevelStatus(arena, level.AsString(), now);
+    }
+    jobs.emplace_back([&world, object, status] {
+      return status.is_null() ? EnsureObject(world, object)
+                              : EnsureWithStatus(world, object, status);
+    });
+  }
+  const json::Value local = LocalServiceStatus(arena, now);
+  for (const json::Value& object : ApiServiceObjects(arena, *world.catalog->Get())) {
+    jobs.emplace_back([&world, object, local] { return EnsureWithStatus(world, object, local); });
+  }
+  jobs.emplace_back([&] {
+    json::Arena own;
+    return EnsureServiceRange(world, facts, own);
+  });
+  jobs.emplace_back([&] { return EnsureAuthenticationFacts(world, facts); });
+  jobs.emplace_back([&] { return EnsureTokenTracking(world); });
+  const auto roles = authz::rbac::BootstrapObjects(arena);
+  for (const authz::rbac::BootstrapObject& role : roles) {
+    jobs.emplace_back([&world, &role]() -> base::Status {
+      json::Arena own;
+      const base::Status status = EnsureRole(world, own, role);
+      return status.ok() ? status : status.Annotate(role.name);
+    });
+  }
+  return RunTogether(jobs);
+}
+
+void AdoptServices(const World& world) {
+  for (const store::ObjectPtr& object : world.store->List({"", "services"})) {
+    json::Arena arena;
+    const auto service = json::Parse(arena, object->bytes());
+    if (!service.ok()) continue;
+    const json::Value spec = (*service)["spec"];
+    const auto note = [&](const base::Status& status) {
+      if (status.ok()) return;
+      base::LogWarning("a Service holds what it cannot have",
+                       {{"service", std::string(object->position())}, {"error", status.message()}});
+    };
+    for (const json::Value& address : spec["clusterIPs"].elements()) {
+      if (address.AsString() != "None") note(world.services->TakeAddress(address.AsString()));
+    }
+    for (const json::Value& port : spec["ports"].elements()) {
+      const int number = static_cast<int>(port["nodePort"].AsInt());
+      if (number != 0) static_cast<void>(world.services->TakePort(number));
+    }
+  }
+}
+
+}  // namespace portcullis::engine

@@ -1,0 +1,27 @@
+// The objects every cluster has: system namespaces, the Service "kubernetes" and the range of its
+// address, priority classes, flow control, what extension servers need to know, and the roles and
+// bindings of RBAC. What is missing is made at each start; what RBAC's objects lack is added.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/world.h"
+
+namespace portcullis::engine {
+
+struct BootFacts {
+  std::string service_cluster_ip_range;  // "10.0.0.0/24,fd00::/108"
+  // Data of the ConfigMap extension-apiserver-authentication: the authority behind client
+  // certificates and how requests of proxies are authenticated.
+  std::vector<std::pair<std::string, std::string>> authentication;
+};
+
+base::Status MakeBootObjects(const World& world, const BootFacts& facts);
+
+// Tells world.services which addresses and ports the stored Services hold.
+void AdoptServices(const World& world);
+
+}  // namespace portcullis::engine

@@ -1,0 +1,29 @@
+#include "engine/codec/embedded_fields.h"
+
+#include <cstddef>
+
+// The assembler takes the file in; see CMakeLists.txt of this folder.
+__asm__(
+    ".pushsection .rodata\n"
+    ".global pc_protobuf_fields_begin\n"
+    "pc_protobuf_fields_begin:\n"
+    ".incbin \"" PC_ENGINE_DATA
+    "/protobuf.fields\"\n"
+    ".global pc_protobuf_fields_end\n"
+    "pc_protobuf_fields_end:\n"
+    ".byte 0\n"
+    ".popsection\n");
+
+extern "C" {
+extern const char pc_protobuf_fields_begin[];
+extern const char pc_protobuf_fields_end[];
+}
+
+namespace portcullis::engine {
+
+std::string_view EmbeddedProtobufFields() {
+  return {pc_protobuf_fields_begin,
+          static_cast<std::size_t>(pc_protobuf_fields_end - pc_protobuf_fields_begin)};
+}
+
+}  // namespace portcullis::engine

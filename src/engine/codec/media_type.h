@@ -1,0 +1,10 @@
+// The encodings of objects.
+#pragma once
+
+#include <cstdint>
+
+namespace portcullis::engine {
+
+enum class MediaType : std::uint8_t { kJson, kYaml, kProtobuf };  // the last one is read only
+
+}  // namespace portcullis::engine

@@ -1,0 +1,60 @@
+// What codec.h offers to requests, who give their place away while a webhook converts.
+
+#include <optional>
+#include <utility>
+
+#include "admission/recorder.h"
+#include "api/conversion/custom_converter.h"
+#include "engine/codec/codec.h"
+
+namespace portcullis::engine {
+namespace {
+
+using Waiting = std::optional<admission::WaitingForOthers>;
+
+void LeaveForStored(Operation& op, std::span<const store::ObjectPtr> objects, Waiting& waiting) {
+  if (NeedsWebhook(*op.resource, objects)) waiting.emplace(op.recorder);
+}
+
+void LeaveForValue(Operation& op, json::Value object, Waiting& waiting) {
+  const api::catalog::ResourceInfo& resource = *op.resource;
+  if (resource.definition == nullptr || !resource.definition->converter().blocks()) return;
+  if (object["apiVersion"].AsString() == ApiVersion(resource.storage_kind)) return;
+  waiting.emplace(op.recorder);
+}
+
+}  // namespace
+
+base::Result<store::Encoded> EncodeForStore(Operation& op, json::Value object) {
+  Waiting waiting;
+  LeaveForValue(op, object, waiting);
+  return EncodeForStore(op.arena, object, *op.resource);
+}
+
+base::Result<std::vector<store::ObjectPtr>> InVersion(Operation& op,
+                                                      std::vector<store::ObjectPtr> objects) {
+  Waiting waiting;
+  LeaveForStored(op, objects, waiting);
+  return InVersion(*op.resource, std::move(objects));
+}
+
+base::Result<json::Value> FromStore(Operation& op, const store::ObjectPtr& object) {
+  Waiting waiting;
+  LeaveForStored(op, std::span(&object, 1), waiting);
+  return FromStore(op.arena, object, *op.resource);
+}
+
+base::Result<json::Value> ThroughStore(Operation& op, json::Value object) {
+  Waiting waiting;
+  LeaveForValue(op, object, waiting);
+  return ThroughStore(op.arena, object, *op.resource);
+}
+
+base::Result<std::string_view> BytesAs(Operation& op, const store::ObjectPtr& object,
+                                       std::string& scratch) {
+  Waiting waiting;
+  LeaveForStored(op, std::span(&object, 1), waiting);
+  return BytesAs(object, *op.resource, scratch);
+}
+
+}  // namespace portcullis::engine

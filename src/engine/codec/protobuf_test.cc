@@ -1,0 +1,114 @@
+#include "engine/codec/protobuf.h"
+
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "engine/codec/embedded_fields.h"
+#include "json/writer.h"
+
+namespace portcullis::engine {
+namespace {
+
+// Writes the wire form as far as the tests need it.
+std::string Bytes(int number, std::string_view content) {
+  std::string out;
+  out += static_cast<char>(number << 3 | 2);
+  out += static_cast<char>(content.size());
+  return out.append(content);
+}
+std::string Number(int number, int value) {
+  return {static_cast<char>(number << 3), static_cast<char>(value)};
+}
+std::string Body(std::string_view version, std::string_view kind, std::string_view raw) {
+  return std::string("k8s\0", 4) + Bytes(1, Bytes(1, version) + Bytes(2, kind)) + Bytes(2, raw);
+}
+
+std::string Json(const std::string& body) {
+  json::Arena arena;
+  const auto value = ParseProtobuf(arena, body);
+  if (!value.ok()) return value.status().message();
+  json::WriteOptions sorted;
+  sorted.sort_keys = true;
+  return json::ToString(*value, sorted);
+}
+
+TEST(Protobuf, ReadsAnObjectWithMaps) {
+  const std::string raw = Bytes(1, Bytes(1, "a")) + Bytes(2, Bytes(1, "x") + Bytes(2, "1"));
+
+  EXPECT_EQ(Json(Body("v1", "ConfigMap", raw)),
+            R"({"apiVersion":"v1","data":{"x":"1"},"kind":"ConfigMap","metadata":{"name":"a"}})");
+}
+
+TEST(Protobuf, ReadsNestedMessagesQuantitiesAndPorts) {
+  const std::string resources = Bytes(2, Bytes(1, "cpu") + Bytes(2, Bytes(1, "100m")));
+  const std::string container = Bytes(1, "c") + Bytes(8, resources);
+  const std::string raw = Bytes(2, Bytes(2, container) + Number(4, 7));
+
+  EXPECT_EQ(Json(Body("v1", "Pod", raw)),
+            R"({"apiVersion":"v1","kind":"Pod","spec":{"containers":[{"name":"c","resources":)"
+            R"({"requests":{"cpu":"100m"}}}],"terminationGracePeriodSeconds":7}})");
+}
+
+TEST(Protobuf, MembersOfInlineMessagesBelongToTheObjectAround) {
+  const std::string volume = Bytes(1, "v") + Bytes(2, Bytes(2, ""));
+  const std::string raw = Bytes(2, Bytes(1, volume));
+
+  EXPECT_EQ(Json(Body("v1", "Pod", raw)),
+            R"({"apiVersion":"v1","kind":"Pod","spec":{"volumes":[{"emptyDir":{},"name":"v"}]}})");
+}
+
+// A Secret with that many entries of data and finalizers.
+std::size_t BytesOfReading(int size) {
+  std::string metadata;
+  std::string data;
+  for (int i = 0; i < size; ++i) {
+    metadata += "\x72" + std::string(1, '\x01') + "f";  // field 14
+    const std::string key = std::to_string(1000 + i);
+    data += Bytes(2, Bytes(1, key) + Bytes(2, "v"));
+  }
+  std::string body;
+  const auto varint = [](std::size_t value) {
+    std::string out;
+    for (; value > 127; value >>= 7) out += static_cast<char>((value & 127) | 128);
+    return out += static_cast<char>(value);
+  };
+  const std::string raw = "\x0a" + varint(metadata.size()) + metadata + data;
+  body = std::string("k8s\0", 4) + Bytes(1, Bytes(1, "v1") + Bytes(2, "Secret")) + "\x12" +
+         varint(raw.size()) + raw;
+  json::Arena arena;
+  const auto secret = ParseProtobuf(arena, body);
+  EXPECT_TRUE(secret.ok()) << secret.status().message();
+  EXPECT_EQ((*secret)["metadata"]["finalizers"].size(), static_cast<std::size_t>(size));
+  EXPECT_EQ((*secret)["data"].size(), static_cast<std::size_t>(size));
+  return arena.bytes_used();
+}
+
+TEST(Protobuf, MemoryGrowsWithTheElementsOfListsAndMaps) {
+  EXPECT_LT(BytesOfReading(2000), 3 * BytesOfReading(1000));
+}
+
+// Go's names of some fields differ from those in JSON ("uID", "Webhooks").
+TEST(Protobuf, MembersHaveTheirNamesInJson) {
+  for (std::string_view line : base::Split(EmbeddedProtobufFields(), '\n')) {
+    if (line.empty() || line[0] == '#' || line[0] == '@') continue;
+    const auto words = base::Split(line, ' ');
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const std::string_view name = words[i].substr(0, words[i].find('='));
+      const auto upper = [&](std::size_t at) {
+        return at < name.size() && name[at] >= 'A' && name[at] <= 'Z';
+      };
+      if (name == "Port" || name == "Raw") continue;  // these are called so
+      EXPECT_FALSE(upper(0) || upper(1)) << line;
+    }
+  }
+}
+
+TEST(Protobuf, RefusesWhatIsNoProtobuf) {
+  EXPECT_NE(Json("{}").find("does not appear to be a protobuf message"), std::string::npos);
+  EXPECT_EQ(Json(std::string("k8s\0", 4) + "\x0a\x7f"),
+            "proto: illegal wireType or unexpected end of data");
+  EXPECT_NE(Json(Body("v1", "Nonsense", "")).find("no kind \"Nonsense\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace portcullis::engine

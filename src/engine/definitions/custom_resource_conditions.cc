@@ -1,0 +1,95 @@
+#include "engine/definitions/custom_resource_conditions.h"
+
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "registry/validation/definition_parts.h"
+
+namespace portcullis::engine {
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kApproval = "api-approved.kubernetes.io";
+
+bool IsProtectedGroup(std::string_view group) {
+  return group == "k8s.io" || group == "kubernetes.io" || group.ends_with(".k8s.io") ||
+         group.ends_with(".kubernetes.io");
+}
+
+// Validation has seen to it that a definition of a protected group says something.
+Value WithApproval(json::Arena& arena, Value definition, std::string_view now) {
+  if (!IsProtectedGroup(definition["spec"]["group"].AsString())) return definition;
+  constexpr std::string_view kType = "KubernetesAPIApprovalPolicyConformant";
+  const std::string_view text = definition["metadata"]["annotations"][kApproval].AsString();
+  const std::string message = text.starts_with("unapproved")
+                                  ? base::StrCat("not approved: ", base::GoQuote(text))
+                                  : base::StrCat("approved in ", text);
+  const bool approved = !text.starts_with("unapproved");
+  return WithCondition(
+      arena, definition,
+      {kType, approved, approved ? "ApprovedAnnotation" : "UnapprovedAnnotation", message}, now);
+}
+
+}  // namespace
+
+Value WithCondition(json::Arena& arena, Value definition, const DefinitionCondition& condition,
+                    std::string_view now) {
+  const auto make = [&](Value time) {
+    return json::ObjectBuilder(arena)
+        .Set("type", condition.type)
+        .Set("status", condition.status ? "True" : "False")
+        .Set("lastTransitionTime", time)
+        .Set("reason", condition.reason)
+        .Set("message", condition.message)
+        .Build();
+  };
+  json::ArrayBuilder out(arena);
+  bool placed = false;
+  for (const Value& old : definition["status"]["conditions"].elements()) {
+    if (old["type"].AsString() != condition.type) {
+      out.Add(old);
+      continue;
+    }
+    placed = true;
+    const bool same = (old["status"].AsString() == "True") == condition.status;
+    const Value time = same ? old["lastTransitionTime"] : json::String(arena, now);
+    const Value made = make(time);
+    out.Add(old["reason"] == made["reason"] && old["message"] == made["message"] && same ? old
+                                                                                         : made);
+  }
+  if (!placed) out.Add(make(json::String(arena, now)));
+  return json::SetPath(arena, definition, {"status", "conditions"}, out.Build());
+}
+
+bool HasCondition(Value definition, std::string_view type) {
+  for (const Value& condition : definition["status"]["conditions"].elements()) {
+    if (condition["type"].AsString() == type) return condition["status"].AsString() == "True";
+  }
+  return false;
+}
+
+Value WithVerdict(json::Arena& arena, Value definition, const NamesVerdict& verdict,
+                  std::string_view now) {
+  Value out = WithCondition(arena, definition,
+                            {"NamesAccepted", verdict.all, verdict.reason, verdict.message}, now);
+  const std::string_view bundle =
+      definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].AsString();
+  const bool bad_bundle = !bundle.empty() && !registry::IsCaBundle(bundle);
+  if (!HasCondition(definition, "Established")) {
+    DefinitionCondition established{"Established", true, "InitialNamesAccepted",
+                                    "the initial names have been accepted"};
+    if (!verdict.all) {
+      established = {"Established", false, "NotAccepted", "not all names are accepted"};
+    } else if (bad_bundle) {
+      established = {"Established", false, "InvalidCABundle",
+                     "The conversion webhook CABundle is invalid"};
+    }
+    out = WithCondition(arena, out, established, now);
+  }
+  out = WithApproval(arena, out, now);
+  const Value names = WriteNames(arena, verdict.accepted);
+  if (out["status"]["acceptedNames"] == names) return out;
+  return json::SetPath(arena, out, {"status", "acceptedNames"}, names);
+}
+
+}  // namespace portcullis::engine

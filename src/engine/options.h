@@ -1,0 +1,66 @@
+// The options of operations: CreateOptions, UpdateOptions, PatchOptions, DeleteOptions and
+// ListOptions of meta.k8s.io/v1, read and checked by the caller (server/rest_options.h reads them
+// from a query).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/codec/media_type.h"
+#include "json/value.h"
+
+namespace portcullis::engine {
+
+// How unknown and repeated fields of a body are treated.
+enum class FieldValidation : std::uint8_t { kIgnore, kWarn, kStrict };
+
+// Options of creates, updates and patches.
+struct WriteOptions {
+  bool dry_run = false;
+  // Who owns the fields that the write sets: the manager given, else the client's own name.
+  std::string field_manager;
+  FieldValidation validation = FieldValidation::kWarn;
+  std::optional<bool> force;  // patches only
+  // The options as admission sees them, kind included: CreateOptions or UpdateOptions.
+  json::Value as_create;
+  json::Value as_update;
+};
+
+struct DeleteOptions {
+  bool dry_run = false;
+  std::optional<std::int64_t> grace_period_seconds;
+  std::string uid;                 // preconditions
+  std::string resource_version;    // preconditions
+  std::string propagation_policy;  // "", Orphan, Background, Foreground
+  std::optional<bool> orphan_dependents;
+  json::Value value;  // as admission sees them, without what a strategy adds
+};
+
+struct ListOptions {
+  std::string label_selector;
+  std::string field_selector;
+  std::string resource_version;
+  std::string resource_version_match;
+  std::int64_t limit = 0;
+  std::string continue_token;
+  bool watch = false;
+  bool allow_bookmarks = false;
+  std::optional<bool> send_initial_events;
+  std::optional<std::int64_t> timeout_seconds;
+  std::string name;  // of the URL, for a watch of one object; else ""
+};
+
+enum class PatchType : std::uint8_t { kJson, kMerge, kStrategic, kApply };
+
+// What comes with a create, an update, a patch or a connect. The bytes outlive the operation.
+struct Input {
+  std::string_view body;
+  MediaType type = MediaType::kJson;
+  PatchType patch = PatchType::kMerge;  // of patches
+  WriteOptions options;
+  json::Value parameters;  // of a connect or a log: the options object, e.g. PodExecOptions
+};
+
+}  // namespace portcullis::engine

@@ -1,0 +1,175 @@
+#include "engine/read/listing.h"
+
+#include <string>
+#include <utility>
+
+#include "api/api_status.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "engine/codec/codec.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "store/store.h"
+
+namespace portcullis::engine {
+namespace {
+
+struct Continue {
+  std::int64_t revision = 0;
+  std::string after;
+};
+
+// The token is base64 of {"v":"meta.k8s.io/v1","rv":5,"start":"default/a\u0000"}.
+std::string MakeToken(json::Arena& arena, std::int64_t revision, std::string_view position) {
+  const std::string start = base::StrCat(position, std::string_view("\0", 1));
+  const json::Value value = json::ObjectBuilder(arena)
+                                .Set("v", "meta.k8s.io/v1")
+                                .Set("rv", revision)
+                                .Set("start", std::string_view(start))
+                                .Build();
+  return base::Base64UrlEncode(json::ToString(value));
+}
+
+// Where Go's decoder (RawURLEncoding) says that the text goes wrong.
+std::size_t IllegalByte(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool known = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_';
+    if (!known) return i;
+  }
+  return text.empty() ? 0 : text.size() - 1;
+}
+
+// Whether path.Clean would leave the path alone.
+bool IsClean(std::string_view path) {
+  if (path.starts_with('/')) path.remove_prefix(1);
+  for (std::string_view piece : base::Split(path, '/')) {
+    if (piece.empty() || piece == "." || piece == "..") return false;
+  }
+  return true;
+}
+
+// storage.DecodeContinue.
+base::Result<Continue> ReadToken(json::Arena& arena, std::string_view token) {
+  const auto bad = [](std::string_view why) {
+    return base::BadRequest(
+        base::StrCat("invalid continue token: continue key is not valid: ", why));
+  };
+  const auto text = base::Base64UrlDecode(token);
+  if (!text) {
+    return bad(
+        base::StrCat("illegal base64 data at input byte ", std::to_string(IllegalByte(token))));
+  }
+  auto value = json::Parse(arena, arena.Copy(*text));
+  if (!value.ok()) return bad(value.status().message());
+  if (const std::string_view version = (*value)["v"].AsString(); version != "meta.k8s.io/v1") {
+    return bad(base::StrCat("server does not recognize this encoded version ", version));
+  }
+  Continue result;
+  result.revision = (*value)["rv"].AsInt();
+  if (result.revision == 0) {
+    return bad("incorrect encoded start resourceVersion (version meta.k8s.io/v1)");
+  }
+  result.after = std::string((*value)["start"].AsString());
+  if (result.after.empty()) return bad("encoded start key empty (version meta.k8s.io/v1)");
+  if (!IsClean(result.after)) return bad(result.after);
+  if (result.after.back() == '\0') result.after.pop_back();
+  return result;
+}
+
+// What a client may go on with if it puts up with a list that is not of one moment.
+void OfferInconsistentRest(Operation& op, const Continue& from) {
+  const json::Value metadata =
+      json::ObjectBuilder(op.arena)
+          .Set("continue", std::string_view(MakeToken(op.arena, -1, from.after)))
+          .Build();
+  op.recorder.KeepForeignStatus(json::ObjectBuilder(op.arena).Set("metadata", metadata).Build());
+}
+
+}  // namespace
+
+base::Result<std::int64_t> ReadRevision(std::string_view text) {
+  if (text.empty()) return std::int64_t{0};
+  const auto number = base::ParseInt(text);
+  if (number && *number >= 0) return *number;
+  return base::Status(
+      base::Reason::kUnknown,
+      base::StrCat("resourceVersion: Invalid value: ", base::GoQuote(text),
+                   ": strconv.ParseUint: parsing ", base::GoQuote(text), ": invalid syntax"));
+}
+
+base::Status TooLargeVersion(std::int64_t wanted, std::int64_t current, int retry_after) {
+  const base::Status status =
+      api::TimeoutStatus(base::StrCat("Too large resource version: ", std::to_string(wanted),
+                                      ", current: ", std::to_string(current)),
+                         retry_after);
+  base::StatusDetails details = *status.details();
+  details.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
+  return base::Status(status.reason(), status.message(), details);
+}
+
+base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
+                                  const Selection& selection) {
+  store::ListRequest request;
+  request.collection = {op.resource->storage_kind.group, op.resource->resource.resource};
+  request.ns = selection.ns;
+  const auto limit = static_cast<std::size_t>(options.limit > 0 ? options.limit : 0);
+  Continue from;
+  if (!options.continue_token.empty()) {
+    from = TRY(ReadToken(op.arena, options.continue_token));
+    if (!options.resource_version.empty() && options.resource_version != "0") {
+      return base::BadRequest("specifying resource version is not allowed when using continue");
+    }
+    request.revision = from.revision > 0 ? from.revision : 0;
+    request.after = from.after;
+  } else if (!options.resource_version.empty()) {
+    const auto asked = ReadRevision(options.resource_version);
+    if (!asked.ok()) {
+      return base::BadRequest(base::StrCat("invalid resource version: ", asked.status().message()));
+    }
+    // Of old, a page of a state means exactly that state.
+    const std::string& match = options.resource_version_match;
+    const bool exact = match == "Exact" || (match.empty() && limit > 0 && *asked > 0);
+    const std::int64_t current = op.world.store->revision();
+    if (*asked > current) return TooLargeVersion(*asked, current, exact ? 0 : 1);
+    if (exact) request.revision = *asked;
+  }
+  const bool everything = selection.everything();
+  Listing listing;
+  store::Page page;
+  std::string last;
+  // With a selector a page of the answer may take several pages of the store.
+  for (;;) {
+    request.limit = limit;
+    auto listed = op.world.store->ListPage(request);
+    if (!listed.ok()) {
+      const bool expired = listed.status().reason() == base::Reason::kExpired;
+      if (expired && from.revision > 0) OfferInconsistentRest(op, from);
+      return std::move(listed).status();
+    }
+    page = *std::move(listed);
+    request.revision = page.revision;
+    if (!page.objects.empty()) last = page.objects.back()->position();
+    std::vector<store::ObjectPtr> batch = TRY(InVersion(op, std::move(page.objects)));
+    TRY(Filter(op, selection, batch));
+    for (store::ObjectPtr& object : batch) {
+      if (limit != 0 && listing.objects.size() == limit) {
+        last = listing.objects.back()->position();
+        page.remaining = 1;
+        break;
+      }
+      listing.objects.push_back(std::move(object));
+    }
+    if (limit == 0 || page.remaining == 0 || listing.objects.size() >= limit) break;
+    request.after = last;
+  }
+  listing.meta.resource_version = std::to_string(page.revision);
+  if (limit != 0 && page.remaining > 0) {
+    listing.meta.continue_token = MakeToken(op.arena, page.revision, last);
+    if (everything) listing.meta.remaining = page.remaining;
+  }
+  return listing;
+}
+
+}  // namespace portcullis::engine

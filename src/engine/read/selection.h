@@ -1,0 +1,35 @@
+// Selection: which objects of a collection a list, watch or deletecollection is about.
+#pragma once
+
+#include "api/selector/field_selector.h"
+#include "api/selector/label_selector.h"
+#include "base/status.h"
+#include "engine/operation.h"
+#include "engine/options.h"
+#include "json/value.h"
+#include "store/object.h"
+
+namespace portcullis::engine {
+
+// Value type.
+struct Selection {
+  api::LabelSelector labels;
+  api::FieldSelector fields;
+  const api::schema::Schema* schema = nullptr;  // tells what absent fields count as
+  std::string ns;                               // "" for all
+  std::string name;                             // of the URL, for a watch of one object; else ""
+
+  bool everything() const { return labels.is_everything() && fields.empty() && name.empty(); }
+  // `object` in the version of the request.
+  bool Matches(json::Value object) const;
+};
+
+// Errors: BadRequest with Kubernetes' texts for selectors that cannot be read or name a field that
+// objects of the kind cannot be selected by.
+base::Result<Selection> ReadSelection(const Operation& op, const ListOptions& options);
+
+// Keeps those that match. Parses what it has to look into.
+base::Status Filter(Operation& op, const Selection& selection,
+                    std::vector<store::ObjectPtr>& objects);
+
+}  // namespace portcullis::engine

@@ -1,0 +1,43 @@
+// Subresources and virtual resources that are more than a read or write of the stored object: one
+// row each, with the function that does it. Whatever has no row is an ordinary read or write.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/status.h"
+#include "engine/operation.h"
+#include "engine/options.h"
+#include "engine/outcome.h"
+
+namespace portcullis::engine {
+
+using Function = base::Result<Outcome> (*)(Operation& op, const Input& input);
+
+struct SubresourceRow {
+  std::string_view group;        // "*": every group
+  std::string_view resource;     // "*": every resource
+  std::string_view subresource;  // "": the resource itself
+  Verb verb;
+  Function function;
+};
+
+std::span<const SubresourceRow> Subresources();
+
+// The function of the operation's resource, subresource and verb, or null.
+Function FindFunction(const Operation& op);
+// The same for another verb than the operation's.
+Function FindFunction(const Operation& op, Verb verb);
+
+// The functions, each in a file of its own.
+base::Result<Outcome> GetScale(Operation& op, const Input& input);
+base::Result<Outcome> UpdateScale(Operation& op, const Input& input);
+base::Result<Outcome> PatchScale(Operation& op, const Input& input);
+base::Result<Outcome> CreateEviction(Operation& op, const Input& input);
+base::Result<Outcome> CreateBinding(Operation& op, const Input& input);
+base::Result<Outcome> CreateToken(Operation& op, const Input& input);
+base::Result<Outcome> CreateReview(Operation& op, const Input& input);
+base::Result<Outcome> Connect(Operation& op, const Input& input);
+base::Result<Outcome> GetLog(Operation& op, const Input& input);
+
+}  // namespace portcullis::engine

@@ -1,0 +1,80 @@
+#include "engine/write/admit.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "admission/chain.h"
+#include "admission/errors.h"
+
+namespace portcullis::engine {
+namespace {
+
+constexpr std::chrono::seconds kWriteLimit{34};
+
+// When plugins must have answered: never for connections, which may live long.
+std::optional<base::SteadyTime> AdmissionDeadline(const Operation& op,
+                                                  admission::Operation operation) {
+  if (operation == admission::kConnect) return std::nullopt;
+  return TimeLimit(op);
+}
+
+// A webhook that took all of the time may have been passed over for it.
+base::Status Validate(const Operation& op, const admission::Request& request) {
+  TRY(op.world.chain->Validate(request));
+  const auto& deadline = request.deadline();
+  if (deadline && op.world.clock->Steady() >= *deadline) return admission::RequestTimeout();
+  return base::OkStatus();
+}
+
+admission::Attributes MakeAttributes(Operation& op, const AdmissionInput& input) {
+  admission::Attributes attributes;
+  attributes.operation = input.operation;
+  attributes.resource = op.resource->resource;
+  attributes.subresource = op.subresource_name();
+  attributes.kind = input.kind != nullptr ? *input.kind : op.kind();
+  attributes.namespace_name = input.ns.value_or(op.ns);
+  attributes.name = std::string(input.name);
+  // A Namespace is in itself.
+  if (op.resource->resource.resource == "namespaces" && op.resource->resource.group.empty()) {
+    attributes.namespace_name = input.name_generated ? std::string() : attributes.name;
+  }
+  attributes.object = input.object;
+  attributes.old_object = input.old_object;
+  attributes.options = input.options;
+  attributes.dry_run = input.dry_run.value_or(op.dry_run);
+  attributes.user = op.user;
+  attributes.deadline = AdmissionDeadline(op, input.operation);
+  return attributes;
+}
+
+}  // namespace
+
+base::SteadyTime TimeLimit(const Operation& op) {
+  if (op.verb == Verb::kCreate || op.verb == Verb::kUpdate || op.verb == Verb::kPatch ||
+      op.verb == Verb::kDelete) {
+    return std::min(op.deadline, op.started + kWriteLimit);
+  }
+  return op.deadline;
+}
+
+base::Result<json::Value> RunMutating(Operation& op, const AdmissionInput& input) {
+  if (!op.world.chain->Handles(input.operation, admission::kMutate)) return input.object;
+  admission::Request request(MakeAttributes(op, input), op.arena, op.recorder);
+  TRY(op.world.chain->Mutate(request));
+  return request.object();
+}
+
+base::Status RunValidating(Operation& op, const AdmissionInput& input) {
+  if (!op.world.chain->Handles(input.operation, admission::kValidate)) return base::OkStatus();
+  const admission::Request request(MakeAttributes(op, input), op.arena, op.recorder);
+  return Validate(op, request);
+}
+
+base::Status RunBoth(Operation& op, const AdmissionInput& input) {
+  admission::Request request(MakeAttributes(op, input), op.arena, op.recorder);
+  TRY(op.world.chain->Mutate(request));
+  return Validate(op, request);
+}
+
+}  // namespace portcullis::engine

@@ -1,0 +1,34 @@
+// How the server itself writes objects: plugins that create namespaces or charge quotas, and the
+// objects made at first start. Past authentication, authorization and admission; defaulted and
+// validated like everything else.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "admission/plugin.h"
+#include "base/status.h"
+#include "engine/world.h"
+#include "store/object.h"
+
+namespace portcullis::engine {
+
+// `env` outlives the result.
+std::unique_ptr<admission::ClusterWriter> MakeClusterWriter(const World& world);
+
+// Creates the object if there is none of its name. `object` names its kind; its metadata names it.
+base::Status EnsureObject(const World& world, json::Value object);
+
+// `next`, which the server itself has made of `live` (null: nothing), with the fields that it owns
+// thereby noted in metadata.managedFields.
+json::Value OwnedByServer(const World& world, const api::catalog::ResourceInfo& resource,
+                          json::Arena& arena, json::Value live, json::Value next,
+                          std::string_view subresource = {});
+
+// The object of `env`'s store, written whole against `expected` (null: must be absent).
+base::Result<store::ObjectPtr> WriteObject(const World& world,
+                                           const api::catalog::ResourceInfo& resource,
+                                           json::Arena& arena, json::Value object,
+                                           const store::ObjectPtr& expected);
+
+}  // namespace portcullis::engine

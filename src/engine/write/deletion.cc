@@ -1,0 +1,433 @@
+#include "engine/write/deletion.h"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "api/api_status.h"
+#include "api/time.h"
+#include "api/view/metadata.h"
+#include "base/strings.h"
+#include "engine/codec/codec.h"
+#include "engine/write/admit.h"
+#include "engine/write/system_fields.h"
+#include "engine/write/write.h"
+
+namespace portcullis::engine {
+namespace {
+
+constexpr std::string_view kOrphan = "orphan";
+constexpr std::string_view kForeground = "foregroundDeletion";
+constexpr int kRetries = 100;
+// Of a collection: so many deletions wait for their commit, and so many threads commit them. The
+// store writes what comes at the same time as one batch.
+constexpr std::size_t kBatch = 512;
+constexpr std::size_t kCommitters = 32;
+
+// What metadata.finalizers becomes under the propagation policy of the request.
+json::Value WithPropagation(json::Arena& arena, json::Value object, const DeleteOptions& options,
+                            const registry::Strategy& strategy) {
+  bool orphan = false;
+  bool foreground = false;
+  const json::Value finalizers = object["metadata"]["finalizers"];
+  const auto has = [&](std::string_view name) {
+    const auto items = finalizers.elements();
+    return std::any_of(items.begin(), items.end(),
+                       [&](const json::Value& item) { return item.AsString() == name; });
+  };
+  if (options.orphan_dependents) {
+    orphan = *options.orphan_dependents;
+  } else if (!options.propagation_policy.empty()) {
+    orphan = options.propagation_policy == "Orphan";
+    foreground = options.propagation_policy == "Foreground";
+  } else {
+    orphan = has(kOrphan) || (!has(kForeground) && strategy.OrphansDependentsByDefault());
+    foreground = has(kForeground);
+  }
+  if (orphan == has(kOrphan) && foreground == has(kForeground)) return object;
+  json::ArrayBuilder kept(arena);
+  for (const json::Value& item : finalizers.elements()) {
+    if (item.AsString() != kOrphan && item.AsString() != kForeground) kept.Add(item);
+  }
+  if (orphan) kept.Add(kOrphan);
+  if (foreground) kept.Add(kForeground);
+  if (kept.size() == 0) return json::RemovePath(arena, object, {"metadata", "finalizers"});
+  return json::SetPath(arena, object, {"metadata", "finalizers"}, kept.Build());
+}
+
+// What a deletion is about to do to the store.
+struct Removal {
+  std::string ns;
+  std::string name;
+  store::ObjectPtr current;
+  json::Value live;                      // what goes
+  std::optional<store::Encoded> marked;  // it stays, as this
+  base::Status outcome;
+};
+
+base::Result<store::ObjectPtr> Commit(const Operation& op, Removal& removal) {
+  const store::Key key{op.resource->storage_kind.group, op.resource->resource.resource, removal.ns,
+                       removal.name};
+  store::Preconditions preconditions;
+  preconditions.revision = removal.current->revision();
+  if (!removal.marked) return op.world.store->Delete(key, preconditions);
+  return op.world.store->Update(key, *std::move(removal.marked), preconditions);
+}
+
+// Whose options admission sees: those of a single delete with what the strategy has filled in,
+// those of a collection as the client sent them.
+enum class Of : std::uint8_t { kOne, kCollection };
+
+// What the strategy is told: of the object that goes, which is not the operation's in a collection.
+registry::Context DeletionContext(Operation& op, const DeletionTarget& target,
+                                  const DeleteOptions& options) {
+  registry::Context context = StrategyContext(op, target.name);
+  context.name_space = target.ns;
+  context.dry_run = options.dry_run;
+  return context;
+}
+
+class Deletion {
+ public:
+  Deletion(Operation& op, const DeletionTarget& target, const DeleteOptions& options,
+           Of of = Of::kOne)
+      : op_(op),
+        ns_(target.ns),
+        name_(target.name),
+        options_(options),
+        of_(of),
+        strategy_(StrategyOf(op)),
+        admission_options_(options.value),
+        grace_seconds_(options.grace_period_seconds) {
+    if (grace_seconds_ && *grace_seconds_ < 0) {
+      grace_seconds_ = 1;
+      FillOption({"gracePeriodSeconds"}, json::Value::Int(1));
+    }
+  }
+
+  base::Result<Deleted> RunUnreviewed() {
+    reviewed_ = false;
+    return Run();
+  }
+
+  base::Result<Deleted> Run() {
+    TRY(strategy_.CheckDelete(Context()));
+    for (int attempt = 0;; ++attempt) {
+      auto deleted = RunOnce();
+      if (deleted.ok() || deleted.status().reason() != base::Reason::kConflict || !raced_ ||
+          attempt == kRetries) {
+        return deleted;
+      }
+      raced_ = false;
+    }
+  }
+
+  // Everything but the commit, which is left to the caller.
+  base::Status RunUncommitted(std::vector<Removal>& later) {
+    later_ = &later;
+    return Run().status();
+  }
+
+ private:
+  // What a grace period makes of a delete.
+  struct Grace {
+    enum Kind : std::uint8_t { kNone, kStarts, kPending } kind = kNone;
+    std::int64_t seconds = 0;
+    std::string ends;  // the deletionTimestamp
+  };
+
+  base::Result<Deleted> RunOnce() {
+    current_ = op_.world.store->Get(KeyOf(*op_.resource, ns_, name_));
+    if (current_ == nullptr) return api::NotFoundStatus(op_.group_resource(), name_);
+    live_ = TRY(FromStore(op_, current_));
+    const bool terminating = api::view::Metadata(live_).is_being_deleted();
+    if (strategy_.TerminatesFirst() && of_ == Of::kOne) {
+      TRY(CheckOwnPreconditions());
+      FillOption({"preconditions", "uid"}, live_["metadata"]["uid"]);
+      if (!terminating) {
+        TRY(Admit(live_));
+        return Store(Mark({Grace::kStarts, 0, In(0)}));
+      }
+      if (IsNamespace() && strategy_.HeldByOther(live_)) return Deleted{false, live_};
+    }
+    TRY(CheckPreconditions());
+    const Grace grace = GraceOf(terminating);
+    if (grace.kind == Grace::kPending) return Deleted{false, live_};
+    const bool graceful = grace.kind == Grace::kStarts;
+    if (graceful) FillOption({"gracePeriodSeconds"}, json::Value::Int(grace.seconds));
+
+    TRY(Admit(live_));
+    const json::Value marked = Mark(grace);
+    const bool held = !marked["metadata"]["finalizers"].empty() || strategy_.HeldByOther(marked);
+    if (held || grace.seconds > 0) return Store(marked);
+    // Nothing keeps it: where something might have, the removal itself is reviewed once more.
+    if (graceful && options_.dry_run) return Deleted{true, marked};
+    const json::Value last = graceful ? marked : live_;
+    if (graceful || !live_["metadata"]["finalizers"].empty()) TRY(Admit(last));
+    return Remove(last);
+  }
+
+  registry::Context Context() const { return DeletionContext(op_, {ns_, name_}, options_); }
+
+  std::string In(std::int64_t seconds) const {
+    return base::FormatTime(op_.world.clock->Now() + std::chrono::seconds(seconds));
+  }
+
+  Grace GraceOf(bool terminating) const {
+    const auto wanted =
+        strategy_.GracePeriod(Context(), live_, registry::DeleteRequest{grace_seconds_});
+    if (!wanted) return {};
+    if (!terminating) return {Grace::kStarts, *wanted, In(*wanted)};
+    std::int64_t before = live_["metadata"]["deletionGracePeriodSeconds"].AsInt();
+    if (before == 0) return {};
+    if (before < 0) before = 1;
+    // Only a shorter time may be asked for; anything else changes nothing.
+    if (!grace_seconds_ || *grace_seconds_ >= before) return {Grace::kPending, 0, {}};
+    return Shortened(before, *grace_seconds_);
+  }
+
+  // The time counts from the first delete. If it is over by now, whoever stops the object still
+  // gets a second to see it.
+  Grace Shortened(std::int64_t before, std::int64_t seconds) const {
+    const auto end = api::ParseTime(live_["metadata"]["deletionTimestamp"].AsString());
+    const std::int64_t now =
+        std::chrono::duration_cast<std::chrono::seconds>(op_.world.clock->Now().time_since_epoch())
+            .count();
+    const std::int64_t wanted = (end.ok() ? end->seconds : now) - before + seconds;
+    if (wanted < now) return {Grace::kStarts, seconds == 0 ? 0 : 1, In(0)};
+    return {Grace::kStarts, seconds, api::FormatTime({wanted, 0})};
+  }
+
+  base::Status CheckPreconditions() const {
+    // Kubernetes puts the kind where the resource belongs.
+    const api::GroupKind kind = op_.resource->kind.group_kind();
+    const api::GroupResource resource{kind.group, kind.kind};
+    const api::view::Metadata metadata(live_);
+    if (!options_.uid.empty() && options_.uid != metadata.uid()) {
+      return api::ConflictStatus(
+          resource, name_,
+          base::StrCat("the UID in the precondition (", options_.uid,
+                       ") does not match the UID in record (", metadata.uid(),
+                       "). The object might have been deleted and then recreated"));
+    }
+    if (!options_.resource_version.empty() &&
+        options_.resource_version != metadata.resource_version()) {
+      return api::ConflictStatus(
+          resource, name_,
+          base::StrCat("the ResourceVersion in the precondition (", options_.resource_version,
+                       ") does not match the ResourceVersion in record (",
+                       metadata.resource_version(), "). The object might have been modified"));
+    }
+    return base::OkStatus();
+  }
+
+  // Those of kinds that terminate first, which have texts of their own.
+  base::Status CheckOwnPreconditions() const {
+    const api::view::Metadata metadata(live_);
+    const auto differ = [&](std::string_view what, std::string_view wanted,
+                            std::string_view actual) {
+      return api::ConflictStatus(op_.group_resource(), name_,
+                                 base::StrCat("Precondition failed: ", what, " in precondition: ",
+                                              wanted, ", ", what, " in object meta: ", actual));
+    };
+    if (!options_.uid.empty() && options_.uid != metadata.uid()) {
+      return differ("UID", options_.uid, metadata.uid());
+    }
+    if (!options_.resource_version.empty() &&
+        options_.resource_version != metadata.resource_version()) {
+      return differ("ResourceVersion", options_.resource_version, metadata.resource_version());
+    }
+    return base::OkStatus();
+  }
+
+  void FillOption(std::initializer_list<std::string_view> path, json::Value value) {
+    if (of_ == Of::kCollection) return;
+    admission_options_ = json::SetPath(op_.arena, admission_options_, path, value);
+  }
+
+  // The object as it lives on until finalizers or its time end it.
+  json::Value Mark(const Grace& grace) {
+    json::Arena& arena = op_.arena;
+    json::Value marked = WithPropagation(arena, live_, options_, strategy_);
+    const api::view::Metadata metadata(marked);
+    const bool held = !metadata.finalizers().empty() || strategy_.HeldByOther(marked);
+    const bool starts = grace.kind == Grace::kStarts;
+    if (!starts && !held) return marked;
+    const bool was_terminating = metadata.is_being_deleted();
+    if (!was_terminating || starts) {
+      marked = json::SetPath(arena, marked, {"metadata", "deletionTimestamp"},
+                             json::String(arena, starts ? grace.ends : In(0)));
+      if (!strategy_.TerminatesFirst()) {
+        marked = json::SetPath(arena, marked, {"metadata", "deletionGracePeriodSeconds"},
+                               json::Value::Int(grace.seconds));
+      }
+    }
+    if (!was_terminating && metadata.generation() > 0 && !strategy_.TerminatesFirst()) {
+      marked = json::SetPath(arena, marked, {"metadata", "generation"},
+                             json::Value::Int(metadata.generation() + 1));
+    }
+    return strategy_.PrepareForTermination(Context(), marked);
+  }
+
+  bool IsNamespace() const {
+    return op_.resource->resource.resource == "namespaces" && op_.resource->resource.group.empty();
+  }
+
+  base::Status Admit(json::Value existing) {
+    if (!reviewed_) return base::OkStatus();
+    return RunBoth(op_, {.operation = admission::kDelete,
+                         .name = op_.name,
+                         .old_object = existing,
+                         .options = admission_options_,
+                         .ns = ns_,
+                         .dry_run = options_.dry_run});
+  }
+
+  Removal Planned() const {
+    return {op_.resource->namespaced ? std::string(ns_) : std::string(),
+            std::string(name_),
+            current_,
+            live_,
+            {},
+            {}};
+  }
+
+  base::Result<Deleted> Store(json::Value marked) {
+    if (options_.dry_run || marked == live_) return Deleted{false, marked};
+    Removal removal = Planned();
+    removal.marked = TRY(EncodeForStore(op_, marked));
+    if (later_ != nullptr) {
+      later_->push_back(std::move(removal));
+      return Deleted{false, marked};
+    }
+    auto stored = Commit(op_, removal);
+    if (!stored.ok()) return Raced(std::move(stored).status());
+    return Deleted{false, TRY(FromStore(op_, *stored))};
+  }
+
+  base::Result<Deleted> Remove(json::Value last) {
+    if (options_.dry_run) return Deleted{true, last};
+    Removal removal = Planned();
+    if (later_ != nullptr) {
+      later_->push_back(std::move(removal));
+      return Deleted{true, last};
+    }
+    auto gone = Commit(op_, removal);
+    if (!gone.ok()) return Raced(std::move(gone).status());
+    strategy_.Release(Context(), live_, {});
+    return Deleted{true,
+                   json::SetPath(op_.arena, last, {"metadata", "resourceVersion"},
+                                 json::String(op_.arena, std::to_string((*gone)->revision())))};
+  }
+
+  base::Status Raced(base::Status status) {
+    raced_ = status.reason() == base::Reason::kConflict;
+    if (status.reason() == base::Reason::kNotFound) {
+      return api::NotFoundStatus(op_.group_resource(), name_);
+    }
+    return status;
+  }
+
+  Operation& op_;
+  const std::string_view ns_;
+  const std::string_view name_;
+  const DeleteOptions& options_;
+  const Of of_;
+  const registry::Strategy& strategy_;
+  json::Value admission_options_;
+  std::optional<std::int64_t> grace_seconds_;
+  store::ObjectPtr current_;
+  json::Value live_;
+  std::vector<Removal>* later_ = nullptr;
+  bool raced_ = false;
+  bool reviewed_ = true;
+};
+
+void CommitSideBySide(const Operation& op, std::vector<Removal>& removals) {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t at = next++; at < removals.size(); at = next++) {
+      removals[at].outcome = Commit(op, removals[at]).status();
+    }
+  };
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < std::min(kCommitters, removals.size()); ++i) {
+    others.emplace_back(work);
+  }
+  work();
+  for (std::thread& other : others) other.join();
+}
+
+// Deletes the objects of a collection, batch by batch.
+class CollectionDeletion {
+ public:
+  CollectionDeletion(Operation& op, const DeleteOptions& options) : op_(op), options_(options) {}
+
+  base::Status Run(const std::vector<store::ObjectPtr>& objects) {
+    for (const store::ObjectPtr& object : objects) {
+      if (op_.world.clock->Steady() >= op_.deadline) {
+        return base::InternalError("context deadline exceeded");
+      }
+      base::Status status = Deletion(op_, {object->ns(), object->name()}, options_, Of::kCollection)
+                                .RunUncommitted(pending_);
+      if (IsFailure(status)) {
+        TRY(Flush());
+        return status;
+      }
+      if (pending_.size() == kBatch) TRY(Flush());
+    }
+    return Flush();
+  }
+
+ private:
+  static bool IsFailure(const base::Status& status) {
+    return !status.ok() && status.reason() != base::Reason::kNotFound;
+  }
+
+  base::Status Flush() {
+    CommitSideBySide(op_, pending_);
+    base::Status failure;
+    for (Removal& removal : pending_) {
+      base::Status status = Finish(removal);
+      if (IsFailure(status) && failure.ok()) failure = std::move(status);
+    }
+    pending_.clear();
+    return failure;
+  }
+
+  // Somebody else may have been faster: then all is done once more, and at once.
+  base::Status Finish(Removal& removal) {
+    const DeletionTarget target{removal.ns, removal.name};
+    if (removal.outcome.reason() == base::Reason::kConflict && !removal.outcome.ok()) {
+      return Deletion(op_, target, options_, Of::kCollection).Run().status();
+    }
+    if (!removal.outcome.ok()) return removal.outcome;
+    if (!removal.marked) {
+      StrategyOf(op_).Release(DeletionContext(op_, target, options_), removal.live, {});
+    }
+    return base::OkStatus();
+  }
+
+  Operation& op_;
+  const DeleteOptions& options_;
+  std::vector<Removal> pending_;
+};
+
+}  // namespace
+
+base::Result<Deleted> DeleteObject(Operation& op, const DeleteOptions& options) {
+  return Deletion(op, {op.ns, op.name}, options).Run();
+}
+
+base::Result<Deleted> DeleteUnreviewed(Operation& op, const DeleteOptions& options) {
+  return Deletion(op, {op.ns, op.name}, options).RunUnreviewed();
+}
+
+base::Status DeleteEach(Operation& op, const std::vector<store::ObjectPtr>& objects,
+                        const DeleteOptions& options) {
+  return CollectionDeletion(op, options).Run(objects);
+}
+
+}  // namespace portcullis::engine

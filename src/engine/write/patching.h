@@ -1,0 +1,32 @@
+// Patches: turning a request body into a function from the live object to the new one, for each of
+// the patch types Kubernetes has.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "api/names.h"
+#include "api/schema/schema.h"
+#include "base/status.h"
+#include "engine/operation.h"
+#include "engine/options.h"
+#include "json/value.h"
+
+namespace portcullis::engine {
+
+// What a patch is applied to.
+struct PatchTarget {
+  api::GroupVersionKind kind;
+  const api::schema::Schema* schema = nullptr;  // null: nothing is known of the kind
+  bool strategic = false;                       // it can be merged by its schema
+};
+
+// What a patch of the operation is applied to: the resource, or what its subresource shows of it.
+PatchTarget PatchTargetOf(const Operation& op);
+
+// The live object (canonical, of target.kind) to the patched one, canonical and defaulted. Reads
+// the body once; the result refers to `op`.
+base::Result<std::function<base::Result<json::Value>(json::Value live)>> MakePatch(
+    Operation& op, const Input& input, const PatchTarget& target);
+
+}  // namespace portcullis::engine

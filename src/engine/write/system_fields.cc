@@ -1,0 +1,248 @@
+#include "engine/write/system_fields.h"
+
+#include <algorithm>
+
+#include "api/field_error.h"
+#include "api/patch/field_set.h"
+#include "api/patch/managed_fields.h"
+#include "api/view/metadata.h"
+#include "base/random.h"
+#include "base/strings.h"
+#include "engine/codec/codec.h"
+#include "json/value_set.h"
+#include "store/store.h"
+
+namespace portcullis::engine {
+namespace {
+
+constexpr std::size_t kMaxNameLength = 63;
+constexpr std::size_t kSuffixLength = 5;
+
+const api::schema::Schema* SchemaOf(const Operation& op) { return op.resource->schema; }
+
+// What Kubernetes finds wrong with entries before it looks at their sets.
+base::Status CheckEntries(json::Value entries) {
+  api::FieldErrors errors;
+  std::size_t index = 0;
+  for (const json::Value& entry : entries.elements()) {
+    const api::FieldPath path = api::FieldPath("metadata", "managedFields").Index(index++);
+    const std::string_view operation = entry["operation"].AsString();
+    if (operation != "Apply" && operation != "Update") {
+      errors.push_back(
+          api::Invalid(path.Child("operation"), operation, "must be `Apply` or `Update`"));
+    }
+    const std::string_view type = entry["fieldsType"].AsString();
+    if (!type.empty() && type != "FieldsV1") {
+      errors.push_back(api::Invalid(path.Child("fieldsType"), type, "must be `FieldsV1`"));
+    }
+  }
+  if (!errors.empty()) return base::BadRequest(api::AggregateText(errors));
+  index = 0;
+  for (const json::Value& entry : entries.elements()) {
+    if (entry["apiVersion"].AsString().empty()) {
+      return base::BadRequest("apiVersion must not be empty");
+    }
+    if (entry["fieldsType"].AsString().empty()) {
+      return base::BadRequest(
+          base::StrCat("missing fieldsType in managed fields entry ", std::to_string(index)));
+    }
+    ++index;
+  }
+  return base::OkStatus();
+}
+
+// What a write of the resource or its status through this endpoint cannot change: nobody comes to
+// own it thereby, and nobody loses it.
+api::patch::FieldSet ResetFields(const Operation& op) {
+  using api::patch::PathElement;
+  api::patch::FieldSet reset;
+  if (op.subresource_name() != "status") {
+    if (op.resource->FindSubresource("status") != nullptr) {
+      reset.Insert(PathElement::Field("status"));
+    }
+    return reset;
+  }
+  reset.Insert(PathElement::Field("spec"));
+  const auto metadata = [&](std::string_view field) {
+    reset.Insert(
+        api::patch::FieldPathSteps{PathElement::Field("metadata"), PathElement::Field(field)});
+  };
+  const api::GroupResource resource = op.group_resource();
+  if (op.resource->custom) {
+    reset.Insert(PathElement::Field("metadata"));
+  } else if (resource == api::GroupResource{"apps", "deployments"}) {
+    metadata("labels");
+  } else if (resource == api::GroupResource{"", "pods"}) {
+    metadata("deletionTimestamp");
+    metadata("ownerReferences");
+  }
+  return reset;
+}
+
+}  // namespace
+
+base::Result<json::Value> MatchNamespace(Operation& op, json::Value object) {
+  const std::string_view given = object["metadata"]["namespace"].AsString();
+  if (!op.resource->namespaced) {
+    if (given.empty()) return object;
+    // Kubernetes drops a namespace on a cluster-scoped object.
+    return json::RemovePath(op.arena, object, {"metadata", "namespace"});
+  }
+  if (given == op.ns) return object;
+  if (!given.empty()) {
+    return base::BadRequest(
+        "the namespace of the provided object does not match the namespace sent on the request");
+  }
+  return json::SetPath(op.arena, object, {"metadata", "namespace"}, json::String(op.arena, op.ns));
+}
+
+base::Status MatchName(std::string_view url_name, json::Value object) {
+  const std::string_view name = object["metadata"]["name"].AsString();
+  if (name == url_name) return base::OkStatus();
+  if (name.empty()) {
+    return base::BadRequest(base::StrCat("the name of the object (", url_name,
+                                         " based on URL) was undeterminable: name must be "
+                                         "provided"));
+  }
+  return base::BadRequest(base::StrCat("the name of the object (", name,
+                                       ") does not match the name on the URL (", url_name, ")"));
+}
+
+base::Result<json::Value> PrepareMetadata(Operation& op, json::Value object) {
+  json::ObjectBuilder metadata(op.arena, object["metadata"]);
+  for (std::string_view name : {"creationTimestamp", "uid", "deletionTimestamp",
+                                "deletionGracePeriodSeconds", "selfLink"}) {
+    metadata.Remove(name);
+  }
+  object = json::With(op.arena, object, "metadata", metadata.Build());
+  return MatchNamespace(op, object);
+}
+
+json::Value DeduplicateOwners(Operation& op, json::Value object, When when) {
+  const json::Value owners = object["metadata"]["ownerReferences"];
+  if (owners.size() < 2) return object;
+  json::ArrayBuilder kept(op.arena);
+  json::ValueSet seen;
+  std::vector<std::string_view> repeated;
+  for (const json::Value& owner : owners.elements()) {
+    if (seen.Insert(owner)) {
+      kept.Add(owner);
+    } else {
+      repeated.push_back(owner["uid"].AsString());
+    }
+  }
+  if (repeated.empty()) return object;
+  op.recorder.Warn(base::StrCat(
+      ".metadata.ownerReferences contains duplicate entries",
+      when == When::kAfterAdmission ? " after mutating admission happens" : "",
+      "; API server dedups owner references in 1.20+, and may reject such requests as early as "
+      "1.24; please fix your requests; duplicate UID(s) observed: ",
+      base::Join(repeated, ", ")));
+  return json::SetPath(op.arena, object, {"metadata", "ownerReferences"}, kept.Build());
+}
+
+json::Value RegenerateName(Operation& op, json::Value object) {
+  const std::string_view base = object["metadata"]["generateName"].AsString();
+  const std::string name = base::StrCat(base.substr(0, kMaxNameLength - kSuffixLength),
+                                        base::RandomSuffix(kSuffixLength));
+  return json::SetPath(op.arena, object, {"metadata", "name"}, json::String(op.arena, name));
+}
+
+json::Value AssignIdentity(Operation& op, json::Value object) {
+  const api::view::Metadata metadata(object);
+  const bool generate = metadata.name().empty() && !metadata.generate_name().empty();
+  json::ObjectBuilder builder(op.arena, object["metadata"]);
+  builder.Set("uid", std::string_view(base::Uuid()));
+  builder.Set("creationTimestamp", std::string_view(base::FormatTime(op.world.clock->Now())));
+  // What is not stored gets no version of its own and keeps that of the client.
+  if (!op.dry_run) builder.Remove("resourceVersion");
+  object = json::With(op.arena, object, "metadata", builder.Build());
+  return generate ? RegenerateName(op, object) : object;
+}
+
+json::Value KeepSystemFields(Operation& op, json::Value object, json::Value old) {
+  const json::Value before = old["metadata"];
+  json::ObjectBuilder metadata(op.arena, object["metadata"]);
+  const auto keep = [&](std::string_view name) {
+    if (const json::Value* value = before.Find(name)) {
+      metadata.Set(name, *value);
+    } else {
+      metadata.Remove(name);
+    }
+  };
+  const auto fill = [&](std::string_view name) {
+    const json::Value* value = before.Find(name);
+    if (value != nullptr && metadata.Find(name) == nullptr) metadata.Set(name, *value);
+  };
+  fill("uid");
+  fill("name");
+  fill("namespace");
+  keep("creationTimestamp");
+  keep("generation");
+  if (before.Has("deletionTimestamp"))
+    metadata.Set("deletionTimestamp", before["deletionTimestamp"]);
+  fill("deletionGracePeriodSeconds");
+  metadata.Remove("selfLink");
+  return json::With(op.arena, object, "metadata", metadata.Build());
+}
+
+registry::Context StrategyContext(Operation& op, std::string_view name) {
+  registry::Context context{
+      op.arena, op.resource->resource, op.resource->kind, op.subresource_name(), name, op.ns,
+      op.user,  *op.world.clock};
+  context.reader = op.world.store;
+  context.catalog = op.catalog.get();
+  context.services = op.world.services;
+  context.expressions = op.world.expressions;
+  context.authorizer = op.world.authorizer;
+  context.checks_policy_types = op.world.checks_policy_types;
+  context.reserves_static_names = op.world.reserves_static_names;
+  context.feature_gates = &op.world.feature_gates;
+  context.dry_run = op.dry_run;
+  return context;
+}
+
+const registry::Strategy& StrategyOf(const Operation& op) {
+  return op.world.strategies->Find(*op.resource);
+}
+
+FieldWriter::FieldWriter(Operation& op, std::string_view manager, const api::GroupVersionKind& kind)
+    : api_version_(ApiVersion(kind)),
+      now_(base::FormatTime(op.world.clock->Now())),
+      reset_(kind == op.resource->kind ? ResetFields(op) : api::patch::FieldSet()),
+      versions_(op) {
+  writer_.manager = manager;
+  writer_.api_version = api_version_;
+  writer_.subresource = op.subresource_name();
+  writer_.now = now_;
+  writer_.reset = &reset_;
+  if (kind == op.resource->kind) writer_.versions = &versions_;
+}
+
+json::Value TrackFields(Operation& op, json::Value live, json::Value next,
+                        std::string_view manager) {
+  const api::schema::Schema* schema = SchemaOf(op);
+  if (schema == nullptr) return next;
+  const FieldWriter by(op, manager, op.resource->kind);
+  if (live.is_null()) live = EmptyObject(op.arena, *op.resource);
+  return api::patch::Track(op.arena, *schema, live, next, by.writer());
+}
+
+json::Value RestoreManagedFields(Operation& op, json::Value object, json::Value before) {
+  // Mostly nobody has touched what TrackFields made.
+  if (SchemaOf(op) != nullptr &&
+      object["metadata"]["managedFields"].IsSameAs(before["metadata"]["managedFields"])) {
+    return object;
+  }
+  base::Status status = CheckEntries(object["metadata"]["managedFields"]);
+  if (status.ok()) status = api::patch::CheckManagedFields(object);
+  if (status.ok()) return object;
+  op.recorder.Warn(base::StrCat(
+      ".metadata.managedFields was in an invalid state after admission; this could be caused by an "
+      "outdated mutating admission controller; please fix your requests: ",
+      status.message()));
+  return json::SetPath(op.arena, object, {"metadata", "managedFields"},
+                       before["metadata"]["managedFields"]);
+}
+
+}  // namespace portcullis::engine

@@ -1,0 +1,49 @@
+// The two ways a stored object comes to be: a create and an update, each the whole way from the
+// decoded object through admission and validation to the store. Every verb that writes uses them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "engine/operation.h"
+#include "engine/options.h"
+#include "engine/outcome.h"
+#include "json/value.h"
+#include "store/store.h"
+
+namespace portcullis::engine {
+
+// `object` is decoded and defaulted; its metadata is as the client sent it.
+// `track_fields` false: managedFields are up to date (apply).
+// `by_update`: a PUT or an apply found nothing to change; who may only change may not create so.
+base::Result<Outcome> CreateObject(Operation& op, json::Value object, const WriteOptions& options,
+                                   bool track_fields = true, bool by_update = false);
+
+struct UpdateSpec {
+  std::string_view name;
+  // Makes the new object of the live one (in the request's version; null if there is none and
+  // `create_if_absent`), canonical and defaulted. Called again after a conflict.
+  std::function<base::Result<json::Value>(json::Value live)> transform;
+  bool create_if_absent = false;
+  bool track_fields = true;  // false: `transform` has done it (apply)
+};
+base::Result<Outcome> UpdateObject(Operation& op, const UpdateSpec& spec,
+                                   const WriteOptions& options);
+
+// The key of an object of the call's resource.
+store::Key KeyOf(const Operation& op, std::string_view name);
+store::Key KeyOf(const api::catalog::ResourceInfo& resource, std::string_view ns,
+                 std::string_view name);
+
+// That the body names the object of the URL, before anything else is looked at; and whether PUT of
+// an absent object makes it.
+base::Status MatchNameForUpdate(Operation& op, json::Value object);
+bool CreatesOnUpdate(const Operation& op);
+
+// That `wanted`, if anything, is the uid of the live object (null: of none).
+base::Status CheckUid(const Operation& op, std::string_view name, std::string_view wanted,
+                      json::Value live);
+
+}  // namespace portcullis::engine

@@ -1,0 +1,20 @@
+#include "server/namespace_initialization.h"
+
+#include <chrono>
+#include <optional>
+
+#include "admission/recorder.h"
+#include "base/clock.h"
+
+namespace portcullis::server {
+
+void NamespaceInitialization::OnCreated(const std::string& name,
+                                        const admission::Recorder* recorder) const {
+  if (runners_.empty()) return;
+  std::optional<admission::WaitingForOthers> waiting;
+  if (recorder != nullptr) waiting.emplace(*recorder);
+  const base::SteadyTime deadline = base::SystemClock().Steady() + std::chrono::seconds(2);
+  for (controllers::ControllerRunner* runner : runners_) runner->Await(name, deadline);
+}
+
+}  // namespace portcullis::server

@@ -1,0 +1,83 @@
+#include "server/rest/connect_options.h"
+
+#include <algorithm>
+#include <span>
+
+#include "api/api_status.h"
+#include "api/field_error.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "engine/codec/codec.h"
+
+namespace portcullis::server::rest {
+
+// The options object of a connect request, from the query, by the schema of its kind.
+base::Result<json::Value> ConnectOptions(Call& call) {
+  json::Arena& arena = call.arena;
+  json::ObjectBuilder options(arena);
+  options.Set("kind", call.kind().kind).Set("apiVersion", engine::ApiVersion(call.kind()));
+  const Query& query = call.info.query;
+  if (call.info.subresource == "proxy") {
+    const std::size_t own = std::min<std::size_t>(3, call.info.parts.size());
+    std::string path = base::Join(std::span(call.info.parts).subspan(own), "/");
+    if (!path.empty() && path.front() != '/') path.insert(0, "/");
+    if (call.info.path.back() == '/' && (path.empty() || path.back() != '/')) path += '/';
+    if (!path.empty()) options.Set("path", path);
+    return options.Build();
+  }
+  if (call.info.subresource == "portforward") {
+    json::ArrayBuilder ports(arena);
+    for (const std::string& text : query.All("ports")) {
+      for (std::string_view piece : base::Split(text, ',')) {
+        const auto port = base::ParseInt(piece);
+        if (!port || *port < 0 || *port > 65535) {
+          return base::BadRequest(base::StrCat(
+              "cannot convert to []int32: strconv.ParseUint: parsing ", base::GoQuote(piece),
+              port && *port > 65535 ? ": value out of range" : ": invalid syntax"));
+        }
+        ports.Add(json::Value::Int(*port));
+      }
+    }
+    if (ports.size() > 0) options.Set("ports", ports.Build());
+    return options.Build();
+  }
+  for (std::string_view name : {"stdin", "stdout", "stderr", "tty"}) {
+    if (query.GetBool(name)) options.Set(name, true);
+  }
+  if (!query.Get("container").empty()) options.Set("container", query.Get("container"));
+  if (call.info.subresource == "exec") {
+    json::ArrayBuilder command(arena);
+    for (const std::string& word : query.All("command")) command.Add(word);
+    options.Set("command", command.size() > 0 ? command.Build() : json::Value());
+  }
+  return options.Build();
+}
+
+// What is wrong with the numbers of PodLogOptions.
+base::Status CheckLogOptions(Call& call) {
+  const Query& query = call.info.query;
+  api::FieldErrors errors;
+  const auto check = [&](std::string_view name, std::int64_t least, std::string_view text) {
+    const std::string_view given = query.Get(name);
+    if (given.empty()) return base::OkStatus();
+    const auto number = base::ParseInt(given);
+    if (!number) {
+      return base::BadRequest(
+          base::StrCat("strconv.ParseInt: parsing ", base::GoQuote(given), ": invalid syntax"));
+    }
+    if (*number < least) errors.push_back(api::Invalid(api::FieldPath(name), *number, text));
+    return base::OkStatus();
+  };
+  TRY(check("tailLines", 0, "must be greater than or equal to 0"));
+  TRY(check("limitBytes", 1, "must be greater than 0"));
+  if (query.Has("sinceSeconds") && query.Has("sinceTime")) {
+    errors.push_back(api::Forbidden(
+        api::FieldPath(""), "at most one of `sinceTime` or `sinceSeconds` may be specified"));
+  } else {
+    TRY(check("sinceSeconds", 1, "must be greater than 0"));
+  }
+  if (errors.empty()) return base::OkStatus();
+  return api::InvalidStatus({"", "PodLogOptions"}, call.info.name, errors);
+}
+
+}  // namespace portcullis::server::rest
