@@ -24,7 +24,7 @@ WRAPPERS = {
 }
 
 # What a module may not include although it depends, through others, on the module that holds it.
-REFUSED = {"engine": ("net/", "webhook/", "server/")}
+REFUSED = {"engine": ("net/", "server/")}
 
 
 def declared():

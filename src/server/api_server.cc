@@ -4,13 +4,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "admission/catalog_objects.h"
 #include "admission/chain.h"
-#include "admission/config.h"
-#include "admission/match/cel_conditions.h"
-#include "admission/store_feed.h"
 #include "api/api_status.h"
-#include "api/schema/defaulting.h"
 #include "api/time.h"
 #include "audit/policy.h"
 #include "audit/sink.h"
@@ -19,14 +14,11 @@
 #include "authn/service_account.h"
 #include "authz/authorizer.h"
 #include "base/log.h"
-#include "base/published.h"
 #include "base/strings.h"
 #include "controllers/policy_status.h"
 #include "controllers/runner.h"
 #include "engine/boot/boot_objects.h"
-#include "engine/definitions/custom_resource_definitions.h"
-#include "engine/feature_gates.h"
-#include "engine/write/cluster_writer.h"
+#include "engine/engine.h"
 #include "json/writer.h"
 #include "metrics/apiserver_metrics.h"
 #include "net/client.h"
@@ -35,9 +27,7 @@
 #include "net/tls.h"
 #include "net/tls_reload.h"
 #include "net/url.h"
-#include "plugins/registry.h"
 #include "registry/service_network.h"
-#include "registry/strategy.h"
 #include "server/address_book.h"
 #include "server/authorization/authorization.h"
 #include "server/credentials.h"
@@ -52,22 +42,9 @@
 #include "server/watch_hub.h"
 #include "store/embedded/embedded_store.h"
 #include "store/memory/memory_store.h"
-#include "webhook/conversion.h"
-#include "webhook/service_resolver.h"
 
 namespace portcullis::server {
 namespace {
-
-// 30 of "1.30", "v1.30" and "1.30.4".
-base::Result<int> MinorOf(std::string_view version) {
-  std::string_view text = version;
-  if (text.starts_with('v')) text.remove_prefix(1);
-  const std::vector<std::string_view> parts = base::Split(text, '.');
-  const auto minor = parts.size() >= 2 && parts[0] == "1" ? base::ParseInt(parts[1]) : std::nullopt;
-  if (minor && *minor >= 29 && *minor <= 36) return static_cast<int>(*minor);
-  return base::ConfigError(base::StrCat("invalid value \"", version,
-                                        "\" for --kubernetes-version: must be 1.29 to 1.36"));
-}
 
 constexpr std::size_t kMaxBody = 3 * 1024 * 1024;
 constexpr int kIoThreads = 2;
@@ -128,32 +105,23 @@ class Server final : public ApiServer {
     env_.metrics = &metrics_;
     env_.request_metrics = &request_metrics_;
     store_ = TRY(OpenStore(options_));
-    env_.store = store_.get();
-    TRY(BuildCatalog());
-    services_ = TRY(registry::ServiceNetwork::Create(options_.service_cluster_ip_range,
-                                                     options_.service_node_port_range));
-    env_.services = services_.get();
-    env_.strategies = &strategies_;
-    credentials_ = TRY(PrepareCredentials(options_, services_->first_address(), clock_));
+    auto services = TRY(registry::ServiceNetwork::Create(options_.service_cluster_ip_range,
+                                                         options_.service_node_port_range));
+    credentials_ = TRY(PrepareCredentials(options_, services->first_address(), clock_));
     MakeHttpsClient();
     TRY(BuildAuthentication());
     TRY(BuildAuthorization());
     TRY(BuildAudit());
-    TRY(BuildAdmission());
     chosen_controllers_ = TRY(controllers::SelectControllers(options_.controllers));
-    for (const controllers::ControllerInfo* info : chosen_controllers_) {
-      if (info == &controllers::kPolicyStatus) env_.checks_policy_types = true;
-    }
+    TRY(BuildEngine(std::move(services)));
     watches_ = std::make_unique<WatchHub>(*store_, clock_);
     env_.watches = watches_.get();
     env_.documents = &documents_;
-    env_.namespace_hook = &initialization_;
     return base::OkStatus();
   }
 
   base::Status Start() override {
-    engine::AdoptServices(env_);
-    definitions_->Start();
+    engine_->Start();
     dispatcher_ = std::make_unique<Dispatcher>(env_);
     self_ = MakeLoopbackClient(
         [this](std::shared_ptr<net::Exchange> exchange) {
@@ -161,7 +129,7 @@ class Server final : public ApiServer {
         },
         ServerItself(), clock_);
     addresses_ = MakeAddressBook(*self_);
-    services_->set_book(addresses_.get());
+    env_.services->set_book(addresses_.get());
     TRY(engine::MakeBootObjects(env_, TRY(BootFactsOf(options_, credentials_))));
     TRY(RepairAddresses(env_));
     MakeControllers();
@@ -187,8 +155,7 @@ class Server final : public ApiServer {
     listener_.reset();
     dispatcher_.reset();
     watches_.reset();
-    if (definitions_) definitions_->Stop();
-    chain_.reset();
+    if (engine_) engine_->Stop();
     if (sink_) sink_->Flush();
     sink_.reset();  // may still send what it holds: before the I/O threads go
   }
@@ -198,15 +165,6 @@ class Server final : public ApiServer {
   const std::string& kubeconfig_path() const override { return kubeconfig_; }
 
  private:
-  base::Status BuildCatalog() {
-    const auto config = TRY(ReadRuntimeConfig(options_));
-    catalog_.Set(TRY(api::catalog::Catalog::BuiltIn(config)));
-    env_.catalog = &catalog_;
-    defaulter_ = TRY(api::schema::Defaulter::BuiltIn());
-    env_.defaulter = defaulter_.get();
-    return base::OkStatus();
-  }
-
   base::Status BuildAuthentication() {
     std::vector<std::unique_ptr<authn::Authenticator>> members;
     if (!options_.requestheader_client_ca_file.empty()) {
@@ -226,7 +184,6 @@ class Server final : public ApiServer {
     }
     signer_ = TRY(authn::MakeTokenSigner(credentials_.signing_key_pem,
                                          options_.service_account_issuer, clock_));
-    env_.signer = signer_.get();
     authn::ServiceAccountTokenOptions accounts;
     accounts.issuers = options_.service_account_issuers;
     if (accounts.issuers.empty()) accounts.issuers = {options_.service_account_issuer};
@@ -240,7 +197,7 @@ class Server final : public ApiServer {
     }
     std::shared_ptr<const authn::TokenAuthenticator> account_tokens =
         TRY(authn::MakeServiceAccountTokens(std::move(accounts), clock_));
-    env_.tokens = account_tokens.get();
+    account_tokens_ = account_tokens.get();
     tokens.push_back(std::move(account_tokens));
     members.push_back(authn::MakeBearerToken(std::move(tokens)));
     if (options_.anonymous_auth) members.push_back(authn::MakeAnonymous());
@@ -314,8 +271,6 @@ class Server final : public ApiServer {
     authorization_ = TRY(authorization::MakeAuthorization(
         options_, {*store_, *https_, clock_, metrics_, request_metrics_.authorization_decisions,
                    aggregates}));
-    env_.authorizer = &authorization_->authorizer();
-    env_.rbac = authorization_->rbac();
     return base::OkStatus();
   }
 
@@ -363,64 +318,38 @@ class Server final : public ApiServer {
     return audit::MakeBatching(std::move(sink), batch);
   }
 
-  base::Status BuildAdmission() {
-    objects_ = std::make_unique<admission::CatalogObjects>([this] { return catalog_.Get(); },
-                                                           defaulter_.get());
-    env_.objects = objects_.get();
-    writer_ = engine::MakeClusterWriter(env_);
-    feed_ = admission::MakeStoreFeed(*store_);
-    webhook::ServiceResolverOptions resolver;
-    resolver.table = options_.webhook_service_map;
-    resolver.own_address = [this] { return env_.server_address; };
-    resolver_ = webhook::MakeServiceResolver(*store_, resolver);
-    conversions_ =
-        std::make_unique<webhook::ConversionWebhooks>(*https_, resolver_.get(), clock_, &metrics_);
-    definitions_ = std::make_unique<engine::CustomResourceDefinitions>(
-        env_, catalog_, [this](json::Value definition) { return conversions_->For(definition); });
-    gates_ = engine::MakeFeatureGates(options_.feature_gates, options_.kubernetes_version);
-    env_.gates = gates_.get();
-    env_.feature_gates = options_.feature_gates;
-    env_.token_settings = {options_.service_account_issuer, options_.api_audiences,
-                           options_.service_account_max_token_expiration,
-                           options_.service_account_extend_token_expiration};
-    env_.reserves_static_names = gates_->Enabled("ManifestBasedAdmissionControlConfig");
-    const int minor = TRY(MinorOf(options_.kubernetes_version));
-    compiler_.emplace(minor);
-    conditions_ = admission::match::MakeCelConditions(*compiler_, env_.authorizer);
-    expressions_ = admission::match::MakeCelExpressionChecker(*compiler_);
-    env_.expressions = expressions_.get();
-
-    admission::PluginFlags flags;
-    flags.enable = options_.enable_admission_plugins;
-    flags.disable = options_.disable_admission_plugins;
-    flags.admission_control = options_.admission_control;
-    const auto registered = plugins::Registered();
-    const auto chosen = TRY(admission::SelectPlugins(flags, registered, {}, minor));
-    const auto configs =
-        TRY(admission::PluginConfigs::Load(options_.admission_control_config_file, chosen, minor));
-    admission::PluginContext context;
-    context.reader = store_.get();
-    context.clock = &clock_;
-    context.gates = gates_.get();
-    context.authorizer = env_.authorizer;
-    context.metrics = &metrics_;
-    context.writer = writer_.get();
-    context.feed = feed_.get();
-    context.objects = objects_.get();
-    context.https = https_.get();
-    context.services = resolver_.get();
-    context.conditions = conditions_.get();
-    context.compiler = &*compiler_;
-    context.kubernetes_minor = minor;
-    context.default_not_ready_toleration_seconds = options_.default_not_ready_toleration_seconds;
-    context.default_unreachable_toleration_seconds =
-        options_.default_unreachable_toleration_seconds;
-    chain_ = TRY(admission::Chain::Create(chosen, configs, context));
-    observer_ = admission::MakeMetricsObserver(metrics_, chosen);
-    chain_->AddObserver(observer_.get());
-    env_.chain = chain_.get();
+  base::Status BuildEngine(std::unique_ptr<registry::ServiceNetwork> services) {
+    engine::EngineOptions engine;
+    engine.clock = &clock_;
+    engine.store = store_.get();
+    engine.authorizer = &authorization_->authorizer();
+    engine.rbac = authorization_->rbac();
+    engine.https = https_.get();
+    engine.metrics = &metrics_;
+    engine.tokens = account_tokens_;
+    engine.signer = signer_.get();
+    engine.namespace_hook = &initialization_;
+    engine.services = std::move(services);
+    engine.own_address = [this] { return env_.server_address; };
+    for (const controllers::ControllerInfo* info : chosen_controllers_) {
+      if (info == &controllers::kPolicyStatus) engine.checks_policy_types = true;
+    }
+    engine.kubernetes_version = options_.kubernetes_version;
+    engine.feature_gates = options_.feature_gates;
+    engine.runtime_config = TRY(ReadRuntimeConfig(options_));
+    engine.admission_plugins = {options_.enable_admission_plugins,
+                                options_.disable_admission_plugins, options_.admission_control};
+    engine.admission_control_config_file = options_.admission_control_config_file;
+    engine.default_not_ready_toleration_seconds = options_.default_not_ready_toleration_seconds;
+    engine.default_unreachable_toleration_seconds = options_.default_unreachable_toleration_seconds;
+    engine.webhook_service_map = options_.webhook_service_map;
+    engine.token_settings = {options_.service_account_issuer, options_.api_audiences,
+                             options_.service_account_max_token_expiration,
+                             options_.service_account_extend_token_expiration};
+    engine_ = TRY(engine::Engine::Create(std::move(engine)));
+    static_cast<engine::World&>(env_) = engine_->world();
     for (admission::Phase phase : {admission::kMutate, admission::kValidate}) {
-      base::LogInfo(chain_->LoadedLine(phase));
+      base::LogInfo(engine_->chain().LoadedLine(phase));
     }
     return base::OkStatus();
   }
@@ -451,9 +380,9 @@ class Server final : public ApiServer {
                 std::unique_ptr<controllers::ApiClient> client) {
     Loop& loop = loops_.emplace_back();
     loop.client = std::move(client);
-    loop.context.reset(
-        new controllers::ControllerContext{*store_, loop.client ? *loop.client : *self_, catalog_,
-                                           clock_, *compiler_, credentials_.authority_pem});
+    loop.context.reset(new controllers::ControllerContext{
+        *store_, loop.client ? *loop.client : *self_, *env_.catalog, clock_, engine_->compiler(),
+        credentials_.authority_pem});
     loop.runner = std::make_unique<controllers::ControllerRunner>(info, *loop.context, *store_);
     if (info.furnishes_namespaces) initialization_.Add(*loop.runner);
   }
@@ -486,31 +415,18 @@ class Server final : public ApiServer {
   Environment env_;
   Documents documents_{env_};
   std::unique_ptr<store::Store> store_;
-  std::unique_ptr<webhook::ConversionWebhooks> conversions_;  // used by the catalog
-  base::Published<api::catalog::Catalog> catalog_;
-  std::shared_ptr<const api::schema::Defaulter> defaulter_;
-  std::unique_ptr<engine::CustomResourceDefinitions> definitions_;
-  const registry::StrategyTable strategies_;
-  std::unique_ptr<registry::ServiceNetwork> services_;
   Credentials credentials_;
   std::unique_ptr<authn::TokenSigner> signer_;
   std::unique_ptr<authn::Authenticator> authenticator_;
+  const authn::TokenAuthenticator* account_tokens_ = nullptr;  // of authenticator_
   std::optional<audit::Policy> audit_policy_;
   std::unique_ptr<audit::Sink> sink_;
-  std::optional<kube_cel::Compiler> compiler_;  // set before anything is admitted
-  std::unique_ptr<admission::match::ConditionEvaluator> conditions_;
-  std::unique_ptr<registry::ExpressionChecker> expressions_;
-  std::unique_ptr<admission::ObjectInterfaces> objects_;
-  std::unique_ptr<admission::ClusterWriter> writer_;
-  std::unique_ptr<admission::ObjectFeed> feed_;
   net::IoThreads io_{kIoThreads};
   std::unique_ptr<net::HttpsClient> audit_https_;
   std::unique_ptr<net::HttpsClient> https_;
   std::unique_ptr<authorization::Authorization> authorization_;
-  std::unique_ptr<admission::ServiceResolver> resolver_;
-  std::unique_ptr<admission::FeatureGates> gates_;
-  std::unique_ptr<admission::ChainObserver> observer_;
-  std::unique_ptr<admission::Chain> chain_;
+  NamespaceInitialization initialization_;
+  std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<WatchHub> watches_;
   std::unique_ptr<controllers::ApiClient> self_;
   std::unique_ptr<registry::AddressBook> addresses_;
@@ -519,7 +435,6 @@ class Server final : public ApiServer {
   std::unique_ptr<net::TlsReloader> reloader_;
   std::vector<const controllers::ControllerInfo*> chosen_controllers_;
   std::vector<Loop> loops_;
-  NamespaceInitialization initialization_;
   std::string url_;
   std::string kubeconfig_;
   bool stopped_ = false;

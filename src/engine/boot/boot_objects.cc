@@ -148,13 +148,17 @@ base::Status EnsureRole(const World& world, json::Arena& arena,
 
 // Many writers at a time share the store's commits; one after the other would wait for the disk
 // each time.
-base::Status RunTogether(const std::vector<std::function<base::Status()>>& jobs) {
-  constexpr std::size_t kWriters = 48;
+base::Status RunTogether(const std::vector<std::function<base::Status()>>& jobs,
+                         std::size_t writers_wanted) {
+  if (writers_wanted <= 1) {
+    for (const auto& job : jobs) TRY(job());
+    return base::OkStatus();
+  }
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   base::Status failure;
   std::vector<std::thread> writers;
-  for (std::size_t i = 0; i < std::min(kWriters, jobs.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(writers_wanted, jobs.size()); ++i) {
     writers.emplace_back([&] {
       for (std::size_t at = next++; at < jobs.size(); at = next++) {
         base::Status status = jobs[at]();
@@ -209,7 +213,7 @@ base::Status MakeBootObjects(const World& world, const BootFacts& facts) {
       return status.ok() ? status : status.Annotate(role.name);
     });
   }
-  return RunTogether(jobs);
+  return RunTogether(jobs, facts.writers);
 }
 
 void AdoptServices(const World& world) {

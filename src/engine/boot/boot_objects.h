@@ -3,6 +3,7 @@
 // bindings of RBAC. What is missing is made at each start; what RBAC's objects lack is added.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +14,10 @@
 namespace portcullis::engine {
 
 struct BootFacts {
-  std::string service_cluster_ip_range;  // "10.0.0.0/24,fd00::/108"
+  // How many objects are written at a time: a store on disk commits them together. With 1 they are
+  // written on the caller's thread.
+  std::size_t writers = 48;
+  std::string service_cluster_ip_range = "10.0.0.0/24";
   // Data of the ConfigMap extension-apiserver-authentication: the authority behind client
   // certificates and how requests of proxies are authenticated.
   std::vector<std::pair<std::string, std::string>> authentication;

@@ -72,8 +72,11 @@ CustomResourceDefinitions::CustomResourceDefinitions(
 
 CustomResourceDefinitions::~CustomResourceDefinitions() { Stop(); }
 
-void CustomResourceDefinitions::Start() {
+void CustomResourceDefinitions::Follow() {
   subscription_ = world_.store->Subscribe({kDefinitions}, *this, [this] { Load(); });
+}
+
+void CustomResourceDefinitions::Start() {
   thread_ = std::thread([this] { Run(); });
 }
 

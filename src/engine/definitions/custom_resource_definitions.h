@@ -38,6 +38,8 @@ class CustomResourceDefinitions final : public store::Observer {
   ~CustomResourceDefinitions() override;
 
   // Reads the stored definitions, publishes the catalog, begins to follow changes.
+  void Follow();
+  // Starts the thread that writes conditions and clears away. After Follow().
   void Start();
   // Ends the thread; called before the store goes away.
   void Stop();

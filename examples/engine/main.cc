@@ -1,0 +1,86 @@
+// Admits an object into a cluster that exists only in memory, without a server. See README.md.
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "api/user_info.h"
+#include "base/strings.h"
+#include "engine/engine.h"
+#include "engine/verbs.h"
+#include "json/writer.h"
+#include "json/yaml.h"
+
+namespace {
+
+namespace api = portcullis::api;
+namespace base = portcullis::base;
+namespace engine = portcullis::engine;
+namespace json = portcullis::json;
+
+std::optional<std::string> ReadFile(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+}
+
+// Creates the object of a YAML document; prints what became of it if `shown`.
+bool Create(const engine::Engine& engine, std::string_view document, bool shown) {
+  engine::Operation op(engine.world());
+  const auto parsed = json::ParseYaml(op.arena, document);
+  if (!parsed.ok()) {
+    std::fprintf(stderr, "%s\n", parsed.status().message().c_str());
+    return false;
+  }
+  base::Status status = engine::ResolveObject(op, *parsed);
+  std::optional<engine::Outcome> outcome;
+  if (status.ok()) {
+    op.verb = engine::Verb::kCreate;
+    op.name.clear();  // a new object is named by its body
+    op.user.name = "alice";
+    op.user.groups = {std::string(api::kGroupAuthenticated)};
+    engine::Input input;
+    input.body = document;
+    input.type = engine::MediaType::kYaml;
+    auto made = engine::Create(op, input);
+    if (made.ok()) {
+      outcome = *std::move(made);
+    } else {
+      status = made.status();
+    }
+  }
+  for (const std::string& warning : op.recorder.warnings()) {
+    std::printf("Warning: %s\n", warning.c_str());
+  }
+  if (!outcome) {
+    std::printf("Error: %s\n", status.message().c_str());
+    return false;
+  }
+  if (!shown) return true;
+  const json::Value object = outcome->stored->document().root();
+  std::printf("%s%s/%s created\n", json::ToYaml(object).c_str(),
+              base::ToLower(object["kind"].AsString()).c_str(),
+              std::string(object["metadata"]["name"].AsString()).c_str());
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto cluster = argc == 3 ? ReadFile(argv[1]) : std::nullopt;
+  const auto object = argc == 3 ? ReadFile(argv[2]) : std::nullopt;
+  if (!cluster || !object) {
+    std::fprintf(stderr, "usage: example-engine CLUSTER.yaml OBJECT.yaml\n");
+    return 2;
+  }
+  auto engine = engine::Engine::Create({});
+  if (!engine.ok()) {
+    std::fprintf(stderr, "%s\n", engine.status().message().c_str());
+    return 2;
+  }
+  for (const std::string_view document : json::SplitYaml(*cluster)) {
+    if (!Create(**engine, document, false)) return 2;
+  }
+  return Create(**engine, *object, true) ? 0 : 1;
+}

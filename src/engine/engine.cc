@@ -1,0 +1,246 @@
+#include "engine/engine.h"
+
+#include <optional>
+#include <utility>
+
+#include "admission/catalog_objects.h"
+#include "admission/chain.h"
+#include "admission/match/cel_conditions.h"
+#include "admission/store_feed.h"
+#include "api/conversion/custom_converter.h"
+#include "api/schema/defaulting.h"
+#include "authz/authorizer.h"
+#include "base/clock.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "engine/boot/boot_objects.h"
+#include "engine/definitions/custom_resource_definitions.h"
+#include "engine/feature_gates.h"
+#include "engine/write/cluster_writer.h"
+#include "kube_cel/compiler.h"
+#include "plugins/registry.h"
+#include "registry/service_network.h"
+#include "registry/strategy.h"
+#include "store/memory/memory_store.h"
+#include "webhook/conversion.h"
+#include "webhook/service_resolver.h"
+
+namespace portcullis::engine {
+namespace {
+
+constexpr std::string_view kServiceRange = "10.0.0.0/24";
+constexpr std::string_view kNodePorts = "30000-32767";
+constexpr std::chrono::seconds kTimeLimit{34};  // as kube-apiserver's for single writes
+
+// 30 of "1.30", "v1.30" and "1.30.4".
+base::Result<int> MinorOf(std::string_view version) {
+  std::string_view text = version;
+  if (text.starts_with('v')) text.remove_prefix(1);
+  const std::vector<std::string_view> parts = base::Split(text, '.');
+  const auto minor = parts.size() >= 2 && parts[0] == "1" ? base::ParseInt(parts[1]) : std::nullopt;
+  if (minor && *minor >= 29 && *minor <= 36) return static_cast<int>(*minor);
+  return base::ConfigError(base::StrCat("invalid value \"", version,
+                                        "\" for --kubernetes-version: must be 1.29 to 1.36"));
+}
+
+// Converts by a webhook that cannot be called, for want of a client.
+class UnreachableConverter final : public api::CustomConverter {
+ public:
+  base::Result<std::vector<json::Value>> Convert(json::Arena&, std::span<const json::Value>,
+                                                 const api::GroupVersion&) const override {
+    return base::InternalError("conversion webhooks cannot be called by this process");
+  }
+  bool blocks() const override { return false; }
+};
+
+// The parts, in the order in which they are made; destroyed in the reverse order.
+class EngineParts final : public Engine {
+ public:
+  explicit EngineParts(EngineOptions options) : options_(std::move(options)) {}
+  ~EngineParts() override { Stop(); }
+
+  base::Status Build() {
+    minor_ = TRY(MinorOf(options_.kubernetes_version));
+    BuildWorld();
+    TRY(BuildCatalog());
+    services_ = std::move(options_.services);
+    if (services_ == nullptr) {
+      services_ = TRY(registry::ServiceNetwork::Create(kServiceRange, kNodePorts));
+    }
+    world_.services = services_.get();
+    BuildDefinitions();
+    BuildExpressions();
+    TRY(BuildChain());
+    AdoptServices(world_);
+    definitions_->Follow();
+    return base::OkStatus();
+  }
+
+  const World& world() const override { return world_; }
+  const admission::Chain& chain() const override { return *chain_; }
+  kube_cel::Compiler& compiler() override { return *compiler_; }
+  void Start() override { definitions_->Start(); }
+  void Stop() override {
+    if (definitions_) definitions_->Stop();
+  }
+
+ private:
+  void BuildWorld() {
+    world_.clock = options_.clock != nullptr ? options_.clock : &base::SystemClock();
+    if (options_.store == nullptr) own_store_ = store::OpenMemory();
+    world_.store = options_.store != nullptr ? options_.store : own_store_.get();
+    if (options_.authorizer == nullptr) own_authorizer_ = authz::MakeAlwaysAllow();
+    world_.authorizer =
+        options_.authorizer != nullptr ? options_.authorizer : own_authorizer_.get();
+    world_.rbac = options_.rbac;
+    world_.tokens = options_.tokens;
+    world_.signer = options_.signer;
+    world_.token_settings = options_.token_settings;
+    world_.namespace_hook = options_.namespace_hook;
+    world_.checks_policy_types = options_.checks_policy_types;
+    world_.strategies = &strategies_;
+    world_.feature_gates = options_.feature_gates;
+    gates_ = MakeFeatureGates(options_.feature_gates, options_.kubernetes_version);
+    world_.gates = gates_.get();
+    world_.reserves_static_names = gates_->Enabled("ManifestBasedAdmissionControlConfig");
+  }
+
+  base::Status BuildCatalog() {
+    catalog_.Set(TRY(api::catalog::Catalog::BuiltIn(options_.runtime_config)));
+    world_.catalog = &catalog_;
+    defaulter_ = TRY(api::schema::Defaulter::BuiltIn());
+    world_.defaulter = defaulter_.get();
+    objects_ = std::make_unique<admission::CatalogObjects>([this] { return catalog_.Get(); },
+                                                           defaulter_.get());
+    world_.objects = objects_.get();
+    return base::OkStatus();
+  }
+
+  void BuildDefinitions() {
+    webhook::ServiceResolverOptions resolver;
+    resolver.table = options_.webhook_service_map;
+    resolver.own_address = options_.own_address;
+    resolver_ = webhook::MakeServiceResolver(*world_.store, resolver);
+    if (options_.https != nullptr) {
+      conversions_ = std::make_unique<webhook::ConversionWebhooks>(*options_.https, resolver_.get(),
+                                                                   *world_.clock, options_.metrics);
+    }
+    definitions_ = std::make_unique<CustomResourceDefinitions>(
+        world_, catalog_, [this](json::Value definition) { return ConverterOf(definition); });
+  }
+
+  std::shared_ptr<const api::CustomConverter> ConverterOf(json::Value definition) const {
+    if (conversions_ != nullptr) return conversions_->For(definition);
+    const bool by_webhook = definition["spec"]["conversion"]["strategy"].AsString() == "Webhook";
+    return by_webhook ? std::make_shared<const UnreachableConverter>() : nullptr;
+  }
+
+  void BuildExpressions() {
+    compiler_.emplace(minor_);
+    conditions_ = admission::match::MakeCelConditions(*compiler_, world_.authorizer);
+    expressions_ = admission::match::MakeCelExpressionChecker(*compiler_);
+    world_.expressions = expressions_.get();
+  }
+
+  base::Status BuildChain() {
+    writer_ = MakeClusterWriter(world_);
+    feed_ = admission::MakeStoreFeed(*world_.store);
+    const auto registered = plugins::Registered();
+    const auto chosen =
+        TRY(admission::SelectPlugins(options_.admission_plugins, registered, {}, minor_));
+    const auto configs =
+        TRY(admission::PluginConfigs::Load(options_.admission_control_config_file, chosen, minor_));
+    admission::PluginContext context;
+    context.reader = world_.store;
+    context.clock = world_.clock;
+    context.gates = gates_.get();
+    context.authorizer = world_.authorizer;
+    context.metrics = options_.metrics;
+    context.writer = writer_.get();
+    context.feed = feed_.get();
+    context.objects = objects_.get();
+    context.https = options_.https;
+    context.services = resolver_.get();
+    context.conditions = conditions_.get();
+    context.compiler = &*compiler_;
+    context.kubernetes_minor = minor_;
+    context.default_not_ready_toleration_seconds = options_.default_not_ready_toleration_seconds;
+    context.default_unreachable_toleration_seconds =
+        options_.default_unreachable_toleration_seconds;
+    chain_ = TRY(admission::Chain::Create(chosen, configs, context));
+    if (options_.metrics != nullptr) {
+      observer_ = admission::MakeMetricsObserver(*options_.metrics, chosen);
+      chain_->AddObserver(observer_.get());
+    }
+    world_.chain = chain_.get();
+    return base::OkStatus();
+  }
+
+  EngineOptions options_;
+  int minor_ = 0;
+  World world_;
+  std::unique_ptr<store::Store> own_store_;
+  std::unique_ptr<authz::Authorizer> own_authorizer_;
+  std::unique_ptr<admission::FeatureGates> gates_;
+  std::unique_ptr<admission::ServiceResolver> resolver_;
+  std::unique_ptr<webhook::ConversionWebhooks> conversions_;  // used by the catalog
+  base::Published<api::catalog::Catalog> catalog_;
+  std::shared_ptr<const api::schema::Defaulter> defaulter_;
+  std::unique_ptr<admission::ObjectInterfaces> objects_;
+  std::unique_ptr<CustomResourceDefinitions> definitions_;
+  const registry::StrategyTable strategies_;
+  std::unique_ptr<registry::ServiceNetwork> services_;
+  std::optional<kube_cel::Compiler> compiler_;
+  std::unique_ptr<admission::match::ConditionEvaluator> conditions_;
+  std::unique_ptr<registry::ExpressionChecker> expressions_;
+  std::unique_ptr<admission::ClusterWriter> writer_;
+  std::unique_ptr<admission::ObjectFeed> feed_;
+  std::unique_ptr<admission::ChainObserver> observer_;
+  std::unique_ptr<admission::Chain> chain_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
+  auto engine = std::make_unique<EngineParts>(std::move(options));
+  TRY(engine->Build());
+  return std::unique_ptr<Engine>(std::move(engine));
+}
+
+base::Status Resolve(Operation& op, const ResourcePath& path) {
+  const base::Status unknown(base::Reason::kNotFound,
+                             "the server could not find the requested resource",
+                             base::StatusDetails{});
+  op.catalog = op.world.catalog->Get();
+  op.resource = op.catalog->Find(path.group, path.version, path.resource);
+  if (op.resource == nullptr) return unknown;
+  if (!path.subresource.empty()) {
+    op.subresource = op.resource->FindSubresource(path.subresource);
+    if (op.subresource == nullptr) return unknown;
+  }
+  op.ns = path.ns;
+  op.name = path.name;
+  op.started = op.world.clock->Steady();
+  op.deadline = op.started + kTimeLimit;
+  return base::OkStatus();
+}
+
+base::Status ResolveObject(Operation& op, json::Value object) {
+  const auto version = TRY(api::ParseGroupVersion(object["apiVersion"].AsString()));
+  const auto catalog = op.world.catalog->Get();
+  const std::string_view kind = object["kind"].AsString();
+  const api::catalog::ResourceInfo* resource =
+      catalog->FindKind({version.group, version.version, std::string(kind)});
+  if (resource == nullptr) {
+    return base::Status(base::Reason::kNotFound,
+                        base::StrCat("no matches for kind ", base::GoQuote(kind), " in version ",
+                                     base::GoQuote(version.ToString())));
+  }
+  const json::Value metadata = object["metadata"];
+  return Resolve(
+      op, {resource->resource.group, resource->resource.version, resource->resource.resource, "",
+           resource->namespaced ? metadata["namespace"].AsString() : std::string_view(),
+           metadata["name"].AsString()});
+}
+
+}  // namespace portcullis::engine

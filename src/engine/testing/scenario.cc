@@ -1,0 +1,335 @@
+#include "engine/testing/scenario.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
+#include "api/user_info.h"
+#include "base/clock.h"
+#include "base/strings.h"
+#include "engine/codec/codec.h"
+#include "engine/engine.h"
+#include "engine/subresources/subresources.h"
+#include "engine/verbs.h"
+#include "engine/write/write.h"
+#include "json/writer.h"
+#include "json/yaml.h"
+#include "store/store.h"
+
+namespace portcullis::engine::testing {
+namespace {
+
+constexpr std::string_view kVerbs[] = {"create", "update",           "patch",  "get",
+                                       "delete", "deletecollection", "connect"};
+
+Verb VerbNamed(std::string_view name) {
+  constexpr Verb kValues[] = {Verb::kCreate, Verb::kUpdate,           Verb::kPatch,  Verb::kGet,
+                              Verb::kDelete, Verb::kDeleteCollection, Verb::kConnect};
+  const auto* found = std::find(std::begin(kVerbs), std::end(kVerbs), name);
+  return kValues[found - std::begin(kVerbs)];
+}
+
+// What differs between `wanted` and the part of `actual` that it speaks of; "" if nothing. A null
+// stands for a field that is absent.
+std::string Difference(json::Value wanted, json::Value actual, const std::string& path) {
+  if (wanted.is_object() && actual.is_object()) {
+    for (const json::Member& member : wanted.members()) {
+      std::string inner =
+          Difference(member.value, actual[member.name()], base::StrCat(path, ".", member.name()));
+      if (!inner.empty()) return inner;
+    }
+    return {};
+  }
+  if (wanted.is_array() && actual.is_array() && wanted.size() == actual.size()) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      std::string inner = Difference(wanted.elements()[i], actual.elements()[i],
+                                     base::StrCat(path, "[", std::to_string(i), "]"));
+      if (!inner.empty()) return inner;
+    }
+    return {};
+  }
+  if (wanted == actual) return {};
+  return base::StrCat(path, ": wanted ", json::ToString(wanted), ", is ", json::ToString(actual));
+}
+
+class Scenario {
+ public:
+  explicit Scenario(std::string_view yaml) : yaml_(yaml) {}
+
+  ScenarioResult Run() {
+    const auto parsed = json::ParseYaml(arena_, yaml_);
+    if (!parsed.ok()) return Failed(parsed.status().message());
+    const json::Value file = *parsed;
+    result_.description = std::string(file["description"].AsString());
+    CheckNames(file, "the file", {"description", "options", "given", "steps"});
+    auto engine = MakeEngine(file["options"]);
+    if (!engine.ok()) return Failed(engine.status().message());
+    engine_ = *std::move(engine);
+    if (!Prepare(file["given"])) return result_;
+    for (const json::Value& step : file["steps"].elements()) {
+      step_ = base::StrCat("step ", std::to_string(++result_.steps));
+      RunStep(step);
+    }
+    if (result_.steps == 0) Note("no steps");
+    return result_;
+  }
+
+ private:
+  ScenarioResult Failed(std::string_view why) {
+    Note(why);
+    return result_;
+  }
+
+  void Note(std::string_view failure) {
+    result_.failures.push_back(step_.empty() ? std::string(failure)
+                                             : base::StrCat(step_, ": ", failure));
+  }
+
+  void CheckNames(json::Value map, std::string_view what,
+                  std::initializer_list<std::string_view> known) {
+    for (const json::Member& member : map.members()) {
+      if (std::find(known.begin(), known.end(), member.name()) == known.end()) {
+        Note(base::StrCat(what, " has no \"", member.name(), "\""));
+      }
+    }
+  }
+
+  base::Result<std::unique_ptr<Engine>> MakeEngine(json::Value options) {
+    CheckNames(options, "options", {"featureGates", "disablePlugins", "enablePlugins", "version"});
+    EngineOptions made;
+    for (const json::Member& gate : options["featureGates"].members()) {
+      made.feature_gates[std::string(gate.name())] = gate.value.AsBool();
+    }
+    for (const json::Value& name : options["disablePlugins"].elements()) {
+      made.admission_plugins.disable.emplace_back(name.AsString());
+    }
+    for (const json::Value& name : options["enablePlugins"].elements()) {
+      made.admission_plugins.enable.emplace_back(name.AsString());
+    }
+    if (options.Has("version")) made.kubernetes_version = options["version"].AsString();
+    return Engine::Create(std::move(made));
+  }
+
+  // The namespace "team" with its service account, and what the file says.
+  bool Prepare(json::Value given) {
+    constexpr std::string_view kAlways[] = {
+        R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team"}})",
+        R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default","namespace":"team"}})",
+    };
+    for (std::string_view text : kAlways) {
+      if (!Give(text)) return false;
+    }
+    for (const json::Value& object : given.elements()) {
+      if (!Give(json::ToString(object))) return false;
+    }
+    return true;
+  }
+
+  bool Give(std::string_view text) {
+    Operation op(engine_->world());
+    const auto object = json::ParseYaml(op.arena, text);
+    base::Status status = object.ok() ? ResolveObject(op, *object) : object.status();
+    if (status.ok()) {
+      op.verb = Verb::kCreate;
+      op.name.clear();
+      SetUser(op, "admin");
+      Input input;
+      input.body = text;
+      status = Create(op, input).status();
+    }
+    if (!status.ok()) Note(base::StrCat("given ", text, ": ", status.message()));
+    return status.ok();
+  }
+
+  static void SetUser(Operation& op, std::string_view name) {
+    op.user.name = name;
+    op.user.groups = {std::string(api::kGroupAuthenticated)};
+    if (name == "admin") op.user.groups.emplace_back(api::kGroupMasters);
+  }
+
+  // "deployments.apps" or "pods/eviction" of the step's version.
+  base::Status ResolveStep(Operation& op, json::Value step, std::string_view what) {
+    const auto slash = base::Cut(what, "/");
+    const std::string_view full = slash ? slash->first : what;
+    const auto dot = base::Cut(full, ".");
+    ResourcePath path;
+    path.resource = dot ? dot->first : full;
+    path.group = dot ? dot->second : std::string_view();
+    path.subresource = slash ? slash->second : std::string_view();
+    const auto catalog = engine_->world().catalog->Get();
+    const api::catalog::GroupInfo* group = catalog->FindGroup(path.group);
+    const std::string_view version = step["version"].AsString();
+    for (std::size_t i = 0; group != nullptr && i < group->versions.size(); ++i) {
+      const std::string_view served = group->versions[i].version;
+      const auto* resource = catalog->Find(path.group, served, path.resource);
+      if (resource == nullptr || (!version.empty() && version != served)) continue;
+      path.version = served;
+      const bool namespaced = resource->namespaced;
+      path.ns = !namespaced             ? std::string_view()
+                : step.Has("namespace") ? step["namespace"].AsString()
+                                        : std::string_view("team");
+      path.name = step["name"].AsString();
+      return Resolve(op, path);
+    }
+    return base::InternalError(base::StrCat("no such resource: ", what));
+  }
+
+  void RunStep(json::Value step) {
+    CheckNames(step, "a step",
+               {"create",  "update",    "patch", "get",     "delete",     "deletecollection",
+                "connect", "namespace", "name",  "version", "user",       "dryRun",
+                "body",    "text",      "type",  "manager", "validation", "force",
+                "options", "selector",  "expect"});
+    CheckNames(step["expect"], "expect", {"error", "code", "object", "warnings", "stored"});
+    for (std::string_view verb : kVerbs) {
+      if (!step.Has(verb)) continue;
+      Operation op(engine_->world());
+      op.verb = VerbNamed(verb);
+      const base::Status resolved = ResolveStep(op, step, step[verb].AsString());
+      if (!resolved.ok()) return Note(resolved.message());
+      SetUser(op, step.Has("user") ? step["user"].AsString() : "admin");
+      op.dry_run = step["dryRun"].AsBool();
+      const auto outcome = Perform(op, step);
+      return Judge(op, step["expect"], outcome);
+    }
+    Note("no verb");
+  }
+
+  base::Result<Outcome> Perform(Operation& op, json::Value step) {
+    if (op.verb == Verb::kDelete || op.verb == Verb::kDeleteCollection) return Remove(op, step);
+    std::string text;
+    if (step.Has("text")) {
+      text = step["text"].AsString();
+    } else if (step.Has("body")) {
+      text = json::ToString(step["body"]);
+    }
+    Input input;
+    input.body = text;
+    input.options = OptionsOf(op, step);
+    input.parameters = step["options"];
+    const std::string_view type = step["type"].AsString();
+    if (type == "yaml") input.type = MediaType::kYaml;
+    input.patch = type == "json"        ? PatchType::kJson
+                  : type == "strategic" ? PatchType::kStrategic
+                  : type == "apply"     ? PatchType::kApply
+                                        : PatchType::kMerge;
+    switch (op.verb) {
+      case Verb::kCreate:
+        return Create(op, input);
+      case Verb::kUpdate:
+        return Update(op, input);
+      case Verb::kPatch:
+        return Patch(op, input);
+      case Verb::kConnect:
+        return Connect(op, input);
+      default:
+        return Read(op, input);
+    }
+  }
+
+  static base::Result<Outcome> Read(Operation& op, const Input& input) {
+    if (const Function function = FindFunction(op)) return function(op, input);
+    Outcome outcome;
+    outcome.stored = op.world.store->Get(KeyOf(op, op.name));
+    if (outcome.stored == nullptr) return base::NotFound("not found");
+    return outcome;
+  }
+
+  static WriteOptions OptionsOf(Operation& op, json::Value step) {
+    WriteOptions options;
+    options.dry_run = op.dry_run;
+    options.field_manager = step.Has("manager") ? step["manager"].AsString() : "test";
+    const std::string_view validation = step["validation"].AsString();
+    options.validation = validation == "Strict"   ? FieldValidation::kStrict
+                         : validation == "Ignore" ? FieldValidation::kIgnore
+                                                  : FieldValidation::kWarn;
+    if (step.Has("force")) options.force = step["force"].AsBool();
+    const auto shown = [&](std::string_view kind) {
+      json::ObjectBuilder value(op.arena);
+      value.Set("kind", kind).Set("apiVersion", "meta.k8s.io/v1");
+      if (op.dry_run) {
+        json::ArrayBuilder all(op.arena);
+        all.Add("All");
+        value.Set("dryRun", all.Build());
+      }
+      return value.Build();
+    };
+    options.as_create = shown("CreateOptions");
+    options.as_update = shown("UpdateOptions");
+    return options;
+  }
+
+  base::Result<Outcome> Remove(Operation& op, json::Value step) {
+    const json::Value given = step["options"];
+    DeleteOptions options;
+    options.dry_run = op.dry_run;
+    if (given.Has("gracePeriodSeconds")) {
+      options.grace_period_seconds = given["gracePeriodSeconds"].AsInt();
+    }
+    options.uid = given["preconditions"]["uid"].AsString();
+    options.resource_version = given["preconditions"]["resourceVersion"].AsString();
+    options.propagation_policy = given["propagationPolicy"].AsString();
+    options.value = given.is_object() ? given : json::MakeObject(op.arena, {});
+    if (op.verb == Verb::kDelete) return Delete(op, options);
+    ListOptions list;
+    list.label_selector = step["selector"]["labels"].AsString();
+    list.field_selector = step["selector"]["fields"].AsString();
+    const Listing listing = TRY(DeleteCollection(op, list, options));
+    json::ArrayBuilder names(op.arena);
+    for (const store::ObjectPtr& object : listing.objects) names.Add(object->name());
+    return PlainOutcome(200, names.Build());
+  }
+
+  void Judge(Operation& op, json::Value expect, const base::Result<Outcome>& outcome) {
+    const std::string_view error = expect["error"].AsString();
+    if (!outcome.ok()) {
+      const base::Status& status = outcome.status();
+      if (status.message() != error) Note(base::StrCat("error: ", status.message()));
+      CheckCode(expect, status.http_code());
+    } else if (!error.empty()) {
+      Note("succeeded");
+    } else {
+      CheckCode(expect, outcome->code);
+      json::Value object = outcome->object;
+      if (outcome->stored != nullptr) {
+        const auto shown = FromStore(op, outcome->stored);
+        object = shown.ok() ? *shown : json::Value();
+      }
+      if (expect.Has("object")) Compare("object", expect["object"], object);
+    }
+    if (expect.Has("warnings")) {
+      json::ArrayBuilder warnings(op.arena);
+      for (const std::string& warning : op.recorder.warnings()) warnings.Add(warning);
+      Compare("warnings", expect["warnings"], warnings.Build());
+    }
+    if (expect.Has("stored")) {
+      const store::ObjectPtr stored = op.world.store->Get(KeyOf(op, op.name));
+      Compare("stored", expect["stored"],
+              stored != nullptr ? stored->document().root() : json::Value());
+    }
+  }
+
+  void CheckCode(json::Value expect, int code) {
+    if (expect.Has("code") && expect["code"].AsInt() != code) {
+      Note(base::StrCat("code ", std::to_string(code)));
+    }
+  }
+
+  void Compare(std::string_view what, json::Value wanted, json::Value actual) {
+    const std::string difference = Difference(wanted, actual, std::string(what));
+    if (!difference.empty()) Note(difference);
+  }
+
+  const std::string_view yaml_;
+  json::Arena arena_;
+  std::unique_ptr<Engine> engine_;
+  ScenarioResult result_;
+  std::string step_;
+};
+
+}  // namespace
+
+ScenarioResult RunScenario(std::string_view yaml) { return Scenario(yaml).Run(); }
+
+}  // namespace portcullis::engine::testing

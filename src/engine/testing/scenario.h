@@ -1,0 +1,46 @@
+// Scenarios of the engine as data: requests one after the other, on an engine of its own in memory,
+// through decoding, defaulting, the whole chain, validation and the store. A file in
+// engine/testdata/*.yaml:
+//
+//   description: a LimitRange gives containers what they lack
+//   options: {featureGates: {SomeGate: true}, disablePlugins: [ServiceAccount], version: "1.36"}
+//   given: []                          # objects that exist, created in this order by the admin
+//   steps:
+//   - create: pods                     # create, update, patch, delete, deletecollection, connect,
+//                                      # get: "pods", "deployments.apps", "pods/eviction"
+//     namespace: team                  # default: "team" for namespaced resources
+//     name: web
+//     version: v1beta1                 # default: the newest that is served
+//     user: alice                      # default: admin, of the group system:masters
+//     dryRun: true
+//     body: {...}                      # or `text: "…"` for bytes that are no object
+//     patch: merge                     # json, merge, strategic, apply
+//     manager: me                      # the field manager
+//     validation: Strict               # of fields: Ignore, Warn (the default), Strict
+//     options: {...}                   # of deletions: DeleteOptions
+//     selector: {labels: "a=b", fields: "…"}   # of deletecollection
+//     expect:
+//       error: 'pods "web" is forbidden: …'   # the whole message; without it the step must succeed
+//       code: 201
+//       object: {...}                  # what the outcome must hold; null: must be absent
+//       warnings: [...]                # all of them
+//       stored: {...} or null          # what GET finds afterwards
+//
+// Everything a file does not name is refused, so that a misspelt expectation cannot pass.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace portcullis::engine::testing {
+
+struct ScenarioResult {
+  std::string description;
+  std::size_t steps = 0;
+  std::vector<std::string> failures;  // empty: the scenario passed
+};
+
+ScenarioResult RunScenario(std::string_view yaml);
+
+}  // namespace portcullis::engine::testing
