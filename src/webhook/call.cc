@@ -74,6 +74,10 @@ base::Status HttpError(const net::Response& response) {
                          RetryAfterHeader(response));
 }
 
+CallError NoClientError() {
+  return {"could not get REST client: this process has no client for calls", 500, false};
+}
+
 std::string CallErrorText(const Hook& hook, const CallError& error) {
   return base::StrCat("failed calling webhook ", base::GoQuote(hook.name), ": ", error.reason);
 }

@@ -28,6 +28,9 @@ struct CallError {
 // The text of a call error: `failed calling webhook "<name>": <reason>`.
 std::string CallErrorText(const Hook& hook, const CallError& error);
 
+// Why no webhook can be called by a process that was given no HTTPS client.
+CallError NoClientError();
+
 // A request ready to be sent, and sent again.
 struct PreparedCall {
   const Hook* hook = nullptr;

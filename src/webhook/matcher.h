@@ -22,7 +22,7 @@ namespace portcullis::webhook {
 struct Services {
   const admission::ObjectInterfaces* objects = nullptr;
   const store::Reader* reader = nullptr;
-  net::HttpsClient* https = nullptr;
+  net::HttpsClient* https = nullptr;  // null: no webhook can be called
   const base::Clock* clock = nullptr;
   HookMetrics* metrics = nullptr;  // may be null
 };

@@ -227,6 +227,7 @@ class Dispatcher {
     base::Status refusal;
     if (auto error = CheckDryRun(hook, request_.dry_run(), refusal)) return Failed(*error);
     if (!refusal.ok()) return Broken(std::move(refusal));
+    if (services_.https == nullptr) return Failed(NoClientError());
 
     const auto start = services_.clock->Steady();
     if (shared_.empty() || candidate.invocation.resource != shared_resource_) {

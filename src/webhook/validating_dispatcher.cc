@@ -84,7 +84,7 @@ class Dispatcher {
 
   void StartAll() {
     start_ = services_.clock->Steady();
-    https_ = services_.https->NewSet();
+    if (services_.https != nullptr) https_ = services_.https->NewSet();
     calls_.resize(relevant_.size());
     for (std::size_t i = 0; i < relevant_.size(); ++i) {
       const Hook& hook = *relevant_[i].candidate->hook;
@@ -95,6 +95,10 @@ class Dispatcher {
       }
       if (!refusal.ok()) {
         FinishWithInternalError(i, refusal);
+        continue;
+      }
+      if (https_ == nullptr) {
+        FinishWithCallError(i, NoClientError());
         continue;
       }
       auto prepared = PrepareCall(hook, SharedPart(relevant_[i]), request_.deadline(), start_);

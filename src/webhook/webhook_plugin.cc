@@ -38,7 +38,7 @@ base::Result<std::unique_ptr<WebhookPluginCore>> WebhookPluginCore::Create(
 
 std::shared_ptr<const HookSet> WebhookPluginCore::HooksFor(
     const admission::Request& request) const {
-  if (source_ == nullptr || services_.https == nullptr) return nullptr;
+  if (source_ == nullptr) return nullptr;
   const bool exempt = IsExempt(request);
   if (manifests_ == nullptr && exempt) return nullptr;
   auto hooks = manifests_ == nullptr
