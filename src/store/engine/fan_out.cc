@@ -4,15 +4,15 @@
 
 namespace portcullis::store {
 
-FanOut::FanOut() : thread_([this] { Run(); }) {}
-
 FanOut::~FanOut() {
+  std::thread thread;
   {
     base::MutexLock lock(mutex_);
     stopping_ = true;
+    thread.swap(thread_);
   }
   changed_.NotifyAll();
-  thread_.join();
+  if (thread.joinable()) thread.join();
 }
 
 void FanOut::Listener::Call() {
@@ -28,6 +28,7 @@ void FanOut::Listener::Close() {
 void FanOut::Add(const CollectionState* collection, std::string_view ns,
                  const std::shared_ptr<Listener>& listener) {
   base::MutexLock lock(mutex_);
+  if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
   Bucket& bucket = buckets_[Change(collection, ns)];
   listener->index_ = bucket.size();
   bucket.push_back(listener);

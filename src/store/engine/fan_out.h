@@ -1,5 +1,6 @@
 // FanOut wakes watches when something they watch has changed, from a thread of its own, so that
-// neither writers nor readers pay for the number of watches. Thread-safe.
+// neither writers nor readers pay for the number of watches. The thread starts with the first
+// watch. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -20,8 +21,10 @@ class CollectionState;
 
 class FanOut {
  public:
-  FanOut();
+  FanOut() = default;
   ~FanOut();
+  FanOut(const FanOut&) = delete;
+  FanOut& operator=(const FanOut&) = delete;
 
   // One watch as the fan-out sees it.
   class Listener {
@@ -72,7 +75,7 @@ class FanOut {
   Bucket woken_ PC_GUARDED_BY(mutex_);
   // By collection and namespace; namespace "" listens to all.
   std::map<Change, Bucket> buckets_ PC_GUARDED_BY(mutex_);
-  std::thread thread_;
+  std::thread thread_ PC_GUARDED_BY(mutex_);
 };
 
 }  // namespace portcullis::store
