@@ -10,6 +10,6 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   portcullis::json::Arena arena;
   const std::string_view body(reinterpret_cast<const char*>(data), size);
-  static_cast<void>(portcullis::server::ParseProtobuf(arena, body));
+  static_cast<void>(portcullis::engine::ParseProtobuf(arena, body));
   return 0;
 }
