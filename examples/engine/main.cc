@@ -43,6 +43,7 @@ bool Create(const engine::Engine& engine, std::string_view document, bool shown)
     engine::Input input;
     input.body = document;
     input.type = engine::MediaType::kYaml;
+    input.options.field_manager = "example-engine";
     auto made = engine::Create(op, input);
     if (made.ok()) {
       outcome = *std::move(made);

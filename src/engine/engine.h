@@ -25,6 +25,7 @@
 #include "base/status.h"
 #include "engine/operation.h"
 #include "engine/world.h"
+#include "registry/service_network.h"
 
 namespace portcullis::kube_cel {
 class Compiler;

@@ -39,7 +39,7 @@ TEST_P(EngineScenario, HasTheExpectedOutcome) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Testdata, EngineScenario, ::testing::ValuesIn(ScenarioNames()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& scenario) { return scenario.param; });
 
 TEST(Engine, RefusesReleasesThatItDoesNotKnow) {
   EngineOptions options;
