@@ -22,8 +22,7 @@ has_node() {
 
 missing=()
 for package in "${wanted[@]}"; do
-  # A tool of another origin (a newer kubectl, say) serves as well as Debian's package.
-  [ "$package" = kubernetes-client ] && command -v kubectl > /dev/null && continue
+  # A tool of another origin serves as well as Debian's package.
   case "$package" in nodejs | npm) has_node && continue ;; esac
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null || true)" = installed ] ||
     missing+=("$package")

@@ -21,6 +21,8 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools/kubectl"))
+import kubectl  # noqa: E402
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
 END = "--- end of block ---"
 
@@ -105,13 +107,6 @@ class Walk:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def older(line):
-    """What kubectl 1.20 and 1.32 say differently about the same thing."""
-    line = re.sub(r'error when creating "[^"]*": ', "", line)
-    line = re.sub(r"Warning: ", "", line)
-    return re.sub(r" from .* namespace$", "", line)
-
-
 def follow(args, page):
     walk = Walk(args)
     # The manifests name the documented port.
@@ -122,8 +117,7 @@ def follow(args, page):
         for kind, info, body in FENCE.findall(text):
             info = info.strip()
             if kind == "text":
-                want = [older(line) for line in body.rstrip("\n").split("\n")]
-                got = [older(line) for line in printed.rstrip("\n").split("\n")]
+                want, got = body.rstrip("\n").split("\n"), printed.rstrip("\n").split("\n")
                 if want == got:
                     passed += 1
                 else:
@@ -143,9 +137,14 @@ def follow(args, page):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
-    parser.add_argument("--kubectl", default="kubectl")
+    parser.add_argument("--kubectl", help="kubectl 1.32 (default: what tools/kubectl/kubectl.py finds)")
     parser.add_argument("pages", nargs="*", type=pathlib.Path, default=sorted((ROOT / "docs").glob("walkthrough*.md")))
     args = parser.parse_args()
+    try:
+        args.kubectl = args.kubectl or kubectl.find()
+    except kubectl.Unavailable as reason:
+        print(f"SKIP: no kubectl 1.{kubectl.MINOR}: {reason}")
+        return kubectl.SKIP
     passed = failed = 0
     for page in args.pages:
         good, bad = follow(args, page)
