@@ -5,15 +5,22 @@
     tests/conformance/run.py --build build/dev webhooks kubectl    these suites
     tests/conformance/run.py --build build/dev webhooks --scenario deny-reason -v
 
-The suites and the program that replays them live beside the repository, in ../shared/conformance (or
---suites DIR); where they are absent this prints so and succeeds. For each suite: the auxiliary files
-are rendered, a server is started on a free port with an empty store and the suite's flags, the suite
-is replayed, `<suite>: N passed, N failed` is printed. floors.json holds the least number of scenarios
-that must pass; a figure below it fails, a figure above it asks for the floor to be raised.
+The suites and the program that replays them are in tests/conformance/suites. For each suite: the
+auxiliary files are rendered, a server is started on a free port with an empty store and the suite's
+flags, the suite is replayed, `<suite>: N passed, N failed` is printed. floors.json holds the least
+number of scenarios that must pass; a figure below it fails, a figure above it asks for the floor to be
+raised.
+
+A second set of suites may lie beside the repository, in ../shared/conformance (or --also DIR). Those of
+its suites that differ from the repository's, in a file or in the replayer, are replayed too, by their
+own replayer and against the same floor; `differs: ` lines name them. Equal suites are not replayed twice.
+
+Exits with 1 if a suite is below its floor, with 77 if none is but one was skipped (`SKIP` lines say why).
 """
 
 import argparse
 import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
@@ -31,7 +38,11 @@ import urllib.request
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 FLOORS = HERE / "floors.json"
-OLDEST_KUBECTL = 30  # minor version; older ones print other texts
+SUITES = HERE / "suites"
+SKIP = 77
+
+sys.path.insert(0, str(ROOT / "tools/kubectl"))
+import kubectl  # noqa: E402
 
 
 def openssl(*args):
@@ -87,8 +98,8 @@ def wait_ready(url, context, process, log):
 
 
 def replay(suite, certificates, args):
-    """Runs one suite; returns (name, passed, failed, output)."""
-    replay_py = args.suites / "replay.py"
+    """Runs one suite; returns (folder, passed, failed, output)."""
+    replay_py = suite.parent / "replay.py"
     work = pathlib.Path(tempfile.mkdtemp(prefix=f"conformance-{suite.name}-"))
     hook_port, port = free_port(), free_port()
     hooks = ["--webhook-listen", f"127.0.0.1:{hook_port}", "--webhook-cert", certificates["webhook.crt"],
@@ -123,7 +134,7 @@ def replay(suite, certificates, args):
             extra += ["--settle-ms", args.settle_ms]
         run = subprocess.run([str(word) for word in [
             sys.executable, replay_py, "--server", url, "--cert", certificates["admin.crt"], "--key",
-            certificates["admin.key"], "--suite", suite, "--kubectl", args.kubectl, "--check", *hooks, *extra]],
+            certificates["admin.key"], "--suite", suite, "--kubectl", args.kubectl or "kubectl", "--check", *hooks, *extra]],
             capture_output=True, text=True)
         output = run.stdout + run.stderr
         found = re.search(r"(\d+) passed, (\d+) failed", output)
@@ -146,7 +157,7 @@ def replay(suite, certificates, args):
             output += f"\nkept: {work}\n"
         else:
             shutil.rmtree(work, ignore_errors=True)
-    return suite.name, passed, failed, output
+    return suite, passed, failed, output
 
 
 def only_ages_differ(output):
@@ -160,13 +171,46 @@ def replay_in_time(suite, certificates, args):
     return replay(suite, certificates, args) if result[2] > 0 and only_ages_differ(result[3]) else result
 
 
-def kubectl_minor(kubectl):
-    """The minor version of the client, or 0 if it cannot be told."""
+def digests(folder):
+    """{path inside the folder: hash of the file}."""
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts}
+
+
+def differing(other):
+    """The suites in `other` that the repository does not have like that, each with the names of a few differing files."""
+    replayers = (SUITES / "replay.py", other / "replay.py")
+    same_replayer = replayers[0].read_bytes() == replayers[1].read_bytes()
+    found = {}
+    for suite in sorted(path.parent for path in other.glob("*/suite.json")):
+        ours, theirs = digests(SUITES / suite.name), digests(suite)
+        files = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+        if files or not same_replayer:
+            found[suite] = files or ["../replay.py"]
+    return found
+
+
+def chosen_suites(args):
+    """The folders of the suites to replay."""
+    suites = [path.parent for path in sorted(SUITES.glob("*/suite.json"))]
+    if args.also.is_dir() and (args.also / "replay.py").exists() and args.also.resolve() != SUITES:
+        for suite, files in differing(args.also.resolve()).items():
+            print(f"differs: {suite.name} of {os.path.relpath(args.also)} is replayed as well "
+                  f"({len(files)} files: {', '.join(files[:3])}{', …' if len(files) > 3 else ''})")
+            suites.append(suite)
+    return [suite for suite in suites if not args.suite or suite.name in args.suite]
+
+
+def without_kubectl(suites, args):
+    """The suites that can be replayed; those with kubectl's texts only by a kubectl of that version."""
+    if not any(suite.name == "kubectl" for suite in suites):
+        return suites
     try:
-        out = subprocess.run([kubectl, "version", "--client", "-o", "json"], capture_output=True, text=True).stdout
-        return int(re.sub(r"\D.*", "", json.loads(out)["clientVersion"]["minor"]))
-    except (OSError, ValueError, KeyError):
-        return 0
+        args.kubectl = args.kubectl or kubectl.find()
+        return suites
+    except kubectl.Unavailable as reason:
+        print(f"SKIP: suite kubectl: no kubectl 1.{kubectl.MINOR}: {reason}")
+        return [suite for suite in suites if suite.name != "kubectl"]
 
 
 def arguments():
@@ -174,9 +218,10 @@ def arguments():
     parser.add_argument("suite", nargs="*", help="names of suites (default: all)")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", metavar="DIR",
                         help="build folder that holds the program")
-    parser.add_argument("--suites", type=pathlib.Path, default=ROOT.parent / "shared/conformance", metavar="DIR")
+    parser.add_argument("--also", type=pathlib.Path, default=ROOT.parent / "shared/conformance", metavar="DIR",
+                        help="folder with more suites; those that differ are replayed too")
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this scenario")
-    parser.add_argument("--kubectl", default="kubectl", metavar="PATH")
+    parser.add_argument("--kubectl", metavar="PATH", help="kubectl 1.32 (default: what tools/kubectl/kubectl.py finds)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="suites at a time")
     parser.add_argument("--pause-ms", type=int, metavar="N", help="pause after a write")
     parser.add_argument("--settle-ms", type=int, metavar="N", help="pause after a settle step")
@@ -186,34 +231,44 @@ def arguments():
     return parser.parse_args()
 
 
+def report(suite, passed, failed, output, floor, args):
+    """Prints what came of one suite; returns whether the floor holds."""
+    name = suite.name if suite.parent == SUITES else f"{suite.name}-also"
+    print(f"{name}: {passed} passed, {failed} failed", flush=True)
+    whole = not args.scenario
+    if args.verbose or (whole and passed < floor):
+        print(output)
+    if whole and passed < floor:
+        print(f"  below the floor: {floor} must pass")
+        return False
+    if whole and passed > floor:
+        print(f"  above the floor of {floor}: raise it in {FLOORS.relative_to(ROOT)}")
+    return True
+
+
 def main():
     args = arguments()
-    if not (args.suites / "replay.py").exists():
-        print(f"no recorded suites at {os.path.relpath(args.suites)}: nothing replayed")
-        return 0
-    names = args.suite or sorted(p.parent.name for p in args.suites.glob("*/suite.json"))
-    if "kubectl" in names and kubectl_minor(args.kubectl) < OLDEST_KUBECTL:
-        print(f"kubectl: not replayed, its texts are those of kubectl 1.32 and this one is older than 1.{OLDEST_KUBECTL}")
-        names.remove("kubectl")
-    floors = json.loads(FLOORS.read_text()) if FLOORS.exists() else {}
-    below = False
+    wanted = chosen_suites(args)
+    unknown = set(args.suite) - {suite.name for suite in wanted}
+    if unknown or not wanted:
+        print(f"no such suites: {', '.join(sorted(unknown)) or 'none at all'}")
+        return 2
+    suites = without_kubectl(wanted, args)
+    floors = json.loads(FLOORS.read_text())
+    absent = sorted(floors.keys() - {path.parent.name for path in SUITES.glob("*/suite.json")})
+    if absent:
+        print(f"floors.json names suites that are not there: {', '.join(absent)}")
+    held = not absent
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         certificates = Certificates(folder)
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            runs = [pool.submit(replay_in_time, args.suites / name, certificates, args) for name in names]
+            runs = [pool.submit(replay_in_time, suite, certificates, args) for suite in suites]
             for run in concurrent.futures.as_completed(runs):
-                name, passed, failed, output = run.result()
-                print(f"{name}: {passed} passed, {failed} failed", flush=True)
-                floor = floors.get(name, 0)
-                whole = not args.scenario
-                if args.verbose or (whole and passed < floor):
-                    print(output)
-                if whole and passed < floor:
-                    print(f"  below the floor: {floor} must pass")
-                    below = True
-                elif whole and passed > floor:
-                    print(f"  above the floor of {floor}: raise it in {FLOORS.relative_to(ROOT)}")
-    return 1 if below else 0
+                suite, passed, failed, output = run.result()
+                held = report(suite, passed, failed, output, floors.get(suite.name, 0), args) and held
+    if not held:
+        return 1
+    return SKIP if len(suites) < len(wanted) else 0
 
 
 if __name__ == "__main__":
