@@ -59,7 +59,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Value pruned = schema::Prune(arena, node, object, true, &unknown);
   // What is pruned stays pruned.
   if (!(schema::Prune(arena, node, pruned, true, nullptr) == pruned)) std::abort();
-  const Value defaulted = schema::ApplySchemaDefaults(arena, node, pruned);
+  const auto filled = schema::ApplySchemaDefaults(arena, node, pruned);
+  if (!filled.ok()) return 0;  // too many defaults
+  const Value defaulted = *filled;
   portcullis::api::FieldErrors errors;
   schema::ValidateValue(*node.constraints, defaulted, portcullis::api::FieldPath(), errors);
   schema::ValidateValue(*node.constraints, defaulted, portcullis::api::FieldPath(), errors,

@@ -222,8 +222,8 @@ base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value
                                  "): unknown conversion"));
 }
 
-json::Value CatalogObjects::Default(json::Arena& arena, json::Value object,
-                                    const api::GroupVersionKind& kind) const {
+base::Result<json::Value> CatalogObjects::Default(json::Arena& arena, json::Value object,
+                                                  const api::GroupVersionKind& kind) const {
   const auto catalog = catalog_();
   const ResourceInfo* info = catalog->FindKind(kind);
   if (info != nullptr && info->custom) {

@@ -33,8 +33,8 @@ class CatalogObjects : public ObjectInterfaces {
   bool ConversionWaits(const api::GroupVersionKind& kind) const override;
   base::Result<json::Value> Decode(json::Arena& arena, json::Value object,
                                    const api::GroupVersionKind& kind) const override;
-  json::Value Default(json::Arena& arena, json::Value object,
-                      const api::GroupVersionKind& kind) const override;
+  base::Result<json::Value> Default(json::Arena& arena, json::Value object,
+                                    const api::GroupVersionKind& kind) const override;
   bool SemanticallyEqual(json::Value a, json::Value b,
                          const api::GroupVersionKind& kind) const override;
 

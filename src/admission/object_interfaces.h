@@ -62,9 +62,9 @@ class ObjectInterfaces {
   // wrong types and for a kind other than `kind`. No defaulting.
   virtual base::Result<json::Value> Decode(json::Arena& arena, json::Value object,
                                            const api::GroupVersionKind& kind) const = 0;
-  // Applies the version's defaults again.
-  virtual json::Value Default(json::Arena& arena, json::Value object,
-                              const api::GroupVersionKind& kind) const = 0;
+  // Applies the version's defaults again. Fails if that makes the object too large to be stored.
+  virtual base::Result<json::Value> Default(json::Arena& arena, json::Value object,
+                                            const api::GroupVersionKind& kind) const = 0;
   // Semantic equality: absent, null and empty collections are equal, quantities and times by value.
   virtual bool SemanticallyEqual(json::Value a, json::Value b,
                                  const api::GroupVersionKind& kind) const = 0;

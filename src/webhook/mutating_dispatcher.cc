@@ -314,9 +314,12 @@ class Dispatcher {
     const bool told = !(*patched)["kind"].AsString().empty() && patched->Has("apiVersion");
     outcome.changed = !told || !foreign_.ok() || !SemanticallyEqual(object_, result, kind_);
     AnnotatePatch(candidate, *patch);
-    object_ = services_.objects != nullptr && foreign_.ok()
-                  ? services_.objects->Default(arena, result, kind_)
-                  : result;
+    if (services_.objects != nullptr && foreign_.ok()) {
+      auto defaulted = services_.objects->Default(arena, result, kind_);
+      if (!defaulted.ok()) return Broken(std::move(defaulted).status());
+      result = *defaulted;
+    }
+    object_ = result;
     dirty_ = true;
     shared_.clear();
     if (!foreign_.ok()) return outcome;

@@ -143,11 +143,40 @@ TEST_F(CatalogTest, PrunesAndDefaultsCustomObjects) {
   const json::Value pruned = schema::Prune(arena_, schema, input, true, &unknown);
   EXPECT_EQ(unknown, (std::vector<std::string>{"foo", "metadata.zzz", "spec.free.known.b",
                                                "spec.list[0].y", "spec.other"}));
-  const json::Value full = schema::ApplySchemaDefaults(arena_, schema, pruned);
+  const json::Value full = schema::ApplySchemaDefaults(arena_, schema, pruned).value();
   EXPECT_EQ(json::ToString(full),
             R"({"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"c"},)"
             R"("spec":{"cronSpec":"x","replicas":1,"map":{"a":"b"},"list":[{"x":"d"}],)"
             R"("free":{"any":{"thing":1},"known":{"a":"1"}}}})");
+}
+
+TEST_F(CatalogTest, DefaultsOfManyElementsCostMemoryOfTheirNumberOnly) {
+  const schema::Schema& schema = *catalog_->Find("stable.example.com", "v1", "crontabs")->schema;
+  std::string text = R"({"spec":{"list":[{})";
+  for (int i = 0; i < 20000; ++i) text += ",{}";
+  const json::Value object = json::Parse(arena_, text + "]}}").value();
+  json::Arena scratch;
+  const json::Value full = schema::ApplySchemaDefaults(scratch, schema, object).value();
+  EXPECT_EQ(full["spec"]["list"][19999]["x"].AsString(), "d");
+  EXPECT_LT(scratch.bytes_used(), 20'000'000U);
+}
+
+TEST_F(CatalogTest, DefaultsStopAtWhatCanNeverBeStored) {
+  std::string definition(kCronTab);
+  const std::string mark = R"("default":"d")";
+  definition.replace(definition.find(mark), mark.size(),
+                     R"("default":")" + std::string(100'000, 'd') + '"');
+  const auto custom =
+      CustomResources::Compile(json::Parse(arena_, definition).value(), {builtin_->object_meta()});
+  const auto catalog = builtin_->WithCustomResources({custom.value()});
+  const schema::Schema& schema = *catalog->Find("stable.example.com", "v1", "crontabs")->schema;
+  std::string text = R"({"spec":{"list":[{})";
+  for (int i = 0; i < 20000; ++i) text += ",{}";
+  const json::Value object = json::Parse(arena_, text + "]}}").value();
+  json::Arena scratch;
+  const auto full = schema::ApplySchemaDefaults(scratch, schema, object);
+  EXPECT_EQ(full.status().message(), "etcdserver: request is too large");
+  EXPECT_LT(scratch.bytes_used(), 1'000'000U);
 }
 
 TEST_F(CatalogTest, PruningDropsMetadataOfAWrongType) {

@@ -7,6 +7,7 @@
 #include "api/embedded_data.h"
 #include "api/schema/default_functions.h"
 #include "api/schema/rules.h"
+#include "api/stored_size.h"
 #include "base/strings.h"
 #include "json/edit.h"
 
@@ -246,37 +247,75 @@ Value Defaulter::Apply(json::Arena& arena, const GroupVersionKind& kind, Value o
   return found == rules_->kinds.end() ? object : Run(arena, found->second, object);
 }
 
-Value ApplySchemaDefaults(json::Arena& arena, const Schema& schema, Value object) {
-  if (schema.kind == Kind::kArray && object.is_array() && schema.element != nullptr) {
-    return json::EditElements(arena, object, [&](Value element) {
-      return ApplySchemaDefaults(arena, *schema.element, element);
-    });
+namespace {
+
+// About how long the value is as text.
+std::size_t TextSize(Value value) {
+  std::size_t size = 8;
+  if (value.is_string()) return size + value.AsString().size();
+  for (const Value& element : value.elements()) size += TextSize(element);
+  for (const json::Member& member : value.members()) {
+    size += member.name().size() + TextSize(member.value);
   }
-  if (!object.is_object()) return object;
-  if (schema.kind == Kind::kMap && schema.element != nullptr) {
-    return json::EditMembers(arena, object, [&](const json::Member& member) {
-      return ApplySchemaDefaults(arena, *schema.element, member.value);
-    });
-  }
-  std::vector<json::Member> changes;  // null: removed
-  for (const Field& field : schema.fields) {
-    const Value* found = object.Find(field.name, field.hash);
-    if (field.schema == nullptr) continue;
-    // A null where null is not allowed counts as absent.
-    const bool absent = found == nullptr || (found->is_null() && !field.schema->nullable);
-    if (absent && field.default_value().is_null()) {
-      if (found != nullptr) changes.emplace_back(field.name, Value());
-      continue;
+  return size;
+}
+
+// One run of ApplySchemaDefaults().
+class SchemaDefaulter {
+ public:
+  explicit SchemaDefaulter(json::Arena& arena) : arena_(arena) {}
+
+  // More than kMaxSchemaDefaults would have been added; the result is worthless.
+  bool exhausted() const { return added_ > kMaxSchemaDefaults; }
+
+  Value Apply(const Schema& schema, Value value) {
+    if (exhausted()) return value;
+    if (schema.kind == Kind::kArray && value.is_array() && schema.element != nullptr) {
+      return json::EditElements(arena_, value,
+                                [&](Value element) { return Apply(*schema.element, element); });
     }
-    const Value old = found != nullptr ? *found : Value();
-    const Value value =
-        ApplySchemaDefaults(arena, *field.schema, absent ? field.default_value() : old);
-    if (found == nullptr || !value.IsSameAs(old)) {
-      changes.emplace_back(field.name, value);
+    if (!value.is_object()) return value;
+    if (schema.kind == Kind::kMap && schema.element != nullptr) {
+      return json::EditMembers(arena_, value, [&](const json::Member& member) {
+        return Apply(*schema.element, member.value);
+      });
     }
+    return Fields(schema, value);
   }
-  if (changes.empty()) return object;
-  return json::WithMembers(arena, object, json::MakeObject(arena, changes));
+
+ private:
+  Value Fields(const Schema& schema, Value object) {
+    std::vector<json::Member> changes;  // null: removed
+    for (const Field& field : schema.fields) {
+      const Value* found = object.Find(field.name, field.hash);
+      if (field.schema == nullptr) continue;
+      // A null where null is not allowed counts as absent.
+      const bool absent = found == nullptr || (found->is_null() && !field.schema->nullable);
+      if (absent && field.default_value().is_null()) {
+        if (found != nullptr) changes.emplace_back(field.name, Value());
+        continue;
+      }
+      if (absent) added_ += field.name.size() + TextSize(field.default_value());
+      const Value old = found != nullptr ? *found : Value();
+      const Value value = Apply(*field.schema, absent ? field.default_value() : old);
+      if (exhausted()) return object;
+      if (found == nullptr || !value.IsSameAs(old)) changes.emplace_back(field.name, value);
+    }
+    if (changes.empty()) return object;
+    return json::WithMembers(arena_, object, json::MakeObject(arena_, changes));
+  }
+
+  json::Arena& arena_;
+  std::size_t added_ = 0;
+};
+
+}  // namespace
+
+base::Result<Value> ApplySchemaDefaults(json::Arena& arena, const Schema& schema, Value object) {
+  SchemaDefaulter defaulter(arena);
+  const Value defaulted = defaulter.Apply(schema, object);
+  if (defaulter.exhausted()) return RequestTooLargeStatus();
+  return defaulted;
 }
 
 }  // namespace portcullis::api::schema

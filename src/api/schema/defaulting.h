@@ -34,8 +34,14 @@ class Defaulter {
   std::unique_ptr<const Rules> rules_;
 };
 
+// What the defaults of a schema may add to one object, as text. Nothing larger can be stored anyway
+// (api/stored_size.h), while a default of each element of a list makes gigabytes
+// of a small request.
+inline constexpr std::size_t kMaxSchemaDefaults = std::size_t{4} << 20;
+
 // Fills in the `default`s of a structural schema (custom resources) and drops nulls where null is
-// neither allowed nor has a default.
-json::Value ApplySchemaDefaults(json::Arena& arena, const Schema& schema, json::Value object);
+// neither allowed nor has a default. Fails with RequestTooLargeStatus() beyond kMaxSchemaDefaults.
+base::Result<json::Value> ApplySchemaDefaults(json::Arena& arena, const Schema& schema,
+                                              json::Value object);
 
 }  // namespace portcullis::api::schema

@@ -85,7 +85,8 @@ std::size_t BytesOfSchemaDefaults(std::size_t fields) {
     schema.fields.push_back(field);
   }
   json::Arena arena;
-  const json::Value filled = ApplySchemaDefaults(arena, schema, json::MakeObject(arena, {}));
+  const json::Value filled =
+      ApplySchemaDefaults(arena, schema, json::MakeObject(arena, {})).value();
   EXPECT_EQ(filled.size(), fields);
   return arena.bytes_used();
 }

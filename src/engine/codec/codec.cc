@@ -7,6 +7,7 @@
 #include "api/schema/decode.h"
 #include "api/schema/defaulting.h"
 #include "api/schema/order.h"
+#include "api/stored_size.h"
 #include "api/view/metadata_order.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -300,8 +301,9 @@ base::Result<json::Value> DecodeInput(Operation& op, const Input& input) {
   return object;
 }
 
-json::Value ApplyDefaults(const World& world, const api::catalog::Catalog& catalog,
-                          json::Arena& arena, const GroupVersionKind& kind, json::Value object) {
+base::Result<json::Value> ApplyDefaults(const World& world, const api::catalog::Catalog& catalog,
+                                        json::Arena& arena, const GroupVersionKind& kind,
+                                        json::Value object) {
   const api::catalog::ResourceInfo* resource = catalog.FindKind(kind);
   if (resource != nullptr && resource->custom) {
     if (resource->schema == nullptr) return object;
@@ -415,7 +417,7 @@ base::Result<json::Value> PrunedAndDefaulted(json::Arena& arena, json::Value sto
                                              const ResourceInfo& resource) {
   const auto* schema = TRY(SchemaOfVersion(resource, stored["apiVersion"].AsString()));
   const json::Value pruned = api::schema::Prune(arena, *schema, stored, true, nullptr);
-  const json::Value value = api::schema::ApplySchemaDefaults(arena, *schema, pruned);
+  const json::Value value = TRY(api::schema::ApplySchemaDefaults(arena, *schema, pruned));
   return value == stored ? stored : value;
 }
 
@@ -485,6 +487,27 @@ base::Result<json::Value> ToStorageVersion(json::Arena& arena, json::Value objec
   return api::schema::Prune(arena, *schema, converted.front(), true, nullptr);
 }
 
+// Whether etcd would take the object in the form kube-apiserver stores it in.
+base::Status CheckSize(const store::Encoded& encoded, json::Value object,
+                       const ResourceInfo& resource) {
+  if (encoded.bytes.size() < api::kMaxRequestBytes - api::kMaxRequestBytes / 16) {
+    return base::OkStatus();
+  }
+  const json::Value metadata = object["metadata"];
+  const std::string_view name_space = metadata["namespace"].AsString();
+  std::size_t key = std::string_view("/registry/").size() + resource.resource.resource.size() + 1 +
+                    metadata["name"].AsString().size();
+  if (!name_space.empty()) key += name_space.size() + 1;
+  if (!resource.custom && resource.schema != nullptr) {
+    return api::CheckRequestSize(api::ProtobufSize(*resource.schema, object), key);
+  }
+  key += resource.resource.group.size() + 1;
+  // Kubernetes leaves the resourceVersion out and ends the object with a newline.
+  constexpr std::size_t kVersionLessNewline =
+      std::string_view(R"("resourceVersion":"",)").size() - 1;
+  return api::CheckRequestSize(encoded.bytes.size() - kVersionLessNewline, key);
+}
+
 }  // namespace
 
 base::Result<store::Encoded> EncodeForStore(json::Arena& arena, json::Value object,
@@ -494,7 +517,9 @@ base::Result<store::Encoded> EncodeForStore(json::Arena& arena, json::Value obje
   } else {
     object = TRY(api::Convert(arena, object, resource.storage_kind));
   }
-  return Encode(arena, object, resource.storage_kind);
+  store::Encoded encoded = Encode(arena, object, resource.storage_kind);
+  TRY(CheckSize(encoded, object, resource));
+  return encoded;
 }
 
 store::Encoded EncodeAsIs(json::Arena& arena, json::Value object) {

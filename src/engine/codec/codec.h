@@ -48,10 +48,10 @@ base::Status CheckConvertible(const Operation& op, const api::GroupVersionKind& 
 std::string StrictYamlError(json::Arena& arena, std::string_view text);
 void WarnOfYaml(Operation& op, std::string_view error);
 
-// Defaults of the kind (also of custom resources).
-json::Value ApplyDefaults(const World& world, const api::catalog::Catalog& catalog,
-                          json::Arena& arena, const api::GroupVersionKind& kind,
-                          json::Value object);
+// Defaults of the kind (also of custom resources, whose schemas may make the object too large).
+base::Result<json::Value> ApplyDefaults(const World& world, const api::catalog::Catalog& catalog,
+                                        json::Arena& arena, const api::GroupVersionKind& kind,
+                                        json::Value object);
 
 // Go's form of an object of a built-in kind once more: fields that Go always writes come back,
 // empty ones go. Custom resources as they are. What `object` shares with `known`, an earlier state
@@ -77,7 +77,8 @@ json::Value Ordered(json::Arena& arena, json::Value object);
 json::Value EmptyObject(json::Arena& arena, const api::catalog::ResourceInfo& resource);
 
 // An object of the resource in the version it is stored in, ready for the store. Custom resources
-// are converted as their definition says, which may wait for a webhook.
+// are converted as their definition says, which may wait for a webhook. Refused with etcd's text if
+// etcd would not take it (api/stored_size.h).
 base::Result<store::Encoded> EncodeForStore(json::Arena& arena, json::Value object,
                                             const api::catalog::ResourceInfo& resource);
 

@@ -6,6 +6,7 @@
 #include "admission/errors.h"
 #include "admission/plugin.h"
 #include "api/api_status.h"
+#include "api/stored_size.h"
 #include "api/view/metadata.h"
 #include "authz/authorizer.h"
 #include "authz/rbac/escalation.h"
@@ -54,12 +55,21 @@ base::Status CheckGrant(Operation& op, std::string_view name, json::Value object
   return authz::rbac::CheckEscalation(request, *op.world.authorizer, *op.world.rbac);
 }
 
+// The object for the store. One that is too large is tried once more without managedFields, which
+// can be large and which the next write makes anew; kube-apiserver does the same.
+base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, bool applied) {
+  auto encoded = EncodeForStore(op, object);
+  if (encoded.ok() || applied || !api::IsRequestTooLarge(encoded.status())) return encoded;
+  return EncodeForStore(op, json::RemovePath(op.arena, object, {"metadata", "managedFields"}));
+}
+
 // What a create knows of the object besides itself.
 struct CreateFacts {
   std::string requested_name;  // before admission; "" if the client left it open
   bool generated = false;      // the server chooses the name
   bool has_version = false;    // carries a resourceVersion, which no new object may
   bool by_update = false;      // asked for as an update
+  bool applied = false;        // by server-side apply, whose result needs its managedFields
 };
 
 // An update that turns out to be a creation needs the right to create.
@@ -120,7 +130,7 @@ base::Result<Outcome> CommitCreate(Operation& op, json::Value& object, const Wri
     object = PruneCustom(*op.catalog, op.arena, op.resource->kind, object);
     // Reading from the store sets defaults, e.g.
     // those of a status the strategy has emptied.
-    object = ApplyDefaults(op.world, *op.catalog, op.arena, op.resource->kind, object);
+    object = TRY(ApplyDefaults(op.world, *op.catalog, op.arena, op.resource->kind, object));
     object = strategy.Complete(StrategyContext(op, name), object);
     object = AsStored(*op.catalog, op.arena, op.resource->kind, object);
     // Nothing is stored with a selfLink, whoever has set it.
@@ -140,7 +150,7 @@ base::Result<Outcome> CommitCreate(Operation& op, json::Value& object, const Wri
     } else if (facts.has_version) {
       return admission::PlainError("resourceVersion should not be set on objects to be created");
     } else {
-      auto encoded = EncodeForStore(op, written.object);
+      auto encoded = EncodeWithin(op, written.object, facts.applied);
       if (!encoded.ok()) return std::move(encoded).status();
       auto stored = op.world.store->Create(KeyOf(op, name), *std::move(encoded));
       if (stored.ok()) {
@@ -315,7 +325,7 @@ class Attempt {
                             .old_object = live_,
                             .options = options_.as_update}));
     object = PruneCustom(*op_.catalog, op_.arena, op_.resource->kind, object);
-    object = ApplyDefaults(op_.world, *op_.catalog, op_.arena, op_.resource->kind, object);
+    object = TRY(ApplyDefaults(op_.world, *op_.catalog, op_.arena, op_.resource->kind, object));
     object = strategy_.Complete(StrategyContext(op_, spec_.name), object);
     object = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object);
     Outcome written;
@@ -332,7 +342,7 @@ class Attempt {
       if (!gone.ok()) return Failed(std::move(gone).status(), retry);
       return written;
     }
-    store::Encoded encoded = TRY(EncodeForStore(op_, object));
+    store::Encoded encoded = TRY(EncodeWithin(op_, object, !spec_.track_fields));
     if (SameContent(encoded, current_)) {
       written.stored = current_;
       return written;
@@ -406,6 +416,7 @@ base::Result<Outcome> CreateObject(Operation& op, json::Value object, const Writ
   facts.generated = object["metadata"]["name"].AsString().empty();
   facts.has_version = HasVersion(object) && !by_update;
   facts.by_update = by_update;
+  facts.applied = !track_fields;
   object = AssignIdentity(op, object);
   const std::string name(object["metadata"]["name"].AsString());
   const auto context = StrategyContext(op, name);

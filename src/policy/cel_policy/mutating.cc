@@ -190,9 +190,10 @@ class Dispatcher {
       Fail(invocation, error);
       return base::OkStatus();
     }
-    const json::Value next = services_.objects == nullptr
-                                 ? patched.object
-                                 : services_.objects->Default(arena, patched.object, kind_);
+    json::Value next = patched.object;
+    if (services_.objects != nullptr) {
+      next = TRY(services_.objects->Default(arena, next, kind_));
+    }
     if (!SemanticallyEqual(object_, next)) memory_.ReinvokePrevious();
     object_ = next;
     changed_ = true;
