@@ -50,7 +50,8 @@ constexpr std::size_t kMaxBody = 3 * 1024 * 1024;
 constexpr int kIoThreads = 2;
 constexpr std::chrono::seconds kReloadEvery{1};  // looking at a few small files costs nothing
 
-base::Result<std::unique_ptr<store::Store>> OpenStore(const Options& options) {
+base::Result<std::unique_ptr<store::Store>> OpenStore(const Options& options,
+                                                      metrics::Registry& metrics) {
   if (options.store == "memory") return store::OpenMemory();
   std::error_code error;
   std::filesystem::create_directories(options.data_dir, error);
@@ -58,7 +59,16 @@ base::Result<std::unique_ptr<store::Store>> OpenStore(const Options& options) {
     return base::ConfigError(
         base::StrCat("--data-dir: mkdir ", options.data_dir, ": ", error.message()));
   }
-  return store::OpenEmbedded((std::filesystem::path(options.data_dir) / "portcullis.db").string());
+  const auto path = std::filesystem::path(options.data_dir) / "portcullis.db";
+  store::Options choices;
+  choices.skip_damaged = options.skip_damaged_objects;
+  std::size_t set_aside = 0;
+  auto store = TRY(store::OpenEmbedded(path.string(), choices, &set_aside));
+  metrics.AddGaugeFunction({"portcullis_store_damaged_objects",
+                            "Objects that were found damaged and are kept aside in the database.",
+                            metrics::Stability::kAlpha},
+                           [set_aside] { return static_cast<double>(set_aside); });
+  return store;
 }
 
 base::Result<api::catalog::RuntimeConfig> ReadRuntimeConfig(const Options& options) {
@@ -104,7 +114,7 @@ class Server final : public ApiServer {
     env_.clock = &clock_;
     env_.metrics = &metrics_;
     env_.request_metrics = &request_metrics_;
-    store_ = TRY(OpenStore(options_));
+    store_ = TRY(OpenStore(options_, metrics_));
     auto services = TRY(registry::ServiceNetwork::Create(options_.service_cluster_ip_range,
                                                          options_.service_node_port_range));
     credentials_ = TRY(PrepareCredentials(options_, services->first_address(), clock_));

@@ -38,6 +38,7 @@ struct Options {
   // Where things are kept.
   std::string data_dir = "portcullis-data";
   std::string store = "sqlite";  // sqlite | memory
+  bool skip_damaged_objects = false;
   std::string write_kubeconfig;  // default: <data dir>/admin.kubeconfig
 
   // Limits.

@@ -15,6 +15,8 @@ struct Options {
   std::size_t large_bytes = std::size_t{16} << 10;
   // … are kept compressed once so many events of the collection came after.
   std::size_t fresh_events = 64;
+  // The embedded store: go on without objects whose checksum is wrong (embedded/embedded_store.h).
+  bool skip_damaged = false;
 };
 
 }  // namespace portcullis::store

@@ -4,6 +4,7 @@
 // store is open; a second server on the same file is refused.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -14,9 +15,15 @@
 namespace portcullis::store {
 
 // Opens the database at `path`, making it if there is none (its folder must exist). Errors name the
-// path, what is wrong with it and what to do: locked by another process, not a database, corrupt,
-// written by a newer version, folder not writable, disk full.
+// path, what is wrong with it and what to do: locked by another process, not a database, empty,
+// damaged (with the objects whose checksum is wrong), written by a newer version, folder not
+// writable, disk full.
+//
+// With options.skip_damaged objects whose checksum is wrong are logged and moved to the table
+// `damaged` of the file, and the store opens without them; `set_aside` becomes the number of
+// objects that have ever been moved there.
 base::Result<std::unique_ptr<Store>> OpenEmbedded(const std::string& path,
-                                                  const Options& options = {});
+                                                  const Options& options = {},
+                                                  std::size_t* set_aside = nullptr);
 
 }  // namespace portcullis::store

@@ -19,6 +19,7 @@
 #include <sstream>
 #include <thread>
 
+#include "store/embedded/checksum.h"
 #include "store/testing/objects.h"
 #include "store/testing/temporary_folder.h"
 
@@ -107,10 +108,12 @@ TEST_F(EmbeddedStore, RefusesADatabaseOfSomebodyElse) {
 
 TEST_F(EmbeddedStore, RefusesANewerFormat) {
   Open().reset();
-  Execute("UPDATE meta SET value=99 WHERE name='format'");
+  Execute(("UPDATE meta SET value=99, checksum=" + std::to_string(ChecksumOfMeta("format", 99)) +
+           " WHERE name='format'")
+              .c_str());
   EXPECT_EQ(ErrorOf(path_),
             "database " + path_ +
-                " has format 99, written by a newer version; this one knows formats up to 1: use "
+                " has format 99, written by a newer version; this one knows formats up to 2: use "
                 "the newer version, or another folder");
 }
 
@@ -138,6 +141,211 @@ TEST_F(EmbeddedStore, NoticesDamage) {
 
   EXPECT_NE(ErrorOf(path_).find("database " + path_ + " is damaged ("), std::string::npos)
       << ErrorOf(path_);
+}
+
+// Three objects, and the middle one's bytes with a bit flipped behind the checksum's back.
+class DamagedStore : public EmbeddedStore {
+ protected:
+  void SetUp() override {
+    auto store = Open();
+    for (const char* name : {"a", "b", "c"}) {
+      ASSERT_TRUE(store->Create(ConfigMap("n", name), Encode("n", name, "value")).ok());
+    }
+    store.reset();
+  }
+  std::unique_ptr<Store> OpenWithout(std::size_t& set_aside) const {
+    Options options;
+    options.skip_damaged = true;
+    auto opened = OpenEmbedded(path_, options, &set_aside);
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    return opened.ok() ? std::move(opened).value() : nullptr;
+  }
+  std::string Refusal(std::string_view what) const {
+    return "database " + path_ + " is damaged (" + std::string(what) +
+           "); restore it from a copy, or start with --skip-damaged-objects to go on without what "
+           "is named here";
+  }
+};
+
+TEST_F(DamagedStore, NamesTheObjectWhoseBytesHaveChanged) {
+  Execute("UPDATE objects SET bytes=CAST(replace(bytes,'value','vblue') AS BLOB) WHERE name='b'");
+  EXPECT_EQ(ErrorOf(path_), Refusal(R"(configmaps "n/b" of revision 3)"));
+  EXPECT_EQ(ErrorOf(path_), Refusal(R"(configmaps "n/b" of revision 3)"));  // nothing has changed
+}
+
+TEST_F(DamagedStore, NoticesEveryColumn) {
+  Execute("UPDATE objects SET revision=9 WHERE name='a'");
+  EXPECT_EQ(ErrorOf(path_), Refusal(R"(configmaps "n/a" of revision 9)"));
+  Execute("UPDATE objects SET revision=2 WHERE name='a'");
+  Execute("UPDATE objects SET name='aa' WHERE name='a'");
+  EXPECT_EQ(ErrorOf(path_), Refusal(R"(configmaps "n/aa" of revision 2)"));
+  Execute("UPDATE objects SET name='a', namespace='m' WHERE name='aa'");
+  EXPECT_EQ(ErrorOf(path_), Refusal(R"(configmaps "m/a" of revision 2)"));
+  Execute("UPDATE objects SET namespace='n', revision_at=revision_at+1 WHERE name='a'");
+  EXPECT_EQ(ErrorOf(path_), Refusal(R"(configmaps "n/a" of revision 2)"));
+  Execute("UPDATE objects SET revision_at=revision_at-1, checksum=checksum+1 WHERE name='a'");
+  EXPECT_EQ(ErrorOf(path_), Refusal(R"(configmaps "n/a" of revision 2)"));
+  Execute("UPDATE objects SET checksum=checksum-1 WHERE name='a'");
+  EXPECT_NE(Open(), nullptr);
+}
+
+TEST_F(DamagedStore, GoesOnWithoutTheObjectIfAsked) {
+  Execute("UPDATE objects SET bytes=CAST(replace(bytes,'value','vblue') AS BLOB) WHERE name='b'");
+  std::size_t set_aside = 0;
+  auto store = OpenWithout(set_aside);
+  EXPECT_EQ(set_aside, 1U);
+  EXPECT_EQ(testing::Names(store->List(kConfigMaps)), (std::vector<std::string>{"n/a", "n/c"}));
+  EXPECT_EQ((*store->Create(ConfigMap("n", "b"), Encode("n", "b")))->revision(), 5);
+  store.reset();
+  // The row is kept, and later starts need not be told.
+  EXPECT_EQ(Open()->Count(kConfigMaps), 3U);
+  store = OpenWithout(set_aside);
+  EXPECT_EQ(set_aside, 1U);
+}
+
+TEST_F(DamagedStore, LosesOneCollectionWithItsName) {
+  Open()->Create({"apps", "deployments", "n", "d"}, Encode("n", "d")).value();
+  Execute("UPDATE collections SET resource='configmops' WHERE resource='configmaps'");
+  EXPECT_NE(ErrorOf(path_).find(R"(the name of collection 1, "configmops")"), std::string::npos);
+  std::size_t set_aside = 0;
+  auto store = OpenWithout(set_aside);
+  EXPECT_EQ(set_aside, 3U);
+  EXPECT_EQ(store->Count({"apps", "deployments"}), 1U);
+  ASSERT_TRUE(store->Create(ConfigMap("n", "new"), Encode("n", "new")).ok());
+  store.reset();
+  store = Open();
+  EXPECT_EQ(testing::Names(store->List(kConfigMaps)), std::vector<std::string>{"n/new"});
+  EXPECT_EQ(store->Count({"apps", "deployments"}), 1U);
+}
+
+TEST_F(DamagedStore, MovesTheRevisionOnIfItIsNoLongerKnown) {
+  Execute("UPDATE meta SET value=0 WHERE name='revision'");
+  EXPECT_EQ(ErrorOf(path_), Refusal("the revision in meta"));
+  std::size_t set_aside = 0;
+  EXPECT_EQ(OpenWithout(set_aside)->revision(), 1'000'004);
+  EXPECT_EQ(Open()->revision(), 1'000'004);
+}
+
+TEST_F(DamagedStore, FindsAnyFlippedBit) {
+  const auto size = fs::file_size(path_);
+  std::string whole(size, '\0');
+  std::ifstream(path_, std::ios::binary).read(whole.data(), static_cast<std::streamsize>(size));
+  const std::string copy = folder_.path() + "/copy.db";
+  const auto before = [&] {
+    std::map<std::string, std::string> content;
+    for (const auto& object : Open()->List(kConfigMaps)) {
+      content[std::string(object->name())] = object->bytes();
+    }
+    return content;
+  }();
+  int noticed = 0;
+  for (std::size_t at = 37; at < size; at += 397) {
+    std::string changed = whole;
+    changed[at] = static_cast<char>(changed[at] ^ (1 << (at % 8)));
+    std::ofstream(copy, std::ios::binary) << changed;
+    auto opened = OpenEmbedded(copy);
+    noticed += opened.ok() ? 0 : 1;
+    if (!opened.ok()) continue;
+    ASSERT_EQ((*opened)->Count(kConfigMaps), before.size()) << at;
+    for (const auto& object : (*opened)->List(kConfigMaps)) {
+      ASSERT_EQ(before.at(std::string(object->name())), object->bytes()) << at;
+    }
+    opened->reset();
+    fs::remove(copy + "-wal");
+  }
+  EXPECT_GT(noticed, 0);
+}
+
+TEST_F(EmbeddedStore, RefusesAnEmptyFile) {
+  std::ofstream(path_).close();
+  EXPECT_EQ(ErrorOf(path_), "database " + path_ +
+                                " has 0 bytes: it was cut short, for new ones are never so; "
+                                "restore it from a copy, or remove it to start empty");
+}
+
+TEST_F(EmbeddedStore, RefusesALogWithoutItsDatabase) {
+  std::ofstream(path_ + "-wal") << "frames";
+  EXPECT_EQ(ErrorOf(path_), "database " + path_ + " is missing, but its log " + path_ +
+                                "-wal is there; restore both from a copy, or remove the log to "
+                                "start empty");
+}
+
+TEST_F(EmbeddedStore, RefusesADatabaseWithoutTables) {
+  Execute("PRAGMA user_version=1");
+  EXPECT_NE(ErrorOf(path_).find("was made by another program"), std::string::npos);
+}
+
+TEST_F(EmbeddedStore, RefusesEveryTruncation) {
+  {
+    auto store = Open();
+    for (int i = 0; i < 50; ++i) {
+      const std::string name = std::to_string(i);
+      ASSERT_TRUE(
+          store->Create(ConfigMap("n", name), Encode("n", name, std::string(5000, 'v'))).ok());
+    }
+  }
+  const auto size = fs::file_size(path_);
+  for (std::uintmax_t cut = 0; cut < size; cut += 5003) {
+    fs::copy_file(path_, path_ + "x", fs::copy_options::overwrite_existing);
+    fs::resize_file(path_ + "x", cut);
+    EXPECT_NE(ErrorOf(path_ + "x"), "no error") << cut;
+    fs::remove(path_ + "x-wal");
+  }
+}
+
+TEST_F(EmbeddedStore, IsNotMisledByAFileThatWasNeverFinished) {
+  std::ofstream(path_ + ".new") << "half of a database";
+  EXPECT_EQ(Open()->revision(), 1);
+  EXPECT_FALSE(fs::exists(path_ + ".new"));
+  EXPECT_EQ(fs::status(path_).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+// What version 0.1.0 has written: no checksums.
+constexpr const char* kFormatOne =
+    "PRAGMA page_size=16384; PRAGMA journal_mode=WAL;"
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE collections(id INTEGER PRIMARY KEY, api_group TEXT NOT NULL,"
+    " resource TEXT NOT NULL, UNIQUE(api_group, resource));"
+    "CREATE TABLE objects(revision INTEGER PRIMARY KEY, collection INTEGER NOT NULL,"
+    " namespace TEXT NOT NULL, name TEXT NOT NULL, revision_at INTEGER NOT NULL,"
+    " bytes BLOB NOT NULL);"
+    "INSERT INTO meta VALUES('format', 1), ('revision', 7);"
+    "PRAGMA application_id=1346589524;"
+    "INSERT INTO collections VALUES(1, '', 'configmaps'), (2, 'apps', 'deployments');"
+    "INSERT INTO objects VALUES(2, 1, 'n', 'a', 32,"
+    " CAST('{\"metadata\":{\"resourceVersion\":\"2\"}}' AS BLOB)),"
+    " (5, 2, 'n', 'd', 32, CAST('{\"metadata\":{\"resourceVersion\":\"5\"}}' AS BLOB));";
+
+TEST_F(EmbeddedStore, UpgradesTheFirstFormat) {
+  Execute(kFormatOne);
+  {
+    auto store = Open();
+    EXPECT_EQ(store->revision(), 7);
+    EXPECT_EQ(testing::Names(store->List(kConfigMaps)), std::vector<std::string>{"n/a"});
+    EXPECT_EQ(store->Get({"apps", "deployments", "n", "d"})->revision(), 5);
+    EXPECT_EQ((*store->Create(ConfigMap("n", "b"), Encode("n", "b")))->revision(), 8);
+  }
+  EXPECT_EQ(Open()->Count(kConfigMaps), 2U);
+  Execute("UPDATE objects SET bytes=CAST(replace(bytes,'{','[') AS BLOB) WHERE name='d'");
+  EXPECT_NE(ErrorOf(path_).find(R"(deployments.apps "n/d" of revision 5)"), std::string::npos);
+}
+
+TEST_F(EmbeddedStore, LeavesADamagedFileOfTheFirstFormatAsItIs) {
+  Execute(kFormatOne);
+  Execute("UPDATE objects SET bytes=CAST(replace(bytes,'{','[') AS BLOB) WHERE name='d'");
+  EXPECT_NE(ErrorOf(path_).find(R"(deployments.apps "n/d" of revision 5)"), std::string::npos);
+  Execute("INSERT INTO meta VALUES('other', 1)");  // would fail in the second format
+}
+
+TEST_F(EmbeddedStore, RefusesOneWriteThatCannotBeStored) {
+  Open().reset();
+  Execute(
+      "CREATE TRIGGER refuse BEFORE INSERT ON objects WHEN NEW.name='bad'"
+      " BEGIN SELECT RAISE(ABORT, 'bad'); END");
+  auto store = Open();
+  EXPECT_FALSE(store->Create(ConfigMap("n", "bad"), Encode("n", "bad")).ok());
+  EXPECT_TRUE(store->Health().ok());
+  EXPECT_EQ((*store->Create(ConfigMap("n", "good"), Encode("n", "good")))->revision(), 2);
 }
 
 // A power cut leaves any prefix of what was appended to the write-ahead log.

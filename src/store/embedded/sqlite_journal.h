@@ -15,9 +15,11 @@ class SqliteJournal : public Journal {
   struct Opened {
     std::unique_ptr<Journal> journal;
     Content content;
+    std::size_t set_aside = 0;  // rows of the table `damaged`
   };
-  // Opens or makes the file and reads all of it. For errors see OpenEmbedded().
-  static base::Result<Opened> Open(const std::string& path);
+  // Opens or makes the file and reads all of it. For errors and for `skip_damaged` see
+  // OpenEmbedded().
+  static base::Result<Opened> Open(const std::string& path, bool skip_damaged = false);
 };
 
 }  // namespace portcullis::store

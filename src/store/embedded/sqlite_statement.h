@@ -29,21 +29,24 @@ class Statement {
 
   bool ok() const { return statement_ != nullptr; }
   Statement& Bind(int index, std::int64_t value) {
-    sqlite3_bind_int64(statement_, index, value);
-    return *this;
+    return Bound(sqlite3_bind_int64(statement_, index, value));
   }
   Statement& Bind(int index, std::string_view text) {
-    sqlite3_bind_text64(statement_, index, text.empty() ? "" : text.data(), text.size(),
-                        SQLITE_STATIC, SQLITE_UTF8);
-    return *this;
+    return Bound(sqlite3_bind_text64(statement_, index, text.empty() ? "" : text.data(),
+                                     text.size(), SQLITE_STATIC, SQLITE_UTF8));
   }
   Statement& BindBlob(int index, std::string_view bytes) {
-    sqlite3_bind_blob64(statement_, index, bytes.data(), bytes.size(), SQLITE_STATIC);
-    return *this;
+    return Bound(sqlite3_bind_blob64(statement_, index, bytes.data(), bytes.size(), SQLITE_STATIC));
   }
-  // SQLITE_ROW, SQLITE_DONE or an error code.
-  int Step() { return ok() ? sqlite3_step(statement_) : SQLITE_ERROR; }
-  void Reset() { sqlite3_reset(statement_); }
+  // SQLITE_ROW, SQLITE_DONE or an error code, also that of a Bind.
+  int Step() {
+    if (!ok()) return SQLITE_ERROR;
+    return bound_ == SQLITE_OK ? sqlite3_step(statement_) : bound_;
+  }
+  void Reset() {
+    sqlite3_reset(statement_);
+    bound_ = SQLITE_OK;
+  }
   // Runs a statement without rows. SQLITE_DONE if it went well.
   int Run() {
     const int code = Step();
@@ -51,6 +54,7 @@ class Statement {
     return code;
   }
 
+  int columns() const { return sqlite3_column_count(statement_); }
   std::int64_t Int(int column) const { return sqlite3_column_int64(statement_, column); }
   // Valid until the next Step or Reset.
   std::string_view Bytes(int column) const {
@@ -60,7 +64,13 @@ class Statement {
   }
 
  private:
+  Statement& Bound(int code) {
+    if (code != SQLITE_OK) bound_ = code;
+    return *this;
+  }
+
   sqlite3_stmt* statement_ = nullptr;
+  int bound_ = SQLITE_OK;  // the error of a Bind
 };
 
 }  // namespace portcullis::store

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/api_status.h"
+#include "api/stored_size.h"
 #include "base/strings.h"
 
 namespace portcullis::store {
@@ -61,7 +62,10 @@ Batch::Place& Batch::Find(const Key& key) {
   return it->second;
 }
 
-void Batch::Add(PendingWrite& write) { write.result = Judge(write); }
+void Batch::Add(PendingWrite& write) {
+  write.result = Judge(write);
+  if (events_.size() > writers_.size()) writers_.push_back(&write);
+}
 
 base::Result<ObjectPtr> Batch::Judge(PendingWrite& write) {
   Place& place = Find(write.key);
@@ -72,7 +76,7 @@ base::Result<ObjectPtr> Batch::Judge(PendingWrite& write) {
     return Put(write, place);
   }
   TRY(Check(write, place));
-  return write.kind == PendingWrite::Kind::kUpdate ? Put(write, place) : Remove(write, place);
+  return write.kind == PendingWrite::Kind::kUpdate ? Put(write, place) : Remove(place);
 }
 
 base::Status Batch::Check(const PendingWrite& write, const Place& place) {
@@ -95,6 +99,9 @@ base::Status Batch::Check(const PendingWrite& write, const Place& place) {
 }
 
 base::Result<ObjectPtr> Batch::Put(PendingWrite& write, Place& place) {
+  // An object counts its bytes in 32 bits. Nearly all are refused long before (api/stored_size.h).
+  constexpr std::size_t kMostBytes = std::size_t{1} << 28;
+  if (write.object.bytes.size() > kMostBytes) return api::RequestTooLargeStatus();
   ObjectPtr object = MakeObject(place, write.key, write.object, ++revision_);
   const EventType type = place.stored == nullptr ? EventType::kAdded : EventType::kModified;
   events_.push_back(std::make_shared<const Event>(Event{type, revision_, object, place.stored}));
@@ -102,7 +109,7 @@ base::Result<ObjectPtr> Batch::Put(PendingWrite& write, Place& place) {
   return object;
 }
 
-base::Result<ObjectPtr> Batch::Remove(PendingWrite&, Place& place) {
+base::Result<ObjectPtr> Batch::Remove(Place& place) {
   ObjectPtr last = place.stored->WithRevision(++revision_);
   events_.push_back(
       std::make_shared<const Event>(Event{EventType::kDeleted, revision_, last, place.stored}));

@@ -38,11 +38,13 @@ class Batch {
   // Sets write.result, to what holds once the batch has been committed.
   void Add(PendingWrite& write);
   const std::vector<EventPtr>& events() const { return events_; }
+  // The write that events()[index] is of.
+  PendingWrite* writer(std::size_t index) const { return writers_[index]; }
 
  private:
   base::Result<ObjectPtr> Judge(PendingWrite& write);
   base::Result<ObjectPtr> Put(PendingWrite& write, Place& place);
-  base::Result<ObjectPtr> Remove(PendingWrite& write, Place& place);
+  base::Result<ObjectPtr> Remove(Place& place);
   static base::Status Check(const PendingWrite& write, const Place& place);
   Place& Find(const Key& key);
 
@@ -50,6 +52,7 @@ class Batch {
   const Lookup lookup_;
   std::unordered_map<std::string, Place> places_;
   std::vector<EventPtr> events_;
+  std::vector<PendingWrite*> writers_;  // of events_
 };
 
 }  // namespace portcullis::store

@@ -271,28 +271,41 @@ void Engine::Lead(Write& own) {
   }
 }
 
-void Engine::Process(const std::vector<Write*>& writes) {
+PendingWrite* Engine::CommitBatch(std::span<Write* const> writes) {
   Batch batch(revision(), [this](const Key& key, std::string_view position) {
     CollectionState& state = FindOrAdd(key.collection());
     base::ReaderLock lock(state_mutex_);
     return Batch::Place{state.name(), state.Find(position)};
   });
+  for (Write* write : writes) batch.Add(*write);
+  if (batch.events().empty()) return nullptr;
+  std::optional<std::size_t> culprit;
+  base::Status committed = journal_->Commit(batch.events(), culprit);
+  if (culprit) {
+    PendingWrite* write = batch.writer(*culprit);
+    write->result = std::move(committed);
+    return write;
+  }
+  {
+    base::MutexLock lock(health_mutex_);
+    health_ = committed;
+  }
+  if (committed.ok()) {
+    Publish(batch.events());
+  } else {
+    // Even a refusal may have been judged by a write of this batch that has not happened.
+    for (Write* write : writes) write->result = committed;
+  }
+  return nullptr;
+}
+
+void Engine::Process(const std::vector<Write*>& writes) {
+  std::vector<Write*> left;
+  left.reserve(writes.size());
   for (Write* write : writes) {
-    if (write->kind != PendingWrite::Kind::kCall) batch.Add(*write);
+    if (write->kind != PendingWrite::Kind::kCall) left.push_back(write);
   }
-  if (!batch.events().empty()) {
-    base::Status committed = journal_->Commit(batch.events());
-    {
-      base::MutexLock lock(health_mutex_);
-      health_ = committed;
-    }
-    if (committed.ok()) {
-      Publish(batch.events());
-    } else {
-      // Even a refusal may have been judged by a write of this batch that has not happened.
-      for (Write* write : writes) write->result = committed;
-    }
-  }
+  while (PendingWrite* failed = CommitBatch(left)) std::erase(left, failed);
   for (Write* write : writes) {
     if (write->kind == PendingWrite::Kind::kCall) (*write->call)();
   }

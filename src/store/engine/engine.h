@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,6 +27,8 @@
 #include "store/store.h"
 
 namespace portcullis::store {
+
+struct PendingWrite;
 
 class Engine final : public Store {
  public:
@@ -77,6 +80,9 @@ class Engine final : public Store {
   // Commits what is queued; `own` is among it.
   void Lead(Write& own) PC_EXCLUDES(queue_mutex_, state_mutex_);
   void Process(const std::vector<Write*>& writes);
+  // Commits and publishes the writes as one batch. A write that cannot be stored fails alone and is
+  // returned: what the others were judged by has not happened then.
+  PendingWrite* CommitBatch(std::span<Write* const> writes);
   void Publish(const std::vector<EventPtr>& events) PC_EXCLUDES(state_mutex_);
   // Compresses old versions; the leader's.
   using StaleVersions = std::vector<std::pair<CollectionState*, CollectionState::Stale>>;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,13 +23,17 @@ class Journal {
  public:
   virtual ~Journal() = default;
   // All of the events, in order of revision, or none. Returns when they would survive a power cut.
-  virtual base::Status Commit(std::span<const EventPtr> events) = 0;
+  // If one event cannot be written while others could, `culprit` becomes its index.
+  virtual base::Status Commit(std::span<const EventPtr> events,
+                              std::optional<std::size_t>& culprit) = 0;
 };
 
 // A journal that forgets.
 class NullJournal final : public Journal {
  public:
-  base::Status Commit(std::span<const EventPtr>) override { return base::OkStatus(); }
+  base::Status Commit(std::span<const EventPtr>, std::optional<std::size_t>&) override {
+    return base::OkStatus();
+  }
 };
 
 }  // namespace portcullis::store

@@ -1,0 +1,100 @@
+// What the engine makes of a journal that cannot write everything.
+
+#include "store/engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "store/testing/objects.h"
+
+namespace portcullis::store {
+namespace {
+
+using testing::ConfigMap;
+using testing::Encode;
+
+// Holds the first commit back until `gathered` says that more writes wait, and never stores an
+// object called "bad".
+class Picky final : public Journal {
+ public:
+  base::Status Commit(std::span<const EventPtr> events,
+                      std::optional<std::size_t>& culprit) override {
+    const bool first = commits_++ == 0;
+    while (first && !released_.load()) std::this_thread::yield();
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      largest_ = std::max(largest_, events.size());
+      if (events[i]->object->name() != "bad") continue;
+      culprit = i;
+      return base::InternalError("bad cannot be written");
+    }
+    stored_ += events.size();
+    return base::OkStatus();
+  }
+
+  void Release() { released_ = true; }
+  bool committing() const { return commits_.load() > 0; }
+  std::size_t largest() const { return largest_; }
+  std::size_t stored() const { return stored_; }
+
+ private:
+  std::atomic<int> commits_{0};
+  std::atomic<bool> released_{false};
+  std::size_t largest_ = 0;
+  std::size_t stored_ = 0;
+};
+
+// Writes names at once, "first" before them; true for those that were stored.
+std::map<std::string, bool> WriteTogether(Engine& engine, Picky& journal,
+                                          const std::vector<std::string>& names) {
+  std::map<std::string, bool> stored;
+  base::Mutex mutex;
+  const auto write = [&](const std::string& name) {
+    const bool ok = engine.Create(ConfigMap("n", name), Encode("n", name)).ok();
+    const base::MutexLock lock(mutex);
+    stored[name] = ok;
+  };
+  std::vector<std::thread> threads;
+  threads.emplace_back(write, "first");
+  while (!journal.committing()) std::this_thread::yield();
+  for (const std::string& name : names) threads.emplace_back(write, name);
+  // The writers cannot be seen waiting; each of them has at most one write, so order does not
+  // matter.
+  for (int i = 0; i < 2000; ++i) std::this_thread::yield();
+  journal.Release();
+  for (auto& thread : threads) thread.join();
+  return stored;
+}
+
+TEST(Engine, FailsAWriteThatCannotBeStoredAlone) {
+  std::size_t shared = 0;
+  for (int round = 0; round < 50 && shared < 2; ++round) {
+    auto owned = std::make_unique<Picky>();
+    Picky& journal = *owned;
+    Engine engine(std::move(owned), {}, {});
+    const auto stored = WriteTogether(engine, journal, {"a", "b", "bad", "c", "d"});
+    const std::map<std::string, bool> expected = {{"first", true}, {"a", true}, {"b", true},
+                                                  {"bad", false},  {"c", true}, {"d", true}};
+    EXPECT_EQ(stored, expected);
+    EXPECT_EQ(engine.Get(ConfigMap("n", "bad")), nullptr);
+    EXPECT_EQ(engine.Count({"", "configmaps"}), 5U);
+    EXPECT_EQ(journal.stored(), 5U);
+    EXPECT_EQ(engine.revision(), 6) << "no revision is left out";
+    EXPECT_TRUE(engine.Health().ok());
+    shared = std::max(shared, journal.largest());
+  }
+  EXPECT_GE(shared, 2U) << "no two writes ever came together";
+}
+
+TEST(Engine, RefusesWhatNoObjectCanHold) {
+  Engine engine(std::make_unique<NullJournal>(), {}, {});
+  const auto refused = engine.Create(ConfigMap("n", "a"), {std::string((1U << 28) + 1, 'x'), 0});
+  EXPECT_EQ(refused.status().message(), "etcdserver: request is too large");
+  EXPECT_EQ(engine.revision(), 1);
+}
+
+}  // namespace
+}  // namespace portcullis::store
