@@ -31,6 +31,11 @@ IoThreads::~IoThreads() {
   for (auto& thread : threads_->list) thread.join();
 }
 
+base::Status IoThreads::status() const {
+  for (const auto& loop : loops_) TRY(loop->status());
+  return base::OkStatus();
+}
+
 const std::shared_ptr<internal::Loop>& IoThreads::Next() {
   return loops_[next_.fetch_add(1, std::memory_order_relaxed) % loops_.size()];
 }

@@ -10,6 +10,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/status.h"
+
 namespace portcullis::net {
 
 namespace internal {
@@ -22,6 +24,9 @@ class IoThreads {
   ~IoThreads();
   IoThreads(const IoThreads&) = delete;
   IoThreads& operator=(const IoThreads&) = delete;
+
+  // Why sockets cannot be waited for ("…: too many open files"), or OK: check before serving.
+  base::Status status() const;
 
   // For the classes of this module.
   const std::shared_ptr<internal::Loop>& Next();  // round robin

@@ -1,9 +1,13 @@
 #include "net/internal/loop.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <future>
 #include <thread>
+
+#include "net/client.h"
+#include "net/io_threads.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -85,6 +89,48 @@ TEST_F(LoopTest, StoppedLoopTakesNothing) {
   loop_.Stop();
   thread_.join();
   EXPECT_FALSE(loop_.RunOrPost([] { FAIL(); }));
+}
+
+// No descriptor can be opened while this lives.
+class NoMoreDescriptors {
+ public:
+  NoMoreDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit none = before_;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoMoreDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(DescriptorsTest, ALoopWithoutThemSaysSoAndStillRunsTasks) {
+  NoMoreDescriptors none;
+  IoThreads threads(1);
+
+  EXPECT_EQ(threads.status().message(),
+            "cannot wait for sockets: epoll_create1: too many open files");
+  bool ran = false;
+  threads.At(0)->RunAndWait([&] { ran = true; });
+  EXPECT_TRUE(ran);
+}
+
+TEST(DescriptorsTest, ACallWithoutThemFailsAndDoesNotHang) {
+  IoThreads threads(1);
+  EXPECT_TRUE(threads.status().ok());
+  const auto client = HttpsClient::Create(threads);
+  ClientRequest request;
+  request.url = "https://127.0.0.1:1/";
+  NoMoreDescriptors none;
+
+  const auto result =
+      client->Call(std::move(request), base::SystemClock().Steady() + std::chrono::seconds(20));
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.failure->cause.find("too many open files"), std::string::npos)
+      << result.failure->cause;
 }
 
 }  // namespace

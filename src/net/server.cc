@@ -162,7 +162,9 @@ class Server final : public HttpsServer {
     return {.open_connections = core_->connections,
             .open_exchanges = core_->exchanges,
             .accepted = core_->accepted,
-            .tls_errors = core_->tls_errors};
+            .tls_errors = core_->tls_errors,
+            .body_bytes = core_->bodies->reserved(),
+            .waiting_bodies = core_->bodies->waiting()};
   }
 
   bool Shutdown(std::chrono::milliseconds grace) override {

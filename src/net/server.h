@@ -1,5 +1,6 @@
-// HttpsServer accepts HTTP/1.1 and HTTP/2 over TLS (or plain TCP) and hands each complete request
-// to a handler as an Exchange, to be answered from any thread.
+// HttpsServer accepts HTTP/1.1 and HTTP/2 over TLS (or plain TCP) and hands each request to a
+// handler as an Exchange, to be answered from any thread: when it is complete, or
+// (bodies_on_demand) when its head is, so that the handler decides whose bodies are read.
 //
 // Limits protect against slow, oversized and malformed input; see ServerOptions. What a client sees
 // on errors below the handler is what Go's net/http answers.
@@ -38,18 +39,47 @@ struct ClientCertificate {
   std::string error;
 };
 
+// How reading a body has ended.
+enum class BodyRead {
+  kComplete,
+  kTooLarge,  // body_too_large() is true from now on
+  kTimedOut,  // it did not come in time
+  kRefused,   // there was no room for it in time: see BodyLimits
+  kClosed,    // the client has gone
+};
+
+// Who a body is read for, and how long that may take.
+struct BodyRequest {
+  std::string owner;  // the user whose share of BodyLimits it counts against
+  base::SteadyTime deadline;
+};
+
 // One request and the way to answer it.
 //
 // Thread-safe: any thread may call any method, one thread at a time. Answer exactly once:
 // Respond(), or Start() + Write()* + Finish(). Dropping the last reference without an answer resets
-// the connection (HTTP/1.1) or the stream (HTTP/2). Methods on a closed exchange do nothing.
+// the connection (HTTP/1.1) or the stream (HTTP/2). Methods on a closed exchange do nothing. The
+// server itself keeps an answered exchange until the socket has taken the whole answer.
 class Exchange {
  public:
   virtual ~Exchange() = default;
 
+  // Without a body until that is complete.
   virtual const Request& request() const = 0;
-  // Moves the body out of the request.
+  // False only with ServerOptions::bodies_on_demand: ReadBody() brings the body, or the request is
+  // answered without it. The rest of an unread body is then read and dropped if it is small;
+  // otherwise the connection (HTTP/1.1) or the stream (HTTP/2) ends with the answer, as Go does it.
+  virtual bool body_complete() const = 0;
+  // Has the body read within the limits of ServerOptions::bodies. `fn` is called once, on an I/O
+  // thread or on this one; after kComplete TakeBody() has it. Call at most once, before the answer.
+  virtual void ReadBody(BodyRequest request, std::function<void(BodyRead)> fn) = 0;
+  // Moves the body out of the request. REQUIRES: body_complete().
   virtual std::string TakeBody() = 0;
+  // Keeps `object` alive as long as this exchange: until the handler has let go of it and the
+  // answer is complete. Its destructor may run on an I/O thread.
+  virtual void Attach(std::shared_ptr<void> object) = 0;
+  // A finished answer that the client has not taken by then is cut off.
+  virtual void SetDeadline(base::SteadyTime deadline) = 0;
   // The body was longer than allowed and is cut off: answer with 413. Go's text for it:
   // "http: request body too large".
   virtual bool body_too_large() const = 0;
@@ -81,6 +111,14 @@ class Exchange {
   virtual void OnDrained(std::function<void()> fn) = 0;
 };
 
+// Memory for bodies that are read on demand. A body's declared length (else the largest allowed) is
+// reserved before more than the beginning is read, so that half-sent bodies cannot keep each other
+// from completing; what finds no room waits unread, in its client's socket.
+struct BodyLimits {
+  std::size_t total = 64 << 20;
+  std::size_t per_owner = 32 << 20;
+};
+
 // Called on an I/O thread: must not block. May answer at once (cheapest) or pass the exchange on.
 using Handler = std::function<void(std::shared_ptr<Exchange>)>;
 
@@ -90,12 +128,17 @@ struct ServerOptions {
   std::size_t max_header_bytes = 1 << 20;
   // The largest body allowed for a request of which only the head is known; null: 3 MiB for all.
   std::function<std::size_t(const Request& head)> max_body_bytes;
+  // Hands over requests when their heads are complete; a small body is waited for a moment, so that
+  // what clients send in one go arrives in one piece.
+  bool bodies_on_demand = false;
+  BodyLimits bodies;
   // From connect (or from the first byte of a later request) to the complete head.
   std::chrono::milliseconds header_timeout{32'000};
-  // From the complete head to the complete body.
+  // From the complete head to the complete body, for bodies that are not read on demand.
   std::chrono::milliseconds body_timeout{60'000};
   std::chrono::milliseconds idle_timeout{90'000};
-  // A client that takes not one byte of a waiting answer for so long is dropped.
+  // A client that takes not one byte of a waiting answer for so long is dropped; so is a stream of
+  // HTTP/2 whose window stays shut.
   std::chrono::milliseconds write_timeout{120'000};
   std::size_t max_connections = 100'000;
   std::uint32_t max_streams_per_connection = 250;
@@ -108,6 +151,8 @@ struct ServerCounters {
   std::size_t open_exchanges = 0;
   std::size_t accepted = 0;
   std::size_t tls_errors = 0;
+  std::size_t body_bytes = 0;      // reserved for bodies that are read on demand
+  std::size_t waiting_bodies = 0;  // for room
 };
 
 // Thread-safe. Destroying it closes all connections at once.

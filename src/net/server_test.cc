@@ -158,6 +158,42 @@ TEST(ServerTest, RefusesMalformedRequestsAndCloses) {
   }
 }
 
+TEST(ServerTest, JudgesHeadsAsGoDoes) {
+  TestServer test(Echo, {}, false);
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 2, 2\r\n\r\nhi", "HTTP/1.1 400 "},
+      {"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: +2\r\n\r\nhi", "HTTP/1.1 400 "},
+      {"\r\nGET /x HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 400 "},
+      {"GET /x HTTP/1.1\r\nHost: a\r\nExpect: the-unexpected\r\n\r\n",
+       "HTTP/1.1 417 Expectation Failed\r\n"},
+      {"OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 OK\r\n"},
+  };
+  for (const auto& [request, expected] : cases) {
+    auto peer = RawPeer::Connect(test.server->port());
+    peer->Send(request);
+    const auto answer = peer->ReadToEnd();
+    EXPECT_TRUE(answer.starts_with(expected)) << request << answer;
+    EXPECT_EQ(answer.find("/x"), std::string::npos) << "the handler was asked: " << answer;
+  }
+}
+
+// A proxy may count the body in another way than a server that did: so what follows is not read.
+TEST(ServerTest, DoesNotKnowChunksInHttp10) {
+  ExchangeQueue queue;
+  TestServer test([&](std::shared_ptr<Exchange> exchange) { queue.Push(std::move(exchange)); }, {},
+                  false);
+  auto peer = RawPeer::Connect(test.server->port());
+  peer->Send(
+      "POST /x HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "5\r\nhello\r\n0\r\n\r\n");
+
+  const auto exchange = queue.Take();
+  EXPECT_EQ(exchange->request().body, "");
+  Echo(exchange);
+  EXPECT_NE(peer->ReadToEnd().find("Connection: close"), std::string::npos);
+  EXPECT_EQ(test.server->counters().open_exchanges, 0U);
+}
+
 TEST(ServerTest, RefusesHeadsThatAreTooLarge) {
   ServerOptions options;
   options.max_header_bytes = 4096;

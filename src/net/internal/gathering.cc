@@ -14,6 +14,9 @@
 namespace portcullis::net::internal {
 namespace {
 
+// How often a thread looks that could not be woken up: see Arrivals::silent.
+constexpr auto kLookAgain = std::chrono::milliseconds(10);
+
 timespec TimeSpec(base::Duration left) {
   left = std::max(left, base::Duration::zero());
   const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
@@ -28,7 +31,9 @@ Arrivals::~Arrivals() {
 }
 
 void Arrivals::ExpectForeign() {
-  if (fd_ < 0) fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (expects_foreign_) return;  // not later: other threads know of this
+  expects_foreign_ = true;
+  fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 }
 
 void Arrivals::Add(std::size_t id, CallResult result) {
@@ -95,6 +100,10 @@ void Gathering::Poll(std::optional<base::SteadyTime> until) {
     const short sending = connection->is_sending() ? POLLOUT : 0;
     sockets_.push_back({connection->fd(), static_cast<short>(POLLIN | sending), 0});
     until = until ? std::min(*until, connection->deadline()) : connection->deadline();
+  }
+  if (arrivals_->silent()) {
+    const auto soon = base::SystemClock().Steady() + kLookAgain;
+    until = until ? std::min(*until, soon) : soon;
   }
   const std::size_t polled = connections_.size();
   if (arrivals_->fd() >= 0) sockets_.push_back({arrivals_->fd(), POLLIN, 0});

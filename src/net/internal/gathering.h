@@ -27,13 +27,16 @@ class Arrivals {
   ~Arrivals();
   // Other threads will add: from now on `fd` becomes readable when one has. By the waiting thread.
   void ExpectForeign();
-  int fd() const { return fd_; }  // -1: nobody else adds
+  int fd() const { return fd_; }  // -1: nobody else adds, or there was no descriptor to be had
+  // Others may add without waking the waiting thread, which therefore has to look now and then.
+  bool silent() const { return expects_foreign_ && fd_ < 0; }
   void Add(std::size_t id, CallResult result);
   std::optional<CallSet::Arrival> Take();
   void Quieten();  // makes `fd` unreadable; to be followed by Take
 
  private:
-  int fd_ = -1;  // set before another thread knows of this
+  bool expects_foreign_ = false;  // these two are set before another thread knows of this
+  int fd_ = -1;
   base::Mutex mutex_;
   std::deque<CallSet::Arrival> queue_ PC_GUARDED_BY(mutex_);
 };

@@ -1,14 +1,9 @@
-// HTTP/1.1 on a server connection (RFC 9112): one exchange at a time. While one is being answered
-// nothing is read, so that a client which sends more is slowed down by its own socket.
+#include "net/internal/http1_session.h"
+
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <limits>
+#include <utility>
 
 #include "base/strings.h"
-#include "net/internal/http1_parser.h"
-#include "net/internal/server_connection.h"
-#include "net/internal/server_exchange.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -16,98 +11,10 @@ namespace {
 constexpr std::size_t kDefaultBodyLimit = 3 << 20;
 // Not more is set aside before bytes have come, whatever Content-Length says.
 constexpr std::size_t kMaxReserve = 256 << 10;
+// A body up to this size is waited for a moment before the head is handed over (bodies_on_demand).
+constexpr std::size_t kSmallBody = 64 << 10;
 
-bool HasBody(int status) { return status >= 200 && status != 204 && status != 304; }
-
-void AppendNumber(std::size_t number, int base, std::string& out) {
-  std::array<char, 24> digits{};
-  const auto end = std::to_chars(digits.begin(), digits.end(), number, base).ptr;
-  out.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
-}
-
-// A value must not be able to start a line of its own.
-void AppendValue(std::string_view value, std::string& out) {
-  const auto from = out.size();
-  out.append(value);
-  if (value.find_first_of("\r\n") == std::string_view::npos) return;
-  std::replace_if(
-      out.begin() + static_cast<std::ptrdiff_t>(from), out.end(),
-      [](char c) { return c == '\r' || c == '\n'; }, ' ');
-}
-
-class Http1Session final : public Session, public MessageSink {
- public:
-  explicit Http1Session(ServerConnection& connection)
-      : connection_(connection), since_(connection.loop().now()) {}
-
-  void OnBytes(std::string_view bytes) override;
-  bool WantsBytes() const override { return state_ == State::kReading; }
-  void OnPeerClosing() override {
-    if (const auto exchange = current_.lock()) exchange->PeerGone();
-  }
-  void OnEof() override;
-  void OnGone() override;
-  void OnWritten() override;
-  void OnTick(base::SteadyTime now) override;
-  void Drain() override;
-
-  void Respond(ServerExchange& exchange, Response response) override;
-  void Start(ServerExchange& exchange, ResponseHead head) override;
-  void Write(ServerExchange& exchange, std::shared_ptr<const std::string> shared,
-             std::string chunk) override;
-  void Finish(ServerExchange& exchange) override;
-  void Abandon(int stream) override;
-
- private:
-  enum class State {
-    kReading,    // waiting for, or in the middle of, a request
-    kHandling,   // handed over, no answer yet
-    kStreaming,  // answer started
-    kClosing,
-  };
-
-  // MessageSink
-  void OnRequestLine(std::string_view method, std::string_view target, int version) override;
-  void OnField(std::string_view name, std::string_view value) override;
-  bool OnHead() override;
-  bool OnBody(std::string_view piece) override;
-
-  std::string_view Process(std::string_view bytes);
-  void BeginMessage();
-  void Deliver();
-  void Refuse(int status, std::string_view detail);
-  bool IsCurrent(const ServerExchange& exchange) const {
-    return exchange.stream() == exchange_number_ &&
-           (state_ == State::kHandling || state_ == State::kStreaming);
-  }
-  std::string& BuildHead(int status, const Headers& headers, std::size_t content_length);
-  void EndHead(std::string& head);
-  void FinishMessage();
-  bool idle() const { return state_ == State::kReading && !parser_ && pending_.empty(); }
-
-  ServerConnection& connection_;
-  State state_ = State::kReading;
-  std::unique_ptr<Http1Parser> parser_;  // only while a message is being read
-  std::string pending_;                  // read, but not consumed by the parser
-  base::SteadyTime since_;               // start of: connection, idling, head, body
-  bool first_message_ = true;
-
-  // Of the current message.
-  Request request_;
-  int version_ = 11;
-  int hosts_ = 0;
-  int refuse_status_ = 0;
-  std::string refuse_detail_;
-  std::size_t body_limit_ = 0;
-  bool body_too_large_ = false;
-  bool is_head_ = false;
-  bool keep_alive_ = true;
-  bool chunked_answer_ = false;
-  std::weak_ptr<ServerExchange> current_;
-  int exchange_number_ = 0;
-  std::size_t unsent_ = 0;  // payload of the current answer that was put into the queue
-  bool draining_ = false;
-};
+}  // namespace
 
 void Http1Session::OnBytes(std::string_view bytes) {
   if (pending_.empty()) {
@@ -128,12 +35,13 @@ void Http1Session::OnBytes(std::string_view bytes) {
 
 // Returns what is left over.
 std::string_view Http1Session::Process(std::string_view bytes) {
-  while (!bytes.empty() && state_ == State::kReading) {
+  while (!bytes.empty() && WantsBytes()) {
     if (!parser_) {
-      // RFC 9112 §2.2: empty lines before a request are skipped.
-      const auto start = bytes.find_first_not_of("\r\n");
-      if (start == std::string_view::npos) return {};
-      bytes.remove_prefix(start);
+      // As Go, which does not skip empty lines before a request (RFC 9112 §2.2 would have it).
+      if (bytes.front() == '\r' || bytes.front() == '\n') {
+        Refuse(400, "");
+        return {};
+      }
       BeginMessage();
     }
     std::size_t consumed = 0;
@@ -142,24 +50,31 @@ std::string_view Http1Session::Process(std::string_view bytes) {
     switch (result) {
       case Http1Parser::State::kDone:
         keep_alive_ = parser_->keep_alive();
-        parser_.reset();
-        Deliver();
+        BodyDone();
         break;
       case Http1Parser::State::kNeedMore:
+        if (state_ == State::kReading && parser_->head_done() && !drops_body_ &&
+            connection_.core().options.bodies_on_demand) {
+          AwaitBody();
+        }
         return bytes;
       case Http1Parser::State::kStopped:
         if (refuse_status_ != 0) {
           Refuse(refuse_status_, refuse_detail_);
           return {};
         }
-        // The body is too large: the handler says so, and then the connection ends.
+        // The body is too large, or none: the handler answers, and then the connection ends.
         keep_alive_ = false;
-        Deliver();
+        BodyDone();
         break;
       case Http1Parser::State::kHeaderTooLarge:
         Refuse(431, "");
         return {};
       case Http1Parser::State::kMalformed:
+        if (state_ != State::kReading || drops_body_) {
+          connection_.Close();
+          return {};
+        }
         Refuse(400, "");
         return {};
     }
@@ -168,14 +83,70 @@ std::string_view Http1Session::Process(std::string_view bytes) {
   return state_ == State::kClosing ? std::string_view() : bytes;
 }
 
+// The head is complete and the body is not: it is on its way, or the handler has to ask for it.
+void Http1Session::AwaitBody() {
+  const std::int64_t length = parser_->content_length();
+  const bool small =
+      length < 0 ? body_.size() < kSmallBody : static_cast<std::size_t>(length) <= kSmallBody;
+  if (!small || expects_continue_) return Deliver();
+  if (std::exchange(awaits_body_, true)) return;
+  connection_.shard().AwaitBody(connection_.shared_from_this());
+}
+
+void Http1Session::HandOverHeads() {
+  if (awaits_body_ && state_ == State::kReading && parser_) Deliver();
+}
+
+// The message has been read, or as much of it as may be.
+void Http1Session::BodyDone() {
+  const bool rest_unread = body_too_large_ || ignores_encoding_;
+  if (!rest_unread) parser_.reset();
+  if (drops_body_) {
+    drops_body_ = false;
+    return;
+  }
+  if (state_ == State::kReading) return Deliver();
+  reads_body_ = false;
+  const auto exchange = current_.lock();
+  if (!exchange) return;
+  if (body_too_large_) {
+    std::string().swap(body_);
+    return exchange->EndBody(BodyRead::kTooLarge);
+  }
+  exchange->SetBody(std::move(body_));
+  std::string().swap(body_);
+}
+
+void Http1Session::ReadBody(ServerExchange& exchange) {
+  if (!IsCurrent(exchange) || exchange.body_complete() || !exchange.wants_body() || !parser_)
+    return;
+  const std::int64_t length = parser_->content_length();
+  const std::size_t size = length < 0 ? body_limit_ : static_cast<std::size_t>(length);
+  if (!exchange.ReserveBody(size)) return;
+  body_.reserve(size);
+  reads_body_ = true;
+  Continue();
+  if (!connection_.closed()) connection_.ResumeReading();
+}
+
+void Http1Session::Continue() {
+  if (std::exchange(expects_continue_, false)) connection_.Send("HTTP/1.1 100 Continue\r\n\r\n");
+}
+
 void Http1Session::BeginMessage() {
   parser_ = std::make_unique<Http1Parser>(Http1Parser::Kind::kRequest, *this,
                                           connection_.core().options.max_header_bytes);
   if (!first_message_) since_ = connection_.loop().now();
   request_ = {};
   hosts_ = 0;
+  lengths_plain_ = true;
+  ignores_encoding_ = false;
   refuse_status_ = 0;
+  std::string().swap(body_);
+  body_read_ = 0;
   body_too_large_ = false;
+  expects_continue_ = false;
+  awaits_body_ = false;
 }
 
 void Http1Session::OnRequestLine(std::string_view method, std::string_view target, int version) {
@@ -192,6 +163,10 @@ void Http1Session::OnField(std::string_view name, std::string_view value) {
     request_.authority = value;
     return;
   }
+  if (name.size() == 14 && base::EqualsIgnoreCase(name, "Content-Length")) {
+    // The parser would take "67, 67" for 67.
+    lengths_plain_ = lengths_plain_ && value.find_first_not_of("0123456789") == value.npos;
+  }
   request_.headers.Add(name, value);
 }
 
@@ -203,7 +178,14 @@ bool Http1Session::OnHead() {
   };
   if (hosts_ == 0 && version_ >= 11) return refuse(400, "missing required Host header");
   if (hosts_ > 1) return refuse(400, "too many Host headers");
+  if (!lengths_plain_) return refuse(400, "");
   const auto encoding = request_.headers.Get("Transfer-Encoding");
+  if (!encoding.empty() && version_ < 11) {
+    // Go does not know it in HTTP/1.0. What follows is then no body, and whatever it is, it is not
+    // read: a proxy in between may see it otherwise.
+    ignores_encoding_ = true;
+    return false;
+  }
   if (!encoding.empty() && !base::EqualsIgnoreCase(encoding, "chunked")) {
     return refuse(501, "Unsupported transfer encoding");
   }
@@ -222,25 +204,34 @@ bool Http1Session::OnHead() {
     body_too_large_ = true;
     return false;
   }
-  if (length > 0) request_.body.reserve(std::min(static_cast<std::size_t>(length), kMaxReserve));
-  if ((length > 0 || parser_->chunked()) && version_ >= 11 &&
-      request_.headers.HasToken("Expect", "100-continue")) {
-    connection_.Send("HTTP/1.1 100 Continue\r\n\r\n");
+  const bool on_demand = connection_.core().options.bodies_on_demand;
+  if (length > 0) {
+    body_.reserve(std::min(static_cast<std::size_t>(length), on_demand ? kSmallBody : kMaxReserve));
   }
+  const auto expected = request_.headers.Get("Expect");
+  if (!expected.empty()) {
+    if (!request_.headers.HasToken("Expect", "100-continue")) return refuse(417, "");
+    expects_continue_ = (length > 0 || parser_->chunked()) && version_ >= 11;
+  }
+  if (!on_demand) Continue();
   return true;
 }
 
 bool Http1Session::OnBody(std::string_view piece) {
-  if (request_.body.size() + piece.size() > body_limit_) {
+  body_read_ += piece.size();
+  if (drops_body_) return body_read_ <= body_limit_;
+  if (body_read_ > body_limit_) {
     body_too_large_ = true;
     return false;
   }
-  request_.body.append(piece);
+  body_.append(piece);
   return true;
 }
 
 void Http1Session::Deliver() {
   state_ = State::kHandling;
+  const bool complete = !parser_ || body_too_large_ || ignores_encoding_;
+  if (!complete) keep_alive_ = parser_->keep_alive();
   first_message_ = false;
   ++exchange_number_;
   unsent_ = 0;
@@ -249,13 +240,15 @@ void Http1Session::Deliver() {
   origin.stream = exchange_number_;
   origin.protocol = version_ >= 11 ? Protocol::kHttp11 : Protocol::kHttp10;
   origin.body_too_large = body_too_large_;
+  origin.body_complete = complete;
   origin.received_at = since_;
+  if (origin.body_complete) request_.body = std::move(body_);
   auto exchange = std::make_shared<ServerExchange>(std::move(origin), std::move(request_));
   request_ = {};
   current_ = exchange;
   auto& core = connection_.core();
   core.exchanges.fetch_add(1, std::memory_order_relaxed);
-  core.handler(std::move(exchange));
+  core.Handle(std::move(exchange));
 }
 
 // What Go answers below its handlers: a plain text of the status, and the connection ends.
@@ -263,6 +256,11 @@ void Http1Session::Refuse(int status, std::string_view detail) {
   state_ = State::kClosing;
   parser_.reset();
   pending_.clear();
+  if (status == 417) {  // from Go's server itself, not from its parser: it has no text
+    connection_.Send(base::StrCat("HTTP/1.1 417 Expectation Failed\r\nConnection: close\r\nDate: ",
+                                  connection_.loop().HttpDate(), "\r\nContent-Length: 0\r\n\r\n"));
+    return connection_.CloseWhenFlushed(true);
+  }
   std::string text = base::StrCat(std::to_string(status), " ", StatusText(status));
   if (!detail.empty()) text += base::StrCat(": ", detail);
   connection_.Send(base::StrCat("HTTP/1.1 ", std::to_string(status), " ", StatusText(status),
@@ -272,168 +270,22 @@ void Http1Session::Refuse(int status, std::string_view detail) {
   connection_.CloseWhenFlushed(true);
 }
 
-std::string& Http1Session::BuildHead(int status, const Headers& headers,
-                                     std::size_t content_length) {
-  std::string& head = connection_.shard().head_buffer();
-  head.clear();
-  head.append("HTTP/1.1 ");
-  AppendNumber(static_cast<std::size_t>(status), 10, head);
-  head.push_back(' ');
-  head.append(StatusText(status));
-  head.append("\r\n");
-  bool dated = false;
-  bool has_length = false;
-  for (const auto& field : headers) {
-    const auto is = [&field](std::string_view name) {
-      return field.name.size() == name.size() && base::EqualsIgnoreCase(field.name, name);
-    };
-    if (is("Transfer-Encoding")) continue;
-    if (is("Connection")) {
-      keep_alive_ = keep_alive_ && !base::EqualsIgnoreCase(field.value, "close");
-      continue;
-    }
-    if (is("Content-Length")) {
-      if (!is_head_) continue;
-      has_length = true;
-    }
-    dated = dated || is("Date");
-    head.append(field.name);
-    head.append(": ");
-    AppendValue(field.value, head);
-    head.append("\r\n");
-  }
-  if (!dated) {
-    head.append("Date: ");
-    head.append(connection_.loop().HttpDate());
-    head.append("\r\n");
-  }
-  if (content_length != std::numeric_limits<std::size_t>::max() && HasBody(status) && !has_length) {
-    head.append("Content-Length: ");
-    AppendNumber(content_length, 10, head);
-    head.append("\r\n");
-  }
-  return head;
-}
-
-void Http1Session::EndHead(std::string& head) {
-  // The server may be draining before this connection has been told.
-  if (draining_ || connection_.core().draining) keep_alive_ = false;
-  if (!keep_alive_) {
-    head.append("Connection: close\r\n");
-  } else if (version_ < 11) {
-    head.append("Connection: keep-alive\r\n");
-  }
-  head.append("\r\n");
-}
-
-void Http1Session::Respond(ServerExchange& exchange, Response response) {
-  if (!IsCurrent(exchange)) return;
-  if (state_ == State::kStreaming) return Finish(exchange);
-  const auto content = response.content();
-  std::string& head = BuildHead(response.status, response.headers, content.size());
-  EndHead(head);
-  if (is_head_ || !HasBody(response.status) || content.empty()) {
-    connection_.Send(head);
-  } else if (head.size() + content.size() <= WriteQueue::kRecord) {
-    connection_.Send(head, content);
-  } else {
-    connection_.out().Append(std::string_view(head));
-    if (response.shared_body) {
-      connection_.out().Append(response.shared_body);
-    } else {
-      connection_.out().Append(std::move(response.body));
-    }
-    connection_.Flush();
-  }
-  if (!connection_.closed()) FinishMessage();
-}
-
-void Http1Session::Start(ServerExchange& exchange, ResponseHead head) {
-  if (!IsCurrent(exchange) || state_ == State::kStreaming) return;
-  state_ = State::kStreaming;
-  chunked_answer_ = version_ >= 11 && HasBody(head.status) && !is_head_;
-  if (version_ < 11) keep_alive_ = false;  // the end of the connection is the end of the body
-  std::string& text = BuildHead(head.status, head.headers, std::numeric_limits<std::size_t>::max());
-  if (chunked_answer_) text.append("Transfer-Encoding: chunked\r\n");
-  EndHead(text);
-  connection_.Send(text);
-}
-
-void Http1Session::Write(ServerExchange& exchange, std::shared_ptr<const std::string> shared,
-                         std::string chunk) {
-  const std::size_t size = shared ? shared->size() : chunk.size();
-  if (!IsCurrent(exchange)) return;
-  if (state_ == State::kHandling) Start(exchange, {});
-  if (connection_.closed() || is_head_) return exchange.Released(size);
-  unsent_ += size;
-  auto& out = connection_.out();
-  if (chunked_answer_) {
-    std::string line;
-    AppendNumber(size, 16, line);
-    line.append("\r\n");
-    out.Append(std::string_view(line));
-  }
-  if (shared) {
-    out.Append(shared);
-  } else {
-    out.Append(std::move(chunk));
-  }
-  if (chunked_answer_) out.Append(std::string_view("\r\n"));
-  connection_.Flush();
-}
-
-void Http1Session::Finish(ServerExchange& exchange) {
-  if (!IsCurrent(exchange)) return;
-  if (state_ == State::kHandling) Start(exchange, {});
-  if (connection_.closed()) return;
-  if (chunked_answer_) connection_.Send("0\r\n\r\n");
-  if (!connection_.closed()) FinishMessage();
-}
-
-void Http1Session::Abandon(int stream) {
-  if (stream != exchange_number_) return;
-  if (state_ == State::kHandling || state_ == State::kStreaming) connection_.Close();
-}
-
-void Http1Session::FinishMessage() {
-  connection_.core().exchanges.fetch_sub(1, std::memory_order_relaxed);
-  if (const auto exchange = current_.lock()) exchange->Completed();
-  current_.reset();
-  chunked_answer_ = false;
-  since_ = connection_.loop().now();
-  if (!keep_alive_ || draining_) {
-    state_ = State::kClosing;
-    const bool unread = parser_ != nullptr;
-    parser_.reset();
-    return connection_.CloseWhenFlushed(unread);
-  }
-  state_ = State::kReading;
-  if (pending_.empty()) {
-    connection_.ResumeReading();
-  } else {
-    // Not from here: the caller may be in the middle of Process.
-    connection_.loop().Defer([weak = connection_.weak_from_this(), this] {
-      const auto connection = weak.lock();
-      if (!connection || connection->closed() || state_ != State::kReading) return;
-      if (!parser_) OnBytes({});
-      if (!connection->closed()) connection->ResumeReading();
-    });
-  }
-}
-
 void Http1Session::OnEof() {
   // A client may stop sending and wait for its answer; there is none to wait for here.
   connection_.Close();
 }
 
 void Http1Session::OnGone() {
-  if (state_ != State::kHandling && state_ != State::kStreaming) return;
+  if (state_ == State::kReading || state_ == State::kClosing) return;
   state_ = State::kClosing;
+  reads_body_ = false;
   connection_.core().exchanges.fetch_sub(1, std::memory_order_relaxed);
   if (const auto exchange = current_.lock()) exchange->PeerGone();
+  flushing_.reset();
 }
 
 void Http1Session::OnWritten() {
+  if (state_ == State::kFlushing && connection_.out().empty()) return FinishMessage();
   if (unsent_ == 0) return;
   const std::size_t waiting = std::min(connection_.out().bytes(), unsent_);
   const std::size_t released = unsent_ - waiting;
@@ -443,10 +295,26 @@ void Http1Session::OnWritten() {
 }
 
 void Http1Session::OnTick(base::SteadyTime now) {
+  if (state_ == State::kFlushing) {
+    if (now > flushing_->deadline()) connection_.Close();
+    return;
+  }
+  if (state_ == State::kHandling && parser_) {
+    const auto exchange = current_.lock();
+    if (exchange && exchange->BodyIsOverdue(now)) {
+      reads_body_ = false;
+      keep_alive_ = false;
+      std::string().swap(body_);
+      exchange->EndOverdueBody();
+    }
+    return;
+  }
   if (state_ != State::kReading) return;
   const auto& options = connection_.core().options;
   if (parser_ && parser_->head_done()) {
-    if (now - since_ > options.body_timeout) Refuse(408, "");
+    if (now - since_ <= options.body_timeout) return;
+    if (drops_body_) return connection_.Close();
+    Refuse(408, "");
     return;
   }
   const bool waiting_for_head = first_message_ || parser_ != nullptr;
@@ -462,8 +330,6 @@ void Http1Session::Drain() {
     connection_.CloseWhenFlushed(false);
   }
 }
-
-}  // namespace
 
 std::unique_ptr<Session> MakeHttp1Session(ServerConnection& connection) {
   return std::make_unique<Http1Session>(connection);

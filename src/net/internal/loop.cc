@@ -1,19 +1,25 @@
 #include "net/internal/loop.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <condition_variable>
 #include <ctime>
 #include <mutex>
+
+#include "base/strings.h"
+#include "net/internal/stream.h"
 
 namespace portcullis::net::internal {
 namespace {
 
 constexpr std::uint64_t kWakeupToken = ~std::uint64_t{0};
 constexpr int kEventsPerWait = 128;
+constexpr int kLookAgain = 10;  // milliseconds
 constexpr std::uint32_t kHangups = EPOLLRDHUP | EPOLLET;
 constexpr std::uint32_t kAllEvents = EPOLLIN | EPOLLOUT | kHangups;
 
@@ -21,7 +27,9 @@ constexpr std::uint32_t kAllEvents = EPOLLIN | EPOLLOUT | kHangups;
 
 Loop::Loop() : clock_(base::SystemClock()) {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  if (epoll_ < 0) errno_ = errno;
   wakeup_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (wakeup_ < 0) errno_ = errno;
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
   event.data.u64 = kWakeupToken;
@@ -29,8 +37,24 @@ Loop::Loop() : clock_(base::SystemClock()) {
 }
 
 Loop::~Loop() {
-  close(wakeup_);
-  close(epoll_);
+  if (wakeup_ >= 0) close(wakeup_);
+  if (epoll_ >= 0) close(epoll_);
+}
+
+base::Status Loop::status() const {
+  if (epoll_ >= 0 && wakeup_ >= 0) return base::OkStatus();
+  return base::ConfigError(
+      base::StrCat("cannot wait for sockets: ", epoll_ < 0 ? "epoll_create1" : "eventfd", ": ",
+                   ErrnoText(errno_)));
+}
+
+int Loop::Wait(std::span<epoll_event> events, int timeout) const {
+  if (epoll_ >= 0 && wakeup_ >= 0) {
+    return epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
+  }
+  // Nothing can wake this thread, so it looks now and then.
+  poll(nullptr, 0, timeout < 0 ? kLookAgain : std::min(timeout, kLookAgain));
+  return 0;
 }
 
 void Loop::Run() {
@@ -45,7 +69,7 @@ void Loop::Run() {
     sleeping_ = true;
     if (HasTasks()) timeout = 0;
     turn.unlock();
-    const int count = epoll_wait(epoll_, events.data(), kEventsPerWait, timeout);
+    const int count = Wait(events, timeout);
     turn.lock();
     sleeping_ = false;
     for (int i = 0; i < count; ++i) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -19,6 +20,9 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/status.h"
+
+struct epoll_event;
 
 namespace portcullis::net::internal {
 
@@ -56,6 +60,9 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
+  // Why there can be no events of sockets ("epoll_create1: too many open files"), or OK. A loop
+  // without them still runs what is posted to it.
+  base::Status status() const;
   void Run();   // until Stop()
   void Stop();  // any thread; queued tasks are dropped
   bool InThread() const { return std::this_thread::get_id() == thread_.load(); }
@@ -122,11 +129,13 @@ class Loop {
   void WakeUp();
   void RunDeferred();
   int RunTimers();  // milliseconds until the next one, -1 if there is none
+  int Wait(std::span<epoll_event> events, int timeout) const;
   void Dispatch(std::uint64_t token, std::uint32_t events);
 
   const base::Clock& clock_;
   int epoll_ = -1;
   int wakeup_ = -1;
+  int errno_ = 0;    // why one of them is -1
   std::mutex turn_;  // held by who runs what belongs to the loop
   std::thread::id own_thread_;
   std::atomic<std::thread::id> thread_{};  // who holds it

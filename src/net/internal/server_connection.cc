@@ -16,6 +16,8 @@ namespace {
 constexpr int kReadsPerTurn = 16;
 constexpr auto kLinger = std::chrono::milliseconds(1000);
 constexpr auto kTick = std::chrono::milliseconds(500);
+// Clients write a request's head and a small body one right after the other.
+constexpr auto kBodyPatience = std::chrono::milliseconds(10);
 
 // Go's answer to a client that speaks HTTP on the TLS port.
 constexpr std::string_view kPlainHttpAnswer =
@@ -272,6 +274,19 @@ void ServerShard::CloseAll() {
   const std::vector<std::shared_ptr<ServerConnection>> all(connections_.begin(),
                                                            connections_.end());
   for (const auto& connection : all) connection->Close();
+}
+
+void ServerShard::AwaitBody(const std::shared_ptr<ServerConnection>& connection) {
+  awaiting_bodies_.push_back(connection);
+  if (awaiting_bodies_.size() > 1) return;
+  loop_->At(loop_->now() + kBodyPatience, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    for (const auto& waiting : std::exchange(self->awaiting_bodies_, {})) {
+      const auto each = waiting.lock();
+      if (each && !each->closed() && each->session() != nullptr) each->session()->HandOverHeads();
+    }
+  });
 }
 
 void ServerShard::ScheduleTick() {

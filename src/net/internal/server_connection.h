@@ -36,10 +36,13 @@ class Session {
   // The socket has taken bytes.
   virtual void OnWritten() = 0;
   virtual void OnTick(base::SteadyTime now) = 0;
+  // The moment for small bodies to come along with their heads is over: see ServerShard::AwaitBody.
+  virtual void HandOverHeads() = 0;
   // The server is shutting down: finish what runs, accept nothing new.
   virtual void Drain() = 0;
 
-  // Answers, from exchanges.
+  // From exchanges. The rest of a body is wanted, for which `exchange` holds a reservation.
+  virtual void ReadBody(ServerExchange& exchange) = 0;
   virtual void Respond(ServerExchange& exchange, Response response) = 0;
   virtual void Start(ServerExchange& exchange, ResponseHead head) = 0;
   virtual void Write(ServerExchange& exchange, std::shared_ptr<const std::string> shared,

@@ -5,8 +5,10 @@
 #include <atomic>
 #include <memory>
 #include <unordered_set>
+#include <vector>
 
 #include "base/mutex.h"
+#include "net/internal/body_budget.h"
 #include "net/internal/loop.h"
 #include "net/internal/tls_context.h"
 #include "net/server.h"
@@ -18,15 +20,26 @@ class ServerConnection;
 // Thread-safe.
 struct ServerCore {
   ServerCore(ServerOptions server_options, Handler server_handler)
-      : options(std::move(server_options)), handler(std::move(server_handler)) {}
+      : options(std::move(server_options)),
+        handler(std::move(server_handler)),
+        bodies(std::make_shared<BodyBudget>(options.bodies)) {}
 
   const ServerOptions options;
   const Handler handler;
+  const std::shared_ptr<BodyBudget> bodies;
   std::atomic<std::size_t> connections{0};
   std::atomic<std::size_t> exchanges{0};
   std::atomic<std::size_t> accepted{0};
   std::atomic<std::size_t> tls_errors{0};
   std::atomic<bool> draining{false};
+
+  void Handle(std::shared_ptr<Exchange> exchange) const {
+    // Go's server answers this one itself: it is about the server, not about anything on it.
+    if (exchange->request().target == "*" && exchange->request().method == "OPTIONS") {
+      return exchange->Respond({});
+    }
+    handler(std::move(exchange));
+  }
 
   std::shared_ptr<const ServerTls> Tls() {
     base::MutexLock lock(mutex);
@@ -51,6 +64,10 @@ class ServerShard : public std::enable_shared_from_this<ServerShard> {
   void Drain();
   void CloseAll();
 
+  // The connection's session holds the head of a request whose body was to come along with it:
+  // hands it over if that has not come in a moment.
+  void AwaitBody(const std::shared_ptr<ServerConnection>& connection);
+
   // Scratch for building response heads.
   std::string& head_buffer() { return head_buffer_; }
 
@@ -61,6 +78,7 @@ class ServerShard : public std::enable_shared_from_this<ServerShard> {
   const std::shared_ptr<Loop> loop_;
   const std::shared_ptr<ServerCore> core_;
   std::unordered_set<std::shared_ptr<ServerConnection>> connections_;
+  std::vector<std::weak_ptr<ServerConnection>> awaiting_bodies_;
   std::string head_buffer_;
   bool ticking_ = false;
   bool closed_ = false;

@@ -1,9 +1,14 @@
 #include "net/internal/server_exchange.h"
 
+#include <optional>
+
 namespace portcullis::net::internal {
 
 ServerExchange::ServerExchange(Origin origin, Request request)
-    : origin_(std::move(origin)), request_(std::move(request)) {}
+    : origin_(std::move(origin)),
+      request_(std::move(request)),
+      body_complete_(origin_.body_complete),
+      body_too_large_(origin_.body_too_large) {}
 
 ServerExchange::~ServerExchange() {
   if (answered_) return;
@@ -35,6 +40,81 @@ void ServerExchange::OnLoop(F action, When when) {
   } else {
     loop->Post(std::move(task));
   }
+}
+
+void ServerExchange::ReadBody(BodyRequest request, std::function<void(BodyRead)> fn) {
+  std::optional<BodyRead> known;
+  {
+    base::MutexLock lock(mutex_);
+    if (body_too_large_) {
+      known = BodyRead::kTooLarge;
+    } else if (body_complete_) {
+      known = BodyRead::kComplete;
+    } else if (closed_) {
+      known = BodyRead::kClosed;
+    } else {
+      body_request_ = std::move(request);
+      on_body_ = std::move(fn);
+    }
+  }
+  if (known) return fn(*known);
+  OnLoop([](Session& session, ServerExchange& exchange) { session.ReadBody(exchange); },
+         When::kAtOnce);
+}
+
+bool ServerExchange::ReserveBody(std::size_t bytes) {
+  if (has_room_ || room_) return has_room_;
+  std::string owner;
+  {
+    base::MutexLock lock(mutex_);
+    owner = body_request_.owner;
+  }
+  const auto on_room = [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->OnLoop([](Session& session, ServerExchange& exchange) {
+      exchange.has_room_ = true;
+      session.ReadBody(exchange);
+    });
+  };
+  room_ = origin_.connection->core().bodies->Reserve(std::move(owner), bytes, on_room, has_room_);
+  return has_room_;
+}
+
+void ServerExchange::SetBody(std::string body) {
+  std::function<void(BodyRead)> fn;
+  {
+    base::MutexLock lock(mutex_);
+    request_.body = std::move(body);
+    body_complete_ = true;
+    fn = TakeBodyCallback();
+  }
+  if (fn) fn(BodyRead::kComplete);
+}
+
+void ServerExchange::EndBody(BodyRead outcome) {
+  std::function<void(BodyRead)> fn;
+  {
+    base::MutexLock lock(mutex_);
+    if (outcome == BodyRead::kTooLarge) body_too_large_ = true;
+    fn = TakeBodyCallback();
+  }
+  room_.reset();
+  if (fn) fn(outcome);
+}
+
+bool ServerExchange::BodyIsOverdue(base::SteadyTime now) const {
+  base::MutexLock lock(mutex_);
+  return on_body_ != nullptr && now > body_request_.deadline;
+}
+
+bool ServerExchange::wants_body() const {
+  base::MutexLock lock(mutex_);
+  return on_body_ != nullptr;
+}
+
+std::function<void(BodyRead)> ServerExchange::TakeBodyCallback() {
+  return std::exchange(on_body_, nullptr);
 }
 
 void ServerExchange::Respond(Response response) {
@@ -107,6 +187,7 @@ void ServerExchange::Released(std::size_t bytes) {
 
 void ServerExchange::PeerGone() {
   std::function<void()> fn;
+  std::function<void(BodyRead)> body_fn;
   {
     base::MutexLock lock(mutex_);
     if (closed_.exchange(true)) return;
@@ -114,7 +195,10 @@ void ServerExchange::PeerGone() {
     fn = std::move(on_closed_);
     on_closed_ = nullptr;
     on_drained_ = nullptr;
+    body_fn = TakeBodyCallback();
   }
+  if (!body_complete_) room_.reset();  // else the handler has the body
+  if (body_fn) body_fn(BodyRead::kClosed);
   if (fn) fn();
 }
 

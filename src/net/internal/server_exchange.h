@@ -20,6 +20,7 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
     std::shared_ptr<ServerConnection> connection;
     int stream = 0;
     Protocol protocol = Protocol::kHttp11;
+    bool body_complete = true;
     bool body_too_large = false;
     base::SteadyTime received_at;
   };
@@ -28,8 +29,12 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
   ~ServerExchange() override;
 
   const Request& request() const override { return request_; }
+  bool body_complete() const override { return body_complete_; }
+  void ReadBody(BodyRequest request, std::function<void(BodyRead)> fn) override;
   std::string TakeBody() override { return std::move(request_.body); }
-  bool body_too_large() const override { return origin_.body_too_large; }
+  void Attach(std::shared_ptr<void> object) override { attached_ = std::move(object); }
+  void SetDeadline(base::SteadyTime deadline) override { deadline_ = deadline; }
+  bool body_too_large() const override { return body_too_large_; }
   Protocol protocol() const override { return origin_.protocol; }
   bool secure() const override { return origin_.connection->secure(); }
   const std::string& remote_address() const override {
@@ -56,6 +61,17 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
   void Released(std::size_t bytes);  // of what was written, the socket has taken so many
   void PeerGone();                   // the client went before the answer was complete
   void Completed();                  // the answer is complete; no callbacks any more
+  bool finished() const { return answered_; }
+  base::SteadyTime deadline() const { return deadline_; }
+  // The room for a body that the handler wants; false: the session's ReadBody is called again when
+  // there is some.
+  bool ReserveBody(std::size_t bytes);
+  void SetBody(std::string body);  // it is complete
+  void EndBody(BodyRead outcome);  // it will not be
+  // The wait for a body that has not come, or found no room, is over; to be told by EndBody.
+  bool BodyIsOverdue(base::SteadyTime now) const;
+  void EndOverdueBody() { EndBody(has_room_ ? BodyRead::kTimedOut : BodyRead::kRefused); }
+  bool wants_body() const;
 
  private:
   // kAtOnce: on this thread if the loop sleeps. What the action calls back must then be fit to run
@@ -64,16 +80,26 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
   template <typename F>
   void OnLoop(F action, When when = When::kSoon);
 
+  std::function<void(BodyRead)> TakeBodyCallback() PC_REQUIRES(mutex_);
+
   const Origin origin_;
   Request request_;
-  std::atomic<bool> answered_{false};  // no more calls from the handler are taken
+  std::shared_ptr<void> attached_;
+  std::atomic<base::SteadyTime> deadline_{base::SteadyTime::max()};
+  std::atomic<bool> body_complete_;
+  std::atomic<bool> body_too_large_;
+  std::unique_ptr<BodyBudget::Ticket> room_;  // of the loop's thread
+  bool has_room_ = false;                     // likewise
+  std::atomic<bool> answered_{false};         // no more calls from the handler are taken
   std::atomic<bool> closed_{false};
   std::atomic<std::size_t> buffered_{0};
   std::atomic<int> posted_{0};  // calls on their way to the loop; later ones must not overtake
 
-  base::Mutex mutex_;
+  mutable base::Mutex mutex_;
   std::function<void()> on_closed_ PC_GUARDED_BY(mutex_);
   std::function<void()> on_drained_ PC_GUARDED_BY(mutex_);
+  std::function<void(BodyRead)> on_body_ PC_GUARDED_BY(mutex_);
+  BodyRequest body_request_ PC_GUARDED_BY(mutex_);
   bool peer_gone_ PC_GUARDED_BY(mutex_) = false;
 };
 
