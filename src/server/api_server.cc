@@ -114,6 +114,7 @@ class Server final : public ApiServer {
     env_.clock = &clock_;
     env_.metrics = &metrics_;
     env_.request_metrics = &request_metrics_;
+    TRY(io_.status());
     store_ = TRY(OpenStore(options_, metrics_));
     auto services = TRY(registry::ServiceNetwork::Create(options_.service_cluster_ip_range,
                                                          options_.service_node_port_range));
@@ -402,6 +403,10 @@ class Server final : public ApiServer {
     net::ServerOptions server;
     server.address = net::JoinHostPort(options_.bind_address, std::to_string(options_.secure_port));
     server.tls = TRY(net::ServerTls::Create(tls.settings));
+    server.bodies_on_demand = true;
+    if (options_.request_timeout.count() > 0) {
+      server.write_timeout = std::chrono::ceil<std::chrono::milliseconds>(options_.request_timeout);
+    }
     server.max_body_bytes = [](const net::Request&) { return kMaxBody; };
     server.max_streams_per_connection =
         static_cast<std::uint32_t>(std::max(1, options_.http2_max_streams_per_connection));

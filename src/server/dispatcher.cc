@@ -1,11 +1,9 @@
 #include "server/dispatcher.h"
 
-#include <optional>
 #include <utility>
 
-#include "base/log.h"
+#include "api/api_status.h"
 #include "base/strings.h"
-#include "metrics/apiserver_metrics.h"
 #include "server/filters/access.h"
 #include "server/filters/finish.h"
 #include "server/flag_values.h"
@@ -16,17 +14,13 @@
 namespace portcullis::server {
 namespace {
 
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-// So many requests may wait for webhooks without taking the place of another one.
-constexpr int kMaxWaiting = 2000;
+// More requests than so many are not even looked at.
+constexpr int kMaxEntering = 1000;
 constexpr int kSpareThreads = 16;
 
 std::size_t MaxThreads(const Options& options) {
   const int limits = options.max_requests_inflight + options.max_mutating_requests_inflight;
-  return static_cast<std::size_t>(limits + kMaxWaiting + kSpareThreads);
+  return static_cast<std::size_t>(limits + kMaxAway + kSpareThreads);
 }
 
 // When the request must be answered: --request-timeout, or less if the client says so.
@@ -44,91 +38,104 @@ base::Result<base::SteadyTime> DeadlineOf(const Call& call) {
   return call.exchange->received_at() + timeout;
 }
 
-}  // namespace
-
-// A request's place under one of the limits; confined to its worker.
-class Dispatcher::Seat final : public admission::Place {
- public:
-  Seat(std::atomic<int>& count, std::atomic<int>& waiting) : count_(count), waiting_(waiting) {}
-  ~Seat() override { count_.fetch_sub(1); }
-  Seat(const Seat&) = delete;
-  Seat& operator=(const Seat&) = delete;
-
-  void Leave() override {
-    away_ = waiting_.fetch_add(1) < kMaxWaiting;
-    (away_ ? count_ : waiting_).fetch_sub(1);
-  }
-  void Return() override {
-    if (!std::exchange(away_, false)) return;
-    waiting_.fetch_sub(1);
-    count_.fetch_add(1);
-  }
-
- private:
-  std::atomic<int>& count_;
-  std::atomic<int>& waiting_;
-  bool away_ = false;
-};
-
-Dispatcher::Dispatcher(const Environment& env) : env_(env), pool_(MaxThreads(*env.options)) {}
-
-Dispatcher::Lane Dispatcher::LaneOf(const net::Request& request) {
-  const std::string_view query = request.query();
-  if (Contains(query, "watch=true") || Contains(query, "watch=1") ||
-      Contains(request.target, "/watch/") || Contains(query, "follow=true")) {
-    return Lane::kLongRunning;
-  }
-  return request.method == "GET" || request.method == "HEAD" ? Lane::kReadOnly : Lane::kMutating;
+// As kube-apiserver answers when --max-requests-inflight is reached.
+Reply TooManyRequests() {
+  Reply reply = TextReply(429, "Too many requests, please try again later.\n");
+  reply.headers.Set("Retry-After", "1");
+  return reply;
 }
 
+}  // namespace
+
+Dispatcher::Dispatcher(const Environment& env)
+    : env_(env), seats_(*env.options), pool_(MaxThreads(*env.options)) {}
+
 void Dispatcher::Handle(std::shared_ptr<net::Exchange> exchange) {
-  const Lane lane = LaneOf(exchange->request());
-  std::atomic<int>* count = lane == Lane::kReadOnly   ? &reading_
-                            : lane == Lane::kMutating ? &mutating_
-                                                      : nullptr;
-  if (count != nullptr) {
-    const int limit = lane == Lane::kReadOnly ? env_.options->max_requests_inflight
-                                              : env_.options->max_mutating_requests_inflight;
-    if (count->fetch_add(1) >= limit && limit > 0) {
-      count->fetch_sub(1);
-      net::Response response;
-      response.status = 429;
-      response.headers = {{"Retry-After", "1"},
-                          {"Content-Type", "text/plain; charset=utf-8"},
-                          {"X-Content-Type-Options", "nosniff"}};
-      response.body = "Too many requests, please try again later.\n";
-      exchange->Respond(std::move(response));
-      return;
-    }
+  if (entering_.fetch_add(1) >= kMaxEntering) {
+    entering_.fetch_sub(1);
+    Reply reply = TooManyRequests();
+    net::Response response;
+    response.status = reply.status;
+    response.headers = std::move(reply.headers);
+    response.headers.Set("Content-Type", reply.content_type);
+    response.body = std::move(reply.body);
+    exchange->Respond(std::move(response));
+    return;
   }
-  pool_.Post([this, exchange = std::move(exchange), count]() mutable {
-    std::optional<Seat> seat;
-    if (count != nullptr) seat.emplace(*count, waiting_);
-    Process(std::move(exchange), seat ? &*seat : nullptr);
+  pool_.Post([this, exchange = std::move(exchange)]() mutable {
+    Begin(std::make_shared<Call>(env_, std::move(exchange)), true);
   });
 }
 
 void Dispatcher::HandleHere(std::shared_ptr<net::Exchange> exchange) {
-  Process(std::move(exchange), nullptr);
+  Begin(std::make_shared<Call>(env_, std::move(exchange)), false);
 }
 
-void Dispatcher::Process(std::shared_ptr<net::Exchange> exchange, Seat* seat) {
-  Call call(env_, std::move(exchange));
-  call.recorder.set_place(seat);
-  const net::Request& request = call.exchange->request();
-  call.info = ParseRequestInfo(request.method, request.target);
-  call.catalog = env_.catalog->Get();
-  call.body = call.exchange->TakeBody();
-  base::Status access;
+void Dispatcher::Begin(std::shared_ptr<Call> call, bool limited) {
+  const net::Request& request = call->exchange->request();
+  call->info = ParseRequestInfo(request.method, request.target);
+  call->catalog = env_.catalog->Get();
   std::optional<Reply> instead;
-  if (const auto deadline = DeadlineOf(call); deadline.ok()) {
-    call.deadline = *deadline;
-    access = filters::CheckAccess(call, instead);
+  const base::Status status = CheckHead(*call, limited, instead);
+  if (limited) entering_.fetch_sub(1);
+  if (!status.ok()) {
+    filters::Finish(*call, ErrorReply(*call, status));
+  } else if (instead) {
+    filters::Finish(*call, *std::move(instead));
+  } else if (!call->exchange->body_complete()) {
+    ReadBody(std::move(call));
   } else {
-    access = deadline.status();
+    Serve(*call);
   }
-  Reply reply = !access.ok() ? ErrorReply(call, access) : instead ? *instead : Route(call);
-  filters::Finish(call, std::move(reply));
+}
+
+base::Status Dispatcher::CheckHead(Call& call, bool limited, std::optional<Reply>& instead) {
+  call.deadline = TRY(DeadlineOf(call));
+  if (!IsLongRunning(call.exchange->request())) call.exchange->SetDeadline(call.deadline);
+  TRY(filters::Identify(call, instead));
+  if (instead) return base::OkStatus();
+  if (limited) {
+    auto seat = seats_.Take(call);
+    if (!seat) {
+      instead = TooManyRequests();
+      return base::OkStatus();
+    }
+    call.recorder.set_place(seat->get());
+    call.exchange->Attach(*std::move(seat));
+  }
+  return filters::Authorize(call, instead);
+}
+
+// While the body is on its way the seat is free for others and no thread waits.
+void Dispatcher::ReadBody(std::shared_ptr<Call> call) {
+  if (admission::Place* place = call->recorder.place()) place->Leave();
+  net::Exchange& exchange = *call->exchange;
+  net::BodyRequest wanted{call->user.name, call->deadline};
+  exchange.ReadBody(std::move(wanted), [this, call = std::move(call)](net::BodyRead outcome) {
+    pool_.Post([this, call, outcome] { Resume(*call, outcome); });
+  });
+}
+
+void Dispatcher::Resume(Call& call, net::BodyRead outcome) {
+  if (admission::Place* place = call.recorder.place()) place->Return();
+  switch (outcome) {
+    case net::BodyRead::kComplete:
+    case net::BodyRead::kTooLarge:
+      return Serve(call);
+    case net::BodyRead::kTimedOut:
+      return filters::Finish(
+          call, ErrorReply(call, api::TimeoutStatus(
+                                     "request did not complete within the allotted timeout", 0)));
+    case net::BodyRead::kRefused:
+      return filters::Finish(call, TooManyRequests());
+    case net::BodyRead::kClosed:  // for the audit log
+      return filters::Finish(call, ErrorReply(call, base::BadRequest("unexpected EOF")));
+  }
+}
+
+void Dispatcher::Serve(Call& call) {
+  call.body = call.exchange->TakeBody();
+  filters::Finish(call, Route(call));
 }
 
 }  // namespace portcullis::server

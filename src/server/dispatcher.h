@@ -1,45 +1,48 @@
-// Dispatcher takes each HTTP request from the network to its answer: limits, then on a worker
-// request info, authentication, audit, impersonation, authorization, and the verb; then warnings,
-// compression and metrics. ARCHITECTURE.md follows one request through it.
+// Dispatcher takes each HTTP request from the network to its answer, on a worker: authentication,
+// audit, impersonation, a seat, authorization, the body, and the verb; then warnings, compression
+// and metrics. Only the body is waited for without a worker, and only if it has not come along with
+// the head. ARCHITECTURE.md follows one request through it.
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include "net/server.h"
 #include "server/call.h"
 #include "server/environment.h"
+#include "server/seats.h"
 #include "server/worker_pool.h"
 
 namespace portcullis::server {
 
 class Dispatcher {
  public:
-  // `env` outlives it. There are as many threads as requests may be under way, and more for those
-  // that wait for webhooks: if one hangs, requests that do not call it find a thread and a place.
+  // `env` outlives it. There are as many threads as there are seats, and more for those that wait
+  // for webhooks: if one hangs, requests that do not call it find a thread and a seat.
   explicit Dispatcher(const Environment& env);
-  // Waits for the requests under way.
+  // Waits for the requests under way. REQUIRES: the connections of those whose bodies are awaited
+  // are closed.
   ~Dispatcher() = default;
 
-  // On an I/O thread: refuses at once what is over the limits, queues the rest.
+  // On an I/O thread: queues the request.
   void Handle(std::shared_ptr<net::Exchange> exchange);
   // On the calling thread and past the limits: what the server asks of itself, also amid a request.
+  // REQUIRES: the body is complete.
   void HandleHere(std::shared_ptr<net::Exchange> exchange);
 
  private:
-  // How a request is counted against the limits while it is under way.
-  enum class Lane { kReadOnly, kMutating, kLongRunning };
-  static Lane LaneOf(const net::Request& request);
-
-  class Seat;
-
-  // `seat` may be null.
-  void Process(std::shared_ptr<net::Exchange> exchange, Seat* seat);
+  void Begin(std::shared_ptr<Call> call, bool limited);
+  // What the head alone decides. `instead` is the answer of a request that goes no further without
+  // having failed.
+  base::Status CheckHead(Call& call, bool limited, std::optional<Reply>& instead);
+  void ReadBody(std::shared_ptr<Call> call);
+  void Resume(Call& call, net::BodyRead outcome);
+  static void Serve(Call& call);
 
   const Environment& env_;
-  std::atomic<int> reading_{0};
-  std::atomic<int> mutating_{0};
-  std::atomic<int> waiting_{0};  // for webhooks; not counted in the two above
+  Seats seats_;
+  std::atomic<int> entering_{0};  // queued, or not as far as their seats
   WorkerPool pool_;
 };
 

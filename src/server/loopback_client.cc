@@ -19,6 +19,12 @@ class LoopbackExchange final : public net::Exchange {
       : request_(std::move(request)), certificate_(std::move(certificate)), received_at_(now) {}
 
   const net::Request& request() const override { return request_; }
+  bool body_complete() const override { return true; }
+  void ReadBody(net::BodyRequest, std::function<void(net::BodyRead)> fn) override {
+    fn(net::BodyRead::kComplete);
+  }
+  void Attach(std::shared_ptr<void> object) override { attached_ = std::move(object); }
+  void SetDeadline(base::SteadyTime) override {}
   std::string TakeBody() override { return std::move(request_.body); }
   bool body_too_large() const override { return false; }
   net::Protocol protocol() const override { return net::Protocol::kHttp11; }
@@ -73,6 +79,7 @@ class LoopbackExchange final : public net::Exchange {
   const std::shared_ptr<const net::ClientCertificate> certificate_;
   const base::SteadyTime received_at_;
   const std::string remote_address_ = "127.0.0.1:0";
+  std::shared_ptr<void> attached_;
 
   mutable base::Mutex mutex_;
   base::CondVar answered_;

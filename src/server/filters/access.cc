@@ -102,6 +102,16 @@ base::Status Impersonate(Call& call) {
   return base::OkStatus();
 }
 
+}  // namespace
+
+base::Status Identify(Call& call, std::optional<Reply>& instead) {
+  call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
+  TRY(Authenticate(call));
+  BeginAudit(call, instead);
+  if (instead) return base::OkStatus();
+  return Impersonate(call);
+}
+
 base::Status Authorize(Call& call, std::optional<Reply>& instead) {
   const RequestInfo& info = call.info;
   authz::Attributes attributes;
@@ -129,17 +139,6 @@ base::Status Authorize(Call& call, std::optional<Reply>& instead) {
   }
   if (decision.allowed()) return base::OkStatus();
   return authz::Denied(attributes, decision.reason);
-}
-
-}  // namespace
-
-base::Status CheckAccess(Call& call, std::optional<Reply>& instead) {
-  call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
-  TRY(Authenticate(call));
-  BeginAudit(call, instead);
-  if (instead) return base::OkStatus();
-  TRY(Impersonate(call));
-  return Authorize(call, instead);
 }
 
 }  // namespace portcullis::server::filters

@@ -1,5 +1,5 @@
-// Who is asking, and may they: authentication, the start of the audit event, impersonation,
-// authorization. In this order, as kube-apiserver has it.
+// Who is asking, and may they: authentication, the start of the audit event and impersonation;
+// then, when the request has its seat, authorization. In this order, as kube-apiserver has it.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,11 @@
 
 namespace portcullis::server::filters {
 
-// Sets call.user and call.audit. The error is the refusal. Where the request could not be noted, or
-// an authorizer has failed and none has allowed it, `instead` is the answer.
-base::Status CheckAccess(Call& call, std::optional<Reply>& instead);
+// Sets call.user, call.audit_id and call.audit. The error is the refusal. Where the request could
+// not be noted `instead` is the answer.
+base::Status Identify(Call& call, std::optional<Reply>& instead);
+// May call.user do it? Where an authorizer has failed and none has allowed it, `instead` is the
+// answer.
+base::Status Authorize(Call& call, std::optional<Reply>& instead);
 
 }  // namespace portcullis::server::filters
