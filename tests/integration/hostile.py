@@ -168,6 +168,14 @@ class Hostile:
              b"HTTP/1.1 400 "),
             ("a negative length", b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", b"HTTP/1.1 400 "),
             ("a broken chunk", b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"HTTP/1.1 4"),
+            ("a length told twice in a line", b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\nx", b"HTTP/1.1 400 "),
+            ("an empty line first", b"\r\nGET /version HTTP/1.1\r\nHost: a\r\n\r\n", b"HTTP/1.1 400 "),
+            ("an expectation of old", b"GET /version HTTP/1.1\r\nHost: a\r\nExpect: the-unexpected\r\n\r\n",
+             b"HTTP/1.1 417 Expectation Failed\r\n"),
+            ("a question about the server itself", b"OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+             b"HTTP/1.1 200 OK\r\n"),
+            ("chunks in HTTP/1.0", b"POST /version HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n"
+             b"5\r\nhello\r\n0\r\n\r\n", b"HTTP/1.1 40"),
             ("no host", b"GET /version HTTP/1.1\r\n\r\n", b"HTTP/1.1 400 "),
             ("a head of 2 MB", b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * (2 << 20) + b"\r\n\r\n", b"HTTP/1.1 431 "),
         ]

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""Clients that try to make the server hold more than it has: bodies that are never finished, answers
+and watches that nobody reads. Each story prints the peak of memory before and after (VmHWM, MiB) and
+fails if it took more than its bound or if anybody else was not served meanwhile.
+
+    tests/faults/exhaustion.py --build build/release [--scale 0.1] [--only NAME]
+
+The figures in docs/reliability.md are of --scale 1, which takes a few minutes.
+"""
+
+import argparse
+import base64
+import concurrent.futures
+import json
+import os
+import pathlib
+import signal
+import socket
+import ssl
+import struct
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
+from process import CONFIGMAPS, Server  # noqa: E402
+
+MIB = 1 << 20
+LIMIT = 15  # --request-timeout, seconds
+USERS = "admin-token,admin,1,system:masters\nuser-token,user,2,system:masters\n"
+
+
+def memory(server, name="VmHWM"):
+    """MiB."""
+    status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(status.split(name + ":")[1].split()[0]) / 1024
+
+
+def forget_peak(server):
+    pathlib.Path(f"/proc/{server.process.pid}/clear_refs").write_text("5")
+
+
+def others_are_served(server, story):
+    """Reads and writes of somebody else; returns the slowest, in seconds."""
+    slowest = 0
+    for number in range(5):
+        started = time.monotonic()
+        name = f"{story}-{os.getpid()}-{time.monotonic_ns()}-{number}"
+        status, answer = server.call("POST", CONFIGMAPS, {"metadata": {"name": name}})
+        assert status == 201, f"{story}: somebody else's write: {status} {answer}"
+        status, answer = server.call("GET", f"{CONFIGMAPS}/{name}")
+        assert status == 200, f"{story}: somebody else's read: {status} {answer}"
+        slowest = max(slowest, time.monotonic() - started)
+    return slowest
+
+
+def open_tls(server, protocols=None):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if protocols:
+        context.set_alpn_protocols(protocols)
+    plain = socket.socket()
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+    plain.settimeout(20)
+    plain.connect(("127.0.0.1", server.port))
+    return context.wrap_socket(plain, server_hostname="127.0.0.1")
+
+
+def within(story, server, before, bound):
+    after = memory(server)
+    print(f"{story}: VmHWM {before:.0f} MiB before, {after:.0f} MiB after (bound {bound:.0f})", flush=True)
+    assert after <= bound, f"{story}: {after:.0f} MiB, more than {bound:.0f}"
+
+
+def wait_for(story, what, condition, limit):
+    deadline = time.monotonic() + limit
+    while not condition():
+        assert time.monotonic() < deadline, f"{story}: {what} not within {limit} s"
+        time.sleep(0.2)
+
+
+def is_closed(sock):
+    """Without waiting; reads what there is."""
+    sock.settimeout(0.01)
+    try:
+        while sock.recv(65536):
+            pass
+        return True
+    except (socket.timeout, ssl.SSLWantReadError):
+        return False
+    except OSError:
+        return True
+
+
+def half_sent(story, server, count, headers):
+    """TLS connections that each send most of a body of 3 MB and no more."""
+    forget_peak(server)
+    before = memory(server)
+    head = f"POST {CONFIGMAPS} HTTP/1.1\r\nHost: a\r\n{headers}Content-Type: application/json\r\n" \
+           f"Content-Length: 3000000\r\n\r\n".encode()
+    part = b'{"data":{"a":"' + b"x" * 2_900_000
+
+    def send(_):
+        sock = open_tls(server)
+        sock.settimeout(0.3)  # the server need not read all of it
+        try:
+            sock.sendall(head)
+            view = memoryview(part)
+            for at in range(0, len(part), 65536):
+                sock.sendall(view[at:at + 65536])
+        except OSError:
+            pass
+        return sock
+
+    with concurrent.futures.ThreadPoolExecutor(50) as pool:
+        socks = list(pool.map(send, range(count)))
+    slowest = others_are_served(server, story)
+    print(f"{story}: {count} bodies half sent, the slowest of others' requests took {slowest:.2f} s")
+    within(story, server, before, 150)
+    wait_for(story, "all given up", lambda: all(is_closed(sock) for sock in socks), LIMIT + 15)
+    for sock in socks:
+        sock.close()
+
+
+def frame(kind, flags, stream, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + bytes((kind, flags)) + struct.pack(">I", stream) + payload
+
+
+def literal(name, value):
+    """A field of HPACK without an index or Huffman code."""
+    def text(data):
+        assert len(data) < 127
+        return bytes((len(data),)) + data
+    return b"\0" + text(name.encode()) + text(value.encode())
+
+
+def get(stream, path, token):
+    fields = [(":method", "GET"), (":scheme", "https"), (":path", path), (":authority", "a"),
+              ("authorization", f"Bearer {token}")]
+    return frame(1, 5, stream, b"".join(literal(*field) for field in fields))
+
+
+def resets(sock):
+    """The streams that the server has reset so far."""
+    found = set()
+    data = b""
+    sock.settimeout(0.2)
+    try:
+        while piece := sock.recv(65536):
+            data += piece
+    except (socket.timeout, ssl.SSLWantReadError):
+        pass
+    while len(data) >= 9:
+        size = int.from_bytes(data[:3], "big")
+        if data[3] == 3:
+            found.add(int.from_bytes(data[5:9], "big"))
+        data = data[9 + size:]
+    return found
+
+
+def fill(server, namespace, count, size):
+    server.call("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+
+    def create(numbers):
+        connection = server.connect()
+        for number in numbers:
+            status, answer = server.call("POST", path, {"metadata": {"name": f"m{number}"}, "data": {"a": "x" * size}},
+                                         connection)
+            assert status == 201, answer
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(create, [range(first, count, 8) for first in range(8)]))
+    return path
+
+
+def unread_answers(story, server, scale):
+    """HTTP/2 streams without a window that ask for 20 MB each."""
+    path = fill(server, "large", 200, int(100_000 * scale))
+    forget_peak(server)
+    before = memory(server)
+    socks = []
+    for _ in range(2):
+        sock = open_tls(server, ["h2"])
+        sock.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, struct.pack(">HI", 4, 0)))
+        sock.sendall(b"".join(get(1 + 2 * i, path, "user-token") for i in range(40)))
+        socks.append(sock)
+    time.sleep(5)
+    slowest = others_are_served(server, story)
+    print(f"{story}: 80 answers of {20 * scale:.0f} MB unread, the slowest of others' requests took {slowest:.2f} s")
+    within(story, server, before, 300)
+    gone = [set(), set()]
+
+    def all_reset():
+        for seen, sock in zip(gone, socks):
+            seen |= resets(sock)
+        return all(len(seen) == 40 for seen in gone)
+
+    wait_for(story, "all cut off", all_reset, LIMIT + 15)
+
+
+def unread_watches(story, server, scale):
+    """Watches with initial list that nobody reads."""
+    path = fill(server, "many", int(60_000 * scale), 10)
+    forget_peak(server)
+    before = memory(server)
+    socks = []
+    for _ in range(60):
+        sock = open_tls(server)
+        sock.sendall(f"GET {path}?watch=1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer user-token\r\n\r\n".encode())
+        socks.append(sock)
+    time.sleep(5)
+    slowest = others_are_served(server, story)
+    print(f"{story}: 60 watches unread, the slowest of others' requests took {slowest:.2f} s")
+    within(story, server, before, before + 200)
+
+    def open_sockets():
+        return len([fd for fd in os.listdir(f"/proc/{server.process.pid}/fd")
+                    if os.readlink(f"/proc/{server.process.pid}/fd/{fd}").startswith("socket")])
+
+    wait_for(story, "all cut off", lambda: open_sockets() < 10, LIMIT + 15)
+    for sock in socks:
+        sock.close()
+
+
+STORIES = {
+    "half-sent-by-strangers": lambda name, server, scale: half_sent(name, server, int(1000 * scale), ""),
+    "half-sent-by-a-user": lambda name, server, scale: half_sent(
+        name, server, int(1000 * scale), "Authorization: Bearer user-token\r\n"),
+    "unread-answers": unread_answers,
+    "unread-watches": unread_watches,
+}
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--build", default="build/release")
+    arguments.add_argument("--scale", type=float, default=0.1)
+    arguments.add_argument("--only", default="")
+    given = arguments.parse_args()
+    program = pathlib.Path(given.build) / "portcullis"
+    for name, story in STORIES.items():
+        if given.only not in name:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            tokens = pathlib.Path(folder) / "tokens.csv"
+            tokens.write_text(USERS)
+            server = Server(program, folder, f"--token-auth-file={tokens}", f"--request-timeout={LIMIT}s",
+                            "--anonymous-auth=false")
+            try:
+                story(name, server, given.scale)
+            finally:
+                server.end(signal.SIGTERM)
+    print("every story within its bound")
+
+
+if __name__ == "__main__":
+    main()
