@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "net/internal/client_call.h"
@@ -43,7 +44,8 @@ void Arrivals::Add(std::size_t id, CallResult result) {
   }
   if (fd_ < 0) return;
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = write(fd_, &one, sizeof(one));
+  while (write(fd_, &one, sizeof(one)) < 0 && errno == EINTR) {
+  }
 }
 
 void Arrivals::Quieten() {

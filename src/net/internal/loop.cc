@@ -101,7 +101,8 @@ void Loop::Stop() {
 void Loop::WakeUp() {
   // Never read: being edge-triggered, every write is an event.
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = write(wakeup_, &one, sizeof(one));
+  while (write(wakeup_, &one, sizeof(one)) < 0 && errno == EINTR) {
+  }
 }
 
 bool Loop::PostTask(std::unique_ptr<Task> task) {

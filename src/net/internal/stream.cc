@@ -143,7 +143,10 @@ void Stream::SetReadable(bool hangup) {
 IoResult Stream::Receive(char* data, std::size_t size) {
   if (eof_) return {IoStatus::kEof, 0};
   if (drained_) return {IoStatus::kWouldBlock, 0};
-  const ssize_t got = recv(fd_, data, size, 0);
+  ssize_t got = -1;
+  do {
+    got = recv(fd_, data, size, 0);
+  } while (got < 0 && errno == EINTR);
   if (got > 0) {
     const auto count = static_cast<std::size_t>(got);
     if (outer_ == nullptr) LookAtFirst(data, count);
@@ -157,8 +160,8 @@ IoResult Stream::Receive(char* data, std::size_t size) {
     return {IoStatus::kEof, 0};
   }
   errno_ = errno;
-  if (errno_ == EAGAIN || errno_ == EINTR) {
-    drained_ = errno_ == EAGAIN;
+  if (errno_ == EAGAIN) {
+    drained_ = true;
     return {IoStatus::kWouldBlock, 0};
   }
   return {IoStatus::kError, 0};
@@ -166,13 +169,17 @@ IoResult Stream::Receive(char* data, std::size_t size) {
 
 IoResult Stream::Send(const char* data, std::size_t size) {
   if (write_blocked_) return {IoStatus::kWouldBlock, 0};
-  const ssize_t put = send(fd_, data, size, MSG_NOSIGNAL);
+  // An interrupted call is made again: no edge would follow it.
+  ssize_t put = -1;
+  do {
+    put = send(fd_, data, size, MSG_NOSIGNAL);
+  } while (put < 0 && errno == EINTR);
   if (put >= 0) {
     bytes_sent_ += static_cast<std::size_t>(put);
     return {IoStatus::kOk, static_cast<std::size_t>(put)};
   }
   errno_ = errno;
-  if (errno_ == EAGAIN || errno_ == EINTR) {
+  if (errno_ == EAGAIN) {
     write_blocked_ = true;
     return {IoStatus::kWouldBlock, 0};
   }
