@@ -120,24 +120,35 @@ std::unique_ptr<registry::AddressBook> MakeAddressBook(controllers::ApiClient& a
   return std::make_unique<ApiBook>(api);
 }
 
-base::Status RepairAddresses(const Environment& env) {
+base::Status ReleaseAddresses(const Environment& env) {
   json::Arena arena;
   std::set<std::string, std::less<>> held;
   for (const store::ObjectPtr& service : env.store->List({"", "services"})) {
     const json::Value parsed = TRY(json::Parse(arena, service->bytes(), {.borrow_text = true}));
     for (const json::Value& item : parsed["spec"]["clusterIPs"].elements()) {
       const std::string_view address = item.AsString();
-      // What is outside the range was refused when the Service was adopted.
-      if (!env.services->CheckAddress(address).ok()) continue;
-      held.emplace(address);
-      if (env.store->Get({kAddresses.group, kAddresses.resource, "", address}) != nullptr) continue;
-      TRY(engine::EnsureObject(env, IpAddress(arena, address, service->ns(), service->name())));
+      if (env.services->CheckAddress(address).ok()) held.emplace(address);
     }
   }
   for (const store::ObjectPtr& object : env.store->List(kAddresses)) {
     const json::Value labels = object->document()["metadata"]["labels"];
     if (labels[kManagedBy].AsString() != kAllocator || held.contains(object->name())) continue;
     TRY(env.store->Delete({kAddresses.group, kAddresses.resource, "", object->name()}, {}));
+  }
+  return base::OkStatus();
+}
+
+base::Status RepairAddresses(const Environment& env) {
+  json::Arena arena;
+  for (const store::ObjectPtr& service : env.store->List({"", "services"})) {
+    const json::Value parsed = TRY(json::Parse(arena, service->bytes(), {.borrow_text = true}));
+    for (const json::Value& item : parsed["spec"]["clusterIPs"].elements()) {
+      const std::string_view address = item.AsString();
+      // What is outside the range was refused when the Service was adopted.
+      if (!env.services->CheckAddress(address).ok()) continue;
+      if (env.store->Get({kAddresses.group, kAddresses.resource, "", address}) != nullptr) continue;
+      TRY(engine::EnsureObject(env, IpAddress(arena, address, service->ns(), service->name())));
+    }
   }
   return base::OkStatus();
 }

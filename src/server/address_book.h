@@ -20,8 +20,11 @@ std::unique_ptr<registry::AddressBook> MakeAddressBook(controllers::ApiClient& a
 // itself; not among --controllers.
 extern const controllers::ControllerInfo kAddressRepair;
 
-// Makes what stored Services lack, and removes what was made for Services that are gone. Before the
-// first request.
+// Removes what was made for Services that are gone, or that were never stored because the server
+// ended in between. Before the first Service is made.
+base::Status ReleaseAddresses(const Environment& env);
+
+// Makes what stored Services lack. Before the first request.
 base::Status RepairAddresses(const Environment& env);
 
 }  // namespace portcullis::server

@@ -141,6 +141,7 @@ class Server final : public ApiServer {
         ServerItself(), clock_);
     addresses_ = MakeAddressBook(*self_);
     env_.services->set_book(addresses_.get());
+    TRY(ReleaseAddresses(env_));
     TRY(engine::MakeBootObjects(env_, TRY(BootFactsOf(options_, credentials_))));
     TRY(RepairAddresses(env_));
     MakeControllers();
