@@ -33,13 +33,17 @@ base::Status WriteFile(const std::string& path, std::string_view content) {
   std::size_t written = 0;
   while (written < content.size()) {
     const ssize_t count = write(file, content.data() + written, content.size() - written);
+    if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       close(file);
       return failed("write");
     }
     written += static_cast<std::size_t>(count);
   }
+  // On the disk before it gets its name: a power cut leaves no empty key behind.
+  const bool synced = fsync(file) == 0;
   close(file);
+  if (!synced) return failed("fsync");
   if (rename(temporary.c_str(), path.c_str()) != 0) return failed("rename");
   return base::OkStatus();
 }
@@ -66,7 +70,9 @@ base::Result<Renewal> JudgeAge(const std::string& path, const net::KeyPair& pair
   const auto chain = net::ParseCertificates(pair.certificate_pem);
   if (!chain.ok()) return chain.status().Annotate(path);
   const net::CertificateInfo& leaf = chain->front();
-  if (leaf.not_after > now + kRenewBefore) return Renewal::kNotNeeded;
+  // Made while the clock was ahead: nobody would accept it for all that time.
+  const bool is_premature = leaf.not_before > now;
+  if (!is_premature && leaf.not_after > now + kRenewBefore) return Renewal::kNotNeeded;
   if (leaf.common_name == subject && leaf.issuer_common_name == issuer) return Renewal::kDue;
   const std::string end = base::FormatTime(leaf.not_after);
   if (leaf.not_after <= now) {
@@ -74,6 +80,11 @@ base::Result<Renewal> JudgeAge(const std::string& path, const net::KeyPair& pair
         base::StrCat(path, ": the certificate has expired at ", end,
                      " and is not replaced, because it was not made by Portcullis: renew it, or "
                      "choose another --cert-dir"));
+  }
+  if (is_premature) {
+    base::LogWarning("certificate is not valid yet and is not replaced: not made by Portcullis",
+                     {{"file", path}, {"begins", base::FormatTime(leaf.not_before)}});
+    return Renewal::kNotOurs;
   }
   base::LogWarning("certificate expires soon and is not renewed: it was not made by Portcullis",
                    {{"file", path}, {"expires", end}});

@@ -55,6 +55,16 @@ TEST_F(CredentialsTest, RenewsWhatItHasMade) {
   EXPECT_NE(Read("server.crt"), first);
 }
 
+TEST_F(CredentialsTest, ReplacesWhatItHasMadeWhileTheClockWasAhead) {
+  ASSERT_TRUE(Prepare().ok());
+  const std::string server = Read("server.crt");
+  const std::string authority = Read("ca.crt");
+  clock_.Advance(-std::chrono::hours(24 * 365));
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_NE(Read("server.crt"), server);
+  EXPECT_NE(Read("ca.crt"), authority);
+}
+
 TEST_F(CredentialsTest, NeverReplacesTheAuthorityOfSomebodyElse) {
   const net::KeyPair theirs = net::MakeAuthority("corporate-ca", clock_.Now(), 20).value();
   Write("ca", theirs);
