@@ -4,7 +4,7 @@
 
 #include <array>
 #include <charconv>
-#include <cstdlib>
+#include <cstddef>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -19,18 +19,28 @@ namespace {
 // holes behind.
 constexpr std::size_t kOwnPages = std::size_t{64} << 10;
 
+// In front of a large piece.
+struct alignas(std::max_align_t) Head {
+  bool has_own_pages;
+};
+
+// A process has a limited number of mappings: beyond it large pieces come from the heap, too.
 void* NewPiece(std::size_t size) {
   if (size < kOwnPages) return ::operator new(size);
-  void* pages = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) std::abort();  // out of memory, of which nobody here could recover
-  return pages;
+  size += sizeof(Head);
+  void* piece = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const bool has_own_pages = piece != MAP_FAILED;
+  if (!has_own_pages) piece = ::operator new(size);
+  return new (piece) Head{has_own_pages} + 1;
 }
 
 void FreePiece(void* piece, std::size_t size) {
-  if (size < kOwnPages) {
-    ::operator delete(piece);
+  if (size < kOwnPages) return ::operator delete(piece);
+  Head* head = static_cast<Head*>(piece) - 1;
+  if (head->has_own_pages) {
+    ::munmap(head, size + sizeof(Head));
   } else {
-    ::munmap(piece, size);
+    ::operator delete(head);
   }
 }
 
