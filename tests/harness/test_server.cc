@@ -57,8 +57,9 @@ std::vector<std::string> Answer::warnings() const {
   return texts;
 }
 
-TestServer::TestServer(const std::function<void(server::Options&)>& adjust)
-    : folder_(MakeFolder()) {
+TestServer::TestServer(const std::function<void(server::Options&)>& adjust,
+                       const base::Clock& clock)
+    : clock_(clock), folder_(MakeFolder()) {
   base::ConfigureLog(base::LogFormat::kText, base::LogLevel::kWarning);
   options_.bind_address = "127.0.0.1";
   options_.secure_port = 0;
@@ -78,7 +79,7 @@ TestServer::~TestServer() {
 }
 
 void TestServer::Start() {
-  auto made = server::ApiServer::Create(options_, base::SystemClock());
+  auto made = server::ApiServer::Create(options_, clock_);
   if (!made.ok()) Give("creating the server", made.status());
   server_ = *std::move(made);
   if (const base::Status status = server_->Start(); !status.ok()) Give("starting", status);

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "json/value.h"
 #include "net/client.h"
 #include "net/io_threads.h"
@@ -36,8 +37,9 @@ struct Answer {
 
 class TestServer {
  public:
-  // `adjust` changes the options before the server starts.
-  explicit TestServer(const std::function<void(server::Options&)>& adjust = {});
+  // `adjust` changes the options before the server starts; `clock` outlives the server.
+  explicit TestServer(const std::function<void(server::Options&)>& adjust = {},
+                      const base::Clock& clock = base::SystemClock());
   ~TestServer();
   TestServer(const TestServer&) = delete;
   TestServer& operator=(const TestServer&) = delete;
@@ -72,6 +74,7 @@ class TestServer {
  private:
   void Start();
 
+  const base::Clock& clock_;
   std::string folder_;
   server::Options options_;
   std::unique_ptr<server::ApiServer> server_;

@@ -1,0 +1,100 @@
+// The wall clock jumps; deadlines, which go by the steady clock, do not.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/strings.h"
+#include "harness/test_server.h"
+
+namespace portcullis {
+namespace {
+
+using testing::Answer;
+using testing::TestServer;
+using namespace std::chrono_literals;
+
+constexpr std::string_view kConfigMaps = "/api/v1/namespaces/default/configmaps";
+constexpr std::string_view kTokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews";
+
+// The machine's clock, its wall time moved.
+class JumpingClock final : public base::Clock {
+ public:
+  base::WallTime Now() const override {
+    return base::SystemClock().Now() + std::chrono::seconds(offset_.load());
+  }
+  base::SteadyTime Steady() const override { return base::SystemClock().Steady(); }
+  void JumpTo(std::chrono::seconds offset) { offset_ = offset.count(); }
+
+ private:
+  std::atomic<std::int64_t> offset_{0};
+};
+
+std::string ConfigMap(std::string_view name) {
+  return base::StrCat(R"({"metadata":{"name":")", name, R"("}})");
+}
+
+class ClockJumps : public ::testing::Test {
+ protected:
+  Answer Review(std::string_view token) {
+    return server_.Post(kTokenReviews, base::StrCat(R"({"spec":{"token":")", token, R"("}})"));
+  }
+  bool Accepts(std::string_view token) { return Review(token)["status"]["authenticated"].AsBool(); }
+
+  JumpingClock clock_;
+  TestServer server_{{}, clock_};
+};
+
+TEST_F(ClockJumps, TokensAreJudgedByTheTimeItIs) {
+  ASSERT_EQ(server_.Post("/api/v1/namespaces/default/serviceaccounts", ConfigMap("a")).status, 201);
+  const Answer made = server_.Post("/api/v1/namespaces/default/serviceaccounts/a/token",
+                                   R"({"spec":{"expirationSeconds":3600}})");
+  const std::string token(made["status"]["token"].AsString());
+  ASSERT_TRUE(Accepts(token)) << made.body;
+  clock_.JumpTo(2h);
+  EXPECT_FALSE(Accepts(token));
+  clock_.JumpTo(0s);
+  EXPECT_TRUE(Accepts(token));
+}
+
+TEST_F(ClockJumps, WritesKeepTheirOrderWhenTheClockGoesBack) {
+  clock_.JumpTo(3h);
+  const Answer first = server_.Post(kConfigMaps, ConfigMap("a"));
+  clock_.JumpTo(0s);
+  const Answer second = server_.Post(kConfigMaps, ConfigMap("b"));
+  ASSERT_EQ(second.status, 201) << second.body;
+  EXPECT_LT(second["metadata"]["creationTimestamp"].AsString(),
+            first["metadata"]["creationTimestamp"].AsString());
+  EXPECT_GT(base::ParseInt(second["metadata"]["resourceVersion"].AsString()),
+            base::ParseInt(first["metadata"]["resourceVersion"].AsString()));
+  const Answer changed = server_.Patch(base::StrCat(kConfigMaps, "/a"),
+                                       "application/merge-patch+json", R"({"data":{"a":"1"}})");
+  EXPECT_EQ(changed.status, 200) << changed.body;
+  EXPECT_EQ(changed["metadata"]["creationTimestamp"].AsString(),
+            first["metadata"]["creationTimestamp"].AsString());
+}
+
+TEST_F(ClockJumps, WatchesLiveThroughThem) {
+  const auto events =
+      server_.Watch(base::StrCat(kConfigMaps, "?watch=1&timeoutSeconds=600"), 3, [&] {
+        server_.Post(kConfigMaps, ConfigMap("before"));
+        clock_.JumpTo(2h);
+        server_.Post(kConfigMaps, ConfigMap("ahead"));
+        clock_.JumpTo(0s);
+        server_.Post(kConfigMaps, ConfigMap("back"));
+      });
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_EQ(events[2]["object"]["metadata"]["name"].AsString(), "back");
+}
+
+TEST_F(ClockJumps, ARestartInThePastServesOn) {
+  ASSERT_EQ(server_.Post(kConfigMaps, ConfigMap("a")).status, 201);
+  clock_.JumpTo(-2h);
+  server_.Restart();
+  EXPECT_EQ(server_.Post(kConfigMaps, ConfigMap("b")).status, 201);
+}
+
+}  // namespace
+}  // namespace portcullis
