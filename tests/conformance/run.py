@@ -4,6 +4,7 @@
     tests/conformance/run.py --build build/release                 every suite, compared with floors.json
     tests/conformance/run.py --build build/dev webhooks kubectl    these suites
     tests/conformance/run.py --build build/dev webhooks --scenario deny-reason -v
+    tests/conformance/run.py --build build/asan --sanitized        what the sanitizers say
 
 The suites and the program that replays them are in tests/conformance/suites. For each suite: the
 auxiliary files are rendered, a server is started on a free port with an empty store and the suite's
@@ -14,6 +15,9 @@ raised.
 A second set of suites may lie beside the repository, in ../shared/conformance (or --also DIR). Those of
 its suites that differ from the repository's, in a file or in the replayer, are replayed too, by their
 own replayer and against the same floor; `differs: ` lines name them. Equal suites are not replayed twice.
+
+With --sanitized the suites are only the load: a report of a sanitizer in the server's log, a server that
+ends by itself or with an exit code fails, a scenario that does not pass (such servers are slow) does not.
 
 Exits with 1 if a suite is below its floor, with 77 if none is but one was skipped (`SKIP` lines say why).
 """
@@ -82,8 +86,8 @@ def free_port():
         return s.getsockname()[1]
 
 
-def wait_ready(url, context, process, log):
-    deadline = time.monotonic() + 30
+def wait_ready(url, context, process, log, seconds):
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise RuntimeError(f"the server stopped with {process.returncode}:\n{log.read_text()[-4000:]}")
@@ -94,7 +98,7 @@ def wait_ready(url, context, process, log):
         except (urllib.error.URLError, OSError):
             pass
         time.sleep(0.02)
-    raise RuntimeError(f"the server is not ready after 30 s:\n{log.read_text()[-4000:]}")
+    raise RuntimeError(f"the server is not ready after {seconds} s:\n{log.read_text()[-4000:]}")
 
 
 def replay(suite, certificates, args):
@@ -113,13 +117,13 @@ def replay(suite, certificates, args):
                "--service-account-issuer=https://kubernetes.default.svc", "--service-cluster-ip-range=10.0.0.0/24",
                "--endpoint-reconciler-type=none", "--controllers=-*", *rendered.stdout.split("\n")]
     command = [str(word) for word in command if str(word)]
-    output, passed, failed = "", 0, 0
+    output, passed, failed, unsound = "", 0, 0, []
     with open(log, "w") as sink:
         process = subprocess.Popen(command, stdout=sink, stderr=sink, stdin=subprocess.DEVNULL)
     try:
         context = ssl._create_unverified_context()
         context.load_cert_chain(certificates["admin.crt"], certificates["admin.key"])
-        wait_ready(url, context, process, log)
+        wait_ready(url, context, process, log, 300 if args.sanitized else 30)
         extra = [word for name in args.scenario for word in ("--scenario", name)]
         audit = work / "files" / "audit.log"
         if any("audit-log-path" in word for word in command):
@@ -143,21 +147,39 @@ def replay(suite, certificates, args):
         if process.poll() is not None:
             output += f"\nthe server ended by itself with {process.returncode}\n{log.read_text()[-4000:]}"
             failed = max(failed, 1)
+            unsound.append(f"the server ended by itself with {process.returncode}")
     except RuntimeError as error:
         output, failed = str(error), 1
     finally:
         process.terminate()
         try:
-            process.wait(15)
+            if process.wait(120 if args.sanitized else 15) != 0:
+                unsound.append(f"the server ended with {process.returncode}")
         except subprocess.TimeoutExpired:
             process.kill()
-            output += "\nthe server did not stop within 15 s of SIGTERM"
+            output += "\nthe server did not stop in time after SIGTERM"
             failed = max(failed, 1)
+            unsound.append("the server did not stop in time after SIGTERM")
+        if args.sanitized:
+            output = "\n".join(unsound + sanitizer_reports(log))
         if args.keep:
             output += f"\nkept: {work}\n"
         else:
             shutil.rmtree(work, ignore_errors=True)
     return suite, passed, failed, output
+
+
+def sanitizer_reports(log):
+    """The reports in a server's log, each with the lines that follow it, the same place once."""
+    lines = log.read_text(errors="replace").splitlines()
+    starts = [i for i, line in enumerate(lines)
+              if re.search(r"(ERROR|WARNING): \w+Sanitizer|runtime error: ", line)]
+    found = {}
+    for i in starts:
+        text = lines[i:i + 60]
+        place = next((line for line in text if " in portcullis::" in line or "runtime error" in line), text[0])
+        found.setdefault(re.sub(r"0x[0-9a-f]+", "", place), "\n".join(text))
+    return list(found.values())
 
 
 def only_ages_differ(output):
@@ -168,6 +190,8 @@ def only_ages_differ(output):
 
 def replay_in_time(suite, certificates, args):
     result = replay(suite, certificates, args)
+    if args.sanitized:
+        return result
     return replay(suite, certificates, args) if result[2] > 0 and only_ages_differ(result[3]) else result
 
 
@@ -226,6 +250,7 @@ def arguments():
     parser.add_argument("--pause-ms", type=int, metavar="N", help="pause after a write")
     parser.add_argument("--settle-ms", type=int, metavar="N", help="pause after a settle step")
     parser.add_argument("--max-diff", type=int, metavar="N", help="lines of diff per step; 0 shows all")
+    parser.add_argument("--sanitized", action="store_true", help="look for reports of sanitizers only")
     parser.add_argument("--keep", action="store_true", help="keep the server's files and log")
     parser.add_argument("-v", "--verbose", action="store_true", help="a line per scenario, and every diff")
     return parser.parse_args()
@@ -265,6 +290,10 @@ def main():
             runs = [pool.submit(replay_in_time, suite, certificates, args) for suite in suites]
             for run in concurrent.futures.as_completed(runs):
                 suite, passed, failed, output = run.result()
+                if args.sanitized:
+                    print(f"{suite.name}: {passed} passed, {failed} failed; {output or 'no reports'}", flush=True)
+                    held = held and not output
+                    continue
                 held = report(suite, passed, failed, output, floors.get(suite.name, 0), args) and held
     if not held:
         return 1
