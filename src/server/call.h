@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "audit/event.h"
+#include "base/status.h"
 #include "engine/operation.h"
 #include "net/http.h"
 #include "net/server.h"
@@ -21,11 +22,21 @@
 
 namespace portcullis::server {
 
+// Text that is made piece by piece while it is sent. Used by one thread.
+class TextSource {
+ public:
+  virtual ~TextSource() = default;
+  // Appends the next piece to `out`; false: it was the last one.
+  virtual base::Result<bool> Append(std::string& out) = 0;
+};
+
 struct Reply {
   int status = 200;
   std::string content_type = "application/json";
   std::string body;
   std::shared_ptr<const std::string> shared_body;  // instead of body
+  // What follows `body`, of an answer that is too large to be held whole; it may refer to the call.
+  std::unique_ptr<TextSource> rest;
   net::Headers headers;
   bool streaming = false;  // the answer is (or will be) written by somebody else
 };

@@ -69,6 +69,23 @@ Reply JsonTextReply(Call& call, int http_status, std::string text) {
   return reply;
 }
 
+base::Result<Reply> SourceReply(Call& call, std::unique_ptr<TextSource> source) {
+  Reply reply;
+  const bool more = TRY(source->Append(reply.body));
+  if (more) reply.rest = std::move(source);
+  if (call.accepted.type != MediaType::kYaml) return reply;
+  TRY(CompleteBody(reply));
+  return JsonTextReply(call, 200, std::move(reply.body));
+}
+
+base::Status CompleteBody(Reply& reply) {
+  if (!reply.rest) return base::OkStatus();
+  while (TRY(reply.rest->Append(reply.body))) {
+  }
+  reply.rest.reset();
+  return base::OkStatus();
+}
+
 Reply TextReply(int http_status, std::string text) {
   Reply reply;
   reply.status = http_status;

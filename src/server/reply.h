@@ -1,6 +1,7 @@
 // Replies: how outcomes are written in the form a client asked for.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,11 @@ Reply ErrorReply(Call& call, const base::Status& status);
 Reply ValueReply(Call& call, int http_status, json::Value value);
 // JSON text that stands already, e.g. spliced of stored bytes.
 Reply JsonTextReply(Call& call, int http_status, std::string text);
+// The text that `source` makes, JSON of one line or, if the call wants it, indented already; what
+// is larger than a piece is left for when it is sent. YAML is made whole.
+base::Result<Reply> SourceReply(Call& call, std::unique_ptr<TextSource> source);
+// Makes the rest of the body at once.
+base::Status CompleteBody(Reply& reply);
 Reply TextReply(int http_status, std::string text);
 
 // 404 "the server could not find the requested resource" and 405 "the server does not allow this

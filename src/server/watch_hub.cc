@@ -1,6 +1,7 @@
 #include "server/watch_hub.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/api_status.h"
 #include "base/log.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t kEventsPerPoll = 256;
 constexpr std::size_t kMaxBuffered = 1 << 20;
+constexpr std::size_t kWriteFrom = 64 << 10;
 constexpr std::chrono::seconds kBookmarkEvery{60};
 constexpr std::chrono::seconds kTick{1};
 constexpr std::size_t kMakers = 16;
@@ -145,9 +147,35 @@ std::size_t WatchHub::size() const {
   return count_;
 }
 
-void WatchHub::Add(std::unique_ptr<WatchSession> session, std::string initial) {
+base::Result<bool> WatchHub::SendInitial(WatchSession& session, std::size_t max_objects) const {
+  const std::size_t end = std::min(session.initial.size(), session.initial_sent + max_objects);
+  std::size_t& next = session.initial_sent;
+  std::string lines;
+  while (next < end && session.exchange->buffered_bytes() + lines.size() < kMaxBuffered) {
+    store::ObjectPtr& object = session.initial[next++];
+    lines += TRY(EventLine(session, "ADDED", object, clock_.Now()));
+    object = nullptr;
+    if (lines.size() < kWriteFrom && next < end) continue;
+    session.exchange->Write(std::exchange(lines, {}));
+  }
+  if (!lines.empty()) session.exchange->Write(std::move(lines));
+  if (next < session.initial.size()) return false;
+  std::vector<store::ObjectPtr>().swap(session.initial);
+  next = 0;
+  if (std::exchange(session.ends_initial, false)) {
+    session.exchange->Write(BookmarkLine(session, session.after, true));
+  }
+  return true;
+}
+
+void WatchHub::Add(std::unique_ptr<WatchSession> session) {
   std::shared_ptr<net::Exchange> exchange = session->exchange;
-  if (!initial.empty()) exchange->Write(std::move(initial));
+  const auto sent = SendInitial(*session, session->initial.size());
+  if (!sent.ok()) {
+    exchange->Write(ErrorLine(sent.status()));
+    exchange->Finish();
+    return;
+  }
   Id id = 0;
   {
     base::MutexLock lock(mutex_);
@@ -235,6 +263,16 @@ void WatchHub::Serve(Id id) {
     session.lent = false;
     if (!Send(id, session, *std::move(made))) return;
   }
+  if (!session.initial.empty() || session.ends_initial) {
+    if (session.exchange->buffered_bytes() >= kMaxBuffered) return;
+    auto sent = SendInitial(session, kEventsPerPoll);
+    if (!sent.ok()) {
+      (void)Send(id, session, std::move(sent).status());
+      return;
+    }
+    // The others have their turns in between.
+    if (!*sent) return Wake(id);
+  }
   // A slow client is served again when its buffer has drained.
   while (session.exchange->buffered_bytes() < kMaxBuffered) {
     std::vector<store::EventPtr> events;
@@ -299,8 +337,8 @@ void WatchHub::SendBookmarks() {
       over.push_back(id);
       continue;
     }
-    if (!session->bookmarks || session->lent || now < session->next_bookmark ||
-        session->watch == nullptr) {
+    if (!session->bookmarks || session->lent || !session->initial.empty() ||
+        now < session->next_bookmark || session->watch == nullptr) {
       continue;
     }
     session->next_bookmark = now + kBookmarkEvery;

@@ -15,6 +15,7 @@
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "api/catalog/catalog.h"
 #include "base/clock.h"
@@ -42,9 +43,14 @@ struct WatchSession {
   base::SteadyTime ends;
   std::int64_t after = 0;  // events with a greater revision
   std::function<void()> on_end;
+  // The objects that there were at `after`, to be told of first. They are shared with the store;
+  // their lines are made as the client takes them.
+  std::vector<store::ObjectPtr> initial;
+  bool ends_initial = false;  // then a bookmark says that these were all
 
   // State of the hub's thread; while `lent`, of the one that makes lines for it.
   std::unique_ptr<store::Watch> watch;
+  std::size_t initial_sent = 0;
   bool columns_sent = false;
   base::SteadyTime next_bookmark;
   bool lent = false;
@@ -57,9 +63,9 @@ class WatchHub {
   WatchHub(const WatchHub&) = delete;
   WatchHub& operator=(const WatchHub&) = delete;
 
-  // Writes `initial` (lines made by EventLine) and goes on with what happens after session.after.
-  // The head of the answer must have been started.
-  void Add(std::unique_ptr<WatchSession> session, std::string initial);
+  // Tells of session.initial, on this thread as far as the client takes it at once, and goes on
+  // with what happens after session.after. The head of the answer must have been started.
+  void Add(std::unique_ptr<WatchSession> session);
   // Ends every watch: the server stops.
   void Stop();
   std::size_t size() const;
@@ -70,6 +76,9 @@ class WatchHub {
   void Run();
   void Begin(Id id);
   void Serve(Id id);
+  // Writes what it can of the initial state; false: not all of it yet. An object that cannot be
+  // read is an error.
+  base::Result<bool> SendInitial(WatchSession& session, std::size_t max_objects) const;
   // Has the lines of these events made elsewhere.
   void Lend(Id id, const SessionPtr& session, std::vector<store::EventPtr> events);
   // The lines of these events as every watch of the resource that selects nothing gets them: made

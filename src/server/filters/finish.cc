@@ -1,7 +1,5 @@
 #include "server/filters/finish.h"
 
-#include <zlib.h>
-
 #include "api/api_status.h"
 #include "audit/sink.h"
 #include "base/clock.h"
@@ -9,26 +7,11 @@
 #include "base/strings.h"
 #include "json/reader.h"
 #include "metrics/apiserver_metrics.h"
+#include "server/filters/streamed_answer.h"
+#include "server/reply.h"
 
 namespace portcullis::server::filters {
 namespace {
-
-constexpr std::size_t kCompressFrom = 128 * 1024;
-
-// gzip at the fastest level, as kube-apiserver; "" if it cannot be done.
-std::string Compress(std::string_view text) {
-  z_stream stream{};
-  if (deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) return {};
-  std::string out(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int result = deflate(&stream, Z_FINISH);
-  out.resize(result == Z_STREAM_END ? stream.total_out : 0);
-  deflateEnd(&stream);
-  return out;
-}
 
 std::string MetricVerb(const Call& call) {
   const std::string& verb = call.info.verb;
@@ -112,24 +95,22 @@ void EndAudit(Call& call, const Reply& reply, std::string_view content) {
   }
 }
 
-}  // namespace
+net::Headers HeadersOf(const Call& call, Reply& reply) {
+  net::Headers headers = std::move(reply.headers);
+  headers.Set("Audit-Id", call.audit_id);
+  if (!headers.Has("Cache-Control")) headers.Set("Cache-Control", "no-cache, private");
+  headers.Set("Content-Type", reply.content_type);
+  for (const std::string& warning : call.recorder.warnings()) {
+    headers.Add("Warning", admission::WarningHeader(warning));
+  }
+  return headers;
+}
 
-void Finish(Call& call, Reply reply) {
+void Send(Call& call, Reply& reply) {
   const std::string_view content = reply.shared_body ? *reply.shared_body : reply.body;
-  EndAudit(call, reply, content);
-  Count(call, reply, content.size());
-  if (reply.streaming) return;
   net::Response response;
   response.status = reply.status;
-  response.headers = std::move(reply.headers);
-  response.headers.Set("Audit-Id", call.audit_id);
-  if (!response.headers.Has("Cache-Control")) {
-    response.headers.Set("Cache-Control", "no-cache, private");
-  }
-  response.headers.Set("Content-Type", reply.content_type);
-  for (const std::string& warning : call.recorder.warnings()) {
-    response.headers.Add("Warning", admission::WarningHeader(warning));
-  }
+  response.headers = HeadersOf(call, reply);
   std::string compressed;
   if (content.size() > kCompressFrom && call.headers().HasToken("Accept-Encoding", "gzip")) {
     compressed = Compress(content);
@@ -144,6 +125,23 @@ void Finish(Call& call, Reply reply) {
     response.body = std::move(reply.body);
   }
   call.exchange->Respond(std::move(response));
+}
+
+}  // namespace
+
+void Finish(Call& call, Reply reply) {
+  if (reply.rest && call.audit && call.audit->wants_response_object()) {
+    if (const base::Status made = CompleteBody(reply); !made.ok()) reply = ErrorReply(call, made);
+  }
+  if (reply.rest) {
+    const std::size_t size = SendStreamed(call, {reply.status, HeadersOf(call, reply)}, reply);
+    EndAudit(call, reply, {});
+    return Count(call, reply, size);
+  }
+  const std::string_view content = reply.shared_body ? *reply.shared_body : reply.body;
+  EndAudit(call, reply, content);
+  Count(call, reply, content.size());
+  if (!reply.streaming) Send(call, reply);
 }
 
 }  // namespace portcullis::server::filters

@@ -6,6 +6,7 @@
 #include "engine/codec/codec.h"
 #include "json/writer.h"
 #include "server/reply.h"
+#include "server/rest/list_text.h"
 #include "server/table/table.h"
 
 namespace portcullis::server::rest {
@@ -43,38 +44,14 @@ json::Value ScaleTable(Call& call, json::Value scale, const ListMeta& meta) {
 }
 
 // The stored bytes without kind and apiVersion, as items of a list of a built-in kind are written.
-void AppendItem(const Call& call, std::string_view bytes, std::string_view prefix,
-                std::string& out) {
-  if (!call.resource->custom && bytes.substr(0, prefix.size()) == prefix) {
+void AppendItem(const api::catalog::ResourceInfo& resource, std::string_view bytes,
+                std::string_view prefix, std::string& out) {
+  if (!resource.custom && bytes.substr(0, prefix.size()) == prefix) {
     out += '{';
     out.append(bytes.substr(prefix.size()));
   } else {
     out.append(bytes);
   }
-}
-
-std::string ListText(Call& call, const std::vector<store::ObjectPtr>& objects, const ListMeta& meta,
-                     base::Status& failure) {
-  const auto& kind = call.resource->kind;
-  std::string text = base::StrCat("{\"kind\":\"", call.resource->list_kind, "\",\"apiVersion\":\"",
-                                  engine::ApiVersion(kind), "\",\"metadata\":");
-  json::Write(ListMetadata(call.arena, meta), text);
-  text += ",\"items\":[";
-  const std::string prefix = engine::KindPrefix(kind);
-  std::string scratch;
-  bool first = true;
-  for (const store::ObjectPtr& object : objects) {
-    auto bytes = BytesAs(call, object, scratch);
-    if (!bytes.ok()) {
-      failure = std::move(bytes).status();
-      return {};
-    }
-    if (!first) text += ',';
-    first = false;
-    AppendItem(call, *bytes, prefix, text);
-  }
-  text += "]}";
-  return text;
 }
 
 // The server's internal Go type of the kind, as %T prints it.
@@ -141,28 +118,43 @@ base::Result<Reply> ObjectReply(Call& call, int http_status, const store::Object
 
 namespace {
 
-// `list` ends with an empty array; its elements are made and written one by one, so that what one
-// object takes is at hand again for the next.
-base::Result<Reply> FilledReply(
-    Call& call, json::Value list, const std::vector<store::ObjectPtr>& objects,
-    const std::function<json::Value(json::Arena& arena, json::Value object)>& make) {
-  std::string text = json::ToString(list);
-  text.resize(text.size() - 2);
-  constexpr std::size_t kSample = 16;
-  std::size_t count = 0;
-  for (const store::ObjectPtr& object : objects) {
-    json::Arena arena;
+using Make = std::function<json::Value(json::Arena& arena, json::Value object)>;
+
+// A list whose items are made of the objects by `make`.
+base::Result<Reply> MadeReply(Call& call, json::Value frame, std::vector<store::ObjectPtr> objects,
+                              Make make) {
+  const auto item = [&call, make = std::move(make)](
+                        json::Arena& arena, const store::ObjectPtr& object, std::string& out) {
     const json::Value value = TRY(engine::FromStore(arena, object, *call.resource));
-    if (count != 0) text += ',';
-    json::Write(make(arena, value), text);
-    // Objects of a kind are much alike: room for all of them is made once.
-    if (++count == kSample) text.reserve(text.size() / kSample * (objects.size() + 1));
-  }
-  text += "]}";
-  return JsonTextReply(call, 200, std::move(text));
+    json::Write(make(arena, value), out);
+    return base::OkStatus();
+  };
+  return SourceReply(
+      call, std::make_unique<ListText>(frame, call.accepted.pretty, std::move(objects), item));
 }
 
-base::Result<Reply> TableReply(Call& call, const std::vector<store::ObjectPtr>& objects,
+// A list of the objects as they are.
+base::Result<Reply> PlainReply(Call& call, std::vector<store::ObjectPtr> objects,
+                               const ListMeta& meta) {
+  const auto& resource = *call.resource;
+  const json::Value frame =
+      json::ObjectBuilder(call.arena)
+          .Set("kind", std::string_view(resource.list_kind))
+          .Set("apiVersion", std::string_view(engine::ApiVersion(resource.kind)))
+          .Set("metadata", ListMetadata(call.arena, meta))
+          .Set("items", json::MakeArray(call.arena, {}))
+          .Build();
+  const auto item = [&resource, prefix = engine::KindPrefix(resource.kind),
+                     scratch = std::string()](json::Arena&, const store::ObjectPtr& object,
+                                              std::string& out) mutable {
+    AppendItem(resource, TRY(engine::BytesAs(object, resource, scratch)), prefix, out);
+    return base::OkStatus();
+  };
+  return SourceReply(
+      call, std::make_unique<ListText>(frame, call.accepted.pretty, std::move(objects), item));
+}
+
+base::Result<Reply> TableReply(Call& call, std::vector<store::ObjectPtr> objects,
                                const ListMeta& meta) {
   const json::Value metadata = ListMetadata(call.arena, meta);
   if (table::IsSorted(*call.resource)) {
@@ -175,30 +167,26 @@ base::Result<Reply> TableReply(Call& call, const std::vector<store::ObjectPtr>& 
   }
   const auto include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
   const base::WallTime now = call.env.clock->Now();
-  return FilledReply(call,
-                     table::Make(call.arena, call.accepted.form_version, metadata,
-                                 table::ColumnDefinitions(call.arena, *call.resource),
-                                 json::MakeArray(call.arena, {})),
-                     objects, [&](json::Arena& arena, json::Value object) {
-                       return table::Row(arena, *call.resource, object, include, now);
-                     });
+  return MadeReply(call,
+                   table::Make(call.arena, call.accepted.form_version, metadata,
+                               table::ColumnDefinitions(call.arena, *call.resource),
+                               json::MakeArray(call.arena, {})),
+                   std::move(objects),
+                   [&call, include, now](json::Arena& arena, json::Value object) {
+                     return table::Row(arena, *call.resource, object, include, now);
+                   });
 }
 
 }  // namespace
 
-base::Result<Reply> ListReply(Call& call, const std::vector<store::ObjectPtr>& objects,
+base::Result<Reply> ListReply(Call& call, std::vector<store::ObjectPtr> objects,
                               const ListMeta& meta) {
-  if (call.accepted.form == Form::kObject) {
-    base::Status failure;
-    std::string text = ListText(call, objects, meta, failure);
-    if (!failure.ok()) return failure;
-    return JsonTextReply(call, 200, std::move(text));
-  }
+  if (call.accepted.form == Form::kObject) return PlainReply(call, std::move(objects), meta);
   if (call.accepted.form == Form::kPartialObject) {
     return WrongForm(call, "PartialObjectMetadata", "a list", "List");
   }
-  if (call.accepted.form == Form::kTable) return TableReply(call, objects, meta);
-  return FilledReply(
+  if (call.accepted.form == Form::kTable) return TableReply(call, std::move(objects), meta);
+  return MadeReply(
       call,
       json::MakeObject(
           call.arena,
@@ -207,8 +195,9 @@ base::Result<Reply> ListReply(Call& call, const std::vector<store::ObjectPtr>& o
             json::String(call.arena, base::StrCat("meta.k8s.io/", call.accepted.form_version))},
            {"metadata", ListMetadata(call.arena, meta)},
            {"items", json::MakeArray(call.arena, {})}}),
-      objects, [&](json::Arena& arena, json::Value object) {
-        return PartialMetadata(arena, object, call.accepted.form_version);
+      std::move(objects),
+      [version = call.accepted.form_version](json::Arena& arena, json::Value object) {
+        return PartialMetadata(arena, object, version);
       });
 }
 

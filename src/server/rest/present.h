@@ -20,7 +20,7 @@ base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object
 // What became of an operation, in the form asked for.
 base::Result<Reply> OutcomeReply(Call& call, const engine::Outcome& outcome);
 
-base::Result<Reply> ListReply(Call& call, const std::vector<store::ObjectPtr>& objects,
+base::Result<Reply> ListReply(Call& call, std::vector<store::ObjectPtr> objects,
                               const engine::ListMeta& meta);
 
 // The `object` of one watch event: JSON text in the form asked for. `first` tells tables to bring

@@ -39,8 +39,8 @@ VerbResult GetLog(Call& call) {
 VerbResult List(Call& call) {
   const engine::ListOptions options = TRY(ReadListOptions(call, false));
   const engine::Selection selection = TRY(ReadSelection(call, options));
-  const engine::Listing listing = TRY(ListObjects(call, options, selection));
-  return ListReply(call, listing.objects, listing.meta);
+  engine::Listing listing = TRY(ListObjects(call, options, selection));
+  return ListReply(call, std::move(listing.objects), listing.meta);
 }
 
 }  // namespace portcullis::server::rest

@@ -20,8 +20,8 @@ VerbResult DeleteCollection(Call& call) {
   TRY(engine::ReadSelection(call, list));
   const engine::DeleteOptions options = TRY(ReadDeleteOptions(call));
   call.dry_run = options.dry_run;
-  const engine::Listing listing = TRY(engine::DeleteCollection(call, list, options));
-  return ListReply(call, listing.objects, listing.meta);
+  engine::Listing listing = TRY(engine::DeleteCollection(call, list, options));
+  return ListReply(call, std::move(listing.objects), listing.meta);
 }
 
 }  // namespace portcullis::server::rest

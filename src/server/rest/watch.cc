@@ -50,7 +50,6 @@ VerbResult Watch(Call& call) {
     after = TRY(ReadRevision(version));
   }
   const bool initial = options.send_initial_events.value_or(after == 0);
-  std::string lines;
   // A watch that has begun tells what is wrong as an event.
   base::Status failure;
   if (initial && after > call.env.store->revision()) {
@@ -62,13 +61,9 @@ VerbResult Watch(Call& call) {
     store::Page page = TRY(call.env.store->ListPage(request));
     page.objects = TRY(InVersion(call, std::move(page.objects)));
     TRY(Filter(call, session->selection, page.objects));
-    for (const store::ObjectPtr& object : page.objects) {
-      lines += TRY(EventLine(*session, "ADDED", object, call.env.clock->Now()));
-    }
+    session->initial = std::move(page.objects);
+    session->ends_initial = session->bookmarks;
     after = page.revision;
-    if (session->bookmarks) {
-      lines += BookmarkLine(*session, page.revision, true);
-    }
   } else if (after == 0) {
     after = call.env.store->revision();
   }
@@ -89,7 +84,7 @@ VerbResult Watch(Call& call) {
     call.exchange->Finish();
     return reply;
   }
-  call.env.watches->Add(std::move(session), std::move(lines));
+  call.env.watches->Add(std::move(session));
   return reply;
 }
 

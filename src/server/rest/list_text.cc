@@ -1,0 +1,62 @@
+#include "server/rest/list_text.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace portcullis::server::rest {
+namespace {
+
+constexpr std::size_t kPiece = 256 * 1024;
+constexpr std::size_t kSlack = 16 * 1024;  // for the object that exceeds it
+constexpr int kIndent = 2;
+
+json::WriteOptions Indented() {
+  json::WriteOptions options;
+  options.indent = kIndent;
+  return options;
+}
+
+}  // namespace
+
+ListText::ListText(json::Value frame, bool pretty, std::vector<store::ObjectPtr> objects, Item item)
+    : pretty_(pretty),
+      frame_(json::ToString(frame, pretty ? Indented() : json::WriteOptions())),
+      objects_(std::move(objects)),
+      item_(std::move(item)) {
+  frame_.resize(frame_.rfind(']'));
+}
+
+base::Result<bool> ListText::Append(std::string& out) {
+  const std::size_t start = out.size();
+  out.reserve(start + std::min(kPiece + kSlack, frame_.size() + kSlack + objects_.size() * 256));
+  if (next_ == 0) out += frame_;
+  while (next_ < objects_.size() && out.size() - start < kPiece) {
+    if (next_ != 0) out += ',';
+    if (pretty_) out += "\n    ";
+    TRY(AppendItem(objects_[next_], out));
+    objects_[next_++] = nullptr;
+  }
+  if (next_ < objects_.size()) return true;
+  if (pretty_ && !objects_.empty()) out += "\n  ";
+  out += pretty_ ? "]\n}\n" : "]}\n";
+  return false;
+}
+
+base::Status ListText::AppendItem(const store::ObjectPtr& object, std::string& out) {
+  json::Arena arena;
+  if (!pretty_) return item_(arena, object, out);
+  std::string line;
+  TRY(item_(arena, object, line));
+  const json::Value value = TRY(json::Parse(arena, line));
+  // Within strings line breaks are escaped: what is one here separates lines, two levels deep.
+  for (const char c : json::ToString(value, Indented())) {
+    out += c;
+    if (c == '\n') out += "    ";
+  }
+  return base::OkStatus();
+}
+
+}  // namespace portcullis::server::rest

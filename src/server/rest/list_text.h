@@ -1,0 +1,38 @@
+// ListText makes the text of a list object by object, so that what one object takes is at hand
+// again for the next, and a large list is never whole in memory.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "json/value.h"
+#include "server/call.h"
+#include "store/object.h"
+
+namespace portcullis::server::rest {
+
+class ListText final : public TextSource {
+ public:
+  // Appends the JSON of one object, without line breaks; `arena` lasts as long as the call of it.
+  using Item = std::function<base::Status(json::Arena& arena, const store::ObjectPtr& object,
+                                          std::string& out)>;
+
+  // `frame` is the list with an empty array for its last member, which the items go into.
+  ListText(json::Value frame, bool pretty, std::vector<store::ObjectPtr> objects, Item item);
+
+  // Pieces of about 256 KiB.
+  base::Result<bool> Append(std::string& out) override;
+
+ private:
+  base::Status AppendItem(const store::ObjectPtr& object, std::string& out);
+
+  const bool pretty_;
+  std::string frame_;  // up to the array's items
+  std::vector<store::ObjectPtr> objects_;
+  const Item item_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace portcullis::server::rest
