@@ -37,6 +37,7 @@
 #include "server/environment.h"
 #include "server/identity_lease.h"
 #include "server/loopback_client.h"
+#include "server/memory_budget.h"
 #include "server/namespace_initialization.h"
 #include "server/serving_tls.h"
 #include "server/watch_hub.h"
@@ -50,9 +51,27 @@ constexpr std::size_t kMaxBody = 3 * 1024 * 1024;
 constexpr int kIoThreads = 2;
 constexpr std::chrono::seconds kReloadEvery{1};  // looking at a few small files costs nothing
 
+// A request takes a multiple of its body while it is carried out; so much of the memory limit may
+// be bodies.
+constexpr std::size_t kBodyShare = 32;
+// So much of it the history of one collection.
+constexpr std::size_t kHistoryShare = 32;
+// What a connection may take before anybody knows whose it is: TLS, and a head.
+constexpr std::size_t kPerConnection = 64 << 10;
+
+net::BodyLimits BodyLimitsFor(std::size_t memory) {
+  net::BodyLimits limits;
+  limits.total = std::clamp<std::size_t>(memory / kBodyShare, 2 * kMaxBody, limits.total);
+  limits.per_owner = limits.total / 2;
+  return limits;
+}
+
 base::Result<std::unique_ptr<store::Store>> OpenStore(const Options& options,
-                                                      metrics::Registry& metrics) {
-  if (options.store == "memory") return store::OpenMemory();
+                                                      metrics::Registry& metrics,
+                                                      std::size_t memory) {
+  store::Options choices;
+  choices.history_bytes = std::min(choices.history_bytes, memory / kHistoryShare);
+  if (options.store == "memory") return store::OpenMemory(choices);
   std::error_code error;
   std::filesystem::create_directories(options.data_dir, error);
   if (error) {
@@ -60,7 +79,6 @@ base::Result<std::unique_ptr<store::Store>> OpenStore(const Options& options,
         base::StrCat("--data-dir: mkdir ", options.data_dir, ": ", error.message()));
   }
   const auto path = std::filesystem::path(options.data_dir) / "portcullis.db";
-  store::Options choices;
   choices.skip_damaged = options.skip_damaged_objects;
   std::size_t set_aside = 0;
   auto store = TRY(store::OpenEmbedded(path.string(), choices, &set_aside));
@@ -115,7 +133,9 @@ class Server final : public ApiServer {
     env_.metrics = &metrics_;
     env_.request_metrics = &request_metrics_;
     TRY(io_.status());
-    store_ = TRY(OpenStore(options_, metrics_));
+    memory_.emplace(TRY(ReadMemoryLimit(options_.memory_limit)), UsedMemory);
+    env_.memory = &*memory_;
+    store_ = TRY(OpenStore(options_, metrics_, memory_->limit()));
     auto services = TRY(registry::ServiceNetwork::Create(options_.service_cluster_ip_range,
                                                          options_.service_node_port_range));
     credentials_ = TRY(PrepareCredentials(options_, services->first_address(), clock_));
@@ -164,8 +184,8 @@ class Server final : public ApiServer {
     if (watches_) watches_->Stop();
     reloader_.reset();
     if (listener_) listener_->Shutdown(grace);
-    listener_.reset();
     dispatcher_.reset();
+    listener_.reset();  // of which requests may have told until here
     watches_.reset();
     if (engine_) engine_->Stop();
     if (sink_) sink_->Flush();
@@ -405,6 +425,8 @@ class Server final : public ApiServer {
     server.address = net::JoinHostPort(options_.bind_address, std::to_string(options_.secure_port));
     server.tls = TRY(net::ServerTls::Create(tls.settings));
     server.bodies_on_demand = true;
+    server.bodies = BodyLimitsFor(memory_->limit());
+    server.max_connections = std::min(server.max_connections, memory_->limit() / kPerConnection);
     if (options_.request_timeout.count() > 0) {
       server.write_timeout = std::chrono::ceil<std::chrono::milliseconds>(options_.request_timeout);
     }
@@ -415,6 +437,7 @@ class Server final : public ApiServer {
                                              [this](std::shared_ptr<net::Exchange> exchange) {
                                                dispatcher_->Handle(std::move(exchange));
                                              }));
+    AddLimitMetrics();
     reloader_ =
         std::make_unique<net::TlsReloader>(io_, *listener_, tls.settings, tls.files, kReloadEvery);
     const bool any = options_.bind_address == "0.0.0.0" || options_.bind_address == "::";
@@ -422,6 +445,31 @@ class Server final : public ApiServer {
     env_.server_address = net::JoinHostPort(host, std::to_string(listener_->port()));
     url_ = base::StrCat("https://", env_.server_address);
     return base::OkStatus();
+  }
+
+  void AddLimitMetrics() {
+    const auto add = [this](std::string name, std::string help, std::function<double()> value) {
+      metrics_.AddGaugeFunction({std::move(name), std::move(help)}, std::move(value));
+    };
+    add("portcullis_memory_limit_bytes", "What the process keeps below (--memory-limit).",
+        [this] { return static_cast<double>(memory_->limit()); });
+    add("portcullis_memory_used_bytes", "Anonymous memory of the process.",
+        [] { return static_cast<double>(UsedMemory()); });
+    add("portcullis_memory_refused_requests", "Requests refused because memory was short.",
+        [this] { return static_cast<double>(memory_->refused()); });
+    const auto of_listener = [&](std::string name, std::string help, auto member) {
+      add(std::move(name), std::move(help), [this, member] {
+        return listener_ ? static_cast<double>(listener_->counters().*member) : 0;
+      });
+    };
+    of_listener("portcullis_open_connections", "Connections of clients.",
+                &net::ServerCounters::open_connections);
+    of_listener("portcullis_open_requests", "Requests whose answers are not complete, and watches.",
+                &net::ServerCounters::open_exchanges);
+    of_listener("portcullis_request_body_bytes", "Memory reserved for bodies that are being read.",
+                &net::ServerCounters::body_bytes);
+    of_listener("portcullis_waiting_request_bodies", "Bodies that wait for such memory.",
+                &net::ServerCounters::waiting_bodies);
   }
 
   const Options options_;
@@ -435,6 +483,7 @@ class Server final : public ApiServer {
   std::unique_ptr<authn::TokenSigner> signer_;
   std::unique_ptr<authn::Authenticator> authenticator_;
   const authn::TokenAuthenticator* account_tokens_ = nullptr;  // of authenticator_
+  std::optional<MemoryBudget> memory_;
   std::optional<audit::Policy> audit_policy_;
   std::unique_ptr<audit::Sink> sink_;
   net::IoThreads io_{kIoThreads};

@@ -4,9 +4,11 @@
 
 #include "api/api_status.h"
 #include "base/strings.h"
+#include "server/allocation_failure.h"
 #include "server/filters/access.h"
 #include "server/filters/finish.h"
 #include "server/flag_values.h"
+#include "server/memory_budget.h"
 #include "server/options.h"
 #include "server/reply.h"
 #include "server/router.h"
@@ -45,6 +47,33 @@ Reply TooManyRequests() {
   return reply;
 }
 
+// Deletions make room, and who looks after the server has to be answered.
+bool HasMemory(const Call& call) {
+  if (call.info.method == "DELETE" || !call.info.is_resource) return true;
+  return call.env.memory->Admits(call.exchange->received_at());
+}
+
+Reply NoMemory(Call& call) {
+  if (!IsLongRunning(call.exchange->request())) return TooManyRequests();
+  Reply reply =
+      ErrorReply(call, base::Status(base::Reason::kServiceUnavailable,
+                                    "the server is currently unable to handle the request"));
+  reply.headers.Set("Retry-After", "1");
+  return reply;
+}
+
+// Ends the count of a request that has been among those entering.
+class Entry {
+ public:
+  explicit Entry(std::atomic<int>& count) : count_(count) {}
+  ~Entry() { count_.fetch_sub(1); }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+
+ private:
+  std::atomic<int>& count_;
+};
+
 }  // namespace
 
 Dispatcher::Dispatcher(const Environment& env)
@@ -63,21 +92,24 @@ void Dispatcher::Handle(std::shared_ptr<net::Exchange> exchange) {
     return;
   }
   pool_.Post([this, exchange = std::move(exchange)]() mutable {
-    Begin(std::make_shared<Call>(env_, std::move(exchange)), true);
+    AnswerIfMemoryRunsOut(*exchange, [&] { Begin(exchange, true); });
   });
 }
 
 void Dispatcher::HandleHere(std::shared_ptr<net::Exchange> exchange) {
-  Begin(std::make_shared<Call>(env_, std::move(exchange)), false);
+  Begin(std::move(exchange), false);
 }
 
-void Dispatcher::Begin(std::shared_ptr<Call> call, bool limited) {
+void Dispatcher::Begin(std::shared_ptr<net::Exchange> exchange, bool limited) {
+  std::optional<Entry> entry;
+  if (limited) entry.emplace(entering_);
+  auto call = std::make_shared<Call>(env_, std::move(exchange));
   const net::Request& request = call->exchange->request();
   call->info = ParseRequestInfo(request.method, request.target);
   call->catalog = env_.catalog->Get();
   std::optional<Reply> instead;
   const base::Status status = CheckHead(*call, limited, instead);
-  if (limited) entering_.fetch_sub(1);
+  entry.reset();
   if (!status.ok()) {
     filters::Finish(*call, ErrorReply(*call, status));
   } else if (instead) {
@@ -94,6 +126,10 @@ base::Status Dispatcher::CheckHead(Call& call, bool limited, std::optional<Reply
   if (!IsLongRunning(call.exchange->request())) call.exchange->SetDeadline(call.deadline);
   TRY(filters::Identify(call, instead));
   if (instead) return base::OkStatus();
+  if (limited && !HasMemory(call)) {
+    instead = NoMemory(call);
+    return base::OkStatus();
+  }
   if (limited) {
     auto seat = seats_.Take(call);
     if (!seat) {
@@ -109,10 +145,12 @@ base::Status Dispatcher::CheckHead(Call& call, bool limited, std::optional<Reply
 // While the body is on its way the seat is free for others and no thread waits.
 void Dispatcher::ReadBody(std::shared_ptr<Call> call) {
   if (admission::Place* place = call->recorder.place()) place->Leave();
-  net::Exchange& exchange = *call->exchange;
+  const auto exchange = call->exchange;  // the call may be over before ReadBody returns
   net::BodyRequest wanted{call->user.name, call->deadline};
-  exchange.ReadBody(std::move(wanted), [this, call = std::move(call)](net::BodyRead outcome) {
-    pool_.Post([this, call, outcome] { Resume(*call, outcome); });
+  exchange->ReadBody(std::move(wanted), [this, call = std::move(call)](net::BodyRead outcome) {
+    pool_.Post([this, call, outcome] {
+      AnswerIfMemoryRunsOut(*call->exchange, [&] { Resume(*call, outcome); });
+    });
   });
 }
 

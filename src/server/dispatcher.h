@@ -32,7 +32,7 @@ class Dispatcher {
   void HandleHere(std::shared_ptr<net::Exchange> exchange);
 
  private:
-  void Begin(std::shared_ptr<Call> call, bool limited);
+  void Begin(std::shared_ptr<net::Exchange> exchange, bool limited);
   // What the head alone decides. `instead` is the answer of a request that goes no further without
   // having failed.
   base::Status CheckHead(Call& call, bool limited, std::optional<Reply>& instead);

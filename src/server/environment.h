@@ -24,6 +24,7 @@ namespace portcullis::server {
 struct Options;
 class WatchHub;
 class Documents;
+class MemoryBudget;
 
 struct Environment : engine::World {
   const Options* options = nullptr;
@@ -32,6 +33,7 @@ struct Environment : engine::World {
   audit::Sink* audit_sink = nullptr;
   metrics::Registry* metrics = nullptr;
   const metrics::RequestMetrics* request_metrics = nullptr;
+  MemoryBudget* memory = nullptr;
   WatchHub* watches = nullptr;
   Documents* documents = nullptr;  // discovery, OpenAPI, health
   std::string server_address;      // "10.0.0.1:6443", as discovery tells it

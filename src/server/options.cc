@@ -263,6 +263,9 @@ constexpr Flag kFlags[] = {
      "Largest answer of a webhook (admission, conversion, authorization, image policy, audit), as "
      "it arrives and decompressed; 0: no limit",
      &SetInt<&Options::max_webhook_response_bytes>, ""},
+    {"memory-limit", kText, "",
+     "Memory the server keeps below, as 512Mi; 80 % of what there is if empty",
+     &SetText<&Options::memory_limit>, ""},
     {"min-request-timeout", kNumber, "1800", "Seconds a watch lasts at least",
      &SetInt<&Options::min_request_timeout>, ""},
     {"profiling", kSwitch, "true", "", nullptr, "there is no profiler"},

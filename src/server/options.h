@@ -1,7 +1,7 @@
 // Every flag of `portcullis serve`: one row per flag, with its default and meaning, and the struct
 // the rows fill. Names, forms and texts of errors are kube-apiserver's (a pflag command line);
 // --data-dir,
-// --store, --controllers, --webhook-service-map and --write-kubeconfig are ours.
+// --store, --controllers, --memory-limit, --webhook-service-map and --write-kubeconfig are ours.
 //
 // Flags of kube-apiserver that make no sense here are rows too: accepted, with a note that goes to
 // the log. Options is a value type.
@@ -44,6 +44,7 @@ struct Options {
   // Limits.
   int max_requests_inflight = 400;
   int max_mutating_requests_inflight = 200;
+  std::string memory_limit;  // "": see ReadMemoryLimit
   std::chrono::nanoseconds request_timeout = std::chrono::minutes(1);
   int min_request_timeout = 1800;  // seconds a watch lasts at least
   int delete_collection_workers = 1;

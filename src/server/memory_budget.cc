@@ -1,0 +1,122 @@
+#include "server/memory_budget.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <utility>
+
+#include "api/quantity.h"
+#include "base/strings.h"
+
+namespace portcullis::server {
+namespace {
+
+constexpr std::size_t kLeast = 64 << 20;
+
+// The first line of a file, "" if it cannot be read.
+std::string FirstLine(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// The limit in a cgroup's file; the largest number for "max" and what is none.
+std::size_t LimitIn(const std::string& path) {
+  const auto number = base::ParseInt(FirstLine(path));
+  return number && *number > 0 ? static_cast<std::size_t>(*number)
+                               : std::numeric_limits<std::size_t>::max();
+}
+
+// The least limit on the way from the root of a hierarchy to the process' group.
+std::size_t LeastLimit(const std::string& root, std::string_view group, std::string_view file) {
+  std::size_t least = LimitIn(base::StrCat(root, "/", file));
+  std::string path = root;
+  for (const std::string_view part : base::Split(group, '/')) {
+    if (part.empty()) continue;
+    path += base::StrCat("/", part);
+    least = std::min(least, LimitIn(base::StrCat(path, "/", file)));
+  }
+  return least;
+}
+
+}  // namespace
+
+MemoryBudget::MemoryBudget(std::size_t limit, std::function<std::size_t()> used)
+    : limit_(limit), refuse_from_(limit - limit / 10), used_(std::move(used)) {}
+
+void MemoryBudget::AddCache(std::function<void()> shrink) { caches_.push_back(std::move(shrink)); }
+
+bool MemoryBudget::Admits(base::SteadyTime now) {
+  if (now.time_since_epoch().count() >= next_look_.load(std::memory_order_relaxed)) Look(now);
+  if (used() < refuse_from_) return true;
+  refused_.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+void MemoryBudget::Look(base::SteadyTime now) {
+  if (looking_.exchange(true)) return;
+  used_now_ = used_();
+  if (used() >= refuse_from_ && now >= next_shrink_) {
+    Shrink();
+    used_now_ = used_();
+    next_shrink_ = now + kShrinkEvery;
+  }
+  next_look_ = (now + kLookEvery).time_since_epoch().count();
+  looking_ = false;
+}
+
+void MemoryBudget::Shrink() {
+  for (const auto& shrink : caches_) shrink();
+  malloc_trim(0);  // what the allocator keeps for later counts, too
+}
+
+std::size_t UsedMemory() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t size = 0;
+  std::size_t resident = 0;
+  std::size_t shared = 0;
+  file >> size >> resident >> shared;
+  return (resident - std::min(shared, resident)) * static_cast<std::size_t>(getpagesize());
+}
+
+std::size_t AvailableMemory(const std::string& proc, const std::string& cgroups) {
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  std::istringstream total(FirstLine(proc + "/meminfo"));  // "MemTotal:  24000000 kB"
+  std::string name;
+  std::size_t kilobytes = 0;
+  if (total >> name >> kilobytes) least = kilobytes * 1024;
+  std::ifstream groups(proc + "/self/cgroup");  // "0::/a/b", of old "4:memory:/a/b"
+  for (std::string line; std::getline(groups, line);) {
+    const std::vector<std::string_view> parts = base::Split(line, ':');
+    if (parts.size() != 3) continue;
+    if (parts[0] == "0" && parts[1].empty()) {
+      least = std::min(least, LeastLimit(cgroups, parts[2], "memory.max"));
+    } else if (parts[1] == "memory") {
+      least = std::min(least, LeastLimit(cgroups + "/memory", parts[2], "memory.limit_in_bytes"));
+    }
+  }
+  return least;
+}
+
+base::Result<std::size_t> ReadMemoryLimit(const std::string& text) {
+  if (text.empty()) return std::max(kLeast, AvailableMemory() / 10 * 8);
+  const auto quantity = api::Quantity::Parse(text);
+  if (!quantity.ok()) {
+    return base::ConfigError(
+        base::StrCat("invalid argument \"", text,
+                     "\" for \"--memory-limit\" flag: ", quantity.status().message()));
+  }
+  const std::int64_t bytes = quantity->Value();
+  if (bytes < static_cast<std::int64_t>(kLeast)) {
+    return base::ConfigError(base::StrCat("invalid argument \"", text,
+                                          "\" for \"--memory-limit\" flag: must be at least 64Mi"));
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
+}  // namespace portcullis::server

@@ -1,0 +1,67 @@
+// MemoryBudget keeps the process below --memory-limit: it knows what the process takes (anonymous
+// memory as the kernel counts it, which is what a container is killed for), refuses new requests
+// before the limit is reached, and has caches give back what they can.
+//
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace portcullis::server {
+
+class MemoryBudget {
+ public:
+  // `used`: what the process takes in bytes; asked for at most every kLookEvery.
+  MemoryBudget(std::size_t limit, std::function<std::size_t()> used);
+
+  // Before requests are served: `shrink` gives back what it can at once, on any thread. Called when
+  // memory is short, at most every kShrinkEvery.
+  void AddCache(std::function<void()> shrink);
+
+  // Whether there is memory for a new request. Looks at the process only if that is due by `now`,
+  // and makes room if there is little left: then it takes some milliseconds.
+  bool Admits(base::SteadyTime now);
+
+  std::size_t limit() const { return limit_; }
+  std::size_t used() const { return used_now_.load(std::memory_order_relaxed); }
+  std::uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
+
+  static constexpr std::chrono::milliseconds kLookEvery{20};
+  static constexpr std::chrono::milliseconds kShrinkEvery{1000};
+
+ private:
+  void Look(base::SteadyTime now);
+  void Shrink();
+
+  const std::size_t limit_;
+  const std::size_t refuse_from_;  // what is under way still grows
+  const std::function<std::size_t()> used_;
+  std::atomic<std::size_t> used_now_{0};
+  std::atomic<std::uint64_t> refused_{0};
+  std::atomic<std::int64_t> next_look_{0};  // steady clock's ticks
+
+  std::atomic<bool> looking_{false};  // one thread at a time; the others go by what it saw last
+  base::SteadyTime next_shrink_;      // of that thread
+  std::vector<std::function<void()>> caches_;  // constant once requests are served
+};
+
+// What this process takes: resident memory that is not of files.
+std::size_t UsedMemory();
+
+// What a process may take here: the least limit of its cgroups (version 2 or 1) and the machine's
+// memory. `proc` and `cgroups` are where those are told: "/proc", "/sys/fs/cgroup".
+std::size_t AvailableMemory(const std::string& proc = "/proc",
+                            const std::string& cgroups = "/sys/fs/cgroup");
+
+// --memory-limit: a quantity as "512Mi"; "" for 80 % of AvailableMemory(). At least 64Mi.
+base::Result<std::size_t> ReadMemoryLimit(const std::string& text);
+
+}  // namespace portcullis::server

@@ -1,0 +1,105 @@
+#include "server/memory_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace portcullis::server {
+namespace {
+
+constexpr std::size_t kMib = 1 << 20;
+
+base::SteadyTime At(int milliseconds) {
+  return base::SteadyTime() + std::chrono::milliseconds(milliseconds);
+}
+
+TEST(MemoryBudgetTest, RefusesBeforeTheLimitAndAdmitsAgainBelowIt) {
+  std::size_t used = 50 * kMib;
+  MemoryBudget budget(100 * kMib, [&] { return used; });
+  EXPECT_TRUE(budget.Admits(At(0)));
+
+  used = 95 * kMib;
+  EXPECT_TRUE(budget.Admits(At(1))) << "it need not look all the time";
+  EXPECT_FALSE(budget.Admits(At(30)));
+  EXPECT_FALSE(budget.Admits(At(60)));
+  EXPECT_EQ(budget.refused(), 2U);
+  EXPECT_EQ(budget.used(), 95 * kMib);
+
+  used = 80 * kMib;
+  EXPECT_TRUE(budget.Admits(At(90)));
+}
+
+TEST(MemoryBudgetTest, CachesShrinkBeforeARequestIsRefused) {
+  std::size_t used = 95 * kMib;
+  int shrunk = 0;
+  MemoryBudget budget(100 * kMib, [&] { return used; });
+  budget.AddCache([&] {
+    ++shrunk;
+    used = 60 * kMib;
+  });
+  EXPECT_TRUE(budget.Admits(At(0)));
+  EXPECT_EQ(shrunk, 1);
+
+  used = 95 * kMib;
+  EXPECT_FALSE(budget.Admits(At(100))) << "not more often than once a second";
+  EXPECT_EQ(shrunk, 1);
+  EXPECT_TRUE(budget.Admits(At(1100)));
+  EXPECT_EQ(shrunk, 2);
+}
+
+TEST(MemoryBudgetTest, KnowsWhatTheProcessTakes) {
+  const std::size_t before = UsedMemory();
+  const std::string large(64 * kMib, 'x');
+  EXPECT_GE(UsedMemory(), before + 60 * kMib);
+}
+
+TEST(MemoryBudgetTest, ReadsLimitsAsQuantities) {
+  EXPECT_EQ(ReadMemoryLimit("512Mi").value(), 512 * kMib);
+  EXPECT_EQ(ReadMemoryLimit("1G").value(), 1'000'000'000U);
+  EXPECT_GE(ReadMemoryLimit("").value(), 64 * kMib);
+  EXPECT_EQ(ReadMemoryLimit("1Mi").status().message(),
+            "invalid argument \"1Mi\" for \"--memory-limit\" flag: must be at least 64Mi");
+  EXPECT_EQ(
+      ReadMemoryLimit("much").status().message(),
+      "invalid argument \"much\" for \"--memory-limit\" flag: quantities must match the regular "
+      "expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+}
+
+// Files that tell of cgroups.
+class Machine {
+ public:
+  Machine() {
+    std::string name = (std::filesystem::temp_directory_path() / "machine-XXXXXX").string();
+    root_ = mkdtemp(name.data());
+  }
+  ~Machine() { std::filesystem::remove_all(root_); }
+  void Write(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+  std::size_t Available() const {
+    return AvailableMemory((root_ / "proc").string(), (root_ / "cgroup").string());
+  }
+
+ private:
+  std::filesystem::path root_;
+};
+
+TEST(MemoryBudgetTest, TheLeastLimitOfMachineAndCgroupsCounts) {
+  Machine machine;
+  machine.Write("proc/meminfo", "MemTotal:        1024 kB\nMemFree: 1 kB\n");
+  EXPECT_EQ(machine.Available(), kMib);
+  machine.Write("proc/self/cgroup", "0::/pods/one\n");
+  machine.Write("cgroup/pods/one/memory.max", "max\n");
+  EXPECT_EQ(machine.Available(), kMib);
+  machine.Write("cgroup/pods/memory.max", "500000\n");
+  EXPECT_EQ(machine.Available(), 500'000U);
+  machine.Write("proc/self/cgroup", "5:cpu:/x\n4:memory:/old\n");
+  machine.Write("cgroup/memory/old/memory.limit_in_bytes", "400000\n");
+  EXPECT_EQ(machine.Available(), 400'000U);
+}
+
+}  // namespace
+}  // namespace portcullis::server
