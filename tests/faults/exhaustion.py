@@ -67,6 +67,13 @@ def open_tls(server, protocols=None):
     return context.wrap_socket(plain, server_hostname="127.0.0.1")
 
 
+def ask(connection, method, path, body=None):
+    """Status, Retry-After and text of an answer that need not be JSON."""
+    connection.request(method, path, body and json.dumps(body), {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    return answer.status, answer.headers.get("Retry-After"), answer.read()
+
+
 def within(story, server, before, bound):
     after = memory(server)
     print(f"{story}: VmHWM {before:.0f} MiB before, {after:.0f} MiB after (bound {bound:.0f})", flush=True)
@@ -202,9 +209,11 @@ def unread_answers(story, server, scale):
 
 def unread_watches(story, server, scale):
     """Watches with initial list that nobody reads."""
-    path = fill(server, "many", int(60_000 * scale), 10)
+    # 15 MB at every scale: what fits into the sockets' buffers is no burden to the server.
+    path = fill(server, "many", int(60_000 * scale), int(250 / scale) - 240)
     forget_peak(server)
     before = memory(server)
+    few = len(os.listdir(f"/proc/{server.process.pid}/fd")) + 5
     socks = []
     for _ in range(60):
         sock = open_tls(server)
@@ -215,13 +224,40 @@ def unread_watches(story, server, scale):
     print(f"{story}: 60 watches unread, the slowest of others' requests took {slowest:.2f} s")
     within(story, server, before, before + 200)
 
-    def open_sockets():
-        return len([fd for fd in os.listdir(f"/proc/{server.process.pid}/fd")
-                    if os.readlink(f"/proc/{server.process.pid}/fd/{fd}").startswith("socket")])
+    def open_files():
+        return len(os.listdir(f"/proc/{server.process.pid}/fd"))
 
-    wait_for(story, "all cut off", lambda: open_sockets() < 10, LIMIT + 15)
+    wait_for(story, "all cut off", lambda: open_files() < few, LIMIT + 15)
     for sock in socks:
         sock.close()
+
+
+def memory_limit(story, server, _):
+    """Objects are stored until there is no memory for more; then some are deleted."""
+    limit = int(FLAGS[story][0].split("=")[1].removesuffix("Mi"))
+    path = fill(server, "full", 0, 0)
+    admin = server.connect()
+    text = base64.b64encode(os.urandom(750_000)).decode()
+    stored = 0
+    def store(number):
+        return ask(admin, "POST", path, {"metadata": {"name": f"m{number}"}, "data": {"a": text}})
+
+    while store(stored)[0] == 201:
+        stored += 1
+        assert stored < 2 * limit, f"{story}: {stored} objects of 1 MB stored"
+    refused = store(stored)
+    assert refused[:2] == (429, "1"), f"{story}: {refused}"
+    refused = ask(admin, "GET", path + "?watch=1&timeoutSeconds=1")
+    assert refused[:2] == (503, "1") and b'"reason":"ServiceUnavailable"' in refused[2], f"{story}: {refused}"
+    assert ask(admin, "GET", "/livez")[0] == 200
+    # Pages of files do not count: the kernel takes those back as it likes.
+    used = memory(server, "RssAnon")
+    assert used <= limit, f"{story}: {used:.0f} MiB of {limit}"
+    for number in range(stored):
+        status, _, answer = ask(admin, "DELETE", f"{path}/m{number}")
+        assert status == 200, f"{story}: a deletion is answered {status} {answer}"
+    wait_for(story, "writes again", lambda: store(stored)[0] == 201, 30)
+    print(f"{story}: {stored} objects of 1 MB stored in {used:.0f} of {limit} MiB, and writes go on after they are deleted")
 
 
 STORIES = {
@@ -230,7 +266,9 @@ STORIES = {
         name, server, int(1000 * scale), "Authorization: Bearer user-token\r\n"),
     "unread-answers": unread_answers,
     "unread-watches": unread_watches,
+    "memory-limit": memory_limit,
 }
+FLAGS = {"memory-limit": ["--memory-limit=160Mi"]}
 
 
 def main():
@@ -247,7 +285,7 @@ def main():
             tokens = pathlib.Path(folder) / "tokens.csv"
             tokens.write_text(USERS)
             server = Server(program, folder, f"--token-auth-file={tokens}", f"--request-timeout={LIMIT}s",
-                            "--anonymous-auth=false")
+                            "--anonymous-auth=false", *FLAGS.get(name, []))
             try:
                 story(name, server, given.scale)
             finally:
