@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/gotext.h"
+#include "base/search.h"
 #include "cel/eval/arithmetic.h"
 #include "cel/library/regex.h"
 #include "cel/library/standard_functions.h"
@@ -196,7 +197,7 @@ Value In(EvalContext& context, std::span<const Value> args) {
 }
 
 Value ContainsText(EvalContext&, std::span<const Value> args) {
-  return Value::Bool(args[0].text().find(args[1].text()) != std::string_view::npos);
+  return Value::Bool(base::FindText(args[0].text(), args[1].text()) != std::string_view::npos);
 }
 Value StartsWith(EvalContext&, std::span<const Value> args) {
   return Value::Bool(args[0].text().starts_with(args[1].text()));

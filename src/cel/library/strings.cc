@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/gotext.h"
+#include "base/search.h"
 #include "cel/library.h"
 #include "cel/library/costs.h"
 #include "cel/library/format.h"
@@ -48,7 +49,7 @@ Value IndexOf(EvalContext& context, std::span<const Value> args) {
   if (wanted.empty()) return Value::Int(from);
   if (context.follows_specification() && from > Length(text)) return OutOfRange(context, from);
   if (from >= Length(text)) return Value::Int(-1);
-  const auto found = text.find(wanted, ByteOffset(text, static_cast<std::size_t>(from)));
+  const auto found = base::FindText(text, wanted, ByteOffset(text, static_cast<std::size_t>(from)));
   if (found == std::string_view::npos) return Value::Int(-1);
   return Value::Int(Length(text.substr(0, found)));
 }
@@ -59,7 +60,7 @@ Value LastIndexOf(EvalContext& context, std::span<const Value> args) {
   const std::int64_t size = Length(text);
   if (args.size() == 2) {
     if (wanted.empty()) return Value::Int(size);
-    const auto found = text.rfind(wanted);
+    const auto found = base::FindLastText(text, wanted);
     return Value::Int(found == std::string_view::npos ? -1 : Length(text.substr(0, found)));
   }
   const std::int64_t from = args[2].int_value();
@@ -67,7 +68,8 @@ Value LastIndexOf(EvalContext& context, std::span<const Value> args) {
   if (wanted.empty()) return Value::Int(from);
   if (context.follows_specification() && from > size) return OutOfRange(context, from);
   if (from >= size) return Value::Int(-1);
-  const auto found = text.rfind(wanted, ByteOffset(text, static_cast<std::size_t>(from)));
+  const auto found =
+      base::FindLastText(text, wanted, ByteOffset(text, static_cast<std::size_t>(from)));
   return Value::Int(found == std::string_view::npos ? -1 : Length(text.substr(0, found)));
 }
 
@@ -83,7 +85,7 @@ Value MapAscii(EvalContext& context, std::span<const Value> args) {
 }
 
 // Results longer than this are refused: they could only come from abuse.
-constexpr std::size_t kMaxResult = std::size_t{1} << 30;
+constexpr std::size_t kMaxResult = std::size_t{16} << 20;
 
 Value Replace(EvalContext& context, std::span<const Value> args) {
   const std::string_view text = args[0].text();
@@ -107,7 +109,7 @@ Value Replace(EvalContext& context, std::span<const Value> args) {
     return MakeString(context.arena(), out);
   }
   while (count != 0) {
-    const auto found = text.find(old, at);
+    const auto found = base::FindText(text, old, at);
     if (found == std::string_view::npos) break;
     out += text.substr(at, found - at);
     out += with;
@@ -138,7 +140,7 @@ Value Split(EvalContext& context, std::span<const Value> args) {
     return MakeList(context.arena(), parts);
   }
   while (limit != 1) {
-    const auto found = text.find(separator, at);
+    const auto found = base::FindText(text, separator, at);
     if (found == std::string_view::npos) break;
     parts.push_back(Value::String(text.substr(at, found - at)));
     at = found + separator.size();
