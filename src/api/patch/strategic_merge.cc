@@ -7,13 +7,18 @@
 #include "api/patch/strategic_merge.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/patch/go_value.h"
 #include "base/strings.h"
+#include "json/writer.h"
 
 namespace portcullis::api::patch {
 namespace {
@@ -102,41 +107,76 @@ bool SameElement(Value a, Value b, std::string_view merge_key) {
   return x != nullptr && y != nullptr && GoValueText(*x) == GoValueText(*y);
 }
 
-std::ptrdiff_t IndexOf(std::span<const Value> list, Value element, std::string_view merge_key) {
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (SameElement(list[i], element, merge_key)) return static_cast<std::ptrdiff_t>(i);
+// Where each element of a list stands first.
+class ElementIndex {
+ public:
+  explicit ElementIndex(std::string_view merge_key) : merge_key_(merge_key) {}
+  ElementIndex(std::span<const Value> list, std::string_view merge_key) : merge_key_(merge_key) {
+    for (const Value& element : list) Add(element);
   }
-  return -1;
-}
+
+  // The next element of the list.
+  void Add(Value element) {
+    if (auto text = TextOf(element)) places_.try_emplace(*std::move(text), size_);
+    ++size_;
+  }
+  // The place of the first element that is the same.
+  std::optional<std::size_t> Find(Value element) const {
+    const auto text = TextOf(element);
+    const auto found = text ? places_.find(*text) : places_.end();
+    return found == places_.end() ? std::nullopt : std::optional(found->second);
+  }
+  bool Has(Value element) const { return Find(element).has_value(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  // Equal for elements that are the same; none for those without the merge key.
+  std::optional<std::string> TextOf(Value element) const {
+    if (merge_key_.empty()) {
+      return base::StrCat(std::to_string(static_cast<int>(element.type())),
+                          json::ToString(element, {.sort_keys = true}));
+    }
+    const Value* key = element.Find(merge_key_);
+    return key == nullptr ? std::nullopt : std::optional(GoValueText(*key));
+  }
+
+  std::string_view merge_key_;
+  std::map<std::string, std::size_t> places_;
+  std::size_t size_ = 0;
+};
 
 // Orders `list` by where its elements stand in `order`; those that do not stand there come last.
-void SortBy(Values& list, std::span<const Value> order, std::string_view merge_key) {
-  const auto rank = [&](const Value& v) {
-    const std::ptrdiff_t at = IndexOf(order, v, merge_key);
-    return at < 0 ? static_cast<std::ptrdiff_t>(order.size()) : at;
-  };
-  std::stable_sort(list.begin(), list.end(),
-                   [&](const Value& a, const Value& b) { return rank(a) < rank(b); });
+void SortBy(Values& list, const ElementIndex& order) {
+  std::vector<std::pair<std::size_t, Value>> ranked;
+  ranked.reserve(list.size());
+  for (const Value& element : list) {
+    ranked.emplace_back(order.Find(element).value_or(order.size()), element);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i < list.size(); ++i) list[i] = ranked[i].second;
 }
 
 // The elements of `merged` in their final order; see the head of this file.
 Values InOrder(const Values& merged, std::span<const Value> wanted, std::span<const Value> live,
                std::string_view merge_key) {
+  const ElementIndex by_wanted(wanted, merge_key);
+  const ElementIndex by_live(live, merge_key);
   Values mentioned;
   Values server_only;
   for (const Value& element : merged) {
-    (IndexOf(wanted, element, merge_key) >= 0 ? mentioned : server_only).push_back(element);
+    (by_wanted.Has(element) ? mentioned : server_only).push_back(element);
   }
-  SortBy(mentioned, wanted, merge_key);
-  SortBy(server_only, live, merge_key);
+  SortBy(mentioned, by_wanted);
+  SortBy(server_only, by_live);
   // Each server-only element goes in front of the first mentioned one that stood behind it.
   Values out;
   std::size_t next = 0;
   for (const Value& element : mentioned) {
-    const std::ptrdiff_t place = IndexOf(live, element, merge_key);
-    while (next < server_only.size() && place >= 0) {
-      const std::ptrdiff_t own = IndexOf(live, server_only[next], merge_key);
-      if (own < 0 || own >= place) break;
+    const auto place = by_live.Find(element);
+    while (next < server_only.size() && place) {
+      const auto own = by_live.Find(server_only[next]);
+      if (!own || *own >= *place) break;
       out.push_back(server_only[next++]);
     }
     out.push_back(element);
@@ -144,6 +184,36 @@ Values InOrder(const Values& merged, std::span<const Value> wanted, std::span<co
   out.insert(out.end(), server_only.begin() + static_cast<std::ptrdiff_t>(next), server_only.end());
   return out;
 }
+
+// A map while a patch is merged into it; members are removed all at once, at the end.
+class MapDraft {
+ public:
+  MapDraft(json::Arena& arena, Value base) : arena_(arena), members_(arena, base) {}
+
+  const Value* Find(std::string_view name) const {
+    return removed_.contains(name) ? nullptr : members_.Find(name);
+  }
+  void Set(std::string_view name, Value value) {
+    removed_.erase(name);
+    members_.Set(name, value);
+  }
+  void Remove(std::string_view name) { removed_.insert(name); }
+
+  Value Build() {
+    const Value all = members_.Build();
+    if (removed_.empty()) return all;
+    std::vector<json::Member> kept;
+    for (const json::Member& member : all.members()) {
+      if (!removed_.contains(member.name())) kept.push_back(member);
+    }
+    return json::MakeObject(arena_, kept);
+  }
+
+ private:
+  json::Arena& arena_;
+  json::ObjectBuilder members_;
+  std::set<std::string_view> removed_;
+};
 
 class Merger {
  public:
@@ -156,8 +226,8 @@ class Merger {
                                      std::string_view merge_key, int depth);
   base::Result<Value> MergeList(const FieldRule& rule, Value live, Value patch, int depth);
   base::Result<Value> MergeField(const FieldRule& rule, Value live, Value patch, int depth);
-  base::Status RetainKeys(json::ObjectBuilder& out, Value object, Value patch);
-  base::Status ApplyOrdered(const schema::Schema* schema, json::ObjectBuilder& out, Value patch,
+  base::Status RetainKeys(MapDraft& out, Value object, Value patch);
+  base::Status ApplyOrdered(const schema::Schema* schema, MapDraft& out, Value patch,
                             std::string_view field, Value order, int depth);
   // A patch for something that does not exist yet: the same without nulls and directives.
   Value Fresh(Value patch);
@@ -185,13 +255,15 @@ Value Merger::Fresh(Value patch) {
   return out.Build();
 }
 
-base::Status Merger::RetainKeys(json::ObjectBuilder& out, Value object, Value patch) {
+base::Status Merger::RetainKeys(MapDraft& out, Value object, Value patch) {
   const Value* retain = patch.Find(kRetainKeys);
   if (retain == nullptr) return base::OkStatus();
   if (!retain->is_array()) return BadFormat("retainKeys");
-  const auto retained = [&](std::string_view name) {
-    return IndexOf(retain->elements(), Value::StringView(name), {}) >= 0;
-  };
+  std::set<std::string_view> names;
+  for (const Value& name : retain->elements()) {
+    if (name.is_string()) names.insert(name.AsString());
+  }
+  const auto retained = [&](std::string_view name) { return names.contains(name); };
   for (const json::Member& member : patch.members()) {
     if (IsDirective(member.name()) || member.value.is_null()) continue;
     if (!retained(member.name())) return BadFormat("retainKeys");
@@ -206,15 +278,14 @@ base::Result<Values> Merger::MergeElements(const schema::Schema* list, Values li
                                            std::string_view merge_key, int depth) {
   bool replace = false;
   Values patches;
+  ElementIndex gone(merge_key);
   for (const Value& element : patch.elements()) {
     const Value* directive = element.Find(kDirective);
     if (directive == nullptr) {
       patches.push_back(element);
     } else if (directive->AsString() == "delete") {
       if (!element.Has(merge_key)) return NoMergeKey(element, merge_key);
-      live.erase(std::remove_if(live.begin(), live.end(),
-                                [&](const Value& v) { return SameElement(v, element, merge_key); }),
-                 live.end());
+      gone.Add(element);
     } else if (directive->AsString() == "replace") {
       replace = true;
     } else if (directive->AsString() == "merge") {
@@ -227,14 +298,16 @@ base::Result<Values> Merger::MergeElements(const schema::Schema* list, Values li
     for (Value& element : patches) element = Fresh(element);
     return patches;
   }
+  std::erase_if(live, [&](const Value& element) { return gone.Has(element); });
+  ElementIndex index(live, merge_key);
   for (const Value& element : patches) {
     if (!element.Has(merge_key)) return NoMergeKey(element, merge_key);
-    const std::ptrdiff_t at = IndexOf(live, element, merge_key);
-    if (at < 0) {
+    const auto at = index.Find(element);
+    if (!at) {
       live.push_back(Fresh(element));
+      index.Add(live.back());
     } else {
-      Value& target = live[static_cast<std::size_t>(at)];
-      target = TRY(MergeMap(ElementSchema(list), target, element, depth + 1));
+      live[*at] = TRY(MergeMap(ElementSchema(list), live[*at], element, depth + 1));
     }
   }
   return live;
@@ -246,8 +319,11 @@ base::Result<Value> Merger::MergeList(const FieldRule& rule, Value live, Value p
   Values values(live.elements().begin(), live.elements().end());
   const bool of_maps = !patch.empty() ? patch[0].is_object() : !live.empty() && live[0].is_object();
   if (!of_maps) {
+    ElementIndex index(values, {});
     for (const Value& element : patch.elements()) {
-      if (IndexOf(values, element, {}) < 0) values.push_back(element);
+      if (index.Has(element)) continue;
+      values.push_back(element);
+      index.Add(element);
     }
     return Array(InOrder(values, patch.elements(), live.elements(), {}));
   }
@@ -308,8 +384,8 @@ base::Status NoList(Value value) {
 }
 
 // `$setElementOrder/<field>`, together with the list and its deletions.
-base::Status Merger::ApplyOrdered(const schema::Schema* schema, json::ObjectBuilder& out,
-                                  Value patch, std::string_view field, Value order, int depth) {
+base::Status Merger::ApplyOrdered(const schema::Schema* schema, MapDraft& out, Value patch,
+                                  std::string_view field, Value order, int depth) {
   if (!order.is_array()) return NoList(order);
   const FieldRule rule = RuleOf(schema, field);
   const Value* live = out.Find(field);
@@ -331,9 +407,8 @@ base::Status Merger::ApplyOrdered(const schema::Schema* schema, json::ObjectBuil
     return base::OkStatus();
   }
   Values values(merged.elements().begin(), merged.elements().end());
-  for (const Value& gone : patch[deletions].elements()) {
-    values.erase(std::remove(values.begin(), values.end(), gone), values.end());
-  }
+  const ElementIndex gone(patch[deletions].elements(), {});
+  std::erase_if(values, [&](const Value& element) { return gone.Has(element); });
   const bool of_maps = !values.empty() && values[0].is_object();
   const std::string_view key = of_maps ? rule.merge_key : std::string_view();
   const std::span<const Value> before =
@@ -351,18 +426,16 @@ base::Result<Value> Merger::MergeMap(const schema::Schema* schema, Value object,
     if (text == "delete") return json::MakeObject(arena_, {});
     if (text != "merge") return UnknownDirective(*directive, patch);
   }
-  json::ObjectBuilder out(arena_, object);
+  MapDraft out(arena_, object);
   TRY(RetainKeys(out, object, patch));
-  std::vector<std::string_view> ordered;
+  std::set<std::string_view> ordered;
   for (const json::Member& member : patch.members()) {
     if (!member.name().starts_with(kElementOrder)) continue;
     const std::string_view field = member.name().substr(kElementOrder.size());
-    ordered.push_back(field);
+    ordered.insert(field);
     TRY(ApplyOrdered(schema, out, patch, field, member.value, depth));
   }
-  const auto done = [&](std::string_view field) {
-    return std::find(ordered.begin(), ordered.end(), field) != ordered.end();
-  };
+  const auto done = [&](std::string_view field) { return ordered.contains(field); };
   for (const json::Member& member : patch.members()) {
     const std::string_view name = member.name();
     if (name.starts_with(kDeleteFromList)) {
@@ -371,10 +444,9 @@ base::Result<Value> Merger::MergeMap(const schema::Schema* schema, Value object,
       if (done(field) || live == nullptr) continue;
       if (member.value.is_null()) out.Remove(field);
       if (!member.value.is_array() || !live->is_array()) continue;
-      Values kept;
-      for (const Value& element : live->elements()) {
-        if (IndexOf(member.value.elements(), element, {}) < 0) kept.push_back(element);
-      }
+      const ElementIndex gone(member.value.elements(), {});
+      Values kept(live->elements().begin(), live->elements().end());
+      std::erase_if(kept, [&](const Value& element) { return gone.Has(element); });
       out.Set(field, Array(kept));
       continue;
     }
