@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -102,15 +103,34 @@ FieldSet& FieldSet::operator=(FieldSet&&) noexcept = default;
 FieldSet::FieldSet(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
   const auto before = [](const Node& a, const Node& b) { return a.element < b.element; };
   if (!std::is_sorted(nodes_.begin(), nodes_.end(), before)) {
-    std::sort(nodes_.begin(), nodes_.end(), before);
+    std::stable_sort(nodes_.begin(), nodes_.end(), before);
   }
   const auto same = [](const Node& a, const Node& b) { return a.element == b.element; };
-  for (auto at = std::adjacent_find(nodes_.begin(), nodes_.end(), same); at != nodes_.end();
-       at = std::adjacent_find(at, nodes_.end(), same)) {
-    at->member |= at[1].member;
-    at->below = at->below.Union(at[1].below);
-    nodes_.erase(at + 1);
+  if (std::adjacent_find(nodes_.begin(), nodes_.end(), same) == nodes_.end()) return;
+  std::vector<Node> united;
+  for (std::size_t i = 0, end = 0; i < nodes_.size(); i = end) {
+    while (end < nodes_.size() && same(nodes_[i], nodes_[end])) ++end;
+    united.push_back(Unite(std::span(nodes_).subspan(i, end - i)));
   }
+  nodes_ = std::move(united);
+}
+
+FieldSet::Node FieldSet::Unite(std::span<Node> equal) {
+  Node out = std::move(equal.front());
+  if (equal.size() == 1) return out;
+  std::vector<Node> below = std::move(out.below.nodes_);
+  for (Node& node : equal.subspan(1)) {
+    out.member |= node.member;
+    std::move(node.below.nodes_.begin(), node.below.nodes_.end(), std::back_inserter(below));
+  }
+  out.below = FieldSet(std::move(below));
+  return out;
+}
+
+FieldSet FieldSet::UnionOf(std::span<const FieldSet* const> sets) {
+  std::vector<Node> all;
+  for (const FieldSet* set : sets) all.insert(all.end(), set->nodes_.begin(), set->nodes_.end());
+  return FieldSet(std::move(all));
 }
 
 std::span<const FieldSet::Node> FieldSet::nodes() const { return nodes_; }
@@ -177,12 +197,26 @@ std::vector<FieldPathSteps> FieldSet::Paths() const {
 }
 
 FieldSet FieldSet::Union(const FieldSet& other) const {
-  FieldSet out = *this;
-  for (const Node& node : other.nodes_) {
-    Node& slot = out.Slot(node.element);
-    slot.member |= node.member;
-    slot.below = slot.below.empty() ? node.below : slot.below.Union(node.below);
+  FieldSet out;
+  out.nodes_.reserve(std::max(nodes_.size(), other.nodes_.size()));
+  auto a = nodes_.begin();
+  auto b = other.nodes_.begin();
+  while (a != nodes_.end() && b != other.nodes_.end()) {
+    const auto order = a->element <=> b->element;
+    if (order < 0) {
+      out.nodes_.push_back(*a++);
+    } else if (order > 0) {
+      out.nodes_.push_back(*b++);
+    } else {
+      out.nodes_.push_back(Node{.element = a->element,
+                                .member = a->member || b->member,
+                                .below = a->below.Union(b->below)});
+      ++a;
+      ++b;
+    }
   }
+  out.nodes_.insert(out.nodes_.end(), a, nodes_.end());
+  out.nodes_.insert(out.nodes_.end(), b, other.nodes_.end());
   return out;
 }
 
@@ -250,14 +284,23 @@ json::Value FieldSet::ToJson(json::Arena& arena, bool member) const {
 }
 
 base::Result<FieldSet> FieldSet::FromJson(json::Value fields) {
-  FieldSet out;
+  std::vector<Node> nodes;
+  nodes.reserve(fields.size());
   for (const json::Member& member : fields.members()) {
     if (member.name() == ".") continue;  // the parent has looked at it
-    const PathElement step = TRY(ParseStep(member.name()));
-    FieldSet below = TRY(FromJson(member.value));
-    Node& node = out.Slot(step);
-    node.member = below.empty() || member.value.Has(".");
-    node.below = std::move(below);
+    Node node{.element = TRY(ParseStep(member.name()))};
+    node.below = TRY(FromJson(member.value));
+    node.member = node.below.empty() || member.value.Has(".");
+    nodes.push_back(std::move(node));
+  }
+  // Of steps that are written differently and mean the same the last one counts.
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [](const Node& a, const Node& b) { return a.element < b.element; });
+  FieldSet out;
+  out.nodes_.reserve(nodes.size());
+  for (Node& node : nodes) {
+    if (!out.nodes_.empty() && out.nodes_.back().element == node.element) out.nodes_.pop_back();
+    out.nodes_.push_back(std::move(node));
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include "api/patch/managed_entries.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -13,6 +14,7 @@ using json::Value;
 
 base::Result<Entries> DecodeEntries(Value list) {
   Entries out;
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::size_t> places;
   for (const Value& item : list.elements()) {
     Entry entry{.manager = std::string(item["manager"].AsString()),
                 .operation = std::string(item["operation"].AsString()),
@@ -35,12 +37,15 @@ base::Result<Entries> DecodeEntries(Value list) {
                               : base::StrCat("invalid fieldsType in managed fields entry: ", type));
     }
     entry.fields = TRY(FieldSet::FromJson(item["fieldsV1"]));
-    const auto same = std::find_if(out.begin(), out.end(),
-                                   [&](const Entry& other) { return other.IsSameAs(entry); });
-    if (same == out.end()) {
+    // What Entry::IsSameAs() compares.
+    const auto [place, is_new] =
+        places.try_emplace({entry.manager, entry.operation, entry.subresource,
+                            entry.is_apply() ? std::string() : entry.api_version},
+                           out.size());
+    if (is_new) {
       out.push_back(std::move(entry));
     } else {
-      *same = std::move(entry);
+      out[place->second] = std::move(entry);
     }
   }
   return out;

@@ -67,21 +67,30 @@ void CapUpdateManagers(Entries& entries) {
   if (updates.size() <= kMaxUpdateManagers) return;
   std::stable_sort(updates.begin(), updates.end(),
                    [](const Entry* a, const Entry* b) { return a->time < b->time; });
-  std::map<std::string, Entry*> buckets;
+  struct Bucket {
+    Entry* entry = nullptr;
+    std::vector<const FieldSet*> fields;
+  };
+  std::map<std::string, Bucket> buckets;
+  std::vector<Entry*> folded;
   std::size_t count = updates.size();
   for (Entry* entry : updates) {
     if (count <= kMaxUpdateManagers) break;
-    Entry*& bucket = buckets[entry->api_version];
-    if (bucket == nullptr) {
-      bucket = entry;
-      bucket->manager = kAncientManager;
+    Bucket& bucket = buckets[entry->api_version];
+    bucket.fields.push_back(&entry->fields);
+    if (bucket.entry == nullptr) {
+      bucket.entry = entry;
+      entry->manager = kAncientManager;
       continue;
     }
-    bucket->fields = bucket->fields.Union(entry->fields);
-    bucket->time = std::max(bucket->time, entry->time);
-    entry->fields = FieldSet();
+    bucket.entry->time = std::max(bucket.entry->time, entry->time);
+    folded.push_back(entry);
     --count;
   }
+  for (auto& [version, bucket] : buckets) {
+    bucket.entry->fields = FieldSet::UnionOf(bucket.fields);
+  }
+  for (Entry* entry : folded) entry->fields = FieldSet();
 }
 
 // What a write has changed, as each version tells it.
@@ -157,7 +166,8 @@ void Disown(Entries& entries, Changes& changes, const Entry* except) {
       entry.fields = FieldSet();
       continue;
     }
-    entry.fields.Subtract(change->modified.Union(change->added));
+    entry.fields.Subtract(change->modified);
+    entry.fields.Subtract(change->added);
     entry.fields.Subtract(change->removed);
   }
 }
@@ -270,12 +280,13 @@ base::Result<Value> Application::Prune(Value merged, const Entry& last) const {
   const FieldSet named = WithNamedFields(whole.schema, last.fields);
   Value pruned = RemoveFields(arena_, whole.schema, whole.object, named);
   // Give back what somebody (the writer included) owns, version by version …
-  std::map<std::string, FieldSet> owned;
+  std::map<std::string, std::vector<const FieldSet*>> owned;
   for (const Entry& entry : entries_) {
-    FieldSet& fields = owned[writer_.versions != nullptr ? entry.api_version : last.api_version];
-    fields = fields.Union(entry.fields);
+    owned[writer_.versions != nullptr ? entry.api_version : last.api_version].push_back(
+        &entry.fields);
   }
-  for (const auto& [version, fields] : owned) {
+  for (const auto& [version, sets] : owned) {
+    const FieldSet fields = FieldSet::UnionOf(sets);
     const Versions::View from = TRY(In(version, merged));
     if (from.schema == nullptr) continue;
     const Versions::View to = TRY(In(version, pruned));
@@ -290,12 +301,14 @@ base::Result<Value> Application::Prune(Value merged, const Entry& last) const {
 
 std::vector<ConflictOf> Application::Conflicts(const Entry& own, Changes& changes) const {
   std::vector<ConflictOf> out;
+  std::map<const Comparison*, FieldSet> touched;
   for (const Entry& entry : entries_) {
     if (&entry == &own) continue;
     const Comparison* change = changes.In(entry.api_version);
     if (change == nullptr) continue;
-    const FieldSet changed = change->modified.Union(change->added);
-    for (FieldPathSteps& path : entry.fields.Intersection(changed).Paths()) {
+    const auto [changed, is_new] = touched.try_emplace(change);
+    if (is_new) changed->second = change->modified.Union(change->added);
+    for (FieldPathSteps& path : entry.fields.Intersection(changed->second).Paths()) {
       out.push_back({Describe(entry), std::move(path)});
     }
   }

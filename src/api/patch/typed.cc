@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,37 +87,56 @@ PathElement StepOf(const Schema& list, Value element) {
   return step;
 }
 
-// The elements of a keyed list or set with their steps, in order. Only the first of equal steps.
 struct Element {
   PathElement step;
   Value value;
 };
-std::vector<Element> ElementsOf(const Schema& list, const Value* value) {
-  std::vector<Element> out;
-  if (value == nullptr) return out;
-  out.reserve(value->size());
-  constexpr std::size_t kFew = 16;
-  std::set<PathElement> seen;  // only once there are many
-  for (const Value& element : value->elements()) {
-    PathElement step = StepOf(list, element);
-    if (out.size() == kFew) {
-      for (const Element& other : out) seen.insert(other.step);
-    }
-    const bool known = out.size() < kFew
-                           ? std::any_of(out.begin(), out.end(),
-                                         [&](const Element& other) { return other.step == step; })
-                           : !seen.insert(step).second;
-    if (!known) out.push_back({std::move(step), element});
-  }
-  return out;
-}
 
-const Value* FindElement(const std::vector<Element>& elements, const PathElement& step) {
-  for (const Element& element : elements) {
-    if (element.step == step) return &element.value;
+// The elements of a keyed list or set with their steps, in order. Only the first of equal steps.
+class Elements {
+ public:
+  Elements(const Schema& list, const Value* value) {
+    if (value == nullptr) return;
+    all_.reserve(value->size());
+    for (const Value& element : value->elements()) {
+      PathElement step = StepOf(list, element);
+      if (PlaceOf(step)) continue;
+      if (all_.size() >= kFew) places_.emplace(step, all_.size());
+      all_.push_back({std::move(step), element});
+      if (all_.size() != kFew) continue;
+      for (std::size_t i = 0; i < kFew; ++i) places_.emplace(all_[i].step, i);
+    }
   }
-  return nullptr;
-}
+
+  std::optional<std::size_t> PlaceOf(const PathElement& step) const {
+    if (all_.size() >= kFew) {
+      const auto found = places_.find(step);
+      return found == places_.end() ? std::nullopt : std::optional(found->second);
+    }
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      if (all_[i].step == step) return i;
+    }
+    return std::nullopt;
+  }
+  // Null if there is none.
+  const Value* Find(const PathElement& step) const {
+    const auto place = PlaceOf(step);
+    return place ? &all_[*place].value : nullptr;
+  }
+
+  std::size_t size() const { return all_.size(); }
+  Element& operator[](std::size_t i) { return all_[i]; }
+  const Element& operator[](std::size_t i) const { return all_[i]; }
+  auto begin() { return all_.begin(); }
+  auto end() { return all_.end(); }
+  auto begin() const { return all_.begin(); }
+  auto end() const { return all_.end(); }
+
+ private:
+  static constexpr std::size_t kFew = 16;  // fewer are searched one by one
+  std::vector<Element> all_;
+  std::map<PathElement, std::size_t> places_;
+};
 
 // --- checking ---
 
@@ -317,10 +336,24 @@ struct Outcome {
   bool removed = false;
 };
 
-void Attach(FieldSet& set, const PathElement& step, bool member, FieldSet&& below) {
-  if (member) set.Insert(step);
-  set.InsertBelow(step, std::move(below));
+using Nodes = std::vector<FieldSet::Node>;
+
+void Attach(Nodes& nodes, const PathElement& step, bool member, FieldSet&& below) {
+  if (!member && below.empty()) return;
+  nodes.push_back({.element = step, .member = member, .below = std::move(below)});
 }
+
+// A comparison while its nodes are collected.
+struct Draft {
+  Nodes added;
+  Nodes modified;
+  Nodes removed;
+
+  Comparison Finish() {
+    return {FieldSet(std::move(added)), FieldSet(std::move(modified)),
+            FieldSet(std::move(removed))};
+  }
+};
 
 Outcome CompareAt(const Schema* schema, const Value* before, const Value* after);
 
@@ -331,14 +364,16 @@ FieldSet AllBelow(const Schema* schema, const Value& value) {
   switch (ShapeOf(schema, value)) {
     case Shape::kLeaf:
       break;
-    case Shape::kList:
-      nodes.reserve(value.size());
-      for (Element& element : ElementsOf(*schema, &value)) {
+    case Shape::kList: {
+      Elements elements(*schema, &value);
+      nodes.reserve(elements.size());
+      for (Element& element : elements) {
         nodes.push_back({.element = std::move(element.step),
                          .member = true,
                          .below = AllBelow(ElementSchema(schema), element.value)});
       }
       break;
+    }
     case Shape::kMap:
       nodes.reserve(value.size());
       for (const json::Member& member : value.members()) {
@@ -352,7 +387,7 @@ FieldSet AllBelow(const Schema* schema, const Value& value) {
 }
 
 void CompareChild(const PathElement& step, const Schema* schema, const Value* before,
-                  const Value* after, Comparison& out) {
+                  const Value* after, Draft& out) {
   if (before == nullptr) return Attach(out.added, step, true, AllBelow(schema, *after));
   if (after != nullptr && before->IsSameAs(*after)) return;
   Outcome child = CompareAt(schema, before, after);
@@ -363,6 +398,7 @@ void CompareChild(const PathElement& step, const Schema* schema, const Value* be
 
 Outcome CompareAt(const Schema* schema, const Value* before, const Value* after) {
   Outcome out;
+  Draft below;
   const Value& witness = after != nullptr && !after->is_null() ? *after
                          : before != nullptr                   ? *before
                                                                : *after;
@@ -376,32 +412,32 @@ Outcome CompareAt(const Schema* schema, const Value* before, const Value* after)
   if (shape == Shape::kLeaf) {
     out.modified = before != nullptr && after != nullptr && !(*before == *after);
   } else if (shape == Shape::kList) {
-    const std::vector<Element> lhs = ElementsOf(*schema, before);
-    const std::vector<Element> rhs = ElementsOf(*schema, after);
+    const Elements lhs(*schema, before);
+    const Elements rhs(*schema, after);
     for (const Element& element : lhs) {
-      CompareChild(element.step, ElementSchema(schema), &element.value,
-                   FindElement(rhs, element.step), out.below);
+      CompareChild(element.step, ElementSchema(schema), &element.value, rhs.Find(element.step),
+                   below);
     }
     for (const Element& element : rhs) {
-      if (FindElement(lhs, element.step) != nullptr) continue;
-      CompareChild(element.step, ElementSchema(schema), nullptr, &element.value, out.below);
+      if (lhs.Find(element.step) != nullptr) continue;
+      CompareChild(element.step, ElementSchema(schema), nullptr, &element.value, below);
     }
   } else {
     if (before != nullptr) {
       for (const json::Member& member : before->members()) {
         CompareChild(PathElement::Field(member.name()), ChildSchema(schema, member.name()),
-                     &member.value, after == nullptr ? nullptr : after->Find(member.name()),
-                     out.below);
+                     &member.value, after == nullptr ? nullptr : after->Find(member.name()), below);
       }
     }
     if (after != nullptr) {
       for (const json::Member& member : after->members()) {
         if (before != nullptr && before->Has(member.name())) continue;
         CompareChild(PathElement::Field(member.name()), ChildSchema(schema, member.name()), nullptr,
-                     &member.value, out.below);
+                     &member.value, below);
       }
     }
   }
+  out.below = below.Finish();
   out.added = before == nullptr;
   out.removed = after == nullptr;
   return out;
@@ -415,30 +451,27 @@ Value MergeAt(json::Arena& arena, const Schema* schema, const Value* live, const
 // elements that both have.
 Value MergeLists(json::Arena& arena, const Schema& schema, const Value& live,
                  const Value& applied) {
-  const std::vector<Element> lhs = ElementsOf(schema, &live);
-  const std::vector<Element> rhs = ElementsOf(schema, &applied);
+  const Elements lhs(schema, &live);
+  const Elements rhs(schema, &applied);
   json::ArrayBuilder out(arena);
   std::size_t l = 0;
   std::size_t r = 0;
   const auto emit_live_only_until = [&](std::size_t end) {
     for (; l < end; ++l) {
-      if (FindElement(rhs, lhs[l].step) == nullptr) out.Add(lhs[l].value);
+      if (rhs.Find(lhs[l].step) == nullptr) out.Add(lhs[l].value);
     }
   };
   const auto emit_applied = [&] {
-    const Value* old = FindElement(lhs, rhs[r].step);
+    const Value* old = lhs.Find(rhs[r].step);
     out.Add(MergeAt(arena, schema.element, old, &rhs[r].value));
     ++r;
   };
   for (std::size_t next = 0; next < rhs.size(); ++next) {
-    const auto shared = std::find_if(lhs.begin(), lhs.end(), [&](const Element& element) {
-      return element.step == rhs[next].step;
-    });
-    if (shared == lhs.end()) continue;
-    const auto place = static_cast<std::size_t>(shared - lhs.begin());
-    emit_live_only_until(place < l ? lhs.size() : place);
+    const auto place = lhs.PlaceOf(rhs[next].step);
+    if (!place) continue;
+    emit_live_only_until(*place < l ? lhs.size() : *place);
     while (r <= next) emit_applied();
-    if (place == l) ++l;
+    if (*place == l) ++l;
   }
   emit_live_only_until(lhs.size());
   while (r < rhs.size()) emit_applied();
@@ -491,14 +524,13 @@ Value ForeignValue(json::Arena& arena, std::string_view go_type, std::string_vie
 }
 
 FieldSet FieldsOf(const Schema* schema, Value object) {
-  FieldSet out;
+  Nodes nodes;
   switch (ShapeOf(schema, object)) {
     case Shape::kLeaf:
       break;
     case Shape::kList:
-      for (const Element& element : ElementsOf(*schema, &object)) {
-        out.Insert(element.step);
-        out.InsertBelow(element.step, FieldsOf(ElementSchema(schema), element.value));
+      for (const Element& element : Elements(*schema, &object)) {
+        Attach(nodes, element.step, true, FieldsOf(ElementSchema(schema), element.value));
       }
       break;
     case Shape::kMap:
@@ -509,12 +541,12 @@ FieldSet FieldsOf(const Schema* schema, Value object) {
         const bool free_name = schema == nullptr || schema->FindField(member.name()) == nullptr;
         const bool hollow =
             member.value.is_null() || (member.value.is_object() && member.value.empty());
-        if (shape == Shape::kLeaf || free_name || hollow) out.Insert(step);
-        out.InsertBelow(step, FieldsOf(child, member.value));
+        Attach(nodes, step, shape == Shape::kLeaf || free_name || hollow,
+               FieldsOf(child, member.value));
       }
       break;
   }
-  return out;
+  return FieldSet(std::move(nodes));
 }
 
 Comparison Compare(const Schema* schema, Value before, Value after) {
@@ -557,16 +589,15 @@ Value RemoveFields(json::Arena& arena, const Schema* schema, Value object, const
 }
 
 FieldSet WithNamedFields(const Schema* schema, const FieldSet& fields) {
-  FieldSet out;
+  Nodes nodes;
   for (const FieldSet::Node& node : fields.nodes()) {
     const bool field = node.element.kind == PathElement::Kind::kField;
     const bool named =
         field && schema != nullptr && schema->FindField(node.element.text) != nullptr;
     const Schema* child = field ? ChildSchema(schema, node.element.text) : ElementSchema(schema);
-    if (node.member || named) out.Insert(node.element);
-    out.InsertBelow(node.element, WithNamedFields(child, node.below));
+    Attach(nodes, node.element, node.member || named, WithNamedFields(child, node.below));
   }
-  return out;
+  return FieldSet(std::move(nodes));
 }
 
 }  // namespace portcullis::api::patch
