@@ -1,7 +1,11 @@
 #include "plugins/common/tolerations.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -73,6 +77,74 @@ json::Value DecodeToleration(json::Arena& arena, json::Value given, std::string&
   return toleration.Build();
 }
 
+// Tolerations to look up what covers another one. Those that differ in nothing but their time lie
+// together: of them the longest time decides.
+class CoverIndex {
+ public:
+  void Insert(json::Value wide) {
+    identities_.insert(IdentityOf(wide));
+    const std::string_view op = Text(wide, "operator");
+    const bool equal = op.empty() || op == "Equal";
+    if (!equal && op != "Exists") return;  // it covers nothing but itself
+    const bool everything = !equal && Text(wide, "key").empty();
+    const Place place{everything, Text(wide, "key"), Text(wide, "effect"), equal,
+                      equal ? Text(wide, "value") : ""};
+    const bool limited = Text(wide, "effect") == "NoExecute";
+    places_[place].emplace(limited ? TimeOf(wide) : kForever, IdentityOf(wide));
+  }
+
+  // Covers() by one of them.
+  bool HasCoverOf(json::Value narrow) const {
+    return identities_.contains(IdentityOf(narrow)) || HasOtherCoverOf(narrow);
+  }
+
+  // The same by one that is not the same toleration.
+  bool HasOtherCoverOf(json::Value narrow) const {
+    const std::string own = IdentityOf(narrow);
+    const bool equal = Text(narrow, "operator") == "Equal";
+    for (const bool everything : {false, true}) {
+      const std::string_view key = everything ? "" : Text(narrow, "key");
+      for (const std::string_view effect : {std::string_view(), Text(narrow, "effect")}) {
+        if (Reaches({everything, key, effect, false, ""}, narrow, own)) return true;
+        if (everything || !equal) continue;
+        if (Reaches({false, key, effect, true, Text(narrow, "value")}, narrow, own)) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  // Whether for all keys; key; effect; whether for one value; value.
+  using Place = std::tuple<bool, std::string_view, std::string_view, bool, std::string_view>;
+  using Time = std::pair<bool, std::int64_t>;  // whether without end, else seconds
+  static constexpr Time kForever{true, 0};
+
+  static Time TimeOf(json::Value toleration) {
+    const json::Value seconds = toleration["tolerationSeconds"];
+    return seconds.is_int() ? Time{false, seconds.AsInt()} : kForever;
+  }
+
+  static std::string IdentityOf(json::Value toleration) {
+    std::string out;
+    for (const std::string_view member : {"key", "operator", "value", "effect"}) {
+      json::WriteString(Text(toleration, member), out);
+    }
+    json::Write(toleration["tolerationSeconds"], out);
+    return out;
+  }
+
+  bool Reaches(const Place& place, json::Value narrow, const std::string& own) const {
+    const auto found = places_.find(place);
+    if (found == places_.end()) return false;
+    auto longest = found->second.rbegin();
+    if (longest->second == own) ++longest;
+    return longest != found->second.rend() && longest->first >= TimeOf(narrow);
+  }
+
+  std::set<std::string> identities_;
+  std::map<Place, std::set<std::pair<Time, std::string>>> places_;
+};
+
 }  // namespace
 
 base::Result<json::Value> DecodeTolerations(json::Arena& arena, std::string_view text) {
@@ -117,28 +189,28 @@ bool Covers(json::Value wide, json::Value narrow) {
 json::Value MergeTolerations(json::Arena& arena, json::Value first, json::Value second) {
   std::vector<json::Value> all(first.elements().begin(), first.elements().end());
   all.insert(all.end(), second.elements().begin(), second.elements().end());
-  std::vector<json::Value> kept;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    bool covered = false;
-    for (const json::Value& other : kept) covered = covered || Covers(other, all[i]);
-    for (std::size_t j = i + 1; j < all.size() && !covered; ++j) {
-      covered = !SameToleration(all[i], all[j]) && Covers(all[j], all[i]);
-    }
-    if (!covered) kept.push_back(all[i]);
+  std::vector<bool> covered_later(all.size());
+  CoverIndex later;
+  for (std::size_t i = all.size(); i-- > 0;) {
+    covered_later[i] = later.HasOtherCoverOf(all[i]);
+    later.Insert(all[i]);
   }
-  return json::MakeArray(arena, kept);
+  CoverIndex before;
+  json::ArrayBuilder kept(arena);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (covered_later[i] || before.HasCoverOf(all[i])) continue;
+    before.Insert(all[i]);
+    kept.Add(all[i]);
+  }
+  return kept.Build();
 }
 
 bool AllowedBy(json::Value tolerations, json::Value whitelist) {
   if (whitelist.empty()) return true;
-  for (const json::Value& toleration : tolerations.elements()) {
-    bool covered = false;
-    for (const json::Value& allowed : whitelist.elements()) {
-      covered = covered || Covers(allowed, toleration);
-    }
-    if (!covered) return false;
-  }
-  return true;
+  CoverIndex allowed;
+  for (const json::Value& toleration : whitelist.elements()) allowed.Insert(toleration);
+  return std::all_of(tolerations.elements().begin(), tolerations.elements().end(),
+                     [&](const json::Value& toleration) { return allowed.HasCoverOf(toleration); });
 }
 
 }  // namespace portcullis::plugins::common

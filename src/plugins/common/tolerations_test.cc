@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
+#include "plugins/common/testing/slow_tolerations.h"
 
 namespace portcullis::plugins::common {
 namespace {
@@ -148,6 +150,41 @@ TEST(TolerationsTest, MergingKeepsOnlyWhatNothingElseCovers) {
         EXPECT_FALSE(Covers(merged[0], merged[1])) << pair;
       }
     }
+  }
+}
+
+// Few values of each member, so that many cover each other.
+json::Value RandomTolerations(json::Arena& arena, std::mt19937& random) {
+  json::ArrayBuilder out(arena);
+  for (auto n = random() % 9; n > 0; --n) {
+    json::ObjectBuilder toleration(arena);
+    const auto set = [&](std::string_view name, std::vector<std::string_view> values) {
+      const std::string_view value = values[random() % values.size()];
+      if (value != "-") toleration.Set(name, value);
+    };
+    set("key", {"-", "", "a", "b"});
+    set("operator", {"-", "", "Equal", "Exists", "Gt"});
+    set("value", {"-", "", "v", "w"});
+    set("effect", {"-", "", "NoExecute", "NoExecute", "NoSchedule"});
+    if (random() % 2 == 0) {
+      toleration.Set("tolerationSeconds", static_cast<std::int64_t>(random() % 4) - 1);
+    }
+    out.Add(toleration.Build());
+  }
+  return out.Build();
+}
+
+TEST(TolerationsTest, MergingAndAllowingAreThoseOfComparingEachWithEach) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 20'000; ++round) {
+    json::Arena arena;
+    const json::Value a = RandomTolerations(arena, random);
+    const json::Value b = RandomTolerations(arena, random);
+    const std::string both = json::ToString(a) + json::ToString(b);
+    ASSERT_EQ(json::ToString(MergeTolerations(arena, a, b)),
+              json::ToString(common::testing::SlowMerge(arena, a, b)))
+        << both;
+    ASSERT_EQ(AllowedBy(a, b), b.empty() || common::testing::SlowAllowed(a, b)) << both;
   }
 }
 
