@@ -52,14 +52,12 @@ base::Status CheckKey(std::string_view key) {
 }  // namespace
 
 void Recorder::Warn(std::string text) {
-  if (text.empty()) return;
+  if (text.empty() || !CanBeSent(text)) return;
   const std::lock_guard lock(mutex_);
   if (truncating_ && runes_ >= kTotalRunes) return;
   if (std::find(seen_.begin(), seen_.end(), text) != seen_.end()) return;
   seen_.push_back(std::move(text));
   const std::string& added = seen_.back();
-  if (!CanBeSent(added)) return;
-
   const std::size_t length = base::RuneCount(added);
   if (truncating_ || runes_ + length <= kTotalRunes) {
     const std::string_view sent = truncating_ ? CutToRunes(added, kItemRunes) : added;
@@ -72,7 +70,6 @@ void Recorder::Warn(std::string text) {
   runes_ = 0;
   warnings_.clear();
   for (const std::string& item : seen_) {
-    if (!CanBeSent(item)) continue;
     const std::string_view sent = CutToRunes(item, kItemRunes);
     runes_ += base::RuneCount(sent);
     warnings_.emplace_back(sent);

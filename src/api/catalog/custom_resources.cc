@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <map>
 
 #include "api/catalog/catalog.h"
 #include "api/conversion/custom_converter.h"
@@ -151,14 +152,11 @@ base::Result<std::shared_ptr<const CustomResources>> CustomResources::Compile(Va
   const CustomNames names = parts.names ? *std::move(parts.names) : NamesOf(spec["names"]);
   const Value versions = spec["versions"];
   made->digest_ = DigestOf(json::ToString(versions));
-  for (std::size_t i = 0; i < versions.size(); ++i) {
-    const Value version = versions[i];
+  std::map<std::string, const schema::Schema*> by_text;
+  for (const Value& version : versions.elements()) {
     const Value props = version["schema"]["openAPIV3Schema"];
-    const schema::Schema* node = nullptr;
     // Versions often have the same schema; one is enough.
-    for (std::size_t j = 0; j < i && node == nullptr; ++j) {
-      if (versions[j]["schema"]["openAPIV3Schema"] == props) node = made->schemas_[j].second;
-    }
+    const schema::Schema*& node = by_text[json::ToString(props, {.sort_keys = true})];
     if (node == nullptr) node = schema::MakeStructural(made->pool_, props, parts.object_meta);
     made->schemas_.emplace_back(version["name"].AsString(), node);
     if (!version["served"].AsBool()) continue;

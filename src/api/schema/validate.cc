@@ -5,14 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "api/schema/patterns.h"
 #include "api/schema/schema.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/value_set.h"
 #include "json/writer.h"
 
 namespace portcullis::api::schema {
@@ -171,15 +172,11 @@ void Validator::CheckArray(Value props, Value value, const std::string& name, co
     errors_.push_back(TooMany(At(name), static_cast<int>(size), static_cast<int>(most->AsInt())));
   }
   if (props["uniqueItems"].AsBool()) {
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      for (std::size_t j = 0; j < i; ++j) {
-        if (value[i] == value[j]) {
-          AddInvalid(name, "", "shouldn't contain duplicates");
-          i = value.size();
-          break;
-        }
-      }
-    }
+    json::ValueSet seen;
+    const auto items = value.elements();
+    const bool unique = std::all_of(items.begin(), items.end(),
+                                    [&](const Value& item) { return seen.Insert(item); });
+    if (!unique) AddInvalid(name, "", "shouldn't contain duplicates");
   }
   const Value items = props["items"];
   if (!items.is_object()) return;
@@ -407,7 +404,7 @@ namespace {
 // The second occurrence of each value that occurs more than once; `keys` are the elements or what
 // stands for them.
 void AddDuplicates(const std::vector<Value>& keys, const FieldPath& path, FieldErrors& errors) {
-  std::unordered_map<std::string, int> times;
+  std::map<std::string, int> times;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (++times[json::ToString(keys[i], {.sort_keys = true})] == 2) {
       errors.push_back(Duplicate(path.Index(i), keys[i]));
