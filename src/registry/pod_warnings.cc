@@ -1,7 +1,10 @@
 #include "registry/pod_warnings.h"
 
+#include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "api/field_error.h"
 #include "api/quantity.h"
@@ -163,14 +166,73 @@ void EnvWarnings(json::Value env, const FieldPath& path, Texts& warnings) {
   }
 }
 
+// kube-apiserver sends 4096 runes of warnings at most, so that more texts than that cannot matter.
+constexpr std::size_t kMostWarnings = 4096;
+
 struct Port {
   std::string place;
   std::int64_t host_port = 0;
   std::string_view host_ip;
 };
 
+// The ports of one number and protocol so far.
+class SamePorts {
+ public:
+  // Warns of each earlier one that this one may conflict with, in their order.
+  void Add(Port one, Texts& warnings) {
+    for (const std::size_t index : Conflicts(one)) {
+      if (warnings.size() >= kMostWarnings) break;
+      const Port& other = ports_[index];
+      const bool same = one.host_ip == other.host_ip && one.host_port == other.host_port;
+      const bool redundant = one.host_port == 0 || other.host_port == 0;
+      warnings.push_back(base::StrCat(one.place,
+                                      same        ? ": duplicate port definition with "
+                                      : redundant ? ": overlapping port definition with "
+                                                  : ": dangerously ambiguous port definition with ",
+                                      other.place));
+    }
+    by_host_port_[one.host_port].push_back(ports_.size());
+    by_address_[{one.host_port, one.host_ip}].push_back(ports_.size());
+    ports_.push_back(std::move(one));
+  }
+
+ private:
+  using Indices = std::vector<std::size_t>;
+
+  // Without a host port it conflicts with all; else with those without one, and with those of the
+  // same one whose host IP is the same or says nothing, or that have any if it says nothing itself.
+  Indices Conflicts(const Port& one) const {
+    Indices out;
+    const auto add = [&](const auto& index, const auto& key) {
+      const auto found = index.find(key);
+      if (found == index.end()) return;
+      const std::size_t most = std::min(found->second.size(), kMostWarnings);
+      out.insert(out.end(), found->second.begin(),
+                 found->second.begin() + static_cast<std::ptrdiff_t>(most));
+    };
+    if (one.host_port == 0) {
+      out.resize(std::min(ports_.size(), kMostWarnings));
+      std::iota(out.begin(), out.end(), 0U);
+      return out;
+    }
+    add(by_host_port_, std::int64_t{0});
+    if (one.host_ip.empty()) {
+      add(by_host_port_, one.host_port);
+    } else {
+      add(by_address_, std::pair(one.host_port, one.host_ip));
+      add(by_address_, std::pair(one.host_port, std::string_view()));
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  std::vector<Port> ports_;
+  std::map<std::int64_t, Indices> by_host_port_;
+  std::map<std::pair<std::int64_t, std::string_view>, Indices> by_address_;
+};
+
 void PortWarnings(json::Value container, const FieldPath& path,
-                  std::map<std::string, std::vector<Port>>& all, Texts& warnings) {
+                  std::map<std::string, SamePorts>& all, Texts& warnings) {
   std::size_t index = 0;
   for (const json::Value& port : container["ports"].elements()) {
     Port one{path.Child("ports").Index(index++).ToString(), port["hostPort"].AsInt(),
@@ -182,20 +244,7 @@ void PortWarnings(json::Value container, const FieldPath& path,
                                       port["name"].AsString(), " HostPort:0 ContainerPort:", number,
                                       " Protocol:", protocol, " HostIP:", one.host_ip, "}"));
     }
-    std::vector<Port>& others = all[base::StrCat(number, "/", protocol)];
-    for (const Port& other : others) {
-      if (one.host_ip == other.host_ip && one.host_port == other.host_port) {
-        warnings.push_back(
-            base::StrCat(one.place, ": duplicate port definition with ", other.place));
-      } else if (one.host_port == 0 || other.host_port == 0) {
-        warnings.push_back(
-            base::StrCat(one.place, ": overlapping port definition with ", other.place));
-      } else if (one.host_port == other.host_port && one.host_ip.empty() != other.host_ip.empty()) {
-        warnings.push_back(
-            base::StrCat(one.place, ": dangerously ambiguous port definition with ", other.place));
-      }
-    }
-    others.push_back(std::move(one));
+    all[base::StrCat(number, "/", protocol)].Add(std::move(one), warnings);
   }
 }
 
@@ -323,7 +372,7 @@ void PodWarnings(json::Value metadata, json::Value spec, const FieldPath& root, 
         ContainerWarnings(container, metadata, spec, is_template, annotations, at, warnings);
         return true;
       });
-  std::map<std::string, std::vector<Port>> ports;
+  std::map<std::string, SamePorts> ports;
   api::view::VisitContainers(
       spec, path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
         PortWarnings(container, at, ports, warnings);

@@ -2,6 +2,7 @@
 // pkg/apis/core/validation).
 
 #include <algorithm>
+#include <set>
 
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
@@ -335,19 +336,17 @@ void CheckStatefulStrategy(const Context& ctx, json::Value strategy, FieldErrors
 json::Value WithClaims(json::Arena& arena, json::Value spec) {
   const json::Value volumes = spec["template"]["spec"]["volumes"];
   json::ArrayBuilder all(arena);
+  std::set<std::string_view> claims;
   for (const json::Value& claim : spec["volumeClaimTemplates"].elements()) {
     const json::Value name = claim["metadata"]["name"];
+    claims.insert(name.AsString());
     all.Add(json::MakeObject(
         arena, {{"name", name},
                 {"persistentVolumeClaim", json::MakeObject(arena, {{"claimName", name}})}}));
   }
   if (all.size() == 0) return spec["template"];
   for (const json::Value& volume : volumes.elements()) {
-    const auto claims = spec["volumeClaimTemplates"].elements();
-    const bool replaced = std::any_of(claims.begin(), claims.end(), [&](const json::Value& claim) {
-      return claim["metadata"]["name"] == volume["name"];
-    });
-    if (!replaced) all.Add(volume);
+    if (!claims.contains(volume["name"].AsString())) all.Add(volume);
   }
   return json::SetPath(arena, spec["template"], {"spec", "volumes"}, all.Build());
 }

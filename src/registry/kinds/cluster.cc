@@ -1,6 +1,7 @@
 // Nodes, priority classes and runtime classes.
 
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "api/api_status.h"
@@ -34,11 +35,13 @@ struct SystemPriority {
 constexpr SystemPriority kSystemPriorities[] = {{"system-node-critical", 2000001000},
                                                 {"system-cluster-critical", 2000000000}};
 
-bool SameTolerationKeys(json::Value a, json::Value b) {
-  for (const std::string_view field : {"key", "operator", "value", "effect"}) {
-    if (a[field].AsString() != b[field].AsString()) return false;
-  }
-  return true;
+// What two tolerations may not have in common.
+using TolerationKey =
+    std::tuple<std::string_view, std::string_view, std::string_view, std::string_view>;
+
+TolerationKey KeyOf(json::Value toleration) {
+  return {toleration["key"].AsString(), toleration["operator"].AsString(),
+          toleration["value"].AsString(), toleration["effect"].AsString()};
 }
 
 // As Go prints the internal type.
@@ -86,13 +89,11 @@ void ValidateRuntimeClass(const Context&, json::Value object, FieldErrors& error
   CheckLabels(scheduling["nodeSelector"], path.Child("nodeSelector"), errors);
   const json::Value tolerations = scheduling["tolerations"];
   CheckTolerations(tolerations, path.Child("tolerations"), errors);
+  std::set<TolerationKey> seen;
   for (std::size_t i = 0; i < tolerations.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (!SameTolerationKeys(tolerations[i], tolerations[j])) continue;
-      errors.push_back(api::Duplicate(path.Child("tolerations").Index(i),
-                                      api::BadValue::Raw(TolerationJson(tolerations[i]))));
-      break;
-    }
+    if (seen.insert(KeyOf(tolerations[i])).second) continue;
+    errors.push_back(api::Duplicate(path.Child("tolerations").Index(i),
+                                    api::BadValue::Raw(TolerationJson(tolerations[i]))));
   }
 }
 

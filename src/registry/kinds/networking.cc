@@ -1,6 +1,8 @@
 // Ingresses, network policies and what names addresses (pkg/apis/networking/validation); budgets of
 // disruptions (pkg/apis/policy/validation).
 
+#include <set>
+
 #include "base/strings.h"
 #include "kube_cel/ip_address.h"
 #include "registry/kind_table.h"
@@ -253,15 +255,14 @@ void ValidateIngress(const Context& ctx, json::Value object, FieldErrors& errors
 
 // Where an ingress is reached, by the status.
 void CheckIngressPoints(json::Value points, json::Value old, FieldErrors& errors) {
+  std::set<std::string_view> before;
+  for (const json::Value& point : old.elements()) before.insert(point["ip"].AsString());
   std::size_t index = 0;
   for (const json::Value& point : points.elements()) {
     const FieldPath at = FieldPath("status", "loadBalancer", "ingress").Index(index++);
     const std::string_view ip = point["ip"].AsString();
     // An address that was good enough before may stay.
-    const auto before = old.elements();
-    const bool kept = std::any_of(before.begin(), before.end(),
-                                  [&](json::Value each) { return each["ip"].AsString() == ip; });
-    if (!ip.empty() && !kept) CheckIp(ip, at.Child("ip"), errors);
+    if (!ip.empty() && !before.contains(ip)) CheckIp(ip, at.Child("ip"), errors);
     const std::string_view host = point["hostname"].AsString();
     if (host.empty()) continue;
     CheckSubdomain(host, at.Child("hostname"), errors);

@@ -5,7 +5,9 @@
 #include <iterator>
 #include <set>
 #include <utility>
+#include <vector>
 
+#include "api/repeated_value.h"
 #include "base/strings.h"
 #include "registry/kind_table.h"
 #include "registry/validation/resource_names.h"
@@ -42,13 +44,21 @@ void CheckAmounts(json::Value list, const FieldPath& path, FieldErrors& errors) 
 }
 
 // One error for each name of `hard` that no object in the scope can use.
-void CheckScopeOfNames(std::string_view scope, json::Value hard, const FieldPath& path,
-                       const api::BadValue& shown, FieldErrors& errors) {
-  for (const json::Member* member : SortedMembers(hard)) {
-    if (IsStandardQuotaResource(member->name()) && !SpeaksOf(scope, member->name())) {
-      errors.push_back(api::Invalid(path, shown, "unsupported scope applied to resource"));
-    }
+void CheckScopeOfNames(std::string_view scope, const std::vector<std::string_view>& standard,
+                       const FieldPath& path, api::RepeatedValue& shown, FieldErrors& errors) {
+  for (const std::string_view name : standard) {
+    if (SpeaksOf(scope, name)) continue;
+    errors.push_back(api::Invalid(path, shown.Next(), "unsupported scope applied to resource"));
   }
+}
+
+// There are few of them, however many names `hard` has.
+std::vector<std::string_view> StandardNames(json::Value hard) {
+  std::vector<std::string_view> out;
+  for (const json::Member* member : SortedMembers(hard)) {
+    if (IsStandardQuotaResource(member->name())) out.push_back(member->name());
+  }
+  return out;
 }
 
 void CheckConflicts(const std::set<std::string_view>& scopes, json::Value shown,
@@ -66,11 +76,13 @@ void CheckScopes(json::Value spec, FieldErrors& errors) {
   const json::Value scopes = spec["scopes"];
   const FieldPath path("spec", "scopes");
   std::set<std::string_view> seen;
+  const auto standard = StandardNames(spec["hard"]);
+  api::RepeatedValue shown(scopes);
   for (const json::Value& scope : scopes.elements()) {
     if (!IsScope(scope.AsString())) {
-      errors.push_back(api::Invalid(path, scopes, "unsupported scope"));
+      errors.push_back(api::Invalid(path, shown.Next(), "unsupported scope"));
     }
-    CheckScopeOfNames(scope.AsString(), spec["hard"], path, scopes, errors);
+    CheckScopeOfNames(scope.AsString(), standard, path, shown, errors);
     seen.insert(scope.AsString());
   }
   CheckConflicts(seen, scopes, path, errors);
@@ -122,14 +134,15 @@ void CheckScopeSelector(json::Value spec, FieldErrors& errors) {
   const json::Value selector = spec["scopeSelector"];
   if (!selector.is_object()) return;
   const FieldPath path = FieldPath("spec", "scopeSelector").Child("matchExpressions");
-  const api::BadValue shown = api::BadValue::Raw(SelectorJson(selector));
+  const auto standard = StandardNames(spec["hard"]);
+  api::RepeatedValue shown(api::BadValue::Raw(SelectorJson(selector)));
   std::set<std::string_view> seen;
   for (const json::Value& requirement : selector["matchExpressions"].elements()) {
     const std::string_view scope = requirement["scopeName"].AsString();
     if (!IsScope(scope)) {
       errors.push_back(api::Invalid(path.Child("scopeName"), scope, "unsupported scope"));
     }
-    CheckScopeOfNames(scope, spec["hard"], path, shown, errors);
+    CheckScopeOfNames(scope, standard, path, shown, errors);
     CheckOperator(requirement, path, errors);
     seen.insert(scope);
   }

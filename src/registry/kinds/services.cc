@@ -9,6 +9,7 @@
 #include "api/api_status.h"
 #include "api/field_error.h"
 #include "base/strings.h"
+#include "json/edit.h"
 #include "registry/default_strategy.h"
 #include "registry/kind_table.h"
 #include "registry/service_network.h"
@@ -38,16 +39,14 @@ bool ChecksHealth(json::Value service) {
          service["spec"]["externalTrafficPolicy"].AsString() == "Local";
 }
 
-std::vector<int> NodePorts(json::Value service) {
-  std::vector<int> ports;
+std::set<int> NodePorts(json::Value service) {
+  std::set<int> ports;
   for (const json::Value& port : service["spec"]["ports"].elements()) {
     const int number = static_cast<int>(port["nodePort"].AsInt());
-    if (number != 0 && std::find(ports.begin(), ports.end(), number) == ports.end()) {
-      ports.push_back(number);
-    }
+    if (number != 0) ports.insert(number);
   }
   const int health = static_cast<int>(service["spec"]["healthCheckNodePort"].AsInt());
-  if (health != 0) ports.push_back(health);
+  if (health != 0) ports.insert(health);
   return ports;
 }
 
@@ -99,9 +98,7 @@ class Services final : public DefaultStrategy {
     }
     const auto ports = NodePorts(kept);
     for (int port : NodePorts(gone)) {
-      if (std::find(ports.begin(), ports.end(), port) == ports.end()) {
-        ctx.services->ReleasePort(port);
-      }
+      if (!ports.contains(port)) ctx.services->ReleasePort(port);
     }
   }
 
@@ -226,16 +223,19 @@ class Services final : public DefaultStrategy {
     const json::Value ports = object["spec"]["ports"];
     if (ports.empty() || !HasNodePorts(object) || !HasNodePorts(old)) return object;
     const std::set<std::int64_t> taken = NumbersOf(ports);
-    json::ArrayBuilder result(ctx.arena);
-    for (json::Value port : ports.elements()) {
-      for (const json::Value& before : old["spec"]["ports"].elements()) {
-        if (port.Has("nodePort") || before["name"].AsString() != port["name"].AsString()) continue;
-        if (!before.Has("nodePort") || taken.count(before["nodePort"].AsInt()) != 0) continue;
-        port = json::With(ctx.arena, port, "nodePort", before["nodePort"]);
-      }
-      result.Add(port);
+    std::map<std::string_view, json::Value> free;  // by the port's name
+    for (const json::Value& before : old["spec"]["ports"].elements()) {
+      const json::Value number = before["nodePort"];
+      if (!before.Has("nodePort") || taken.contains(number.AsInt())) continue;
+      free.try_emplace(before["name"].AsString(), number);
     }
-    return json::SetPath(ctx.arena, object, {"spec", "ports"}, result.Build());
+    const auto keep = [&](json::Value port) {
+      const auto number = free.find(port["name"].AsString());
+      if (port.Has("nodePort") || number == free.end()) return port;
+      return json::With(ctx.arena, port, "nodePort", number->second);
+    };
+    return json::SetPath(ctx.arena, object, {"spec", "ports"},
+                         json::EditElements(ctx.arena, ports, keep));
   }
 
   // Types without node ports lose them, unless the update has changed them.
@@ -303,26 +303,22 @@ class Services final : public DefaultStrategy {
 
     base::Result<int> TakeAny() {
       if (!ctx_.dry_run) return ctx_.services->TakeAnyPort();
-      const int last =
-          taken_.empty() ? kBeforeDryRun : *std::max_element(taken_.begin(), taken_.end());
-      taken_.push_back(last + 1);
-      return last + 1;
+      const int number = (taken_.empty() ? kBeforeDryRun : *taken_.rbegin()) + 1;
+      taken_.insert(number);
+      return number;
     }
 
     base::Status Take(int port) {
       if (!ctx_.dry_run) return ctx_.services->TakePort(port);
       TRY(ctx_.services->CheckPort(port));
-      if (std::find(taken_.begin(), taken_.end(), port) != taken_.end()) {
-        return base::Invalid("provided port is already allocated");
-      }
-      taken_.push_back(port);
-      return base::OkStatus();
+      if (taken_.insert(port).second) return base::OkStatus();
+      return base::Invalid("provided port is already allocated");
     }
 
    private:
     static constexpr int kBeforeDryRun = 32768;
     const Context& ctx_;
-    std::vector<int> taken_;  // on a dry run
+    std::set<int> taken_;  // on a dry run
   };
 
   static base::Result<json::Value> AllocatePorts(const Context& ctx, json::Value object,
@@ -342,8 +338,7 @@ class Services final : public DefaultStrategy {
       return json::SetPath(ctx.arena, object, {"spec", "healthCheckNodePort"},
                            json::Value::Int(*number));
     }
-    const auto held = NodePorts(old);
-    if (std::find(held.begin(), held.end(), wanted) != held.end()) return object;
+    if (NodePorts(old).contains(wanted)) return object;
     if (const base::Status taken = taking.Take(wanted); !taken.ok()) {
       return refuse("requested", taken);
     }
@@ -354,7 +349,7 @@ class Services final : public DefaultStrategy {
                                                      json::Value old, PortsOfOneWrite& taking) {
     // Of a new Service, protocols that share a port share its node port.
     std::map<std::int64_t, int> by_port;
-    std::vector<int> held = NodePorts(old);
+    std::set<int> held = NodePorts(old);
     json::ArrayBuilder ports(ctx.arena);
     std::size_t index = 0;
     for (json::Value port : object["spec"]["ports"].elements()) {
@@ -365,8 +360,7 @@ class Services final : public DefaultStrategy {
         const auto number = taking.TakeAny();
         if (!number.ok()) return Failed("nodePort", number.status());
         wanted = *number;
-      } else if (std::find(held.begin(), held.end(), wanted) == held.end() &&
-                 (shared == by_port.end() || shared->second != wanted)) {
+      } else if (!held.contains(wanted) && (shared == by_port.end() || shared->second != wanted)) {
         const base::Status taken = taking.Take(wanted);
         if (!taken.ok()) {
           return Refuse(ctx, api::FieldPath("spec", "ports").Index(index).Child("nodePort"),
@@ -374,7 +368,7 @@ class Services final : public DefaultStrategy {
         }
       }
       by_port.emplace(port["port"].AsInt(), wanted);
-      if (!old.is_null()) held.push_back(wanted);
+      if (!old.is_null()) held.insert(wanted);
       ports.Add(json::With(ctx.arena, port, "nodePort", json::Value::Int(wanted)));
       ++index;
     }

@@ -311,15 +311,15 @@ void CheckBindingConditions(json::Value owner, const FieldPath& path, FieldError
   const json::Value good = owner[kLists[0]];
   const json::Value bad = owner[kLists[1]];
   CheckUnique(good, "", path.Child(kLists[0]), errors);
+  std::set<std::string_view> others;
+  for (const json::Value& each : good.elements()) others.insert(each.AsString());
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < bad.size(); ++i) {
     const FieldPath at = path.Child(kLists[1]).Index(i);
     if (!seen.insert(bad[i].AsString()).second) {
       errors.push_back(api::Duplicate(at, bad[i].AsString()));
     }
-    const auto others = good.elements();
-    if (std::any_of(others.begin(), others.end(),
-                    [&](const json::Value& o) { return o == bad[i]; })) {
+    if (others.contains(bad[i].AsString())) {
       errors.push_back(api::Invalid(
           at, bad[i], "bindingFailureConditions must not overlap with bindingConditions"));
     }

@@ -41,11 +41,10 @@ void CheckContainerPorts(json::Value ports, const FieldPath& path, FieldErrors& 
   }
 }
 
-bool HasElement(json::Value list, std::string_view field, std::string_view text) {
-  for (const json::Value& element : list.elements()) {
-    if (element[field].AsString() == text) return true;
-  }
-  return false;
+std::set<std::string_view> TextsOf(json::Value list, std::string_view field) {
+  std::set<std::string_view> out;
+  for (const json::Value& element : list.elements()) out.insert(element[field].AsString());
+  return out;
 }
 
 // Where a mount breaks a rule about its path, Kubernetes names the list and not the element.
@@ -89,7 +88,8 @@ void CheckMountDetails(json::Value mount, json::Value container, const FieldPath
 
 void CheckVolumeMounts(json::Value container, const PodContext& pod, const FieldPath& path,
                        FieldErrors& errors) {
-  const json::Value devices = container["volumeDevices"];
+  const auto device_names = TextsOf(container["volumeDevices"], "name");
+  const auto device_paths = TextsOf(container["volumeDevices"], "devicePath");
   std::set<std::string_view> places;
   std::size_t index = 0;
   for (const json::Value& mount : container["volumeMounts"].elements()) {
@@ -102,11 +102,11 @@ void CheckVolumeMounts(json::Value container, const PodContext& pod, const Field
     if (!places.insert(place).second) {
       errors.push_back(api::Invalid(at.Child("mountPath"), place, "must be unique"));
     }
-    if (HasElement(devices, "name", name)) {
+    if (device_names.contains(name)) {
       errors.push_back(
           api::Invalid(at.Child("name"), name, "must not already exist in volumeDevices"));
     }
-    if (HasElement(devices, "devicePath", place)) {
+    if (device_paths.contains(place)) {
       errors.push_back(api::Invalid(at.Child("mountPath"), place,
                                     "must not already exist as a path in volumeDevices"));
     }
@@ -116,7 +116,8 @@ void CheckVolumeMounts(json::Value container, const PodContext& pod, const Field
 
 void CheckVolumeDevices(json::Value container, const PodContext& pod, const FieldPath& path,
                         FieldErrors& errors) {
-  const json::Value mounts = container["volumeMounts"];
+  const auto mount_names = TextsOf(container["volumeMounts"], "name");
+  const auto mount_paths = TextsOf(container["volumeMounts"], "mountPath");
   std::set<std::string_view> names;
   std::set<std::string_view> places;
   std::size_t index = 0;
@@ -148,11 +149,11 @@ void CheckVolumeDevices(json::Value container, const PodContext& pod, const Fiel
     } else {
       places.insert(place);
     }
-    if (HasElement(mounts, "name", name)) {
+    if (mount_names.contains(name)) {
       errors.push_back(
           api::Invalid(at.Child("name"), name, "must not already exist in volumeMounts"));
     }
-    if (HasElement(mounts, "mountPath", place)) {
+    if (mount_paths.contains(place)) {
       errors.push_back(api::Invalid(at.Child("devicePath"), place,
                                     "must not already exist as a path in volumeMounts"));
     }

@@ -1,7 +1,8 @@
 // Where pods may run: affinity, tolerations, spreading.
 
-#include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "base/strings.h"
 #include "registry/validation/pod_parts.h"
@@ -99,10 +100,10 @@ void CheckLabelKeys(json::Value keys, json::Value selector, const FieldPath& pat
   }
 }
 
-bool HasText(json::Value list, std::string_view text) {
-  const auto elements = list.elements();
-  return std::any_of(elements.begin(), elements.end(),
-                     [&](const json::Value& element) { return element.AsString() == text; });
+std::set<std::string_view> TextsOf(json::Value list) {
+  std::set<std::string_view> out;
+  for (const json::Value& element : list.elements()) out.insert(element.AsString());
+  return out;
 }
 
 // matchLabelKeys and mismatchLabelKeys of a pod affinity term or a spread constraint. What they
@@ -113,20 +114,21 @@ void CheckMatchKeys(json::Value owner, const FieldPath& path, FieldErrors& error
   const json::Value selector = owner["labelSelector"];
   CheckLabelKeys(keys, selector, path.Child("matchLabelKeys"), errors);
   CheckLabelKeys(owner["mismatchLabelKeys"], selector, path.Child("mismatchLabelKeys"), errors);
+  std::map<std::string_view, std::size_t> places;  // the first of each key
+  for (std::size_t i = 0; i < keys.size(); ++i) places.try_emplace(keys[i].AsString(), i);
   std::set<std::string_view> seen;
   for (const json::Member& label : selector["matchLabels"].members()) seen.insert(label.name());
   for (const json::Value& expression : selector["matchExpressions"].elements()) {
     const std::string_view key = expression["key"].AsString();
     if (seen.insert(key).second) continue;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (keys[i].AsString() != key) continue;
-      errors.push_back(
-          api::Invalid(path.Index(i), key, "exists in both matchLabelKeys and labelSelector"));
-      break;
-    }
+    const auto place = places.find(key);
+    if (place == places.end()) continue;
+    errors.push_back(api::Invalid(path.Index(place->second), key,
+                                  "exists in both matchLabelKeys and labelSelector"));
   }
+  const std::set<std::string_view> mismatched = TextsOf(owner["mismatchLabelKeys"]);
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (!HasText(owner["mismatchLabelKeys"], keys[i].AsString())) continue;
+    if (!mismatched.contains(keys[i].AsString())) continue;
     errors.push_back(api::Invalid(path.Child("matchLabelKeys").Index(i), keys[i].AsString(),
                                   "exists in both matchLabelKeys and mismatchLabelKeys"));
   }
@@ -289,6 +291,10 @@ void CheckTaints(json::Value taints, const FieldPath& path, FieldErrors& errors)
 }
 
 void CheckTopologySpread(json::Value constraints, const FieldPath& path, FieldErrors& errors) {
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> left;
+  for (const json::Value& constraint : constraints.elements()) {
+    ++left[{constraint["topologyKey"].AsString(), constraint["whenUnsatisfiable"].AsString()}];
+  }
   for (std::size_t i = 0; i < constraints.size(); ++i) {
     const json::Value constraint = constraints[i];
     const FieldPath at = path.Index(i);
@@ -301,14 +307,9 @@ void CheckTopologySpread(json::Value constraints, const FieldPath& path, FieldEr
     if (key.empty()) errors.push_back(api::Required(at.Child("topologyKey"), "can not be empty"));
     CheckOneOf(constraint["whenUnsatisfiable"], at.Child("whenUnsatisfiable"),
                {"DoNotSchedule", "ScheduleAnyway"}, errors);
-    for (std::size_t j = i + 1; j < constraints.size(); ++j) {
-      if (constraints[j]["topologyKey"].AsString() != key ||
-          constraints[j]["whenUnsatisfiable"].AsString() != action) {
-        continue;
-      }
+    if (--left[{key, action}] > 0) {
       errors.push_back(api::Duplicate(at.Child("{topologyKey, whenUnsatisfiable}"),
                                       base::StrCat("{", key, ", ", action, "}")));
-      break;
     }
     CheckSpreadPolicies(constraint, at, errors);
     CheckMatchKeys(constraint, at, errors);

@@ -418,13 +418,13 @@ class Vocabulary {
              base::StrCat("cannot be nullable when x-kubernetes-list-type is ", list_type));
     }
     if (list_type == "set") return;
+    std::set<std::string_view> required;
+    for (const Value& name : items["required"].elements()) required.insert(name.AsString());
     for (const Value& key : props[kMapKeys].elements()) {
       const Value* property = items["properties"].Find(key.AsString());
       if (property == nullptr) continue;
       const FieldPath key_path = at.Child("properties").Key(key.AsString());
-      const auto required = items["required"].elements();
-      const bool there = !(*property)["default"].is_null() ||
-                         std::find(required.begin(), required.end(), key) != required.end();
+      const bool there = !(*property)["default"].is_null() || required.contains(key.AsString());
       if (!there) {
         errors_.push_back(api::Required(key_path.Child("default"),
                                         "this property is in x-kubernetes-list-map-keys, so it "

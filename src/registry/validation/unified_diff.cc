@@ -1,8 +1,8 @@
 #include "registry/validation/unified_diff.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
-#include <unordered_map>
 
 #include "base/strings.h"
 
@@ -24,8 +24,7 @@ struct Numbered {
 
 Numbered Number(const Lines& before, const Lines& after) {
   Numbered out;
-  std::unordered_map<std::string_view, std::uint32_t> ids;
-  ids.reserve(after.size());
+  std::map<std::string_view, std::uint32_t> ids;
   out.after.reserve(after.size());
   for (const std::string_view line : after) {
     const auto [entry, is_new] = ids.try_emplace(line, out.distinct);
