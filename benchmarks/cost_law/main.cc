@@ -139,29 +139,26 @@ base::Status Run(const Flags& flags, Totals& totals) {
   }
   const auto subject = TRY(Subject::Start());
   TRY(MakeWorld(*subject));
-  if (!meter.exact()) std::puts("SKIP instructions: the kernel lends no hardware counter");
-  std::printf("work is counted in %s\n", std::string(meter.unit()).c_str());
   Limits limits;
   limits.bytes = flags.bytes;
   const auto started = base::SystemClock().Steady();
   for (const std::size_t index : Spread(families.size())) {
     const Family& family = families[index];
     const auto elapsed = base::SystemClock().Steady() - started;
-    if (flags.seconds > 0 && elapsed > std::chrono::seconds(flags.seconds)) {
-      std::printf("SKIP the other families: %lld seconds are over\n",
-                  static_cast<long long>(flags.seconds));
-      break;
-    }
+    if (flags.seconds > 0 && elapsed > std::chrono::seconds(flags.seconds)) break;
     const Finding finding = Measure(*subject, meter, family, limits);
     totals.Count(finding);
     if (flags.all || finding.verdict == Finding::Verdict::kGrows) PrintLine(family, finding);
     std::fflush(stdout);
   }
+  const std::size_t measured = totals.holds + totals.grows + totals.not_made;
   std::printf(
       "cost law: %zu families hold (a byte costs at most x%.2f work, x%.2f memory at 8n), %zu "
       "grow, "
-      "%zu could not be made\n",
-      totals.holds, totals.work, totals.memory, totals.grows, totals.not_made);
+      "%zu could not be made, SKIP %zu for want of time; work in %s%s\n",
+      totals.holds, totals.work, totals.memory, totals.grows, totals.not_made,
+      families.size() - measured, std::string(meter.unit()).c_str(),
+      meter.exact() ? "" : ", SKIP instructions: no hardware counter");
   return base::OkStatus();
 }
 
