@@ -4,6 +4,7 @@
 #include "api/quota/pod_resources.h"
 
 #include <algorithm>
+#include <map>
 
 namespace portcullis::api::quota {
 namespace {
@@ -28,18 +29,23 @@ bool IsResizeInfeasible(json::Value pod) {
 class ContainerReader {
  public:
   ContainerReader(json::Value pod, std::string_view kind, bool use_status)
-      : pod_(pod),
-        kind_(kind),
+      : kind_(kind),
         use_status_(use_status && pod["status"].is_object()),
-        infeasible_(use_status_ && IsResizeInfeasible(pod)) {}
+        infeasible_(use_status_ && IsResizeInfeasible(pod)) {
+    for (std::string_view list : {"containerStatuses", "initContainerStatuses"}) {
+      for (const json::Value& status : pod["status"][list].elements()) {
+        statuses_.try_emplace(status["name"].AsString(), status);
+      }
+    }
+  }
 
   Resources Read(json::Value container) const {
     Resources spec = ReadResources(container["resources"][kind_]);
     if (!use_status_) return spec;
-    const json::Value status = StatusOf(container["name"].AsString());
-    if (status["resources"].is_null()) return spec;
-    Resources out = ReadResources(status["resources"][kind_]);
-    if (kind_ == "requests") TakeMax(out, ReadResources(status["allocatedResources"]));
+    const auto status = statuses_.find(container["name"].AsString());
+    if (status == statuses_.end() || status->second["resources"].is_null()) return spec;
+    Resources out = ReadResources(status->second["resources"][kind_]);
+    if (kind_ == "requests") TakeMax(out, ReadResources(status->second["allocatedResources"]));
     if (!infeasible_) TakeMax(out, spec);
     return out;
   }
@@ -50,16 +56,7 @@ class ContainerReader {
   }
 
  private:
-  json::Value StatusOf(std::string_view name) const {
-    for (std::string_view list : {"containerStatuses", "initContainerStatuses"}) {
-      for (const json::Value& status : pod_["status"][list].elements()) {
-        if (status["name"].AsString() == name) return status;
-      }
-    }
-    return {};
-  }
-
-  json::Value pod_;
+  std::map<std::string_view, json::Value> statuses_;  // by the container's name
   std::string_view kind_;
   bool use_status_;
   bool infeasible_;
@@ -74,14 +71,18 @@ Resources Aggregate(json::Value pod, std::string_view kind, const PodResourceOpt
   }
   Resources sidecars;
   Resources steps;
+  // Of each step only the names that its own container has: for all others it needs what the
+  // sidecars need, which counted when the last of them came.
   for (const json::Value& container : spec["initContainers"].elements()) {
     Resources step = reader.ReadInit(container);
     if (IsSidecar(container)) {
       Add(total, step);
       Add(sidecars, step);
-      step = sidecars;
+      for (auto& [name, amount] : step) amount = sidecars.find(name)->second;
     } else {
-      Add(step, sidecars);
+      for (auto& [name, amount] : step) {
+        if (const auto more = sidecars.find(name); more != sidecars.end()) amount.Add(more->second);
+      }
     }
     TakeMax(steps, step);
   }

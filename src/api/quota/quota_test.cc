@@ -1,7 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <random>
+#include <string>
+
 #include "api/quota/evaluator.h"
 #include "api/quota/pod_resources.h"
+#include "api/testing/slow_pod_resources.h"
+#include "base/strings.h"
 #include "base/testing/fake_clock.h"
 #include "json/yaml.h"
 
@@ -26,6 +31,29 @@ spec:
 )");
 
   EXPECT_EQ(ResourcesText(PodRequests(pod, {})), "cpu=4");
+}
+
+std::string RandomContainers(std::mt19937& random) {
+  std::string out = "[";
+  for (auto n = random() % 5; n > 0; --n) {
+    out += base::StrCat(
+        out.size() > 1 ? "," : "", "{", random() % 2 == 0 ? "restartPolicy: Always, " : "",
+        "resources: {requests: {", std::string(1, static_cast<char>('a' + random() % 3)), ": '",
+        std::to_string(random() % 5), "', z: '", std::to_string(random() % 5), "'}}}");
+  }
+  return out + "]";
+}
+
+TEST(PodResourcesTest, SidecarsAndStepsAreSummedAsTheSlowWayDoes) {
+  std::mt19937 random(19);
+  for (int round = 0; round < 2000; ++round) {
+    json::Arena arena;
+    const std::string text = base::StrCat("{spec: {initContainers: ", RandomContainers(random),
+                                          ", containers: ", RandomContainers(random), "}}");
+    const json::Value pod = Parse(arena, text);
+    ASSERT_EQ(ResourcesText(PodRequests(pod, {})), ResourcesText(testing::SlowPodRequests(pod)))
+        << text;
+  }
 }
 
 TEST(PodResourcesTest, PodLevelAmountsTakeTheContainersPlace) {
