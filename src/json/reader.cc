@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <unordered_map>
 #include <utility>
 
 #include "base/gotext.h"
@@ -123,7 +124,7 @@ class Parser {
   std::string range_error_;            // Go reports it only if the syntax is fine to the end
   std::vector<Duplicate> duplicates_;  // a heap: the latest on top
   // Where keys stand whose text had to be copied; only kept when duplicates are reported.
-  std::vector<std::pair<const char*, const char*>> moved_keys_;
+  std::unordered_map<const char*, const char*> moved_keys_;
 };
 
 base::Result<Value> Parser::Run() {
@@ -253,7 +254,7 @@ bool Parser::ReadKey() {
   std::string_view name;
   if (!ReadString(name)) return false;
   if (options_.duplicate_keys != nullptr && name.data() != begin + 1) {
-    moved_keys_.emplace_back(name.data(), begin);
+    moved_keys_.emplace(name.data(), begin);
   }
   members_.emplace_back(name, Value());
   SkipSpace();
@@ -511,9 +512,8 @@ void Parser::ReportDuplicate(const Frame& frame, const Member& repeated) {
   if (options_.duplicate_keys == nullptr) return;
   const char* position = repeated.name_data;
   if (position < frame.begin || position >= p_) {
-    for (const auto& [copy, original] : moved_keys_) {
-      if (copy == repeated.name_data) position = original;
-    }
+    const auto moved = moved_keys_.find(repeated.name_data);
+    if (moved != moved_keys_.end()) position = moved->second;
   }
   if (duplicates_.size() == kMaxDuplicates) {
     if (position > duplicates_.front().position) return;
