@@ -1,7 +1,9 @@
 #include "net/internal/loop.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <future>
 #include <thread>
@@ -83,6 +85,21 @@ TEST_F(LoopTest, TimerSetInABorrowedTurnWakesTheLoop) {
   RunWhileItSleeps(
       [&] { loop_.At(loop_.now(), [&] { fired.set_value(std::this_thread::get_id()); }); });
   EXPECT_EQ(fired.get_future().get(), thread_.get_id());
+}
+
+TEST_F(LoopTest, SocketThatCannotBeWatchedHasHungUp) {
+  struct Ending final : Sink {
+    void OnReady(Readiness readiness) override {
+      if (readiness.hangup) ended.set_value();
+    }
+    std::promise<void> ended;
+  } sink;
+  const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);  // epoll takes no files
+  std::uint64_t token = 0;
+  loop_.RunAndWait([&] { token = loop_.Add(file, sink); });
+  sink.ended.get_future().wait();
+  loop_.RunAndWait([&] { loop_.Remove(token, file); });
+  close(file);
 }
 
 TEST_F(LoopTest, StoppedLoopTakesNothing) {

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -197,7 +198,11 @@ std::uint64_t Loop::Add(int fd, Sink& sink) {
   epoll_event event{};
   event.events = kAllEvents;
   event.data.u64 = token;
-  epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event);
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) {
+    // Nothing will be heard of this socket (out of memory): it ends as if its peer had hung up.
+    shutdown(fd, SHUT_RDWR);
+    Defer([this, token] { Dispatch(token, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLHUP); });
+  }
   return token;
 }
 
