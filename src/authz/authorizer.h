@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/user_info.h"
+#include "authz/selectors.h"
 #include "base/status.h"
 
 namespace portcullis::authz {
@@ -28,9 +29,7 @@ struct Attributes {
   std::string_view name;
   std::string_view path;
   bool resource_request = true;
-  // Selectors of list, watch and deletecollection, as in the query; "" selects everything.
-  std::string_view field_selector;
-  std::string_view label_selector;
+  const Selectors* selectors = nullptr;  // null: the action is not narrowed
 };
 
 enum class Verdict : std::uint8_t {

@@ -40,7 +40,7 @@ base::Result<Assembled> Assemble(const ModeOptions& options, store::Store& store
     std::shared_ptr<const Authorizer> member;
     if (mode == "AlwaysAllow") member = MakeAlwaysAllow();
     if (mode == "AlwaysDeny") member = MakeAlwaysDeny();
-    if (mode == "Node") member = node::MakeNodeAuthorizer(store);
+    if (mode == "Node") member = node::MakeNodeAuthorizer(store, options.node);
     if (mode == "ABAC") {
       if (options.abac == nullptr) {
         return base::ConfigError("authorization-mode ABAC's authorization policy file not passed");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "authz/authorizer.h"
+#include "authz/node/node_authorizer.h"
 #include "base/status.h"
 #include "metrics/metrics.h"
 #include "store/store.h"
@@ -23,6 +24,7 @@ struct ModeOptions {
   // Stands for Kubernetes' clusterrole-aggregation controller: aggregated ClusterRoles (admin,
   // edit, view) have the rules of those they choose. Without it only what is stored in them counts.
   bool aggregate_cluster_roles = true;
+  node::Features node;  // what the member for Node heeds
   // The member for each Webhook among the modes, in their order.
   std::vector<std::shared_ptr<const Authorizer>> webhooks;
   std::shared_ptr<const Authorizer> abac;  // the member for ABAC

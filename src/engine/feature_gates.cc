@@ -25,10 +25,13 @@ struct OnSince {
   std::string_view name;
   int minor;
 };
-constexpr OnSince kOnSince[] = {
-    {"MutatingAdmissionPolicy", 36}, {"NodeDeclaredFeatures", 36},
-    {"PodLevelResources", 34},       {"PodTopologyLabelsAdmission", 35},
-    {"RetryGenerateName", 31},       {"ServiceAccountNodeAudienceRestriction", 33}};
+constexpr OnSince kOnSince[] = {{"ConstrainedImpersonation", 36},
+                                {"MutatingAdmissionPolicy", 36},
+                                {"NodeDeclaredFeatures", 36},
+                                {"PodLevelResources", 34},
+                                {"PodTopologyLabelsAdmission", 35},
+                                {"RetryGenerateName", 31},
+                                {"ServiceAccountNodeAudienceRestriction", 33}};
 
 // The release's minor; the newest if the text is none, which is refused elsewhere.
 int MinorOf(std::string_view version) {

@@ -19,6 +19,7 @@
 #include "controllers/runner.h"
 #include "engine/boot/boot_objects.h"
 #include "engine/engine.h"
+#include "engine/feature_gates.h"
 #include "json/writer.h"
 #include "metrics/apiserver_metrics.h"
 #include "net/client.h"
@@ -300,9 +301,19 @@ class Server final : public ApiServer {
              options_.controllers.end();
     };
     const bool aggregates = !has("-*") && !has("-clusterrole-aggregation-controller");
+    const auto gates =
+        engine::MakeFeatureGates(options_.feature_gates, options_.kubernetes_version);
+    env_.constrained_impersonation = gates->Enabled("ConstrainedImpersonation");
     authorization_ = TRY(authorization::MakeAuthorization(
-        options_, {*store_, *https_, clock_, metrics_, request_metrics_.authorization_decisions,
-                   aggregates}));
+        options_, {*store_,
+                   *https_,
+                   clock_,
+                   metrics_,
+                   request_metrics_.authorization_decisions,
+                   aggregates,
+                   {.pod_certificate_requests = gates->Enabled("PodCertificateRequest"),
+                    .credential_provider_tokens =
+                        gates->Enabled("KubeletServiceAccountTokenForCredentialProviders")}}));
     return base::OkStatus();
   }
 

@@ -1,5 +1,6 @@
 #include "server/query.h"
 
+#include "base/strings.h"
 #include "net/url.h"
 
 namespace portcullis::server {
@@ -42,7 +43,7 @@ std::vector<std::string> Query::All(std::string_view name) const {
 bool Query::GetBool(std::string_view name) const {
   if (!Has(name)) return false;
   const std::string_view value = Get(name);
-  return value != "false" && value != "0";
+  return value != "0" && !base::EqualsIgnoreCase(value, "false");
 }
 
 }  // namespace portcullis::server

@@ -18,8 +18,8 @@ class Query {
   std::string_view Get(std::string_view name) const;
   bool Has(std::string_view name) const;
   std::vector<std::string> All(std::string_view name) const;
-  // A boolean as Kubernetes reads it from a query: present without value, or anything but "false"
-  // and "0" (case counts), is true.
+  // A boolean as Kubernetes reads it from a query: present without value, or anything but "0"
+  // and "false" (in letters of any case), is true.
   bool GetBool(std::string_view name) const;
   const std::vector<std::pair<std::string, std::string>>& pairs() const { return pairs_; }
   bool empty() const { return pairs_.empty(); }

@@ -6,16 +6,11 @@ namespace portcullis::server {
 namespace {
 
 std::vector<std::string> SplitPath(std::string_view path) {
-  std::vector<std::string> parts;
   while (!path.empty() && path.front() == '/') path.remove_prefix(1);
   while (!path.empty() && path.back() == '/') path.remove_suffix(1);
-  if (path.empty()) return parts;
-  for (std::string_view piece : base::Split(path, '/')) {
-    std::string decoded;
-    if (!PercentDecode(piece, decoded)) decoded = std::string(piece);
-    parts.push_back(std::move(decoded));
-  }
-  return parts;
+  if (path.empty()) return {};
+  const auto pieces = base::Split(path, '/');
+  return {pieces.begin(), pieces.end()};
 }
 
 std::string_view VerbOfMethod(std::string_view method) {
@@ -32,47 +27,56 @@ bool IsNamespaceSubresource(std::string_view name) {
   return name == "status" || name == "finalize";
 }
 
-// metadata.name=x as the only requirement of a field selector names the object for authorization.
-std::string NameFromFieldSelector(std::string_view selector) {
-  for (std::string_view prefix :
-       {std::string_view("metadata.name=="), std::string_view("metadata.name=")}) {
-    if (selector.substr(0, prefix.size()) == prefix &&
-        selector.find(',') == std::string_view::npos) {
-      return std::string(selector.substr(prefix.size()));
-    }
+bool IsInt64(const Query& query, std::string_view name) {
+  return !query.Has(name) || base::ParseInt(query.Get(name)).has_value();
+}
+
+// The name that the field selector demands counts as the name of the request, for its authorization
+// too, if the options of the list can be read at all.
+void NameBySelector(RequestInfo& info) {
+  const Query& query = info.query;
+  if (info.selectors.fields_failed || info.selectors.labels_failed) return;
+  if (!IsInt64(query, "limit") || !IsInt64(query, "timeoutSeconds")) return;
+  for (const auto& term : info.selectors.fields) {
+    if (term.field != "metadata.name" || term.negated) continue;
+    const std::string& name = term.value;
+    const bool segment =
+        name != "." && name != ".." && name.find_first_of("/%") == std::string::npos;
+    if (segment) info.name = name;
+    return;
   }
-  return {};
 }
 
 void ParseResource(RequestInfo& info, std::vector<std::string> parts) {
-  if (parts.front() == "proxy" || parts.front() == "watch") {
-    if (parts.size() < 2) return;
+  const bool by_path = parts.front() == "proxy" || parts.front() == "watch";
+  if (by_path) {
+    if (parts.size() < 2) {
+      info.error = "unable to determine kind and namespace from url, ";
+      return;
+    }
     info.verb = parts.front();
     parts.erase(parts.begin());
   } else {
     info.verb = std::string(VerbOfMethod(info.method));
   }
-  if (parts.front() == "namespaces") {
-    if (parts.size() > 1) {
-      info.name_space = parts[1];
-      if (parts.size() > 2 && !IsNamespaceSubresource(parts[2])) {
-        parts.erase(parts.begin(), parts.begin() + 2);
-      }
+  if (parts.front() == "namespaces" && parts.size() > 1) {
+    info.name_space = parts[1];
+    if (parts.size() > 2 && !IsNamespaceSubresource(parts[2])) {
+      parts.erase(parts.begin(), parts.begin() + 2);
     }
   }
   info.parts = std::move(parts);
   info.resource = info.parts[0];
   if (info.parts.size() >= 2) info.name = info.parts[1];
-  if (info.parts.size() >= 3 && info.verb != "proxy" && info.verb != "watch") {
-    info.subresource = info.parts[2];
-  }
-  const bool watches = info.query.GetBool("watch");
-  if (info.name.empty() && info.verb == "get") {
-    info.verb = watches ? "watch" : "list";
-    info.name = NameFromFieldSelector(info.query.Get("fieldSelector"));
-  } else if (info.name.empty() && info.verb == "delete") {
-    info.verb = "deletecollection";
-  }
+  if (info.parts.size() >= 3 && info.verb != "proxy") info.subresource = info.parts[2];
+  if (!info.name.empty() || by_path) return;
+  const bool reads = info.verb == "get";
+  if (reads) info.verb = info.query.GetBool("watch") ? "watch" : "list";
+  if (info.verb == "delete") info.verb = "deletecollection";
+  if (!reads && info.verb != "deletecollection") return;
+  info.selectors =
+      authz::ReadSelectors(info.query.Get("fieldSelector"), info.query.Get("labelSelector"));
+  if (reads) NameBySelector(info);
 }
 
 }  // namespace
@@ -86,7 +90,8 @@ RequestInfo ParseRequestInfo(std::string_view method, std::string_view target) {
   if (!PercentDecode(raw_path, info.path)) info.path = std::string(raw_path);
   info.verb = base::ToLower(method);
 
-  std::vector<std::string> parts = SplitPath(raw_path);
+  // Split when decoded: an encoded slash divides, here as on every route.
+  std::vector<std::string> parts = SplitPath(info.path);
   if (parts.size() < 3) return info;
   if (parts[0] != "api" && parts[0] != "apis") return info;
   info.api_prefix = parts[0];
@@ -99,6 +104,7 @@ RequestInfo ParseRequestInfo(std::string_view method, std::string_view target) {
   info.is_resource = true;
   parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(next));
   ParseResource(info, std::move(parts));
+  if (!info.error.empty()) info.error += target;
   return info;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "authz/selectors.h"
 #include "server/query.h"
 
 namespace portcullis::server {
@@ -29,6 +30,10 @@ struct RequestInfo {
   std::string name;
   std::vector<std::string> parts;  // resource, name, subresource, and what follows
   Query query;
+  // Of list, watch and deletecollection, but not of watches by their path (/watch/…), which do not
+  // all heed selectors.
+  authz::Selectors selectors;
+  std::string error;  // why the path cannot be understood at all; mostly empty
 };
 
 // `target` is the request target as it came ("/api/v1/pods?limit=1").

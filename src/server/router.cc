@@ -1,12 +1,15 @@
 #include "server/router.h"
 
 #include "api/api_status.h"
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "engine/subresources/subresources.h"
 #include "engine/write/admit.h"
+#include "registry/validation/checks.h"
 #include "server/discovery/documents.h"
 #include "server/reply.h"
 #include "server/rest/verbs.h"
+#include "server/routes.h"
 
 namespace portcullis::server {
 namespace {
@@ -15,23 +18,18 @@ using Verb = rest::VerbResult (*)(Call&);
 
 Reply PageNotFound() { return TextReply(404, "404 page not found\n"); }
 
-// What the request asks the engine for; kNone if its method does nothing here.
-engine::Verb VerbOf(const Call& call) {
+// What the route asks the engine for.
+engine::Verb VerbOf(std::string_view name) {
   using engine::Verb;
-  const RequestInfo& info = call.info;
-  if (call.subresource != nullptr && engine::FindFunction(call, Verb::kConnect) != nullptr) {
-    const bool connects =
-        info.subresource == "proxy" || info.method == "GET" || info.method == "POST";
-    return connects ? Verb::kConnect : Verb::kNone;
-  }
   constexpr std::pair<std::string_view, Verb> kVerbs[] = {
-      {"create", Verb::kCreate}, {"get", Verb::kGet},
-      {"list", Verb::kList},     {"update", Verb::kUpdate},
-      {"patch", Verb::kPatch},   {"watch", Verb::kWatch},
-      {"delete", Verb::kDelete}, {"deletecollection", Verb::kDeleteCollection},
+      {"create", Verb::kCreate},   {"get", Verb::kGet},
+      {"list", Verb::kList},       {"update", Verb::kUpdate},
+      {"patch", Verb::kPatch},     {"watch", Verb::kWatch},
+      {"delete", Verb::kDelete},   {"deletecollection", Verb::kDeleteCollection},
+      {"connect", Verb::kConnect},
   };
-  for (const auto& [name, verb] : kVerbs) {
-    if (info.verb == name) return verb;
+  for (const auto& [text, verb] : kVerbs) {
+    if (name == text) return verb;
   }
   return Verb::kNone;
 }
@@ -62,42 +60,40 @@ Verb FindVerb(const Call& call) {
   return nullptr;
 }
 
-// Whether the path has the shape of a route of this resource at all.
-bool FitsScope(const Call& call) {
-  const RequestInfo& info = call.info;
-  const bool is_namespaces = info.resource == "namespaces" && info.api_group.empty();
-  if (!call.resource->namespaced) return info.name_space.empty() || is_namespaces;
-  // One object needs its namespace; the collection of all namespaces can be listed.
-  return !info.name_space.empty() || info.parts.size() == 1;
+// Parts of a path may be empty ("nodes//status", "namespaces//pods/p"), and the route is found
+// still.
+base::Status CheckNamed(const Call& call, std::string_view verb) {
+  const std::string& name = call.info.name;
+  const bool reads_all = verb == "list" || verb == "watch";
+  const bool one = call.subresource != nullptr || verb == "get" || verb == "update" ||
+                   verb == "patch" || verb == "delete";
+  if (one && name.empty()) return base::BadRequest("name must be provided");
+  const bool stored = call.resource->HasVerb("get");
+  if (stored && call.resource->namespaced && call.info.name_space.empty() && !reads_all) {
+    return base::BadRequest("Namespace parameter required.");
+  }
+  if (!one || verb == "connect") return base::OkStatus();
+  const auto faults = registry::IsPathSegmentName(name, false);
+  if (faults.empty()) return base::OkStatus();
+  return base::BadRequest(
+      base::StrCat("Name parameter invalid: ", base::GoQuote(name), ": ", base::Join(faults, ";")));
 }
 
-bool Allows(const Call& call) {
-  const RequestInfo& info = call.info;
-  if (call.subresource != nullptr) {
-    const std::string& sub = info.subresource;
-    if (sub == "exec" || sub == "attach" || sub == "portforward" || sub == "proxy") return true;
-    return call.subresource->HasVerb(info.verb);
-  }
-  if (info.parts.size() == 1 && (info.verb == "update" || info.verb == "patch")) return false;
-  if (info.verb == "create" &&
-      (info.parts.size() > 1 || (call.resource->namespaced && info.name_space.empty()))) {
-    return false;
-  }
-  if (info.verb == "deletecollection" && call.resource->namespaced && info.name_space.empty()) {
-    return false;
-  }
-  return call.resource->HasVerb(info.verb);
+base::Status UnknownPath(const Call& call) {
+  if (!call.resource->custom) return UnknownResource();  // else it is a subresource
+  return api::NotFoundStatus(call.group_resource(), call.info.name);
 }
 
-bool IsKnownGroup(const Call& call) {
-  const api::catalog::GroupInfo* group = call.catalog->FindGroup(call.info.api_group);
-  if (group == nullptr) return false;
-  for (const auto& version : group->versions) {
-    for (const auto* resource : version.resources) {
-      if (!resource->custom) return true;
-    }
-  }
-  return false;
+base::Status UnknownMethod(const Call& call) {
+  if (!call.resource->custom) return MethodNotAllowed();
+  const std::string kind = base::StrCat(call.info.resource, ".", call.info.api_group);
+  base::StatusDetails details;
+  details.group = call.info.api_group;
+  details.kind = call.info.resource;
+  return base::Status(
+      base::Reason::kMethodNotAllowed,
+      base::StrCat(call.info.verb, " is not supported on resources of kind ", base::GoQuote(kind)),
+      std::move(details));
 }
 
 // A write that failed when its time was up failed for that reason, whatever stood in its way.
@@ -118,20 +114,20 @@ Reply RouteResource(Call& call) {
   RequestInfo& info = call.info;
   call.resource = call.catalog->Find(info.api_group, info.api_version, info.resource);
   if (call.resource == nullptr) {
-    return IsKnownGroup(call) ? ErrorReply(call, UnknownResource()) : PageNotFound();
+    const bool in_group = info.api_prefix == "api" ||
+                          (!info.api_group.empty() && ServesBuiltIn(*call.catalog, info.api_group));
+    return in_group ? ErrorReply(call, UnknownResource()) : PageNotFound();
   }
-  // GET /api/v1/watch/…, the form of old.
-  if (info.verb == "watch" && info.parts.size() > 2) return ErrorReply(call, UnknownResource());
   if (!info.subresource.empty()) {
     call.subresource = call.resource->FindSubresource(info.subresource);
-    const bool deep = info.parts.size() > 3 && info.subresource != "proxy";
-    if (call.subresource == nullptr || deep) return ErrorReply(call, UnknownResource());
   }
-  if (!FitsScope(call)) return ErrorReply(call, UnknownResource());
-  // HEAD reads by the rules of access, but no route takes it, except those that pass everything on.
-  const bool unrouted = info.method == "HEAD" && info.subresource != "proxy";
-  if (!Allows(call) || unrouted) return ErrorReply(call, MethodNotAllowed());
-  call.verb = VerbOf(call);
+  const RouteMatch route = FindRoute(info, *call.resource, call.subresource);
+  if (route.path == RouteMatch::Path::kNoServer) return PageNotFound();
+  if (route.path == RouteMatch::Path::kNoPath) return ErrorReply(call, UnknownPath(call));
+  if (route.path == RouteMatch::Path::kNoMethod) return ErrorReply(call, UnknownMethod(call));
+  const base::Status named = CheckNamed(call, route.verb);
+  if (!named.ok()) return ErrorReply(call, named);
+  call.verb = VerbOf(route.verb);
   call.ns = info.name_space;
   call.name = info.name;
   const Verb verb = FindVerb(call);

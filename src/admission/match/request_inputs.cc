@@ -54,6 +54,8 @@ const kube_cel::AccessAnswer& AuthorizerChecker::Check(const kube_cel::AccessQue
   const auto [known, added] = answers_.try_emplace(std::move(key));
   kube_cel::AccessAnswer& answer = known->second;
   if (!added || authorizer_ == nullptr) return answer;
+  const authz::Selectors selectors =
+      authz::ReadSelectors(question.field_selector, question.label_selector);
   authz::Attributes attributes;
   attributes.user = question.user;
   attributes.verb = question.verb;
@@ -66,8 +68,7 @@ const kube_cel::AccessAnswer& AuthorizerChecker::Check(const kube_cel::AccessQue
     attributes.subresource = question.subresource;
     attributes.ns = question.ns;
     attributes.name = question.name;
-    attributes.field_selector = question.field_selector;
-    attributes.label_selector = question.label_selector;
+    if (!selectors.empty()) attributes.selectors = &selectors;
   }
   authz::Decision decision = authorizer_->Authorize(attributes);
   answer.allowed = decision.allowed();

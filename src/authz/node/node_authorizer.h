@@ -1,6 +1,8 @@
 // The Node authorizer lets kubelets (user system:node:<name>, group system:nodes) do what kubelets
-// do, and read secrets, config maps and claims only of pods bound to their node. Source: Kubernetes
-// docs, "Using Node Authorization". Thread-safe.
+// do: read the objects that the pods bound to their node need, and their own Node, Lease, CSINode
+// and ResourceSlices. Everything else that a kubelet does is by the rules of the ClusterRole
+// system:node. What a node writes is narrowed further by the plugin NodeRestriction. Source:
+// plugin/pkg/auth/authorizer/node/node_authorizer.go of Kubernetes 1.36. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -10,7 +12,13 @@
 
 namespace portcullis::authz::node {
 
-// `reader` must outlive the authorizer.
-std::unique_ptr<Authorizer> MakeNodeAuthorizer(const store::Reader& reader);
+// The feature gates that matter, as they are by default.
+struct Features {
+  bool pod_certificate_requests = false;   // PodCertificateRequest
+  bool credential_provider_tokens = true;  // KubeletServiceAccountTokenForCredentialProviders
+};
+
+// `store` must outlive the authorizer.
+std::unique_ptr<Authorizer> MakeNodeAuthorizer(store::Store& store, const Features& features);
 
 }  // namespace portcullis::authz::node

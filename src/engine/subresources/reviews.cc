@@ -24,31 +24,48 @@ json::Value Strings(json::Arena& arena, const std::vector<std::string>& list) {
   return array.Build();
 }
 
+// What went wrong: with the decision itself, and with the selectors that it was to look at.
+std::string EvaluationError(const authz::Decision& decision, const authz::Selectors& selectors) {
+  std::vector<std::string> errors;
+  if (!decision.error.empty()) errors.push_back(decision.error);
+  const auto add = [&errors](std::string_view field, bool partly) {
+    errors.push_back(base::StrCat("spec.resourceAttributes.", field, partly ? " partially" : "",
+                                  " ignored due to parse error"));
+  };
+  if (selectors.fields_failed) add("fieldSelector", !selectors.fields.empty());
+  if (selectors.labels_failed) add("labelSelector", !selectors.labels.empty());
+  return base::Join(errors, "; ");
+}
+
 // The status of an access review: what the authorizer says of `user` and the attributes of `spec`.
 base::Result<json::Value> ReviewAccess(Operation& op, json::Value spec, const api::UserInfo& user) {
   const json::Value resource = spec["resourceAttributes"];
   const json::Value path = spec["nonResourceAttributes"];
+  const authz::Selectors selectors = authz::ReadSelectors(resource);
   authz::Attributes attributes;
   attributes.user = &user;
   if (!resource.is_null()) {
+    const std::string_view version = resource["version"].AsString();
     attributes.verb = resource["verb"].AsString();
     attributes.group = resource["group"].AsString();
-    attributes.version = resource["version"].AsString();
+    attributes.version = version.empty() ? "*" : version;
     attributes.resource = resource["resource"].AsString();
     attributes.subresource = resource["subresource"].AsString();
     attributes.ns = resource["namespace"].AsString();
     attributes.name = resource["name"].AsString();
+    if (!selectors.empty()) attributes.selectors = &selectors;
   } else {
     attributes.resource_request = false;
     attributes.path = path["path"].AsString();
     attributes.verb = path["verb"].AsString();
   }
   const authz::Decision decision = op.world.authorizer->Authorize(attributes);
+  const std::string error = EvaluationError(decision, selectors);
   json::ObjectBuilder status(op.arena);
   status.Set("allowed", decision.allowed());
   if (decision.verdict == authz::Verdict::kDenied) status.Set("denied", true);
   if (!decision.reason.empty()) status.Set("reason", decision.reason);
-  if (!decision.error.empty()) status.Set("evaluationError", decision.error);
+  if (!error.empty()) status.Set("evaluationError", error);
   return status.Build();
 }
 

@@ -1,8 +1,5 @@
 #include "server/authorization/access_review.h"
 
-#include "api/selector/field_selector.h"
-#include "api/selector/label_selector.h"
-
 namespace portcullis::server::authorization {
 namespace {
 
@@ -24,24 +21,19 @@ json::Value Requirement(json::Arena& arena, std::string_view key, std::string_vi
   return out.Build();
 }
 
-// Selectors only narrow: what cannot be told is left out.
-json::Value FieldRequirements(json::Arena& arena, std::string_view text) {
+json::Value FieldRequirements(json::Arena& arena, const authz::Selectors& selectors) {
   json::ArrayBuilder out(arena);
-  const auto selector = api::FieldSelector::Parse(text);
-  if (!selector.ok()) return out.Build();
-  for (const auto& term : selector->terms()) {
+  for (const auto& term : selectors.fields) {
     out.Add(Requirement(arena, term.field, term.negated ? "NotIn" : "In",
                         json::MakeArray(arena, {json::String(arena, term.value)})));
   }
   return out.Build();
 }
 
-json::Value LabelRequirements(json::Arena& arena, std::string_view text) {
+json::Value LabelRequirements(json::Arena& arena, const authz::Selectors& selectors) {
   using Operator = api::LabelSelector::Operator;
   json::ArrayBuilder out(arena);
-  const auto selector = api::LabelSelector::Parse(text);
-  if (!selector.ok()) return out.Build();
-  for (const auto& requirement : selector->requirements()) {
+  for (const auto& requirement : selectors.labels) {
     std::string_view op;
     switch (requirement.op) {
       case Operator::kIn:
@@ -61,7 +53,7 @@ json::Value LabelRequirements(json::Arena& arena, std::string_view text) {
         break;
       case Operator::kGreaterThan:
       case Operator::kLessThan:
-        continue;
+        continue;  // has no form in a review
     }
     out.Add(Requirement(arena, requirement.key, op, Strings(arena, requirement.values)));
   }
@@ -83,9 +75,9 @@ json::Value ResourceAttributes(json::Arena& arena, const authz::Attributes& a) {
   SetText(out, "resource", a.resource);
   SetText(out, "subresource", a.subresource);
   SetText(out, "name", a.name);
-  if (a.verb == "list" || a.verb == "watch" || a.verb == "deletecollection") {
-    SetSelector(out, arena, "fieldSelector", FieldRequirements(arena, a.field_selector));
-    SetSelector(out, arena, "labelSelector", LabelRequirements(arena, a.label_selector));
+  if (a.selectors != nullptr) {
+    SetSelector(out, arena, "fieldSelector", FieldRequirements(arena, *a.selectors));
+    SetSelector(out, arena, "labelSelector", LabelRequirements(arena, *a.selectors));
   }
   return out.Build();
 }

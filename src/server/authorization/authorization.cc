@@ -102,6 +102,7 @@ class Chain final : public Authorization, public authz::Authorizer {
     options.modes.clear();
     options.aggregate_cluster_roles = parts_.aggregate_cluster_roles;
     options.rbac = rbac_;
+    options.node = parts_.node;
     options.decisions = &parts_.decisions;
     options.abac = abac_;
     for (const Member& member : members) {

@@ -23,6 +23,7 @@ struct Parts {
   metrics::Registry& metrics;
   metrics::Family<metrics::Counter>& decisions;  // apiserver_authorization_decisions_total
   bool aggregate_cluster_roles = true;
+  authz::node::Features node;
 };
 
 // Thread-safe.

@@ -1,6 +1,7 @@
 #include "server/discovery/documents.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "api/api_status.h"
@@ -17,6 +18,7 @@
 #include "server/negotiation.h"
 #include "server/options.h"
 #include "server/reply.h"
+#include "server/routes.h"
 #include "store/store.h"
 
 namespace portcullis::server {
@@ -36,10 +38,6 @@ constexpr std::string_view kHooks[] = {
     "poststarthook/bootstrap-controller",
 };
 
-bool StartsWith(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-
 Reply PageNotFound() { return TextReply(404, "404 page not found\n"); }
 
 std::vector<std::string> Parts(std::string_view path) {
@@ -55,6 +53,21 @@ Reply SharedReply(std::shared_ptr<const std::string> body, std::string_view type
   reply.content_type = std::string(type);
   reply.shared_body = std::move(body);
   return reply;
+}
+
+// Why discovery answers no document here, if so. What is served by the web service of a version is
+// got and nothing else; the documents of /apis, of groups and of custom resources do not look at
+// the method, but at each slash.
+std::optional<Reply> RefuseDiscovery(Call& call, const std::vector<std::string>& parts,
+                                     bool found) {
+  const bool core = parts[0] == "api";
+  const bool built_in = core || (parts.size() > 1 && ServesBuiltIn(*call.catalog, parts[1]));
+  const bool doubled = call.info.path.find("//") != std::string::npos;
+  if (!built_in && (!found || doubled)) return PageNotFound();
+  if (!found) return ErrorReply(call, UnknownResource());
+  const bool by_method = core || (built_in && (doubled || parts.size() > 2));
+  if (by_method && call.info.method != "GET") return ErrorReply(call, MethodNotAllowed());
+  return std::nullopt;
 }
 
 // Schemas of custom resources, from their stored definitions.
@@ -131,9 +144,8 @@ Reply Documents::ServeDiscovery(Call& call) {
     return ValueReply(call, 200, value).body;
   });
   if (!document.ok()) return ErrorReply(call, document.status());
-  if (!found || **document == "null\n") {
-    const bool known = parts.size() > 2 && call.catalog->FindGroup(parts[1]) != nullptr;
-    return known || parts[0] == "api" ? ErrorReply(call, UnknownResource()) : PageNotFound();
+  if (auto refused = RefuseDiscovery(call, parts, found && **document != "null\n")) {
+    return *std::move(refused);
   }
   if (aggregated) {
     return SharedReply(*document, base::StrCat("application/json;g=apidiscovery.k8s.io;v=", version,
@@ -166,7 +178,7 @@ Reply Documents::ServeOpenApi(Call& call) {
     if (!document.ok()) return ErrorReply(call, document.status());
     return SharedReply(*document, "application/json");
   }
-  if (path == "/openapi/v3" || path == "/openapi/v3/") {
+  if (path == "/openapi/v3") {
     auto document = Cached(call, path, [&]() -> base::Result<std::string> {
       std::string text = "{\"paths\":{";
       bool first = true;
@@ -184,10 +196,12 @@ Reply Documents::ServeOpenApi(Call& call) {
     return SharedReply(*document, "application/json");
   }
   const std::string name = path.substr(std::string_view("/openapi/v3/").size());
+  if (name.empty()) return Reply{.status = 404, .content_type = {}};
   auto document = Cached(
       call, path, [&] { return api::catalog::OpenApiV3(*call.catalog, name, SchemaOf(call)); });
   if (!document.ok()) {
-    if (document.status().reason() == base::Reason::kNotFound) return PageNotFound();
+    if (document.status().reason() == base::Reason::kNotFound)
+      return Reply{.status = 404, .content_type = {}};
     return ErrorReply(call, document.status());
   }
   Reply reply = SharedReply(*document, "application/json");
@@ -196,6 +210,7 @@ Reply Documents::ServeOpenApi(Call& call) {
 }
 
 Reply Documents::ServeHealth(Call& call) {
+  if (call.info.path.ends_with('/')) return PageNotFound();
   const auto parts = Parts(call.info.path);
   const std::string& kind = parts[0];
   std::vector<std::pair<std::string, std::string>> checks;  // name, error
@@ -279,26 +294,52 @@ Reply Documents::ServePaths(Call& call) {
   return reply;
 }
 
+Reply Documents::ServeKeys(Call& call) {
+  if (call.info.method != "GET") return ErrorReply(call, MethodNotAllowed());
+  Reply reply;
+  reply.content_type = "application/jwk-set+json";
+  reply.body = env_.signer->KeySetJson();
+  return reply;
+}
+
+Reply Documents::ServeIssuer(Call& call) {
+  if (call.info.method != "GET") return ErrorReply(call, MethodNotAllowed());
+  const std::string& issuer = env_.options->service_account_issuer;
+  json::ObjectBuilder document(call.arena);
+  const json::Value algorithms = json::ArrayBuilder(call.arena).Add("ES256").Build();
+  document.Set("issuer", issuer)
+      .Set("jwks_uri", base::StrCat("https://", env_.server_address, "/openid/v1/jwks"))
+      .Set("response_types_supported", json::ArrayBuilder(call.arena).Add("id_token").Build())
+      .Set("subject_types_supported", json::ArrayBuilder(call.arena).Add("public").Build())
+      .Set("id_token_signing_alg_values_supported", algorithms);
+  Reply reply;
+  reply.body = json::ToString(document.Build());
+  return reply;
+}
+
+Reply Documents::ServeVersion(Call& call) {
+  if (call.info.method != "GET") return ErrorReply(call, MethodNotAllowed());
+  Reply reply;
+  reply.body = VersionDocument();
+  return reply;
+}
+
 Reply Documents::Serve(Call& call) {
-  std::string path = call.info.path;
-  if (path.size() > 1 && path.back() == '/') path.pop_back();
+  const std::string_view path = call.info.path;
+  // What kube-apiserver serves as a web service takes slashes at the end; the others do not.
+  std::string_view trimmed = path;
+  while (trimmed.ends_with('/')) trimmed.remove_suffix(1);
   if (path == "/") return ServePaths(call);
-  if (path == "/api" || path == "/apis" || StartsWith(path, "/api/") ||
-      StartsWith(path, "/apis/")) {
-    if (call.info.method != "GET") return ErrorReply(call, MethodNotAllowed());
-    return ServeDiscovery(call);
+  for (std::string_view root : {"/api", "/apis"}) {
+    if (trimmed == root || path.starts_with(base::StrCat(root, "/"))) return ServeDiscovery(call);
   }
-  if (path == "/version") {
-    if (call.info.method != "GET") return ErrorReply(call, MethodNotAllowed());
-    Reply reply;
-    reply.body = VersionDocument();
-    return reply;
-  }
-  if (path == "/openapi/v2" || path == "/openapi/v3" || StartsWith(path, "/openapi/v3/")) {
+  if (trimmed == "/version") return ServeVersion(call);
+  if (path.starts_with("/version/")) return ErrorReply(call, UnknownResource());
+  if (path == "/openapi/v2" || path == "/openapi/v3" || path.starts_with("/openapi/v3/")) {
     return ServeOpenApi(call);
   }
   for (std::string_view kind : {"/healthz", "/livez", "/readyz"}) {
-    if (path == kind || StartsWith(path, base::StrCat(kind, "/"))) return ServeHealth(call);
+    if (path == kind || path.starts_with(base::StrCat(kind, "/"))) return ServeHealth(call);
   }
   if (path == "/metrics") {
     Reply reply;
@@ -306,24 +347,9 @@ Reply Documents::Serve(Call& call) {
     reply.body = env_.metrics->Expose();
     return reply;
   }
-  if (path == "/openid/v1/jwks" && env_.signer != nullptr) {
-    Reply reply;
-    reply.content_type = "application/jwk-set+json";
-    reply.body = env_.signer->KeySetJson();
-    return reply;
-  }
-  if (path == "/.well-known/openid-configuration" && env_.signer != nullptr) {
-    const std::string& issuer = env_.options->service_account_issuer;
-    json::ObjectBuilder document(call.arena);
-    const json::Value algorithms = json::ArrayBuilder(call.arena).Add("ES256").Build();
-    document.Set("issuer", issuer)
-        .Set("jwks_uri", base::StrCat("https://", env_.server_address, "/openid/v1/jwks"))
-        .Set("response_types_supported", json::ArrayBuilder(call.arena).Add("id_token").Build())
-        .Set("subject_types_supported", json::ArrayBuilder(call.arena).Add("public").Build())
-        .Set("id_token_signing_alg_values_supported", algorithms);
-    Reply reply;
-    reply.body = json::ToString(document.Build());
-    return reply;
+  if (env_.signer != nullptr) {
+    if (trimmed == "/openid/v1/jwks") return ServeKeys(call);
+    if (trimmed == "/.well-known/openid-configuration") return ServeIssuer(call);
   }
   return PageNotFound();
 }

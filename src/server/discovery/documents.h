@@ -31,6 +31,9 @@ class Documents {
   Reply ServeOpenApi(Call& call);
   Reply ServeHealth(Call& call);
   Reply ServePaths(Call& call);
+  Reply ServeKeys(Call& call);    // REQUIRES: tokens are signed here
+  Reply ServeIssuer(Call& call);  // the same
+  Reply ServeVersion(Call& call);
 
   const Environment& env_;
   std::atomic<bool> stopping_{false};

@@ -1,0 +1,115 @@
+// Which paths there are: a right in one namespace ends at its border, whatever the path looks like.
+
+#include <gtest/gtest.h>
+
+#include "api/catalog/catalog.h"
+#include "base/strings.h"
+#include "harness/test_server.h"
+
+namespace portcullis {
+namespace {
+
+using api::catalog::ResourceInfo;
+using testing::Answer;
+using testing::TestServer;
+
+constexpr std::string_view kUnknown = "the server could not find the requested resource";
+constexpr std::string_view kMethods[] = {"GET",   "HEAD",   "POST",   "PUT",
+                                         "PATCH", "DELETE", "OPTIONS"};
+constexpr std::string_view kRbac = "/apis/rbac.authorization.k8s.io/v1";
+
+// alice may do everything in the namespace "mine" and nothing anywhere else.
+class NamespaceRights : public ::testing::Test {
+ protected:
+  NamespaceRights() : server_([](server::Options& o) { o.authorization_modes = {"RBAC"}; }) {
+    for (std::string_view name : {"mine", "other"}) {
+      Make("/api/v1/namespaces", base::StrCat(R"({"metadata":{"name":")", name, R"("}})"));
+    }
+    const std::string rbac = base::StrCat(kRbac, "/namespaces/mine");
+    Make(base::StrCat(rbac, "/roles"), R"({"metadata":{"name":"all"},"rules":[
+        {"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]})");
+    Make(base::StrCat(rbac, "/rolebindings"), R"({"metadata":{"name":"all"},
+        "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"all"},
+        "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"alice"}]})");
+  }
+
+  void Make(const std::string& path, std::string_view body) {
+    const Answer made = server_.Post(path, body);
+    ASSERT_EQ(made.status, 201) << made.body;
+  }
+  Answer AsAlice(std::string_view method, std::string_view path, std::string_view body = {}) {
+    return server_.Call(method, path, body,
+                        {{"Content-Type", "application/json"}, {"Impersonate-User", "alice"}});
+  }
+  // No method of the path does anything, or tells anything.
+  void ExpectNothingAt(const std::string& path, std::string_view text = kUnknown) {
+    for (std::string_view method : kMethods) {
+      const Answer answer = AsAlice(method, path, method == "GET" ? "" : R"({"metadata":{}})");
+      EXPECT_EQ(answer.status, 404) << method << " " << path << ": " << answer.body;
+      if (method == "HEAD") continue;
+      EXPECT_TRUE(answer.message() == text || answer.body == text) << path << ": " << answer.body;
+    }
+  }
+  static std::string Base(const ResourceInfo& resource) {
+    const auto& [group, version, name] = resource.resource;
+    return group.empty() ? base::StrCat("/api/", version)
+                         : base::StrCat("/apis/", group, "/", version);
+  }
+
+  TestServer server_;
+};
+
+TEST_F(NamespaceRights, ReachNoClusterScopedResource) {
+  const auto catalog = api::catalog::Catalog::BuiltIn({}).value();
+  int resources = 0;
+  for (const ResourceInfo* resource : catalog->resources()) {
+    if (resource->namespaced) continue;
+    ++resources;
+    for (std::string_view form : {"/namespaces/mine/", "/watch/namespaces/mine/"}) {
+      const std::string collection =
+          base::StrCat(Base(*resource), form, resource->resource.resource);
+      ExpectNothingAt(collection);
+      ExpectNothingAt(base::StrCat(collection, "?watch=1"));
+      ExpectNothingAt(base::StrCat(collection, "/other"));
+      for (const auto& subresource : resource->subresources) {
+        ExpectNothingAt(base::StrCat(collection, "/other/", subresource.name));
+      }
+    }
+  }
+  EXPECT_GT(resources, 20);
+  EXPECT_EQ(server_.Get("/api/v1/namespaces/other").status, 200);
+}
+
+TEST_F(NamespaceRights, ReachNoClusterScopedCustomResource) {
+  Make("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", R"({
+      "metadata":{"name":"lids.example.com"},"spec":{"group":"example.com","scope":"Cluster",
+      "names":{"plural":"lids","kind":"Lid"},"versions":[{"name":"v1","served":true,"storage":true,
+      "subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object"}}}]}})");
+  for (std::string_view form : {"/namespaces/mine/", "/watch/namespaces/mine/"}) {
+    const std::string collection = base::StrCat("/apis/example.com/v1", form, "lids");
+    for (std::string_view rest : {"", "?watch=1", "/other", "/other/status"}) {
+      ExpectNothingAt(base::StrCat(collection, rest), "404 page not found\n");
+    }
+  }
+}
+
+TEST_F(NamespaceRights, EndAtTheBorder) {
+  EXPECT_EQ(AsAlice("GET", "/api/v1/namespaces/mine").status, 200);
+  EXPECT_EQ(AsAlice("GET", "/api/v1/namespaces/mine/pods").status, 200);
+  for (std::string_view path :
+       {"/api/v1/namespaces", "/api/v1/namespaces/", "/api/v1/namespaces/other",
+        "/api/v1/namespaces/other/pods", "/api/v1/namespaces//pods", "/api/v1/pods",
+        "/api/v1/nodes", "/api/v1/watch/namespaces", "/api/v1/watch/pods",
+        "/api/v1/watch/namespaces/other", "/api/v1/watch/namespaces/other/pods",
+        "/api/v1//namespaces/other", "/api/v1/namespaces/mine/../other/pods",
+        "/api/v1/namespaces/mine%2f..%2fother/pods/p"}) {
+    for (std::string_view method : kMethods) {
+      const Answer answer = AsAlice(method, path);
+      EXPECT_TRUE(answer.status == 403 || answer.status == 404)
+          << method << " " << path << ": " << answer.status << " " << answer.body;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace portcullis
