@@ -115,6 +115,7 @@ TEST(Event, IsWrittenAsKubernetesWritesIt) {
   base::FakeClock clock;
   Event event = MakeEvent(Level::kMetadata, clock.Now());
   event.impersonated_user = api::UserInfo{"ann", "", {}, {}};
+  event.impersonation_constraint = "impersonate:user-info";
   event.Annotate("b", "2");
   event.Annotate("a", "1");
   event.Annotate("a", "ignored");
@@ -128,6 +129,7 @@ TEST(Event, IsWrittenAsKubernetesWritesIt) {
       R"("stage":"ResponseComplete","requestURI":"/api/v1/namespaces/n/pods?x=\u003c1\u003e",)"
       R"("verb":"create","user":{"username":"joe","uid":"7","groups":["devs"],)"
       R"("extra":{"k":["v"]}},"impersonatedUser":{"username":"ann"},)"
+      R"("authenticationMetadata":{"impersonationConstraint":"impersonate:user-info"},)"
       R"("sourceIPs":["127.0.0.1"],"userAgent":"test","objectRef":{"resource":"pods",)"
       R"("namespace":"n","name":"p","apiVersion":"v1"},)"
       R"("responseStatus":{"metadata":{},"code":201},)"

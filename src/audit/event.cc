@@ -154,6 +154,10 @@ std::optional<std::string> Event::Encode(Stage stage, base::WallTime now) const 
   members.Always("verb", verb);
   members.Raw("user", UserJson(user));
   if (impersonated_user) members.Raw("impersonatedUser", UserJson(*impersonated_user));
+  if (!impersonation_constraint.empty()) {
+    members.Raw("authenticationMetadata",
+                base::StrCat("{\"impersonationConstraint\":\"", impersonation_constraint, "\"}"));
+  }
   if (!source_ips.empty()) members.Raw("sourceIPs", ListJson(source_ips));
   members.Text("userAgent", user_agent);
   if (object_ref) members.Raw("objectRef", ReferenceJson(*object_ref));

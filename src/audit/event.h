@@ -38,6 +38,7 @@ class Event {
   std::string verb;
   api::UserInfo user;
   std::optional<api::UserInfo> impersonated_user;
+  std::string impersonation_constraint;  // by which constrained mode; "" if by none
   std::vector<std::string> source_ips;
   std::string user_agent;
   std::optional<ObjectReference> object_ref;

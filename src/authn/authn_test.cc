@@ -184,8 +184,9 @@ TEST(ServiceAccountUser, SplitsIntoNamespaceAndName) {
   EXPECT_TRUE(SplitServiceAccountUser("system:serviceaccount:a:b", ns, name));
   EXPECT_EQ(ns, "a");
   EXPECT_EQ(name, "b");
-  for (std::string_view wrong : {"joe", "system:serviceaccount:a", "system:serviceaccount::b",
-                                 "system:serviceaccount:a:b:c"}) {
+  for (std::string_view wrong :
+       {"joe", "system:serviceaccount:a", "system:serviceaccount::b", "system:serviceaccount:a:b:c",
+        "system:serviceaccount:A:b", "system:serviceaccount:a.a:b", "system:serviceaccount:a:b_"}) {
     EXPECT_FALSE(SplitServiceAccountUser(wrong, ns, name)) << wrong;
   }
 }

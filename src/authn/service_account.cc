@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/selector/label_selector.h"
 #include "authn/jwt.h"
 #include "base/gotext.h"
 #include "base/mutex.h"
@@ -261,8 +262,8 @@ std::string ServiceAccountUser(std::string_view ns, std::string_view name) {
 bool SplitServiceAccountUser(std::string_view user, std::string_view& ns, std::string_view& name) {
   if (!user.starts_with(kUserPrefix)) return false;
   const auto parts = base::Cut(user.substr(kUserPrefix.size()), ":");
-  if (!parts || parts->first.empty() || parts->second.empty() ||
-      parts->second.find(':') != std::string_view::npos) {
+  if (!parts || !api::IsDns1123Label(parts->first).empty() ||
+      !api::IsDns1123Subdomain(parts->second).empty()) {
     return false;
   }
   ns = parts->first;

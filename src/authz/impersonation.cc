@@ -3,146 +3,326 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/field_error.h"
 #include "api/names.h"
+#include "api/selector/label_selector.h"
 #include "authn/service_account.h"
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "net/http.h"
+#include "net/url.h"
 
 namespace portcullis::authz {
 namespace {
 
 constexpr std::string_view kExtraPrefix = "impersonate-extra-";
 constexpr std::string_view kAuthenticationGroup = "authentication.k8s.io";
+constexpr std::string_view kNodePrefix = "system:node:";
+constexpr std::string_view kNodeOfToken = "authentication.kubernetes.io/node-name";
+constexpr std::string_view kKeysOfToken = "authentication.kubernetes.io/associated-node-keys";
+// From so many groups or values on, the right to all of them is asked for first.
+constexpr std::size_t kMany = 4;
 
-// Extra keys are percent-encoded, because header names know no '/' and no upper case.
-std::string Unescape(std::string_view key) {
-  std::string out;
-  for (std::size_t i = 0; i < key.size(); ++i) {
-    auto digit = [&](std::size_t at) {
-      const char c = at < key.size() ? key[at] : 'x';
-      return c >= '0' && c <= '9'   ? c - '0'
-             : c >= 'a' && c <= 'f' ? c - 'a' + 10
-             : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                    : -1;
-    };
-    if (key[i] != '%') {
-      out += key[i];
-    } else if (digit(i + 1) >= 0 && digit(i + 2) >= 0) {
-      out += static_cast<char>(digit(i + 1) * 16 + digit(i + 2));
-      i += 2;
-    } else {
-      return std::string(key);  // an encoding that is wrong is taken literally
-    }
-  }
-  return out;
+// Keys are percent-encoded, because header names know no '/' and no upper case. An encoding that is
+// wrong is taken literally.
+std::string ExtraKey(std::string_view encoded) {
+  const std::string lower = base::ToLower(encoded);
+  auto key = net::PathUnescape(lower);
+  return key.ok() ? *std::move(key) : lower;
 }
 
-// Somebody, or something of somebody, that the request wants to be.
-struct Target {
-  std::string kind;  // as in an ObjectReference
-  std::string ns, name, api_version, field;
-};
-
-std::vector<Target> TargetsOf(const net::Headers& headers) {
-  std::vector<Target> targets;
-  if (std::string_view user = headers.Get("Impersonate-User"); !user.empty()) {
-    std::string_view ns, name;
-    if (authn::SplitServiceAccountUser(user, ns, name)) {
-      targets.push_back({"ServiceAccount", std::string(ns), std::string(name), "", ""});
-    } else {
-      targets.push_back({"User", "", std::string(user), "", ""});
-    }
-  }
-  for (std::string_view group : headers.All("Impersonate-Group")) {
-    targets.push_back({"Group", "", std::string(group), "", ""});
-  }
+api::UserInfo WantedUser(const net::Headers& headers) {
+  api::UserInfo user;
+  user.name = headers.Get("Impersonate-User");
+  user.uid = headers.Get("Impersonate-Uid");
+  for (std::string_view group : headers.All("Impersonate-Group")) user.groups.emplace_back(group);
   for (const net::Header& header : headers) {
     const std::string name = base::ToLower(header.name);
     if (!name.starts_with(kExtraPrefix)) continue;
-    std::string key = base::ToLower(Unescape(std::string_view(name).substr(kExtraPrefix.size())));
-    targets.push_back({"UserExtra", "", header.value, "authentication.k8s.io/v1", std::move(key)});
-  }
-  if (std::string_view uid = headers.Get("Impersonate-Uid"); !uid.empty()) {
-    targets.push_back({"UID", "", std::string(uid), "authentication.k8s.io/v1", ""});
-  }
-  return targets;
-}
-
-// As Go prints a list of ObjectReferences.
-std::string Print(const std::vector<Target>& targets) {
-  std::vector<std::string> items;
-  for (const Target& t : targets) {
-    items.push_back(
-        base::StrCat("{", t.kind, " ", t.ns, " ", t.name, "  ", t.api_version, "  ", t.field, "}"));
-  }
-  return base::StrCat("[", base::Join(items, " "), "]");
-}
-
-Attributes AttributesFor(const Target& target, const api::UserInfo& user) {
-  Attributes a;
-  a.user = &user;
-  a.verb = "impersonate";
-  a.version = "v1";
-  a.name = target.name;
-  a.ns = target.ns;
-  if (target.kind == "ServiceAccount") {
-    a.resource = "serviceaccounts";
-  } else if (target.kind == "User") {
-    a.resource = "users";
-  } else if (target.kind == "Group") {
-    a.resource = "groups";
-  } else {
-    a.group = kAuthenticationGroup;
-    a.resource = target.kind == "UID" ? "uids" : "userextras";
-    a.subresource = target.field;
-  }
-  return a;
-}
-
-api::UserInfo UserOf(const std::vector<Target>& targets) {
-  api::UserInfo user;
-  for (const Target& t : targets) {
-    if (t.kind == "User") {
-      user.name = t.name;
-    } else if (t.kind == "ServiceAccount") {
-      user.name = authn::ServiceAccountUser(t.ns, t.name);
-    } else if (t.kind == "Group") {
-      user.groups.push_back(t.name);
-    } else if (t.kind == "UserExtra") {
-      user.extra[t.field].push_back(t.name);
-    } else {
-      user.uid = t.name;
-    }
-  }
-  std::string_view ns, name;
-  if (user.groups.empty() && authn::SplitServiceAccountUser(user.name, ns, name)) {
-    user.groups = {"system:serviceaccounts", base::StrCat("system:serviceaccounts:", ns)};
-  }
-  const std::string_view everybody =
-      user.name == api::kUserAnonymous ? api::kGroupUnauthenticated : api::kGroupAuthenticated;
-  if (!user.InGroup(everybody) && !user.InGroup(api::kGroupUnauthenticated)) {
-    user.groups.emplace_back(everybody);
+    user.extra[ExtraKey(std::string_view(name).substr(kExtraPrefix.size()))].push_back(
+        header.value);
   }
   return user;
 }
 
+bool OnlyNameSet(const api::UserInfo& user) {
+  return user.uid.empty() && user.groups.empty() && user.extra.empty();
+}
+
+// As Go prints a list of texts and a user with %#v.
+std::string Print(const std::vector<std::string>& texts) {
+  std::vector<std::string> quoted;
+  for (const std::string& text : texts) quoted.push_back(base::GoQuote(text));
+  return base::StrCat("[]string{", base::Join(quoted, ", "), "}");
+}
+
+std::string Print(const api::UserInfo& user) {
+  std::vector<std::string> extra;
+  for (const auto& [key, values] : user.extra) {
+    extra.push_back(base::StrCat(base::GoQuote(key), ":", Print(values)));
+  }
+  return base::StrCat(
+      "&user.DefaultInfo{Name:", base::GoQuote(user.name), ", UID:", base::GoQuote(user.uid),
+      ", Groups:", user.groups.empty() ? std::string("[]string(nil)") : Print(user.groups),
+      ", Extra:map[string][]string",
+      extra.empty() ? std::string("(nil)") : base::StrCat("{", base::Join(extra, ", "), "}"), "}");
+}
+
+// The node of "system:node:<name>"; empty if the user is no node.
+std::string_view NodeOf(std::string_view user) {
+  if (!user.starts_with(kNodePrefix)) return {};
+  const std::string_view node = user.substr(kNodePrefix.size());
+  return api::IsDns1123Subdomain(node).empty() ? node : std::string_view();
+}
+
+bool IsServiceAccount(std::string_view user) {
+  std::string_view ns, name;
+  return authn::SplitServiceAccountUser(user, ns, name);
+}
+
+// Whether the token of a service account says that it is used on the node.
+bool RunsOn(const api::UserInfo& requestor, std::string_view node) {
+  const auto said = requestor.extra.find(std::string(kNodeOfToken));
+  return IsServiceAccount(requestor.name) && said != requestor.extra.end() &&
+         said->second.size() == 1 && said->second[0] == node;
+}
+
+struct Mode {
+  std::string_view name;  // "" is the old way
+  // Whether the requestor can become the other user so.
+  bool (*applies)(const api::UserInfo& requestor, const api::UserInfo& wanted);
+};
+
+constexpr Mode kAssociatedNode = {
+    "associated-node", [](const api::UserInfo& requestor, const api::UserInfo& wanted) {
+      const std::string_view node = NodeOf(wanted.name);
+      return OnlyNameSet(wanted) && !node.empty() && RunsOn(requestor, node);
+    }};
+constexpr Mode kModes[] = {
+    kAssociatedNode,
+    {"arbitrary-node",
+     [](const api::UserInfo&, const api::UserInfo& wanted) {
+       return OnlyNameSet(wanted) && !NodeOf(wanted.name).empty();
+     }},
+    {"serviceaccount",
+     [](const api::UserInfo&, const api::UserInfo& wanted) {
+       return OnlyNameSet(wanted) && IsServiceAccount(wanted.name);
+     }},
+    {"user-info",
+     [](const api::UserInfo&, const api::UserInfo& wanted) {
+       return NodeOf(wanted.name).empty() && !IsServiceAccount(wanted.name);
+     }},
+    {"", [](const api::UserInfo&, const api::UserInfo&) { return true; }},
+};
+
+bool IsHttpPath(std::string_view text) {
+  constexpr std::string_view kAllowed =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-._~%!$&'()*+,;=:";
+  return text.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+// A fault is a refusal by its message; the reason does not matter.
+base::Status CheckExtraKey(const std::string& key) {
+  const api::FieldPath path = api::FieldPath("extra").Child("key");
+  api::FieldErrors errors;
+  const auto parts = base::Cut(key, "/");
+  if (!parts || parts->first.empty() || parts->second.empty()) {
+    errors.push_back(
+        api::Invalid(path, key, "must be a domain-prefixed path (such as \"acme.io/foo\")"));
+  } else {
+    for (const std::string& text : api::IsDns1123Subdomain(parts->first)) {
+      errors.push_back(api::Invalid(path, parts->first, text));
+    }
+    if (!IsHttpPath(parts->second)) {
+      errors.push_back(api::Invalid(path, parts->second,
+                                    "Invalid path (regex used for validation is "
+                                    "'[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"));
+    }
+  }
+  if (errors.empty()) return base::OkStatus();
+  return base::Status(base::Reason::kForbidden, api::AggregateText(errors));
+}
+
+// Asks for the parts of one user in one mode.
+class Attempt {
+ public:
+  Attempt(const Mode& mode, const Attributes& request, const api::UserInfo& wanted,
+          const Authorizer& authorizer)
+      : mode_(mode),
+        request_(request),
+        wanted_(wanted),
+        authorizer_(authorizer),
+        requestor_(*request.user),
+        verb_(mode.name.empty() ? "impersonate" : base::StrCat("impersonate:", mode.name)) {
+    if (mode.name != kAssociatedNode.name) return;
+    // The same for all nodes: which node it is has been checked, and is not the question.
+    std::vector<std::string> keys;
+    for (const auto& entry : requestor_.extra) keys.push_back(entry.first);
+    requestor_.extra = {{std::string(kKeysOfToken), std::move(keys)}};
+  }
+
+  base::Result<Impersonated> Run() {
+    if (constrained()) TRY(CheckRequest());
+    Impersonated out{wanted_, constrained() ? verb_ : ""};
+    TRY(CheckName(out.user));
+    if (!wanted_.uid.empty()) TRY(Check(kAuthenticationGroup, "uids", wanted_.uid));
+    TRY(CheckGroups());
+    TRY(CheckExtra());
+    const bool anonymous = out.user.name == api::kUserAnonymous;
+    const std::string_view everybody =
+        anonymous ? api::kGroupUnauthenticated : api::kGroupAuthenticated;
+    if (!out.user.InGroup(everybody) && !out.user.InGroup(api::kGroupUnauthenticated)) {
+      out.user.groups.emplace_back(everybody);
+    }
+    return out;
+  }
+
+ private:
+  bool constrained() const { return !mode_.name.empty(); }
+  std::string_view OwnGroup() const { return constrained() ? kAuthenticationGroup : ""; }
+
+  base::Status Ask(const Attributes& a) const {
+    const Decision decision = authorizer_.Authorize(a);
+    if (decision.allowed()) return base::OkStatus();
+    if (decision.error.empty()) return Denied(a, decision.reason);
+    if (decision.reason.empty()) return Denied(a, decision.error);
+    return Denied(a, base::StrCat(decision.error, ": ", decision.reason));
+  }
+
+  Attributes AttributesOf(std::string_view group, std::string_view resource, std::string_view name,
+                          std::string_view subresource = {}) const {
+    Attributes a;
+    a.user = &requestor_;
+    a.verb = verb_;
+    a.group = group;
+    a.version = "v1";
+    a.resource = resource;
+    a.subresource = subresource;
+    a.name = name;
+    return a;
+  }
+  base::Status Check(std::string_view group, std::string_view resource, std::string_view name,
+                     std::string_view subresource = {}) const {
+    return Ask(AttributesOf(group, resource, name, subresource));
+  }
+
+  // May the verb of the request be used in this mode?
+  base::Status CheckRequest() const {
+    const std::string verb = base::StrCat("impersonate-on:", mode_.name, ":", request_.verb);
+    Attributes a = request_;
+    a.user = &requestor_;
+    a.verb = verb;
+    return Ask(a);
+  }
+
+  // Nodes and service accounts have groups that go with the name.
+  base::Status CheckName(api::UserInfo& user) const {
+    Attributes a = AttributesOf(OwnGroup(), "users", wanted_.name);
+    if (const std::string_view node = NodeOf(wanted_.name); constrained() && !node.empty()) {
+      a.resource = "nodes";
+      a.name = mode_.name == kAssociatedNode.name ? "*" : node;
+      user.groups = {"system:nodes"};
+    }
+    if (authn::SplitServiceAccountUser(wanted_.name, a.ns, a.name)) {
+      a.resource = "serviceaccounts";
+      if (user.groups.empty()) {
+        user.groups = {"system:serviceaccounts", base::StrCat("system:serviceaccounts:", a.ns)};
+      }
+    }
+    return Ask(a);
+  }
+
+  base::Status CheckGroups() const {
+    if (wanted_.groups.empty()) return base::OkStatus();
+    if (constrained()) {
+      if (wanted_.InGroup("")) {
+        return Denied(AttributesOf(OwnGroup(), "groups", ""),
+                      "impersonating the empty string group is not allowed");
+      }
+      if (wanted_.InGroup(api::kGroupMasters)) {
+        return Denied(AttributesOf(OwnGroup(), "groups", api::kGroupMasters),
+                      "impersonating the system:masters group is not allowed");
+      }
+      if (wanted_.groups.size() >= kMany && Check(OwnGroup(), "groups", "*").ok()) {
+        return base::OkStatus();
+      }
+    }
+    for (const std::string& group : wanted_.groups) TRY(Check(OwnGroup(), "groups", group));
+    return base::OkStatus();
+  }
+
+  base::Status CheckExtra() const {
+    if (wanted_.extra.empty()) return base::OkStatus();
+    if (constrained()) {
+      const Attributes all = AttributesOf(kAuthenticationGroup, "userextras", "");
+      for (const auto& [key, values] : wanted_.extra) {
+        const std::string fault = FaultOf(key, values);
+        if (!fault.empty()) return Denied(all, fault);
+      }
+      if (HasManyExtra() && Check(kAuthenticationGroup, "userextras", "*", "*").ok()) {
+        return base::OkStatus();
+      }
+    }
+    for (const auto& [key, values] : wanted_.extra) {
+      for (const std::string& value : values) {
+        TRY(Check(kAuthenticationGroup, "userextras", value, key));
+      }
+    }
+    return base::OkStatus();
+  }
+
+  static std::string FaultOf(const std::string& key, const std::vector<std::string>& values) {
+    if (key.empty()) return "impersonating the empty string key in extra is not allowed";
+    const base::Status status = CheckExtraKey(key);
+    if (!status.ok()) {
+      return base::StrCat("impersonating an invalid key in extra is not allowed: ",
+                          status.message());
+    }
+    if (key != base::ToLower(key)) {
+      return base::StrCat("impersonating a non-lowercase key in extra is not allowed: ",
+                          base::GoQuote(key));
+    }
+    if (std::find(values.begin(), values.end(), "") != values.end()) {
+      return "impersonating the empty string value in extra is not allowed";
+    }
+    return {};
+  }
+
+  bool HasManyExtra() const {
+    std::size_t count = 0;
+    for (const auto& entry : wanted_.extra) count += entry.second.size();
+    return count >= kMany;
+  }
+
+  const Mode& mode_;
+  const Attributes& request_;
+  const api::UserInfo& wanted_;
+  const Authorizer& authorizer_;
+  api::UserInfo requestor_;
+  const std::string verb_;
+};
+
 }  // namespace
 
-base::Result<std::optional<api::UserInfo>> Impersonate(const net::Headers& headers,
-                                                       const api::UserInfo& user,
-                                                       const Authorizer& authorizer) {
-  const std::vector<Target> targets = TargetsOf(headers);
-  if (targets.empty()) return std::optional<api::UserInfo>();
-  if (targets.front().kind != "User" && targets.front().kind != "ServiceAccount") {
-    return base::Status(base::Reason::kUnknown, base::StrCat("requested ", Print(targets),
-                                                             " without impersonating a user"));
+base::Result<std::optional<Impersonated>> Impersonate(const net::Headers& headers,
+                                                      const Attributes& request,
+                                                      const Authorizer& authorizer,
+                                                      bool constrained) {
+  const api::UserInfo wanted = WantedUser(headers);
+  if (wanted.name.empty()) {
+    if (OnlyNameSet(wanted)) return std::optional<Impersonated>();
+    return base::BadRequest(
+        base::StrCat("requested ", Print(wanted), " without impersonating a user name"));
   }
-  for (const Target& target : targets) {
-    const Attributes attributes = AttributesFor(target, user);
-    const Decision decision = authorizer.Authorize(attributes);
-    if (!decision.allowed()) return Denied(attributes, decision.reason);
+  base::Status refusal;
+  for (const Mode& mode : kModes) {
+    if (!constrained && !mode.name.empty()) continue;
+    if (!mode.applies(*request.user, wanted)) continue;
+    auto became = Attempt(mode, request, wanted, authorizer).Run();
+    if (became.ok()) return std::optional<Impersonated>(*std::move(became));
+    if (refusal.ok()) refusal = std::move(became).status();
   }
-  return std::optional<api::UserInfo>(UserOf(targets));
+  return refusal;
 }
 
 }  // namespace portcullis::authz

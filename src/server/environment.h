@@ -28,6 +28,7 @@ class MemoryBudget;
 
 struct Environment : engine::World {
   const Options* options = nullptr;
+  bool constrained_impersonation = true;  // the feature gate ConstrainedImpersonation
   const authn::Authenticator* authenticator = nullptr;
   const audit::Policy* audit_policy = nullptr;  // null: nothing is audited
   audit::Sink* audit_sink = nullptr;

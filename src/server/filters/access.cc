@@ -92,27 +92,7 @@ void BeginAudit(Call& call, std::optional<Reply>& instead) {
   }
 }
 
-base::Status Impersonate(Call& call) {
-  auto user = authz::Impersonate(call.headers(), call.user, *call.env.authorizer);
-  if (!user.ok()) return std::move(user).status();
-  if (*user) {
-    call.user = **user;
-    if (call.audit) call.audit->impersonated_user = call.user;
-  }
-  return base::OkStatus();
-}
-
-}  // namespace
-
-base::Status Identify(Call& call, std::optional<Reply>& instead) {
-  call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
-  TRY(Authenticate(call));
-  BeginAudit(call, instead);
-  if (instead) return base::OkStatus();
-  return Impersonate(call);
-}
-
-base::Status Authorize(Call& call, std::optional<Reply>& instead) {
+authz::Attributes AttributesOf(const Call& call) {
   const RequestInfo& info = call.info;
   authz::Attributes attributes;
   attributes.user = &call.user;
@@ -125,8 +105,39 @@ base::Status Authorize(Call& call, std::optional<Reply>& instead) {
   attributes.ns = info.name_space;
   attributes.name = info.name;
   attributes.path = info.path;
-  attributes.field_selector = info.query.Get("fieldSelector");
-  attributes.label_selector = info.query.Get("labelSelector");
+  if (!info.selectors.empty()) attributes.selectors = &info.selectors;
+  return attributes;
+}
+
+base::Status Impersonate(Call& call) {
+  auto other = authz::Impersonate(call.headers(), AttributesOf(call), *call.env.authorizer,
+                                  call.env.constrained_impersonation);
+  if (!other.ok()) return std::move(other).status();
+  if (!*other) return base::OkStatus();
+  call.user = std::move((*other)->user);
+  if (call.audit) {
+    call.audit->impersonated_user = call.user;
+    call.audit->impersonation_constraint = (*other)->constraint;
+  }
+  return base::OkStatus();
+}
+
+}  // namespace
+
+base::Status Identify(Call& call, std::optional<Reply>& instead) {
+  if (!call.info.error.empty()) {
+    instead = Stumbled(call, base::StrCat("failed to create RequestInfo: ", call.info.error));
+    return base::OkStatus();
+  }
+  call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
+  TRY(Authenticate(call));
+  BeginAudit(call, instead);
+  if (instead) return base::OkStatus();
+  return Impersonate(call);
+}
+
+base::Status Authorize(Call& call, std::optional<Reply>& instead) {
+  const authz::Attributes attributes = AttributesOf(call);
   const authz::Decision decision = call.env.authorizer->Authorize(attributes);
   if (!decision.allowed() && !decision.error.empty()) {
     if (call.audit) call.audit->Annotate("authorization.k8s.io/reason", "internal error");
