@@ -93,7 +93,7 @@ std::string NameConstraintError(X509* leaf, X509* authority) {
 
 // Go's Certificate.isValid of a certificate that is to stand above `below`.
 std::string AuthorityError(X509* certificate, Role role, const Chain& below, base::WallTime now) {
-  if (Has(certificate, EXFLAG_CRITICAL)) return "x509: unhandled critical extension";
+  if (auto error = CriticalExtensionError(certificate); !error.empty()) return error;
   if (auto error = ValidityError(certificate, now); !error.empty()) return error;
   if (auto error = NameConstraintError(below.front(), certificate); !error.empty()) return error;
   if (role == Role::kIntermediate && !Has(certificate, EXFLAG_CA)) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "base/gotext.h"
@@ -56,6 +57,56 @@ bool MatchesHost(std::string pattern, std::string host) {
   return dot != std::string::npos && dot > 0 && host.substr(dot) == pattern.substr(1);
 }
 
+// Of a name in a subject alternative name or in a name constraint.
+bool IsKnownName(const GENERAL_NAME* name) {
+  return name->type == GEN_DNS || name->type == GEN_EMAIL || name->type == GEN_IPADD ||
+         name->type == GEN_URI;
+}
+
+// One name that is known is enough.
+bool KnowsAlternativeName(X509* certificate) {
+  std::unique_ptr<GENERAL_NAMES, Freer<GENERAL_NAMES_free>> names(static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  for (int i = 0; i < sk_GENERAL_NAME_num(names.get()); ++i) {
+    if (IsKnownName(sk_GENERAL_NAME_value(names.get(), i))) return true;
+  }
+  return false;
+}
+
+// One that is not known is too much.
+bool KnowsNameConstraints(X509* certificate) {
+  std::unique_ptr<NAME_CONSTRAINTS, Freer<NAME_CONSTRAINTS_free>> constraints(
+      static_cast<NAME_CONSTRAINTS*>(
+          X509_get_ext_d2i(certificate, NID_name_constraints, nullptr, nullptr)));
+  if (constraints == nullptr) return false;
+  for (const auto* trees : {constraints->permittedSubtrees, constraints->excludedSubtrees}) {
+    for (int i = 0; i < sk_GENERAL_SUBTREE_num(trees); ++i) {
+      if (!IsKnownName(sk_GENERAL_SUBTREE_value(trees, i)->base)) return false;
+    }
+  }
+  return true;
+}
+
+bool KnowsExtension(X509* certificate, int kind) {
+  switch (kind) {
+    case NID_key_usage:
+    case NID_basic_constraints:
+    case NID_crl_distribution_points:
+    case NID_policy_constraints:
+    case NID_ext_key_usage:
+    case NID_certificate_policies:
+    case NID_policy_mappings:
+    case NID_inhibit_any_policy:
+      return true;
+    case NID_subject_alt_name:
+      return KnowsAlternativeName(certificate);
+    case NID_name_constraints:
+      return KnowsNameConstraints(certificate);
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::string ValidityError(const X509* certificate, base::WallTime now) {
@@ -65,6 +116,16 @@ std::string ValidityError(const X509* certificate, base::WallTime now) {
   return base::StrCat("x509: certificate has expired or is not yet valid: current time ",
                       base::FormatTime(now), now < not_before ? " is before " : " is after ",
                       base::FormatTime(now < not_before ? not_before : not_after));
+}
+
+std::string CriticalExtensionError(X509* certificate) {
+  for (int i = 0; i < X509_get_ext_count(certificate); ++i) {
+    X509_EXTENSION* extension = X509_get_ext(certificate, i);
+    if (X509_EXTENSION_get_critical(extension) == 0) continue;
+    const int kind = OBJ_obj2nid(X509_EXTENSION_get_object(extension));
+    if (!KnowsExtension(certificate, kind)) return "x509: unhandled critical extension";
+  }
+  return "";
 }
 
 std::string VerifyHost(X509* leaf, std::string_view host) {
@@ -102,6 +163,7 @@ bool HasInsecureSignature(const X509* certificate) {
 }
 
 std::string VerifyCertificate(const VerifyRequest& request) {
+  if (auto error = CriticalExtensionError(request.leaf); !error.empty()) return error;
   if (auto error = ValidityError(request.leaf, request.now); !error.empty()) return error;
   if (!request.host.empty()) {
     if (auto error = VerifyHost(request.leaf, request.host); !error.empty()) return error;

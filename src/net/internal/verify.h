@@ -34,6 +34,9 @@ std::string VerifyHost(X509* leaf, std::string_view host);
 // "" or the error: "x509: certificate has expired or is not yet valid: …".
 std::string ValidityError(const X509* certificate, base::WallTime now);
 
+// "" or "x509: unhandled critical extension": what Go's parser gives no meaning to must not be
+// passed over, in a leaf as little as above it. OpenSSL knows other extensions than Go does.
+std::string CriticalExtensionError(X509* certificate);
 bool HasSubjectAlternativeName(const X509* certificate);
 bool HasInsecureSignature(const X509* certificate);  // SHA-1 or MD5
 
