@@ -69,7 +69,7 @@ constexpr Case kCases[] = {
     {"GET", "/api/v1/nodes/", kFound, "list"},
     {"PUT", "/api/v1/nodes//", kNoMethod, ""},
     {"GET", "/api/v1/nodes/n/", kFound, "get"},
-    {"GET", "/api/v1/nodes//status", kNoMethod, ""},
+    {"GET", "/api/v1/nodes//status", kFound, "get"},
     {"GET", "/api/v1/namespaces//pods", kFound, "list"},
     {"GET", "/api/v1/namespaces/a%2Fpods%2fp", kFound, "get"},
     {"GET", "/api/v1//pods", kNoPath, ""},

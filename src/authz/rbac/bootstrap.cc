@@ -149,6 +149,7 @@ class Builder {
     const std::string_view name = as.empty() ? words[1] : as;
     json::ArrayBuilder subjects(arena_);
     for (std::size_t i = 2; i < words.size(); ++i) {
+      if (words[i].find('=') != std::string_view::npos) continue;  // an option
       const auto parts = base::Cut(words[i], ":");
       if (parts) subjects.Add(Subject(parts->first, parts->second));
     }

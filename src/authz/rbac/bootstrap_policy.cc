@@ -38,7 +38,8 @@ role system:aggregate-to-edit to=edit
   core | serviceaccounts | impersonate
   core | pods,pods/attach,pods/exec,pods/portforward,pods/proxy | write
   core | pods/eviction | create
-  core | configmaps,events,persistentvolumeclaims,replicationcontrollers,replicationcontrollers/scale,secrets,serviceaccounts,services,services/proxy | write
+  core,events.k8s.io | events | write
+  core | configmaps,persistentvolumeclaims,replicationcontrollers,replicationcontrollers/scale,secrets,serviceaccounts,services,services/proxy | write
   core | serviceaccounts/token | create
   apps | daemonsets,deployments,deployments/rollback,deployments/scale,replicasets,replicasets/scale,statefulsets,statefulsets/scale | write
   autoscaling | horizontalpodautoscalers | write
@@ -50,7 +51,8 @@ role system:aggregate-to-edit to=edit
   resource.k8s.io | resourceclaims,resourceclaimtemplates | write
 role system:aggregate-to-view to=view
   core | configmaps,endpoints,persistentvolumeclaims,persistentvolumeclaims/status,pods,replicationcontrollers,replicationcontrollers/scale,serviceaccounts,services,services/status | read
-  core | bindings,events,limitranges,namespaces/status,pods/log,pods/status,replicationcontrollers/status,resourcequotas,resourcequotas/status | read
+  core,events.k8s.io | events | read
+  core | bindings,limitranges,namespaces/status,pods/log,pods/status,replicationcontrollers/status,resourcequotas,resourcequotas/status | read
   core | namespaces | read
   discovery.k8s.io | endpointslices | read
   apps | controllerrevisions,daemonsets,daemonsets/status,deployments,deployments/scale,deployments/status,replicasets,replicasets/scale,replicasets/status,statefulsets,statefulsets/scale,statefulsets/status | read
@@ -103,7 +105,8 @@ role system:kube-dns
 role system:kube-scheduler
   events
   coordination.k8s.io | leases | create
-  coordination.k8s.io | leases | get,update | kube-scheduler
+  coordination.k8s.io | leases | get,list,update,watch | kube-scheduler
+  coordination.k8s.io | leasecandidates | read,write
   core | nodes | read
   core | pods | delete,get,list,watch
   core | bindings,pods/binding | create
@@ -124,7 +127,8 @@ role system:kube-scheduler
   resource.k8s.io | resourceclaims | get,list,patch,update,watch
   resource.k8s.io | resourceclaims/status | get,list,patch,update,watch
   resource.k8s.io | resourceclaims/binding | patch,update
-  core | pods/finalizers | get,list,patch,update,watch
+  resource.k8s.io | resourceclaims | create,delete
+  core | pods/finalizers | update
   resource.k8s.io | resourceslices | read
 role system:kubelet-api-admin
   core | nodes | read
@@ -132,7 +136,8 @@ role system:kubelet-api-admin
   core | nodes/log,nodes/metrics,nodes/proxy,nodes/stats | *
   core | nodes/configz,nodes/healthz,nodes/pods | *
 role system:monitoring
-  url | /healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/* | get
+  url | /flagz,/healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/*,/statusz | get
+  core | nodes/metrics | get
 role system:node
   authentication.k8s.io | tokenreviews | create
   authorization.k8s.io | localsubjectaccessreviews,subjectaccessreviews | create
@@ -158,7 +163,7 @@ role system:node
   node.k8s.io | runtimeclasses | read
   resource.k8s.io | resourceclaims | get
   resource.k8s.io | resourceslices | deletecollection
-  resource.k8s.io | resourceslices | create,delete,get,list,patch,update,watch
+  core | serviceaccounts | get
 role system:node-bootstrapper
   certificates.k8s.io | certificatesigningrequests | create,get,list,watch
 role system:node-problem-detector
@@ -434,7 +439,7 @@ bind system:public-info-viewer group:system:authenticated group:system:unauthent
 bind system:service-account-issuer-discovery group:system:serviceaccounts
 bind system:volume-scheduler user:system:kube-scheduler
 bind extension-apiserver-authentication-reader in=kube-system as=system::extension-apiserver-authentication-reader user:system:kube-controller-manager user:system:kube-scheduler
-bind system::leader-locking-kube-controller-manager in=kube-system user:system:kube-controller-manager sa:kube-system/kube-controller-manager
+bind system::leader-locking-kube-controller-manager in=kube-system user:system:kube-controller-manager sa:kube-system/kube-controller-manager sa:kube-system/leader-election-controller
 bind system::leader-locking-kube-scheduler in=kube-system user:system:kube-scheduler sa:kube-system/kube-scheduler
 bind system:controller:bootstrap-signer in=kube-system sa:kube-system/bootstrap-signer
 bind system:controller:cloud-provider in=kube-system sa:kube-system/cloud-provider

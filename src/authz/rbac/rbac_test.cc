@@ -134,7 +134,7 @@ TEST_F(RbacTest, AggregatesRulesByLabels) {
   json::Arena arena;
   const auto view = AggregatedRules(
       store_->Get({kGroup, "clusterroles", "", "view"})->document()["aggregationRule"], *store_);
-  ASSERT_EQ(view.size(), 11U);
+  ASSERT_EQ(view.size(), 12U);
   EXPECT_EQ(view[0].verbs, (std::vector<std::string>{"get", "list", "watch"}));
 }
 
