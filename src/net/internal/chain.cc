@@ -76,26 +76,43 @@ std::string SignatureError(X509* child, X509* parent) {
   }
 }
 
-std::string NameConstraintError(X509* leaf, X509* authority) {
+// Removes the constraints of directory names, which Go does not heed.
+void DropDirectoryNames(STACK_OF(GENERAL_SUBTREE) * trees) {
+  for (int i = sk_GENERAL_SUBTREE_num(trees) - 1; i >= 0; --i) {
+    if (sk_GENERAL_SUBTREE_value(trees, i)->base->type != GEN_DIRNAME) continue;
+    GENERAL_SUBTREE_free(sk_GENERAL_SUBTREE_delete(trees, i));
+  }
+}
+
+// Whether the authority may sign for the names of every certificate below it. The names have to be
+// read by X509_check_purpose before: NAME_CONSTRAINTS_check sees none otherwise, and says yes.
+std::string NameConstraintError(const Chain& below, X509* authority) {
+  if (X509_get_ext_by_NID(authority, NID_name_constraints, -1) < 0) return "";
   std::unique_ptr<NAME_CONSTRAINTS, Freer<NAME_CONSTRAINTS_free>> constraints(
       static_cast<NAME_CONSTRAINTS*>(
           X509_get_ext_d2i(authority, NID_name_constraints, nullptr, nullptr)));
-  if (!constraints) return "";
-  const int outcome = NAME_CONSTRAINTS_check(leaf, constraints.get());
-  ERR_clear_error();
-  if (outcome == X509_V_OK) return "";
-  return base::StrCat(
-      "x509: a root or intermediate certificate is not authorized to sign for this ",
-      "name: a name is ",
-      outcome == X509_V_ERR_EXCLUDED_VIOLATION ? "excluded by a constraint"
-                                               : "not permitted by any constraint");
+  if (!constraints) return "x509: invalid NameConstraints extension";
+  DropDirectoryNames(constraints->permittedSubtrees);
+  DropDirectoryNames(constraints->excludedSubtrees);
+  for (X509* certificate : below) {
+    X509_check_purpose(certificate, -1, 0);
+    const int outcome = NAME_CONSTRAINTS_check(certificate, constraints.get());
+    ERR_clear_error();
+    if (outcome == X509_V_OK) continue;
+    return base::StrCat(
+        "x509: a root or intermediate certificate is not authorized to sign for this ",
+        "name: a name is ",
+        outcome == X509_V_ERR_EXCLUDED_VIOLATION ? "excluded by a constraint"
+                                                 : "not permitted by any constraint");
+  }
+  return "";
 }
 
 // Go's Certificate.isValid of a certificate that is to stand above `below`.
 std::string AuthorityError(X509* certificate, Role role, const Chain& below, base::WallTime now) {
   if (auto error = CriticalExtensionError(certificate); !error.empty()) return error;
   if (auto error = ValidityError(certificate, now); !error.empty()) return error;
-  if (auto error = NameConstraintError(below.front(), certificate); !error.empty()) return error;
+  if (auto error = NameConstraintError(below, certificate); !error.empty()) return error;
   if (role == Role::kIntermediate && !Has(certificate, EXFLAG_CA)) {
     return "x509: certificate is not authorized to sign other certificates";
   }
