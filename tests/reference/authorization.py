@@ -7,7 +7,7 @@ differently: "A" is kube-apiserver, "B" is Portcullis (README.md says how both a
 Most questions are SubjectAccessReviews; a part are real requests, dry runs as far as they write. Both
 servers are first given the same objects: roles, bindings, and pods with what they need. They should be
 new servers, since the objects stay. Each difference is shrunk to the smallest question that still
-differs. --record writes questions with A's answers, which --replay asks of one server only.
+differs. --record writes questions with A's answers.
 """
 
 import argparse
