@@ -34,7 +34,11 @@ Loop::Loop() : clock_(base::SystemClock()) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
   event.data.u64 = kWakeupToken;
-  epoll_ctl(epoll_, EPOLL_CTL_ADD, wakeup_, &event);
+  if (wakeup_ >= 0 && epoll_ctl(epoll_, EPOLL_CTL_ADD, wakeup_, &event) != 0) {
+    errno_ = errno;
+    close(wakeup_);
+    wakeup_ = -1;
+  }
 }
 
 Loop::~Loop() {
