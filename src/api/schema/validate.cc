@@ -181,9 +181,10 @@ void Validator::CheckArray(Value props, Value value, const std::string& name, co
   const Value items = props["items"];
   if (!items.is_object()) return;
   std::size_t index = 0;
+  const Counterparts before(props, old);
   for (const Value& element : value.elements()) {
     Validate(items, element, base::StrCat(name, "[", std::to_string(index++), "]"),
-             old != nullptr ? Counterpart(props, element, *old) : nullptr);
+             before.Of(element));
   }
 }
 
@@ -309,16 +310,26 @@ bool IsIpOf(int family, std::string_view text) {
 
 }  // namespace
 
-const Value* Counterpart(Value props, Value element, Value old) {
-  if (props["x-kubernetes-list-type"].AsString() != "map") return nullptr;
-  const auto keys = props["x-kubernetes-list-map-keys"].elements();
-  for (const Value& candidate : old.elements()) {
-    const bool same = std::all_of(keys.begin(), keys.end(), [&](const Value& key) {
-      return candidate[key.AsString()] == element[key.AsString()];
-    });
-    if (same) return &candidate;
+Counterparts::Counterparts(Value props, const Value* old) {
+  if (old == nullptr || props["x-kubernetes-list-type"].AsString() != "map") return;
+  keys_ = props["x-kubernetes-list-map-keys"];
+  for (const Value& element : old->elements()) elements_.try_emplace(KeysOf(element), &element);
+}
+
+const Value* Counterparts::Of(Value element) const {
+  if (elements_.empty()) return nullptr;
+  const auto found = elements_.find(KeysOf(element));
+  return found == elements_.end() ? nullptr : found->second;
+}
+
+std::string Counterparts::KeysOf(Value element) const {
+  std::string out;
+  for (const Value& key : keys_.elements()) {
+    const Value part = element[key.AsString()];
+    out += base::StrCat(std::to_string(static_cast<int>(part.type())),
+                        json::ToString(part, {.sort_keys = true}), ",");
   }
-  return nullptr;
+  return out;
 }
 
 bool IsUnchanged(Value props, Value value, Value old) {
@@ -327,8 +338,9 @@ bool IsUnchanged(Value props, Value value, Value old) {
   if (value.is_array()) {
     if (props["x-kubernetes-list-type"].AsString() != "map") return value == old;
     const Value items = props["items"];
+    const Counterparts counterparts(props, &old);
     for (const Value& element : value.elements()) {
-      const Value* before = Counterpart(props, element, old);
+      const Value* before = counterparts.Of(element);
       if (before == nullptr || !IsUnchanged(items, element, *before)) return false;
     }
     return true;

@@ -6,6 +6,9 @@
 // integer: \"string\"").
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "api/field_error.h"
 #include "api/field_path.h"
 #include "json/value.h"
@@ -22,8 +25,20 @@ void ValidateValue(const Constraints& schema, json::Value value, const FieldPath
 // x-kubernetes-list-type map may have changed places, and an object with a field that the schema
 // does not name is never the same (k8s.io/apiserver, pkg/cel/common/equality.go).
 bool IsUnchanged(json::Value props, json::Value value, json::Value old);
-// The element of `old` with the keys of `element`; null if the schema's list type is not map.
-const json::Value* Counterpart(json::Value props, json::Value element, json::Value old);
+// The elements of an older list, to look up by the keys of a newer one's. Borrows the list.
+class Counterparts {
+ public:
+  // Without `old`, or where the schema's list type is not map, no element has a counterpart.
+  Counterparts(json::Value props, const json::Value* old);
+  // The first element of the older list with the same keys, or null.
+  const json::Value* Of(json::Value element) const;
+
+ private:
+  std::string KeysOf(json::Value element) const;
+
+  json::Value keys_;
+  std::map<std::string, const json::Value*> elements_;
+};
 // Elements of x-kubernetes-list-type set and map that occur twice.
 void ValidateListTypes(json::Value props, json::Value value, const FieldPath& path,
                        FieldErrors& errors);

@@ -34,11 +34,16 @@ std::string NullOr(Value value) { return value.is_null() ? "null" : Json(value);
 
 // The list of versions as the internal Go type prints.
 std::string VersionsText(Value versions) {
+  std::set<std::string_view> common;
+  for (const std::string_view field :
+       {"schema", "subresources", "additionalPrinterColumns", "selectableFields"}) {
+    if (IsCommon(versions, field)) common.insert(field);
+  }
   std::string out = "[";
   for (const Value& version : versions.elements()) {
     if (out.size() > 1) out += ",";
     const auto own = [&](std::string_view field) {
-      return IsCommon(versions, field) ? std::string("null") : NullOr(version[field]);
+      return common.contains(field) ? std::string("null") : NullOr(version[field]);
     };
     out += StructJson({{"Name", Quoted(version["name"].AsString())},
                        {"Served", version["served"].AsBool() ? "true" : "false"},
@@ -305,20 +310,18 @@ void CheckStoredVersions(Value object, FieldErrors& errors) {
     errors.push_back(api::Invalid(path, stored, "must have at least one stored version"));
     return;
   }
-  const auto has = [](Value list, auto&& fits) {
-    const auto items = list.elements();
-    return std::any_of(items.begin(), items.end(), fits);
-  };
+  std::set<std::string_view> stored_names;
+  for (const Value& name : stored.elements()) stored_names.insert(name.AsString());
+  std::set<std::string_view> names;
   for (const Value& version : versions.elements()) {
     const Value name = version["name"];
-    if (!version["storage"].AsBool() || has(stored, [&](Value one) { return one == name; })) {
-      continue;
-    }
+    names.insert(name.AsString());
+    if (!version["storage"].AsBool() || stored_names.contains(name.AsString())) continue;
     errors.push_back(api::Invalid(path, stored,
                                   base::StrCat("must have the storage version ", name.AsString())));
   }
   for (std::size_t i = 0; i < stored.size(); ++i) {
-    if (has(versions, [&](Value version) { return version["name"] == stored[i]; })) continue;
+    if (names.contains(stored[i].AsString())) continue;
     errors.push_back(api::Invalid(
         path.Index(i), stored[i],
         base::StrCat("missing from spec.versions; ", stored[i].AsString(),

@@ -339,14 +339,13 @@ class Judge {
       }
     }
     if (node.items != nullptr) {
+      const api::schema::Counterparts olds(node.props, old);
+      const api::schema::Counterparts unchanged(node.props,
+                                                ratchet.props == nullptr ? nullptr : &ratchet.old);
       std::size_t index = 0;
       for (const Value& element : value.elements()) {
-        const Value* before =
-            old == nullptr ? nullptr : api::schema::Counterpart(node.props, element, *old);
-        const Value* same = ratchet.props == nullptr
-                                ? nullptr
-                                : api::schema::Counterpart(node.props, element, ratchet.old);
-        Visit(*node.items, element, before, Below(ratchet, node.items->props, element, same),
+        Visit(*node.items, element, olds.Of(element),
+              Below(ratchet, node.items->props, element, unchanged.Of(element)),
               path.Index(index++));
       }
     }
