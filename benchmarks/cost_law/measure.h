@@ -18,7 +18,7 @@ struct Limits {
   // What a byte may cost at 8n, as a multiple of what it costs at n. n log n gives 1.3 from 1,000
   // to 8,000; caches that overflow add their part to processor time.
   double work_growth = 2.2;
-  double memory_growth = 1.6;
+  double memory_growth = 2;
 };
 
 struct Finding {
