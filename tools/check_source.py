@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks rules of the house that the compiler cannot see.
 
-Each rule is a pattern and the files that may break it; the lists are short and are to stay so.
+Each rule is a pattern and the files that may break it; the lists are short and are to stay so. Tests
+(`*_test.cc`, testing/) are exempt.
 """
 
 import pathlib
@@ -13,24 +14,61 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # (what is looked for, why, files that may)
 RULES = [
-    (r"system_clock::now|steady_clock::now", "time comes from base::Clock", {"src/base/clock.cc"}),
+    (r"\b\w*[cC]lock::now\b", "time comes from base::Clock", {"src/base/clock.cc"}),
+    (r"(?:\busing \w+ = |\btypedef )[\w:]*_clock\b(?!::)", "no second name for a clock: time comes from base::Clock", set()),
     (r"#include <regex>|std::regex", "regular expressions are RE2's", set()),
     (r"\bstd::rand\b|\bsrand\(|random_device", "randomness comes from base/random.h", set()),
     (r"\bgetenv\(", "the environment is read in cli/", {"src/cli/"}),
     (r"\bco_await\b|\bco_return\b", "no coroutines: GCC 12 miscompiles them", set()),
     (r"#include <ranges>", "no <ranges>: clang 14 refuses them", set()),
     (r"\bthrow\b", "errors are Status, not exceptions", set()),
+    (r"\bstd::sto(?:i|l|ll|ul|ull|f|d|ld)\b", "throws: numbers are read with std::from_chars", set()),
+    (r"(?:\.|->)at\(", "throws: use find(), or operator[] where the index is known to be good", set()),
+    (r"\bstd::any_cast<[^*>]*>", "throws: use the form that takes a pointer", set()),
     (r"\bTODO\b(?!\(#\d+\))|\bFIXME\b|\bXXX\b", "a TODO names its issue: TODO(#12)", set()),
 ]
+# Functions of std::filesystem that throw unless they are given an error_code as the last argument.
+FILE_CALL = re.compile(r"\b(?:fs|filesystem)::(?:absolute|canonical|copy|copy_file|create_directories|create_directory|"
+                       r"current_path|directory_iterator|equivalent|exists|file_size|is_directory|is_empty|is_regular_file|"
+                       r"last_write_time|permissions|read_symlink|recursive_directory_iterator|relative|remove|remove_all|"
+                       r"rename|resize_file|space|status|temp_directory_path|weakly_canonical)\b(?: \w+)?([({])")
+ERROR_CODE = re.compile(r"\b(?:error|ec|ignored|code|status)\s*$")
 COMMENT = re.compile(r"//.*?$|/\*.*?\*/", re.M | re.S)
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
-SIZE_LIMIT = 1000  # lines of a source; the house asks questions from 400 on
+SIZE_LIMIT = 600  # lines of a source; the house asks questions from 400 on
+LARGER = {"src/cel/syntax/parser.cc": 621, "src/cel/eval/planner.cc": 603}  # these may only shrink
 
 
 def tracked(*patterns):
     out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", *patterns], cwd=ROOT, capture_output=True,
                          text=True, check=True).stdout
     return [ROOT / line for line in out.splitlines() if (ROOT / line).exists()]
+
+
+def arguments(text, start):
+    """The text between the bracket at `start` and the one that closes it."""
+    depth = 0
+    for at in range(start, len(text)):
+        depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(text[at], 0)
+        if depth == 0:
+            return text[start + 1 : at]
+    return ""
+
+
+# Calls that are still to be mended.
+FILE_CALL_EXCEPTIONS = {"src/server/credentials.cc", "src/server/options.cc"}
+
+
+def throwing_file_calls(code):
+    for match in FILE_CALL.finditer(code):
+        given = arguments(code, match.start(1))
+        if not ERROR_CODE.search(given):  # is_directory(status) asks nothing of the system
+            yield match
+
+
+def blank(match):
+    """What keeps the lines of a comment."""
+    return "\n" * match.group(0).count("\n")
 
 
 def check():
@@ -40,16 +78,21 @@ def check():
         text = path.read_text()
         if path.suffix == ".h" and "#pragma once" not in text:
             problems.append(f"{name}: no #pragma once")
-        if text.count("\n") > SIZE_LIMIT and "_test" not in name:
-            problems.append(f"{name}: {text.count(chr(10))} lines; more than {SIZE_LIMIT} is two files")
+        limit = LARGER.get(name, SIZE_LIMIT)
+        if text.count("\n") > limit:
+            problems.append(f"{name}: {text.count(chr(10))} lines; more than {limit} is two files")
         code = STRING.sub('""', text)
-        bare = COMMENT.sub("", code)
-        if name.endswith("_test.cc"):
+        bare = COMMENT.sub(blank, code)
+        if name.endswith("_test.cc") or "/testing/" in name:
             continue
+        for match in throwing_file_calls(bare) if name not in FILE_CALL_EXCEPTIONS else ():
+            line = bare[: match.start()].count("\n") + 1
+            problems.append(f"{name}:{line}: {match.group(0)}: throws unless it is given a std::error_code as its last argument")
         for pattern, reason, allowed in RULES:
             where = code if "TODO" in pattern else bare
-            match = re.search(pattern, where)
-            if match and not any(name.startswith(prefix) for prefix in allowed):
+            if any(name.startswith(prefix) for prefix in allowed):
+                continue
+            for match in re.finditer(pattern, where):
                 line = where[: match.start()].count("\n") + 1
                 problems.append(f"{name}:{line}: {match.group(0).strip()}: {reason}")
     seen = {}

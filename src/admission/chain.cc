@@ -2,13 +2,14 @@
 
 #include <utility>
 
+#include "base/clock.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 
 namespace portcullis::admission {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
+base::SteadyTime Now() { return base::SystemClock().Steady(); }
 
 bool TakesPart(const PluginInfo& info, Operation operation, Phase phase) {
   return (info.phases & phase) != 0 && (info.operations & operation) != 0;
@@ -39,9 +40,9 @@ base::Result<std::unique_ptr<Chain>> Chain::Create(std::span<const PluginInfo* c
 base::Status Chain::MutateOnce(Request& request) const {
   for (const Entry& entry : entries_) {
     if (!TakesPart(*entry.info, request.operation(), kMutate)) continue;
-    const auto start = SteadyClock::now();
+    const auto start = Now();
     base::Status outcome = entry.plugin->Mutate(request);
-    const auto took = SteadyClock::now() - start;
+    const auto took = Now() - start;
     for (ChainObserver* observer : observers_) {
       observer->OnPlugin(request, *entry.info, kMutate, outcome, took);
     }
@@ -51,31 +52,31 @@ base::Status Chain::MutateOnce(Request& request) const {
 }
 
 base::Status Chain::Mutate(Request& request) const {
-  const auto start = SteadyClock::now();
+  const auto start = Now();
   base::Status outcome = MutateOnce(request);
   if (outcome.ok() && request.reinvocation().should_reinvoke()) {
     request.reinvocation().BeginSecondPass();
     outcome = MutateOnce(request);
   }
-  const auto took = SteadyClock::now() - start;
+  const auto took = Now() - start;
   for (ChainObserver* observer : observers_) observer->OnPhase(request, kMutate, outcome, took);
   return outcome;
 }
 
 base::Status Chain::Validate(const Request& request) const {
-  const auto start = SteadyClock::now();
+  const auto start = Now();
   base::Status outcome;
   for (const Entry& entry : entries_) {
     if (!TakesPart(*entry.info, request.operation(), kValidate)) continue;
-    const auto plugin_start = SteadyClock::now();
+    const auto plugin_start = Now();
     outcome = entry.plugin->Validate(request);
-    const auto took = SteadyClock::now() - plugin_start;
+    const auto took = Now() - plugin_start;
     for (ChainObserver* observer : observers_) {
       observer->OnPlugin(request, *entry.info, kValidate, outcome, took);
     }
     if (!outcome.ok()) break;
   }
-  const auto took = SteadyClock::now() - start;
+  const auto took = Now() - start;
   for (ChainObserver* observer : observers_) observer->OnPhase(request, kValidate, outcome, took);
   return outcome;
 }

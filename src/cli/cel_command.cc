@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/clock.h"
 #include "base/strings.h"
 #include "cel/batch.h"
 #include "cel/checker/cost_estimate.h"
@@ -240,15 +241,15 @@ std::string Bound(std::uint64_t cost) {
 // Nanoseconds per call of `work`, measured for a tenth of a second.
 template <typename Work>
 double Measure(Work work) {
-  using Clock = std::chrono::steady_clock;
+  const base::Clock& clock = base::SystemClock();
   constexpr std::chrono::milliseconds kTime{100};
-  const auto start = Clock::now();
+  const auto start = clock.Steady();
   double calls = 0;
-  while (Clock::now() - start < kTime) {
+  while (clock.Steady() - start < kTime) {
     for (int i = 0; i < 16; ++i) work();
     calls += 16;
   }
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count() / calls;
+  return std::chrono::duration<double, std::nano>(clock.Steady() - start).count() / calls;
 }
 
 // `path:line:column: message` with the line below; `ERROR: <input>:…` for the command line.

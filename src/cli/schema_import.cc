@@ -55,7 +55,7 @@ base::Result<LiveServer> ServerOf(const std::map<std::string, std::string>& flag
     return found == flags.end() ? std::string() : net::ReadFile(found->second);
   };
   LiveServer server;
-  server.url = flags.at("server");
+  server.url = flags.find("server")->second;  // a required flag
   while (server.url.ends_with('/')) server.url.pop_back();
   server.ca_pem = TRY(file("certificate-authority"));
   server.certificate_pem = TRY(file("client-certificate"));
@@ -92,7 +92,7 @@ base::Status Import(const std::map<std::string, std::string>& flags) {
   }
   input.go_facts = facts;
   const std::string catalog = TRY(api::catalog::Import(input));
-  const std::string& path = flags.at("output");
+  const std::string& path = flags.find("output")->second;  // a required flag
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   out.write(catalog.data(), static_cast<std::streamsize>(catalog.size()));
   out.close();

@@ -233,7 +233,7 @@ void WatchHub::Run() {
 }
 
 void WatchHub::Begin(Id id) {
-  WatchSession& session = *sessions_.at(id);
+  WatchSession& session = *sessions_.find(id)->second;
   session.next_bookmark = clock_.Steady() + kBookmarkEvery;
   store::WatchRequest request;
   request.collection = {session.resource->storage_kind.group, session.resource->resource.resource};
