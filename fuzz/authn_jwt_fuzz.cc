@@ -10,7 +10,7 @@ namespace authn = portcullis::authn;
 
 namespace {
 
-// A public key whose private half nobody has kept.
+// A public key whose private half was thrown away.
 constexpr const char* kPublicKey =
     "-----BEGIN PUBLIC KEY-----\n"
     "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEEVs/o5+uQbTjL3chynL4wXgUg2R9\n"
