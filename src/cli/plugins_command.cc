@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kUsage =
     "portcullis plugins [-o table|json|markdown]\n"
     "\n"
-    "Lists the members of the admission chain in the order in which they are asked.\n";
+    "Lists the admission plugins in execution order.\n";
 
 int Usage(std::FILE* stream, int code) {
   std::fputs(std::string(kUsage).c_str(), stream);

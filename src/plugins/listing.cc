@@ -102,9 +102,8 @@ std::string ListingMarkdown(Plugins plugins) {
   std::string out =
       "# Plugins\n\n"
       "<!-- Made by `portcullis plugins -o markdown` from the descriptors in src/plugins. -->\n\n"
-      "The members of the admission chain in the order in which they are asked. Those that are off "
-      "are switched on with\n`--enable-admission-plugins`, the others off with "
-      "`--disable-admission-plugins`.\n\n"
+      "Admission plugins, in execution order. Enable those that are off by default with "
+      "`--enable-admission-plugins`,\ndisable the others with `--disable-admission-plugins`.\n\n"
       "| Plugin | Phases | Operations | Default | What it does | Configuration |\n"
       "|---|---|---|---|---|---|\n";
   for (const PluginInfo* plugin : plugins) {
