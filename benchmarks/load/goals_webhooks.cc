@@ -191,8 +191,8 @@ base::Status ManyBackends(Workshop& shop) {
 
 namespace {
 
-// A port where nobody answers: connections are accepted by the kernel until its queue is full, and
-// by us (`accepts`) or never.
+// A port that never answers: the kernel takes connections until its queue is full; we accept them
+// (`accepts`) or not.
 class BlackHole {
  public:
   explicit BlackHole(bool accepts) {

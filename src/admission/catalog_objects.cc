@@ -215,8 +215,8 @@ base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value
     }
     return decoded;
   }
-  // Decodes well, but nothing turns it into what was asked about. Found only when the chain is
-  // through, and then told without ceremony.
+  // Decodes well, but cannot be converted to the kind of the request. Kubernetes notices after the
+  // chain has run and returns the bare error (500).
   return PlainError(base::StrCat("converting (", own.version, ".", own.kind, ") to (",
                                  kind.group.empty() ? "core" : kind.group, ".", kind.kind,
                                  "): unknown conversion"));

@@ -15,7 +15,7 @@ TEST(FutexTest, ReturnsAtOnceWhereTheNumberIsAnother) {
 TEST(FutexTest, WaitsUntilTheNumberHasChanged) {
   std::atomic<int> word{0};
   std::thread waker([&] {
-    FutexWake(word);  // without a change it wakes nobody for good
+    FutexWake(word);  // without a change the waiter sleeps again
     word.store(1, std::memory_order_release);
     FutexWake(word);
   });

@@ -47,7 +47,7 @@ bool Mentions(std::string_view text, std::string_view word) {
   return memmem(text.data(), text.size(), word.data(), word.size()) != nullptr;
 }
 
-// Most objects own nothing, belong to nobody and are not being deleted: nothing to remember. (The
+// Most objects own nothing, have no owner and are not being deleted: nothing to remember. (The
 // names may also stand elsewhere in the text; then it is parsed for nothing.)
 bool MayMatter(const store::Object& object) {
   std::string_view text = object.bytes();
@@ -82,7 +82,7 @@ class GarbageCollector final : public Controller {
       const auto dependents = DependentsOf(uid);
       for (const std::string& dependent : dependents) enqueue(dependent);
       if (!dependents.empty()) Remember(uid);
-      // Whoever waits for its dependents may go on.
+      // An owner that waits for its dependents may go on.
       for (const Value& owner : metadata["ownerReferences"].elements()) {
         enqueue(std::string(owner["uid"].AsString()));
       }
@@ -225,7 +225,7 @@ class GarbageCollector final : public Controller {
     return departed_.contains(uid);
   }
 
-  // References do not reach into other namespaces; who has written one that would is told.
+  // References into other namespaces are invalid; an event says so (OwnerRefInvalidNamespace).
   void TellOfOtherNamespace(const Place& place, Value object, Value reference) {
     if (place.ns.empty()) return;
     const auto* resource = ResourceOf(reference);

@@ -132,7 +132,7 @@ class ResourceQuotas final : public Controller {
     return out;
   }
 
-  // Until the first counted object is charged no longer although nobody touches it.
+  // Until the first counted object is charged no longer, without a change of it.
   std::optional<base::Duration> UntilNextEnd() const {
     if (!next_end_) return std::nullopt;
     return std::max<base::Duration>(*next_end_ - context_.clock.Now(), 0ms) + kSettled;

@@ -238,7 +238,7 @@ std::string Registry::Expose() const {
   for (const auto& [name, entry] : entries_) {
     const std::size_t before = out.size();
     std::visit(SampleWriter(out, entry->description), entry->content);
-    // A family nobody has used yet does not appear at all.
+    // A family without samples does not appear at all.
     if (!out.has_samples()) out.Truncate(before);
   }
   return std::move(out).Take();

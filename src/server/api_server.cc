@@ -412,7 +412,7 @@ class Server final : public ApiServer {
                           },
                           ControllerUser(info->account), clock_));
     }
-    // What the server keeps about itself is nobody's choice.
+    // Always on: --controllers does not select these.
     for (const controllers::ControllerInfo* info :
          {&kIdentityLease, &kCustomApiServices, &kAddressRepair}) {
       MakeLoop(*info, nullptr);

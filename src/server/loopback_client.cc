@@ -11,7 +11,7 @@
 namespace portcullis::server {
 namespace {
 
-// A request that never was on a wire. Whoever holds the handler's end answers; the client waits.
+// A request without a socket. The handler answers through its Exchange; the client waits.
 class LoopbackExchange final : public net::Exchange {
  public:
   LoopbackExchange(net::Request request, std::shared_ptr<const net::ClientCertificate> certificate,

@@ -29,7 +29,7 @@ base::Result<NamedCertificate> ParseNamedCertificate(std::string_view value) {
 base::Result<net::TlsVersion> ParseTlsVersion(std::string_view name) {
   if (name.empty() || name == "VersionTLS12") return net::TlsVersion::k12;
   if (name == "VersionTLS13") return net::TlsVersion::k13;
-  // Nobody is served with less than 1.2; who allows less gets that.
+  // 1.2 is the least that is served; a lower --tls-min-version means 1.2.
   if (name == "VersionTLS10" || name == "VersionTLS11") return net::TlsVersion::k12;
   return base::ConfigError(base::StrCat("unknown tls version ", base::GoQuote(name)));
 }

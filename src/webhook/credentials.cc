@@ -79,7 +79,7 @@ base::Result<ExecPlugin> ParseExec(json::Value exec, const std::string& director
   return plugin;
 }
 
-// Whoever has something else to show asks no program.
+// Static credentials win over `exec`, as in client-go.
 bool HasStaticCredentials(const UserEntry& user) {
   return !user.token.empty() || !user.token_file.empty() || !user.username.empty() ||
          (!user.certificate_pem.empty() && !user.key_pem.empty());

@@ -111,7 +111,7 @@ TEST_F(ResourceQuotaTest, PodsWhoseDeletionShouldBeOverAreNotCharged) {
   ASSERT_EQ(server_.Post(kPods, pod("a")).status, 201);
   ASSERT_EQ(server_.Post(kPods, pod("b")).status, 403);
 
-  // The node is lost: nobody ends the pod.
+  // The node is lost: no kubelet ends the pod.
   ASSERT_EQ(server_.Delete(base::StrCat(kPods, "/a?gracePeriodSeconds=1")).status, 200);
   ASSERT_EQ(server_.Get(base::StrCat(kPods, "/a")).status, 200);
 

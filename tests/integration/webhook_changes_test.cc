@@ -83,7 +83,7 @@ TEST_F(WebhookChangesTest, CallsOutliveTheirConfiguration) {
   EXPECT_GT(asked_.load(), kWriters);
 }
 
-// Whoever has been answered has been served; the others see the connection end.
+// Clients with an answer have been served; the others see the connection end.
 TEST_F(WebhookChangesTest, TheServerEndsAmidCalls) {
   for (int round = 0; round < 5; ++round) {
     for (const bool mutating : {true, false}) {

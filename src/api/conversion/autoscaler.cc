@@ -33,7 +33,7 @@ void Copy(json::ObjectBuilder& to, std::string_view name, Value value) {
 
 Value TextOrEmpty(Value value) { return value.is_null() ? Value::StringView("") : value; }
 
-// A quantity that Go writes even if nobody has set it.
+// A quantity that Go writes even if it is unset.
 Value QuantityOrZero(Value value) { return value.is_null() ? Value::StringView("0") : value; }
 
 // A CrossVersionObjectReference in Go's order.

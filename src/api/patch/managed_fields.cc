@@ -22,7 +22,7 @@ constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-co
 constexpr std::size_t kMaxUpdateManagers = 10;
 constexpr std::string_view kAncientManager = "ancient-changes";
 
-// What nobody owns: identity and what the server keeps itself.
+// Fields without an owner: identity and what the server keeps itself.
 const FieldSet& StrippedFields() {
   static const FieldSet kFields = [] {
     FieldSet out;
@@ -101,7 +101,7 @@ class Changes {
 
   // Everything, in the version of the request.
   const Comparison& whole() const { return whole_; }
-  // All of whole() that is new or different. REQUIRES: nobody asks after this.
+  // All of whole() that is new or different. REQUIRES: not called after this.
   FieldSet TakeTouched() {
     if (whole_.modified.empty()) return std::move(whole_.added);
     return whole_.modified.Union(whole_.added);
@@ -268,14 +268,14 @@ base::Result<Versions::View> Application::In(const std::string& version, Value o
   return writer_.versions->In(version, object);
 }
 
-// Drops what the writer applied last time, does not apply any more, and nobody else owns.
+// Drops what the writer applied last time, applies no more, and no other manager owns.
 base::Result<Value> Application::Prune(Value merged, const Entry& last) const {
   const auto lost = [](const Versions::View& from, const Versions::View& to) {
     return WithNamedFields(from.schema, FieldsOf(from.schema, from.object))
         .Difference(WithNamedFields(to.schema, FieldsOf(to.schema, to.object)));
   };
   const Versions::View whole = TRY(In(last.api_version, merged));
-  // What was applied in a version that is gone nobody can find again.
+  // What was applied in a version that is gone cannot be found again.
   if (whole.schema == nullptr) return merged;
   const FieldSet named = WithNamedFields(whole.schema, last.fields);
   Value pruned = RemoveFields(arena_, whole.schema, whole.object, named);

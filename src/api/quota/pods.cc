@@ -47,7 +47,7 @@ bool IsFinished(json::Value pod) {
 }
 
 // A pod that should be gone does not stand in the way of its successors, even if its node is lost
-// and nobody ends it: the time until which it is charged, if it is being deleted.
+// and is never ended: the time until which it is charged, if it is being deleted.
 std::optional<base::WallTime> EndOfDeletion(json::Value pod) {
   const json::Value metadata = pod["metadata"];
   const json::Value grace = metadata["deletionGracePeriodSeconds"];

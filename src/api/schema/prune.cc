@@ -91,7 +91,7 @@ class Pruner {
     return *decoded == metadata ? metadata : *decoded;
   }
 
-  // Each field by itself: those of a wrong type are dropped as if nobody had set them.
+  // Each field by itself: those of a wrong type are dropped as if they were unset.
   Value WithoutMalformed(Value metadata) {
     json::ObjectBuilder out(arena_);
     for (const json::Member& member : metadata.members()) {

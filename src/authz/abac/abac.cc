@@ -20,7 +20,7 @@ struct Policy {
   bool readonly = false;
 };
 
-// Whoever says "everybody" means everybody who is known.
+// A policy for `*` means every authenticated user, not anonymous ones.
 void MeanAuthenticated(Policy& policy) {
   policy.user.clear();
   policy.group = api::kGroupAuthenticated;

@@ -25,7 +25,7 @@ Value UintOverflow() { return Value::Error(&kUintOverflow); }
 
 bool Both(Value a, Value b, Kind kind) { return a.kind() == kind && b.kind() == kind; }
 
-// Nobody can walk more elements within a budget, and doubling a list a few dozen times would make
+// A budget does not suffice to walk more elements, and doubling a list a few dozen times would make
 // more than memory holds.
 constexpr std::size_t kMaxElements = std::size_t{1} << 22;
 constexpr int kMaxJoins = 64;  // how deep At() may recurse

@@ -45,7 +45,7 @@ base::Status ResourceInvalid(const Operation& op, json::Value object,
   return api::InvalidStatus(kind, object["metadata"]["name"].AsString(), errors);
 }
 
-// Nobody grants by RBAC what they do not have.
+// RBAC escalation check: a user may not grant rights they do not hold.
 base::Status CheckGrant(Operation& op, std::string_view name, json::Value object, json::Value old) {
   if (op.world.rbac == nullptr || op.resource->resource.group != "rbac.authorization.k8s.io") {
     return base::OkStatus();
@@ -133,7 +133,7 @@ base::Result<Outcome> CommitCreate(Operation& op, json::Value& object, const Wri
     object = TRY(ApplyDefaults(op.world, *op.catalog, op.arena, op.resource->kind, object));
     object = strategy.Complete(StrategyContext(op, name), object);
     object = AsStored(*op.catalog, op.arena, op.resource->kind, object);
-    // Nothing is stored with a selfLink, whoever has set it.
+    // selfLink is never stored.
     object = json::RemovePath(op.arena, object, {"metadata", "selfLink"});
     Outcome written;
     written.created = true;
@@ -202,7 +202,7 @@ std::string RegistryKey(const Operation& op, std::string_view name) {
   return key.append(name);
 }
 
-// Whoever names a uid means an object that is there.
+// A uid is a precondition; it cannot hold when no object is stored.
 base::Status CheckNoUid(const Operation& op, const UpdateSpec& spec, json::Value object) {
   const std::string_view uid = object["metadata"]["uid"].AsString();
   if (spec.track_fields || uid.empty()) return CheckUid(op, spec.name, uid, {});

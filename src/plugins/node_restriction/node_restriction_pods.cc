@@ -58,7 +58,7 @@ constexpr std::string_view kHarmless[] = {
 
 struct References {
   std::string what;   // the first kind of object referred to, or ""
-  std::string error;  // a volume nobody knows, or ""
+  std::string error;  // a volume of an unknown type, or ""
 };
 
 References OfProjected(json::Value volume) {

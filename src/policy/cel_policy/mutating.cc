@@ -69,7 +69,7 @@ class Dispatcher {
     TRY(SwitchTo(request_.kind()));
     if (changed_) {
       request_.set_object(object_);
-      // Whoever ran before the last change runs again, and so does the whole chain.
+      // Policies that ran before the last change run again, and so does the whole chain.
       memory_.ReinvokePrevious();
       request_.reinvocation().RequestReinvocation();
     }

@@ -183,7 +183,7 @@ Bindings::iterator LowerBound(Bindings& bindings, std::string_view name) {
 void PolicySource::AddBinding(const std::string& policy, std::shared_ptr<const Binding> binding) {
   const auto group = groups_.try_emplace(policy).first;
   Bindings& bindings = Changeable(group->second);
-  // Grows by an eighth: there may be many, and many of few.
+  // Grow by 1/8: many policies have few bindings; doubling would waste memory.
   if (bindings.size() == bindings.capacity()) bindings.reserve(bindings.size() * 9 / 8 + 1);
   places_.Insert({binding.get(), group});
   bindings.insert(LowerBound(bindings, binding->name), std::move(binding));

@@ -260,7 +260,7 @@ void ValidateClusterTrustBundle(const Context&, json::Value object, FieldErrors&
   }
 }
 
-// Requests carry who has made them; nobody can say that for himself.
+// username, uid, groups and extra are set from the request's user; the client's values are dropped.
 class Requests final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
