@@ -36,7 +36,9 @@ ERROR_CODE = re.compile(r"\b(?:error|ec|ignored|code|status)\s*$")
 COMMENT = re.compile(r"//.*?$|/\*.*?\*/", re.M | re.S)
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 SIZE_LIMIT = 600  # lines of a source; the house asks questions from 400 on
-LARGER = {"src/cel/syntax/parser.cc": 621, "src/cel/eval/planner.cc": 603}  # these may only shrink
+# These may only shrink.
+LARGER = {"src/api/patch/typed.cc": 610, "src/cel/eval/planner.cc": 603, "src/cel/syntax/parser.cc": 621,
+          "src/engine/write/write.cc": 700, "src/flow_control/queue_set.cc": 620, "src/server/options.cc": 670}
 
 
 def tracked(*patterns):
