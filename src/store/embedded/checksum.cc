@@ -1,8 +1,9 @@
 #include "store/embedded/checksum.h"
 
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <array>
+#include <cstdint>
 #include <initializer_list>
 
 namespace portcullis::store {
@@ -10,18 +11,18 @@ namespace {
 
 // Numbers as eight bytes each, the least significant first, then the texts. The lengths of all
 // texts but the last are among the numbers.
-uLong Checksum(std::initializer_list<std::int64_t> numbers,
-               std::initializer_list<std::string_view> texts) {
-  std::array<Bytef, 64> head{};
+std::uint32_t Checksum(std::initializer_list<std::int64_t> numbers,
+                       std::initializer_list<std::string_view> texts) {
+  std::array<unsigned char, 64> head{};
   std::size_t size = 0;
   for (const std::int64_t number : numbers) {
     auto rest = static_cast<std::uint64_t>(number);
-    for (int i = 0; i < 8; ++i, rest >>= 8) head[size++] = static_cast<Bytef>(rest);
+    for (int i = 0; i < 8; ++i, rest >>= 8) head[size++] = static_cast<unsigned char>(rest);
   }
-  uLong checksum = ::crc32_z(0, head.data(), size);
+  std::uint32_t checksum = libdeflate_crc32(0, head.data(), size);
   for (const std::string_view text : texts) {
     if (text.empty()) continue;
-    checksum = ::crc32_z(checksum, reinterpret_cast<const Bytef*>(text.data()), text.size());
+    checksum = libdeflate_crc32(checksum, text.data(), text.size());
   }
   return checksum;
 }
