@@ -78,6 +78,8 @@ class Exchange {
   // Keeps `object` alive as long as this exchange: until the handler has let go of it and the
   // answer is complete. Its destructor may run on an I/O thread.
   virtual void Attach(std::shared_ptr<void> object) = 0;
+  // The client has shown who it is: its connection is no stranger's any more (ServerOptions).
+  virtual void MarkKnown() = 0;
   // A finished answer that the client has not taken by then is cut off.
   virtual void SetDeadline(base::SteadyTime deadline) = 0;
   // The body was longer than allowed and is cut off: answer with 413. Go's text for it:
@@ -141,6 +143,8 @@ struct ServerOptions {
   // HTTP/2 whose window stays shut.
   std::chrono::milliseconds write_timeout{120'000};
   std::size_t max_connections = 100'000;
+  // From one client address, of which none has been marked as known; 0: no limit of its own.
+  std::size_t max_strangers_per_address = 0;
   std::uint32_t max_streams_per_connection = 250;
   // Of one connection that is not yet written; reading stops above it.
   std::size_t max_http2_buffer = 4 << 20;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <thread>
 
 #include "net/testing/http2_client.h"
 #include "net/testing/test_server.h"
@@ -421,6 +422,34 @@ TEST(ServerBodiesTest, Http2AStreamOfWhichNothingIsTakenIsDropped) {
 
   EXPECT_EQ(client.Run(id).error, static_cast<std::uint32_t>(NGHTTP2_INTERNAL_ERROR));
   EXPECT_TRUE(gone.Wait());
+}
+
+TEST(ServerBodiesTest, OneAddressOpensOnlySoManyConnectionsBeforeItIsKnown) {
+  ServerOptions options = OnDemand();
+  options.max_strangers_per_address = 2;
+  Fixture f(std::move(options));
+  const std::string get = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
+  auto first = RawPeer::Connect(f.test.server->port());
+  first->Send(get);
+  auto known = f.queue.Take();
+  auto second = RawPeer::Connect(f.test.server->port());
+  second->Send(get);
+  auto unknown = f.queue.Take();
+  auto third = RawPeer::Connect(f.test.server->port());
+  EXPECT_EQ(third->ReadToEnd(), "");
+
+  known->MarkKnown();
+  auto fourth = RawPeer::Connect(f.test.server->port());
+  fourth->Send(get);
+  EXPECT_NE(f.queue.Take(), nullptr);
+  EXPECT_EQ(RawPeer::Connect(f.test.server->port())->ReadToEnd(), "");
+
+  // One that goes makes room, too.
+  second.reset();
+  while (!unknown->closed()) std::this_thread::yield();
+  auto sixth = RawPeer::Connect(f.test.server->port());
+  sixth->Send(get);
+  EXPECT_NE(f.queue.Take(), nullptr);
 }
 
 }  // namespace

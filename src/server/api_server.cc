@@ -60,6 +60,9 @@ constexpr std::size_t kHistoryShare = 32;
 // What a connection may take before anybody knows whose it is: TLS, and a head.
 constexpr std::size_t kPerConnection = 64 << 10;
 
+// Connections from one address on which nobody has been authenticated.
+constexpr std::size_t kMaxStrangers = 2000;
+
 net::BodyLimits BodyLimitsFor(std::size_t memory) {
   net::BodyLimits limits;
   limits.total = std::clamp<std::size_t>(memory / kBodyShare, 2 * kMaxBody, limits.total);
@@ -437,6 +440,7 @@ class Server final : public ApiServer {
     server.tls = TRY(net::ServerTls::Create(tls.settings));
     server.bodies_on_demand = true;
     server.bodies = BodyLimitsFor(memory_->limit());
+    server.max_strangers_per_address = kMaxStrangers;
     server.max_connections = std::min(server.max_connections, memory_->limit() / kPerConnection);
     if (options_.request_timeout.count() > 0) {
       server.write_timeout = std::chrono::ceil<std::chrono::milliseconds>(options_.request_timeout);

@@ -126,6 +126,7 @@ base::Status Dispatcher::CheckHead(Call& call, bool limited, std::optional<Reply
   if (!IsLongRunning(call.exchange->request())) call.exchange->SetDeadline(call.deadline);
   TRY(filters::Identify(call, instead));
   if (instead) return base::OkStatus();
+  if (call.user.name != "system:anonymous") call.exchange->MarkKnown();
   if (limited && !HasMemory(call)) {
     instead = NoMemory(call);
     return base::OkStatus();

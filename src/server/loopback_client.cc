@@ -24,6 +24,7 @@ class LoopbackExchange final : public net::Exchange {
     fn(net::BodyRead::kComplete);
   }
   void Attach(std::shared_ptr<void> object) override { attached_ = std::move(object); }
+  void MarkKnown() override {}
   void SetDeadline(base::SteadyTime) override {}
   std::string TakeBody() override { return std::move(request_.body); }
   bool body_too_large() const override { return false; }

@@ -16,6 +16,13 @@ bool BodyBudget::HasRoom(const Ticket& ticket) const {
   return reserved_ + ticket.bytes_ <= limits_.total && OwnerHasRoom(ticket);
 }
 
+bool BodyBudget::AnyoneIsNext() const {
+  for (const Ticket* waiting : line_) {
+    if (OwnerHasRoom(*waiting)) return true;
+  }
+  return false;
+}
+
 void BodyBudget::Grant(Ticket& ticket) {
   ticket.granted_ = true;
   reserved_ += ticket.bytes_;
@@ -28,11 +35,7 @@ std::unique_ptr<BodyBudget::Ticket> BodyBudget::Reserve(std::string owner, std::
   bytes = std::min({bytes, limits_.total, limits_.per_owner});
   auto ticket = std::make_unique<Ticket>(shared_from_this(), std::move(owner), bytes);
   base::MutexLock lock(mutex_);
-  // Not past those in the line that only the total holds up: small bodies would keep large ones
-  // out.
-  granted = HasRoom(*ticket) &&
-            std::none_of(line_.begin(), line_.end(),
-                         [this](const Ticket* other) { return OwnerHasRoom(*other); });
+  granted = HasRoom(*ticket) && !AnyoneIsNext();
   if (granted) {
     Grant(*ticket);
   } else {

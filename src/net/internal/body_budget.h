@@ -53,6 +53,9 @@ class BodyBudget : public std::enable_shared_from_this<BodyBudget> {
  private:
   bool OwnerHasRoom(const Ticket& ticket) const PC_REQUIRES(mutex_);
   bool HasRoom(const Ticket& ticket) const PC_REQUIRES(mutex_);
+  // Whether somebody in the line waits for the total alone. Small bodies are not granted past it:
+  // they would keep large ones out.
+  bool AnyoneIsNext() const PC_REQUIRES(mutex_);
   void Grant(Ticket& ticket) PC_REQUIRES(mutex_);
   void Release(Ticket& ticket);
   std::vector<std::function<void()>> GrantInLine() PC_REQUIRES(mutex_);

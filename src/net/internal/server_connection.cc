@@ -52,6 +52,18 @@ ServerConnection::ServerConnection(std::shared_ptr<ServerShard> shard, int fd,
 
 ServerConnection::~ServerConnection() = default;
 
+bool ServerConnection::Enter() {
+  const std::string host = remote_address_.substr(0, remote_address_.rfind(':'));
+  stranger_ = core().strangers.Add(host, core().options.max_strangers_per_address);
+  return stranger_;
+}
+
+void ServerConnection::MarkKnown() {
+  if (!stranger_ || !stranger_.exchange(false)) return;
+  if (core().options.max_strangers_per_address == 0) return;
+  core().strangers.Remove(remote_address_.substr(0, remote_address_.rfind(':')));
+}
+
 void ServerConnection::Begin() {
   SetSocketOptions(stream_.fd());
   connected_at_ = write_progress_at_ = loop_->now();
@@ -216,6 +228,7 @@ void ServerConnection::Discard() {
 void ServerConnection::Close() {
   if (closed_) return;
   closed_ = true;
+  MarkKnown();  // it counts no more
   const auto self = shared_from_this();
   loop_->Remove(token_, stream_.fd());
   stream_.Close();
@@ -250,7 +263,7 @@ void ServerConnection::Drain() {
 
 void ServerShard::Adopt(int fd) {
   auto connection = std::make_shared<ServerConnection>(shared_from_this(), fd, core_->Tls());
-  if (closed_ || core_->draining) {
+  if (closed_ || core_->draining || !connection->Enter()) {
     core_->connections.fetch_sub(1);
     return;  // its stream closes the socket
   }

@@ -5,6 +5,7 @@
 // until closed, and by the exchanges that came over it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -61,6 +62,9 @@ class ServerConnection final : public Sink, public std::enable_shared_from_this<
                    std::shared_ptr<const ServerTls> tls);
   ~ServerConnection() override;
 
+  // Takes its place among the connections of strangers; false: there are too many.
+  bool Enter();
+  void MarkKnown();  // any thread
   void Begin();
   void OnReady(Readiness readiness) override;
 
@@ -103,6 +107,7 @@ class ServerConnection final : public Sink, public std::enable_shared_from_this<
   const std::shared_ptr<Loop> loop_;
   const std::shared_ptr<const ServerTls> tls_;  // keeps the contexts of our SSL alive
   std::string remote_address_;
+  std::atomic<bool> stranger_{false};
   std::shared_ptr<const ClientCertificate> peer_;
 
   Stream stream_;

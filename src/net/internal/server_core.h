@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -17,6 +19,29 @@ namespace portcullis::net::internal {
 
 class ServerConnection;
 
+// Counts connections of unknown clients by their addresses. Thread-safe.
+class Strangers {
+ public:
+  // False: there are `limit` from there already (0: no limit).
+  bool Add(const std::string& host, std::size_t limit) {
+    if (limit == 0) return true;
+    base::MutexLock lock(mutex_);
+    std::size_t& count = by_host_[host];
+    if (count >= limit) return false;
+    ++count;
+    return true;
+  }
+  void Remove(const std::string& host) {
+    base::MutexLock lock(mutex_);
+    const auto found = by_host_.find(host);
+    if (found != by_host_.end() && --found->second == 0) by_host_.erase(found);
+  }
+
+ private:
+  base::Mutex mutex_;
+  std::unordered_map<std::string, std::size_t> by_host_ PC_GUARDED_BY(mutex_);
+};
+
 // Thread-safe.
 struct ServerCore {
   ServerCore(ServerOptions server_options, Handler server_handler)
@@ -27,6 +52,7 @@ struct ServerCore {
   const ServerOptions options;
   const Handler handler;
   const std::shared_ptr<BodyBudget> bodies;
+  Strangers strangers;
   std::atomic<std::size_t> connections{0};
   std::atomic<std::size_t> exchanges{0};
   std::atomic<std::size_t> accepted{0};

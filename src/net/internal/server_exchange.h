@@ -33,6 +33,7 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
   void ReadBody(BodyRequest request, std::function<void(BodyRead)> fn) override;
   std::string TakeBody() override { return std::move(request_.body); }
   void Attach(std::shared_ptr<void> object) override { attached_ = std::move(object); }
+  void MarkKnown() override { origin_.connection->MarkKnown(); }
   void SetDeadline(base::SteadyTime deadline) override { deadline_ = deadline; }
   bool body_too_large() const override { return body_too_large_; }
   Protocol protocol() const override { return origin_.protocol; }
