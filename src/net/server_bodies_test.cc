@@ -57,6 +57,11 @@ struct Fixture {
   explicit Fixture(ServerOptions options = OnDemand(), bool with_tls = false)
       : test([this](std::shared_ptr<Exchange> exchange) { queue.Push(std::move(exchange)); },
              std::move(options), with_tls) {}
+  // A reservation is made on an I/O thread.
+  void AwaitReserved(std::size_t bytes) const {
+    while (test.server->counters().body_bytes != bytes) std::this_thread::yield();
+  }
+
   ExchangeQueue queue;
   TestServer test;
 };
@@ -125,7 +130,7 @@ TEST(ServerBodiesTest, ReadsTheBodyThatTheHandlerAsksFor) {
     const auto exchange = f.queue.Take();
     Outcome outcome;
     outcome.Read(*exchange);
-    EXPECT_EQ(f.test.server->counters().body_bytes, body.size());
+    f.AwaitReserved(body.size());
 
     peer->Send(std::string_view(body).substr(1));
 
@@ -187,6 +192,7 @@ TEST(ServerBodiesTest, WithoutRoomABodyWaitsUntilThereIsSome) {
   auto one = f.queue.Take();
   Outcome first_outcome;
   first_outcome.Read(*one);
+  f.AwaitReserved(body.size());
   second->Send(Post("/2", body.size(), body));
   auto two = f.queue.Take();
   Outcome second_outcome;
@@ -233,6 +239,7 @@ TEST(ServerBodiesTest, ABodyThatDoesNotComeTimesOut) {
   const auto one = f.queue.Take();
   Outcome never_comes;
   never_comes.Read(*one, std::chrono::milliseconds(50));
+  f.AwaitReserved(90'000);
   auto second = RawPeer::Connect(f.test.server->port());
   second->Send(Post("/2", 90'000, "x"));
   const auto two = f.queue.Take();
