@@ -1,7 +1,9 @@
 #include "admission/chain.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "admission/asks_outside.h"
 #include "base/clock.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -79,6 +81,14 @@ base::Status Chain::Validate(const Request& request) const {
   const auto took = Now() - start;
   for (ChainObserver* observer : observers_) observer->OnPhase(request, kValidate, outcome, took);
   return outcome;
+}
+
+bool Chain::MayWait(const Request& request) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return const auto * asks = dynamic_cast<const AsksOutside*>(entry.plugin.get());
+    return asks != nullptr && (entry.info->operations & request.operation()) != 0 &&
+           asks->MayWait(request);
+  });
 }
 
 bool Chain::Handles(Operation operation, Phase phase) const {

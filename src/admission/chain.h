@@ -46,6 +46,9 @@ class Chain {
   base::Status Mutate(Request& request) const;
   base::Status Validate(const Request& request) const;
 
+  // Whether a plugin may wait for somebody outside the process; see AsksOutside.
+  bool MayWait(const Request& request) const;
+
   // Whether any plugin takes part.
   bool Handles(Operation operation, Phase phase) const;
 

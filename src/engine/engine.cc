@@ -92,6 +92,7 @@ class EngineParts final : public Engine {
     if (options_.authorizer == nullptr) own_authorizer_ = authz::MakeAlwaysAllow();
     world_.authorizer =
         options_.authorizer != nullptr ? options_.authorizer : own_authorizer_.get();
+    world_.authorizer_may_wait = options_.authorizer_may_wait;
     world_.rbac = options_.rbac;
     world_.tokens = options_.tokens;
     world_.signer = options_.signer;

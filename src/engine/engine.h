@@ -44,6 +44,7 @@ struct EngineOptions {
   const base::Clock* clock = nullptr;             // null: the system's
   store::Store* store = nullptr;                  // null: one in memory, the engine's own
   const authz::Authorizer* authorizer = nullptr;  // null: everything is allowed
+  bool authorizer_may_wait = false;               // it asks somebody outside the process
   const authz::rbac::RuleBook* rbac = nullptr;    // null: RBAC guards no escalation
   net::HttpsClient* https = nullptr;              // null: webhooks cannot be called
   metrics::Registry* metrics = nullptr;           // null: nothing is counted

@@ -54,6 +54,8 @@ struct Operation {
   std::string name;  // "" for collections
   api::UserInfo user;
   bool dry_run = false;
+  // The server itself asks: past admission and the check against escalation of rights.
+  bool by_server = false;
   base::SteadyTime started;
   base::SteadyTime deadline;
 

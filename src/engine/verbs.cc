@@ -1,6 +1,10 @@
 #include "engine/verbs.h"
 
+#include <utility>
+
+#include "admission/chain.h"
 #include "api/api_status.h"
+#include "api/conversion/custom_converter.h"
 #include "engine/codec/codec.h"
 #include "engine/subresources/subresources.h"
 #include "engine/write/deletion.h"
@@ -11,10 +15,23 @@
 namespace portcullis::engine {
 namespace {
 
-// What was not stored is shown with its fields in the order of stored objects.
-Outcome Shown(Operation& op, Outcome outcome) {
-  if (outcome.stored == nullptr) outcome.object = Ordered(op.arena, outcome.object);
-  return outcome;
+base::Result<UpdateSpec> ReplacementBy(Operation& op, const Input& input) {
+  const json::Value object = TRY(DecodeInput(op, input));
+  TRY(MatchNameForUpdate(op, object));
+  UpdateSpec spec;
+  spec.name = op.name;
+  spec.transform = [object](json::Value) -> base::Result<json::Value> { return object; };
+  spec.create_if_absent = CreatesOnUpdate(op);
+  return spec;
+}
+
+base::Result<UpdateSpec> PatchBy(Operation& op, const Input& input) {
+  UpdateSpec spec;
+  spec.name = op.name;
+  spec.transform = TRY(MakePatch(op, input, PatchTargetOf(op)));
+  spec.create_if_absent = input.patch == PatchType::kApply && op.subresource == nullptr;
+  spec.track_fields = input.patch != PatchType::kApply;
+  return spec;
 }
 
 }  // namespace
@@ -22,28 +39,31 @@ Outcome Shown(Operation& op, Outcome outcome) {
 base::Result<Outcome> Create(Operation& op, const Input& input) {
   if (const Function function = FindFunction(op)) return function(op, input);
   const json::Value object = TRY(DecodeInput(op, input));
-  return Shown(op, TRY(CreateObject(op, object, input.options)));
+  return CreateObject(op, object, input.options);
 }
 
 base::Result<Outcome> Update(Operation& op, const Input& input) {
   if (const Function function = FindFunction(op)) return function(op, input);
-  const json::Value object = TRY(DecodeInput(op, input));
-  TRY(MatchNameForUpdate(op, object));
-  UpdateSpec spec;
-  spec.name = op.name;
-  spec.transform = [&](json::Value) -> base::Result<json::Value> { return object; };
-  spec.create_if_absent = CreatesOnUpdate(op);
-  return Shown(op, TRY(UpdateObject(op, spec, input.options)));
+  const UpdateSpec spec = TRY(ReplacementBy(op, input));
+  return UpdateObject(op, spec, input.options);
 }
 
 base::Result<Outcome> Patch(Operation& op, const Input& input) {
   if (const Function function = FindFunction(op)) return function(op, input);
-  UpdateSpec spec;
-  spec.name = op.name;
-  spec.transform = TRY(MakePatch(op, input, PatchTargetOf(op)));
-  spec.create_if_absent = input.patch == PatchType::kApply && op.subresource == nullptr;
-  spec.track_fields = input.patch != PatchType::kApply;
-  return Shown(op, TRY(UpdateObject(op, spec, input.options)));
+  const UpdateSpec spec = TRY(PatchBy(op, input));
+  return UpdateObject(op, spec, input.options);
+}
+
+std::unique_ptr<Execution> Begin(Operation& op, const Input& input) {
+  if (const Function function = FindFunction(op)) return MakeFinished(function(op, input));
+  if (op.verb == Verb::kCreate) {
+    const auto object = DecodeInput(op, input);
+    if (!object.ok()) return MakeFinished(object.status());
+    return BeginCreate(op, *object, input.options);
+  }
+  auto spec = op.verb == Verb::kUpdate ? ReplacementBy(op, input) : PatchBy(op, input);
+  if (!spec.ok()) return MakeFinished(std::move(spec).status());
+  return BeginUpdate(op, *std::move(spec), input.options);
 }
 
 base::Result<Outcome> Delete(Operation& op, const DeleteOptions& options) {
@@ -67,6 +87,28 @@ base::Result<Listing> DeleteCollection(Operation& op, const ListOptions& list,
   Listing listing = TRY(ListObjects(op, list, selection));
   TRY(DeleteEach(op, listing.objects, options));
   return listing;
+}
+
+bool MayWait(const Operation& op) {
+  const World& world = op.world;
+  if (op.verb == Verb::kConnect || world.authorizer_may_wait) return true;
+  if (op.resource->definition != nullptr && op.resource->definition->converter().blocks()) {
+    return true;
+  }
+  const bool of_namespaces = op.group_resource() == api::GroupResource{"", "namespaces"};
+  switch (op.verb) {
+    case Verb::kCreate:
+      return (of_namespaces && world.namespace_hook != nullptr) ||
+             AdmissionMayWait(op, admission::kCreate);
+    case Verb::kUpdate:
+    case Verb::kPatch:
+      return AdmissionMayWait(op, admission::kUpdate) || AdmissionMayWait(op, admission::kCreate);
+    case Verb::kDelete:
+    case Verb::kDeleteCollection:
+      return AdmissionMayWait(op, admission::kDelete);
+    default:
+      return false;
+  }
 }
 
 }  // namespace portcullis::engine

@@ -3,12 +3,15 @@
 // filled in and has been authorized.
 #pragma once
 
+#include <memory>
+
 #include "base/status.h"
 #include "engine/operation.h"
 #include "engine/options.h"
 #include "engine/outcome.h"
 #include "engine/read/listing.h"
 #include "engine/read/selection.h"
+#include "engine/write/execution.h"
 
 namespace portcullis::engine {
 
@@ -17,9 +20,18 @@ base::Result<Outcome> Create(Operation& op, const Input& input);
 base::Result<Outcome> Update(Operation& op, const Input& input);
 base::Result<Outcome> Patch(Operation& op, const Input& input);
 
+// Any of these three, by op.verb, as an execution: it stops at each commit, so that no thread is
+// held while the store writes. What functions of subresources.h do is done when this returns.
+std::unique_ptr<Execution> Begin(Operation& op, const Input& input);
+
 base::Result<Outcome> Delete(Operation& op, const DeleteOptions& options);
 // What has been deleted, in the state before.
 base::Result<Listing> DeleteCollection(Operation& op, const ListOptions& list,
                                        const DeleteOptions& options);
+
+// Whether the operation may have to wait for somebody outside the process (a webhook, an
+// authorizer, the other end of a connection) or for controllers: known before it starts, from its
+// verb and resource. One that may not runs to its commit without ever waiting, on any thread.
+bool MayWait(const Operation& op);
 
 }  // namespace portcullis::engine

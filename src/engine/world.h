@@ -59,8 +59,8 @@ struct TokenSettings {
 class NamespaceHook {
  public:
   virtual ~NamespaceHook() = default;
-  // `recorder` is that of the request; null for a Namespace that the server itself has made.
-  virtual void OnCreated(const std::string& name, const admission::Recorder* recorder) const = 0;
+  // `recorder` is that of the operation.
+  virtual void OnCreated(const std::string& name, const admission::Recorder& recorder) const = 0;
 };
 
 struct World {
@@ -76,6 +76,7 @@ struct World {
   const admission::Chain* chain = nullptr;
   const admission::ObjectInterfaces* objects = nullptr;
   const authz::Authorizer* authorizer = nullptr;
+  bool authorizer_may_wait = false;                   // it asks somebody outside the process
   const authz::rbac::RuleBook* rbac = nullptr;        // null unless RBAC is on
   const authn::TokenAuthenticator* tokens = nullptr;  // for TokenReview; may be null
   const authn::TokenSigner* signer = nullptr;         // for TokenRequest; may be null

@@ -370,6 +370,10 @@ class Server final : public ApiServer {
     engine.store = store_.get();
     engine.authorizer = &authorization_->authorizer();
     engine.rbac = authorization_->rbac();
+    // Both may ask a webhook.
+    const auto& modes = options_.authorization_modes;
+    engine.authorizer_may_wait = !options_.authorization_config.empty() ||
+                                 std::find(modes.begin(), modes.end(), "Webhook") != modes.end();
     engine.https = https_.get();
     engine.metrics = &metrics_;
     engine.tokens = account_tokens_;

@@ -1,7 +1,6 @@
 #include "server/namespace_initialization.h"
 
 #include <chrono>
-#include <optional>
 
 #include "admission/recorder.h"
 #include "base/clock.h"
@@ -9,10 +8,9 @@
 namespace portcullis::server {
 
 void NamespaceInitialization::OnCreated(const std::string& name,
-                                        const admission::Recorder* recorder) const {
+                                        const admission::Recorder& recorder) const {
   if (runners_.empty()) return;
-  std::optional<admission::WaitingForOthers> waiting;
-  if (recorder != nullptr) waiting.emplace(*recorder);
+  const admission::WaitingForOthers waiting(recorder);
   const base::SteadyTime deadline = base::SystemClock().Steady() + std::chrono::seconds(2);
   for (controllers::ControllerRunner* runner : runners_) runner->Await(name, deadline);
 }

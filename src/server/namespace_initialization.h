@@ -19,7 +19,7 @@ class NamespaceInitialization final : public engine::NamespaceHook {
 
   // Returns when each of the controllers has looked at the new namespace, whatever came of it, or
   // after two seconds. Meanwhile the request's place is free for the controllers' requests.
-  void OnCreated(const std::string& name, const admission::Recorder* recorder) const override;
+  void OnCreated(const std::string& name, const admission::Recorder& recorder) const override;
 
  private:
   std::vector<controllers::ControllerRunner*> runners_;

@@ -27,7 +27,7 @@ base::Status Validate(const Operation& op, const admission::Request& request) {
   return base::OkStatus();
 }
 
-admission::Attributes MakeAttributes(Operation& op, const AdmissionInput& input) {
+admission::Attributes MakeAttributes(const Operation& op, const AdmissionInput& input) {
   admission::Attributes attributes;
   attributes.operation = input.operation;
   attributes.resource = op.resource->resource;
@@ -59,6 +59,7 @@ base::SteadyTime TimeLimit(const Operation& op) {
 }
 
 base::Result<json::Value> RunMutating(Operation& op, const AdmissionInput& input) {
+  if (op.by_server) return input.object;
   if (!op.world.chain->Handles(input.operation, admission::kMutate)) return input.object;
   admission::Request request(MakeAttributes(op, input), op.arena, op.recorder);
   TRY(op.world.chain->Mutate(request));
@@ -66,9 +67,19 @@ base::Result<json::Value> RunMutating(Operation& op, const AdmissionInput& input
 }
 
 base::Status RunValidating(Operation& op, const AdmissionInput& input) {
+  if (op.by_server) return base::OkStatus();
   if (!op.world.chain->Handles(input.operation, admission::kValidate)) return base::OkStatus();
   const admission::Request request(MakeAttributes(op, input), op.arena, op.recorder);
   return Validate(op, request);
+}
+
+bool AdmissionMayWait(const Operation& op, admission::Operation operation) {
+  if (op.by_server) return false;
+  json::Arena arena;
+  admission::Recorder recorder;
+  const AdmissionInput input{.operation = operation, .name = op.name};
+  const admission::Request request(MakeAttributes(op, input), arena, recorder);
+  return op.world.chain->MayWait(request);
 }
 
 base::Status RunBoth(Operation& op, const AdmissionInput& input) {

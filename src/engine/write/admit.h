@@ -34,6 +34,8 @@ struct AdmissionInput {
 base::Result<json::Value> RunMutating(Operation& op, const AdmissionInput& input);
 // An error too if the answer is overdue when all have agreed.
 base::Status RunValidating(Operation& op, const AdmissionInput& input);
+// Whether plugins may wait for somebody outside before they have judged such an operation.
+bool AdmissionMayWait(const Operation& op, admission::Operation operation);
 // Both phases on one record, as deletes have it.
 base::Status RunBoth(Operation& op, const AdmissionInput& input);
 

@@ -1,17 +1,22 @@
 #include "engine/write/cluster_writer.h"
 
+#include <memory>
+#include <utility>
+
 #include "api/api_status.h"
 #include "api/patch/field_set.h"
 #include "api/patch/managed_fields.h"
 #include "base/clock.h"
-#include "base/random.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
-#include "registry/object_meta.h"
+#include "engine/operation.h"
+#include "engine/write/write.h"
 #include "store/store.h"
 
 namespace portcullis::engine {
 namespace {
+
+constexpr std::string_view kManager = "kube-apiserver";
 
 api::UserInfo ServerUser() {
   api::UserInfo user;
@@ -20,65 +25,49 @@ api::UserInfo ServerUser() {
   return user;
 }
 
-registry::Context MakeContext(const World& world, json::Arena& arena,
-                              const api::catalog::ResourceInfo& resource, const api::UserInfo& user,
-                              std::string_view ns, std::string_view name) {
-  registry::Context context{arena, resource.resource, resource.kind, "", name, ns,
-                            user,  *world.clock};
-  context.reader = world.store;
-  context.services = world.services;
-  context.expressions = world.expressions;
-  context.authorizer = world.authorizer;
-  return context;
-}
-
 store::Key KeyOf(const api::catalog::ResourceInfo& resource, json::Value object) {
   return {resource.storage_kind.group, resource.resource.resource,
           resource.namespaced ? object["metadata"]["namespace"].AsString() : std::string_view(),
           object["metadata"]["name"].AsString()};
 }
 
-base::Result<json::Value> Canonicalized(const World& world, const api::catalog::Catalog& catalog,
-                                        json::Arena& arena, const api::GroupVersionKind& kind,
-                                        json::Value object) {
-  object = Recanonicalize(catalog, arena, kind, object);
-  return ApplyDefaults(world, catalog, arena, kind, object);
+// An operation of the server itself on an object of the resource.
+void Fill(Operation& op, std::shared_ptr<const api::catalog::Catalog> catalog,
+          const api::catalog::ResourceInfo& resource, json::Value object) {
+  op.catalog = std::move(catalog);
+  op.resource = &resource;
+  op.verb = Verb::kCreate;
+  if (resource.namespaced) op.ns = object["metadata"]["namespace"].AsString();
+  op.name = object["metadata"]["name"].AsString();
+  op.user = ServerUser();
+  op.by_server = true;
+  op.started = op.world.clock->Steady();
+  op.deadline = base::SteadyTime::max();
 }
 
-base::Result<store::ObjectPtr> CreateAs(const World& world, const api::catalog::Catalog& catalog,
-                                        const api::catalog::ResourceInfo& resource,
-                                        json::Arena& arena, json::Value object) {
-  object = TRY(Canonicalized(world, catalog, arena, resource.kind, object));
-  object = OwnedByServer(world, resource, arena, {}, object);
-  object = json::SetPath(arena, object, {"metadata", "uid"}, json::String(arena, base::Uuid()));
-  object = json::SetPath(arena, object, {"metadata", "creationTimestamp"},
-                         json::String(arena, base::FormatTime(world.clock->Now())));
-  const registry::Strategy& strategy = world.strategies->Find(resource);
-  const api::UserInfo user = ServerUser();
-  const std::string name(object["metadata"]["name"].AsString());
-  const std::string ns(object["metadata"]["namespace"].AsString());
-  const auto context = MakeContext(world, arena, resource, user, ns, name);
-  const json::Value before = object;
-  object = strategy.PrepareForCreate(context, object);
-  if (!object["status"].IsSameAs(before["status"])) {
-    object = Recanonicalize(catalog, arena, resource.kind, object);
-  }
-  api::FieldErrors errors;
-  registry::ValidateObjectMeta(object, resource.namespaced, strategy, errors);
-  strategy.Validate(context, object, errors);
-  if (!errors.empty()) return api::InvalidStatus(resource.kind.group_kind(), name, errors);
-  object = strategy.Canonicalize(context, object);
-  object = TRY(strategy.Allocate(context, object, {}));
-  return WriteObject(world, resource, arena, object, nullptr);
+WriteOptions ServerOptions() {
+  WriteOptions options;
+  options.field_manager = kManager;
+  return options;
 }
 
-class EnvironmentWriter final : public admission::ClusterWriter {
+base::Result<Outcome> CreateAs(const World& world,
+                               std::shared_ptr<const api::catalog::Catalog> catalog,
+                               const api::catalog::ResourceInfo& resource, json::Value object) {
+  Operation op(world);
+  Fill(op, std::move(catalog), resource, object);
+  object = Recanonicalize(*op.catalog, op.arena, resource.kind, object);
+  object = TRY(ApplyDefaults(world, *op.catalog, op.arena, resource.kind, object));
+  return CreateObject(op, object, ServerOptions());
+}
+
+class WorldWriter final : public admission::ClusterWriter {
  public:
-  explicit EnvironmentWriter(const World& world) : world_(world) {}
+  explicit WorldWriter(const World& world) : world_(world) {}
 
   base::Status Create(const api::GroupVersionResource& resource, std::string_view namespace_name,
                       json::Value object) override {
-    const auto catalog = world_.catalog->Get();
+    auto catalog = world_.catalog->Get();
     const api::catalog::ResourceInfo* info = catalog->Find(resource);
     if (info == nullptr) return base::NotFound("the server could not find the requested resource");
     json::Arena arena;
@@ -88,37 +77,34 @@ class EnvironmentWriter final : public admission::ClusterWriter {
     }
     object = json::With(arena, object, "kind", json::String(arena, info->kind.kind));
     object = json::With(arena, object, "apiVersion", json::String(arena, ApiVersion(info->kind)));
-    const store::ObjectPtr made = TRY(CreateAs(world_, *catalog, *info, arena, object));
-    if (world_.namespace_hook != nullptr && resource.group.empty() &&
-        resource.resource == "namespaces") {
-      world_.namespace_hook->OnCreated(std::string(made->name()), nullptr);
-    }
-    return base::OkStatus();
+    return CreateAs(world_, std::move(catalog), *info, object).status();
   }
 
   base::Result<json::Document> UpdateStatus(const api::GroupVersionResource& resource,
                                             std::string_view namespace_name, std::string_view name,
                                             json::Value object) override {
-    const auto catalog = world_.catalog->Get();
+    auto catalog = world_.catalog->Get();
     const api::catalog::ResourceInfo* info = catalog->Find(resource);
     if (info == nullptr) return base::NotFound("the server could not find the requested resource");
-    const store::Key key{info->storage_kind.group, info->resource.resource,
-                         info->namespaced ? namespace_name : std::string_view(), name};
-    const store::ObjectPtr current = world_.store->Get(key);
-    if (current == nullptr) return api::NotFoundStatus(resource.group_resource(), name);
-    const std::string_view version = object["metadata"]["resourceVersion"].AsString();
-    if (!version.empty() && version != std::to_string(current->revision())) {
-      return api::ConflictStatus(resource.group_resource(), name,
-                                 "the object has been modified; please apply your changes to the "
-                                 "latest version and try again");
-    }
-    json::Arena arena;
-    const json::Value live = TRY(FromStore(arena, current, *info));
-    json::Value next = json::With(arena, live, "status", object["status"]);
-    next = Recanonicalize(*catalog, arena, info->kind, next);
-    next = OwnedByServer(world_, *info, arena, live, next, "status");
-    const store::ObjectPtr stored = TRY(WriteObject(world_, *info, arena, next, current));
-    return stored->document();
+    Operation op(world_);
+    Fill(op, std::move(catalog), *info, object);
+    op.verb = Verb::kUpdate;
+    op.subresource = info->FindSubresource("status");
+    op.ns = info->namespaced ? namespace_name : std::string_view();
+    op.name = name;
+    UpdateSpec spec;
+    spec.name = op.name;
+    // What the caller has seen must still be there.
+    const json::Value version = object["metadata"]["resourceVersion"];
+    spec.transform = [&](json::Value live) -> base::Result<json::Value> {
+      json::Value next = json::With(op.arena, live, "status", object["status"]);
+      if (!version.AsString().empty()) {
+        next = json::SetPath(op.arena, next, {"metadata", "resourceVersion"}, version);
+      }
+      return Recanonicalize(*op.catalog, op.arena, info->kind, next);
+    };
+    const Outcome outcome = TRY(UpdateObject(op, spec, ServerOptions()));
+    return outcome.stored->document();
   }
 
  private:
@@ -128,7 +114,7 @@ class EnvironmentWriter final : public admission::ClusterWriter {
 }  // namespace
 
 std::unique_ptr<admission::ClusterWriter> MakeClusterWriter(const World& world) {
-  return std::make_unique<EnvironmentWriter>(world);
+  return std::make_unique<WorldWriter>(world);
 }
 
 json::Value OwnedByServer(const World& world, const api::catalog::ResourceInfo& resource,
@@ -145,7 +131,7 @@ json::Value OwnedByServer(const World& world, const api::catalog::ResourceInfo& 
   const std::string version = ApiVersion(resource.kind);
   const std::string now = base::FormatTime(world.clock->Now());
   api::patch::Writer writer;
-  writer.manager = "kube-apiserver";
+  writer.manager = kManager;
   writer.api_version = version;
   writer.subresource = subresource;
   writer.now = now;
@@ -176,8 +162,7 @@ base::Status EnsureObject(const World& world, json::Value object) {
         base::StrCat("no resource for the kind ", object["kind"].AsString()));
   }
   if (world.store->Get(KeyOf(*resource, object)) != nullptr) return base::OkStatus();
-  json::Arena arena;
-  auto created = CreateAs(world, *catalog, *resource, arena, object);
+  const auto created = CreateAs(world, catalog, *resource, object);
   if (created.ok() || created.status().reason() == base::Reason::kAlreadyExists) {
     return base::OkStatus();
   }

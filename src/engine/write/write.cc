@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include "admission/errors.h"
 #include "admission/plugin.h"
@@ -47,7 +49,8 @@ base::Status ResourceInvalid(const Operation& op, json::Value object,
 
 // RBAC escalation check: a user may not grant rights they do not hold.
 base::Status CheckGrant(Operation& op, std::string_view name, json::Value object, json::Value old) {
-  if (op.world.rbac == nullptr || op.resource->resource.group != "rbac.authorization.k8s.io") {
+  if (op.by_server || op.world.rbac == nullptr ||
+      op.resource->resource.group != "rbac.authorization.k8s.io") {
     return base::OkStatus();
   }
   const authz::rbac::EscalationRequest request{
@@ -63,13 +66,25 @@ base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, boo
   return EncodeForStore(op, json::RemovePath(op.arena, object, {"metadata", "managedFields"}));
 }
 
+// What was not stored is shown with its fields in the order of stored objects.
+base::Result<Outcome> Shown(Operation& op, base::Result<Outcome> outcome) {
+  if (outcome.ok() && outcome->stored == nullptr) {
+    outcome->object = Ordered(op.arena, outcome->object);
+  }
+  return outcome;
+}
+
+// What is particular about a create.
+struct CreateMode {
+  bool track_fields = true;  // false: managedFields are up to date (apply)
+  bool by_update = false;    // a PUT or an apply found nothing to change: needs the right to create
+};
+
 // What a create knows of the object besides itself.
 struct CreateFacts {
   std::string requested_name;  // before admission; "" if the client left it open
   bool generated = false;      // the server chooses the name
   bool has_version = false;    // carries a resourceVersion, which no new object may
-  bool by_update = false;      // asked for as an update
-  bool applied = false;        // by server-side apply, whose result needs its managedFields
 };
 
 // An update that turns out to be a creation needs the right to create.
@@ -112,69 +127,187 @@ bool RetriesNames(const Operation& op) {
   return op.world.gates == nullptr || op.world.gates->Enabled("RetryGenerateName");
 }
 
-// Stores a new object; on a name collision of a generated name, with another one.
-// `object` stays what has been allocated.
-base::Result<Outcome> CommitCreate(Operation& op, json::Value& object, const WriteOptions& options,
-                                   const CreateFacts& facts) {
-  const registry::Strategy& strategy = StrategyOf(op);
-  for (int attempt = 1;; ++attempt) {
-    const std::string name(object["metadata"]["name"].AsString());
-    if (facts.by_update) TRY(CheckMayCreate(op, name));
-    TRY(RunValidating(op, {.operation = admission::kCreate,
-                           .name = facts.requested_name.empty() ? name : facts.requested_name,
-                           .object = object,
-                           .options = options.as_create,
-                           .name_generated = facts.requested_name.empty()}));
+// A create, from the decoded object to the commit; with another name once more if one that was
+// generated is taken.
+class Creation final : public Execution {
+ public:
+  Creation(Operation& op, json::Value object, const WriteOptions& options, const CreateMode& mode)
+      : op_(op), options_(options), mode_(mode), strategy_(StrategyOf(op)), object_(object) {}
+
+  std::optional<PendingWrite> Advance() override {
+    if (!begun_) {
+      begun_ = true;
+      base::Status failure = Prepare();
+      if (!failure.ok()) outcome_.emplace(std::move(failure));
+    }
+    while (!outcome_) {
+      auto next = Attempt();
+      if (!next.ok()) {
+        Fail(std::move(next).status());
+      } else if (*next) {
+        return *std::move(next);
+      }
+    }
+    return std::nullopt;
+  }
+
+  void Committed(base::Result<store::ObjectPtr> stored) override {
+    if (!stored.ok()) {
+      base::Status failure = Collided(std::move(stored).status());
+      if (!failure.ok()) Fail(std::move(failure));
+      return;
+    }
+    Outcome written = Written();
+    written.stored = *std::move(stored);
+    if (op_.group_resource() == api::GroupResource{"", "namespaces"} &&
+        op_.world.namespace_hook != nullptr) {
+      op_.world.namespace_hook->OnCreated(std::string(written.stored->name()), op_.recorder);
+    }
+    outcome_.emplace(std::move(written));
+  }
+
+  base::Result<Outcome> TakeOutcome() override { return Shown(op_, *std::move(outcome_)); }
+
+ private:
+  // Everything that is done once: up to what strategies allocate.
+  base::Status Prepare() {
+    if (op_.resource->definition != nullptr && op_.resource->definition->terminating()) {
+      return api::ForbiddenStatus(op_.group_resource(), object_["metadata"]["name"].AsString(),
+                                  "create not allowed while custom resource definition is "
+                                  "terminating");
+    }
+    TRY(Admit());
+    TRY(CheckGrant(op_, object_["metadata"]["name"].AsString(), object_, {}));
+    facts_.generated = object_["metadata"]["name"].AsString().empty();
+    facts_.has_version = HasVersion(object_) && !mode_.by_update;
+    object_ = AssignIdentity(op_, object_);
+    first_name_ = object_["metadata"]["name"].AsString();
+    const auto context = StrategyContext(op_, first_name_);
+    object_ = Settle(op_, object_, strategy_.PrepareForCreate(context, object_));
+    api::FieldErrors errors;
+    registry::ValidateObjectMeta(object_, op_.resource->namespaced, strategy_, errors);
+    strategy_.Validate(context, object_, errors);
+    if (!errors.empty()) return ResourceInvalid(op_, object_, errors);
+    std::vector<std::string> warnings;
+    strategy_.Warnings(context, object_, warnings);
+    for (std::string& text : warnings) op_.recorder.Warn(std::move(text));
+    object_ = strategy_.Canonicalize(context, object_);
+    object_ = TRY(strategy_.Allocate(context, object_, {}));
+    return base::OkStatus();
+  }
+
+  // The metadata that clients may not set, the owners of fields, and the mutating phase.
+  base::Status Admit() {
+    object_ = TRY(PrepareMetadata(op_, object_));
+    object_ = DeduplicateOwners(op_, object_, When::kBeforeAdmission);
+    if (mode_.track_fields) object_ = TrackFields(op_, {}, object_, options_.field_manager);
+    const json::Value before = object_;
+    facts_.requested_name = object_["metadata"]["name"].AsString();
+    object_ = TRY(RunMutating(op_, {.operation = admission::kCreate,
+                                    .name = facts_.requested_name,
+                                    .object = object_,
+                                    .options = options_.as_create}));
+    if (object_.IsSameAs(before)) return base::OkStatus();
+    // Only custom resources can have become such.
+    if (const json::Value* metadata = object_.Find("metadata");
+        metadata != nullptr && !metadata->is_object()) {
+      return base::InternalError("system metadata was not initialized");
+    }
+    object_ = RestoreManagedFields(op_, object_, before);
+    object_ = DeduplicateOwners(op_, object_, When::kAfterAdmission);
+    object_ = TRY(MatchNamespace(op_, object_));
+    return base::OkStatus();
+  }
+
+  // Up to the commit under the name that the object has now; nothing if there is none to make.
+  base::Result<std::optional<PendingWrite>> Attempt() {
+    name_ = object_["metadata"]["name"].AsString();
+    if (mode_.by_update) TRY(CheckMayCreate(op_, name_));
+    TRY(RunValidating(op_, {.operation = admission::kCreate,
+                            .name = facts_.requested_name.empty() ? name_ : facts_.requested_name,
+                            .object = object_,
+                            .options = options_.as_create,
+                            .name_generated = facts_.requested_name.empty()}));
     // Validating webhooks still see unknown fields that webhooks have added, and empty lists as
     // such.
-    object = PruneCustom(*op.catalog, op.arena, op.resource->kind, object);
-    // Reading from the store sets defaults, e.g.
-    // those of a status the strategy has emptied.
-    object = TRY(ApplyDefaults(op.world, *op.catalog, op.arena, op.resource->kind, object));
-    object = strategy.Complete(StrategyContext(op, name), object);
-    object = AsStored(*op.catalog, op.arena, op.resource->kind, object);
-    // selfLink is never stored.
-    object = json::RemovePath(op.arena, object, {"metadata", "selfLink"});
+    object_ = PruneCustom(*op_.catalog, op_.arena, op_.resource->kind, object_);
+    // Reading from the store sets defaults, e.g. those of a status the strategy has emptied.
+    object_ = TRY(ApplyDefaults(op_.world, *op_.catalog, op_.arena, op_.resource->kind, object_));
+    object_ = strategy_.Complete(StrategyContext(op_, name_), object_);
+    object_ = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object_);
+    // A selfLink is never stored.
+    object_ = json::RemovePath(op_.arena, object_, {"metadata", "selfLink"});
+    if (op_.dry_run) {
+      TRY(RunDry());
+      return std::optional<PendingWrite>();
+    }
+    if (facts_.has_version) {
+      return admission::PlainError("resourceVersion should not be set on objects to be created");
+    }
+    PendingWrite write;
+    write.kind = PendingWrite::Kind::kCreate;
+    write.ns = op_.ns;
+    write.name = name_;
+    write.encoded = TRY(EncodeWithin(op_, object_, !mode_.track_fields));
+    return std::optional<PendingWrite>(std::move(write));
+  }
+
+  base::Status RunDry() {
+    if (op_.world.store->Get(KeyOf(op_, name_)) != nullptr) {
+      return Collided(Exists(op_, name_, object_));
+    }
+    strategy_.Release(StrategyContext(op_, name_), object_, {});
+    Outcome written = Written();
+    written.object = TRY(ThroughStore(op_, object_));
+    outcome_.emplace(std::move(written));
+    return base::OkStatus();
+  }
+
+  Outcome Written() const {
     Outcome written;
     written.created = true;
     written.code = 201;
-    written.object = object;
-    base::Status failure;
-    if (op.dry_run) {
-      if (op.world.store->Get(KeyOf(op, name)) == nullptr) {
-        strategy.Release(StrategyContext(op, name), object, {});
-        written.object = TRY(ThroughStore(op, object));
-        return written;
-      }
-      failure = Exists(op, name, object);
-    } else if (facts.has_version) {
-      return admission::PlainError("resourceVersion should not be set on objects to be created");
-    } else {
-      auto encoded = EncodeWithin(op, written.object, facts.applied);
-      if (!encoded.ok()) return std::move(encoded).status();
-      auto stored = op.world.store->Create(KeyOf(op, name), *std::move(encoded));
-      if (stored.ok()) {
-        written.stored = *std::move(stored);
-        return written;
-      }
-      failure = std::move(stored).status();
-    }
+    written.object = object_;
+    return written;
+  }
+
+  // Chooses another name if that helps; else the failure.
+  base::Status Collided(base::Status failure) {
     if (failure.reason() != base::Reason::kAlreadyExists) return failure;
-    if (!facts.generated || attempt == kNameAttempts || !RetriesNames(op)) {
-      return Exists(op, name, object);
+    if (!facts_.generated || ++attempts_ == kNameAttempts || !RetriesNames(op_)) {
+      return Exists(op_, name_, object_);
     }
-    const json::Value renamed = RegenerateName(op, object);
-    if (op.dry_run) {
-      object = renamed;
-      continue;
+    const json::Value renamed = RegenerateName(op_, object_);
+    if (op_.dry_run) {
+      object_ = renamed;
+      return base::OkStatus();
     }
     // What has been taken goes by the name.
-    strategy.Release(StrategyContext(op, name), object, {});
-    object = {};
+    strategy_.Release(StrategyContext(op_, name_), object_, {});
+    object_ = {};
     const std::string next(renamed["metadata"]["name"].AsString());
-    object = TRY(strategy.Allocate(StrategyContext(op, next), renamed, {}));
+    object_ = TRY(strategy_.Allocate(StrategyContext(op_, next), renamed, {}));
+    return base::OkStatus();
   }
-}
+
+  // After Prepare(): what has been allocated is given back.
+  void Fail(base::Status failure) {
+    strategy_.Release(StrategyContext(op_, first_name_), object_, {});
+    outcome_.emplace(std::move(failure));
+  }
+
+  Operation& op_;
+  const WriteOptions& options_;
+  const CreateMode mode_;
+  const registry::Strategy& strategy_;
+  json::Value object_;
+  CreateFacts facts_;
+  std::string first_name_;
+  std::string name_;
+  int attempts_ = 0;
+  bool begun_ = false;
+  std::optional<base::Result<Outcome>> outcome_;
+};
 
 struct Version {
   bool given = false;
@@ -243,7 +376,8 @@ class Attempt {
         current_(std::move(current)),
         strategy_(StrategyOf(op)) {}
 
-  base::Result<Outcome> Run(bool& retry) {
+  // Up to the commit. Nothing if there is none to make: outcome() is known then.
+  base::Result<std::optional<PendingWrite>> Plan() {
     live_ = TRY(FromStore(op_, current_));
     json::Value object = TRY(spec_.transform(live_));
     object = TRY(MatchNamespace(op_, object));
@@ -268,17 +402,21 @@ class Attempt {
     object = TRY(PrepareAndValidate(object));
     auto allocated = strategy_.Allocate(StrategyContext(op_, spec_.name), object, live_);
     if (!allocated.ok()) return std::move(allocated).status();
-    auto result = Commit(*allocated, retry);
-    const auto context = StrategyContext(op_, spec_.name);
-    if (!result.ok() || op_.dry_run) {
-      strategy_.Release(context, *allocated, live_);
-    } else {
-      // An update that takes the last finalizer away removes the object.
-      const bool gone = result->stored == nullptr;
-      strategy_.Release(context, live_, gone ? json::Value() : *allocated);
-    }
-    return result;
+    allocated_ = *allocated;
+    auto write = PlanCommit();
+    if (!write.ok() || !*write) Release(write.ok() && !op_.dry_run);
+    return write;
   }
+
+  // A conflict that may be tried again sets `retry`.
+  base::Result<Outcome> Committed(base::Result<store::ObjectPtr> stored, bool& retry) {
+    Release(stored.ok());
+    if (!stored.ok()) return Failed(std::move(stored).status(), retry);
+    if (!removes_) outcome_.stored = *std::move(stored);
+    return outcome_;
+  }
+
+  const Outcome& outcome() const { return outcome_; }
 
  private:
   // resourceVersion of the new object: as given and checked, else the live one's.
@@ -318,7 +456,19 @@ class Attempt {
     return strategy_.Canonicalize(context, object);
   }
 
-  base::Result<Outcome> Commit(json::Value object, bool& retry) {
+  // What was allocated and is not used any more is given back. An update that takes the last
+  // finalizer away removes the object.
+  void Release(bool done) {
+    const auto context = StrategyContext(op_, spec_.name);
+    if (done) {
+      strategy_.Release(context, live_, removes_ ? json::Value() : allocated_);
+    } else {
+      strategy_.Release(context, allocated_, live_);
+    }
+  }
+
+  base::Result<std::optional<PendingWrite>> PlanCommit() {
+    json::Value object = allocated_;
     TRY(RunValidating(op_, {.operation = admission::kUpdate,
                             .name = spec_.name,
                             .object = object,
@@ -328,29 +478,27 @@ class Attempt {
     object = TRY(ApplyDefaults(op_.world, *op_.catalog, op_.arena, op_.resource->kind, object));
     object = strategy_.Complete(StrategyContext(op_, spec_.name), object);
     object = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object);
-    Outcome written;
-    written.object = object;
+    outcome_.object = object;
     if (op_.dry_run) {
-      written.object = TRY(ThroughStore(op_, object));
-      return written;
+      outcome_.object = TRY(ThroughStore(op_, object));
+      return std::optional<PendingWrite>();
     }
-    const store::Key key = KeyOf(op_, spec_.name);
-    store::Preconditions preconditions;
-    preconditions.revision = current_->revision();
-    if (ShouldDelete(strategy_, object, live_)) {
-      auto gone = op_.world.store->Delete(key, preconditions);
-      if (!gone.ok()) return Failed(std::move(gone).status(), retry);
-      return written;
+    PendingWrite write;
+    write.ns = op_.ns;
+    write.name = spec_.name;
+    write.expected = current_->revision();
+    removes_ = ShouldDelete(strategy_, object, live_);
+    if (removes_) {
+      write.kind = PendingWrite::Kind::kDelete;
+      return std::optional<PendingWrite>(std::move(write));
     }
-    store::Encoded encoded = TRY(EncodeWithin(op_, object, !spec_.track_fields));
-    if (SameContent(encoded, current_)) {
-      written.stored = current_;
-      return written;
+    write.kind = PendingWrite::Kind::kUpdate;
+    write.encoded = TRY(EncodeWithin(op_, object, !spec_.track_fields));
+    if (SameContent(write.encoded, current_)) {
+      outcome_.stored = current_;
+      return std::optional<PendingWrite>();
     }
-    auto stored = op_.world.store->Update(key, std::move(encoded), preconditions);
-    if (!stored.ok()) return Failed(std::move(stored).status(), retry);
-    written.stored = *std::move(stored);
-    return written;
+    return std::optional<PendingWrite>(std::move(write));
   }
 
   base::Status Failed(base::Status status, bool& retry) const {
@@ -370,6 +518,121 @@ class Attempt {
   const store::ObjectPtr current_;
   const registry::Strategy& strategy_;
   json::Value live_;
+  json::Value allocated_;
+  bool removes_ = false;
+  Outcome outcome_;
+};
+
+// An update, or a create in its place if the object is not there; once more after each conflict.
+class Change final : public Execution {
+ public:
+  Change(Operation& op, const UpdateSpec& spec, const WriteOptions& options)
+      : op_(op), spec_(spec), options_(options) {}
+
+  std::optional<PendingWrite> Advance() override {
+    while (!outcome_) {
+      if (creation_) {
+        if (auto write = creation_->Advance()) return write;
+        EndCreation();
+        continue;
+      }
+      auto next = TryOnce();
+      if (!next.ok()) {
+        outcome_.emplace(std::move(next).status());
+      } else if (*next) {
+        return *std::move(next);
+      }
+    }
+    return std::nullopt;
+  }
+
+  void Committed(base::Result<store::ObjectPtr> stored) override {
+    if (creation_) return creation_->Committed(std::move(stored));
+    bool retry = false;
+    auto result = attempt_->Committed(std::move(stored), retry);
+    if (retry && tries_ < kConflictRetries) {
+      ++tries_;
+    } else {
+      outcome_.emplace(std::move(result));
+    }
+  }
+
+  base::Result<Outcome> TakeOutcome() override { return Shown(op_, *std::move(outcome_)); }
+
+ private:
+  base::Result<std::optional<PendingWrite>> TryOnce() {
+    store::ObjectPtr current = op_.world.store->Get(KeyOf(op_, spec_.name));
+    if (current == nullptr) {
+      TRY(BeginCreation());
+      return std::optional<PendingWrite>();
+    }
+    attempt_.emplace(op_, spec_, options_, std::move(current));
+    auto next = attempt_->Plan();
+    if (next.ok() && !*next) outcome_.emplace(attempt_->outcome());
+    return next;
+  }
+
+  base::Status BeginCreation() {
+    if (!spec_.create_if_absent) return api::NotFoundStatus(op_.group_resource(), spec_.name);
+    json::Value object = TRY(spec_.transform({}));
+    TRY(MatchName(spec_.name, object));
+    TRY(CheckNoUid(op_, spec_, object));
+    creation_.emplace(op_, object, options_, CreateMode{spec_.track_fields, true});
+    return base::OkStatus();
+  }
+
+  // Another one may have been faster: then there is something to update.
+  void EndCreation() {
+    auto made = creation_->TakeOutcome();
+    creation_.reset();
+    const bool overtaken = !made.ok() && made.status().reason() == base::Reason::kAlreadyExists &&
+                           op_.world.store->Get(KeyOf(op_, spec_.name)) != nullptr;
+    if (overtaken && tries_ < kConflictRetries) {
+      ++tries_;
+    } else {
+      outcome_.emplace(std::move(made));
+    }
+  }
+
+  Operation& op_;
+  const UpdateSpec& spec_;
+  const WriteOptions& options_;
+  std::optional<Creation> creation_;
+  std::optional<Attempt> attempt_;
+  int tries_ = 0;
+  std::optional<base::Result<Outcome>> outcome_;
+};
+
+// The same with all that it refers to.
+class OwnedCreation final : public Execution {
+ public:
+  OwnedCreation(Operation& op, json::Value object, WriteOptions options)
+      : options_(std::move(options)), creation_(op, object, options_, {}) {}
+  std::optional<PendingWrite> Advance() override { return creation_.Advance(); }
+  void Committed(base::Result<store::ObjectPtr> stored) override {
+    creation_.Committed(std::move(stored));
+  }
+  base::Result<Outcome> TakeOutcome() override { return creation_.TakeOutcome(); }
+
+ private:
+  const WriteOptions options_;
+  Creation creation_;
+};
+
+class OwnedChange final : public Execution {
+ public:
+  OwnedChange(Operation& op, UpdateSpec spec, WriteOptions options)
+      : spec_(std::move(spec)), options_(std::move(options)), change_(op, spec_, options_) {}
+  std::optional<PendingWrite> Advance() override { return change_.Advance(); }
+  void Committed(base::Result<store::ObjectPtr> stored) override {
+    change_.Committed(std::move(stored));
+  }
+  base::Result<Outcome> TakeOutcome() override { return change_.TakeOutcome(); }
+
+ private:
+  const UpdateSpec spec_;
+  const WriteOptions options_;
+  Change change_;
 };
 
 }  // namespace
@@ -384,84 +647,23 @@ store::Key KeyOf(const api::catalog::ResourceInfo& resource, std::string_view ns
           resource.namespaced ? ns : std::string_view(), name};
 }
 
-base::Result<Outcome> CreateObject(Operation& op, json::Value object, const WriteOptions& options,
-                                   bool track_fields, bool by_update) {
-  const registry::Strategy& strategy = StrategyOf(op);
-  if (op.resource->definition != nullptr && op.resource->definition->terminating()) {
-    return api::ForbiddenStatus(op.group_resource(), object["metadata"]["name"].AsString(),
-                                "create not allowed while custom resource definition is "
-                                "terminating");
-  }
-  object = TRY(PrepareMetadata(op, object));
-  object = DeduplicateOwners(op, object, When::kBeforeAdmission);
-  if (track_fields) object = TrackFields(op, {}, object, options.field_manager);
-  const json::Value before = object;
-  CreateFacts facts;
-  facts.requested_name = object["metadata"]["name"].AsString();
-  object = TRY(RunMutating(op, {.operation = admission::kCreate,
-                                .name = facts.requested_name,
-                                .object = object,
-                                .options = options.as_create}));
-  if (!object.IsSameAs(before)) {
-    // Only custom resources can have become such.
-    if (const json::Value* metadata = object.Find("metadata");
-        metadata != nullptr && !metadata->is_object()) {
-      return base::InternalError("system metadata was not initialized");
-    }
-    object = RestoreManagedFields(op, object, before);
-    object = DeduplicateOwners(op, object, When::kAfterAdmission);
-    object = TRY(MatchNamespace(op, object));
-  }
-  TRY(CheckGrant(op, object["metadata"]["name"].AsString(), object, {}));
-  facts.generated = object["metadata"]["name"].AsString().empty();
-  facts.has_version = HasVersion(object) && !by_update;
-  facts.by_update = by_update;
-  facts.applied = !track_fields;
-  object = AssignIdentity(op, object);
-  const std::string name(object["metadata"]["name"].AsString());
-  const auto context = StrategyContext(op, name);
-  object = Settle(op, object, strategy.PrepareForCreate(context, object));
-  api::FieldErrors errors;
-  registry::ValidateObjectMeta(object, op.resource->namespaced, strategy, errors);
-  strategy.Validate(context, object, errors);
-  if (!errors.empty()) return ResourceInvalid(op, object, errors);
-  std::vector<std::string> warnings;
-  strategy.Warnings(context, object, warnings);
-  for (std::string& text : warnings) op.recorder.Warn(std::move(text));
-  object = strategy.Canonicalize(context, object);
-  object = TRY(strategy.Allocate(context, object, {}));
-  auto written = CommitCreate(op, object, options, facts);
-  if (!written.ok()) strategy.Release(context, object, {});
-  const bool is_namespace = op.group_resource() == api::GroupResource{"", "namespaces"} &&
-                            op.world.namespace_hook != nullptr;
-  if (written.ok() && written->stored != nullptr && is_namespace) {
-    op.world.namespace_hook->OnCreated(std::string(written->stored->name()), &op.recorder);
-  }
-  return written;
+base::Result<Outcome> CreateObject(Operation& op, json::Value object, const WriteOptions& options) {
+  Creation creation(op, object, options, {});
+  return Finish(op, creation);
 }
 
 base::Result<Outcome> UpdateObject(Operation& op, const UpdateSpec& spec,
                                    const WriteOptions& options) {
-  for (int attempt = 0;; ++attempt) {
-    store::ObjectPtr current = op.world.store->Get(KeyOf(op, spec.name));
-    if (current == nullptr) {
-      if (!spec.create_if_absent) return api::NotFoundStatus(op.group_resource(), spec.name);
-      json::Value object = TRY(spec.transform({}));
-      TRY(MatchName(spec.name, object));
-      TRY(CheckNoUid(op, spec, object));
-      auto made = CreateObject(op, object, options, spec.track_fields, true);
-      const bool overtaken = !made.ok() && made.status().reason() == base::Reason::kAlreadyExists &&
-                             op.world.store->Get(KeyOf(op, spec.name)) != nullptr;
-      if (!overtaken || attempt == kConflictRetries) return made;
-      continue;
-    }
-    bool retry = false;
-    auto written = Attempt(op, spec, options, std::move(current)).Run(retry);
-    if (written.ok() || !retry || attempt == kConflictRetries ||
-        written.status().reason() != base::Reason::kConflict) {
-      return written;
-    }
-  }
+  Change change(op, spec, options);
+  return Finish(op, change);
+}
+
+std::unique_ptr<Execution> BeginCreate(Operation& op, json::Value object, WriteOptions options) {
+  return std::make_unique<OwnedCreation>(op, object, std::move(options));
+}
+
+std::unique_ptr<Execution> BeginUpdate(Operation& op, UpdateSpec spec, WriteOptions options) {
+  return std::make_unique<OwnedChange>(op, std::move(spec), std::move(options));
 }
 
 base::Status CheckUid(const Operation& op, std::string_view name, std::string_view wanted,

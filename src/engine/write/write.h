@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -10,16 +11,14 @@
 #include "engine/operation.h"
 #include "engine/options.h"
 #include "engine/outcome.h"
+#include "engine/write/execution.h"
 #include "json/value.h"
 #include "store/store.h"
 
 namespace portcullis::engine {
 
 // `object` is decoded and defaulted; its metadata is as the client sent it.
-// `track_fields` false: managedFields are up to date (apply).
-// `by_update`: a PUT or an apply found nothing to change; who may only change may not create so.
-base::Result<Outcome> CreateObject(Operation& op, json::Value object, const WriteOptions& options,
-                                   bool track_fields = true, bool by_update = false);
+base::Result<Outcome> CreateObject(Operation& op, json::Value object, const WriteOptions& options);
 
 struct UpdateSpec {
   std::string_view name;
@@ -31,6 +30,11 @@ struct UpdateSpec {
 };
 base::Result<Outcome> UpdateObject(Operation& op, const UpdateSpec& spec,
                                    const WriteOptions& options);
+
+// The same as executions, for callers that do not wait for the store. `spec.name` views a text that
+// outlives the execution.
+std::unique_ptr<Execution> BeginCreate(Operation& op, json::Value object, WriteOptions options);
+std::unique_ptr<Execution> BeginUpdate(Operation& op, UpdateSpec spec, WriteOptions options);
 
 // The key of an object of the call's resource.
 store::Key KeyOf(const Operation& op, std::string_view name);

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "admission/asks_outside.h"
 #include "admission/errors.h"
 #include "admission/recorder.h"
 #include "base/clock.h"
@@ -53,13 +54,15 @@ json::Value ReviewSpec(const admission::Request& request) {
 }
 
 // Thread-safe.
-class ImagePolicyWebhook final : public admission::Plugin {
+class ImagePolicyWebhook final : public admission::Plugin, public admission::AsksOutside {
  public:
   ImagePolicyWebhook(const admission::PluginContext& context, const ImagePolicyConfig& config,
                      ImageBackend backend)
       : clock_(context.clock != nullptr ? *context.clock : base::SystemClock()),
         config_(config),
         backend_(std::move(backend)) {}
+
+  bool MayWait(const admission::Request& request) const override { return Applies(request); }
 
   base::Status Validate(const admission::Request& request) const override {
     if (!Applies(request)) return base::OkStatus();

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "admission/asks_outside.h"
 #include "webhook/mutating_dispatcher.h"
 #include "webhook/webhook_plugin.h"
 
@@ -9,7 +10,7 @@ namespace portcullis::plugins::mutating_admission_webhook {
 namespace {
 
 // Thread-safe.
-class MutatingAdmissionWebhook final : public admission::Plugin {
+class MutatingAdmissionWebhook final : public admission::Plugin, public admission::AsksOutside {
  public:
   explicit MutatingAdmissionWebhook(std::unique_ptr<webhook::WebhookPluginCore> core)
       : core_(std::move(core)) {}
@@ -18,6 +19,10 @@ class MutatingAdmissionWebhook final : public admission::Plugin {
     const auto hooks = core_->HooksFor(request);
     if (hooks == nullptr) return base::OkStatus();
     return webhook::DispatchMutating(core_->services(), *hooks, request);
+  }
+
+  bool MayWait(const admission::Request& request) const override {
+    return core_->HooksFor(request) != nullptr;
   }
 
  private:

@@ -1,0 +1,61 @@
+// Execution: an operation as a sequence of steps that stops at each commit, so that no thread has
+// to be held while the store writes.
+//
+//   while (auto write = execution.Advance()) execution.Committed(Commit(op, *std::move(write)));
+//   return execution.TakeOutcome();
+//
+// That loop is Finish(), which waits. A caller that must not wait hands each write to the store and
+// goes on with Committed() and Advance() when it has answered, on whatever thread that is.
+//
+// Confined to one thread at a time. The operation and what came with it outlive the execution.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "engine/operation.h"
+#include "engine/outcome.h"
+#include "store/store.h"
+
+namespace portcullis::engine {
+
+// One write that an operation has come to, of an object of its resource.
+struct PendingWrite {
+  enum class Kind : std::uint8_t { kCreate, kUpdate, kDelete };
+  Kind kind = Kind::kCreate;
+  std::string ns;
+  std::string name;
+  store::Encoded encoded;     // of creates and updates
+  std::int64_t expected = 0;  // the revision that updates and deletes replace
+};
+
+class Execution {
+ public:
+  virtual ~Execution() = default;
+  // Runs to the next commit, or to the end: then nothing, and the outcome is known.
+  virtual std::optional<PendingWrite> Advance() = 0;
+  // What the store has answered to the write that Advance() returned last.
+  virtual void Committed(base::Result<store::ObjectPtr> stored) = 0;
+  // Once, after the end.
+  virtual base::Result<Outcome> TakeOutcome() = 0;
+};
+
+// Writes, and waits for the store.
+base::Result<store::ObjectPtr> Commit(const Operation& op, PendingWrite write);
+
+// Runs to the end, waiting for each commit.
+base::Result<Outcome> Finish(const Operation& op, Execution& execution);
+
+// Runs to the end and calls `done` with the outcome, exactly once: before it returns as long as the
+// store answers at once, later when it does not.
+using Done = std::function<void(base::Result<Outcome>)>;
+void Finish(const Operation& op, std::unique_ptr<Execution> execution, const Done& done);
+
+// An execution that has ended before it began, or whose function waits by itself.
+std::unique_ptr<Execution> MakeFinished(base::Result<Outcome> outcome);
+
+}  // namespace portcullis::engine
