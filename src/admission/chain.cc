@@ -85,7 +85,7 @@ base::Status Chain::Validate(const Request& request) const {
 
 bool Chain::MayWait(const Request& request) const {
   return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return const auto * asks = dynamic_cast<const AsksOutside*>(entry.plugin.get());
+    const auto* asks = dynamic_cast<const AsksOutside*>(entry.plugin.get());
     return asks != nullptr && (entry.info->operations & request.operation()) != 0 &&
            asks->MayWait(request);
   });

@@ -4,15 +4,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/subresources/subresources.h"
 #include "engine/testing/scenario.h"
 #include "engine/verbs.h"
+#include "store/store.h"
 
 namespace portcullis::engine {
 namespace {
@@ -56,6 +59,146 @@ TEST(Engine, RefusesResourcesThatAreNotServed) {
   Operation op((*engine)->world());
   const base::Status status = Resolve(op, {.version = "v1", .resource = "gadgets"});
   EXPECT_EQ(status.message(), "the server could not find the requested resource");
+}
+
+std::size_t Threads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(tasks, std::filesystem::directory_iterator()));
+}
+
+TEST(Engine, OpensWithoutThreads) {
+  const std::size_t before = Threads();
+  const auto engine = Engine::Create({});
+  ASSERT_TRUE(engine.ok()) << engine.status().message();
+  EXPECT_EQ(Threads(), before);
+}
+
+// An engine with the namespace "team", and operations on ConfigMaps in it.
+class Executions : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto engine = Engine::Create({});
+    ASSERT_TRUE(engine.ok()) << engine.status().message();
+    engine_ = *std::move(engine);
+    Make("namespaces", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team"}})");
+  }
+
+  std::unique_ptr<Operation> On(std::string_view resource, Verb verb, std::string_view name = "") {
+    auto op = std::make_unique<Operation>(engine_->world());
+    const bool core = !resource.starts_with("validatingwebhook");
+    const std::string_view group = core ? "" : "admissionregistration.k8s.io";
+    const bool namespaced = core && resource != "namespaces";
+    const ResourcePath path{group, "v1", resource, "", namespaced ? "team" : "", name};
+    EXPECT_TRUE(Resolve(*op, path).ok()) << resource;
+    op->verb = verb;
+    op->user.name = "admin";
+    return op;
+  }
+
+  void Make(std::string_view resource, std::string_view body) {
+    const auto op = On(resource, Verb::kCreate);
+    Input input;
+    input.body = body;
+    const auto made = Create(*op, input);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+  }
+
+  std::unique_ptr<Engine> engine_;
+};
+
+constexpr std::string_view kConfigMap =
+    R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}})";
+
+TEST_F(Executions, StopAtTheCommit) {
+  const auto op = On("configmaps", Verb::kCreate);
+  Input input;
+  input.body = kConfigMap;
+  const auto execution = Begin(*op, input);
+  auto write = execution->Advance();
+  ASSERT_TRUE(write.has_value());
+  EXPECT_EQ(write->kind, PendingWrite::Kind::kCreate);
+  EXPECT_EQ(write->name, "a");
+  EXPECT_EQ(engine_->world().store->Get({"", "configmaps", "team", "a"}), nullptr);
+  execution->Committed(Commit(*op, *std::move(write)));
+  EXPECT_FALSE(execution->Advance().has_value());
+  const auto outcome = execution->TakeOutcome();
+  ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+  EXPECT_TRUE(outcome->created);
+  EXPECT_NE(outcome->stored, nullptr);
+}
+
+TEST_F(Executions, GoOnAfterAConflict) {
+  Make("configmaps", kConfigMap);
+  const auto op = On("configmaps", Verb::kPatch, "a");
+  Input input;
+  input.body = R"({"data":{"k":"v"}})";
+  const auto execution = Begin(*op, input);
+  auto first = execution->Advance();
+  ASSERT_TRUE(first.has_value());
+
+  const auto other = On("configmaps", Verb::kPatch, "a");
+  Input faster;
+  faster.body = R"({"data":{"other":"w"}})";
+  ASSERT_TRUE(Patch(*other, faster).ok());
+
+  const std::int64_t expected = first->expected;
+  execution->Committed(Commit(*op, *std::move(first)));
+  auto second = execution->Advance();
+  ASSERT_TRUE(second.has_value());
+  EXPECT_GT(second->expected, expected);
+  execution->Committed(Commit(*op, *std::move(second)));
+  EXPECT_FALSE(execution->Advance().has_value());
+  const auto outcome = execution->TakeOutcome();
+  ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+  const json::Value data = outcome->stored->document()["data"];
+  EXPECT_EQ(data["k"].AsString(), "v");
+  EXPECT_EQ(data["other"].AsString(), "w");
+}
+
+TEST_F(Executions, ChooseAnotherNameIfAGeneratedOneIsTaken) {
+  const auto op = On("configmaps", Verb::kCreate);
+  Input input;
+  input.body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"a-"}})";
+  const auto execution = Begin(*op, input);
+  const auto first = execution->Advance();
+  ASSERT_TRUE(first.has_value());
+  execution->Committed(base::Status(base::Reason::kAlreadyExists, "taken"));
+  const auto second = execution->Advance();
+  ASSERT_TRUE(second.has_value());
+  EXPECT_TRUE(second->name.starts_with("a-"));
+  EXPECT_NE(second->name, first->name);
+}
+
+TEST_F(Executions, CallBackWhenDone) {
+  const auto op = On("configmaps", Verb::kCreate);
+  Input input;
+  input.body = kConfigMap;
+  int calls = 0;
+  Finish(*op, Begin(*op, input), [&](const base::Result<Outcome>& outcome) {
+    ++calls;
+    EXPECT_TRUE(outcome.ok());
+  });
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(Executions, KnowBeforehandWhatTheyMayWaitFor) {
+  EXPECT_FALSE(MayWait(*On("configmaps", Verb::kCreate)));
+  EXPECT_FALSE(MayWait(*On("configmaps", Verb::kGet, "a")));
+  EXPECT_TRUE(MayWait(*On("pods", Verb::kConnect, "a")));
+  Make("validatingwebhookconfigurations", R"({
+    "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+    "metadata": {"name": "hook"},
+    "webhooks": [{"name": "hook.example.com", "admissionReviewVersions": ["v1"],
+      "sideEffects": "None", "clientConfig": {"url": "https://127.0.0.1:9/"},
+      "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
+                 "resources": ["configmaps"]}]}]})");
+  EXPECT_TRUE(MayWait(*On("configmaps", Verb::kCreate)));
+  EXPECT_TRUE(MayWait(*On("configmaps", Verb::kPatch, "a")));  // which may create it
+  EXPECT_FALSE(MayWait(*On("configmaps", Verb::kDelete, "a")));
+  EXPECT_FALSE(MayWait(*On("secrets", Verb::kCreate)));
+  const auto own = On("configmaps", Verb::kCreate);
+  own->by_server = true;
+  EXPECT_FALSE(MayWait(*own));
 }
 
 TEST(Engine, HasARowForEachSubresourceThatIsNoPlainWrite) {

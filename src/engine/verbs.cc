@@ -7,6 +7,7 @@
 #include "api/conversion/custom_converter.h"
 #include "engine/codec/codec.h"
 #include "engine/subresources/subresources.h"
+#include "engine/write/admit.h"
 #include "engine/write/deletion.h"
 #include "engine/write/patching.h"
 #include "engine/write/system_fields.h"
