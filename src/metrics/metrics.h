@@ -63,7 +63,9 @@ class Histogram {
  public:
   // `bounds` ascending, without +Inf.
   explicit Histogram(std::span<const double> bounds);
-  void Observe(double value);
+  void Observe(double value) { Observe(value, 1); }
+  // As many observations of the same value.
+  void Observe(double value, std::uint64_t times);
 
   std::span<const double> bounds() const { return bounds_; }
   // Observations in bucket `index` alone; index bounds().size() is +Inf.

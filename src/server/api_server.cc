@@ -36,6 +36,7 @@
 #include "server/discovery/documents.h"
 #include "server/dispatcher.h"
 #include "server/environment.h"
+#include "server/flow_control_objects.h"
 #include "server/identity_lease.h"
 #include "server/loopback_client.h"
 #include "server/memory_budget.h"
@@ -166,7 +167,11 @@ class Server final : public ApiServer {
     addresses_ = MakeAddressBook(*self_);
     env_.services->set_book(addresses_.get());
     TRY(ReleaseAddresses(env_));
-    TRY(engine::MakeBootObjects(env_, TRY(BootFactsOf(options_, credentials_))));
+    json::Arena arena;
+    engine::BootFacts facts = TRY(BootFactsOf(options_, credentials_));
+    facts.also =
+        FlowControlBootJobs(*env_.store, *self_, clock_, arena, options_.enable_priority_and_fairness);
+    TRY(engine::MakeBootObjects(env_, facts));
     TRY(RepairAddresses(env_));
     MakeControllers();
     TRY(Listen());
@@ -421,9 +426,10 @@ class Server final : public ApiServer {
     }
     // Always on: --controllers does not select these.
     for (const controllers::ControllerInfo* info :
-         {&kIdentityLease, &kCustomApiServices, &kAddressRepair}) {
+         {&kIdentityLease, &kCustomApiServices, &kAddressRepair, &kFlowControlObjects}) {
       MakeLoop(*info, nullptr);
     }
+    if (options_.enable_priority_and_fairness) MakeLoop(kFlowSchemaStatus, nullptr);
   }
 
   void MakeLoop(const controllers::ControllerInfo& info,

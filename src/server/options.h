@@ -42,6 +42,7 @@ struct Options {
   std::string write_kubeconfig;  // default: <data dir>/admin.kubeconfig
 
   // Limits.
+  bool enable_priority_and_fairness = true;
   int max_requests_inflight = 400;
   int max_mutating_requests_inflight = 200;
   std::string memory_limit;  // "": see ReadMemoryLimit

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "engine/boot/api_service_objects.h"
-#include "engine/boot/flow_control_objects.h"
 #include "engine/codec/codec.h"
 #include "engine/write/cluster_writer.h"
 #include "json/reader.h"
@@ -184,17 +183,7 @@ base::Status MakeBootObjects(const World& world, const BootFacts& facts) {
   const json::Value service = KubernetesService(arena, world);
   jobs.emplace_back([&world, service] { return EnsureObject(world, service); });
   const std::string now = base::FormatTime(world.clock->Now());
-  for (const json::Value& object : FlowControlObjects(arena)) {
-    json::Value status;
-    if (object["kind"].AsString() == "FlowSchema") {
-      const json::Value level = object["spec"]["priorityLevelConfiguration"]["name"];
-      status = FoundLevelStatus(arena, level.AsString(), now);
-    }
-    jobs.emplace_back([&world, object, status] {
-      return status.is_null() ? EnsureObject(world, object)
-                              : EnsureWithStatus(world, object, status);
-    });
-  }
+  jobs.insert(jobs.end(), facts.also.begin(), facts.also.end());
   const json::Value local = LocalServiceStatus(arena, now);
   for (const json::Value& object : ApiServiceObjects(arena, *world.catalog->Get())) {
     jobs.emplace_back([&world, object, local] { return EnsureWithStatus(world, object, local); });

@@ -1,9 +1,10 @@
 // The objects every cluster has: system namespaces, the Service "kubernetes" and the range of its
-// address, priority classes, flow control, what extension servers need to know, and the roles and
+// address, priority classes, what extension servers need to know, and the roles and
 // bindings of RBAC. What is missing is made at each start; what RBAC's objects lack is added.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,8 @@ struct BootFacts {
   // Data of the ConfigMap extension-apiserver-authentication: the authority behind client
   // certificates and how requests of proxies are authenticated.
   std::vector<std::pair<std::string, std::string>> authentication;
+  // Done along with the rest, each piece on any thread: what the caller makes through the API.
+  std::vector<std::function<base::Status()>> also;
 };
 
 base::Status MakeBootObjects(const World& world, const BootFacts& facts);

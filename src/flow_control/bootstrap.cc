@@ -1,11 +1,15 @@
-#include "engine/boot/flow_control_objects.h"
+#include "flow_control/bootstrap.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "base/gotext.h"
 #include "base/strings.h"
+#include "flow_control/configuration.h"
 
-namespace portcullis::engine {
+namespace portcullis::flow_control {
 namespace {
 
 constexpr std::string_view kVersion = "flowcontrol.apiserver.k8s.io/v1";
@@ -186,28 +190,82 @@ json::Value SchemaObject(json::Arena& arena, const Schema& schema) {
   return Named(arena, "FlowSchema", schema.name, spec.Build());
 }
 
+// What the annotation says, by Go's strconv.ParseBool; none if it is not there or says neither.
+std::optional<bool> AutoUpdateOf(json::Value object) {
+  const std::string_view value = object["metadata"]["annotations"][kAutoUpdate].AsString();
+  for (std::string_view yes : {"1", "t", "T", "true", "TRUE", "True"}) {
+    if (value == yes) return true;
+  }
+  for (std::string_view no : {"0", "f", "F", "false", "FALSE", "False"}) {
+    if (value == no) return false;
+  }
+  return std::nullopt;
+}
+
+// Whether the spec is the wanted one. The shares of "exempt" are the operator's.
+bool HasSpec(json::Arena& arena, json::Value wanted, json::Value current) {
+  json::Value spec = wanted["spec"];
+  if (const json::Value theirs = current["spec"]["exempt"]; theirs.is_object()) {
+    for (std::string_view field : {"nominalConcurrencyShares", "lendablePercent"}) {
+      if (theirs.Has(field)) spec = json::SetPath(arena, spec, {"exempt", field}, theirs[field]);
+    }
+  }
+  return spec == current["spec"];
+}
+
 }  // namespace
 
-std::vector<json::Value> FlowControlObjects(json::Arena& arena) {
-  std::vector<json::Value> objects = {ExemptLevel(arena)};
-  for (const Level& level : kLevels) objects.push_back(LimitedLevel(arena, level));
-  for (const Schema& schema : kSchemas) objects.push_back(SchemaObject(arena, schema));
+std::vector<BootstrapObject> BootstrapObjects(json::Arena& arena) {
+  const auto mandatory = [](std::string_view name) {
+    return name == kExemptName || name == kCatchAllName;
+  };
+  std::vector<BootstrapObject> objects = {{ExemptLevel(arena), true}};
+  for (const Level& level : kLevels) {
+    objects.push_back({LimitedLevel(arena, level), mandatory(level.name)});
+  }
+  for (const Schema& schema : kSchemas) {
+    objects.push_back({SchemaObject(arena, schema), mandatory(schema.name)});
+  }
   return objects;
 }
 
-json::Value FoundLevelStatus(json::Arena& arena, std::string_view level, std::string_view now) {
-  json::ArrayBuilder conditions(arena);
-  conditions.Add(
-      json::ObjectBuilder(arena)
-          .Set("type", "Dangling")
-          .Set("status", "False")
-          .Set("lastTransitionTime", now)
-          .Set("reason", "Found")
-          .Set("message", base::StrCat("This FlowSchema references the PriorityLevelConfiguration "
-                                       "object named \"",
-                                       level, "\" and it exists"))
-          .Build());
-  return json::ObjectBuilder(arena).Set("conditions", conditions.Build()).Build();
+json::Value Revise(json::Arena& arena, const BootstrapObject& wanted, json::Value current) {
+  const std::optional<bool> annotated = AutoUpdateOf(current);
+  // Without the annotation an object that was never changed is still Kubernetes' own.
+  const bool keeps_up =
+      wanted.mandatory || annotated.value_or(current["metadata"]["generation"].AsInt() == 1);
+  json::Value next = current;
+  if (keeps_up && !HasSpec(arena, wanted.object, current)) {
+    next = json::With(arena, next, "spec", wanted.object["spec"]);
+  }
+  if (annotated != keeps_up) {
+    next = json::SetPath(arena, next, {"metadata", "annotations", kAutoUpdate},
+                         json::Value::StringView(keeps_up ? "true" : "false"));
+  }
+  return next.IsSameAs(current) ? json::Value() : next;
 }
 
-}  // namespace portcullis::engine
+bool IsUnwanted(json::Value object, const std::vector<BootstrapObject>& wanted) {
+  if (AutoUpdateOf(object) != true) return false;
+  const auto is_it = [&](const BootstrapObject& one) {
+    return one.object["kind"] == object["kind"] &&
+           one.object["metadata"]["name"] == object["metadata"]["name"];
+  };
+  return std::none_of(wanted.begin(), wanted.end(), is_it);
+}
+
+json::Value DanglingCondition(json::Arena& arena, std::string_view level, bool exists,
+                              std::string_view now) {
+  const std::string message = base::StrCat(
+      "This FlowSchema references the PriorityLevelConfiguration object named ",
+      base::GoQuote(level), exists ? " and it exists" : " but there is no such object");
+  return json::ObjectBuilder(arena)
+      .Set("type", "Dangling")
+      .Set("status", exists ? "False" : "True")
+      .Set("lastTransitionTime", now)
+      .Set("reason", exists ? "Found" : "NotFound")
+      .Set("message", message)
+      .Build();
+}
+
+}  // namespace portcullis::flow_control

@@ -1,0 +1,201 @@
+#include "server/flow_control_objects.h"
+
+#include "base/log.h"
+#include "base/strings.h"
+#include "flow_control/bootstrap.h"
+#include "flow_control/configuration.h"
+
+namespace portcullis::server {
+namespace {
+
+using flow_control::BootstrapObject;
+using flow_control::kApiGroup;
+
+constexpr std::string_view kVersion = "/apis/flowcontrol.apiserver.k8s.io/v1/";
+constexpr std::string_view kSchemas = "flowschemas";
+constexpr std::string_view kLevels = "prioritylevelconfigurations";
+constexpr std::string_view kProducer = "api-priority-and-fairness-config-producer-v1";
+constexpr std::string_view kConsumer = "api-priority-and-fairness-config-consumer-v1";
+constexpr std::chrono::minutes kMaintainEvery{1};
+
+std::string_view ResourceOf(json::Value object) {
+  return object["kind"].AsString() == "FlowSchema" ? kSchemas : kLevels;
+}
+
+base::Status Accept(const base::Result<json::Document>& answer,
+                    std::initializer_list<base::Reason> expected) {
+  if (answer.ok()) return base::OkStatus();
+  for (base::Reason reason : expected) {
+    if (answer.status().reason() == reason) return base::OkStatus();
+  }
+  return answer.status();
+}
+
+// Creates the object, or gives it back what is not the operator's to change. Who is in the way is
+// looked at again the next time.
+base::Status Ensure(const store::Reader& store, controllers::ApiClient& api,
+                    const BootstrapObject& wanted) {
+  const std::string_view resource = ResourceOf(wanted.object);
+  const std::string_view name = wanted.object["metadata"]["name"].AsString();
+  const std::string by = base::StrCat("?fieldManager=", kProducer);
+  const store::ObjectPtr current = store.Get({kApiGroup, resource, "", name});
+  if (current == nullptr) {
+    // The API may be switched off.
+    return Accept(api.Do("POST", base::StrCat(kVersion, resource, by), wanted.object),
+                  {base::Reason::kAlreadyExists, base::Reason::kNotFound});
+  }
+  json::Arena arena;
+  const json::Value next = flow_control::Revise(arena, wanted, current->document().root());
+  if (next.is_null()) return base::OkStatus();
+  return Accept(api.Do("PUT", base::StrCat(kVersion, resource, "/", name, by), next),
+                {base::Reason::kConflict, base::Reason::kNotFound});
+}
+
+bool Exists(const store::Reader& store, std::string_view level) {
+  return store.Get({kApiGroup, kLevels, "", level}) != nullptr;
+}
+
+// Writes the condition Dangling of the FlowSchema if it does not say what is. `is_boot`: the levels
+// are being made at this moment.
+base::Status EnsureStatus(const store::Reader& store, controllers::ApiClient& api,
+                          const base::Clock& clock, std::string_view name, bool is_boot = false) {
+  const store::ObjectPtr schema = store.Get({kApiGroup, kSchemas, "", name});
+  if (schema == nullptr) return base::OkStatus();
+  const json::Value object = schema->document().root();
+  const std::string_view level = object["spec"]["priorityLevelConfiguration"]["name"].AsString();
+  const bool exists = is_boot || Exists(store, level);
+  json::Arena arena;
+  const json::Value wanted =
+      flow_control::DanglingCondition(arena, level, exists, base::FormatTime(clock.Now()));
+  for (const json::Value condition : object["status"]["conditions"].elements()) {
+    if (condition["type"] == wanted["type"] && condition["status"] == wanted["status"] &&
+        condition["reason"] == wanted["reason"] && condition["message"] == wanted["message"]) {
+      return base::OkStatus();
+    }
+  }
+  json::ArrayBuilder conditions(arena);
+  conditions.Add(wanted);
+  const json::Value body =
+      json::ObjectBuilder(arena)
+          .Set("apiVersion", "flowcontrol.apiserver.k8s.io/v1")
+          .Set("kind", "FlowSchema")
+          .Set("metadata", json::ObjectBuilder(arena).Set("name", name).Build())
+          .Set("status", json::ObjectBuilder(arena).Set("conditions", conditions.Build()).Build())
+          .Build();
+  const std::string path =
+      base::StrCat(kVersion, kSchemas, "/", name, "/status?force=true&fieldManager=", kConsumer);
+  return Accept(api.Do("PATCH", path, body, "application/apply-patch+yaml"),
+                {base::Reason::kNotFound});
+}
+
+void Note(const base::Status& status) {
+  if (status.ok()) return;
+  base::LogWarning("an object of flow control could not be kept up", {{"error", status.message()}});
+}
+
+// Has one key: all objects of Kubernetes' own.
+class FlowControlObjects final : public controllers::Controller {
+ public:
+  explicit FlowControlObjects(const controllers::ControllerContext& context) : context_(context) {}
+
+  // The first sign that there is something to look after; the rest is a matter of time.
+  void OnEvent(const store::Event& event, const controllers::Enqueue& enqueue) override {
+    if (event.type == store::EventType::kAdded &&
+        event.object->name() == flow_control::kCatchAllName) {
+      enqueue("all");
+    }
+  }
+
+  std::optional<base::Duration> Reconcile(const std::string&) override {
+    json::Arena arena;
+    const auto wanted = flow_control::BootstrapObjects(arena);
+    for (const BootstrapObject& one : wanted) Note(Ensure(context_.store, context_.api, one));
+    for (std::string_view resource : {kSchemas, kLevels}) {
+      for (const store::ObjectPtr& object : context_.store.List({kApiGroup, resource})) {
+        if (!flow_control::IsUnwanted(object->document().root(), wanted)) continue;
+        const std::string path = base::StrCat(kVersion, resource, "/", object->name());
+        Note(Accept(context_.api.Do("DELETE", path, {}), {base::Reason::kNotFound}));
+      }
+    }
+    return kMaintainEvery;
+  }
+
+ private:
+  const controllers::ControllerContext& context_;
+};
+
+// Keys: the name of a FlowSchema, or "" for all: a level has come or gone.
+class FlowSchemaStatus final : public controllers::Controller {
+ public:
+  explicit FlowSchemaStatus(const controllers::ControllerContext& context) : context_(context) {}
+
+  void OnEvent(const store::Event& event, const controllers::Enqueue& enqueue) override {
+    const store::Object& object = *event.object;
+    if (object.resource() == kSchemas) {
+      if (event.type != store::EventType::kDeleted) enqueue(std::string(object.name()));
+    } else if (event.type != store::EventType::kModified) {
+      enqueue("");
+    }
+  }
+
+  std::optional<base::Duration> Reconcile(const std::string& key) override {
+    if (!key.empty()) {
+      Note(EnsureStatus(context_.store, context_.api, context_.clock, key));
+      return std::nullopt;
+    }
+    for (const store::ObjectPtr& schema : context_.store.List({kApiGroup, kSchemas})) {
+      Note(EnsureStatus(context_.store, context_.api, context_.clock, schema->name()));
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const controllers::ControllerContext& context_;
+};
+
+constexpr store::Collection kHears[] = {{kApiGroup, kSchemas}, {kApiGroup, kLevels}};
+
+}  // namespace
+
+std::vector<std::function<base::Status()>> FlowControlBootJobs(const store::Reader& store,
+                                                               controllers::ApiClient& api,
+                                                               const base::Clock& clock,
+                                                               json::Arena& arena,
+                                                               bool with_status) {
+  std::vector<std::function<base::Status()>> jobs;
+  for (const BootstrapObject& wanted : flow_control::BootstrapObjects(arena)) {
+    jobs.emplace_back([&store, &api, &clock, wanted, with_status] {
+      const std::string_view name = wanted.object["metadata"]["name"].AsString();
+      base::Status status = Ensure(store, api, wanted);
+      if (status.ok() && with_status && ResourceOf(wanted.object) == kSchemas) {
+        status = EnsureStatus(store, api, clock, name, true);
+      }
+      return status.ok() ? status : status.Annotate(name);
+    });
+  }
+  return jobs;
+}
+
+const controllers::ControllerInfo kFlowControlObjects = {
+    .name = "flow-control-objects",
+    .account = "",
+    .summary = "keeps the mandatory and suggested FlowSchemas and PriorityLevelConfigurations",
+    .create = [](const controllers::ControllerContext& context)
+        -> std::unique_ptr<controllers::Controller> {
+      return std::make_unique<FlowControlObjects>(context);
+    },
+    .hears = kHears,
+};
+
+const controllers::ControllerInfo kFlowSchemaStatus = {
+    .name = "flow-schema-status",
+    .account = "",
+    .summary = "tells of each FlowSchema whether its priority level exists",
+    .create = [](const controllers::ControllerContext& context)
+        -> std::unique_ptr<controllers::Controller> {
+      return std::make_unique<FlowSchemaStatus>(context);
+    },
+    .hears = kHears,
+};
+
+}  // namespace portcullis::server

@@ -1,0 +1,27 @@
+// Keeps the objects that configure API Priority and Fairness as kube-apiserver keeps them: the
+// mandatory and suggested ones exist and follow the release (each minute), and the condition
+// Dangling of each FlowSchema says whether its priority level exists
+// (kubernetes/pkg/registry/flowcontrol/rest; k8s.io/apiserver/pkg/util/flowcontrol).
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/status.h"
+#include "controllers/controller.h"
+
+namespace portcullis::server {
+
+// What has to be done before the server is ready, each piece on any thread; `store`, `api`, `clock`
+// and `arena` outlive them. `with_status` as --enable-priority-and-fairness.
+std::vector<std::function<base::Status()>> FlowControlBootJobs(const store::Reader& store,
+                                                               controllers::ApiClient& api,
+                                                               const base::Clock& clock,
+                                                               json::Arena& arena,
+                                                               bool with_status);
+
+// Work as the server itself; not among --controllers.
+extern const controllers::ControllerInfo kFlowControlObjects;
+extern const controllers::ControllerInfo kFlowSchemaStatus;  // with --enable-priority-and-fairness
+
+}  // namespace portcullis::server
