@@ -71,7 +71,7 @@ std::size_t Classifier::Find(const RequestFacts& facts) const {
     resource = with_subresource;
   }
   const auto look = [&](const Table<SubjectRules>& table, std::string_view subject) {
-    if (table.empty()) return;
+    if (best == 0 || table.empty()) return;
     if (const auto found = table.find(subject); found != table.end()) {
       Look(found->second, facts, resource, best);
     }

@@ -136,6 +136,14 @@ std::int64_t FlowControl::NoteRejected(const Ticket& ticket) {
   return dropped.retry_after();
 }
 
+void FlowControl::Close() {
+  {
+    const base::MutexLock lock(mutex_);
+    closed_ = true;
+  }
+  for (const auto& [name, level] : AllLevels()) level->queues.Close();
+}
+
 void FlowControl::Refresh() {
   const base::MutexLock lock(mutex_);
   const std::uint64_t generation = generation_.load();
@@ -174,6 +182,7 @@ void FlowControl::TakeLevel(json::Value object, Levels& levels) {
   if (const auto found = levels_.find(name); found != levels_.end()) level = found->second;
   if (level == nullptr) {
     level = std::make_shared<Level>(name, QueueSet::Tools{clock_, instruments_, in_flight_, wake_});
+    if (closed_) level->queues.Close();
   }
   level->spec = *std::move(spec);
   level->quiescing = false;

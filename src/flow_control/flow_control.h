@@ -89,6 +89,8 @@ class FlowControl final : private store::Observer {
   void Cancel(Ticket& ticket) { ticket.schema()->level->queues.Cancel(ticket); }
   void Leave(Ticket& ticket) { ticket.schema()->level->queues.Leave(ticket); }
   void Return(Ticket& ticket) { ticket.schema()->level->queues.Return(ticket); }
+  // The server stops: ends every wait as Cancel() does; from now on nothing waits.
+  void Close();
   // The request is answered with 429; returns what Retry-After says.
   std::int64_t NoteRejected(const Ticket& ticket);
 
@@ -138,6 +140,7 @@ class FlowControl final : private store::Observer {
   base::Published<Snapshot> snapshot_;
   base::Mutex mutex_;
   Levels levels_ PC_GUARDED_BY(mutex_);
+  bool closed_ PC_GUARDED_BY(mutex_) = false;
   base::SteadyTime next_adjustment_ PC_GUARDED_BY(mutex_);
   std::unique_ptr<store::Subscription> subscription_;
 };

@@ -40,6 +40,14 @@ metrics::Family<metrics::Histogram>& Spread(metrics::Registry& registry, Labels 
   return registry.AddHistogram(Named(name, help, stability), std::move(labels), std::move(bounds));
 }
 
+// Fed by time, see timed_ratio.h.
+metrics::Family<metrics::Histogram>& Timed(metrics::Registry& registry, Labels labels,
+                                           std::vector<double> bounds, std::string_view name,
+                                           std::string_view help) {
+  return Spread(registry, std::move(labels), std::move(bounds), name,
+                base::StrCat("EXPERIMENTAL: [ALPHA] ", help), Stability::kNone);
+}
+
 const std::vector<double> kSeconds = {0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30};
 
 }  // namespace
@@ -56,27 +64,27 @@ Instruments::Instruments(metrics::Registry& registry)
                              "due to lack of available seats")),
       epoch_advances(Count(registry, And(kLevel, "success"), "epoch_advance_total",
                            "Number of times the queueset's progress meter jumped backward")),
-      seat_use(Spread(registry, {"phase", "priority_level"},
-                      {0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1},
-                      "priority_level_seat_utilization",
-                      "Observations, at the end of every nanosecond, of utilization of seats for "
-                      "any stage of execution (but only initial stage for WATCHes)")),
-      request_use(Spread(registry, {"phase", "priority_level"},
-                         {0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 1},
-                         "priority_level_request_utilization",
-                         "Observations, at the end of every nanosecond, of number of requests (as "
-                         "a fraction of the relevant limit) waiting or in any stage of execution "
-                         "(but only initial stage for WATCHes)")),
+      seat_use(Timed(registry, {"phase", "priority_level"},
+                     {0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1},
+                     "priority_level_seat_utilization",
+                     "Observations, at the end of every nanosecond, of utilization of seats for "
+                     "any stage of execution (but only initial stage for WATCHes)")),
+      request_use(Timed(registry, {"phase", "priority_level"},
+                        {0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 1},
+                        "priority_level_request_utilization",
+                        "Observations, at the end of every nanosecond, of number of requests (as "
+                        "a fraction of the relevant limit) waiting or in any stage of execution "
+                        "(but only initial stage for WATCHes)")),
       read_vs_write(
-          Spread(registry, {"phase", "request_kind"},
-                 {0, 0.001, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1},
-                 "read_vs_write_current_requests",
-                 "Observations, at the end of every nanosecond, of the number of requests (as a "
-                 "fraction of the relevant limit) waiting or in regular stage of execution")),
-      demand(Spread(registry, kLevel, {0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.7, 2, 2.8, 4, 6},
-                    "demand_seats",
-                    "Observations, at the end of every nanosecond, of (the number of seats each "
-                    "priority level could use) / (nominal number of seats for that level)")),
+          Timed(registry, {"phase", "request_kind"},
+                {0, 0.001, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1},
+                "read_vs_write_current_requests",
+                "Observations, at the end of every nanosecond, of the number of requests (as a "
+                "fraction of the relevant limit) waiting or in regular stage of execution")),
+      demand(Timed(registry, kLevel, {0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.7, 2, 2.8, 4, 6},
+                   "demand_seats",
+                   "Observations, at the end of every nanosecond, of (the number of seats each "
+                   "priority level could use) / (nominal number of seats for that level)")),
       queue_length(Spread(registry, kFlow, {0, 10, 25, 50, 100, 250, 500, 1000},
                           "request_queue_length_after_enqueue",
                           "Length of queue in the API Priority and Fairness subsystem, as seen by "

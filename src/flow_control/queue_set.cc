@@ -8,6 +8,7 @@ namespace {
 
 // How long a request is taken to run until it is known.
 constexpr base::Duration kEstimatedService = std::chrono::milliseconds(3);
+constexpr SeatSeconds kServiceWork = 300'000;  // of one seat for that long
 // The progress meter is turned back by so much before it overflows.
 constexpr SeatSeconds kEpoch = kMaxSeatSeconds / 2;
 constexpr SeatSeconds kEpochEnds = kEpoch + kEpoch / 2;
@@ -167,6 +168,22 @@ void QueueSet::Cancel(Ticket& ticket) {
   ticket.Resume(false);
 }
 
+void QueueSet::Close() {
+  std::vector<Ticket*> ended;
+  {
+    const base::MutexLock lock(mutex_);
+    closed_ = true;
+    const base::SteadyTime now = SyncTime();
+    while (!time_limits_.empty()) {
+      Ticket& ticket = *time_limits_.begin()->second;
+      ended.push_back(&ticket);
+      EndWait(ticket, now);
+    }
+    NoteLoad(now);
+  }
+  for (Ticket* ticket : ended) ticket->Resume(false);
+}
+
 void QueueSet::Leave(Ticket& ticket) {
   Resumed resumed;
   {
@@ -288,11 +305,13 @@ void QueueSet::Complete(Ticket& ticket, const Arrival& arrival, base::SteadyTime
   const WorkEstimate& work = arrival.work;
   ticket.counts_ = arrival.counts;
   ticket.work_ = work;
-  ticket.final_work_ =
-      SeatsTimesDuration(static_cast<double>(work.final_seats), work.additional_latency);
-  ticket.total_work_ =
-      SeatsTimesDuration(static_cast<double>(work.initial_seats), kEstimatedService) +
-      ticket.final_work_;
+  ticket.final_work_ = 0;
+  ticket.total_work_ = work.initial_seats * kServiceWork;
+  if (work.final_seats > 0) {
+    ticket.final_work_ =
+        SeatsTimesDuration(static_cast<double>(work.final_seats), work.additional_latency);
+    ticket.total_work_ += ticket.final_work_;
+  }
   ticket.arrival_r_ = current_r_;
   ticket.arrived_ = now;
 }
@@ -332,6 +351,10 @@ Verdict QueueSet::StartInQueue(Ticket& ticket, std::string_view distinguisher, b
     NoteActivity(queue);
     Execute(ticket, now);
     return Verdict::kExecute;
+  }
+  if (closed_) {
+    Reject(ticket, RejectReason::kTimeOut, now);
+    return Verdict::kRejected;
   }
   resumed.own = &ticket;
   Enqueue(ticket, now, resumed);

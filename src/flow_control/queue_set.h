@@ -119,6 +119,8 @@ class QueueSet {
   void Finish(Ticket& ticket);
   // The client has gone: a request that still waits is resumed as one whose time is up.
   void Cancel(Ticket& ticket);
+  // Ends every wait as Cancel() does; from now on nothing waits.
+  void Close();
 
   // Between these the request waits for somebody else, e.g. a webhook, and its seats are free for
   // others. Return() takes them back at once, if need be beyond the limit.
@@ -191,6 +193,7 @@ class QueueSet {
   QueuingConfig queuing_ PC_GUARDED_BY(mutex_);
   DispatchingConfig dispatching_ PC_GUARDED_BY(mutex_);
   bool retired_ PC_GUARDED_BY(mutex_) = false;
+  bool closed_ PC_GUARDED_BY(mutex_) = false;
 
   // A queue is made when it is first used. There may be more than wanted while those are emptied.
   std::vector<std::unique_ptr<Queue>> queues_ PC_GUARDED_BY(mutex_);

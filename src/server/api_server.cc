@@ -41,6 +41,7 @@
 #include "server/loopback_client.h"
 #include "server/memory_budget.h"
 #include "server/namespace_initialization.h"
+#include "server/seats.h"
 #include "server/serving_tls.h"
 #include "server/watch_hub.h"
 #include "store/embedded/embedded_store.h"
@@ -150,6 +151,8 @@ class Server final : public ApiServer {
     TRY(BuildAudit());
     chosen_controllers_ = TRY(controllers::SelectControllers(options_.controllers));
     TRY(BuildEngine(std::move(services)));
+    seats_ = MakeSeats(options_, *store_, clock_, metrics_);
+    env_.seats = seats_.get();
     watches_ = std::make_unique<WatchHub>(*store_, clock_);
     env_.watches = watches_.get();
     env_.documents = &documents_;
@@ -169,8 +172,8 @@ class Server final : public ApiServer {
     TRY(ReleaseAddresses(env_));
     json::Arena arena;
     engine::BootFacts facts = TRY(BootFactsOf(options_, credentials_));
-    facts.also =
-        FlowControlBootJobs(*env_.store, *self_, clock_, arena, options_.enable_priority_and_fairness);
+    facts.also = FlowControlBootJobs(*env_.store, *self_, clock_, arena,
+                                     options_.enable_priority_and_fairness);
     TRY(engine::MakeBootObjects(env_, facts));
     TRY(RepairAddresses(env_));
     MakeControllers();
@@ -193,6 +196,7 @@ class Server final : public ApiServer {
     if (watches_) watches_->Stop();
     reloader_.reset();
     if (listener_) listener_->Shutdown(grace);
+    if (seats_) seats_->Close();
     dispatcher_.reset();
     listener_.reset();  // of which requests may have told until here
     watches_.reset();
@@ -504,6 +508,7 @@ class Server final : public ApiServer {
   Environment env_;
   Documents documents_{env_};
   std::unique_ptr<store::Store> store_;
+  std::unique_ptr<Seats> seats_;  // outlives the connections, whose requests hold seats
   Credentials credentials_;
   std::unique_ptr<authn::TokenSigner> signer_;
   std::unique_ptr<authn::Authenticator> authenticator_;

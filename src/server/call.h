@@ -19,6 +19,7 @@
 #include "server/environment.h"
 #include "server/negotiation.h"
 #include "server/request_info.h"
+#include "server/seats.h"
 
 namespace portcullis::server {
 
@@ -52,6 +53,7 @@ struct Call : engine::Operation {
   RequestInfo info;
   Accepted accepted;
   std::string body;
+  std::shared_ptr<Seat> seat;  // null: it needs none
   std::optional<audit::Event> audit;
   std::string audit_id;
 

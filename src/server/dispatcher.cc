@@ -12,6 +12,7 @@
 #include "server/options.h"
 #include "server/reply.h"
 #include "server/router.h"
+#include "server/seats.h"
 
 namespace portcullis::server {
 namespace {
@@ -40,7 +41,7 @@ base::Result<base::SteadyTime> DeadlineOf(const Call& call) {
   return call.exchange->received_at() + timeout;
 }
 
-// As kube-apiserver answers when --max-requests-inflight is reached.
+// As kube-apiserver answers what it has no room for.
 Reply TooManyRequests() {
   Reply reply = TextReply(429, "Too many requests, please try again later.\n");
   reply.headers.Set("Retry-After", "1");
@@ -54,7 +55,7 @@ bool HasMemory(const Call& call) {
 }
 
 Reply NoMemory(Call& call) {
-  if (!IsLongRunning(call.exchange->request())) return TooManyRequests();
+  if (!IsLongRunning(call.info)) return TooManyRequests();
   Reply reply =
       ErrorReply(call, base::Status(base::Reason::kServiceUnavailable,
                                     "the server is currently unable to handle the request"));
@@ -76,8 +77,7 @@ class Entry {
 
 }  // namespace
 
-Dispatcher::Dispatcher(const Environment& env)
-    : env_(env), seats_(*env.options), pool_(MaxThreads(*env.options)) {}
+Dispatcher::Dispatcher(const Environment& env) : env_(env), pool_(MaxThreads(*env.options)) {}
 
 void Dispatcher::Handle(std::shared_ptr<net::Exchange> exchange) {
   if (entering_.fetch_add(1) >= kMaxEntering) {
@@ -114,33 +114,55 @@ void Dispatcher::Begin(std::shared_ptr<net::Exchange> exchange, bool limited) {
     filters::Finish(*call, ErrorReply(*call, status));
   } else if (instead) {
     filters::Finish(*call, *std::move(instead));
-  } else if (!call->exchange->body_complete()) {
-    ReadBody(std::move(call));
+  } else if (limited && (!IsLongRunning(call->info) || call->info.verb == "watch")) {
+    TakeSeat(std::move(call));
   } else {
-    Serve(*call);
+    Enter(std::move(call));
   }
 }
 
 base::Status Dispatcher::CheckHead(Call& call, bool limited, std::optional<Reply>& instead) {
   call.deadline = TRY(DeadlineOf(call));
-  if (!IsLongRunning(call.exchange->request())) call.exchange->SetDeadline(call.deadline);
+  if (!IsLongRunning(call.info)) call.exchange->SetDeadline(call.deadline);
   TRY(filters::Identify(call, instead));
   if (instead) return base::OkStatus();
   if (call.user.name != "system:anonymous") call.exchange->MarkKnown();
-  if (limited && !HasMemory(call)) {
-    instead = NoMemory(call);
-    return base::OkStatus();
+  if (limited && !HasMemory(call)) instead = NoMemory(call);
+  return base::OkStatus();
+}
+
+void Dispatcher::TakeSeat(std::shared_ptr<Call> call) {
+  switch (env_.seats->Take(call, *this)) {
+    case Seats::Outcome::kTaken:
+      return Enter(std::move(call));
+    case Seats::Outcome::kWaits:
+      return;  // OnSeat() goes on, or has already
+    case Seats::Outcome::kRefused:
+      return filters::Refuse(*call);
   }
-  if (limited) {
-    auto seat = seats_.Take(call);
-    if (!seat) {
-      instead = TooManyRequests();
-      return base::OkStatus();
-    }
-    call.recorder.set_place(seat->get());
-    call.exchange->Attach(*std::move(seat));
+}
+
+void Dispatcher::OnSeat(std::shared_ptr<Call> call, bool taken) {
+  pool_.Post([this, call = std::move(call), taken] {
+    AnswerIfMemoryRunsOut(*call->exchange, [&] { taken ? Enter(call) : filters::Refuse(*call); });
+  });
+}
+
+void Dispatcher::Enter(std::shared_ptr<Call> call) {
+  call->recorder.set_place(call->seat.get());
+  // A client that does not read its answer keeps its seat; a watch gives it back with the call.
+  if (call->seat != nullptr && call->info.verb != "watch") call->exchange->Attach(call->seat);
+  std::optional<Reply> instead;
+  const base::Status access = filters::Authorize(*call, instead);
+  if (!access.ok()) {
+    filters::Finish(*call, ErrorReply(*call, access));
+  } else if (instead) {
+    filters::Finish(*call, *std::move(instead));
+  } else if (!call->exchange->body_complete()) {
+    ReadBody(std::move(call));
+  } else {
+    Serve(*call);
   }
-  return filters::Authorize(call, instead);
 }
 
 // While the body is on its way the seat is free for others and no thread waits.

@@ -22,6 +22,7 @@ class Sink;
 namespace portcullis::server {
 
 struct Options;
+class Seats;
 class WatchHub;
 class Documents;
 class MemoryBudget;
@@ -35,6 +36,7 @@ struct Environment : engine::World {
   metrics::Registry* metrics = nullptr;
   const metrics::RequestMetrics* request_metrics = nullptr;
   MemoryBudget* memory = nullptr;
+  Seats* seats = nullptr;
   WatchHub* watches = nullptr;
   Documents* documents = nullptr;  // discovery, OpenAPI, health
   std::string server_address;      // "10.0.0.1:6443", as discovery tells it

@@ -118,8 +118,6 @@ base::Status SetServiceMap(Options& options, std::string_view value) {
 
 constexpr std::string_view kNoEtcd = "objects are kept in --data-dir, not in etcd";
 constexpr std::string_view kNoNodes = "there are no nodes to connect to";
-constexpr std::string_view kOwnLimits =
-    "requests are limited by --max-requests-inflight and --max-mutating-requests-inflight";
 constexpr std::string_view kOwnFlow = "reads never leave the store's memory";
 constexpr std::string_view kNoAggregation = "no aggregated API servers are called";
 constexpr std::string_view kOneServer = "there is one server";
@@ -227,7 +225,11 @@ constexpr Flag kFlags[] = {
     {"enable-bootstrap-token-auth", kSwitch, "false", "", nullptr,
      "bootstrap tokens are not supported"},
     {"enable-garbage-collector", kSwitch, "true", "", nullptr, "see --controllers"},
-    {"enable-priority-and-fairness", kSwitch, "true", "", nullptr, kOwnLimits},
+    {"enable-priority-and-fairness", kSwitch, "true",
+     "Let requests wait for their turn by FlowSchemas and priority levels; otherwise refuse what "
+     "is "
+     "beyond the limits",
+     &SetBool<&Options::enable_priority_and_fairness>, ""},
     {"encryption-provider-config", kText, "", "", nullptr, "the store is not encrypted"},
     {"endpoint-reconciler-type", kText, "none", "", nullptr, kOneServer},
     {"etcd-cafile", kText, "", "", nullptr, kNoEtcd},
@@ -255,9 +257,13 @@ constexpr Flag kFlags[] = {
     {"livez-grace-period", kTime, "0s", "", nullptr, "the server is live when it listens"},
     {"log-format", kText, "text", "Form of the log: text or json", &SetText<&Options::log_format>,
      ""},
-    {"max-mutating-requests-inflight", kNumber, "200", "Writes under way at one time",
+    {"max-mutating-requests-inflight", kNumber, "200",
+     "Writes under way at one time; with --enable-priority-and-fairness, seats beside those of "
+     "--max-requests-inflight",
      &SetInt<&Options::max_mutating_requests_inflight>, ""},
-    {"max-requests-inflight", kNumber, "400", "Reads under way at one time",
+    {"max-requests-inflight", kNumber, "400",
+     "Reads under way at one time; with --enable-priority-and-fairness, seats beside those of "
+     "--max-mutating-requests-inflight",
      &SetInt<&Options::max_requests_inflight>, ""},
     {"max-webhook-response-bytes", kNumber, "3145728",
      "Largest answer of a webhook (admission, conversion, authorization, image policy, audit), as "
@@ -426,6 +432,27 @@ base::Result<Options> ParseOptions(std::span<const std::string> arguments) {
 
 namespace {
 
+void CheckFlowControl(const Options& options, std::vector<std::string>& problems) {
+  if (!options.enable_priority_and_fairness) return;
+  if (options.max_requests_inflight + options.max_mutating_requests_inflight <= 0) {
+    problems.push_back(base::StrCat(
+        "invalid configuration: MaxRequestsInFlight=",
+        std::to_string(options.max_requests_inflight),
+        " and MaxMutatingRequestsInFlight=", std::to_string(options.max_mutating_requests_inflight),
+        "; they must add up to something positive"));
+  }
+  // What was said about the API last in this order counts.
+  for (const char* api : {"flowcontrol.apiserver.k8s.io/v1", "api/ga", "api/all"}) {
+    const auto said = options.runtime_config.find(api);
+    if (said == options.runtime_config.end()) continue;
+    if (said->second == "false") {
+      problems.push_back(base::StrCat("--runtime-config=", api,
+                                      "=false conflicts with --enable-priority-and-fairness=true"));
+    }
+    return;
+  }
+}
+
 void CheckAuthorization(const Options& options, std::vector<std::string>& problems) {
   if (!options.authorization_config.empty()) {
     if (options.authorization_flags_given) {
@@ -507,6 +534,7 @@ std::vector<std::string> CheckOptions(const Options& options) {
   if (options.max_webhook_response_bytes < 0) {
     problems.push_back("--max-webhook-response-bytes can not be negative value");
   }
+  CheckFlowControl(options, problems);
   if (options.request_timeout.count() < 0) {
     problems.push_back("--request-timeout can not be negative value");
   }

@@ -95,6 +95,13 @@ Reply TextReply(int http_status, std::string text) {
   return reply;
 }
 
+void SetFlowHeaders(const Call& call, net::Headers& headers) {
+  const flow_control::FlowSchema* schema = call.seat != nullptr ? call.seat->schema() : nullptr;
+  if (schema == nullptr) return;
+  headers.Set("X-Kubernetes-Pf-Flowschema-Uid", schema->uid);
+  headers.Set("X-Kubernetes-Pf-Prioritylevel-Uid", schema->level_uid);
+}
+
 base::Status UnknownResource() {
   return base::Status(base::Reason::kNotFound, "the server could not find the requested resource",
                       base::StatusDetails{});

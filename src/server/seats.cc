@@ -1,58 +1,32 @@
 #include "server/seats.h"
 
-#include <string_view>
-#include <utility>
+#include <algorithm>
+#include <array>
+
+#include "server/call.h"
+#include "server/options.h"
 
 namespace portcullis::server {
-namespace {
 
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
+std::unique_ptr<Seats> MakeSeats(const Options& options, store::Store& store,
+                                 const base::Clock& clock, metrics::Registry& registry) {
+  return options.enable_priority_and_fairness ? MakeFlowSeats(options, store, clock, registry)
+                                              : MakePlainSeats(options, clock, registry);
 }
 
-}  // namespace
-
-class Seats::Counted final : public Seat {
- public:
-  Counted(std::atomic<int>& count, std::atomic<int>& away) : count_(count), away_count_(away) {}
-  ~Counted() override { (away_ ? away_count_ : count_).fetch_sub(1); }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-
-  void Leave() override {
-    away_ = away_count_.fetch_add(1) < kMaxAway;
-    (away_ ? count_ : away_count_).fetch_sub(1);
-  }
-  void Return() override {
-    if (!std::exchange(away_, false)) return;
-    away_count_.fetch_sub(1);
-    count_.fetch_add(1);
-  }
-
- private:
-  std::atomic<int>& count_;
-  std::atomic<int>& away_count_;
-  bool away_ = false;
-};
-
-bool IsLongRunning(const net::Request& request) {
-  const std::string_view query = request.query();
-  return Contains(query, "watch=true") || Contains(query, "watch=1") ||
-         Contains(request.target, "/watch/") || Contains(query, "follow=true");
+bool IsLongRunning(const RequestInfo& info) {
+  if (info.verb == "watch" || info.verb == "proxy") return true;
+  if (!info.is_resource) return info.path.starts_with("/debug/pprof/");
+  constexpr std::array<std::string_view, 5> kSubresources = {"attach", "exec", "proxy", "log",
+                                                             "portforward"};
+  return !info.subresource.empty() && std::find(kSubresources.begin(), kSubresources.end(),
+                                                info.subresource) != kSubresources.end();
 }
 
-std::optional<std::shared_ptr<Seat>> Seats::Take(const Call& call) {
-  const net::Request& request = call.exchange->request();
-  if (IsLongRunning(request)) return nullptr;
-  const bool reads = request.method == "GET" || request.method == "HEAD";
-  std::atomic<int>& count = reads ? reading_ : mutating_;
-  const int limit =
-      reads ? options_.max_requests_inflight : options_.max_mutating_requests_inflight;
-  if (count.fetch_add(1) >= limit && limit > 0) {
-    count.fetch_sub(1);
-    return std::nullopt;
-  }
-  return std::make_shared<Counted>(count, away_);
+flow_control::RequestFacts FactsOf(const Call& call) {
+  const RequestInfo& info = call.info;
+  return {&call.user,       info.is_resource, info.verb, info.api_group, info.resource,
+          info.subresource, info.name_space,  info.name, info.path};
 }
 
 }  // namespace portcullis::server

@@ -1,45 +1,76 @@
-// Seats: how many requests are carried out at once (--max-requests-inflight and
-// --max-mutating-requests-inflight). A request takes its seat when its user is known and keeps it
-// until its answer is complete: a client that does not read its answer keeps it, too.
+// Seats: how many requests are carried out at once. A request takes its seat when its user is
+// known, and keeps it until it has been answered; a watch, until it has begun.
 //
-// Thread-safe.
+// Two ways: API Priority and Fairness (--enable-priority-and-fairness), where a request may wait
+// for its seat, and the plain limits --max-requests-inflight and --max-mutating-requests-inflight
+// (k8s.io/apiserver/pkg/server/filters: priority-and-fairness.go, maxinflight.go). Thread-safe.
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "admission/recorder.h"
-#include "server/call.h"
-#include "server/options.h"
+#include "base/clock.h"
+#include "flow_control/flow_control.h"
+#include "metrics/metrics.h"
+#include "server/request_info.h"
 
 namespace portcullis::server {
 
+struct Call;
+struct Options;
+
 // Leave() and Return() are called by the request's worker. The destructor, on any thread, gives the
 // seat back; it must not block.
-class Seat : public admission::Place {};
+class Seat : public admission::Place {
+ public:
+  // How the request was classified; null where requests are not.
+  virtual const flow_control::FlowSchema* schema() const { return nullptr; }
+  // How long it has waited for the seat.
+  virtual base::Duration waited() const { return {}; }
+};
 
-// Watches and the like are long-running: they take no seat, and --request-timeout is not for them.
-bool IsLongRunning(const net::Request& request);
+// Where requests that have waited go on.
+class SeatReceiver {
+ public:
+  virtual ~SeatReceiver() = default;
+  // On any thread; must not block. `taken` is false if the request is to be refused.
+  virtual void OnSeat(std::shared_ptr<Call> call, bool taken) = 0;
+};
 
 class Seats {
  public:
-  explicit Seats(const Options& options) : options_(options) {}
+  enum class Outcome : std::uint8_t { kTaken, kWaits, kRefused };
 
-  // REQUIRES: call.user is set; outlives the seat. Nothing: all seats are taken. Null: the request
-  // needs none.
-  std::optional<std::shared_ptr<Seat>> Take(const Call& call);
-
- private:
-  class Counted;
-
-  const Options& options_;
-  std::atomic<int> reading_{0};
-  std::atomic<int> mutating_{0};
-  std::atomic<int> away_{0};  // waiting for others; not counted in the two above
+  virtual ~Seats() = default;
+  // Sets call->seat. REQUIRES: the call's user and deadline are set, and it is not IsLongRunning()
+  // or a watch. After kWaits the call is the receiver's, perhaps already.
+  virtual Outcome Take(const std::shared_ptr<Call>& call, SeatReceiver& receiver) = 0;
+  // A call that was refused is being answered: the seconds that Retry-After says.
+  virtual std::int64_t NoteRefused(const Call& call) = 0;
+  // Refuses what waits; from now on nothing waits.
+  virtual void Close() = 0;
+  // Brings the metrics up to now.
+  virtual void Publish() = 0;
+  // Null without priority and fairness.
+  virtual flow_control::FlowControl* flow_control() { return nullptr; }
 };
 
-// So many requests may wait for webhooks or for bodies without taking the place of another one.
+// The way that `options` ask for. All references outlive it.
+std::unique_ptr<Seats> MakeSeats(const Options& options, store::Store& store,
+                                 const base::Clock& clock, metrics::Registry& registry);
+std::unique_ptr<Seats> MakeFlowSeats(const Options& options, store::Store& store,
+                                     const base::Clock& clock, metrics::Registry& registry);
+std::unique_ptr<Seats> MakePlainSeats(const Options& options, const base::Clock& clock,
+                                      metrics::Registry& registry);
+
+// Requests to which no time limit applies. Of these only watches take seats.
+bool IsLongRunning(const RequestInfo& info);
+
+// What flow control is told of a request; views of the call.
+flow_control::RequestFacts FactsOf(const Call& call);
+
+// So many requests may wait for webhooks without taking the place of another one.
 inline constexpr int kMaxAway = 2000;
 
 }  // namespace portcullis::server

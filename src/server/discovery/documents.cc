@@ -24,6 +24,7 @@
 namespace portcullis::server {
 namespace {
 
+constexpr std::string_view kFlowControlDumps = "/debug/api_priority_and_fairness/";
 constexpr std::string_view kChecks[] = {"ping", "log", "etcd"};
 // Those of kube-apiserver's that stand for something here, in its order.
 constexpr std::string_view kHooks[] = {
@@ -324,6 +325,24 @@ Reply Documents::ServeVersion(Call& call) {
   return reply;
 }
 
+Reply Documents::ServeFlowControl(Call& call) {
+  flow_control::FlowControl* const flow_control = env_.seats->flow_control();
+  if (flow_control == nullptr) return PageNotFound();
+  const std::string_view page = std::string_view(call.info.path).substr(kFlowControlDumps.size());
+  Reply reply;
+  reply.content_type = "text/plain; charset=utf-8";
+  if (page == "dump_priority_levels") {
+    reply.body = flow_control->DumpPriorityLevels();
+  } else if (page == "dump_queues") {
+    reply.body = flow_control->DumpQueues();
+  } else if (page == "dump_requests") {
+    reply.body = flow_control->DumpRequests(!call.info.query.Get("includeRequestDetails").empty());
+  } else {
+    return PageNotFound();
+  }
+  return reply;
+}
+
 Reply Documents::Serve(Call& call) {
   const std::string_view path = call.info.path;
   // What kube-apiserver serves as a web service takes slashes at the end; the others do not.
@@ -344,9 +363,11 @@ Reply Documents::Serve(Call& call) {
   if (path == "/metrics") {
     Reply reply;
     reply.content_type = std::string(metrics::kContentType);
+    env_.seats->Publish();
     reply.body = env_.metrics->Expose();
     return reply;
   }
+  if (path.starts_with(kFlowControlDumps)) return ServeFlowControl(call);
   if (env_.signer != nullptr) {
     if (trimmed == "/openid/v1/jwks") return ServeKeys(call);
     if (trimmed == "/.well-known/openid-configuration") return ServeIssuer(call);

@@ -30,6 +30,7 @@ class Documents {
   Reply ServeDiscovery(Call& call);
   Reply ServeOpenApi(Call& call);
   Reply ServeHealth(Call& call);
+  Reply ServeFlowControl(Call& call);
   Reply ServePaths(Call& call);
   Reply ServeKeys(Call& call);    // REQUIRES: tokens are signed here
   Reply ServeIssuer(Call& call);  // the same

@@ -59,6 +59,18 @@ void Count(const Call& call, const Reply& reply, std::size_t size) {
       .Observe(static_cast<double>(size));
 }
 
+// Requests that were ended in self-defence.
+void CountTermination(const Call& call, const Reply& reply) {
+  if (call.info.is_resource && call.resource == nullptr) return;
+  const RequestInfo& info = call.info;
+  const std::string_view subresource =
+      info.is_resource ? std::string_view(info.subresource) : std::string_view(info.path);
+  call.env.request_metrics->terminations
+      .With({MetricVerb(call), info.api_group, info.api_version, info.resource, subresource,
+             Scope(call), "apiserver", std::to_string(reply.status)})
+      .Increment();
+}
+
 // Slow requests say where the time went.
 void AnnotateLatency(const Call& call, audit::Event& event) {
   constexpr std::string_view kPrefix = "apiserver.latency.k8s.io/";
@@ -68,6 +80,7 @@ void AnnotateLatency(const Call& call, audit::Event& event) {
     if (took <= base::Duration::zero()) return;
     event.Annotate(base::StrCat(kPrefix, what), base::FormatDuration(took));
   };
+  if (call.seat != nullptr) annotate("apf-queue-wait", call.seat->waited());
   annotate("mutating-webhook", call.recorder.mutating_webhook_time());
   annotate("validating-webhook", call.recorder.validating_webhook_time());
   annotate("total", total);
@@ -100,6 +113,7 @@ net::Headers HeadersOf(const Call& call, Reply& reply) {
   headers.Set("Audit-Id", call.audit_id);
   if (!headers.Has("Cache-Control")) headers.Set("Cache-Control", "no-cache, private");
   headers.Set("Content-Type", reply.content_type);
+  SetFlowHeaders(call, headers);
   for (const std::string& warning : call.recorder.warnings()) {
     headers.Add("Warning", admission::WarningHeader(warning));
   }
@@ -128,6 +142,17 @@ void Send(Call& call, Reply& reply) {
 }
 
 }  // namespace
+
+void Refuse(Call& call) {
+  const RequestInfo& info = call.info;
+  if (info.is_resource) {
+    call.resource = call.catalog->Find(info.api_group, info.api_version, info.resource);
+  }
+  Reply reply = TextReply(429, "Too many requests, please try again later.\n");
+  reply.headers.Set("Retry-After", std::to_string(call.env.seats->NoteRefused(call)));
+  CountTermination(call, reply);
+  Finish(call, std::move(reply));
+}
 
 void Finish(Call& call, Reply reply) {
   if (reply.rest && call.audit && call.audit->wants_response_object()) {

@@ -7,5 +7,7 @@
 namespace portcullis::server::filters {
 
 void Finish(Call& call, Reply reply);
+// There is no seat for the call: 429.
+void Refuse(Call& call);
 
 }  // namespace portcullis::server::filters

@@ -10,6 +10,7 @@
 #include "engine/read/listing.h"
 #include "engine/read/selection.h"
 #include "server/options.h"
+#include "server/reply.h"
 #include "server/rest/verbs.h"
 #include "server/rest_options.h"
 #include "server/watch_hub.h"
@@ -73,6 +74,7 @@ VerbResult Watch(Call& call) {
   head.headers.Set("Content-Type", call.accepted.StreamContentType());
   head.headers.Set("Cache-Control", "no-cache, private");
   head.headers.Set("Audit-Id", call.audit_id);
+  SetFlowHeaders(call, head.headers);
   for (const std::string& warning : call.recorder.warnings()) {
     head.headers.Add("Warning", admission::WarningHeader(warning));
   }
@@ -83,6 +85,10 @@ VerbResult Watch(Call& call) {
     call.exchange->Write(ErrorLine(failure));
     call.exchange->Finish();
     return reply;
+  }
+  if (flow_control::FlowControl* flow_control = call.env.seats->flow_control()) {
+    session->on_end =
+        flow_control->watches().Register(FactsOf(call), call.info.query.Get("fieldSelector"));
   }
   call.env.watches->Add(std::move(session));
   return reply;
