@@ -83,6 +83,7 @@ struct World {
   TokenSettings token_settings;
   const admission::FeatureGates* gates = nullptr;
   std::map<std::string, bool> feature_gates;      // those that were set, by name
+  bool allow_privileged = true;                   // see registry::Context
   const NamespaceHook* namespace_hook = nullptr;  // may be null
 };
 

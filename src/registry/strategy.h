@@ -62,6 +62,7 @@ struct Context {
   const api::catalog::Catalog* catalog = nullptr;  // may be null in tests
   ServiceNetwork* services = nullptr;  // hands out cluster IPs and node ports; may be null
   bool dry_run = false;
+  bool allow_privileged = true;                    // --allow-privileged: privileged containers
   const ExpressionChecker* expressions = nullptr;  // null: expressions are not compiled
   // Who may refer to what; null: nobody is asked.
   const authz::Authorizer* authorizer = nullptr;

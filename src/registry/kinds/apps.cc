@@ -64,9 +64,9 @@ void CheckEndless(json::Value pod_template, std::string_view kind, FieldErrors& 
   }
 }
 
-void CheckReplicaTemplate(json::Value spec, FieldErrors& errors) {
+void CheckReplicaTemplate(const Context& ctx, json::Value spec, FieldErrors& errors) {
   if (!CheckTemplateMatches(spec, "invalid label selector", errors)) return;
-  ValidatePodTemplate(spec["template"], FieldPath("spec", "template"), errors);
+  ValidatePodTemplate(ctx, spec["template"], FieldPath("spec", "template"), errors);
   CheckEndless(spec["template"], "ReplicaSet", errors);
 }
 
@@ -138,7 +138,7 @@ void ValidateDeployment(const Context& ctx, json::Value object, FieldErrors& err
   const FieldPath path("spec");
   CheckNonNegative(spec["replicas"], path.Child("replicas"), errors);
   CheckSelector(spec, "deployment", errors);
-  CheckReplicaTemplate(spec, errors);
+  CheckReplicaTemplate(ctx, spec, errors);
   CheckDeploymentStrategy(ctx, spec["strategy"], errors);
   CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
   CheckNonNegative(spec["revisionHistoryLimit"], path.Child("revisionHistoryLimit"), errors);
@@ -187,12 +187,12 @@ void CheckReplicaStatus(json::Value status, FieldErrors& errors) {
               errors);
 }
 
-void ValidateReplicaSet(const Context&, json::Value object, FieldErrors& errors) {
+void ValidateReplicaSet(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   CheckNonNegative(spec["replicas"], FieldPath("spec", "replicas"), errors);
   CheckNonNegative(spec["minReadySeconds"], FieldPath("spec", "minReadySeconds"), errors);
   CheckSelector(spec, "deployment", errors);
-  CheckReplicaTemplate(spec, errors);
+  CheckReplicaTemplate(ctx, spec, errors);
 }
 
 void ValidateReplicaSetUpdate(const Context& ctx, json::Value object, json::Value old,
@@ -203,7 +203,7 @@ void ValidateReplicaSetUpdate(const Context& ctx, json::Value object, json::Valu
                  errors);
 }
 
-void ValidateReplicationController(const Context&, json::Value object, FieldErrors& errors) {
+void ValidateReplicationController(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
@@ -218,7 +218,7 @@ void ValidateReplicationController(const Context&, json::Value object, FieldErro
     errors.push_back(api::Invalid(path.Child("template", "metadata", "labels"), labels,
                                   "`selector` does not match template `labels`"));
   }
-  ValidatePodTemplate(spec["template"], path.Child("template"), errors);
+  ValidatePodTemplate(ctx, spec["template"], path.Child("template"), errors);
   CheckEndless(spec["template"], "ReplicationController", errors);
 }
 
@@ -280,7 +280,7 @@ void ValidateDaemonSet(const Context& ctx, json::Value object, FieldErrors& erro
     errors.push_back(
         api::Invalid(path.Child("selector"), selector, "empty selector is invalid for daemonset"));
   }
-  ValidatePodTemplate(spec["template"], path.Child("template"), errors);
+  ValidatePodTemplate(ctx, spec["template"], path.Child("template"), errors);
   CheckEndless(spec["template"], "DaemonSet", errors);
   CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
   CheckDaemonStrategy(ctx, spec["updateStrategy"], errors);
@@ -384,7 +384,7 @@ void CheckStatefulSet(const Context& ctx, json::Value object, bool is_new, Field
   }
   CheckSelector(spec, "statefulset", errors);
   if (CheckTemplateMatches(spec, "", errors)) {
-    ValidatePodTemplate(WithClaims(ctx.arena, spec), path.Child("template"), errors);
+    ValidatePodTemplate(ctx, WithClaims(ctx.arena, spec), path.Child("template"), errors);
   }
   CheckEndless(spec["template"], "StatefulSet", errors);
 }

@@ -103,7 +103,7 @@ void CheckJobSpec(const Context& ctx, json::Value spec, const FieldPath& path,
       CheckOneOf(spec["podReplacementPolicy"], at, {"Failed"}, errors);
     }
   }
-  ValidatePodTemplate(spec["template"], path.Child("template"), errors);
+  ValidatePodTemplate(ctx, spec["template"], path.Child("template"), errors);
   const std::string_view policy = spec["template"]["spec"]["restartPolicy"].AsString();
   const FieldPath policy_path = path.Child("template", "spec", "restartPolicy");
   if (policy.empty() || policy == "Always") {

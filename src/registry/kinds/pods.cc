@@ -218,8 +218,8 @@ void WarnOfPod(const Context& ctx, json::Value object, json::Value old,
   PodWarnings(object["metadata"], object["spec"], api::FieldPath(), warnings);
 }
 
-void ValidatePodTemplateObject(const Context&, json::Value object, FieldErrors& errors) {
-  ValidatePodTemplate(object["template"], FieldPath("template"), errors);
+void ValidatePodTemplateObject(const Context& ctx, json::Value object, FieldErrors& errors) {
+  ValidatePodTemplate(ctx, object["template"], FieldPath("template"), errors);
 }
 
 }  // namespace

@@ -351,8 +351,7 @@ void CheckCommon(json::Value container, const PodContext& pod, const FieldPath& 
   CheckContainerResources(container["resources"], pod.claims, path.Child("resources"), errors);
   CheckResizePolicy(container["resizePolicy"], pod.spec["restartPolicy"].AsString(),
                     path.Child("resizePolicy"), errors);
-  CheckSecurityContext(container["securityContext"], pod.spec["hostUsers"].AsBool(true),
-                       path.Child("securityContext"), errors);
+  CheckSecurityContext(pod, container["securityContext"], path.Child("securityContext"), errors);
 }
 
 void CheckImageSpace(json::Value container, const FieldPath& path, FieldErrors& errors) {

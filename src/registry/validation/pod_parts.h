@@ -16,6 +16,7 @@ struct PodContext {
   std::map<std::string_view, json::Value> volumes;  // the valid ones, by name
   std::set<std::string_view> claims;                // names of spec.resourceClaims
   bool is_pod = false;                              // not a template
+  bool allow_privileged = true;                     // Context::allow_privileged
 };
 
 // pod_validation.cc, pod_update.cc
@@ -23,13 +24,14 @@ void ValidatePod(const Context& ctx, json::Value object, FieldErrors& errors);
 void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
                        FieldErrors& errors);
 // pod_resize.cc, pod_status.cc
-void ValidatePodResize(json::Arena& arena, json::Value object, json::Value old,
+void ValidatePodResize(const Context& ctx, json::Value object, json::Value old,
                        FieldErrors& errors);
 void ValidatePodStatus(json::Value object, json::Value old, FieldErrors& errors);
 // What holds for a pod however it comes to be: annotations and spec.
-void ValidatePodContent(json::Value object, FieldErrors& errors);
+void ValidatePodContent(const Context& ctx, json::Value object, FieldErrors& errors);
 // A pod template at `path`: metadata's labels and annotations, and the spec.
-void ValidatePodTemplate(json::Value pod_template, const FieldPath& path, FieldErrors& errors);
+void ValidatePodTemplate(const Context& ctx, json::Value pod_template, const FieldPath& path,
+                         FieldErrors& errors);
 // Only the metadata: of a StatefulSet's template Kubernetes judges nothing else, because the
 // volumes that its claim templates will bring are not in it.
 void ValidatePodTemplateMetadata(json::Value pod_template, const FieldPath& path,
@@ -69,11 +71,11 @@ void CheckEphemeralContainers(const PodContext& pod, const FieldPath& path, Fiel
 void CheckContainersOfPod(json::Value spec, const FieldPath& path, FieldErrors& errors);
 
 // pod_security.cc
-void CheckSecurityContext(json::Value context, bool host_users, const FieldPath& path,
+void CheckSecurityContext(const PodContext& pod, json::Value context, const FieldPath& path,
                           FieldErrors& errors);
 void CheckPodSecurityContext(json::Value spec, const FieldPath& path, FieldErrors& errors);
 void CheckHostUsers(json::Value spec, const FieldPath& path, FieldErrors& errors);
-void CheckHostProcess(json::Value spec, const FieldPath& path, FieldErrors& errors);
+void CheckHostProcess(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
 void CheckOperatingSystem(json::Value spec, const FieldPath& path, FieldErrors& errors);
 // Annotations of pods and templates; `spec_path` is that of the PodSpec.
 void CheckPodAnnotations(json::Value annotations, json::Value spec, const FieldPath& path,

@@ -95,7 +95,7 @@ bool SameOrder(json::Value spec, json::Value old, FieldErrors& errors) {
 
 }  // namespace
 
-void ValidatePodResize(json::Arena& arena, json::Value object, json::Value old,
+void ValidatePodResize(const Context& ctx, json::Value object, json::Value old,
                        FieldErrors& errors) {
   if (old["metadata"]["annotations"].Has("kubernetes.io/config.mirror")) {
     errors = {api::Forbidden(FieldPath("[]"), "static pods cannot be resized")};
@@ -105,16 +105,16 @@ void ValidatePodResize(json::Arena& arena, json::Value object, json::Value old,
     errors = {api::Forbidden(FieldPath("[]"), "windows pods cannot be resized")};
     return;
   }
-  ValidatePodContent(object, errors);
+  ValidatePodContent(ctx, object, errors);
   const FieldPath path("spec");
-  if (api::quota::QosOf(old) != api::quota::QosOf(json::Without(arena, object, "status"))) {
+  if (api::quota::QosOf(old) != api::quota::QosOf(json::Without(ctx.arena, object, "status"))) {
     errors.push_back(api::Invalid(path, object["status"]["qosClass"].AsString(),
                                   "Pod QOS Class may not change as a result of resizing"));
   }
   if (!NodeCanResize(old)) {
     errors.push_back(api::Forbidden(path, "Pod running on node without support for resize"));
   }
-  json::Value spec = CheckPodLevel(arena, object["spec"], object, old, errors);
+  json::Value spec = CheckPodLevel(ctx.arena, object["spec"], object, old, errors);
   if (!SameOrder(spec, old["spec"], errors)) return;
   for (const std::string_view list : {"initContainers", "containers"}) {
     for (std::size_t i = 0; i < old["spec"][list].size(); ++i) {
@@ -134,9 +134,9 @@ void ValidatePodResize(json::Arena& arena, json::Value object, json::Value old,
     json::ArrayBuilder munged(arena);
     for (std::size_t i = 0; i < before.size(); ++i) {
       const json::Value resources =
-          WithOldAmounts(arena, spec[list][i]["resources"], before[i]["resources"]);
-      const json::Value container =
-          json::With(arena, spec[list][i], "resources", json::Without(arena, resources, "claims"));
+          WithOldAmounts(ctx.arena, spec[list][i]["resources"], before[i]["resources"]);
+      const json::Value container = json::With(ctx.arena, spec[list][i], "resources",
+                                               json::Without(ctx.arena, resources, "claims"));
       munged.Add(container);
       if (container == before[i]) continue;
       errors.push_back(api::Forbidden(
@@ -144,7 +144,7 @@ void ValidatePodResize(json::Arena& arena, json::Value object, json::Value old,
                     ? "only cpu and memory resources are mutable"
                     : "only cpu and memory resources for sidecar containers are mutable"));
     }
-    spec = json::With(arena, spec, list, munged.Build());
+    spec = json::With(ctx.arena, spec, list, munged.Build());
   }
   if (errors.empty() && !(spec == old["spec"])) {
     errors.push_back(api::Forbidden(path, "only cpu and memory resources are mutable"));

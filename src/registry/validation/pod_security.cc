@@ -317,14 +317,17 @@ bool HasContainer(json::Value spec, std::string_view name) {
 
 }  // namespace
 
-void CheckSecurityContext(json::Value context, bool host_users, const FieldPath& path,
+void CheckSecurityContext(const PodContext& pod, json::Value context, const FieldPath& path,
                           FieldErrors& errors) {
   if (context.is_null()) return;
+  if (context["privileged"].AsBool() && !pod.allow_privileged) {
+    errors.push_back(api::Forbidden(path.Child("privileged"), "disallowed by cluster policy"));
+  }
   CheckId(context, "runAsUser", path, errors);
   CheckId(context, "runAsGroup", path, errors);
   if (const json::Value mount = context["procMount"]; !mount.is_null()) {
     CheckOneOf(mount, path.Child("procMount"), {"Default", "Unmasked"}, errors);
-    if (host_users && mount.AsString() == "Unmasked") {
+    if (pod.spec["hostUsers"].AsBool(true) && mount.AsString() == "Unmasked") {
       errors.push_back(api::Invalid(path.Child("procMount"), mount.AsString(),
                                     "`hostUsers` must be false to use `Unmasked`"));
     }
@@ -396,7 +399,8 @@ void CheckHostUsers(json::Value spec, const FieldPath& path, FieldErrors& errors
   }
 }
 
-void CheckHostProcess(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+void CheckHostProcess(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
+  const json::Value spec = pod.spec;
   const auto process_of = [](json::Value owner) -> std::optional<bool> {
     const json::Value value = owner["securityContext"]["windowsOptions"]["hostProcess"];
     return value.is_null() ? std::nullopt : std::optional<bool>(value.AsBool());
@@ -427,6 +431,10 @@ void CheckHostProcess(json::Value spec, const FieldPath& path, FieldErrors& erro
     errors.push_back(
         api::Invalid(path.Child("hostNetwork"), false,
                      "hostNetwork must be true if pod contains any hostProcess containers"));
+  }
+  if (!pod.allow_privileged) {
+    errors.push_back(
+        api::Forbidden(path, "hostProcess containers are disallowed by cluster policy"));
   }
 }
 

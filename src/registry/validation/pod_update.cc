@@ -223,14 +223,14 @@ void CheckEphemeralChanges(const Context& ctx, json::Value object, json::Value o
 
 void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
                        FieldErrors& errors) {
-  if (ctx.subresource == "resize") return ValidatePodResize(ctx.arena, object, old, errors);
+  if (ctx.subresource == "resize") return ValidatePodResize(ctx, object, old, errors);
   if (ctx.subresource == "status") {
     CheckAnnotationChanges(object["metadata"]["annotations"], old["metadata"]["annotations"],
                            errors);
     ValidatePodStatus(object, old, errors);
     return;
   }
-  ValidatePodContent(object, errors);
+  ValidatePodContent(ctx, object, errors);
   CheckAnnotationChanges(object["metadata"]["annotations"], old["metadata"]["annotations"], errors);
   const json::Value spec = object["spec"];
   const json::Value before = old["spec"];

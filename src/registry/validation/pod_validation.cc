@@ -191,14 +191,16 @@ void CheckRest(json::Value spec, const FieldPath& path, FieldErrors& errors) {
   CheckOperatingSystem(spec, path, errors);
 }
 
-void CheckSpec(json::Value spec, json::Value metadata, bool is_pod, const FieldPath& path,
+// `metadata` is the pod's, null for a template.
+void CheckSpec(const Context& ctx, json::Value spec, json::Value metadata, const FieldPath& path,
                FieldErrors& errors) {
   if (spec["terminationGracePeriodSeconds"].is_null()) {
     errors.push_back(api::Required(path.Child("terminationGracePeriodSeconds"), ""));
   }
   PodContext pod;
   pod.spec = spec;
-  pod.is_pod = is_pod;
+  pod.is_pod = !metadata.is_null();
+  pod.allow_privileged = ctx.allow_privileged;
   for (const json::Value& claim : spec["resourceClaims"].elements()) {
     if (const std::string_view name = claim["name"].AsString(); !name.empty()) {
       pod.claims.insert(name);
@@ -224,7 +226,7 @@ void CheckSpec(json::Value spec, json::Value metadata, bool is_pod, const FieldP
   CheckSchedulingGates(spec["schedulingGates"], path.Child("schedulingGates"), errors);
   CheckTopologySpread(spec["topologySpreadConstraints"], path.Child("topologySpreadConstraints"),
                       errors);
-  CheckHostProcess(spec, path, errors);
+  CheckHostProcess(pod, path, errors);
   CheckHostUsers(spec, path, errors);
   CheckHostnameOverride(spec, path.Child("hostnameOverride"), errors);
   CheckNames(spec, path, errors);
@@ -258,11 +260,12 @@ void ValidatePodTemplateMetadata(json::Value pod_template, const FieldPath& path
                       errors);
 }
 
-void ValidatePodTemplate(json::Value pod_template, const FieldPath& path, FieldErrors& errors) {
+void ValidatePodTemplate(const Context& ctx, json::Value pod_template, const FieldPath& path,
+                         FieldErrors& errors) {
   const json::Value metadata = pod_template["metadata"];
   const json::Value spec = pod_template["spec"];
   ValidatePodTemplateMetadata(pod_template, path, errors);
-  CheckSpec(spec, json::Value(), false, path.Child("spec"), errors);
+  CheckSpec(ctx, spec, json::Value(), path.Child("spec"), errors);
   CheckSeccompAnnotations(metadata["annotations"], spec, path.Child("spec"), errors);
   CheckAppArmorAgreement(metadata["annotations"], spec, path.Child("spec"), errors);
   if (!spec["ephemeralContainers"].empty()) {
@@ -271,18 +274,18 @@ void ValidatePodTemplate(json::Value pod_template, const FieldPath& path, FieldE
   }
 }
 
-void ValidatePodContent(json::Value object, FieldErrors& errors) {
+void ValidatePodContent(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   CheckPodAnnotations(object["metadata"]["annotations"], spec, FieldPath("metadata", "annotations"),
                       errors);
-  CheckSpec(spec, object["metadata"], true, path, errors);
+  CheckSpec(ctx, spec, object["metadata"], path, errors);
   CheckTokenSources(spec, errors);
   CheckContainersOfPod(spec, path, errors);
 }
 
-void ValidatePod(const Context&, json::Value object, FieldErrors& errors) {
-  ValidatePodContent(object, errors);
+void ValidatePod(const Context& ctx, json::Value object, FieldErrors& errors) {
+  ValidatePodContent(ctx, object, errors);
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   if (!spec["ephemeralContainers"].empty()) {

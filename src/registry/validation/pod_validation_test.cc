@@ -68,6 +68,14 @@ class PodValidationTest : public ::testing::Test {
                  errors);
     return ToTexts(errors);
   }
+  // What --allow-privileged=false makes of a pod.
+  Texts Unprivileged(const std::string& pod) {
+    api::FieldErrors errors;
+    Context context = MakeContext();
+    context.allow_privileged = false;
+    ValidateKind(Row(), context, Read(pod), errors);
+    return ToTexts(errors);
+  }
   Texts Update(const std::string& before, const std::string& after) {
     api::FieldErrors errors;
     ValidateKindUpdate(Row(), MakeContext(), Read(Pod(after)), Read(Pod(before)), errors);
@@ -89,6 +97,24 @@ class PodValidationTest : public ::testing::Test {
 };
 std::shared_ptr<const api::catalog::Catalog>* PodValidationTest::catalog_ = nullptr;
 std::shared_ptr<const api::schema::Defaulter>* PodValidationTest::defaulter_ = nullptr;
+
+TEST_F(PodValidationTest, RefusesPrivilegedContainersWhereTheFlagSaysSo) {
+  const std::string metadata = R"({"metadata":{"name":"p","namespace":"n"},"spec":{)";
+  const std::string privileged =
+      R"([{"name":"c","image":"i","securityContext":{"privileged":true}}])";
+  EXPECT_EQ(Unprivileged(metadata + R"("containers":)" + privileged + R"(,"initContainers":)" +
+                         R"([{"name":"d","image":"i","securityContext":{"privileged":true}}]}})"),
+            (Texts{"spec.initContainers[0].securityContext.privileged: Forbidden: disallowed by "
+                   "cluster policy",
+                   "spec.containers[0].securityContext.privileged: Forbidden: disallowed by "
+                   "cluster policy"}));
+  EXPECT_EQ(Unprivileged(metadata + R"("hostNetwork":true,"securityContext":{"windowsOptions":)" +
+                         R"({"hostProcess":true}},"containers":[{"name":"c","image":"i"}]}})"),
+            (Texts{"spec: Forbidden: hostProcess containers are disallowed by cluster policy"}));
+  EXPECT_EQ(Unprivileged(metadata + R"("containers":[{"name":"c","image":"i",)" +
+                         R"("securityContext":{"privileged":false}}]}})"),
+            Texts{});
+}
 
 TEST_F(PodValidationTest, AGoodPodHasNoErrors) { EXPECT_EQ(Spec(""), Texts{}); }
 
