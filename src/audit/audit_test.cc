@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -238,6 +239,39 @@ TEST_F(LogFileTest, IsRenamedWhenFullAndOldOnesGo) {
                                                "audit-2026-01-01T00-00-04.000.log", "audit.log"}));
 }
 
+TEST_F(LogFileTest, CompressesWhatIsFull) {
+  {
+    auto sink = OpenLogFile(
+        {.path = folder_ + "/audit.log", .max_backups = 2, .max_size_mb = 1, .compress = true},
+        clock_);
+    ASSERT_TRUE(sink.ok());
+    for (int i = 0; i < 5; ++i) {
+      ASSERT_TRUE((*sink)->Write(std::string(800000, static_cast<char>('a' + i))).ok());
+      clock_.Advance(std::chrono::seconds(1));
+    }
+  }
+  const std::vector<std::string> files = Files();
+  ASSERT_EQ(files.size(), 3U);
+  EXPECT_EQ(files[1], "audit-2026-01-01T00-00-04.000.log.gz");
+  EXPECT_EQ(files[2], "audit.log");
+  const std::string packed = folder_ + "/" + files[1];
+  EXPECT_EQ(std::filesystem::status(packed).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  gzFile reader = gzopen(packed.c_str(), "rb");
+  std::string plain(900000, '\0');
+  const int size = gzread(reader, plain.data(), static_cast<unsigned>(plain.size()));
+  gzclose(reader);
+  EXPECT_EQ(plain.substr(0, static_cast<std::size_t>(size)), std::string(800000, 'd') + "\n");
+}
+
+TEST_F(LogFileTest, GrowsWithoutEndIfItMay) {
+  auto sink = OpenLogFile({.path = folder_ + "/audit.log", .max_size_mb = 0}, clock_);
+  ASSERT_TRUE(sink.ok());
+  ASSERT_TRUE((*sink)->Write(std::string(101 << 20, 'x')).ok());
+  ASSERT_TRUE((*sink)->Write("y").ok());
+  EXPECT_EQ(Files(), (std::vector<std::string>{"audit.log"}));
+}
+
 TEST_F(LogFileTest, RemovesFilesByAge) {
   auto sink =
       OpenLogFile({.path = folder_ + "/audit.log", .max_age_days = 2, .max_size_mb = 1}, clock_);
@@ -261,6 +295,33 @@ class Recorder final : public Sink {
  private:
   std::vector<std::string>& lines_;
 };
+
+TEST(LegacyFormat, IsALineOfText) {
+  std::vector<std::string> lines;
+  const auto sink = MakeLegacyFormat(std::make_unique<Recorder>(lines));
+  ASSERT_TRUE(
+      sink->Write(R"({"auditID":"1-2","stage":"ResponseComplete","requestURI":"/api?x=\"y\"",)"
+                  R"("verb":"list","user":{"username":"alice","groups":["dev","ops"]},)"
+                  R"("impersonatedUser":{"username":"bob"},"sourceIPs":["10.0.0.1","10.0.0.2"],)"
+                  R"("userAgent":"curl/8","objectRef":{"resource":"pods","namespace":"n"},)"
+                  R"("responseStatus":{"metadata":{},"code":200},)"
+                  R"("requestReceivedTimestamp":"2026-01-02T03:04:05.120000Z"})")
+          .ok());
+  ASSERT_TRUE(
+      sink->Write(R"({"auditID":"3","stage":"RequestReceived","requestURI":"/","verb":"get",)"
+                  R"("user":{},"requestReceivedTimestamp":"2026-01-02T03:04:05.000000Z"})")
+          .ok());
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0],
+            R"(2026-01-02T03:04:05.12Z AUDIT: id="1-2" stage="ResponseComplete" ip="10.0.0.1" )"
+            R"(method="list" user="alice" groups="\"dev\",\"ops\"" as="bob" )"
+            R"(asgroups="<lookup>" user-agent="curl/8" namespace="n" uri="/api?x=\"y\"" )"
+            R"(response="200")");
+  EXPECT_EQ(lines[1],
+            R"(2026-01-02T03:04:05Z AUDIT: id="3" stage="RequestReceived" ip="<unknown>" )"
+            R"(method="get" user="<none>" groups="<none>" as="<self>" asgroups="<lookup>" )"
+            R"(user-agent="" namespace="<none>" uri="/" response="<deferred>")");
+}
 
 TEST(Batching, WritesInTheBackgroundInOrder) {
   std::vector<std::string> lines;

@@ -26,14 +26,18 @@ class Sink {
 
 // --audit-log-path and its neighbours.
 struct LogFileOptions {
-  std::string path;       // "-" is standard output
-  int max_age_days = 0;   // 0 keeps old files for ever
-  int max_backups = 0;    // 0 keeps all
-  int max_size_mb = 100;  // a file grows to this size, then it is renamed and a new one begun
-  bool compress = false;  // accepted, not done: see the module's README
+  std::string path;      // "-" is standard output
+  int max_age_days = 0;  // 0 keeps old files for ever
+  int max_backups = 0;   // 0 keeps all
+  int max_size_mb =
+      100;  // a file grows to this size, then it is renamed and a new one begun; 0: never
+  bool compress = false;  // a renamed file becomes <name>.gz, in the background
 };
 base::Result<std::unique_ptr<Sink>> OpenLogFile(const LogFileOptions& options,
                                                 const base::Clock& clock);
+
+// --audit-log-format=legacy: what is written becomes a line of text for each event.
+std::unique_ptr<Sink> MakeLegacyFormat(std::unique_ptr<Sink> behind);
 
 // --audit-webhook-config-file: events are sent to the server of a kubeconfig.
 struct WebhookOptions {

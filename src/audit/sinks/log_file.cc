@@ -1,15 +1,19 @@
 // The log file, renamed to "<name>-<time><extension>" when it has grown to its size, as the library
-// kube-apiserver uses does it; old ones go by age and number.
+// kube-apiserver uses does it, and compressed if that is wanted; old ones go by age and number.
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <limits>
+#include <thread>
 #include <utility>
 
 #include "audit/sink.h"
@@ -33,17 +37,45 @@ std::string BackupTime(base::WallTime time) {
   return text.substr(0, text.size() - 4);
 }
 
+// Replaces `file` by `file`.gz, readable by the owner only.
+base::Status Compress(const std::string& file) {
+  const std::string packed = file + ".gz";
+  const int in = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (in < 0) return FileError("open", file);
+  const int out = ::open(packed.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  gzFile writer = out < 0 ? nullptr : gzdopen(out, "wb");
+  base::Status status = writer == nullptr ? FileError("open", packed) : base::OkStatus();
+  std::array<char, 64 * 1024> buffer;  // NOLINT(*-member-init): read fills it
+  while (status.ok()) {
+    const ssize_t got = ::read(in, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) status = FileError("read", file);
+    if (got <= 0) break;
+    if (gzwrite(writer, buffer.data(), static_cast<unsigned>(got)) != got) {
+      status = FileError("write", packed);
+    }
+  }
+  ::close(in);
+  if (writer != nullptr && gzclose(writer) != Z_OK && status.ok()) {
+    status = FileError("write", packed);
+  }
+  if (writer == nullptr && out >= 0) ::close(out);
+  if (status.ok() && ::unlink(file.c_str()) != 0) status = FileError("remove", file);
+  return status;
+}
+
 class LogFile final : public Sink {
  public:
   LogFile(LogFileOptions options, const base::Clock& clock)
       : options_(std::move(options)),
         clock_(clock),
-        limit_(static_cast<std::uintmax_t>(options_.max_size_mb > 0 ? options_.max_size_mb : 100)
-               << 20),
+        limit_(options_.max_size_mb > 0 ? static_cast<std::uintmax_t>(options_.max_size_mb) << 20
+                                        : std::numeric_limits<std::uintmax_t>::max()),
         to_stdout_(options_.path == "-") {}
   ~LogFile() override {
     base::MutexLock lock(mutex_);
     Close();
+    if (compression_.joinable()) compression_.join();
   }
 
   base::Status Open() {
@@ -98,7 +130,20 @@ class LogFile final : public Sink {
     fs::rename(path, backup, error);
     if (error) base::LogError("cannot rename the audit log", {{"error", error.message()}});
     RemoveOld();
+    if (options_.compress && !error) {
+      // One at a time. That the last one is still under way when the next file is full means that
+      // events come faster than they can be compressed: then they wait here.
+      if (compression_.joinable()) compression_.join();
+      compression_ = std::thread([file = backup.string()] { CompressLogged(file); });
+    }
     return Reopen();
+  }
+
+  static void CompressLogged(const std::string& file) {
+    const base::Status status = Compress(file);
+    if (status.ok()) return;
+    base::LogError("cannot compress an audit log", {{"error", status.message()}});
+    unlink((file + ".gz").c_str());
   }
 
   // The names hold the time, so their order is that of their age.
@@ -107,12 +152,16 @@ class LogFile final : public Sink {
     const std::string prefix = path.stem().string() + "-";
     const std::string extension = path.extension().string();
     std::vector<fs::path> backups;
+    const fs::path folder = path.parent_path().empty() ? fs::path(".") : path.parent_path();
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(path.parent_path(), error)) {
-      const std::string name = entry.path().filename().string();
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const std::string file = entry->path().filename().string();
+      std::string_view name = file;
+      if (name.ends_with(".gz")) name.remove_suffix(3);
       const std::size_t length = prefix.size() + BackupTime({}).size() + extension.size();
       if (name.size() == length && name.starts_with(prefix) && name.ends_with(extension)) {
-        backups.push_back(entry.path());
+        backups.push_back(entry->path());
       }
     }
     std::sort(backups.rbegin(), backups.rend());
@@ -133,6 +182,7 @@ class LogFile final : public Sink {
   base::Mutex mutex_;
   int fd_ PC_GUARDED_BY(mutex_) = -1;
   std::uintmax_t size_ PC_GUARDED_BY(mutex_) = 0;
+  std::thread compression_ PC_GUARDED_BY(mutex_);
 };
 
 }  // namespace
