@@ -101,6 +101,7 @@ class EngineParts final : public Engine {
     world_.checks_policy_types = options_.checks_policy_types;
     world_.strategies = &strategies_;
     world_.feature_gates = options_.feature_gates;
+    world_.allow_privileged = options_.allow_privileged;
     gates_ = MakeFeatureGates(options_.feature_gates, options_.kubernetes_version);
     world_.gates = gates_.get();
     world_.reserves_static_names = gates_->Enabled("ManifestBasedAdmissionControlConfig");

@@ -61,6 +61,7 @@ struct EngineOptions {
   // As the flags of kube-apiserver and `portcullis serve` with these names.
   std::string kubernetes_version = "1.36";
   std::map<std::string, bool> feature_gates;
+  bool allow_privileged = true;  // see registry::Context
   api::catalog::RuntimeConfig runtime_config;
   admission::PluginFlags admission_plugins;
   std::string admission_control_config_file;  // "": none

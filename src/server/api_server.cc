@@ -52,6 +52,8 @@ namespace {
 
 constexpr std::size_t kMaxBody = 3 * 1024 * 1024;
 constexpr int kIoThreads = 2;
+constexpr std::string_view kNoAuditPolicy =
+    "No audit policy file provided, no events will be recorded";
 constexpr std::chrono::seconds kReloadEvery{1};  // looking at a few small files costs nothing
 
 // A request takes a multiple of its body while it is carried out; so much of the memory limit may
@@ -332,8 +334,15 @@ class Server final : public ApiServer {
   base::Status BuildAudit() {
     const bool has_log = !options_.audit_log_path.empty();
     const bool has_webhook = !options_.audit_webhook_config_file.empty();
-    if (options_.audit_policy_file.empty() || !(has_log || has_webhook)) return base::OkStatus();
-    audit_policy_.emplace(TRY(audit::LoadPolicy(options_.audit_policy_file)));
+    if (options_.audit_policy_file.empty()) {
+      if (has_log) base::LogWarning(kNoAuditPolicy, {{"backend", "log"}});
+      if (has_webhook) base::LogWarning(kNoAuditPolicy, {{"backend", "webhook"}});
+      return base::OkStatus();
+    }
+    auto policy = audit::LoadPolicy(options_.audit_policy_file);
+    if (!policy.ok()) return policy.status().Annotate("loading audit policy file");
+    if (!has_log && !has_webhook) return base::OkStatus();
+    audit_policy_.emplace(std::move(*policy));
     std::vector<std::unique_ptr<audit::Sink>> sinks;
     const auto add = [&](std::unique_ptr<audit::Sink> sink, std::string_view mode) {
       sinks.push_back(mode == "blocking-strict" ? std::move(sink)
@@ -352,8 +361,10 @@ class Server final : public ApiServer {
     file.path = options_.audit_log_path;
     file.max_age_days = options_.audit_log_maxage;
     file.max_backups = options_.audit_log_maxbackup;
-    if (options_.audit_log_maxsize > 0) file.max_size_mb = options_.audit_log_maxsize;
+    file.max_size_mb = options_.audit_log_maxsize;
+    file.compress = options_.audit_log_compress;
     auto sink = TRY(audit::OpenLogFile(file, clock_));
+    if (options_.audit_log_format == "legacy") sink = audit::MakeLegacyFormat(std::move(sink));
     if (options_.audit_log_mode != "batch") return sink;
     return audit::MakeBatching(std::move(sink), audit::BatchOptions());
   }
@@ -395,6 +406,7 @@ class Server final : public ApiServer {
     }
     engine.kubernetes_version = options_.kubernetes_version;
     engine.feature_gates = options_.feature_gates;
+    engine.allow_privileged = options_.allow_privileged;
     engine.runtime_config = TRY(ReadRuntimeConfig(options_));
     engine.admission_plugins = {options_.enable_admission_plugins,
                                 options_.disable_admission_plugins, options_.admission_control};

@@ -10,6 +10,7 @@
 #include "api/time.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "engine/feature_gates.h"
 #include "server/flag_values.h"
 #include "server/serving_tls.h"
 
@@ -85,7 +86,14 @@ base::Status SetFeatureGates(Options& options, std::string_view value) {
       return base::BadRequest(base::StrCat("invalid value of ", cut->first, "=", cut->second,
                                            ", err: ", enabled.status().message()));
     }
-    options.feature_gates[std::string(base::Trim(cut->first))] = *enabled;
+    std::string_view name = base::Trim(cut->first);
+    if (const auto component = base::Cut(name, ":")) {
+      if (component->first != "kube") {
+        return base::BadRequest(base::StrCat("component not registered: ", component->first));
+      }
+      name = component->second;
+    }
+    options.feature_gates[std::string(name)] = *enabled;
   }
   return base::OkStatus();
 }
@@ -145,15 +153,16 @@ constexpr Flag kFlags[] = {
     {"api-audiences", kMany, "", "Audiences that service account tokens are checked against",
      &AddToList<&Options::api_audiences>, ""},
     {"apiserver-count", kNumber, "1", "", nullptr, kOneServer},
-    {"audit-log-compress", kSwitch, "false", "Compress rotated audit logs",
+    {"audit-log-compress", kSwitch, "false", "Compress rotated audit logs with gzip",
      &SetBool<&Options::audit_log_compress>, ""},
     {"audit-log-format", kText, "json", "Form of audit log lines: json or legacy",
      &SetText<&Options::audit_log_format>, ""},
-    {"audit-log-maxage", kNumber, "0", "Days to keep rotated audit logs",
+    {"audit-log-maxage", kNumber, "366", "Days to keep rotated audit logs; 0: for ever",
      &SetInt<&Options::audit_log_maxage>, ""},
-    {"audit-log-maxbackup", kNumber, "0", "Number of rotated audit logs to keep",
+    {"audit-log-maxbackup", kNumber, "100", "Number of rotated audit logs to keep; 0: all",
      &SetInt<&Options::audit_log_maxbackup>, ""},
-    {"audit-log-maxsize", kNumber, "0", "Megabytes at which the audit log is rotated",
+    {"audit-log-maxsize", kNumber, "100",
+     "Megabytes at which the audit log is rotated; 0: never (not recommended)",
      &SetInt<&Options::audit_log_maxsize>, ""},
     {"audit-log-mode", kText, "blocking", "batch, blocking or blocking-strict",
      &SetText<&Options::audit_log_mode>, ""},
@@ -212,8 +221,8 @@ constexpr Flag kFlags[] = {
      "Seconds pods tolerate a node that is unreachable",
      &SetInt<&Options::default_unreachable_toleration_seconds>, ""},
     {"default-watch-cache-size", kNumber, "100", "", nullptr, kOwnFlow},
-    {"delete-collection-workers", kNumber, "1", "Threads of one deletecollection",
-     &SetInt<&Options::delete_collection_workers>, ""},
+    {"delete-collection-workers", kNumber, "1", "", nullptr,
+     "the objects of a collection are deleted side by side, and committed together"},
     {"disable-admission-plugins", kMany, "",
      "Admission plugins that are on by default to switch off",
      &AddToList<&Options::disable_admission_plugins>, ""},
@@ -497,6 +506,24 @@ void CheckAuthorization(const Options& options, std::vector<std::string>& proble
   }
 }
 
+// What kube-apiserver checks if there is an audit log.
+void CheckAudit(const Options& options, std::vector<std::string>& problems) {
+  if (options.audit_log_path.empty()) return;
+  const std::string& format = options.audit_log_format;
+  if (format != "json" && format != "legacy") {
+    problems.push_back(
+        base::StrCat("invalid audit log format ", format, ", allowed formats are \"legacy,json\""));
+  }
+  const std::pair<std::string_view, int> numbers[] = {{"maxage", options.audit_log_maxage},
+                                                      {"maxbackup", options.audit_log_maxbackup},
+                                                      {"maxsize", options.audit_log_maxsize}};
+  for (const auto& [name, number] : numbers) {
+    if (number >= 0) continue;
+    problems.push_back(base::StrCat("--audit-log-", name, " ", std::to_string(number),
+                                    " can't be a negative number"));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> CheckOptions(const Options& options) {
@@ -525,6 +552,11 @@ std::vector<std::string> CheckOptions(const Options& options) {
                                     " must be between 0 and 65535, inclusive"));
   }
   CheckAuthorization(options, problems);
+  CheckAudit(options, problems);
+  for (std::string& problem :
+       engine::CheckFeatureGates(options.feature_gates, options.kubernetes_version)) {
+    problems.push_back(std::move(problem));
+  }
   if (options.max_requests_inflight < 0) {
     problems.push_back("--max-requests-inflight can not be negative value");
   }

@@ -32,7 +32,6 @@ struct Options {
   std::string tls_min_version = "VersionTLS12";
   std::vector<std::string> tls_cipher_suites;
   int http2_max_streams_per_connection = 250;
-  std::vector<std::string> cors_allowed_origins;
   std::chrono::nanoseconds shutdown_delay{0};
 
   // Where things are kept.
@@ -48,8 +47,6 @@ struct Options {
   std::string memory_limit;  // "": see ReadMemoryLimit
   std::chrono::nanoseconds request_timeout = std::chrono::minutes(1);
   int min_request_timeout = 1800;  // seconds a watch lasts at least
-  int delete_collection_workers = 1;
-  int worker_threads = 0;  // 0: one per processor, at least 8; more start while calls block
 
   // Who may come in.
   std::string client_ca_file;
@@ -101,15 +98,14 @@ struct Options {
   std::string service_cluster_ip_range = "10.0.0.0/24";
   std::string service_node_port_range = "30000-32767";
   std::vector<std::string> controllers = {"*"};
-  bool profiling = true;
 
   // Audit.
   std::string audit_policy_file;
   std::string audit_log_path;
   std::string audit_log_format = "json";
-  int audit_log_maxage = 0;
-  int audit_log_maxbackup = 0;
-  int audit_log_maxsize = 0;
+  int audit_log_maxage = 366;
+  int audit_log_maxbackup = 100;
+  int audit_log_maxsize = 100;
   bool audit_log_compress = false;
   std::string audit_log_mode = "blocking";
   std::string audit_webhook_config_file;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/feature_gates.h"
+
 namespace portcullis::server {
 namespace {
 
@@ -43,6 +45,50 @@ TEST(Options, DurationsTakeEveryFormThatGoTakes) {
        {"1.2.3s", "9223372036854775808ns", "1e400h", "300000000h", "-", "", "."}) {
     EXPECT_FALSE(Parse({"--request-timeout=" + text}).ok()) << text;
   }
+}
+
+std::vector<std::string> Problems(std::vector<std::string> arguments) {
+  return CheckOptions(*Parse(std::move(arguments)));
+}
+
+TEST(Options, RefusesFeatureGatesThatTheReleaseDoesNotKnow) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(Problems({"--feature-gates=Foooo=true"}), (Texts{"unrecognized feature gate: Foooo"}));
+  EXPECT_EQ(Problems({"--feature-gates=MutatingAdmissionPolicys=true"}),
+            (Texts{"unrecognized feature gate: MutatingAdmissionPolicys (did you mean "
+                   "MutatingAdmissionPolicy?)"}));
+  EXPECT_EQ(Problems({"--feature-gates=kube:RetryGenerateName=false"}),
+            (Texts{"cannot set feature gate RetryGenerateName to false, feature is locked to "
+                   "true"}));
+  EXPECT_EQ(Problems({"--feature-gates=AllAlpha=true,AllBeta=false,GenericWorkload=true"}),
+            Texts{});
+  EXPECT_EQ(Problems({"--feature-gates=GenericWorkload=true", "--kubernetes-version=1.30"}),
+            (Texts{"unrecognized feature gate: GenericWorkload"}));
+  EXPECT_EQ(Parse({"--feature-gates=other:Foo=true"}).status().message(),
+            "invalid argument \"other:Foo=true\" for \"--feature-gates\" flag: component not "
+            "registered: other");
+}
+
+TEST(Options, FeatureGatesHaveTheDefaultsOfTheRelease) {
+  const auto enabled = [](const std::string& gate, std::vector<std::string> arguments) {
+    const Options options = *Parse(std::move(arguments));
+    return engine::MakeFeatureGates(options.feature_gates, options.kubernetes_version)
+        ->Enabled(gate);
+  };
+  EXPECT_TRUE(enabled("MutatingAdmissionPolicy", {}));
+  EXPECT_FALSE(enabled("MutatingAdmissionPolicy", {"--kubernetes-version=1.35"}));
+  EXPECT_TRUE(enabled("MutatingAdmissionPolicy",
+                      {"--kubernetes-version=1.35", "--feature-gates=AllBeta=true"}));
+  EXPECT_FALSE(enabled("GenericWorkload", {}));
+  EXPECT_TRUE(enabled("GenericWorkload", {"--feature-gates=AllAlpha=true"}));
+  EXPECT_FALSE(enabled("GenericWorkload", {"--feature-gates=AllAlpha=true,GenericWorkload=false"}));
+}
+
+TEST(Options, ChecksTheFormOfTheAuditLog) {
+  EXPECT_EQ(
+      Problems({"--audit-log-path=-", "--audit-log-format=xml", "--audit-log-maxage=-1"}),
+      (std::vector<std::string>{"invalid audit log format xml, allowed formats are \"legacy,json\"",
+                                "--audit-log-maxage -1 can't be a negative number"}));
 }
 
 TEST(Options, NumbersThatDoNotFitAreRefused) {

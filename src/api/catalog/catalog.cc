@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "api/catalog/catalog_base.h"
 #include "api/embedded_data.h"
+#include "base/gotext.h"
 #include "base/strings.h"
 
 namespace portcullis::api::catalog {
@@ -40,6 +42,22 @@ bool IsServed(const ResourceInfo& info, const RuntimeConfig& config) {
   return info.served_by_default;
 }
 
+// Settings of all versions of a stage.
+bool IsStage(std::string_view key) {
+  return key == "api/all" || key == "api/ga" || key == "api/beta" || key == "api/alpha";
+}
+
+// As Go's strconv.ParseBool; an empty text enables.
+std::optional<bool> ParseBool(std::string_view text) {
+  for (const std::string_view yes : {"", "1", "t", "T", "TRUE", "true", "True"}) {
+    if (text == yes) return true;
+  }
+  for (const std::string_view no : {"0", "f", "F", "FALSE", "false", "False"}) {
+    if (text == no) return false;
+  }
+  return std::nullopt;
+}
+
 bool ByName(const ResourceInfo* a, const ResourceInfo* b) {
   return a->resource.resource < b->resource.resource;
 }
@@ -63,14 +81,52 @@ base::Result<RuntimeConfig> ParseRuntimeConfig(std::string_view text) {
   for (const std::string_view piece : base::Split(text, ',')) {
     const auto parts = base::Cut(piece, "=");
     const std::string key(base::Trim(parts ? parts->first : piece));
-    const std::string value = base::ToLower(base::Trim(parts ? parts->second : "true"));
-    if (key.empty() ||
-        (value != "true" && value != "false" && value != "1" && value != "0" && !value.empty())) {
-      return base::ConfigError(base::StrCat("invalid value ", piece, ", want <api>=true or false"));
+    const std::string_view value = base::Trim(parts ? parts->second : "true");
+    const std::optional<bool> enabled = ParseBool(value);
+    if (IsStage(key) && value != "true" && value != "false") {
+      return base::ConfigError(base::StrCat("invalid value ", key, "=", value));
     }
-    config[key] = value != "false" && value != "0";
+    if (!enabled) {
+      return base::ConfigError(base::StrCat("invalid value of ", key, ": ", value,
+                                            ", err: strconv.ParseBool: parsing ",
+                                            base::GoQuote(value), ": invalid syntax"));
+    }
+    config[key] = *enabled;
   }
   return config;
+}
+
+// kube-apiserver accepts "v1" and "api/v1" for the core group.
+base::Status CheckKeys(const std::deque<ResourceInfo>& resources, const RuntimeConfig& config) {
+  std::set<std::string> groups = {"", "api"};
+  std::set<std::string> versions = {"v1", "api/v1"};
+  for (const ResourceInfo& info : resources) {
+    groups.insert(info.resource.group);
+    versions.insert(info.resource.group_version().ToString());
+  }
+  std::vector<std::string> unknown;
+  for (const auto& [key, enabled] : config) {
+    if (IsStage(key) || key == "v1") continue;
+    const std::vector<std::string_view> tokens = base::Split(key, '/');
+    if (tokens.size() != 2 && tokens.size() != 3) {
+      return base::ConfigError(base::StrCat("runtime-config invalid key ", key));
+    }
+    const std::string version = base::StrCat(tokens[0], "/", tokens[1]);
+    if (!groups.contains(std::string(tokens[0]))) {
+      unknown.push_back(version);
+    } else if (!versions.contains(version)) {
+      return base::ConfigError(
+          base::StrCat("group version ", version, " that has not been registered"));
+    } else if (tokens.size() == 3 && base::ToLower(tokens[2]) != tokens[2]) {
+      return base::ConfigError(
+          base::StrCat("invalid key ", key,
+                       ": group/version/resource and resource is always lowercase plural, "
+                       "not ",
+                       base::GoQuote(tokens[2])));
+    }
+  }
+  if (unknown.empty()) return base::OkStatus();
+  return base::ConfigError(base::StrCat("unknown api groups ", base::Join(unknown, ",")));
 }
 
 base::Result<std::shared_ptr<const Catalog>> Catalog::BuiltIn(const RuntimeConfig& config) {
@@ -80,6 +136,7 @@ base::Result<std::shared_ptr<const Catalog>> Catalog::BuiltIn(const RuntimeConfi
 base::Result<std::shared_ptr<const Catalog>> Catalog::Load(std::string_view bytes,
                                                            const RuntimeConfig& config) {
   const std::shared_ptr<CatalogBase> loaded = TRY(LoadBase(bytes));
+  TRY(CheckKeys(loaded->resources, config));
   for (const ResourceInfo& info : loaded->resources) {
     if (IsServed(info, config)) loaded->served.push_back(&info);
   }

@@ -82,7 +82,21 @@ TEST_F(CatalogTest, ServesOptInVersionsOnlyWhenAsked) {
   EXPECT_EQ((*some)->FindGroup("apps"), nullptr);
   const auto all = Catalog::BuiltIn(ParseRuntimeConfig("api/all=true").value());
   EXPECT_TRUE((*all)->ServesVersion("internal.apiserver.k8s.io", "v1alpha1"));
-  EXPECT_FALSE(ParseRuntimeConfig("apps/v1=perhaps").ok());
+  const auto error = [](std::string_view text) {
+    const auto config = ParseRuntimeConfig(text);
+    return config.ok() ? Catalog::BuiltIn(*config).status().message() : config.status().message();
+  };
+  EXPECT_EQ(error("apps/v1=maybe"),
+            "invalid value of apps/v1: maybe, err: strconv.ParseBool: parsing \"maybe\": invalid "
+            "syntax");
+  EXPECT_EQ(error("api/all=maybe"), "invalid value api/all=maybe");
+  EXPECT_EQ(error("foo/v1,bar/v2"), "unknown api groups bar/v2,foo/v1");
+  EXPECT_EQ(error("apps/v9=true"), "group version apps/v9 that has not been registered");
+  EXPECT_EQ(error("a/b/c/d"), "runtime-config invalid key a/b/c/d");
+  EXPECT_EQ(error("apps/v1/Deployments=false"),
+            "invalid key apps/v1/Deployments: group/version/resource and resource is always "
+            "lowercase plural, not \"Deployments\"");
+  EXPECT_EQ(error("v1=true,api/v1=true,apps/v1/deployments=false,api/beta=true"), "");
 }
 
 TEST_F(CatalogTest, KnowsWhatNeedsAFeatureGate) {

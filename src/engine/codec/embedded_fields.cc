@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-// The assembler takes the file in; see CMakeLists.txt of this folder.
+// The assembler takes the files in; see CMakeLists.txt of this folder.
 __asm__(
     ".pushsection .rodata\n"
     ".global pc_protobuf_fields_begin\n"
@@ -12,18 +12,37 @@ __asm__(
     ".global pc_protobuf_fields_end\n"
     "pc_protobuf_fields_end:\n"
     ".byte 0\n"
+    ".global pc_feature_gates_begin\n"
+    "pc_feature_gates_begin:\n"
+    ".incbin \"" PC_ENGINE_DATA
+    "/feature.gates\"\n"
+    ".global pc_feature_gates_end\n"
+    "pc_feature_gates_end:\n"
+    ".byte 0\n"
     ".popsection\n");
 
 extern "C" {
 extern const char pc_protobuf_fields_begin[];
 extern const char pc_protobuf_fields_end[];
+extern const char pc_feature_gates_begin[];
+extern const char pc_feature_gates_end[];
 }
 
 namespace portcullis::engine {
+namespace {
+
+std::string_view Between(const char* begin, const char* end) {
+  return {begin, static_cast<std::size_t>(end - begin)};
+}
+
+}  // namespace
 
 std::string_view EmbeddedProtobufFields() {
-  return {pc_protobuf_fields_begin,
-          static_cast<std::size_t>(pc_protobuf_fields_end - pc_protobuf_fields_begin)};
+  return Between(pc_protobuf_fields_begin, pc_protobuf_fields_end);
+}
+
+std::string_view EmbeddedFeatureGates() {
+  return Between(pc_feature_gates_begin, pc_feature_gates_end);
 }
 
 }  // namespace portcullis::engine

@@ -1,10 +1,11 @@
-// The text of data/protobuf.fields, part of the program.
+// The files of data/, part of the program.
 #pragma once
 
 #include <string_view>
 
 namespace portcullis::engine {
 
-std::string_view EmbeddedProtobufFields();
+std::string_view EmbeddedProtobufFields();  // data/protobuf.fields
+std::string_view EmbeddedFeatureGates();    // data/feature.gates
 
 }  // namespace portcullis::engine
