@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "cli/confinement.h"
 #include "server/api_server.h"
 #include "server/options.h"
 
@@ -17,6 +18,7 @@ namespace portcullis::cli {
 namespace {
 
 constexpr std::chrono::seconds kGrace{10};
+constexpr int kFirstFreePort = 1024;  // those below take a capability
 
 constexpr std::string_view kUsage =
     "Serves the Kubernetes API: objects are kept in --data-dir, every built-in admission "
@@ -97,6 +99,18 @@ int Run(const std::vector<std::string>& arguments) {
   base::ConfigureLog(options.log_format == "json" ? base::LogFormat::kJson : base::LogFormat::kText,
                      options.verbosity > 3 ? base::LogLevel::kDebug : base::LogLevel::kInfo);
   for (const std::string& note : options.notes) base::LogInfo(note);
+  // What the operator has left open, before the folder is made that would be the first to close.
+  for (const std::string& door : server::OpenDoors(options)) base::LogWarning(door);
+  if (RunsAsRoot()) {
+    base::LogWarning("running as root, which is not needed: run it as another user");
+  }
+  const base::Status confined =
+      Confine({.allow_core_dumps = options.allow_core_dumps,
+               .binds_low_port = options.secure_port > 0 && options.secure_port < kFirstFreePort});
+  if (!confined.ok()) {
+    std::fprintf(stderr, "Error: %s\n", confined.message().c_str());
+    return kExitUsage;
+  }
 
   TuneMemory();
   const sigset_t signals = BlockSignals();

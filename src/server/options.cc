@@ -1,5 +1,6 @@
 #include "server/options.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -146,6 +147,9 @@ constexpr Flag kFlags[] = {
     {"advertise-address", kText, "", "Address that the Service kubernetes points to",
      &SetText<&Options::advertise_address>, ""},
     {"aggregator-reject-forwarding-redirect", kSwitch, "true", "", nullptr, kNoAggregation},
+    {"allow-core-dumps", kSwitch, "false",
+     "Allow core files, debuggers and profilers of the server's own user",
+     &SetBool<&Options::allow_core_dumps>, ""},
     {"allow-privileged", kSwitch, "true", "Let containers run privileged",
      &SetBool<&Options::allow_privileged>, ""},
     {"anonymous-auth", kSwitch, "true", "Let requests without credentials in as system:anonymous",
@@ -356,6 +360,43 @@ constexpr Flag kFlags[] = {
      "File of the administrator's kubeconfig; default: in --data-dir",
      &SetText<&Options::write_kubeconfig>, ""},
 };
+
+// What flags open to others; told in --help.
+struct Risk {
+  std::string_view flag;
+  std::string_view text;
+};
+constexpr Risk kRisks[] = {
+    {"allow-core-dumps", "core files hold private keys and Secrets"},
+    {"allow-privileged", "a privileged container has the rights of its node's root"},
+    {"anonymous-auth",
+     "clients without credentials reach what RBAC grants to system:unauthenticated (by default "
+     "/healthz, /livez, /readyz and /version)"},
+    {"audit-policy-file",
+     "level Request or RequestResponse for secrets, configmaps or tokenreviews writes their "
+     "contents to the audit log; use level Metadata for them"},
+    {"authorization-mode", "AlwaysAllow lets every client do everything, anonymous ones included"},
+    {"bind-address", "0.0.0.0 and :: accept clients of every network that reaches this machine"},
+    {"client-ca-file",
+     "every certificate it signs for clients names a user and groups, "
+     "system:masters included"},
+    {"disable-admission-plugins",
+     "without NamespaceLifecycle, ServiceAccount, PodSecurity or the webhook and policy plugins "
+     "their rules are not enforced"},
+    {"max-webhook-response-bytes", "0 lets a webhook fill the server's memory"},
+    {"requestheader-allowed-names",
+     "empty: every certificate of --requestheader-client-ca-file may name any user"},
+    {"service-account-lookup", "false: tokens stay valid when their service account is deleted"},
+    {"token-auth-file", "the tokens never expire, and can be read by all who can read the file"},
+    {"webhook-service-map", "AdmissionReviews, Secrets included, are sent to these addresses"},
+};
+
+std::string_view RiskOf(std::string_view flag) {
+  for (const Risk& risk : kRisks) {
+    if (risk.flag == flag) return risk.text;
+  }
+  return "";
+}
 
 const Flag* FindFlag(std::string_view name) {
   for (const Flag& flag : kFlags) {
@@ -582,6 +623,50 @@ std::vector<std::string> CheckOptions(const Options& options) {
   return problems;
 }
 
+namespace {
+
+// Of files that hold a secret. A group may read them, as of Secrets that are mounted into a pod.
+void FindReadableSecret(std::string_view flag, const std::string& path,
+                        std::vector<std::string>& doors) {
+  struct stat info {};
+  if (path.empty() || stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
+  if ((info.st_mode & S_IROTH) == 0) return;
+  doors.push_back(base::StrCat("--", flag, "=", path,
+                               " can be read by every user of this machine: chmod o-rwx ", path));
+}
+
+}  // namespace
+
+std::vector<std::string> OpenDoors(const Options& options) {
+  std::vector<std::string> doors;
+  FindReadableSecret("tls-private-key-file", options.tls_private_key_file, doors);
+  FindReadableSecret("service-account-signing-key-file", options.service_account_signing_key_file,
+                     doors);
+  FindReadableSecret("token-auth-file", options.token_auth_file, doors);
+  FindReadableSecret("audit-webhook-config-file", options.audit_webhook_config_file, doors);
+  FindReadableSecret("authorization-webhook-config-file", options.authorization_webhook_config_file,
+                     doors);
+  for (const std::string& pair : options.tls_sni_cert_keys) {
+    const auto parsed = ParseNamedCertificate(pair);
+    if (parsed.ok()) FindReadableSecret("tls-sni-cert-key", parsed->key_file, doors);
+  }
+  const auto& modes = options.authorization_modes;
+  if (options.authorization_config.empty() &&
+      std::find(modes.begin(), modes.end(), "AlwaysAllow") != modes.end()) {
+    doors.emplace_back("--authorization-mode=AlwaysAllow lets every client do everything");
+  }
+  if (options.allow_core_dumps) {
+    doors.emplace_back("--allow-core-dumps: core files hold private keys and Secrets");
+  }
+  struct stat info {};
+  if (stat(options.data_dir.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+      (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    doors.push_back(base::StrCat("--data-dir=", options.data_dir,
+                                 " can be entered by other users: chmod 700 ", options.data_dir));
+  }
+  return doors;
+}
+
 std::string FlagHelp() {
   std::string text;
   std::string ignored;
@@ -595,6 +680,9 @@ std::string FlagHelp() {
     text += base::StrCat("  --", flag.name, kTypes[static_cast<std::size_t>(flag.type)], "\n      ",
                          flag.meaning);
     if (!flag.default_text.empty()) text += base::StrCat(" (default ", flag.default_text, ")");
+    if (const auto risk = RiskOf(flag.name); !risk.empty()) {
+      text += base::StrCat("\n      Opens a door: ", risk);
+    }
     text += '\n';
   }
   return base::StrCat("Flags:\n", text, "\nAccepted as kube-apiserver's, without effect:\n",

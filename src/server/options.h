@@ -118,6 +118,9 @@ struct Options {
   std::string https_proxy;
   std::string no_proxy;
 
+  // Of the process: core files and debuggers are allowed.
+  bool allow_core_dumps = false;
+
   // The log.
   std::string log_format = "text";
   int verbosity = 0;
@@ -149,6 +152,10 @@ base::Result<Options> ParseOptions(std::span<const std::string> arguments);
 // What the flags contradict in, and files that are named but cannot be read: one message per
 // problem.
 std::vector<std::string> CheckOptions(const Options& options);
+
+// What the given flags open to others, a sentence each, for the log: AlwaysAllow, keys that other
+// users can read, no client authentication, …
+std::vector<std::string> OpenDoors(const Options& options);
 
 // The text of `portcullis serve --help`, flags grouped as kube-apiserver's help.
 std::string FlagHelp();
