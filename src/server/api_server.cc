@@ -33,6 +33,7 @@
 #include "server/authorization/authorization.h"
 #include "server/credentials.h"
 #include "server/custom_api_services.h"
+#include "server/data_folder.h"
 #include "server/discovery/documents.h"
 #include "server/dispatcher.h"
 #include "server/environment.h"
@@ -80,12 +81,6 @@ base::Result<std::unique_ptr<store::Store>> OpenStore(const Options& options,
   store::Options choices;
   choices.history_bytes = std::min(choices.history_bytes, memory / kHistoryShare);
   if (options.store == "memory") return store::OpenMemory(choices);
-  std::error_code error;
-  std::filesystem::create_directories(options.data_dir, error);
-  if (error) {
-    return base::ConfigError(
-        base::StrCat("--data-dir: mkdir ", options.data_dir, ": ", error.message()));
-  }
   const auto path = std::filesystem::path(options.data_dir) / "portcullis.db";
   choices.skip_damaged = options.skip_damaged_objects;
   std::size_t set_aside = 0;
@@ -141,6 +136,7 @@ class Server final : public ApiServer {
     env_.metrics = &metrics_;
     env_.request_metrics = &request_metrics_;
     TRY(io_.status());
+    folder_ = TRY(DataFolder::Open(options_.data_dir));
     memory_.emplace(TRY(ReadMemoryLimit(options_.memory_limit)), UsedMemory);
     env_.memory = &*memory_;
     store_ = TRY(OpenStore(options_, metrics_, memory_->limit()));
@@ -519,6 +515,7 @@ class Server final : public ApiServer {
   const metrics::RequestMetrics request_metrics_{metrics_};
   Environment env_;
   Documents documents_{env_};
+  std::unique_ptr<DataFolder> folder_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<Seats> seats_;  // outlives the connections, whose requests hold seats
   Credentials credentials_;
