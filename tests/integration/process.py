@@ -30,6 +30,12 @@ WRONG = [
     (["--enable-admission-plugins=Nope"], 'enable-admission-plugins plugin "Nope" is unknown', 2),
     (["--client-ca-file=/nope"], "--client-ca-file: open /nope: no such file or directory", 2),
     (["--feature-gates=X=maybe"], "invalid value of X=maybe", 2),
+    (["--feature-gates=Foo=true"], "unrecognized feature gate: Foo", 2),
+    (["--feature-gates=RetryGenerateName=false"], "feature is locked to true", 2),
+    (["--runtime-config=foo/v1=true"], "unknown api groups foo/v1", 2),
+    (["--runtime-config=apps/v9=true"], "group version apps/v9 that has not been registered", 2),
+    (["--audit-policy-file=/etc/hostname"], "loading audit policy file: ", 2),
+    (["--audit-log-path=-", "--audit-log-format=xml"], "invalid audit log format xml", 2),
     (["--service-cluster-ip-range=abc"], "must be an IPv4 network such as 10.0.0.0/24", 2),
     (["--tls-cert-file=/etc/hostname", "--tls-private-key-file=/etc/hostname"], "failed to find any PEM data", 2),
     (["--tls-cert-file=/etc/hostname"], "must be given together", 2),
@@ -99,7 +105,13 @@ def wrong_folder_and_port(program):
         assert run.returncode == 2 and "address already in use" in run.stderr, run.stderr
         run = subprocess.run([program, "serve", f"--data-dir={folder}", "--bind-address=127.0.0.1",
                               "--secure-port=0"], capture_output=True, text=True, timeout=30)
-        assert run.returncode == 2 and "portcullis.db" in run.stderr, run.stderr
+        assert run.returncode == 2 and "is in use by another process" in run.stderr, run.stderr
+        # A server that keeps its objects in memory would replace the kubeconfig of the first one.
+        kubeconfig = (pathlib.Path(folder) / "admin.kubeconfig").read_bytes()
+        run = subprocess.run([program, "serve", f"--data-dir={folder}", "--bind-address=127.0.0.1",
+                              "--secure-port=0", "--store=memory"], capture_output=True, text=True, timeout=30)
+        assert run.returncode == 2 and "is in use by another process" in run.stderr, run.stderr
+        assert (pathlib.Path(folder) / "admin.kubeconfig").read_bytes() == kubeconfig
         assert server.end(signal.SIGTERM) == 0
 
 
