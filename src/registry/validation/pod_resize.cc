@@ -131,7 +131,7 @@ void ValidatePodResize(const Context& ctx, json::Value object, json::Value old,
   for (const std::string_view list : {"containers", "initContainers"}) {
     const json::Value before = old["spec"][list];
     if (before.empty()) continue;
-    json::ArrayBuilder munged(arena);
+    json::ArrayBuilder munged(ctx.arena);
     for (std::size_t i = 0; i < before.size(); ++i) {
       const json::Value resources =
           WithOldAmounts(ctx.arena, spec[list][i]["resources"], before[i]["resources"]);
