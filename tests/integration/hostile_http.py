@@ -20,8 +20,9 @@ import time
 
 from process import CONFIGMAPS, Server
 
-HIDDEN = f"POST {CONFIGMAPS} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 31\r\n\r\n" \
-         '{"metadata":{"name":"smuggled"}}'
+BODY = '{"metadata":{"name":"smuggled"}}'
+HIDDEN = (f"POST {CONFIGMAPS} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+          f"Content-Length: {len(BODY)}\r\n\r\n{BODY}")
 HEAD = "POST /api/v1/namespaces HTTP/1.1\r\nHost: a\r\n"
 GROWTH = 96  # MB that a flood may cost
 SECONDS = 8  # that another client may have to wait on a busy machine
