@@ -102,12 +102,13 @@ TEST_F(PodValidationTest, RefusesPrivilegedContainersWhereTheFlagSaysSo) {
   const std::string metadata = R"({"metadata":{"name":"p","namespace":"n"},"spec":{)";
   const std::string privileged =
       R"([{"name":"c","image":"i","securityContext":{"privileged":true}}])";
-  EXPECT_EQ(Unprivileged(metadata + R"("containers":)" + privileged + R"(,"initContainers":)" +
-                         R"([{"name":"d","image":"i","securityContext":{"privileged":true}}]}})"),
-            (Texts{"spec.initContainers[0].securityContext.privileged: Forbidden: disallowed by "
-                   "cluster policy",
-                   "spec.containers[0].securityContext.privileged: Forbidden: disallowed by "
-                   "cluster policy"}));
+  EXPECT_EQ(
+      Unprivileged(metadata + R"("containers":)" + privileged + R"(,"initContainers":)" +
+                   R"([{"name":"d","image":"i","securityContext":{"privileged":true}}]}})"),
+      (Texts{"spec.containers[0].securityContext.privileged: Forbidden: disallowed by cluster "
+             "policy",
+             "spec.initContainers[0].securityContext.privileged: Forbidden: disallowed by "
+             "cluster policy"}));
   EXPECT_EQ(Unprivileged(metadata + R"("hostNetwork":true,"securityContext":{"windowsOptions":)" +
                          R"({"hostProcess":true}},"containers":[{"name":"c","image":"i"}]}})"),
             (Texts{"spec: Forbidden: hostProcess containers are disallowed by cluster policy"}));
