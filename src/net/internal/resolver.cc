@@ -148,8 +148,8 @@ Resolution Resolver::AskSystem(const std::string& host, int port) {
 void Resolver::Resolve(const std::string& host, int port, Done done) {
   std::vector<Done> unanswered;
   {
-    base::MutexLock lock(state_->mutex);
     State& state = *state_;
+    base::MutexLock lock(state.mutex);
     const State::Question question(host, port);
     auto& waiting = state.waiting[question];
     waiting.push_back(std::move(done));
