@@ -11,6 +11,7 @@ import http.client
 import json
 import pathlib
 import random
+import re
 import signal
 import socket
 import ssl
@@ -25,6 +26,7 @@ JSON = "application/json"
 YAML = "application/yaml"
 NAMED = b'{"metadata":{"name":"a"}}'
 LIMIT = 3 * 1024 * 1024
+PEAK = 500  # MB of memory that no request may take the server beyond
 
 # What is told of it, type of the content, body, the codes that are right.
 BODIES = [
@@ -49,6 +51,15 @@ BODIES = [
      {400}),
     ("an unclosed quotation in YAML", YAML, b'metadata: {name: "a\n', {400}),
     ("lists without end in YAML", YAML, b"[" * 50_000, {400}),
+    # The most that a body may bring: 3 MB of the smallest values there are.
+    ("a million lists", JSON, b'{"x":[' + b"[]," * 1_000_000 + b"[]]}", {422}),
+    ("half a million objects", JSON, b'{"x":[' + b'{"":0},' * 440_000 + b"{}]}", {422}),
+    ("a million numbers", JSON, b'{"x":[' + b"1," * 1_500_000 + b"1]}", {422}),
+    ("300,000 labels", JSON, b'{"metadata":{"labels":{' + b",".join(b'"%d":""' % i for i in range(270_000)) + b"}}}", {422}),
+    ("300,000 keys", JSON, b'{"data":{' + b",".join(b'"%d":""' % i for i in range(270_000)) + b"}}", {422}),
+    ("300,000 lists in YAML", YAML, b"x: [" + b"[]," * 300_000 + b"[]]", {400, 422}),
+    ("300,000 lines of YAML", YAML, b"x:\n" + b"- a\n" * 300_000, {400, 422}),
+    ("an anchor used 300,000 times", YAML, b"a: &a x\nb: [" + b"*a," * 300_000 + b"*a]\n", {400, 422}),
     ("random protobuf", "application/vnd.kubernetes.protobuf", b"k8s\0" + random.Random(1).randbytes(4000), {400, 415}),
     ("cut protobuf", "application/vnd.kubernetes.protobuf", b"k8s\0\x0a\xff\xff\xff\xff\x0f", {400, 415}),
     ("an unknown type of content", "text/plain", NAMED, {415}),
@@ -137,6 +148,7 @@ class Hostile:
 
     def request(self, story, method, path, kind, body, codes, headers=None):
         connection = self.server.connect()
+        connection.timeout = 120  # a sanitizer's build on a busy machine takes its time over megabytes
         try:
             connection.request(method, path, body, {"Content-Type": kind, **(headers or {})})
         except (ConnectionError, ssl.SSLError):
@@ -265,6 +277,10 @@ def main():
             for story in (hostile.bodies, hostile.chunks_without_end, hostile.broken_http, hostile.broken_http2,
                           hostile.no_tls, hostile.vanishing, hostile.slow):
                 story()
+            status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+            peak = int(re.search(r"VmHWM:\s+(\d+) kB", status).group(1)) // 1024
+            if peak > PEAK:
+                fail("memory", f"{peak} MB at most, more than {PEAK}")
         except OSError as error:
             if server.process.poll() is None:
                 raise
@@ -274,7 +290,7 @@ def main():
             code = server.end(signal.SIGTERM)
         if code != 0:
             fail("the end", f"the server ended with {code}:\n{log[-4000:]}")
-        print(f"hostile: {hostile.told} passed, 0 failed")
+        print(f"hostile: {hostile.told} passed, 0 failed; {peak} MB at most")
 
 
 if __name__ == "__main__":
