@@ -1,0 +1,208 @@
+// What is wrong with options that have been read, and which of them open doors.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "engine/feature_gates.h"
+#include "server/options.h"
+#include "server/serving_tls.h"
+
+namespace portcullis::server {
+namespace {
+
+void CheckFlowControl(const Options& options, std::vector<std::string>& problems) {
+  if (!options.enable_priority_and_fairness) return;
+  if (options.max_requests_inflight + options.max_mutating_requests_inflight <= 0) {
+    problems.push_back(base::StrCat(
+        "invalid configuration: MaxRequestsInFlight=",
+        std::to_string(options.max_requests_inflight),
+        " and MaxMutatingRequestsInFlight=", std::to_string(options.max_mutating_requests_inflight),
+        "; they must add up to something positive"));
+  }
+  // What was said about the API last in this order counts.
+  for (const char* api : {"flowcontrol.apiserver.k8s.io/v1", "api/ga", "api/all"}) {
+    const auto said = options.runtime_config.find(api);
+    if (said == options.runtime_config.end()) continue;
+    if (said->second == "false") {
+      problems.push_back(base::StrCat("--runtime-config=", api,
+                                      "=false conflicts with --enable-priority-and-fairness=true"));
+    }
+    return;
+  }
+}
+
+void CheckAuthorization(const Options& options, std::vector<std::string>& problems) {
+  if (!options.authorization_config.empty()) {
+    if (options.authorization_flags_given) {
+      problems.emplace_back(
+          "--authorization-config can not be specified when --authorization-mode or "
+          "--authorization-webhook-* flags are defined");
+    }
+    return;
+  }
+  constexpr std::string_view kModes[] = {"AlwaysAllow", "AlwaysDeny", "ABAC",
+                                         "RBAC",        "Node",       "Webhook"};
+  bool has_webhook = false;
+  bool has_abac = false;
+  for (const std::string& mode : options.authorization_modes) {
+    has_webhook = has_webhook || mode == "Webhook";
+    has_abac = has_abac || mode == "ABAC";
+    if (std::find(std::begin(kModes), std::end(kModes), mode) != std::end(kModes)) continue;
+    problems.push_back(base::StrCat(
+        "authorization-mode ", base::GoQuote(mode),
+        " is not a valid mode: use AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node, Webhook"));
+  }
+  const bool has_policy = !options.authorization_policy_file.empty();
+  if (has_abac && !has_policy) {
+    problems.emplace_back("authorization-mode ABAC's authorization policy file not passed");
+  }
+  if (has_policy && !has_abac) {
+    problems.emplace_back("cannot specify --authorization-policy-file without mode ABAC");
+  }
+  const bool has_file = !options.authorization_webhook_config_file.empty();
+  if (has_webhook && !has_file) {
+    problems.emplace_back("authorization-mode Webhook's authorization config file not passed");
+  }
+  if (has_file && !has_webhook) {
+    problems.emplace_back(
+        "cannot specify --authorization-webhook-config-file without mode Webhook");
+  }
+  const std::string& version = options.authorization_webhook_version;
+  if (has_webhook && version != "v1" && version != "v1beta1") {
+    problems.push_back(base::StrCat("unsupported webhook authorizer version ",
+                                    base::GoQuote(version),
+                                    ", supported versions are \"v1\", \"v1beta1\""));
+  }
+}
+
+// What kube-apiserver checks if there is an audit log.
+void CheckAudit(const Options& options, std::vector<std::string>& problems) {
+  if (options.audit_log_path.empty()) return;
+  const std::string& format = options.audit_log_format;
+  if (format != "json" && format != "legacy") {
+    problems.push_back(
+        base::StrCat("invalid audit log format ", format, ", allowed formats are \"legacy,json\""));
+  }
+  const std::pair<std::string_view, int> numbers[] = {{"maxage", options.audit_log_maxage},
+                                                      {"maxbackup", options.audit_log_maxbackup},
+                                                      {"maxsize", options.audit_log_maxsize}};
+  for (const auto& [name, number] : numbers) {
+    if (number >= 0) continue;
+    problems.push_back(base::StrCat("--audit-log-", name, " ", std::to_string(number),
+                                    " can't be a negative number"));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> CheckOptions(const Options& options) {
+  std::vector<std::string> problems;
+  const auto readable = [&](std::string_view flag, const std::string& path) {
+    if (path.empty() || access(path.c_str(), R_OK) == 0) return;
+    problems.push_back(
+        base::StrCat("--", flag, ": open ", path, ": ", base::ToLower(std::strerror(errno))));
+  };
+  readable("client-ca-file", options.client_ca_file);
+  readable("token-auth-file", options.token_auth_file);
+  readable("tls-cert-file", options.tls_cert_file);
+  readable("tls-private-key-file", options.tls_private_key_file);
+  readable("requestheader-client-ca-file", options.requestheader_client_ca_file);
+  readable("audit-webhook-config-file", options.audit_webhook_config_file);
+  readable("audit-policy-file", options.audit_policy_file);
+  readable("service-account-signing-key-file", options.service_account_signing_key_file);
+  for (const std::string& file : options.service_account_key_files) {
+    readable("service-account-key-file", file);
+  }
+  if (options.tls_cert_file.empty() != options.tls_private_key_file.empty()) {
+    problems.push_back("--tls-cert-file and --tls-private-key-file must be given together");
+  }
+  if (options.secure_port < 0 || options.secure_port > 65535) {
+    problems.push_back(base::StrCat("--secure-port ", std::to_string(options.secure_port),
+                                    " must be between 0 and 65535, inclusive"));
+  }
+  CheckAuthorization(options, problems);
+  CheckAudit(options, problems);
+  for (std::string& problem :
+       engine::CheckFeatureGates(options.feature_gates, options.kubernetes_version)) {
+    problems.push_back(std::move(problem));
+  }
+  if (options.max_requests_inflight < 0) {
+    problems.push_back("--max-requests-inflight can not be negative value");
+  }
+  if (options.max_mutating_requests_inflight < 0) {
+    problems.push_back("--max-mutating-requests-inflight can not be negative value");
+  }
+  if (options.max_webhook_response_bytes < 0) {
+    problems.push_back("--max-webhook-response-bytes can not be negative value");
+  }
+  CheckFlowControl(options, problems);
+  if (options.request_timeout.count() < 0) {
+    problems.push_back("--request-timeout can not be negative value");
+  }
+  if (const auto version = ParseTlsVersion(options.tls_min_version); !version.ok()) {
+    problems.push_back(version.status().message());
+  }
+  if (options.admission_control_given &&
+      (!options.enable_admission_plugins.empty() || !options.disable_admission_plugins.empty())) {
+    problems.push_back(
+        "admission-control and enable-admission-plugins/disable-admission-plugins flags are "
+        "mutually exclusive");
+  }
+  return problems;
+}
+
+namespace {
+
+// Of files that hold a secret. A group may read them, as of Secrets that are mounted into a pod.
+void FindReadableSecret(std::string_view flag, const std::string& path,
+                        std::vector<std::string>& doors) {
+  struct stat info {};
+  if (path.empty() || stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
+  if ((info.st_mode & S_IROTH) == 0) return;
+  doors.push_back(base::StrCat("--", flag, "=", path,
+                               " can be read by every user of this machine: chmod o-rwx ", path));
+}
+
+}  // namespace
+
+std::vector<std::string> OpenDoors(const Options& options) {
+  std::vector<std::string> doors;
+  FindReadableSecret("tls-private-key-file", options.tls_private_key_file, doors);
+  FindReadableSecret("service-account-signing-key-file", options.service_account_signing_key_file,
+                     doors);
+  FindReadableSecret("token-auth-file", options.token_auth_file, doors);
+  FindReadableSecret("audit-webhook-config-file", options.audit_webhook_config_file, doors);
+  FindReadableSecret("authorization-webhook-config-file", options.authorization_webhook_config_file,
+                     doors);
+  for (const std::string& pair : options.tls_sni_cert_keys) {
+    const auto parsed = ParseNamedCertificate(pair);
+    if (parsed.ok()) FindReadableSecret("tls-sni-cert-key", parsed->key_file, doors);
+  }
+  const auto& modes = options.authorization_modes;
+  if (options.authorization_config.empty() &&
+      std::find(modes.begin(), modes.end(), "AlwaysAllow") != modes.end()) {
+    doors.emplace_back("--authorization-mode=AlwaysAllow lets every client do everything");
+  }
+  if (options.allow_core_dumps) {
+    doors.emplace_back("--allow-core-dumps: core files hold private keys and Secrets");
+  }
+  struct stat info {};
+  if (stat(options.data_dir.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+      (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    doors.push_back(base::StrCat("--data-dir=", options.data_dir,
+                                 " can be entered by other users: chmod 700 ", options.data_dir));
+  }
+  return doors;
+}
+
+}  // namespace portcullis::server
