@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "base/strings.h"
@@ -100,6 +101,49 @@ bool WantsPretty(std::string_view pretty, std::string_view user_agent) {
          user_agent.substr(0, 9) == "Mozilla/5";
 }
 
+bool IsToken(std::string_view text) {
+  constexpr std::string_view kSeparators = "()<>@,;:\\\"/[]?=";
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return c > ' ' && c < 0x7f && kSeparators.find(c) == std::string_view::npos;
+  });
+}
+
+// Takes a token or a quoted text from the front of `text`; false if there is none.
+bool TakeValue(std::string_view& text) {
+  if (!text.starts_with('"')) {
+    const std::string_view token = text.substr(0, text.find_first_of("; \t"));
+    text.remove_prefix(token.size());
+    return IsToken(token);
+  }
+  for (std::size_t at = 1; at < text.size(); ++at) {
+    if (text[at] == '"') {
+      text.remove_prefix(at + 1);
+      return true;
+    }
+    if (text[at] == '\\') ++at;
+  }
+  return false;
+}
+
+// Whether each parameter is a name with a value, as mime.ParseMediaType demands, and none is there
+// twice. A semicolon at the end is let pass.
+bool HasSoundParameters(std::string_view header) {
+  std::set<std::string> names;
+  std::string_view rest = header.substr(std::min(header.size(), header.find(';')));
+  while (!rest.empty()) {
+    rest = base::Trim(rest);
+    if (rest.empty() || rest == ";") return true;
+    if (!rest.starts_with(';')) return false;
+    rest = base::Trim(rest.substr(1));
+    const auto parts = base::Cut(rest, "=");
+    if (!parts || !IsToken(parts->first)) return false;
+    if (!names.insert(base::ToLower(parts->first)).second) return false;
+    rest = parts->second;
+    if (!TakeValue(rest)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string_view Accepted::ContentType() const {
@@ -123,7 +167,8 @@ base::Result<Accepted> NegotiateOutput(std::string_view accept, std::string_view
 }
 
 base::Result<MediaType> NegotiateInput(std::string_view content_type) {
-  const std::string type = BareMediaType(content_type);
+  const std::string type =
+      HasSoundParameters(content_type) ? BareMediaType(content_type) : std::string("unknown");
   if (type.empty() || type == "application/json") return MediaType::kJson;
   if (type == "application/yaml") return MediaType::kYaml;
   if (type == "application/vnd.kubernetes.protobuf") return MediaType::kProtobuf;

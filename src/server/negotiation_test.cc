@@ -50,6 +50,13 @@ TEST(Negotiation, BodiesOfUnknownTypesAreRefused) {
   EXPECT_EQ(*NegotiateInput("Application/JSON; charset=utf-8"), MediaType::kJson);
   EXPECT_EQ(*NegotiateInput("application/vnd.kubernetes.protobuf"), MediaType::kProtobuf);
   EXPECT_EQ(NegotiateInput("text/plain").status().http_code(), 415);
+  EXPECT_EQ(*NegotiateInput("application/yaml; a=\"b;c\" ; d=e;"), MediaType::kYaml);
+  for (std::string_view wrong :
+       {"application/yaml; x", "application/json; =b",
+        "application/json; a=", "application/json; a=\"b", "application/json; a=b; A=c",
+        "application/json; a b=c", "application/json;; a=b"}) {
+    EXPECT_EQ(NegotiateInput(wrong).status().http_code(), 415) << wrong;
+  }
 }
 
 TEST(Negotiation, AggregatedDiscoveryMustBePreferred) {

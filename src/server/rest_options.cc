@@ -1,6 +1,8 @@
 #include "server/rest_options.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 #include "api/api_status.h"
 #include "api/catalog/catalog.h"
@@ -48,13 +50,15 @@ void CheckFieldManager(const std::string& manager, api::FieldErrors& errors) {
   if (manager.size() > kMaxManagerLength) {
     errors.push_back(api::TooLong(path, static_cast<int>(kMaxManagerLength)));
   }
-  std::size_t index = 0;
-  for (std::size_t at = 0; at < manager.size(); ++index) {
+  for (std::size_t at = 0; at < manager.size();) {
     std::size_t size = 1;
     const char32_t rune = base::DecodeRune(std::string_view(manager).substr(at), size);
     if (!base::IsPrintable(rune)) {
-      errors.push_back(api::Invalid(path, manager, "should only contain printable characters"));
-      break;
+      std::array<char, 12> code{};
+      std::snprintf(code.data(), code.size(), "U+%04X", static_cast<unsigned>(rune));
+      errors.push_back(api::Invalid(path, manager,
+                                    base::StrCat("invalid character ", code.data(),
+                                                 " (at position ", std::to_string(at), ")")));
     }
     at += size;
   }
@@ -131,7 +135,7 @@ base::Result<WriteOptions> ReadWriteOptions(Call& call, WriteKind kind) {
   const std::string_view validation = query.Get("fieldValidation");
   if (!ReadFieldValidation(validation, options.validation)) {
     errors.push_back(api::NotSupported(api::FieldPath("fieldValidation"), validation,
-                                       {"Ignore", "Strict", "Warn"}));
+                                       {"", "Ignore", "Strict", "Warn"}));
   }
   if (!errors.empty()) {
     constexpr std::string_view kKinds[] = {"CreateOptions", "UpdateOptions", "PatchOptions"};
