@@ -42,6 +42,8 @@ struct ControllerContext {
   const base::Clock& clock;
   kube_cel::Compiler& compiler;
   std::string root_ca;  // PEM of the authority behind the serving certificate
+  // The Kubernetes release whose behaviour is served: 36 is v1.36.
+  int kubernetes_minor;
 };
 
 // Takes keys of work; the same key waiting twice is done once. Thread-safe.

@@ -18,6 +18,7 @@
 #include "engine/feature_gates.h"
 #include "engine/write/cluster_writer.h"
 #include "kube_cel/compiler.h"
+#include "metrics/metrics.h"
 #include "plugins/registry.h"
 #include "registry/service_network.h"
 #include "registry/strategy.h"
@@ -85,6 +86,22 @@ class EngineParts final : public Engine {
   }
 
  private:
+  // To the registry, which drops fields of gates that are off, and to the metrics.
+  void PublishFeatureGates() {
+    for (const FeatureGate& gate :
+         ListFeatureGates(options_.feature_gates, options_.kubernetes_version)) {
+      world_.feature_gates[std::string(gate.name)] = gate.is_enabled;
+      if (options_.metrics == nullptr) continue;
+      options_.metrics
+          ->AddGauge({"kubernetes_feature_enabled",
+                      "[BETA] This metric records the data about the stage and enablement of a k8s "
+                      "feature."},
+                     {"name", "stage"})
+          .With({gate.name, gate.stage})
+          .Set(gate.is_enabled ? 1 : 0);
+    }
+  }
+
   void BuildWorld() {
     world_.clock = options_.clock != nullptr ? options_.clock : &base::SystemClock();
     if (options_.store == nullptr) own_store_ = store::OpenMemory();
@@ -100,10 +117,11 @@ class EngineParts final : public Engine {
     world_.namespace_hook = options_.namespace_hook;
     world_.checks_policy_types = options_.checks_policy_types;
     world_.strategies = &strategies_;
-    world_.feature_gates = options_.feature_gates;
     world_.allow_privileged = options_.allow_privileged;
     gates_ = MakeFeatureGates(options_.feature_gates, options_.kubernetes_version);
     world_.gates = gates_.get();
+    world_.kubernetes_minor = minor_;
+    PublishFeatureGates();
     world_.reserves_static_names = gates_->Enabled("ManifestBasedAdmissionControlConfig");
   }
 

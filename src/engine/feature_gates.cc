@@ -54,6 +54,13 @@ Gates GatesOf(std::string_view release) {
   return gates;
 }
 
+// Stages as the metrics of Kubernetes name them.
+std::string_view StageText(std::string_view stage) {
+  if (stage == "Alpha") return "ALPHA";
+  if (stage == "Beta") return "BETA";
+  return stage == "Deprecated" ? "DEPRECATED" : "";
+}
+
 class OptionGates final : public admission::FeatureGates {
  public:
   OptionGates(std::map<std::string, bool> given, std::string_view version)
@@ -87,6 +94,16 @@ class OptionGates final : public admission::FeatureGates {
 std::unique_ptr<admission::FeatureGates> MakeFeatureGates(std::map<std::string, bool> given,
                                                           std::string_view version) {
   return std::make_unique<OptionGates>(std::move(given), version);
+}
+
+std::vector<FeatureGate> ListFeatureGates(const std::map<std::string, bool>& given,
+                                          std::string_view version) {
+  const OptionGates switches(given, version);
+  std::vector<FeatureGate> list;
+  for (const auto& [name, gate] : GatesOf(version)) {
+    list.push_back({name, StageText(gate.stage), switches.Enabled(name)});
+  }
+  return list;
 }
 
 std::vector<std::string> CheckFeatureGates(const std::map<std::string, bool>& given,

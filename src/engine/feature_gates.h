@@ -18,6 +18,18 @@ namespace portcullis::engine {
 std::unique_ptr<admission::FeatureGates> MakeFeatureGates(std::map<std::string, bool> given,
                                                           std::string_view version);
 
+// A gate of a release as it is switched. `stage` is "ALPHA", "BETA", "" (GA) or "DEPRECATED", as in
+// the metric kubernetes_feature_enabled.
+struct FeatureGate {
+  std::string_view name;
+  std::string_view stage;
+  bool is_enabled = false;
+};
+
+// Every gate that the release knows, also AllAlpha and AllBeta, by name.
+std::vector<FeatureGate> ListFeatureGates(const std::map<std::string, bool>& given,
+                                          std::string_view version);
+
 // What is wrong with the gates that were set, in kube-apiserver's words: gates that the release
 // does not know, and gates that are locked to their default.
 std::vector<std::string> CheckFeatureGates(const std::map<std::string, bool>& given,

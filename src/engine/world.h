@@ -82,7 +82,8 @@ struct World {
   const authn::TokenSigner* signer = nullptr;         // for TokenRequest; may be null
   TokenSettings token_settings;
   const admission::FeatureGates* gates = nullptr;
-  std::map<std::string, bool> feature_gates;      // those that were set, by name
+  std::map<std::string, bool> feature_gates;      // every gate of the release, by name
+  int kubernetes_minor = 0;                       // 36 is v1.36
   bool allow_privileged = true;                   // see registry::Context
   const NamespaceHook* namespace_hook = nullptr;  // may be null
 };

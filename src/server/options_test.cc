@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "engine/feature_gates.h"
 
 namespace portcullis::server {
@@ -82,6 +83,24 @@ TEST(Options, FeatureGatesHaveTheDefaultsOfTheRelease) {
   EXPECT_FALSE(enabled("GenericWorkload", {}));
   EXPECT_TRUE(enabled("GenericWorkload", {"--feature-gates=AllAlpha=true"}));
   EXPECT_FALSE(enabled("GenericWorkload", {"--feature-gates=AllAlpha=true,GenericWorkload=false"}));
+}
+
+TEST(Options, EveryGateOfTheReleaseIsListedWithItsStage) {
+  const auto find = [](std::vector<std::string> arguments, std::string_view name) {
+    const Options options = *Parse(std::move(arguments));
+    for (const auto& gate :
+         engine::ListFeatureGates(options.feature_gates, options.kubernetes_version)) {
+      if (gate.name == name) return base::StrCat(gate.stage, gate.is_enabled ? " on" : " off");
+    }
+    return std::string("unknown");
+  };
+  EXPECT_EQ(find({}, "MutatingAdmissionPolicy"), " on");
+  EXPECT_EQ(find({"--kubernetes-version=1.35"}, "MutatingAdmissionPolicy"), "BETA off");
+  EXPECT_EQ(find({"--kubernetes-version=1.30"}, "MutatingAdmissionPolicy"), "unknown");
+  EXPECT_EQ(find({}, "ContainerStopSignals"), "ALPHA off");
+  EXPECT_EQ(find({"--feature-gates=AllAlpha=true"}, "ContainerStopSignals"), "ALPHA on");
+  EXPECT_EQ(find({}, "AllAlpha"), "ALPHA off");
+  EXPECT_EQ(find({}, "WindowsHostNetwork"), "DEPRECATED off");
 }
 
 TEST(Options, ChecksTheFormOfTheAuditLog) {

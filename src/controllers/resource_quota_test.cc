@@ -1,0 +1,58 @@
+#include "controllers/resource_quota.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/testing/fake_clock.h"
+#include "json/writer.h"
+#include "kube_cel/compiler.h"
+#include "store/memory/memory_store.h"
+#include "store/testing/objects.h"
+
+namespace portcullis::controllers {
+namespace {
+
+// Keeps the last object that was written.
+class LastWrite final : public ApiClient {
+ public:
+  base::Result<json::Document> Do(std::string_view, std::string_view where, json::Value body,
+                                  std::string_view) override {
+    path = where;
+    used = json::ToString(body["status"]["used"]);
+    return json::Document();
+  }
+  std::string path;
+  std::string used;
+};
+
+// What the controller writes for a claim that asks for 1Gi and is being expanded to 5Gi.
+std::string UsedOfAnExpandedClaim(int kubernetes_minor) {
+  const auto store = store::OpenMemory();
+  const auto put = [&](std::string_view resource, std::string_view name, std::string_view text) {
+    return store->Create({"", resource, "n", name}, store::testing::EncodeText(text)).ok();
+  };
+  EXPECT_TRUE(put("persistentvolumeclaims", "c", R"({"apiVersion":"v1",
+      "kind":"PersistentVolumeClaim","metadata":{"name":"c","namespace":"n","uid":"1",
+      "resourceVersion":""},"spec":{"resources":{"requests":{"storage":"1Gi"}}},
+      "status":{"allocatedResources":{"storage":"5Gi"}}})"));
+  EXPECT_TRUE(put("resourcequotas", "q", R"({"apiVersion":"v1","kind":"ResourceQuota",
+      "metadata":{"name":"q","namespace":"n","uid":"2","resourceVersion":""},
+      "spec":{"hard":{"requests.storage":"10Gi"}}})"));
+  LastWrite client;
+  const base::Published<api::catalog::Catalog> catalog;
+  const base::FakeClock clock;
+  kube_cel::Compiler compiler;
+  const ControllerContext context{*store, client, catalog, clock, compiler, "", kubernetes_minor};
+  kResourceQuota.create(context)->Reconcile("n");
+  EXPECT_EQ(client.path, "/api/v1/namespaces/n/resourcequotas/q/status");
+  return client.used;
+}
+
+TEST(ResourceQuotaController, CountsAsTheReleaseDoes) {
+  EXPECT_EQ(UsedOfAnExpandedClaim(33), R"({"requests.storage":"1Gi"})");
+  EXPECT_EQ(UsedOfAnExpandedClaim(36), R"({"requests.storage":"5Gi"})");
+}
+
+}  // namespace
+}  // namespace portcullis::controllers
