@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "base/mutex.h"
+
 namespace portcullis::kube_cel {
 namespace {
 
@@ -85,7 +87,7 @@ class AdmissionTypes final : public cel::TypeProvider {
     if (!mutation_) return nullptr;
     if (name == "JSONPatch") return &kPatch;
     if (!IsObjectType(name)) return nullptr;
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     auto& type = objects_[std::string(name)];
     if (type == nullptr) type = cel::MakeStructType(object_arena_, name);
     return type;
@@ -117,9 +119,9 @@ class AdmissionTypes final : public cel::TypeProvider {
   json::Arena arena_;
   std::map<std::string, std::map<std::string, const cel::Type*, std::less<>>, std::less<>> structs_;
   // Types of constructed objects, made when an expression names them.
-  mutable std::mutex mutex_;
-  mutable json::Arena object_arena_;
-  mutable std::map<std::string, const cel::Type*> objects_;
+  mutable base::Mutex mutex_;
+  mutable json::Arena object_arena_ PC_GUARDED_BY(mutex_);
+  mutable std::map<std::string, const cel::Type*> objects_ PC_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -80,7 +80,7 @@ ClientConfig ParseClientConfig(json::Value value) {
 
 std::shared_ptr<const SharedSelector> SelectorCache::Get(json::Value selector) {
   std::string text = json::ToString(selector, {.sort_keys = true, .splice_source = false});
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (selectors_.size() >= next_sweep_) {
     std::erase_if(selectors_, [](const auto& entry) { return entry.second.expired(); });
     next_sweep_ = std::max<std::size_t>(1024, 2 * selectors_.size());
@@ -133,7 +133,7 @@ HookSource::HookSource(admission::ObjectFeed& feed, std::string_view resource,
 }
 
 void HookSource::Take(const std::vector<admission::ObjectFeed::Change>& changes) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (const auto& change : changes) {
     if (change.object.root().is_null()) {
       configurations_.erase(std::string(change.name));
@@ -147,7 +147,7 @@ void HookSource::Take(const std::vector<admission::ObjectFeed::Change>& changes)
 
 std::shared_ptr<const HookSet> HookSource::Get() const {
   if (!stale_.load(std::memory_order_acquire)) return published_.Get();
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (!stale_.load(std::memory_order_acquire)) return published_.Get();
   Hooks all;
   for (const auto& [name, hooks] : configurations_) {

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +19,7 @@
 #include "admission/match/rule_index.h"
 #include "admission/plugin.h"
 #include "api/selector/label_selector.h"
+#include "base/mutex.h"
 #include "base/published.h"
 #include "base/status.h"
 #include "webhook/hook_series.h"
@@ -92,9 +92,11 @@ class SelectorCache {
   std::shared_ptr<const SharedSelector> Get(json::Value selector);
 
  private:
-  std::mutex mutex_;
-  std::unordered_map<std::string, std::weak_ptr<const SharedSelector>> selectors_;
-  std::size_t next_sweep_ = 1024;  // forgets the dead ones when it has grown to that
+  base::Mutex mutex_;
+  std::unordered_map<std::string, std::weak_ptr<const SharedSelector>> selectors_
+      PC_GUARDED_BY(mutex_);
+  // Expired entries are erased when the map has grown to this size.
+  std::size_t next_sweep_ PC_GUARDED_BY(mutex_) = 1024;
 };
 
 // What it takes to make a Hook of a configuration's entry.
@@ -127,8 +129,8 @@ class HookSource {
   const HookCompiler compiler_;
   mutable std::atomic<bool> stale_{true};
   mutable base::Published<HookSet> published_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Hooks, std::less<>> configurations_;  // guarded by mutex_
+  mutable base::Mutex mutex_;
+  std::map<std::string, Hooks, std::less<>> configurations_ PC_GUARDED_BY(mutex_);
   std::shared_ptr<void> watch_;  // last: its callback uses everything above
 };
 

@@ -148,7 +148,7 @@ base::Result<net::SharedRequest> Endpoint::RequestFor(std::string_view webhook,
                                                       std::string_view timeout_text) const {
   const Ready* ready = TRY(Get(webhook));
   if (ready->user != nullptr) return MakeRequest(*ready, timeout_text);
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (last_ == nullptr || last_timeout_ != timeout_text) {
     last_ = TRY(MakeRequest(*ready, timeout_text));
     last_timeout_ = timeout_text;
@@ -194,7 +194,7 @@ EndpointCache::EndpointCache(std::shared_ptr<const Credentials> credentials,
     : credentials_(std::move(credentials)), services_(services) {}
 
 std::shared_ptr<const Endpoint> EndpointCache::Get(const ClientConfig& config) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (endpoints_.size() >= next_sweep_) {
     std::erase_if(endpoints_, [](const auto& entry) { return entry.second.expired(); });
     next_sweep_ = std::max<std::size_t>(1024, 2 * endpoints_.size());

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "admission/service_resolver.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "net/client.h"
 #include "net/tls.h"
@@ -62,9 +63,9 @@ class Endpoint {
   mutable base::Status error_;
   mutable bool no_target_ = false;  // neither url nor service
   // The last request, if it serves for every call with that timeout.
-  mutable std::mutex mutex_;
-  mutable std::string last_timeout_;  // guarded by mutex_
-  mutable net::SharedRequest last_;   // guarded by mutex_
+  mutable base::Mutex mutex_;
+  mutable std::string last_timeout_ PC_GUARDED_BY(mutex_);
+  mutable net::SharedRequest last_ PC_GUARDED_BY(mutex_);
 };
 
 // Thread-safe.
@@ -80,9 +81,10 @@ class EndpointCache {
   const std::shared_ptr<const Credentials> credentials_;
   const admission::ServiceResolver* const services_;
   net::ClientTlsCache tls_;
-  std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<const Endpoint>> endpoints_;  // guarded by mutex_
-  std::size_t next_sweep_ = 1024;  // forgets the dead ones when it has grown to that
+  base::Mutex mutex_;
+  std::map<std::string, std::weak_ptr<const Endpoint>> endpoints_ PC_GUARDED_BY(mutex_);
+  // Expired entries are erased when the map has grown to this size.
+  std::size_t next_sweep_ PC_GUARDED_BY(mutex_) = 1024;
 };
 
 // The path of a webhook's URL as client-go sends it: decoded, without doubled slashes, dots and a

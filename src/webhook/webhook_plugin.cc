@@ -49,7 +49,7 @@ std::shared_ptr<const HookSet> WebhookPluginCore::HooksFor(
 
 std::shared_ptr<const HookSet> WebhookPluginCore::Combine(
     std::shared_ptr<const Hooks> manifests, std::shared_ptr<const HookSet> api) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (combined_.all != nullptr && combined_.manifests == manifests && combined_.api == api) {
     return combined_.all;
   }

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 
 #include "admission/plugin.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "webhook/configuration.h"
 #include "webhook/endpoint.h"
@@ -43,8 +43,8 @@ class WebhookPluginCore {
   };
   std::shared_ptr<const HookSet> Combine(std::shared_ptr<const Hooks> manifests,
                                          std::shared_ptr<const HookSet> api) const;
-  mutable std::mutex mutex_;
-  mutable Combined combined_;  // guarded by mutex_
+  mutable base::Mutex mutex_;
+  mutable Combined combined_ PC_GUARDED_BY(mutex_);
 };
 
 }  // namespace portcullis::webhook

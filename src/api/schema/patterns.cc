@@ -2,25 +2,25 @@
 
 #include <re2/re2.h>
 
-#include <mutex>
-#include <shared_mutex>
 #include <unordered_map>
+
+#include "base/mutex.h"
 
 namespace portcullis::api::schema {
 
 struct Patterns::Compiled {
-  std::shared_mutex mutex;
-  std::unordered_map<std::string_view, std::unique_ptr<const RE2>> by_text;  // guarded by mutex
+  base::SharedMutex mutex;
+  std::unordered_map<std::string_view, std::unique_ptr<const RE2>> by_text PC_GUARDED_BY(mutex);
 
   const RE2& Get(std::string_view pattern) {
     {
-      const std::shared_lock lock(mutex);
+      const base::ReaderLock lock(mutex);
       const auto found = by_text.find(pattern);
       if (found != by_text.end()) return *found->second;
     }
     auto made =
         std::make_unique<const RE2>(re2::StringPiece(pattern.data(), pattern.size()), RE2::Quiet);
-    const std::unique_lock lock(mutex);
+    const base::WriterLock lock(mutex);
     return *by_text.try_emplace(pattern, std::move(made)).first->second;
   }
 };

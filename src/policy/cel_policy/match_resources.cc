@@ -30,7 +30,7 @@ bool ResourceMatches(std::string_view pattern, std::string_view resource,
 
 std::shared_ptr<const Selector> SelectorPool::Get(json::Value selector) {
   std::string text = json::ToString(selector, {.sort_keys = true, .splice_source = false});
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   auto& slot = selectors_[std::move(text)];
   if (auto known = slot.lock()) return known;
   auto made = std::make_shared<Selector>();

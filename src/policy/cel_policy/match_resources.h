@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -13,6 +12,7 @@
 #include "admission/object_interfaces.h"
 #include "admission/request.h"
 #include "api/selector/label_selector.h"
+#include "base/mutex.h"
 #include "policy/cel_policy/request_inputs.h"
 
 namespace portcullis::policy {
@@ -29,9 +29,10 @@ class SelectorPool {
   std::shared_ptr<const Selector> Get(json::Value selector);
 
  private:
-  std::mutex mutex_;
-  std::unordered_map<std::string, std::weak_ptr<const Selector>> selectors_;
-  std::size_t next_sweep_ = 1024;  // forgets the dead ones when it has grown to that
+  base::Mutex mutex_;
+  std::unordered_map<std::string, std::weak_ptr<const Selector>> selectors_ PC_GUARDED_BY(mutex_);
+  // Expired entries are erased when the map has grown to this size.
+  std::size_t next_sweep_ PC_GUARDED_BY(mutex_) = 1024;
 };
 
 struct MatchResources {

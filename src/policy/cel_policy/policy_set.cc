@@ -141,7 +141,7 @@ void PolicySource::TakePolicies(const Changes& changes) {
     if (!change.object.root().is_null()) {
       policy = CompilePolicy(compiler_, selectors_, type_, change.object.root());
     }
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto group = groups_.try_emplace(std::string(change.name)).first;
     group->second.policy = std::move(policy);
     DropIfEmpty(group);
@@ -150,7 +150,7 @@ void PolicySource::TakePolicies(const Changes& changes) {
 }
 
 void PolicySource::TakeBindings(const Changes& changes) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (const auto& change : changes) {
     RemoveBinding(change.name);
     const json::Value object = change.object.root();
@@ -237,7 +237,7 @@ std::shared_ptr<const PolicySet> PolicySource::Get(
     return combined->files == files ? combined->all : nullptr;
   };
   if (auto set = fresh()) return set;
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (auto set = fresh()) return set;
   auto combined = std::make_shared<Combined>(Combined{files, Build(files.get())});
   auto all = combined->all;

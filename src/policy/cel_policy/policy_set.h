@@ -9,13 +9,13 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "admission/match/rule_index.h"
 #include "admission/plugin.h"
+#include "base/mutex.h"
 #include "base/published.h"
 #include "base/sorted_blocks.h"
 #include "kube_cel/compiler.h"
@@ -108,7 +108,7 @@ class PolicySource {
   std::shared_ptr<const PolicySet> Get(const std::shared_ptr<const PolicySet>& files) const;
 
  private:
-  std::shared_ptr<const PolicySet> Build(const PolicySet* files) const;
+  std::shared_ptr<const PolicySet> Build(const PolicySet* files) const PC_REQUIRES(mutex_);
 
   using Changes = std::vector<admission::ObjectFeed::Change>;
   void TakePolicies(const Changes& changes);
@@ -130,9 +130,10 @@ class PolicySource {
     std::string_view operator()(const Place& place) const { return place.binding->name; }
   };
   static Bindings& Changeable(Group& group);
-  void AddBinding(const std::string& policy, std::shared_ptr<const Binding> binding);
-  void RemoveBinding(std::string_view name);
-  void DropIfEmpty(Groups::iterator group);
+  void AddBinding(const std::string& policy, std::shared_ptr<const Binding> binding)
+      PC_REQUIRES(mutex_);
+  void RemoveBinding(std::string_view name) PC_REQUIRES(mutex_);
+  void DropIfEmpty(Groups::iterator group) PC_REQUIRES(mutex_);
 
   // What was put together last, and with which files.
   struct Combined {
@@ -145,10 +146,9 @@ class PolicySource {
   SelectorPool& selectors_;
   mutable std::atomic<bool> stale_{true};
   mutable base::Published<Combined> published_;
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  Groups groups_;  // by the policy's name
-  base::SortedBlocks<Place, NameOf> places_;
+  mutable base::Mutex mutex_;
+  Groups groups_ PC_GUARDED_BY(mutex_);  // by the policy's name
+  base::SortedBlocks<Place, NameOf> places_ PC_GUARDED_BY(mutex_);
   // Last: their callbacks use everything above.
   std::shared_ptr<void> policy_watch_;
   std::shared_ptr<void> binding_watch_;
