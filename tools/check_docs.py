@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Checks that the documents speak of files that exist, and that each module has its page.
+"""Checks that documents and comments speak of files that exist, and that each module has its page.
 
 A relative link in a Markdown file must lead to a file or folder; a path in backticks that begins with
 a folder of the project must exist; every module below src/ has a README.md of at most 40 lines that
-is named in ARCHITECTURE.md.
+is named in ARCHITECTURE.md. A file or folder named in a comment of C++ is looked for below the
+repository, below src/, in the folder of the comment and in those above it, and, for a name without a
+folder, in the whole module.
 """
 
 import pathlib
@@ -16,10 +18,42 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 PATH = re.compile(r"`((?:src|docs|tests|tools|fuzz|benchmarks|examples|cmake)/[A-Za-z0-9_./-]*)`")
 
 
-def documents():
-    out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, capture_output=True,
+COMMENT = re.compile(r"(?:^|\s)//(.*)")
+NAMED_FILE = re.compile(r"(?<![\w/.<>{}*$-])((?:[\w-]+/)*[\w-]+\.(?:h|cc|py|md|yaml|json|jsonl|in|txt|dict))(?![\w/*])")
+NAMED_FOLDER = re.compile(r"(?<![\w/.<>{}*$:@`|-])((?:[a-z_]+/){2,})(?![\w/*<{])")
+OF_OTHERS = {"webhooks.md", "strategic-merge-patch.md"}  # documents of Kubernetes
+
+
+def tracked(*patterns):
+    out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", *patterns], cwd=ROOT, capture_output=True,
                          text=True, check=True).stdout
     return [ROOT / line for line in out.splitlines() if (ROOT / line).exists()]
+
+
+def check_comments():
+    problems = []
+    places = {}  # {name of a file: the files of that name}
+    for path in tracked():
+        places.setdefault(path.name, []).append(path)
+    for source in tracked("*.cc", "*.h"):
+        module = source.relative_to(ROOT).parts[:2]
+        above = [ROOT, ROOT / "src", *source.parents[: len(source.relative_to(ROOT).parts)]]
+        for number, line in enumerate(source.read_text().split("\n"), 1):
+            comment = COMMENT.search(line)
+            if not comment:
+                continue
+            for target in NAMED_FILE.findall(comment.group(1)) + NAMED_FOLDER.findall(comment.group(1)):
+                if target in OF_OTHERS or any((folder / target).exists() for folder in above):
+                    continue
+                if any(str(path).endswith("/" + target) and path.relative_to(ROOT).parts[:2] == module
+                       for path in places.get(target.split("/")[-1], [])):
+                    continue
+                problems.append(f"{source.relative_to(ROOT)}:{number}: there is no {target}")
+    return problems
+
+
+def documents():
+    return tracked("*.md")
 
 
 def check():
@@ -48,6 +82,6 @@ def check():
 
 
 if __name__ == "__main__":
-    found = check()
+    found = check() + check_comments()
     print("\n".join(found))
     sys.exit(1 if found else 0)

@@ -1,8 +1,8 @@
 // KindTable: what surrounds admission for each built-in kind that needs more than the catalog says.
 //
 // Every file of registry/kinds/ holds one family of kinds and exports one function, named after the
-// file: `network_policies.cc` has `void AddNetworkPolicies(KindTable& table)`. The build finds the
-// files; a new kind is a new file (or a new row in its family's) and nothing else.
+// file: `networking.cc` has `void AddNetworking(KindTable& table)`. The build finds the files; a new
+// kind is a new file (or a new row in its family's) and nothing else.
 #pragma once
 
 #include <deque>

@@ -7,10 +7,10 @@
 // creationTimestamp, generation 1 on create, resourceVersion, finalizer rules, and the checks of
 // ObjectMeta.
 //
-// One file per kind under registry/strategies/, exporting one factory that stands in the table of
-// registry/strategy_table.cc. A resource without a row takes the default strategy, which knows only
-// what the catalog says (kinds with a status subresource keep it on updates of the main resource,
-// and count generations).
+// The kinds that have one add it to the KindTable (registry/kind_table.h) from their file below
+// registry/kinds/. A resource without one takes the default strategy, which knows only what the
+// catalog says: kinds with a status subresource keep it on updates of the main resource, and count
+// generations. StrategyTable makes them.
 //
 // Objects are in the version they are stored in; a kind with one version has no other. Threads: a
 // strategy is asked from many threads at once, hence every method is const. Immutable after
@@ -64,7 +64,7 @@ struct Context {
   bool dry_run = false;
   bool allow_privileged = true;                    // --allow-privileged: privileged containers
   const ExpressionChecker* expressions = nullptr;  // null: expressions are not compiled
-  // Who may refer to what; null: nobody is asked.
+  // Who may refer to what; null: no check.
   const authz::Authorizer* authorizer = nullptr;
   // The status of a ValidatingAdmissionPolicy tells what its expressions' types say.
   bool checks_policy_types = false;
@@ -73,7 +73,7 @@ struct Context {
   bool reserves_static_names = false;
   // Those that were given as flags; may be null.
   const std::map<std::string, bool>* feature_gates = nullptr;
-  // Takes what Validate and ValidateUpdate only warn of; null: nobody wants to know.
+  // Takes what Validate and ValidateUpdate only warn of; null: they are dropped.
   std::vector<std::string>* warnings = nullptr;
 };
 

@@ -2,8 +2,9 @@
 // port 0; and a client with the administrator's certificate.
 //
 //   TestServer server;
-//   Answer made = server.Post("/api/v1/namespaces/default/configmaps",
-//   R"({"metadata":{"name":"a"}})"); EXPECT_EQ(made.status, 201);
+//   const Answer made = server.Post("/api/v1/namespaces/default/configmaps",
+//                                   R"({"metadata":{"name":"a"}})");
+//   EXPECT_EQ(made.status, 201);
 //   EXPECT_EQ(made["metadata"]["name"].AsString(), "a");
 #pragma once
 
