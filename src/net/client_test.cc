@@ -335,7 +335,7 @@ TEST_F(ClientTest, WordsDamagedGzipAsGoDoes) {
       {bad_sum, "gzip: invalid checksum"},
   };
   for (const auto& [body, cause] : cases) {
-    RawServer server([&](RawPeer& peer, int) {
+    RawServer server([&body = body](RawPeer& peer, int) {
       peer.ReadUntil("{}");
       peer.Send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: " +
                 std::to_string(body.size()) + "\r\n\r\n" + body);
@@ -355,7 +355,7 @@ TEST_F(ClientTest, GivesUpOnBytesThatAreNoBody) {
       {std::string(1000, '1'), "header line too long"},
   };
   for (const auto& [piece, cause] : cases) {
-    RawServer server([&](RawPeer& peer, int) {
+    RawServer server([&piece = piece](RawPeer& peer, int) {
       peer.ReadUntil("{}");
       if (!piece.starts_with("HTTP")) {
         peer.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");

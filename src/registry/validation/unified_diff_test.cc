@@ -93,7 +93,7 @@ std::string Side(std::string_view diff, char dropped) {
 
 TEST(UnifiedDiffTest, BeyondTheBudgetTheMatchingIsCoarserAndStillCorrect) {
   std::mt19937 random(9);
-  for (const std::size_t pairs : {0, 50, 400, 3000}) {
+  for (const std::size_t pairs : {0U, 50U, 400U, 3000U}) {
     const Lines before = RandomLines(random, 150, 6);
     const Lines after = Edited(random, before, 6);
     std::size_t old_line = 0;
