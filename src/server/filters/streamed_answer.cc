@@ -13,7 +13,7 @@
 namespace portcullis::server::filters {
 namespace {
 
-constexpr std::size_t kMaxUnsent = 256 * 1024;
+constexpr std::size_t kMaxUnsent = 1024 * 1024;
 
 // gzip at the fastest level, piece by piece.
 class Compressor {

@@ -9,7 +9,7 @@
 namespace portcullis::server::rest {
 namespace {
 
-constexpr std::size_t kPiece = 256 * 1024;
+constexpr std::size_t kPiece = 1024 * 1024;
 constexpr std::size_t kSlack = 16 * 1024;  // for the object that exceeds it
 constexpr int kIndent = 2;
 
