@@ -9,8 +9,10 @@
 namespace portcullis::server::rest {
 namespace {
 
-constexpr std::size_t kPiece = 1024 * 1024;
 constexpr std::size_t kSlack = 16 * 1024;  // for the object that exceeds it
+// Room for a piece stays below what the allocator maps and unmaps page by page (1 MiB).
+constexpr std::size_t kPiece = 1000 * 1024 - kSlack;
+constexpr std::size_t kSample = 8;
 constexpr int kIndent = 2;
 
 json::WriteOptions Indented() {
@@ -31,9 +33,14 @@ ListText::ListText(json::Value frame, bool pretty, std::vector<store::ObjectPtr>
 
 base::Result<bool> ListText::Append(std::string& out) {
   const std::size_t start = out.size();
-  out.reserve(start + std::min(kPiece + kSlack, frame_.size() + kSlack + objects_.size() * 256));
+  const std::size_t first = next_;
   if (next_ == 0) out += frame_;
   while (next_ < objects_.size() && out.size() - start < kPiece) {
+    // Objects of a kind are much alike: a few tell how much room the others need.
+    if (next_ == first + kSample) {
+      const std::size_t rest = (out.size() - start) / kSample * (objects_.size() - next_ + 1);
+      out.reserve(std::min(start + kPiece, out.size() + rest) + kSlack);
+    }
     if (next_ != 0) out += ',';
     if (pretty_) out += "\n    ";
     TRY(AppendItem(objects_[next_], out));

@@ -22,7 +22,7 @@ class ListText final : public TextSource {
   // `frame` is the list with an empty array for its last member, which the items go into.
   ListText(json::Value frame, bool pretty, std::vector<store::ObjectPtr> objects, Item item);
 
-  // Pieces of about 1 MiB.
+  // Pieces of about 1 MB.
   base::Result<bool> Append(std::string& out) override;
 
  private:
