@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "duel.h"
 #include "objects.h"
 #include "options.h"
 #include "own_server.h"
@@ -64,35 +65,10 @@ base::Status RunGoals(const Options& options);
 
 // --- for goals ---
 
-// A median, and how far it may be off (half of the interval that holds it in 19 of 20 cases).
-struct Estimate {
-  double value = 0;
-  double spread = 0;
-};
-
-// Two loads in turn, in short slices: what disturbs one disturbs the other. The ratios (second to
-// first) are the medians of those of each two slices that follow one another.
-struct Duel {
-  Figures first;
-  Figures second;
-  Estimate cpu;
-  Estimate rate;
-};
-struct Side {
-  const Target* target = nullptr;
-  MakeRequest make;
-};
-Duel Alternate(const Side& first, const Side& second, int connections, int rounds = 12,
-               double slice_seconds = 0.4);
-// The same long enough to tell a ratio of 1.02 from 1.
-Duel AlternateOften(const Side& first, const Side& second, int connections);
-
 // A duel whose second side holds much that must cost a create nothing: within 2 % of the first.
 void AddIdle(Workshop& shop, const Duel& duel, std::string_view what);
 
 std::string Format(const char* format, double value);
-double Median(std::vector<double> values);
-Estimate EstimateMedian(std::vector<double> values);
 
 // Creates /api/v1/namespaces/<ns>/configmaps with numbered names; with `dry` nothing is stored.
 MakeRequest CreateConfigMaps(const Target& target, std::string_view ns, bool dry = false);

@@ -30,6 +30,20 @@ base::Result<std::vector<const Scenario*>> Chosen(const std::vector<std::string>
   return chosen;
 }
 
+base::Status Measure(const Target& target, const Target* baseline, const WebhookServer& webhooks,
+                     const RunOptions& run, Row& row) {
+  if (baseline == nullptr) {
+    row.server = TRY(RunScenario(*row.scenario, target, webhooks, run));
+    return base::OkStatus();
+  }
+  ScenarioDuel duel = TRY(RunScenarioInTurn(*row.scenario, target, *baseline, webhooks, run));
+  row.server = std::move(duel.first);
+  row.baseline = std::move(duel.second);
+  row.cpu = duel.cpu;
+  row.rate = duel.rate;
+  return base::OkStatus();
+}
+
 base::Status Run(const Options& options) {
   const auto scenarios = TRY(Chosen(options.scenarios));
   net::IoThreads load_threads(options.threads);
@@ -54,15 +68,8 @@ base::Status Run(const Options& options) {
                    std::string(scenario->summary).c_str());
       Row row;
       row.scenario = scenario;
-      auto result = RunScenario(*scenario, *target, *webhooks, run);
-      if (result.ok()) {
-        row.server = std::move(*result);
-      } else {
-        row.error = result.status().message();
-      }
-      if (baseline && row.error.empty()) {
-        auto other = RunScenario(*scenario, *baseline, *webhooks, run);
-        if (other.ok()) row.baseline = std::move(*other);
+      if (const auto status = Measure(*target, baseline.get(), *webhooks, run, row); !status.ok()) {
+        row.error = status.message();
       }
       report.rows.push_back(std::move(row));
     }

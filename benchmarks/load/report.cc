@@ -62,6 +62,10 @@ std::string Line(const Report& report, const Row& row) {
   line += Padded(Times(Ratio(figures.requests_per_second, baseline.requests_per_second)), 10);
   line += Padded(report.has_cpu ? Times(Ratio(baseline.cpu, figures.cpu_milliseconds)) : "-", 10);
   line += Padded(Times(Ratio(baseline.p99, figures.p99_milliseconds)), 9);
+  if (row.baseline && report.has_cpu) {
+    line +=
+        Number("   CPU %.3fx", row.cpu.value) + Number(" +-%.3f of the baseline", row.cpu.spread);
+  }
   if (row.server.webhook_calls_per_request > 0) {
     line += Number("   %.2f webhook calls each", row.server.webhook_calls_per_request);
   }
@@ -88,6 +92,13 @@ json::Value ToJson(json::Arena& arena, const ScenarioResult& result) {
       .Build();
 }
 
+json::Value ToJson(json::Arena& arena, const Estimate& ratio) {
+  return json::ObjectBuilder(arena)
+      .Set("median", json::Value::Double(ratio.value))
+      .Set("spread", json::Value::Double(ratio.spread))
+      .Build();
+}
+
 json::Value ToJson(json::Arena& arena, const Row& row) {
   json::ObjectBuilder out(arena);
   out.Set("scenario", row.scenario->name).Set("summary", row.scenario->summary);
@@ -102,6 +113,10 @@ json::Value ToJson(json::Arena& arena, const Row& row) {
                 .Set("p99Milliseconds", json::Value::Double(baseline.p99))
                 .Set("cpuMillisecondsPerRequest", json::Value::Double(baseline.cpu))
                 .Build());
+  }
+  if (row.baseline) {
+    out.Set("cpuRatio", ToJson(arena, row.cpu));
+    out.Set("requestsPerSecondRatio", ToJson(arena, row.rate));
   }
   return out.Build();
 }

@@ -15,6 +15,8 @@ struct Row {
   std::string error;  // preparation failed
   ScenarioResult server;
   std::optional<ScenarioResult> baseline;  // from a second server
+  Estimate cpu;                            // ratios to it
+  Estimate rate;
 };
 
 struct Report {

@@ -233,4 +233,21 @@ base::Result<ScenarioResult> RunScenario(const Scenario& scenario, const Target&
   return result;
 }
 
+base::Result<ScenarioDuel> RunScenarioInTurn(const Scenario& scenario, const Target& first,
+                                             const Target& second, const WebhookServer& webhooks,
+                                             const RunOptions& options) {
+  constexpr double kSliceSeconds = 0.15;
+  Stage one(scenario, first, webhooks);
+  Stage other(scenario, second, webhooks);
+  TRY(one.Prepare());
+  TRY(other.Prepare());
+  const Duel duel = Alternate(
+      {&second, [&](std::size_t number) { return other.Request(number); }},
+      {&first, [&](std::size_t number) { return one.Request(number); }}, options.connections,
+      std::max(1, static_cast<int>(options.seconds / kSliceSeconds)), kSliceSeconds);
+  one.SetObjects(duel.second.highest_number);
+  other.SetObjects(duel.first.highest_number);
+  return ScenarioDuel{{duel.second, 0}, {duel.first, 0}, duel.cpu, duel.rate};
+}
+
 }  // namespace portcullis::load

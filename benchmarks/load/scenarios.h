@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "duel.h"
 #include "runner.h"
 #include "target.h"
 #include "webhooks.h"
@@ -42,8 +43,22 @@ struct ScenarioResult {
   double webhook_calls_per_request = 0;
 };
 
+// Two servers under the same scenario, in turn.
+struct ScenarioDuel {
+  ScenarioResult first;
+  ScenarioResult second;
+  Estimate cpu;  // ratios, first to second
+  Estimate rate;
+};
+
 // Blocks. Errors are about preparation; failed requests of the load are in the figures.
 base::Result<ScenarioResult> RunScenario(const Scenario& scenario, const Target& target,
                                          const WebhookServer& webhooks, const RunOptions& options);
+
+// Each server is under load for options.seconds, in slices that take turns: a ratio of 1.02 can be told
+// from 1 on a machine whose speed changes.
+base::Result<ScenarioDuel> RunScenarioInTurn(const Scenario& scenario, const Target& first,
+                                             const Target& second, const WebhookServer& webhooks,
+                                             const RunOptions& options);
 
 }  // namespace portcullis::load
