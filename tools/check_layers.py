@@ -25,7 +25,7 @@ MAY_INCLUDE = re.compile(r"^May include:.*$", re.M)
 WRAPPERS = {
     "boost/asio": {"net"}, "boost/beast": {"net"}, "nghttp2/": {"net"}, "openssl/": {"net", "authn", "base"},
     "re2/": {"base", "cel", "kube_cel", "api", "registry"}, "yaml.h": {"json"}, "sqlite3.h": {"store"},
-    "prometheus/": {"metrics"}, "spdlog/": {"base"}, "CLI/": {"cli"}, "libdeflate.h": {"api", "net", "server", "store"},
+    "spdlog/": {"base"}, "CLI/": {"cli"}, "libdeflate.h": {"api", "net", "server", "store"},
 }
 
 # What a module may not include although it depends, through others, on the module that holds it.

@@ -226,6 +226,7 @@ RequestMetrics::RequestMetrics(Registry& registry)
                                          "by kind. In case of a fetching "
                                          "error, the value will be -1.",
                                          Stability::kStable},
-                                        {"resource"})) {}
+                                        {"resource"})),
+      series(std::make_unique<RequestSeriesIndex>(requests, duration, response_sizes)) {}
 
 }  // namespace portcullis::metrics

@@ -3,7 +3,10 @@
 // Thread-safe. Sources: Kubernetes' metrics reference, and /metrics of kube-apiserver v1.36.
 #pragma once
 
+#include <memory>
+
 #include "metrics/metrics.h"
+#include "metrics/request_series.h"
 
 namespace portcullis::metrics {
 
@@ -60,6 +63,8 @@ struct RequestMetrics {
   Family<Counter>& authenticated_users;      // username
   Family<Counter>& authorization_decisions;  // type, name, decision
   Family<Gauge>& storage_objects;            // resource
+  // requests, duration and response_sizes of the same labels.
+  std::unique_ptr<RequestSeriesIndex> series;
 };
 
 }  // namespace portcullis::metrics

@@ -1,7 +1,5 @@
 #include "metrics/metrics.h"
 
-#include <prometheus/summary.h>
-
 #include <algorithm>
 #include <utility>
 #include <variant>
@@ -18,10 +16,6 @@ void AddTo(std::atomic<double>& target, double by) {
 }
 
 constexpr double kQuantiles[] = {0.5, 0.9, 0.99};
-
-prometheus::Summary::Quantiles SummaryQuantiles() {
-  return {{0.5, 0.05}, {0.9, 0.01}, {0.99, 0.001}};
-}
 
 }  // namespace
 
@@ -42,15 +36,6 @@ std::uint64_t Histogram::count() const {
   for (std::size_t i = 0; i <= bounds_.size(); ++i) count += bucket(i);
   return count;
 }
-
-struct Summary::State {
-  // Five hours in five steps, as kube-apiserver has it.
-  prometheus::Summary summary{SummaryQuantiles(), std::chrono::hours(5), 5};
-};
-
-Summary::Summary() : state_(std::make_unique<State>()) {}
-Summary::~Summary() = default;
-void Summary::Observe(double value) { state_->summary.Observe(value); }
 
 template <typename Metric>
 Metric& Family<Metric>::With(std::initializer_list<std::string_view> values) {
@@ -159,15 +144,6 @@ void Registry::AddGaugeFunction(Description description, std::function<double()>
 
 namespace {
 
-std::vector<double> QuantilesOf(const Summary& summary, double& sum, std::uint64_t& count) {
-  const auto collected = summary.state().summary.Collect().summary;
-  sum = collected.sample_sum;
-  count = collected.sample_count;
-  std::vector<double> values;
-  for (const auto& quantile : collected.quantile) values.push_back(quantile.value);
-  return values;
-}
-
 // Writes the samples of one family, whatever its kind.
 class SampleWriter {
  public:
@@ -208,14 +184,11 @@ class SampleWriter {
   void operator()(const std::unique_ptr<Family<Summary>>& family) const {
     out_.Head(description_, "summary");
     family->ForEach([&](const auto& values, const Summary& summary) {
-      double sum = 0;
-      std::uint64_t count = 0;
-      const std::vector<double> quantiles = QuantilesOf(summary, sum, count);
-      for (std::size_t i = 0; i < quantiles.size(); ++i) {
-        out_.Sample(description_.name, family->labels(), values, quantiles[i],
-                    {"quantile", FormatNumber(kQuantiles[i])});
+      for (const double share : kQuantiles) {
+        out_.Sample(description_.name, family->labels(), values, summary.Quantile(share),
+                    {"quantile", FormatNumber(share)});
       }
-      Totals(family->labels(), values, sum, count);
+      Totals(family->labels(), values, summary.sum(), summary.count());
     });
   }
 

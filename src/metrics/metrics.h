@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "metrics/summary.h"
 
 namespace portcullis::metrics {
 
@@ -79,19 +80,6 @@ class Histogram {
   std::vector<double> bounds_;
   std::unique_ptr<std::atomic<std::uint64_t>[]> counts_;
   std::atomic<double> sum_{0};
-};
-
-// Quantiles over the last hours (prometheus-cpp inside); takes a lock, not for the hottest paths.
-class Summary {
- public:
-  struct State;
-  Summary();
-  ~Summary();
-  void Observe(double value);
-  const State& state() const { return *state_; }
-
- private:
-  std::unique_ptr<State> state_;
 };
 
 // The metrics of one name, one per combination of label values.

@@ -69,8 +69,22 @@ TEST(Registry, SummariesShowQuantiles) {
   registry.AddSummary({"s", "S."}, {}).With({}).Observe(2);
 
   EXPECT_EQ(registry.Expose(),
-            "# HELP s [ALPHA] S.\n# TYPE s summary\ns{quantile=\"0.5\"} 2\ns{quantile=\"0.9\"} 2\n"
-            "s{quantile=\"0.99\"} 2\ns_sum 2\ns_count 1\n");
+            "# HELP s [ALPHA] S.\n# TYPE s summary\ns{quantile=\"0.5\"} 2.0625\n"
+            "s{quantile=\"0.9\"} 2.0625\ns{quantile=\"0.99\"} 2.0625\ns_sum 2\ns_count 1\n");
+}
+
+TEST(RequestSeries, AreThoseOfTheFamilies) {
+  Registry registry;
+  const RequestMetrics metrics(registry);
+  const RequestLabels labels{"POST", "", "", "v1", "pods", "", "namespace", "201"};
+
+  metrics.series->Of(labels).requests->Increment();
+  metrics.series->Of(labels).requests->Increment();
+
+  EXPECT_EQ(
+      metrics.requests.With({"POST", "", "", "v1", "pods", "", "namespace", "apiserver", "201"})
+          .value(),
+      2U);
 }
 
 TEST(Registry, LeavesOutFamiliesNobodyHasUsed) {

@@ -34,29 +34,28 @@ std::string_view Scope(const Call& call) {
 void Count(const Call& call, const Reply& reply, std::size_t size) {
   // Unknown resources would let clients make up label values.
   if (call.info.is_resource && call.resource == nullptr) return;
-  const metrics::RequestMetrics& metrics = *call.env.request_metrics;
   const RequestInfo& info = call.info;
   const std::string verb = MetricVerb(call);
   const std::string code = std::to_string(reply.status);
   const std::string_view dry_run = call.dry_run ? "All" : "";
   const std::string_view subresource =
       info.is_resource ? std::string_view(info.subresource) : std::string_view(info.path);
-  const std::string_view scope = Scope(call);
-  metrics.requests
-      .With({verb, dry_run, info.api_group, info.api_version, info.resource, subresource, scope,
-             "apiserver", code})
-      .Increment();
+  const metrics::RequestMetrics& metrics = *call.env.request_metrics;
+  if (reply.streaming) {
+    metrics.requests
+        .With({verb, dry_run, info.api_group, info.api_version, info.resource, subresource,
+               Scope(call), "apiserver", code})
+        .Increment();
+    return;
+  }
+  const metrics::RequestSeries series =
+      metrics.series->Of({verb, dry_run, info.api_group, info.api_version, info.resource,
+                          subresource, Scope(call), code});
   const std::chrono::duration<double> took =
       call.env.clock->Steady() - call.exchange->received_at();
-  if (reply.streaming) return;
-  metrics.duration
-      .With({verb, dry_run, info.api_group, info.api_version, info.resource, subresource, scope,
-             "apiserver"})
-      .Observe(took.count());
-  metrics.response_sizes
-      .With(
-          {verb, info.api_group, info.api_version, info.resource, subresource, scope, "apiserver"})
-      .Observe(static_cast<double>(size));
+  series.requests->Increment();
+  series.duration->Observe(took.count());
+  series.response_sizes->Observe(static_cast<double>(size));
 }
 
 // Requests that were ended in self-defence.
@@ -110,6 +109,7 @@ void EndAudit(Call& call, const Reply& reply, std::string_view content) {
 
 net::Headers HeadersOf(const Call& call, Reply& reply) {
   net::Headers headers = std::move(reply.headers);
+  headers.Reserve(headers.size() + 8);
   headers.Set("Audit-Id", call.audit_id);
   if (!headers.Has("Cache-Control")) headers.Set("Cache-Control", "no-cache, private");
   headers.Set("Content-Type", reply.content_type);
