@@ -40,14 +40,15 @@ base::Result<std::unique_ptr<Chain>> Chain::Create(std::span<const PluginInfo* c
 }
 
 base::Status Chain::MutateOnce(Request& request) const {
+  auto start = Now();  // the end of one plugin is the start of the next
   for (const Entry& entry : entries_) {
     if (!TakesPart(*entry.info, request.operation(), kMutate)) continue;
-    const auto start = Now();
     base::Status outcome = entry.plugin->Mutate(request);
-    const auto took = Now() - start;
+    const auto end = Now();
     for (ChainObserver* observer : observers_) {
-      observer->OnPlugin(request, *entry.info, kMutate, outcome, took);
+      observer->OnPlugin(request, *entry.info, kMutate, outcome, end - start);
     }
+    start = end;
     if (!outcome.ok()) return outcome;
   }
   return base::OkStatus();
@@ -67,15 +68,16 @@ base::Status Chain::Mutate(Request& request) const {
 
 base::Status Chain::Validate(const Request& request) const {
   const auto start = Now();
+  auto plugin_start = start;
   base::Status outcome;
   for (const Entry& entry : entries_) {
     if (!TakesPart(*entry.info, request.operation(), kValidate)) continue;
-    const auto plugin_start = Now();
     outcome = entry.plugin->Validate(request);
-    const auto took = Now() - plugin_start;
+    const auto end = Now();
     for (ChainObserver* observer : observers_) {
-      observer->OnPlugin(request, *entry.info, kValidate, outcome, took);
+      observer->OnPlugin(request, *entry.info, kValidate, outcome, end - plugin_start);
     }
+    plugin_start = end;
     if (!outcome.ok()) break;
   }
   const auto took = Now() - start;

@@ -87,6 +87,7 @@ void Headers::Add(std::string_view name, std::string_view value) {
 }
 
 void Headers::Set(std::string_view name, std::string_view value) {
+  if (!Has(name)) return Add(name, value);
   // `value` may point into a field that is about to go.
   Header field{std::string(name), std::string(value)};
   Remove(field.name);
