@@ -103,7 +103,7 @@ FieldSet& FieldSet::operator=(FieldSet&&) noexcept = default;
 FieldSet::FieldSet(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
   const auto before = [](const Node& a, const Node& b) { return a.element < b.element; };
   if (!std::is_sorted(nodes_.begin(), nodes_.end(), before)) {
-    std::stable_sort(nodes_.begin(), nodes_.end(), before);
+    std::sort(nodes_.begin(), nodes_.end(), before);
   }
   const auto same = [](const Node& a, const Node& b) { return a.element == b.element; };
   if (std::adjacent_find(nodes_.begin(), nodes_.end(), same) == nodes_.end()) return;
