@@ -5,6 +5,19 @@
 namespace portcullis::authn {
 namespace {
 
+// Kubernetes' parseUIDFromCert.
+base::Result<std::string> UidOf(const std::vector<std::string>& uids) {
+  if (uids.size() > 1) {
+    return base::Status(
+        base::Reason::kUnauthorized,
+        base::StrCat("expected 1 UID, but found multiple: [", base::Join(uids, " "), "]"));
+  }
+  if (uids.size() == 1 && uids[0].empty()) {
+    return base::Status(base::Reason::kUnauthorized, "UID cannot be an empty string");
+  }
+  return uids.empty() ? std::string() : uids[0];
+}
+
 class ClientCertificate final : public Authenticator {
  public:
   base::Result<std::optional<Identity>> Authenticate(const RequestView& request) const override {
@@ -18,7 +31,7 @@ class ClientCertificate final : public Authenticator {
     if (certificate->common_name.empty()) return std::optional<Identity>();
     Identity identity;
     identity.user.name = certificate->common_name;
-    identity.user.uid = certificate->uid;
+    identity.user.uid = TRY(UidOf(certificate->uids));
     identity.user.groups = certificate->organizations;
     identity.user.extra[std::string(kCredentialId)] = {
         base::StrCat("X509SHA256=", certificate->sha256)};

@@ -9,12 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <span>
 
 #include "base/random.h"
 #include "base/strings.h"
+#include "net/internal/certificate.h"
 #include "net/internal/stream.h"
 #include "net/internal/verify.h"
 #include "net/internal/x509.h"
@@ -25,9 +28,6 @@ namespace {
 
 using internal::KeyPtr;
 using internal::X509Ptr;
-
-// Kubernetes reads the UID of a user from this subject attribute.
-constexpr const char* kUidAttribute = "1.3.6.1.4.1.57683.2";
 
 base::Status LibraryError(std::string_view what) {
   const char* reason = ERR_reason_error_string(ERR_get_error());
@@ -137,40 +137,15 @@ void AddLeafExtensions(X509* certificate, X509* issuer, const CertificateRequest
   AddAlternativeNames(certificate, request);
 }
 
-void AppendNames(X509* certificate, CertificateInfo& info) {
-  auto* list = static_cast<GENERAL_NAMES*>(
-      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
-  for (int i = 0; i < sk_GENERAL_NAME_num(list); ++i) {
-    const GENERAL_NAME* name = sk_GENERAL_NAME_value(list, i);
-    if (name->type == GEN_IPADD) {
-      info.ip_addresses.push_back(internal::IpText(ASN1_STRING_get0_data(name->d.iPAddress),
-                                                   ASN1_STRING_length(name->d.iPAddress)));
-      continue;
-    }
-    if (name->type != GEN_DNS && name->type != GEN_EMAIL && name->type != GEN_URI) continue;
-    const ASN1_IA5STRING* value = name->d.ia5;
-    std::string text(reinterpret_cast<const char*>(ASN1_STRING_get0_data(value)),
-                     static_cast<std::size_t>(ASN1_STRING_length(value)));
-    auto& target = name->type == GEN_DNS     ? info.dns_names
-                   : name->type == GEN_EMAIL ? info.emails
-                                             : info.uris;
-    target.push_back(std::move(text));
-  }
-  GENERAL_NAMES_free(list);
+std::int64_t SecondsOf(base::WallTime time) {
+  return std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()).count();
 }
 
-std::string UidOf(const X509_NAME* subject) {
-  ASN1_OBJECT* object = OBJ_txt2obj(kUidAttribute, 1);
-  const int at = X509_NAME_get_index_by_OBJ(subject, object, -1);
-  ASN1_OBJECT_free(object);
-  if (at < 0) return "";
-  unsigned char* utf8 = nullptr;
-  const int size =
-      ASN1_STRING_to_UTF8(&utf8, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
-  std::string uid =
-      size < 0 ? "" : std::string(reinterpret_cast<char*>(utf8), static_cast<std::size_t>(size));
-  OPENSSL_free(utf8);
-  return uid;
+// As near as a WallTime comes to it: it ends in 2262.
+base::WallTime TimeOf(std::int64_t seconds) {
+  const auto clamped =
+      std::clamp(seconds, SecondsOf(base::WallTime::min()) + 1, SecondsOf(base::WallTime::max()));
+  return base::WallTime(std::chrono::seconds(clamped));
 }
 
 base::Status FileError(std::string_view operation, const std::string& path, int error) {
@@ -226,26 +201,43 @@ base::Result<std::string> MakeRsaKey(int bits) {
   return KeyText(key.get());
 }
 
-CertificateInfo DescribeCertificate(std::string_view der) {
+namespace {
+
+base::Result<CertificateInfo> Describe(std::string_view der) {
+  internal::Certificate parsed = TRY(internal::ParseCertificate(der));
+  const X509Ptr certificate = internal::ParseDer(der);
+  if (!certificate) return base::ConfigError("x509: malformed certificate");
   CertificateInfo info;
   info.der = der;
-  const X509Ptr certificate = internal::ParseDer(der);
-  if (!certificate) return info;
-  X509* x = certificate.get();
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(der.data()), der.size(), digest.data());
   info.sha256 = base::HexEncode(std::span<const unsigned char>(digest));
-  info.serial = internal::SerialOf(x);
-  const X509_NAME* subject = X509_get_subject_name(x);
-  info.common_name = internal::SubjectAttribute(subject, NID_commonName);
-  info.organizations = internal::SubjectAttributes(subject, NID_organizationName);
-  info.uid = UidOf(subject);
-  info.issuer_common_name = internal::SubjectAttribute(X509_get_issuer_name(x), NID_commonName);
-  info.not_before = internal::TimeOf(X509_get0_notBefore(x));
-  info.not_after = internal::TimeOf(X509_get0_notAfter(x));
-  info.is_authority = X509_check_ca(x) == 1;
-  AppendNames(x, info);
+  info.serial = internal::SerialOf(certificate.get());
+  info.common_name = std::move(parsed.subject.common_name);
+  info.organizations = std::move(parsed.subject.organizations);
+  info.uids = std::move(parsed.subject.uids);
+  info.issuer_common_name = std::move(parsed.issuer.common_name);
+  info.not_before = TimeOf(parsed.not_before);
+  info.not_after = TimeOf(parsed.not_after);
+  info.is_authority = parsed.has_basic_constraints && parsed.is_authority;
+  info.dns_names = std::move(parsed.names.dns);
+  info.emails = std::move(parsed.names.emails);
+  for (auto& uri : parsed.names.uris) info.uris.push_back(std::move(uri.text));
+  for (const auto& ip : parsed.names.ips) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(ip.data());
+    info.ip_addresses.push_back(internal::IpText(bytes, static_cast<int>(ip.size())));
+  }
   return info;
+}
+
+}  // namespace
+
+CertificateInfo DescribeCertificate(std::string_view der) {
+  auto info = Describe(der);
+  if (info.ok()) return std::move(*info);
+  CertificateInfo unreadable;
+  unreadable.der = der;
+  return unreadable;
 }
 
 base::Result<std::vector<CertificateInfo>> ParseCertificates(std::string_view pem) {
@@ -253,10 +245,7 @@ base::Result<std::vector<CertificateInfo>> ParseCertificates(std::string_view pe
   internal::PemBlock block;
   while (internal::NextPemBlock(pem, block)) {
     if (block.type != "CERTIFICATE" || block.has_headers) continue;
-    if (!internal::ParseDer(block.bytes)) {
-      return base::ConfigError("x509: malformed certificate");
-    }
-    list.push_back(DescribeCertificate(block.bytes));
+    list.push_back(TRY(Describe(block.bytes)));
   }
   if (list.empty()) {
     return base::ConfigError("data does not contain any valid RSA or ECDSA certificates");
@@ -276,20 +265,16 @@ class Pool final : public CertificatePool {
 
   std::string VerifyClient(const std::vector<std::string>& chain,
                            base::WallTime now) const override {
-    internal::X509StackPtr intermediates(sk_X509_new_null());
-    internal::X509Ptr leaf;
+    internal::ReadCertificates certificates;
     for (const std::string& der : chain) {
-      internal::X509Ptr certificate = internal::ParseDer(der);
-      if (!certificate) continue;
-      if (!leaf) {
-        leaf = std::move(certificate);
-      } else {
-        sk_X509_push(intermediates.get(), certificate.release());
-      }
+      const internal::X509Ptr certificate = internal::ParseDer(der);
+      if (!certificate) return "x509: malformed certificate";
+      auto read = internal::Read(certificate.get());
+      if (!read.ok()) return std::string(read.status().message());
+      certificates.push_back(std::move(*read));
     }
-    if (!leaf) return "x509: malformed certificate";
-    return internal::VerifyCertificate({.leaf = leaf.get(),
-                                        .intermediates = intermediates.get(),
+    if (certificates.empty()) return "x509: malformed certificate";
+    return internal::VerifyCertificate({.chain = certificates,
                                         .roots = roots_.get(),
                                         .host = {},
                                         .use = internal::CertificateUse::kClient,

@@ -43,14 +43,15 @@ base::Result<KeyPair> MakeSelfSigned(const CertificateRequest& request, base::Wa
 // A private key alone, PKCS#8 PEM (service account signing keys).
 base::Result<std::string> MakeRsaKey(int bits = 2048);
 
-// What a certificate says.
+// What a certificate says, as Go's crypto/x509 reads it.
 struct CertificateInfo {
   std::string der;
   std::string sha256;  // of the DER, lower-case hex
   std::string serial;  // decimal
   std::string common_name;
   std::vector<std::string> organizations;
-  std::string uid;  // subject attribute 1.3.6.1.4.1.57683.2, which Kubernetes takes for the UID
+  // Subject attributes 1.3.6.1.4.1.57683.2, of which Kubernetes takes one for the UID.
+  std::vector<std::string> uids;
   std::string issuer_common_name;
   std::vector<std::string> dns_names;
   std::vector<std::string> ip_addresses;
@@ -64,9 +65,9 @@ struct CertificateInfo {
 // Of one certificate in DER; empty but for `der` if it cannot be parsed.
 CertificateInfo DescribeCertificate(std::string_view der);
 
-// All certificates of a PEM text; other blocks are skipped. No certificate at all is an error with
-// the text of client-go's cert.ParseCertsPEM:
-// "data does not contain any valid RSA or ECDSA certificates".
+// All certificates of a PEM text; other blocks are skipped. One that Go's parser refuses is an error
+// with its text, "x509: negative serial number"; so is no certificate at all, with the text of
+// client-go's cert.ParseCertsPEM: "data does not contain any valid RSA or ECDSA certificates".
 base::Result<std::vector<CertificateInfo>> ParseCertificates(std::string_view pem);
 
 // That the key fits the certificate; errors are those of Go's tls.X509KeyPair:

@@ -25,11 +25,12 @@ namespace portcullis::net {
 
 enum class Protocol { kHttp10, kHttp11, kHttp2 };
 
-// The certificate a client has presented, judged once per connection. Immutable.
+// The certificate a client has presented, judged once per connection. Immutable. One that Go's parser
+// refuses, or that comes with such a one, does not come so far: the handshake fails.
 struct ClientCertificate {
   std::string common_name;
   std::vector<std::string> organizations;
-  std::string uid;                 // see CertificateInfo::uid
+  std::vector<std::string> uids;   // see CertificateInfo::uids
   std::string sha256;              // of the leaf's DER, lower-case hex
   std::string serial;              // decimal
   std::vector<std::string> chain;  // DER, leaf first

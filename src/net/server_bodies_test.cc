@@ -120,6 +120,30 @@ TEST(ServerBodiesTest, AnUnreadChunkedBodyEndsTheConnection) {
   EXPECT_NE(peer->ReadToEnd().find("Connection: close"), std::string::npos);
 }
 
+// A token in a trailer would name a user after the request has been judged.
+TEST(ServerBodiesTest, TrailersAreNoHeaders) {
+  Fixture f(ServerOptions{});
+  auto peer = RawPeer::Connect(f.test.server->port());
+  peer->Send(
+      "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: Authorization\r\n\r\n"
+      "3\r\nabc\r\n0\r\nAuthorization: Bearer x\r\n\r\n");
+  const auto exchange = f.queue.Take();
+  EXPECT_EQ(exchange->request().body, "abc");
+  EXPECT_EQ(exchange->request().headers.Get("Authorization"), "");
+  exchange->Respond({.status = 200});
+
+  Fixture with_tls(ServerOptions{}, true);
+  H2Client client(with_tls.test.server->port());
+  const auto id = client.Submit("POST", "/x", "abc", {}, true);
+  client.SendAll();
+  client.EndWithTrailer(id, "authorization", "Bearer x");
+  client.SendAll();
+  const auto of_http2 = with_tls.queue.Take();
+  EXPECT_EQ(of_http2->request().headers.Get("Authorization"), "");
+  of_http2->Respond({.status = 200});
+  EXPECT_EQ(client.Run(id).status, "200");
+}
+
 TEST(ServerBodiesTest, ReadsTheBodyThatTheHandlerAsksFor) {
   for (const bool with_tls : {false, true}) {
     Fixture f(OnDemand(), with_tls);

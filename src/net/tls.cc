@@ -18,48 +18,80 @@ namespace {
 constexpr unsigned char kHttp1Only[] = "\x08http/1.1";
 constexpr unsigned char kHttp2And1[] = "\x02h2\x08http/1.1";
 
+PeerCheck* CheckOf(X509_STORE_CTX* context) {
+  auto* ssl =
+      static_cast<SSL*>(X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  return static_cast<PeerCheck*>(SSL_get_app_data(ssl));
+}
+
+// What the peer has sent, as Go reads it; it refuses long RSA keys for the time they take.
+base::Result<ReadCertificates> ReadPeer(X509* leaf, const STACK_OF(X509) * others,
+                                        std::string_view peer) {
+  constexpr int kMaxRsaBits = 8192;
+  auto all = ReadAll(leaf, others);
+  if (!all.ok()) return all;
+  for (const auto& certificate : *all) {
+    EVP_PKEY* key = X509_get0_pubkey(certificate.x509.get());
+    if (key == nullptr || EVP_PKEY_base_id(key) != EVP_PKEY_RSA) continue;
+    if (EVP_PKEY_bits(key) <= kMaxRsaBits) continue;
+    return base::ConfigError(base::StrCat("tls: ", peer, " sent certificate containing RSA key ",
+                                          "larger than ", std::to_string(kMaxRsaBits), " bits"));
+  }
+  ERR_clear_error();
+  return all;
+}
+
+// Ends the handshake unless there is no error. Alert bad_certificate, as Go.
+int Judge(X509_STORE_CTX* context, std::string error) {
+  if (error.empty()) return 1;
+  CheckOf(context)->error = std::move(error);
+  X509_STORE_CTX_set_error(context, X509_V_ERR_CERT_REJECTED);
+  return 0;
+}
+
+std::string VerificationError(const VerifyRequest& request) {
+  auto error = VerifyCertificate(request);
+  return error.empty() ? error : base::StrCat("tls: failed to verify certificate: ", error);
+}
+
 // Called by OpenSSL instead of its own verification. The answer's text waits in the PeerCheck.
 int VerifyServer(X509_STORE_CTX* context, void* unused) {
   (void)unused;
-  auto* ssl =
-      static_cast<SSL*>(X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx()));
-  auto* check = static_cast<PeerCheck*>(SSL_get_app_data(ssl));
-  X509* leaf = X509_STORE_CTX_get0_cert(context);
-  check->without_san = !HasSubjectAlternativeName(leaf);
+  PeerCheck* check = CheckOf(context);
   const STACK_OF(X509)* sent = X509_STORE_CTX_get0_untrusted(context);
-  for (int i = 0; i < sk_X509_num(sent); ++i) {
-    X509* certificate = sk_X509_value(sent, i);
-    const bool self_issued =
-        X509_NAME_cmp(X509_get_subject_name(certificate), X509_get_issuer_name(certificate)) == 0;
-    if (!self_issued && HasInsecureSignature(certificate)) check->with_sha1 = true;
+  const auto chain = ReadPeer(X509_STORE_CTX_get0_cert(context), sent, "server");
+  if (!chain.ok()) {
+    return Judge(context, base::StrCat("tls: failed to parse certificate from server: ",
+                                       chain.status().message()));
+  }
+  check->without_san = !(*chain)[0].parsed.has_alternative_names;
+  for (const auto& certificate : *chain) {
+    const bool self_issued = certificate.parsed.raw_subject == certificate.parsed.raw_issuer;
+    if (!self_issued && HasInsecureSignature(certificate.x509.get())) check->with_sha1 = true;
   }
   if (check->roots == nullptr) return 1;
-  check->error = VerifyCertificate({.leaf = leaf,
-                                    .intermediates = X509_STORE_CTX_get0_untrusted(context),
-                                    .roots = const_cast<X509_STORE*>(check->roots),
-                                    .host = check->host,
-                                    .use = CertificateUse::kServer,
-                                    .now = base::SystemClock().Now()});
-  if (check->error.empty()) return 1;
-  X509_STORE_CTX_set_error(context, X509_V_ERR_CERT_REJECTED);  // alert bad_certificate, as Go
-  return 0;
+  return Judge(context, VerificationError({.chain = *chain,
+                                           .roots = const_cast<X509_STORE*>(check->roots),
+                                           .host = check->host,
+                                           .use = CertificateUse::kServer,
+                                           .now = base::SystemClock().Now()}));
 }
 
 int VerifyClient(X509_STORE_CTX* context, void* unused) {
   (void)unused;
-  auto* ssl =
-      static_cast<SSL*>(X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx()));
-  auto* check = static_cast<PeerCheck*>(SSL_get_app_data(ssl));
+  PeerCheck* check = CheckOf(context);
+  const auto chain =
+      ReadPeer(X509_STORE_CTX_get0_cert(context), X509_STORE_CTX_get0_untrusted(context), "client");
+  if (!chain.ok()) {
+    return Judge(context, base::StrCat("tls: failed to parse client certificate: ",
+                                       chain.status().message()));
+  }
   if (check->roots == nullptr) return 1;  // judged by the authenticator: see PeerOf
-  check->error = VerifyCertificate({.leaf = X509_STORE_CTX_get0_cert(context),
-                                    .intermediates = X509_STORE_CTX_get0_untrusted(context),
-                                    .roots = const_cast<X509_STORE*>(check->roots),
-                                    .host = {},
-                                    .use = CertificateUse::kClient,
-                                    .now = base::SystemClock().Now()});
-  if (check->error.empty()) return 1;
-  X509_STORE_CTX_set_error(context, X509_V_ERR_CERT_REJECTED);
-  return 0;
+  return Judge(context, VerificationError({.chain = *chain,
+                                           .roots = const_cast<X509_STORE*>(check->roots),
+                                           .host = {},
+                                           .use = CertificateUse::kClient,
+                                           .now = base::SystemClock().Now()}));
 }
 
 int ChooseProtocol(SSL* ssl, const unsigned char** out, unsigned char* out_size,
@@ -205,25 +237,24 @@ SSL_CTX* ServerTlsContext::ContextFor(std::string_view server_name) const {
 std::shared_ptr<const ClientCertificate> ServerTlsContext::PeerOf(SSL* ssl) const {
   X509* leaf = SSL_get0_peer_certificate(ssl);
   if (leaf == nullptr) return nullptr;
+  const auto chain = ReadAll(leaf, SSL_get_peer_cert_chain(ssl));
   auto peer = std::make_shared<ClientCertificate>();
-  STACK_OF(X509)* chain = SSL_get_peer_cert_chain(ssl);
-  peer->chain.push_back(DerOf(leaf));
-  for (int i = 0; i < sk_X509_num(chain); ++i) {
-    auto der = DerOf(sk_X509_value(chain, i));
-    if (der != peer->chain[0]) peer->chain.push_back(std::move(der));
+  if (!chain.ok()) {
+    peer->error = chain.status().message();
+    return peer;
   }
-  const auto info = DescribeCertificate(peer->chain[0]);
-  peer->common_name = info.common_name;
-  peer->organizations = info.organizations;
-  peer->uid = info.uid;
-  peer->sha256 = info.sha256;
-  peer->serial = info.serial;
+  for (const auto& certificate : *chain) peer->chain.push_back(DerOf(certificate.x509.get()));
+  auto info = DescribeCertificate(peer->chain[0]);
+  peer->common_name = std::move(info.common_name);
+  peer->organizations = std::move(info.organizations);
+  peer->uids = std::move(info.uids);
+  peer->sha256 = std::move(info.sha256);
+  peer->serial = std::move(info.serial);
   peer->not_after = info.not_after;
   if (!client_roots_) {
     peer->error = "x509: certificate signed by unknown authority";
   } else {
-    peer->error = VerifyCertificate({.leaf = leaf,
-                                     .intermediates = chain,
+    peer->error = VerifyCertificate({.chain = *chain,
                                      .roots = client_roots_.get(),
                                      .host = {},
                                      .use = CertificateUse::kClient,

@@ -244,7 +244,7 @@ IoStatus Stream::FromTls(SSL* ssl, int result, std::string_view operation) {
     return IoStatus::kEof;
   }
   if (ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED) {
-    error_ = base::StrCat("tls: failed to verify certificate: ", check_.error);
+    error_ = check_.error;
   } else {
     error_ = TlsErrorText(code);
   }

@@ -24,7 +24,7 @@ struct IoResult {
 struct PeerCheck {
   const X509_STORE* roots = nullptr;  // null: no verification
   std::string host;                   // name or address the certificate must be for; "" for clients
-  std::string error;                  // Go's text, "" if all is well
+  std::string error;  // Go's text, "tls: failed to verify certificate: …"; "" if all is well
   bool without_san = false;
   bool with_sha1 = false;
 };

@@ -3,8 +3,9 @@
 #include <arpa/inet.h>
 
 #include <array>
+#include <chrono>
 #include <cstring>
-#include <memory>
+#include <ctime>
 #include <vector>
 
 #include "base/gotext.h"
@@ -14,29 +15,6 @@
 
 namespace portcullis::net::internal {
 namespace {
-
-struct Names {
-  std::vector<std::string> dns;
-  std::vector<std::string> ips;
-};
-
-Names NamesOf(X509* certificate) {
-  Names names;
-  auto* list = static_cast<GENERAL_NAMES*>(
-      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
-  for (int i = 0; i < sk_GENERAL_NAME_num(list); ++i) {
-    const GENERAL_NAME* name = sk_GENERAL_NAME_value(list, i);
-    if (name->type == GEN_DNS) {
-      names.dns.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(name->d.dNSName)),
-                             static_cast<std::size_t>(ASN1_STRING_length(name->d.dNSName)));
-    } else if (name->type == GEN_IPADD) {
-      names.ips.push_back(
-          IpText(ASN1_STRING_get0_data(name->d.iPAddress), ASN1_STRING_length(name->d.iPAddress)));
-    }
-  }
-  GENERAL_NAMES_free(list);
-  return names;
-}
 
 std::string NormalIp(std::string_view text) {
   std::array<unsigned char, 16> bytes{};
@@ -57,91 +35,73 @@ bool MatchesHost(std::string pattern, std::string host) {
   return dot != std::string::npos && dot > 0 && host.substr(dot) == pattern.substr(1);
 }
 
-// Of a name in a subject alternative name or in a name constraint.
-bool IsKnownName(const GENERAL_NAME* name) {
-  return name->type == GEN_DNS || name->type == GEN_EMAIL || name->type == GEN_IPADD ||
-         name->type == GEN_URI;
+std::vector<std::string> IpTexts(const AlternativeNames& names) {
+  std::vector<std::string> texts;
+  for (const auto& ip : names.ips) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(ip.data());
+    texts.push_back(IpText(bytes, static_cast<int>(ip.size())));
+  }
+  return texts;
 }
 
-// One name that is known is enough.
-bool KnowsAlternativeName(X509* certificate) {
-  std::unique_ptr<GENERAL_NAMES, Freer<GENERAL_NAMES_free>> names(static_cast<GENERAL_NAMES*>(
-      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
-  for (int i = 0; i < sk_GENERAL_NAME_num(names.get()); ++i) {
-    if (IsKnownName(sk_GENERAL_NAME_value(names.get(), i))) return true;
-  }
-  return false;
-}
-
-// One that is not known is too much.
-bool KnowsNameConstraints(X509* certificate) {
-  std::unique_ptr<NAME_CONSTRAINTS, Freer<NAME_CONSTRAINTS_free>> constraints(
-      static_cast<NAME_CONSTRAINTS*>(
-          X509_get_ext_d2i(certificate, NID_name_constraints, nullptr, nullptr)));
-  if (constraints == nullptr) return false;
-  for (const auto* trees : {constraints->permittedSubtrees, constraints->excludedSubtrees}) {
-    for (int i = 0; i < sk_GENERAL_SUBTREE_num(trees); ++i) {
-      if (!IsKnownName(sk_GENERAL_SUBTREE_value(trees, i)->base)) return false;
-    }
-  }
-  return true;
-}
-
-bool KnowsExtension(X509* certificate, int kind) {
-  switch (kind) {
-    case NID_key_usage:
-    case NID_basic_constraints:
-    case NID_crl_distribution_points:
-    case NID_policy_constraints:
-    case NID_ext_key_usage:
-    case NID_certificate_policies:
-    case NID_policy_mappings:
-    case NID_inhibit_any_policy:
-      return true;
-    case NID_subject_alt_name:
-      return KnowsAlternativeName(certificate);
-    case NID_name_constraints:
-      return KnowsNameConstraints(certificate);
-    default:
-      return false;
-  }
+// "2049-01-01T00:00:00Z".
+std::string TimeText(std::int64_t seconds) {
+  std::tm parts{};
+  const std::time_t time = seconds;
+  gmtime_r(&time, &parts);
+  std::array<char, 40> text{};
+  const auto size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text.data(), size};
 }
 
 }  // namespace
 
-std::string ValidityError(const X509* certificate, base::WallTime now) {
-  const auto not_before = TimeOf(X509_get0_notBefore(certificate));
-  const auto not_after = TimeOf(X509_get0_notAfter(certificate));
-  if (now >= not_before && now <= not_after) return "";
-  return base::StrCat("x509: certificate has expired or is not yet valid: current time ",
-                      base::FormatTime(now), now < not_before ? " is before " : " is after ",
-                      base::FormatTime(now < not_before ? not_before : not_after));
+base::Result<ReadCertificate> Read(X509* certificate) {
+  Certificate parsed = TRY(ParseCertificate(DerOf(certificate)));
+  X509_up_ref(certificate);
+  return ReadCertificate{X509Ptr(certificate), std::move(parsed)};
 }
 
-std::string CriticalExtensionError(X509* certificate) {
-  for (int i = 0; i < X509_get_ext_count(certificate); ++i) {
-    X509_EXTENSION* extension = X509_get_ext(certificate, i);
-    if (X509_EXTENSION_get_critical(extension) == 0) continue;
-    const int kind = OBJ_obj2nid(X509_EXTENSION_get_object(extension));
-    if (!KnowsExtension(certificate, kind)) return "x509: unhandled critical extension";
+base::Result<ReadCertificates> ReadAll(X509* leaf, const STACK_OF(X509) * others) {
+  ReadCertificates all;
+  all.push_back(TRY(Read(leaf)));
+  for (int i = 0; i < sk_X509_num(others); ++i) {
+    X509* other = sk_X509_value(others, i);
+    if (X509_cmp(other, leaf) != 0) all.push_back(TRY(Read(other)));
   }
-  return "";
+  return all;
 }
 
-std::string VerifyHost(X509* leaf, std::string_view host) {
+std::string ValidityError(const Certificate& certificate, base::WallTime now) {
+  // In seconds: what lasts until 9999 is beyond a WallTime.
+  const auto since = now.time_since_epoch();
+  const std::int64_t seconds = std::chrono::floor<std::chrono::seconds>(since).count();
+  const bool is_whole = std::chrono::seconds(seconds) == since;
+  const bool early = seconds < certificate.not_before;
+  const bool late =
+      seconds > certificate.not_after || (seconds == certificate.not_after && !is_whole);
+  if (!early && !late) return "";
+  return base::StrCat("x509: certificate has expired or is not yet valid: current time ",
+                      base::FormatTime(now), early ? " is before " : " is after ",
+                      TimeText(early ? certificate.not_before : certificate.not_after));
+}
+
+std::string CriticalExtensionError(const Certificate& certificate) {
+  return certificate.has_unhandled_critical ? "x509: unhandled critical extension" : "";
+}
+
+std::string VerifyHost(const Certificate& leaf, std::string_view host) {
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  const Names names = NamesOf(leaf);
+  const std::vector<std::string> ips = IpTexts(leaf.names);
   const std::string ip = NormalIp(host);
-  const auto& candidates = ip.empty() ? names.dns : names.ips;
+  const auto& candidates = ip.empty() ? leaf.names.dns : ips;
   for (const auto& candidate : candidates) {
     if (ip.empty() ? MatchesHost(candidate, std::string(host)) : candidate == ip) return "";
   }
-  if (!HasSubjectAlternativeName(leaf) &&
-      MatchesHost(SubjectAttribute(X509_get_subject_name(leaf), NID_commonName),
-                  std::string(host))) {
+  if (!leaf.has_alternative_names && MatchesHost(leaf.subject.common_name, std::string(host))) {
     return "x509: certificate relies on legacy Common Name field, use SANs instead";
   }
-  if (!ip.empty() && names.ips.empty()) {
+  if (!ip.empty() && ips.empty()) {
     return base::StrCat("x509: cannot validate certificate for ", host,
                         " because it doesn't contain any IP SANs");
   }
@@ -152,10 +112,6 @@ std::string VerifyHost(X509* leaf, std::string_view host) {
                       host);
 }
 
-bool HasSubjectAlternativeName(const X509* certificate) {
-  return X509_get_ext_by_NID(certificate, NID_subject_alt_name, -1) >= 0;
-}
-
 bool HasInsecureSignature(const X509* certificate) {
   int digest = NID_undef;
   OBJ_find_sigid_algs(X509_get_signature_nid(certificate), &digest, nullptr);
@@ -163,10 +119,11 @@ bool HasInsecureSignature(const X509* certificate) {
 }
 
 std::string VerifyCertificate(const VerifyRequest& request) {
-  if (auto error = CriticalExtensionError(request.leaf); !error.empty()) return error;
-  if (auto error = ValidityError(request.leaf, request.now); !error.empty()) return error;
+  const Certificate& leaf = request.chain[0].parsed;
+  if (auto error = CriticalExtensionError(leaf); !error.empty()) return error;
+  if (auto error = ValidityError(leaf, request.now); !error.empty()) return error;
   if (!request.host.empty()) {
-    if (auto error = VerifyHost(request.leaf, request.host); !error.empty()) return error;
+    if (auto error = VerifyHost(leaf, request.host); !error.empty()) return error;
   }
   return VerifyChain(request);
 }

@@ -6,9 +6,9 @@
 #include <openssl/pem.h>
 
 #include <array>
-#include <ctime>
 
 #include "base/strings.h"
+#include "net/internal/certificate.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -75,38 +75,19 @@ X509Ptr ParseDer(std::string_view der) {
   return certificate;
 }
 
+base::Result<X509Ptr> ParseAsGo(std::string_view der) {
+  TRY(ParseCertificate(der));
+  auto certificate = ParseDer(der);
+  if (!certificate) return base::ConfigError("x509: malformed certificate");
+  return certificate;
+}
+
 std::string DerOf(X509* certificate) {
   const int size = i2d_X509(certificate, nullptr);
   std::string der(static_cast<std::size_t>(std::max(size, 0)), '\0');
   auto* out = reinterpret_cast<unsigned char*>(der.data());
   i2d_X509(certificate, &out);
   return der;
-}
-
-base::WallTime TimeOf(const ASN1_TIME* time) {
-  std::tm parts{};
-  if (time == nullptr || ASN1_TIME_to_tm(time, &parts) != 1) return {};
-  return std::chrono::system_clock::from_time_t(timegm(&parts));
-}
-
-std::vector<std::string> SubjectAttributes(const X509_NAME* name, int nid) {
-  std::vector<std::string> values;
-  int at = -1;
-  while ((at = X509_NAME_get_index_by_NID(name, nid, at)) >= 0) {
-    unsigned char* utf8 = nullptr;
-    const int size =
-        ASN1_STRING_to_UTF8(&utf8, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
-    if (size >= 0)
-      values.emplace_back(reinterpret_cast<char*>(utf8), static_cast<std::size_t>(size));
-    OPENSSL_free(utf8);
-  }
-  return values;
-}
-
-std::string SubjectAttribute(const X509_NAME* name, int nid) {
-  // Go keeps the last of several.
-  auto values = SubjectAttributes(name, nid);
-  return values.empty() ? "" : values.back();
 }
 
 std::string SerialOf(const X509* certificate) {
@@ -134,9 +115,7 @@ base::Result<std::vector<X509Ptr>> ParseChain(std::string_view pem) {
       skipped.push_back(block.type);
       continue;
     }
-    auto certificate = ParseDer(block.bytes);
-    if (!certificate) return base::ConfigError("x509: malformed certificate");
-    chain.push_back(std::move(certificate));
+    chain.push_back(TRY(ParseAsGo(block.bytes)));
   }
   if (!chain.empty()) return chain;
   if (skipped.empty()) {
@@ -201,14 +180,15 @@ base::Status AddRoots(X509_STORE& store, std::string_view pem) {
   while (NextPemBlock(pem, block)) {
     any_block = true;
     if (block.type != "CERTIFICATE" || block.has_headers) continue;
-    const auto certificate = ParseDer(block.bytes);
-    if (!certificate) {
+    const auto certificate = ParseAsGo(block.bytes);
+    if (!certificate.ok()) {
       if (first_error.ok()) {
-        first_error = base::ConfigError("failed to parse certificate: x509: malformed certificate");
+        first_error = base::ConfigError(
+            base::StrCat("failed to parse certificate: ", certificate.status().message()));
       }
       continue;
     }
-    X509_STORE_add_cert(&store, certificate.get());
+    X509_STORE_add_cert(&store, certificate->get());
     any = true;
   }
   ERR_clear_error();

@@ -44,10 +44,9 @@ struct PemBlock {
 bool NextPemBlock(std::string_view& text, PemBlock& block);
 
 X509Ptr ParseDer(std::string_view der);
+// One that Go's parser reads as well (certificate.h); else the error is Go's.
+base::Result<X509Ptr> ParseAsGo(std::string_view der);
 std::string DerOf(X509* certificate);
-base::WallTime TimeOf(const ASN1_TIME* time);
-std::string SubjectAttribute(const X509_NAME* name, int nid);
-std::vector<std::string> SubjectAttributes(const X509_NAME* name, int nid);
 std::string SerialOf(const X509* certificate);  // decimal
 // An IPv4 or IPv6 address from its 4 or 16 bytes, printed as Go does.
 std::string IpText(const unsigned char* bytes, int size);

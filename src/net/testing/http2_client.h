@@ -115,6 +115,13 @@ class H2Client {
     body.more = false;
     nghttp2_session_resume_data(session_, id);
   }
+  // Ends a body that was to go on with one trailer field.
+  void EndWithTrailer(std::int32_t id, std::string name, std::string value) {
+    const nghttp2_nv field{reinterpret_cast<std::uint8_t*>(name.data()),
+                           reinterpret_cast<std::uint8_t*>(value.data()), name.size(), value.size(),
+                           NGHTTP2_NV_FLAG_NONE};
+    nghttp2_submit_headers(session_, NGHTTP2_FLAG_END_STREAM, id, nullptr, &field, 1, nullptr);
+  }
   void Reset(std::int32_t id) {
     nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
   }

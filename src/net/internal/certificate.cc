@@ -1,0 +1,350 @@
+#include "net/internal/certificate.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "net/internal/der.h"
+
+namespace portcullis::net::internal {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr unsigned char kNumericString = 0x12;
+constexpr unsigned char kPrintableString = 0x13;
+constexpr unsigned char kT61String = 0x14;
+constexpr unsigned char kIa5String = 0x16;
+constexpr unsigned char kUtf8String = 0x0c;
+constexpr unsigned char kBmpString = 0x1e;
+
+// Bodies of object identifiers.
+constexpr std::string_view kCommonName = "\x55\x04\x03";
+constexpr std::string_view kOrganization = "\x55\x04\x0a";
+constexpr std::string_view kUid = "\x2b\x06\x01\x04\x01\x83\xc2\x53\x02";
+constexpr std::string_view kRsa = "\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01";
+constexpr std::string_view kDsa = "\x2a\x86\x48\xce\x38\x04\x01";
+constexpr std::string_view kEcdsa = "\x2a\x86\x48\xce\x3d\x02\x01";
+constexpr std::string_view kEd25519 = "\x2b\x65\x70";
+constexpr std::string_view kCurves[] = {
+    "\x2b\x81\x04\x00\x21"sv, "\x2a\x86\x48\xce\x3d\x03\x01\x07"sv, "\x2b\x81\x04\x00\x22"sv,
+    "\x2b\x81\x04\x00\x23"sv};  // P-224, P-256, P-384, P-521
+
+base::Status Error(std::string_view text) {
+  return base::ConfigError(base::StrCat("x509: ", text));
+}
+
+bool IsPrintable(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view(" '()+,-./:=?*&").find(c) != std::string_view::npos;
+}
+bool IsAscii(char c) { return (c & 0x80) == 0; }
+bool IsNumeric(char c) { return (c >= '0' && c <= '9') || c == ' '; }
+
+std::string FromLatin1(std::string_view text) {
+  std::string out;
+  for (const char c : text) base::AppendRune(static_cast<unsigned char>(c), out);
+  return out;
+}
+
+// Two bytes a character, none of them reserved; a zero at the end is cut off.
+base::Result<std::string> FromBmp(std::string_view text) {
+  if (text.size() % 2 != 0) return base::ConfigError("invalid BMPString");
+  if (text.ends_with(std::string_view("\0\0", 2))) text.remove_suffix(2);
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const auto point = static_cast<char32_t>(static_cast<unsigned char>(text[i]) << 8 |
+                                             static_cast<unsigned char>(text[i + 1]));
+    if (point >= 0xfffe || (point >= 0xfdd0 && point <= 0xfdef) ||
+        (point >= 0xd800 && point <= 0xdfff)) {
+      return base::ConfigError("invalid BMPString");
+    }
+    base::AppendRune(point, out);
+  }
+  return out;
+}
+
+base::Result<std::string> ReadString(const DerElement& element) {
+  const std::string_view text = element.body;
+  const auto checked = [text](bool good, std::string_view what) -> base::Result<std::string> {
+    if (!good) return base::ConfigError(base::StrCat("invalid ", what));
+    return std::string(text);
+  };
+  switch (element.tag) {
+    case kT61String:
+      return FromLatin1(text);
+    case kPrintableString:
+      return checked(std::all_of(text.begin(), text.end(), IsPrintable), "PrintableString");
+    case kUtf8String:
+      return checked(base::IsValidUtf8(text), "UTF-8 string");
+    case kBmpString:
+      return FromBmp(text);
+    case kIa5String:
+      return checked(std::all_of(text.begin(), text.end(), IsAscii), "IA5String");
+    case kNumericString:
+      return checked(std::all_of(text.begin(), text.end(), IsNumeric), "NumericString");
+    default:
+      return base::ConfigError(
+          base::StrCat("unsupported string type: ", std::to_string(element.tag)));
+  }
+}
+
+// "1.2.840": the first subidentifier holds two numbers.
+std::string ObjectIdentifierText(std::string_view body) {
+  std::string text;
+  std::uint32_t value = 0;
+  for (const char c : body) {
+    const auto byte = static_cast<unsigned char>(c);
+    value = value << 7U | (byte & 0x7fU);
+    if ((byte & 0x80) != 0) continue;
+    if (text.empty()) {
+      const std::uint32_t first = std::min(value / 40, 2U);
+      text = base::StrCat(std::to_string(first), ".", std::to_string(value - first * 40));
+    } else {
+      text += base::StrCat(".", std::to_string(value));
+    }
+    value = 0;
+  }
+  return text;
+}
+
+void Keep(std::string_view kind, std::string value, DistinguishedName& name) {
+  if (kind == kCommonName) {
+    name.common_name = std::move(value);
+  } else if (kind == kOrganization) {
+    name.organizations.push_back(std::move(value));
+  } else if (kind == kUid) {
+    name.uids.push_back(std::move(value));
+  }
+}
+
+base::Result<DistinguishedName> ReadName(std::string_view whole) {
+  DistinguishedName name;
+  auto sequence = DerReader(whole).Enter(kDerSequence);
+  if (!sequence) return Error("invalid RDNSequence");
+  while (!sequence->empty()) {
+    auto set = sequence->Enter(kDerSet);
+    if (!set) return Error("invalid RDNSequence");
+    while (!set->empty()) {
+      auto attribute = set->Enter(kDerSequence);
+      if (!attribute) return Error("invalid RDNSequence: invalid attribute");
+      const auto kind = attribute->ObjectIdentifier();
+      if (!kind) return Error("invalid RDNSequence: invalid attribute type");
+      const auto element = attribute->Next();
+      if (!element) return Error("invalid RDNSequence: invalid attribute value");
+      auto value = ReadString(*element);
+      if (!value.ok()) {
+        return Error(base::StrCat("invalid RDNSequence: invalid attribute value: ",
+                                  value.status().message()));
+      }
+      Keep(*kind, std::move(*value), name);
+    }
+  }
+  return name;
+}
+
+bool IsPositive(const std::optional<std::string_view>& integer) {
+  return integer && (static_cast<unsigned char>((*integer)[0]) & 0x80) == 0 && *integer != "\0"sv;
+}
+
+base::Status CheckRsaKey(std::string_view parameters, std::string_view key) {
+  if (parameters != "\x05\x00"sv) return Error("RSA key missing NULL parameters");
+  auto sequence = DerReader(key).Enter(kDerSequence);
+  if (!sequence) return Error("invalid RSA public key");
+  const auto modulus = sequence->Integer();
+  if (!modulus) return Error("invalid RSA modulus");
+  const auto exponent = sequence->Integer();
+  if (!exponent || !DerSmallInteger(*exponent)) return Error("invalid RSA public exponent");
+  if (!IsPositive(modulus)) return Error("RSA modulus is not a positive number");
+  if (!IsPositive(exponent)) return Error("RSA public exponent is not a positive number");
+  return base::OkStatus();
+}
+
+base::Status CheckDsaKey(std::string_view parameters, std::string_view key) {
+  const auto value = DerReader(key).Integer();
+  if (!value) return Error("invalid DSA public key");
+  auto sequence = DerReader(parameters).Enter(kDerSequence);
+  bool positive = IsPositive(value);
+  for (int i = 0; i < 3; ++i) {
+    const auto parameter = sequence ? sequence->Integer() : std::nullopt;
+    if (!parameter) return Error("invalid DSA parameters");
+    positive = positive && IsPositive(parameter);
+  }
+  return positive ? base::OkStatus() : Error("zero or negative DSA parameter");
+}
+
+// Whether the point is on its curve is for OpenSSL to see.
+base::Status CheckEcdsaKey(std::string_view parameters, std::string_view key) {
+  const auto curve = DerReader(parameters).ObjectIdentifier();
+  if (!curve) return Error("invalid ECDSA parameters");
+  if (std::find(std::begin(kCurves), std::end(kCurves), *curve) == std::end(kCurves)) {
+    return Error("unsupported elliptic curve");
+  }
+  return key.starts_with('\x04') ? base::OkStatus()
+                                 : Error("failed to unmarshal elliptic curve point");
+}
+
+base::Status CheckEd25519Key(std::string_view parameters, std::string_view key) {
+  if (!parameters.empty()) return Error("Ed25519 key encoded with illegal parameters");
+  return key.size() == 32 ? base::OkStatus() : Error("wrong Ed25519 public key size");
+}
+
+struct Algorithm {
+  std::string_view kind;
+  std::string_view parameters;  // a whole element or nothing
+};
+
+base::Result<Algorithm> ReadAlgorithm(DerReader reader) {
+  Algorithm algorithm;
+  const auto kind = reader.ObjectIdentifier();
+  if (!kind) return Error("malformed OID");
+  algorithm.kind = *kind;
+  if (reader.empty()) return algorithm;
+  const auto parameters = reader.Next();
+  if (!parameters) return Error("malformed parameters");
+  algorithm.parameters = parameters->whole;
+  return algorithm;
+}
+
+base::Status ReadPublicKey(std::string_view whole, Certificate& certificate) {
+  certificate.raw_public_key = whole;
+  auto sequence = DerReader(whole).Enter(kDerSequence);
+  if (!sequence) return Error("malformed spki");
+  const auto identifier = sequence->Enter(kDerSequence);
+  if (!identifier) return Error("malformed public key algorithm identifier");
+  const Algorithm algorithm = TRY(ReadAlgorithm(*identifier));
+  const auto key = sequence->BitString();
+  if (!key) return Error("malformed subjectPublicKey");
+  certificate.has_known_key = true;
+  if (algorithm.kind == kRsa) return CheckRsaKey(algorithm.parameters, *key);
+  if (algorithm.kind == kEcdsa) return CheckEcdsaKey(algorithm.parameters, *key);
+  if (algorithm.kind == kEd25519) return CheckEd25519Key(algorithm.parameters, *key);
+  if (algorithm.kind == kDsa) return CheckDsaKey(algorithm.parameters, *key);
+  certificate.has_known_key = false;
+  return base::OkStatus();
+}
+
+base::Status ReadVersion(DerReader& body, Certificate& certificate) {
+  if (!body.NextIs(DerContextConstructed(0))) return base::OkStatus();
+  auto field = body.Enter(DerContextConstructed(0));
+  const auto integer = field ? field->Integer() : std::nullopt;
+  const auto value = integer ? DerSmallInteger(*integer) : std::nullopt;
+  if (!value || !field->empty() || *value < 0) return Error("malformed version");
+  if (*value > 2) return Error("invalid version");
+  certificate.version = static_cast<int>(*value) + 1;
+  return base::OkStatus();
+}
+
+base::Status ReadSerial(DerReader& body) {
+  const auto serial = body.Integer();
+  if (!serial) return Error("malformed serial number");
+  if ((static_cast<unsigned char>((*serial)[0]) & 0x80) != 0)
+    return Error("negative serial number");
+  return base::OkStatus();
+}
+
+base::Status ReadValidity(DerReader& body, Certificate& certificate) {
+  auto validity = body.Enter(kDerSequence);
+  if (!validity) return Error("malformed validity");
+  for (std::int64_t* time : {&certificate.not_before, &certificate.not_after}) {
+    const bool is_utc = validity->NextIs(kDerUtcTime);
+    if (!is_utc && !validity->NextIs(kDerGeneralizedTime)) return Error("unsupported time format");
+    const auto value = validity->Time();
+    if (!value) return Error(is_utc ? "malformed UTCTime" : "malformed GeneralizedTime");
+    *time = *value;
+  }
+  return base::OkStatus();
+}
+
+base::Result<CertificateExtension> ReadExtensionFields(DerReader fields) {
+  CertificateExtension extension;
+  const auto kind = fields.ObjectIdentifier();
+  if (!kind) return Error("malformed extension OID field");
+  extension.kind = *kind;
+  if (fields.NextIs(kDerBoolean)) {
+    const auto critical = fields.Boolean();
+    if (!critical) return Error("malformed extension critical field");
+    extension.critical = *critical;
+  }
+  const auto value = fields.Next(kDerOctetString);
+  if (!value) return Error("malformed extension value field");
+  extension.value = value->body;
+  return extension;
+}
+
+base::Status ReadExtensions(DerReader& body, Certificate& certificate) {
+  if (!body.NextIs(DerContextConstructed(3))) return base::OkStatus();
+  auto field = body.Enter(DerContextConstructed(3));
+  if (!field) return Error("malformed extensions");
+  auto list = field->Enter(kDerSequence);
+  if (!list) return Error("malformed extensions");
+  std::vector<CertificateExtension> extensions;
+  std::set<std::string_view> seen;
+  while (!list->empty()) {
+    const auto fields = list->Enter(kDerSequence);
+    if (!fields) return Error("malformed extension");
+    extensions.push_back(TRY(ReadExtensionFields(*fields)));
+    const std::string_view kind = extensions.back().kind;
+    if (!seen.insert(kind).second) {
+      return Error(base::StrCat("certificate contains duplicate extension with OID \"",
+                                ObjectIdentifierText(kind), "\""));
+    }
+  }
+  for (const auto& extension : extensions) TRY(ReadExtension(extension, certificate));
+  return base::OkStatus();
+}
+
+// What follows the public key.
+base::Status ReadTail(DerReader& body, Certificate& certificate) {
+  if (certificate.version < 2) return base::OkStatus();
+  if (body.NextIs(DerContext(1)) && !body.Next()) return Error("malformed issuerUniqueID");
+  if (body.NextIs(DerContext(2)) && !body.Next()) return Error("malformed subjectUniqueID");
+  return certificate.version < 3 ? base::OkStatus() : ReadExtensions(body, certificate);
+}
+
+base::Result<std::string_view> ReadNameBytes(DerReader& body) {
+  const auto name = body.Next(kDerSequence);
+  if (!name) return Error("malformed issuer");
+  return name->whole;
+}
+
+// The part that is signed. `outer` stands behind it and begins with the algorithm once more.
+base::Status ReadSigned(DerReader body, DerReader& outer, Certificate& certificate) {
+  TRY(ReadVersion(body, certificate));
+  TRY(ReadSerial(body));
+  const auto inner = body.Enter(kDerSequence);
+  if (!inner) return Error("malformed signature algorithm identifier");
+  const auto algorithm = outer.Enter(kDerSequence);
+  if (!algorithm) return Error("malformed algorithm identifier");
+  if (inner->rest() != algorithm->rest()) {
+    return Error("inner and outer signature algorithm identifiers don't match");
+  }
+  TRY(ReadAlgorithm(*inner));
+  certificate.raw_issuer = TRY(ReadNameBytes(body));
+  certificate.issuer = TRY(ReadName(certificate.raw_issuer));
+  TRY(ReadValidity(body, certificate));
+  certificate.raw_subject = TRY(ReadNameBytes(body));
+  certificate.subject = TRY(ReadName(certificate.raw_subject));
+  const auto key = body.Next(kDerSequence);
+  if (!key) return Error("malformed spki");
+  TRY(ReadPublicKey(key->whole, certificate));
+  return ReadTail(body, certificate);
+}
+
+}  // namespace
+
+base::Result<Certificate> ParseCertificate(std::string_view der) {
+  Certificate certificate;
+  DerReader input(der);
+  auto outer = input.Enter(kDerSequence);
+  if (!outer) return Error("malformed certificate");
+  const auto body = outer->Enter(kDerSequence);
+  if (!body) return Error("malformed tbs certificate");
+  TRY(ReadSigned(*body, *outer, certificate));
+  if (!outer->BitString()) return Error("malformed signature");
+  if (!input.empty()) return Error("trailing data");
+  return certificate;
+}
+
+}  // namespace portcullis::net::internal
