@@ -20,12 +20,17 @@ constexpr const char* kPublicKey =
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static const auto verifier = authn::MakeServiceAccountTokens(
-      {{"https://issuer"}, {kPublicKey}, {"api"}, {}}, portcullis::base::SystemClock());
-  if (!verifier.ok()) std::abort();
+  static const authn::ServiceAccountTokenOptions options{
+      {"https://issuer"}, {kPublicKey}, {"api"}, {}, {}};
+  static const auto verifier =
+      authn::MakeServiceAccountTokens(options, portcullis::base::SystemClock());
+  static const auto legacy = authn::MakeLegacyServiceAccountTokens(options);
+  if (!verifier.ok() || !legacy.ok()) std::abort();
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto identity = (*verifier)->AuthenticateToken(text, {});
-  if (identity.ok() && identity->has_value()) std::abort();
-  (void)authn::ParseTokenFile("file", text);
+  for (const auto* tokens : {&*verifier, &*legacy}) {
+    const auto identity = (*tokens)->AuthenticateToken(text, {});
+    if (identity.ok() && identity->has_value()) std::abort();
+  }
+  (void)authn::ParseTokenFile("file", text, {});
   return 0;
 }

@@ -5,10 +5,11 @@ namespace {
 
 class Anonymous final : public Authenticator {
  public:
-  base::Result<std::optional<Identity>> Authenticate(const RequestView&) const override {
+  base::Result<std::optional<Identity>> Authenticate(const RequestView& request) const override {
     Identity identity;
     identity.user.name = api::kUserAnonymous;
     identity.user.groups = {std::string(api::kGroupUnauthenticated)};
+    if (request.audiences != nullptr) identity.audiences = *request.audiences;
     return std::optional<Identity>(std::move(identity));
   }
 };

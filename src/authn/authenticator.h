@@ -25,6 +25,8 @@ struct RequestView {
   const net::Headers& headers;
   const net::ClientCertificate* certificate = nullptr;  // null: none was presented
   std::string_view remote_address;                      // "127.0.0.1:50123"
+  // Those a TokenReview asks for; null or empty: those of the API server.
+  const std::vector<std::string>* audiences = nullptr;
 };
 
 // `user` as the request is to be judged; the audiences a token was checked for.
@@ -43,7 +45,7 @@ class Authenticator {
   virtual base::Result<std::optional<Identity>> Authenticate(const RequestView& request) const = 0;
 };
 
-// The same for a bare token, for TokenReview. `audiences` empty: those of the API server.
+// The same for a bare token. `audiences` empty: those of the API server.
 class TokenAuthenticator {
  public:
   virtual ~TokenAuthenticator() = default;

@@ -27,7 +27,7 @@ TEST(ParseCsv, ReadsAsGoDoes) {
 }
 
 TEST(TokenFile, GivesNameUidAndGroups) {
-  auto file = ParseTokenFile("/t.csv", "secret,joe,7,\"a,b\"\nplain,ann,8\n,nobody,9\n");
+  auto file = ParseTokenFile("/t.csv", "secret,joe,7,\"a,b\"\nplain,ann,8\n,nobody,9\n", {});
   ASSERT_TRUE(file.ok());
   auto joe = (*file)->AuthenticateToken("secret", {});
   ASSERT_TRUE(joe.ok() && joe->has_value());
@@ -36,15 +36,15 @@ TEST(TokenFile, GivesNameUidAndGroups) {
   EXPECT_EQ((**joe).user.groups, (Strings{"a", "b"}));
   EXPECT_FALSE((*file)->AuthenticateToken("other", {})->has_value());
   EXPECT_EQ(
-      ParseTokenFile("/t.csv", "x,y\n").status().message(),
+      ParseTokenFile("/t.csv", "x,y\n", {}).status().message(),
       "token file '/t.csv' must have at least 3 columns (token, user name, user uid), found 2");
-  EXPECT_EQ(LoadTokenFile("/none/t.csv").status().message(),
+  EXPECT_EQ(LoadTokenFile("/none/t.csv", {}).status().message(),
             "open /none/t.csv: no such file or directory");
 }
 
 std::unique_ptr<Authenticator> Chain() {
   std::vector<std::shared_ptr<const TokenAuthenticator>> tokens;
-  tokens.push_back(std::move(ParseTokenFile("f", "secret,joe,7\n")).value());
+  tokens.push_back(std::move(ParseTokenFile("f", "secret,joe,7\n", {})).value());
   std::vector<std::unique_ptr<Authenticator>> members;
   members.push_back(MakeClientCertificate());
   members.push_back(MakeBearerToken(std::move(tokens)));
@@ -88,6 +88,20 @@ TEST(Union, WrongCredentialsAreNotAnonymous) {
   EXPECT_EQ((**chain->Authenticate({basic, nullptr, {}})).user.name, "system:anonymous");
 }
 
+TEST(ClientCertificate, HasOneUidOrNone) {
+  const auto identity = [](std::vector<std::string> uids) {
+    net::ClientCertificate certificate;
+    certificate.common_name = "ann";
+    certificate.uids = std::move(uids);
+    const net::Headers none;
+    return MakeClientCertificate()->Authenticate({none, &certificate, {}});
+  };
+  EXPECT_EQ((**identity({})).user.uid, "");
+  EXPECT_EQ((**identity({"u"})).user.uid, "u");
+  EXPECT_EQ(identity({"u", "v"}).status().message(), "expected 1 UID, but found multiple: [u v]");
+  EXPECT_EQ(identity({""}).status().message(), "UID cannot be an empty string");
+}
+
 class ServiceAccountToken : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -100,13 +114,13 @@ class ServiceAccountToken : public ::testing::TestWithParam<std::string> {
   }
   std::unique_ptr<TokenAuthenticator> Verifier(std::string issuer = "https://issuer",
                                                ClaimsCheck check = {}) {
-    ServiceAccountTokenOptions options{{std::move(issuer)}, {key_}, {"api"}, std::move(check)};
-    return std::move(MakeServiceAccountTokens(std::move(options), clock_)).value();
+    ServiceAccountTokenOptions options{{std::move(issuer)}, {key_}, {"api"}, std::move(check), {}};
+    return std::move(MakeServiceAccountTokens(options, clock_)).value();
   }
   std::string Sign() {
     claims_.ns = "n";
     claims_.service_account = {"sa", "u1"};
-    claims_.pod = {"p", "u2"};
+    claims_.pod = ObjectRef{"p", "u2"};
     claims_.audiences = {"api"};
     return *signer_->Sign(claims_, std::chrono::hours(1));
   }
@@ -144,7 +158,7 @@ TEST_P(ServiceAccountToken, ExpiresAndIsBoundToAudienceAndObjects) {
             R"(token audiences ["api"] is invalid for the target audiences ["other"])");
   EXPECT_FALSE(Verifier("https://else")->AuthenticateToken(token, {})->has_value());
   auto gone = Verifier("https://issuer", [](const ServiceAccountClaims& claims) {
-    return base::NotFound(claims.pod.name + " is gone");
+    return base::NotFound(claims.pod->name + " is gone");
   });
   EXPECT_EQ(gone->AuthenticateToken(token, {}).status().message(), "p is gone");
   clock_.Advance(std::chrono::hours(2));

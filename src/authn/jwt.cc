@@ -1,10 +1,12 @@
 #include "authn/jwt.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/reader.h"
+#include "net/certificates.h"
 
 namespace portcullis::authn {
 namespace {
@@ -13,13 +15,74 @@ base::Status Malformed(std::string message) {
   return {base::Reason::kUnauthorized, std::move(message)};
 }
 
-base::Result<json::Document> ParsePart(std::string_view part) {
-  auto text = base::Base64UrlDecode(part);
-  if (!text) return Malformed("illegal base64 data in token");
-  auto document = json::ParseDocument(std::move(*text), {.max_depth = 32});
+// As Go's decoder of base64, which leaves out ends of lines.
+base::Result<std::string> Decode(std::string_view part) {
+  std::string kept;
+  for (const char c : part) {
+    if (c != '\r' && c != '\n') kept.push_back(c);
+  }
+  auto bytes = base::Base64UrlDecode(kept);
+  if (!bytes) return Malformed("illegal base64 data in token");
+  return *std::move(bytes);
+}
+
+std::string WithoutBlanks(std::string_view text) {
+  std::string kept;
+  for (const char c : text) {
+    if (c != ' ' && (c < '\t' || c > '\r')) kept.push_back(c);
+  }
+  return kept;
+}
+
+// A public key that can be one; the token is not verified by it.
+bool IsPublicKey(json::Value key) {
+  const auto has = [key](std::string_view member) {
+    const auto bytes = base::Base64UrlDecode(key[member].AsString());
+    return bytes && !bytes->empty();
+  };
+  const std::string_view kind = key["kty"].AsString();
+  if (!key["d"].is_null()) return false;
+  if (kind == "RSA") return has("n") && has("e");
+  if (kind == "EC") return key["crv"].AsString().starts_with("P-") && has("x") && has("y");
+  return kind == "OKP" && key["crv"].AsString() == "Ed25519" && has("x");
+}
+
+bool AreCertificates(json::Value chain) {
+  if (!chain.is_array()) return false;
+  return std::all_of(chain.elements().begin(), chain.elements().end(), [](json::Value one) {
+    const auto der = base::Base64Decode(one.AsString());
+    return one.is_string() && der && !net::DescribeCertificate(*der).sha256.empty();
+  });
+}
+
+bool IsTextOrNull(json::Value value) { return value.is_null() || value.is_string(); }
+
+base::Status ReadHeader(const std::string& text, Jwt& jwt, bool& encodes_payload) {
+  if (text.empty()) return base::OkStatus();
+  std::vector<std::string> duplicates;
+  const auto document = json::ParseDocument(text, {.duplicate_keys = &duplicates, .max_depth = 32});
   if (!document.ok()) return Malformed(document.status().message());
-  if (!document->root().is_object()) return Malformed("token part is not an object");
-  return document;
+  const json::Document& header = *document;
+  if (!duplicates.empty() || !(header.root().is_object() || header.root().is_null())) {
+    return Malformed("malformed header of a token");
+  }
+  for (const char* name : {"alg", "kid", "nonce"}) {
+    if (!IsTextOrNull(header[name])) return Malformed("malformed header of a token");
+  }
+  if ((!header["jwk"].is_null() && !IsPublicKey(header["jwk"])) ||
+      (!header["x5c"].is_null() && !AreCertificates(header["x5c"]))) {
+    return Malformed("malformed key of a token");
+  }
+  jwt.algorithm = header["alg"].AsString();
+  jwt.key_id = header["kid"].AsString();
+  // RFC 7515 §4.1.11; "b64" of RFC 7797 is known.
+  const json::Value critical = header["crit"];
+  jwt.has_unknown_critical = !critical.is_null() && !critical.is_array();
+  for (json::Value name : critical.elements()) {
+    if (name.AsString() != "b64") jwt.has_unknown_critical = true;
+  }
+  encodes_payload = !header["b64"].is_bool() || header["b64"].AsBool();
+  return base::OkStatus();
 }
 
 }  // namespace
@@ -27,17 +90,22 @@ base::Result<json::Document> ParsePart(std::string_view part) {
 base::Result<Jwt> ParseJwt(std::string_view token) {
   const std::vector<std::string_view> parts = base::Split(token, '.');
   if (parts.size() != 3) return Malformed("compact JWS format must have three parts");
-  const json::Document header = TRY(ParsePart(parts[0]));
+  const std::string header = TRY(Decode(WithoutBlanks(parts[0])));
+  const std::string payload = TRY(Decode(parts[1]));
   Jwt jwt;
-  jwt.algorithm = header["alg"].AsString();
-  jwt.key_id = header["kid"].AsString();
-  // An extension we do not know would change what the signature means (RFC 7515 §4.1.11).
-  if (!header["crit"].is_null()) return Malformed("unsupported crit header");
-  jwt.claims = TRY(ParsePart(parts[1]));
-  auto signature = base::Base64UrlDecode(parts[2]);
-  if (!signature) return Malformed("illegal base64 data in token");
-  jwt.signature = std::move(*signature);
-  jwt.signed_part = token.substr(0, parts[0].size() + 1 + parts[1].size());
+  jwt.signature = TRY(Decode(WithoutBlanks(parts[2])));
+  bool encodes_payload = true;
+  TRY(ReadHeader(header, jwt, encodes_payload));
+  std::vector<std::string> duplicates;
+  auto claims = json::ParseDocument(payload, {.duplicate_keys = &duplicates, .max_depth = 32});
+  if (!claims.ok()) return Malformed(claims.status().message());
+  jwt.claims = *std::move(claims);
+  if (!jwt.claims.root().is_object() && !jwt.claims.root().is_null()) {
+    return Malformed("claims are not an object");
+  }
+  if (!duplicates.empty()) jwt.duplicate_claim = duplicates[0];
+  jwt.signed_part = base::StrCat(base::Base64UrlEncode(header), ".",
+                                 encodes_payload ? base::Base64UrlEncode(payload) : payload);
   return jwt;
 }
 

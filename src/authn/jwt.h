@@ -15,12 +15,16 @@ namespace portcullis::authn {
 struct Jwt {
   std::string algorithm;  // header's alg
   std::string key_id;     // header's kid
-  json::Document claims;  // an object
-  std::string signed_part;
+  // An extension that changes what the signature means is demanded and not known.
+  bool has_unknown_critical = false;
+  json::Document claims;  // an object or null
+  // A member of the claims that stands there twice, "" if none.
+  std::string duplicate_claim;
+  std::string signed_part;  // encoded anew
   std::string signature;
 };
 
-// Errors as go-jose words them where it is asked: "compact JWS format must have three parts".
+// Takes what go-jose v2 takes: white space is left out, header members are not to be there twice.
 base::Result<Jwt> ParseJwt(std::string_view token);
 
 // A key that signs or verifies. Immutable after construction.
@@ -31,6 +35,7 @@ class JwtKey {
   virtual std::string_view algorithm() const = 0;
   // The base64url SHA-256 of the DER of the public key, as Kubernetes identifies keys.
   virtual const std::string& id() const = 0;
+  // By any algorithm of the kind of key: RS and PS for RSA, ES for curves, 256, 384 and 512 each.
   virtual bool Verify(const Jwt& token) const = 0;
   // The signature of header and claims as `alg` wants it. REQUIRES: made from a private key.
   virtual base::Result<std::string> Sign(std::string_view signed_part) const = 0;

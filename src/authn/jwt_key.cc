@@ -8,6 +8,7 @@
 #include <openssl/ecdsa.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/rsa.h>
 #include <openssl/sha.h>
 #include <openssl/x509.h>
 
@@ -51,13 +52,19 @@ struct Algorithm {
   std::string_view name;
   const EVP_MD* (*digest)();
   bool rsa;
+  bool pss;
   int bits;  // of the curve
 };
 constexpr Algorithm kAlgorithms[] = {
-    {"RS256", EVP_sha256, true, 0},    {"RS384", EVP_sha384, true, 0},
-    {"RS512", EVP_sha512, true, 0},    {"ES256", EVP_sha256, false, 256},
-    {"ES384", EVP_sha384, false, 384}, {"ES512", EVP_sha512, false, 521},
+    {"RS256", EVP_sha256, true, false, 0},    {"RS384", EVP_sha384, true, false, 0},
+    {"RS512", EVP_sha512, true, false, 0},    {"PS256", EVP_sha256, true, true, 0},
+    {"PS384", EVP_sha384, true, true, 0},     {"PS512", EVP_sha512, true, true, 0},
+    {"ES256", EVP_sha256, false, false, 256}, {"ES384", EVP_sha384, false, false, 384},
+    {"ES512", EVP_sha512, false, false, 521},
 };
+
+// Of one of the two numbers of a signature.
+int WidthOf(const Algorithm& algorithm) { return (algorithm.bits + 7) / 8; }
 
 const Algorithm* FindAlgorithm(std::string_view name) {
   for (const Algorithm& algorithm : kAlgorithms) {
@@ -91,13 +98,17 @@ class OpensslKey final : public JwtKey {
   bool Verify(const Jwt& token) const override {
     const Algorithm* wanted = FindAlgorithm(token.algorithm);
     if (wanted == nullptr || wanted->rsa != algorithm_.rsa) return false;
-    if (!wanted->rsa && wanted->bits != algorithm_.bits) return false;
-    const std::string signature = wanted->rsa ? token.signature : ToDer(token.signature);
+    const std::string signature =
+        wanted->rsa ? token.signature : ToDer(token.signature, WidthOf(*wanted));
     if (signature.empty()) return false;
-    Digest context(EVP_MD_CTX_new());
-    return EVP_DigestVerifyInit(context.get(), nullptr, wanted->digest(), nullptr, pkey_.get()) ==
-               1 &&
-           EVP_DigestVerify(context.get(), Bytes(signature), signature.size(),
+    const Digest context(EVP_MD_CTX_new());
+    EVP_PKEY_CTX* padding = nullptr;
+    if (EVP_DigestVerifyInit(context.get(), &padding, wanted->digest(), nullptr, pkey_.get()) !=
+            1 ||
+        (wanted->pss && EVP_PKEY_CTX_set_rsa_padding(padding, RSA_PKCS1_PSS_PADDING) != 1)) {
+      return false;
+    }
+    return EVP_DigestVerify(context.get(), Bytes(signature), signature.size(),
                             Bytes(token.signed_part), token.signed_part.size()) == 1;
   }
 
@@ -131,7 +142,7 @@ class OpensslKey final : public JwtKey {
   }
 
  private:
-  int Width() const { return (algorithm_.bits + 7) / 8; }
+  int Width() const { return WidthOf(algorithm_); }
 
   std::string Parameter(const char* name, int width) const {
     BIGNUM* raw = nullptr;
@@ -151,12 +162,12 @@ class OpensslKey final : public JwtKey {
     return base::Base64UrlEncode(digest);
   }
 
-  std::string ToDer(std::string_view raw) const {
-    const auto width = static_cast<std::size_t>(Width());
-    if (raw.size() != 2 * width) return "";
+  static std::string ToDer(std::string_view raw, int width) {
+    const auto half = static_cast<std::size_t>(width);
+    if (raw.size() != 2 * half) return "";
     EcSignature signature(ECDSA_SIG_new());
-    BIGNUM* r = BN_bin2bn(Bytes(raw), Width(), nullptr);
-    BIGNUM* s = BN_bin2bn(Bytes(raw.substr(width)), Width(), nullptr);
+    BIGNUM* r = BN_bin2bn(Bytes(raw), width, nullptr);
+    BIGNUM* s = BN_bin2bn(Bytes(raw.substr(half)), width, nullptr);
     ECDSA_SIG_set0(signature.get(), r, s);
     unsigned char* der = nullptr;
     const int size = i2d_ECDSA_SIG(signature.get(), &der);

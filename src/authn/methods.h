@@ -15,15 +15,25 @@ std::unique_ptr<Authenticator> MakeClientCertificate();
 // system:anonymous of group system:unauthenticated, always.
 std::unique_ptr<Authenticator> MakeAnonymous();
 
-// --token-auth-file: CSV lines `token,user,uid,"group1,group2"`. Errors as kube-apiserver's.
-base::Result<std::unique_ptr<TokenAuthenticator>> LoadTokenFile(const std::string& path);
-base::Result<std::unique_ptr<TokenAuthenticator>> ParseTokenFile(const std::string& path,
-                                                                 std::string_view content);
+// --token-auth-file: CSV lines `token,user,uid,"group1,group2"`. Errors as kube-apiserver's. The tokens
+// are good for `api_audiences`.
+base::Result<std::unique_ptr<TokenAuthenticator>> LoadTokenFile(
+    const std::string& path, std::vector<std::string> api_audiences);
+base::Result<std::unique_ptr<TokenAuthenticator>> ParseTokenFile(
+    const std::string& path, std::string_view content, std::vector<std::string> api_audiences);
 
 // `Authorization: Bearer <token>` judged by the first of `tokens` that knows it; a token nobody
 // knows is an error (401), never anonymous. The list is kept.
-std::unique_ptr<Authenticator> MakeBearerToken(
-    std::vector<std::shared_ptr<const TokenAuthenticator>> tokens);
+using TokenAuthenticators = std::vector<std::shared_ptr<const TokenAuthenticator>>;
+std::unique_ptr<Authenticator> MakeBearerToken(TokenAuthenticators tokens);
+
+// The same for the token that a browser hides among the protocols of a WebSocket:
+// `Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.<token>, <protocol>`.
+std::unique_ptr<Authenticator> MakeWebSocketToken(TokenAuthenticators tokens);
+
+// For TokenReview: as a request is authenticated that carries nothing but the token. `authenticator`
+// outlives it.
+std::unique_ptr<TokenAuthenticator> MakeTokenReviewer(const Authenticator& authenticator);
 
 // Asks each in order; the first identity wins and gets the group system:authenticated (unless it is
 // anonymous). Without one: the errors as one Unauthorized, or no value.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,16 +23,15 @@ namespace portcullis::authn {
 struct ObjectRef {
   std::string name;
   std::string uid;
-  bool empty() const { return name.empty(); }
 };
 
 // What a token says beside its times.
 struct ServiceAccountClaims {
   std::string ns;
   ObjectRef service_account;
-  ObjectRef pod;
-  ObjectRef secret;
-  ObjectRef node;
+  std::optional<ObjectRef> pod;
+  std::optional<ObjectRef> secret;
+  std::optional<ObjectRef> node;
   std::vector<std::string> audiences;
   std::int64_t issued_at = 0;   // seconds since the epoch; filled by Sign
   std::int64_t expires_at = 0;  // likewise
@@ -55,19 +55,30 @@ base::Result<std::unique_ptr<TokenSigner>> MakeTokenSigner(std::string_view priv
                                                            std::string issuer,
                                                            const base::Clock& clock);
 
-// Asked about the objects a verified token is bound to: returns an error if the service account (or
-// pod, secret, node) is gone or has another uid.
+// Checks the objects a verified token is bound to: an error if the service account (or pod, secret,
+// node) is gone or has another uid.
 using ClaimsCheck = std::function<base::Status(const ServiceAccountClaims&)>;
+// The same for a token of a secret: `claims.secret` has no uid; the secret has to hold `token`.
+using LegacyClaimsCheck =
+    std::function<base::Status(const ServiceAccountClaims& claims, std::string_view token)>;
 
 struct ServiceAccountTokenOptions {
   std::vector<std::string> issuers;        // --service-account-issuer; the first one signs
   std::vector<std::string> public_keys;    // PEM texts: public keys, certificates or private keys
   std::vector<std::string> api_audiences;  // --api-audiences
   ClaimsCheck check;                       // may be empty
+  LegacyClaimsCheck legacy_check;          // empty: --service-account-lookup=false
 };
 
+// Tokens of the TokenRequest API. Verdicts and texts as kube-apiserver's, which leaves a minute for
+// clocks that differ, asks neither for an end nor for a subject, and refuses a claim of another type
+// or one that stands there twice.
 base::Result<std::unique_ptr<TokenAuthenticator>> MakeServiceAccountTokens(
-    ServiceAccountTokenOptions options, const base::Clock& clock);
+    const ServiceAccountTokenOptions& options, const base::Clock& clock);
+// Tokens that controllers once put into secrets, of the issuer "kubernetes/serviceaccount". They
+// do not end.
+base::Result<std::unique_ptr<TokenAuthenticator>> MakeLegacyServiceAccountTokens(
+    const ServiceAccountTokenOptions& options);
 
 // Group and user names: "system:serviceaccount:ns:name", "system:serviceaccounts:ns".
 std::string ServiceAccountUser(std::string_view ns, std::string_view name);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -12,18 +13,29 @@ namespace {
 
 class TokenFile final : public TokenAuthenticator {
  public:
-  explicit TokenFile(std::unordered_map<std::string, api::UserInfo> users)
-      : users_(std::move(users)) {}
+  TokenFile(std::unordered_map<std::string, api::UserInfo> users,
+            std::vector<std::string> api_audiences)
+      : users_(std::move(users)), api_audiences_(std::move(api_audiences)) {}
 
   base::Result<std::optional<Identity>> AuthenticateToken(
-      std::string_view token, const std::vector<std::string>&) const override {
+      std::string_view token, const std::vector<std::string>& audiences) const override {
+    std::vector<std::string> common;
+    for (const std::string& audience : api_audiences_) {
+      if (audiences.empty() ||
+          std::find(audiences.begin(), audiences.end(), audience) != audiences.end()) {
+        common.push_back(audience);
+      }
+    }
     auto it = users_.find(std::string(token));
-    if (it == users_.end()) return std::optional<Identity>();
-    return std::optional<Identity>(Identity{it->second, {}});
+    if (it == users_.end() || (common.empty() && !audiences.empty())) {
+      return std::optional<Identity>();
+    }
+    return std::optional<Identity>(Identity{it->second, std::move(common)});
   }
 
  private:
   const std::unordered_map<std::string, api::UserInfo> users_;
+  const std::vector<std::string> api_audiences_;
 };
 
 void Warn(std::string_view what, const std::string& path, std::size_t record) {
@@ -33,8 +45,8 @@ void Warn(std::string_view what, const std::string& path, std::size_t record) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<TokenAuthenticator>> ParseTokenFile(const std::string& path,
-                                                                 std::string_view content) {
+base::Result<std::unique_ptr<TokenAuthenticator>> ParseTokenFile(
+    const std::string& path, std::string_view content, std::vector<std::string> api_audiences) {
   std::unordered_map<std::string, api::UserInfo> users;
   std::size_t number = 0;
   for (std::vector<std::string>& record : TRY(ParseCsv(content))) {
@@ -58,11 +70,13 @@ base::Result<std::unique_ptr<TokenAuthenticator>> ParseTokenFile(const std::stri
     auto [it, added] = users.insert_or_assign(std::move(record[0]), std::move(user));
     if (!added) Warn("duplicate token", path, number);
   }
-  return std::unique_ptr<TokenAuthenticator>(std::make_unique<TokenFile>(std::move(users)));
+  return std::unique_ptr<TokenAuthenticator>(
+      std::make_unique<TokenFile>(std::move(users), std::move(api_audiences)));
 }
 
-base::Result<std::unique_ptr<TokenAuthenticator>> LoadTokenFile(const std::string& path) {
-  return ParseTokenFile(path, TRY(net::ReadFile(path)));
+base::Result<std::unique_ptr<TokenAuthenticator>> LoadTokenFile(
+    const std::string& path, std::vector<std::string> api_audiences) {
+  return ParseTokenFile(path, TRY(net::ReadFile(path)), std::move(api_audiences));
 }
 
 }  // namespace portcullis::authn

@@ -44,6 +44,7 @@
 #include "server/namespace_initialization.h"
 #include "server/seats.h"
 #include "server/serving_tls.h"
+#include "server/token_objects.h"
 #include "server/watch_hub.h"
 #include "store/embedded/embedded_store.h"
 #include "store/memory/memory_store.h"
@@ -221,10 +222,6 @@ class Server final : public ApiServer {
       members.push_back(TRY(authn::MakeRequestHeader(proxies, clock_)));
     }
     members.push_back(authn::MakeClientCertificate());
-    std::vector<std::shared_ptr<const authn::TokenAuthenticator>> tokens;
-    if (!options_.token_auth_file.empty()) {
-      tokens.emplace_back(TRY(authn::LoadTokenFile(options_.token_auth_file)));
-    }
     signer_ = TRY(authn::MakeTokenSigner(credentials_.signing_key_pem,
                                          options_.service_account_issuer, clock_));
     authn::ServiceAccountTokenOptions accounts;
@@ -233,60 +230,30 @@ class Server final : public ApiServer {
     accounts.public_keys = credentials_.verifying_keys_pem;
     accounts.api_audiences = options_.api_audiences;
     if (accounts.api_audiences.empty()) accounts.api_audiences = {accounts.issuers.front()};
+    const TokenObjects objects(*store_, clock_);
+    accounts.check = [objects](const authn::ServiceAccountClaims& claims) {
+      return objects.Check(claims);
+    };
     if (options_.service_account_lookup) {
-      accounts.check = [this](const authn::ServiceAccountClaims& claims) {
-        return CheckClaims(claims);
+      accounts.legacy_check = [objects](const authn::ServiceAccountClaims& claims,
+                                        std::string_view token) {
+        return objects.CheckLegacy(claims, token);
       };
     }
-    std::shared_ptr<const authn::TokenAuthenticator> account_tokens =
-        TRY(authn::MakeServiceAccountTokens(std::move(accounts), clock_));
-    account_tokens_ = account_tokens.get();
-    tokens.push_back(std::move(account_tokens));
-    members.push_back(authn::MakeBearerToken(std::move(tokens)));
+    authn::TokenAuthenticators tokens;
+    if (!options_.token_auth_file.empty()) {
+      tokens.emplace_back(
+          TRY(authn::LoadTokenFile(options_.token_auth_file, accounts.api_audiences)));
+    }
+    tokens.emplace_back(TRY(authn::MakeLegacyServiceAccountTokens(accounts)));
+    tokens.emplace_back(TRY(authn::MakeServiceAccountTokens(accounts, clock_)));
+    members.push_back(authn::MakeBearerToken(tokens));
+    members.push_back(authn::MakeWebSocketToken(std::move(tokens)));
     if (options_.anonymous_auth) members.push_back(authn::MakeAnonymous());
     authenticator_ = authn::MakeUnion(std::move(members));
+    token_reviewer_ = authn::MakeTokenReviewer(*authenticator_);
     env_.authenticator = authenticator_.get();
     return base::OkStatus();
-  }
-
-  base::Status CheckClaims(const authn::ServiceAccountClaims& claims) const {
-    const store::ObjectPtr account =
-        store_->Get({"", "serviceaccounts", claims.ns, claims.service_account.name});
-    if (account == nullptr) {
-      return api::NotFoundStatus({"", "serviceaccounts"}, claims.service_account.name);
-    }
-    if (account->uid() != claims.service_account.uid) {
-      return {base::Reason::kUnauthorized,
-              base::StrCat("service account UID (", account->uid(), ") does not match claim (",
-                           claims.service_account.uid, ")")};
-    }
-    // A pod's token names the node only to tell of it.
-    const bool on_node = claims.pod.empty() && claims.secret.empty();
-    TRY(CheckBound("secret", "secrets", claims.ns, claims.secret));
-    TRY(CheckBound("pod", "pods", claims.ns, claims.pod));
-    return CheckBound("node", "nodes", "", on_node ? claims.node : authn::ObjectRef());
-  }
-
-  // A token ends with the object it is bound to; one that is being deleted still counts for a
-  // minute.
-  base::Status CheckBound(std::string_view kind, std::string_view resource, std::string_view ns,
-                          const authn::ObjectRef& ref) const {
-    if (ref.empty()) return base::OkStatus();
-    const store::ObjectPtr object = store_->Get({"", resource, ns, ref.name});
-    if (object == nullptr || IsLongDeleted(object->document()["metadata"])) {
-      return {base::Reason::kUnauthorized, "service account token has been invalidated"};
-    }
-    if (ref.uid == object->uid()) return base::OkStatus();
-    return {base::Reason::kUnauthorized,
-            base::StrCat(kind, " UID (", object->uid(), ") does not match service account ", kind,
-                         " ref claim (", ref.uid, ")")};
-  }
-
-  bool IsLongDeleted(json::Value metadata) const {
-    constexpr std::int64_t kGrace = 60;
-    const auto deleted = api::ParseTime(metadata["deletionTimestamp"].AsString());
-    const auto now = std::chrono::system_clock::to_time_t(clock_.Now());
-    return deleted.ok() && deleted->seconds + kGrace < now;
   }
 
   // No server that is called may fill the memory of this one.
@@ -392,7 +359,7 @@ class Server final : public ApiServer {
                                  std::find(modes.begin(), modes.end(), "Webhook") != modes.end();
     engine.https = https_.get();
     engine.metrics = &metrics_;
-    engine.tokens = account_tokens_;
+    engine.tokens = token_reviewer_.get();
     engine.signer = signer_.get();
     engine.namespace_hook = &initialization_;
     engine.services = std::move(services);
@@ -521,7 +488,7 @@ class Server final : public ApiServer {
   Credentials credentials_;
   std::unique_ptr<authn::TokenSigner> signer_;
   std::unique_ptr<authn::Authenticator> authenticator_;
-  const authn::TokenAuthenticator* account_tokens_ = nullptr;  // of authenticator_
+  std::unique_ptr<authn::TokenAuthenticator> token_reviewer_;  // of authenticator_
   std::optional<MemoryBudget> memory_;
   std::optional<audit::Policy> audit_policy_;
   std::unique_ptr<audit::Sink> sink_;

@@ -36,6 +36,8 @@ base::Result<Outcome> PatchScale(Operation& op, const Input& input);
 base::Result<Outcome> CreateEviction(Operation& op, const Input& input);
 base::Result<Outcome> CreateBinding(Operation& op, const Input& input);
 base::Result<Outcome> CreateToken(Operation& op, const Input& input);
+// --api-audiences, by default the issuer.
+std::vector<std::string> ApiAudiences(const Operation& op);
 base::Result<Outcome> CreateReview(Operation& op, const Input& input);
 base::Result<Outcome> Connect(Operation& op, const Input& input);
 base::Result<Outcome> GetLog(Operation& op, const Input& input);

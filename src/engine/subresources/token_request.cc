@@ -26,12 +26,6 @@ constexpr std::int64_t kMostSeconds = std::int64_t{1} << 32;
 constexpr std::int64_t kPodSeconds = 3607;
 constexpr std::int64_t kExtendedSeconds = 365 * 24 * 3600;
 
-std::vector<std::string> ApiAudiences(const Operation& op) {
-  const TokenSettings& settings = op.world.token_settings;
-  if (!settings.api_audiences.empty()) return settings.api_audiences;
-  return {settings.issuer};
-}
-
 base::Status CheckNames(Operation& op, json::Value metadata) {
   const std::string_view name = metadata["name"].AsString();
   if (name.empty() || name == op.name) return base::OkStatus();
@@ -57,7 +51,7 @@ authn::ObjectRef RefTo(const store::ObjectPtr& object) {
 }
 
 // A pod's token also names the pod's node; by its name only if it is not there.
-authn::ObjectRef NodeOf(Operation& op, const store::ObjectPtr& pod) {
+std::optional<authn::ObjectRef> NodeOf(Operation& op, const store::ObjectPtr& pod) {
   const std::string name(pod->document()["spec"]["nodeName"].AsString());
   if (name.empty()) return {};
   const store::ObjectPtr node = op.world.store->Get({"", "nodes", "", name});
@@ -136,6 +130,12 @@ base::Result<json::Value> Complete(Operation& op, json::Value request,
 
 }  // namespace
 
+std::vector<std::string> ApiAudiences(const Operation& op) {
+  const TokenSettings& settings = op.world.token_settings;
+  if (!settings.api_audiences.empty()) return settings.api_audiences;
+  return {settings.issuer};
+}
+
 base::Result<Outcome> CreateToken(Operation& op, const Input& input) {
   const WriteOptions& options = input.options;
   json::Value request = TRY(DecodeSubresourceBody(op, input));
@@ -180,8 +180,8 @@ base::Result<Outcome> CreateToken(Operation& op, const Input& input) {
       claims.audiences.begin(), claims.audiences.end(), [&](const std::string& audience) {
         return std::find(own.begin(), own.end(), audience) != own.end();
       });
-  if (op.world.token_settings.extend_expiration && !claims.pod.empty() && seconds == kPodSeconds &&
-      for_api) {
+  if (op.world.token_settings.extend_expiration && claims.pod.has_value() &&
+      seconds == kPodSeconds && for_api) {
     claims.warn_after = seconds;
     lifetime = kExtendedSeconds;
   }

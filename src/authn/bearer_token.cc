@@ -1,0 +1,161 @@
+#include <algorithm>
+#include <utility>
+
+#include "authn/aggregate.h"
+#include "authn/methods.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "net/http.h"
+
+namespace portcullis::authn {
+namespace {
+
+using Outcome = base::Result<std::optional<Identity>>;
+
+base::Status Unauthorized(std::string message) {
+  return {base::Reason::kUnauthorized, std::move(message)};
+}
+
+// Asks all who may know the token.
+Outcome AuthenticateBy(const TokenAuthenticators& tokens, std::string_view token,
+                       const RequestView& request) {
+  static const std::vector<std::string> kOwn;
+  const auto& audiences = request.audiences != nullptr ? *request.audiences : kOwn;
+  std::vector<std::string> errors;
+  for (const auto& authenticator : tokens) {
+    auto identity = authenticator->AuthenticateToken(token, audiences);
+    if (!identity.ok()) {
+      errors.push_back(identity.status().message());
+    } else if (identity->has_value()) {
+      return identity;
+    }
+  }
+  return Unauthorized(errors.empty() ? "invalid bearer token" : Aggregate(errors));
+}
+
+// As Go's strings.TrimSpace: ASCII's white space, and that of Unicode which is written in two bytes.
+std::string_view TrimSpace(std::string_view text) {
+  constexpr std::string_view kBlanks[] = {" ",  "\t", "\n",       "\v",
+                                          "\f", "\r", "\xc2\x85", "\xc2\xa0"};
+  for (bool found = true; found;) {
+    found = false;
+    for (const std::string_view blank : kBlanks) {
+      if (text.starts_with(blank)) {
+        text.remove_prefix(blank.size());
+        found = true;
+      } else if (text.ends_with(blank)) {
+        text.remove_suffix(blank.size());
+        found = true;
+      }
+    }
+  }
+  return text;
+}
+
+class BearerToken final : public Authenticator {
+ public:
+  explicit BearerToken(TokenAuthenticators tokens) : tokens_(std::move(tokens)) {}
+
+  Outcome Authenticate(const RequestView& request) const override {
+    const std::string_view header = TrimSpace(request.headers.Get("Authorization"));
+    const auto parts = base::Cut(header, " ");
+    if (!parts || !base::EqualsIgnoreCase(parts->first, "bearer")) return std::optional<Identity>();
+    // "Bearer  x" has an empty token, which is none.
+    const std::string_view token = parts->second.substr(0, parts->second.find(' '));
+    if (token.empty()) return std::optional<Identity>();
+    return AuthenticateBy(tokens_, token, request);
+  }
+
+ private:
+  const TokenAuthenticators tokens_;
+};
+
+class TokenReviewer final : public TokenAuthenticator {
+ public:
+  explicit TokenReviewer(const Authenticator& authenticator) : authenticator_(authenticator) {}
+
+  Outcome AuthenticateToken(std::string_view token,
+                            const std::vector<std::string>& audiences) const override {
+    const net::Headers headers{{"Authorization", base::StrCat("Bearer ", token)}};
+    auto identity = authenticator_.Authenticate(
+        {.headers = headers, .remote_address = {}, .audiences = &audiences});
+    if (identity.ok()) return identity;
+    // kube-apiserver asks the authenticator of its own loopback client first.
+    return Unauthorized(Aggregate({"invalid bearer token", identity.status().message()}));
+  }
+
+ private:
+  const Authenticator& authenticator_;
+};
+
+constexpr std::string_view kProtocols = "Sec-WebSocket-Protocol";
+constexpr std::string_view kTokenPrefix = "base64url.bearer.authorization.k8s.io.";
+
+bool IsWebSocketRequest(const net::Headers& headers) {
+  if (!base::EqualsIgnoreCase(headers.Get("Upgrade"), "websocket")) return false;
+  const auto connections = headers.All("Connection");
+  return std::any_of(connections.begin(), connections.end(), [](std::string_view value) {
+    return base::ToLower(value).find("upgrade") != std::string::npos;
+  });
+}
+
+class WebSocketToken final : public Authenticator {
+ public:
+  explicit WebSocketToken(TokenAuthenticators tokens) : tokens_(std::move(tokens)) {}
+
+  Outcome Authenticate(const RequestView& request) const override {
+    if (!IsWebSocketRequest(request.headers)) return std::optional<Identity>();
+    std::optional<std::string> token;
+    bool has_other = false;
+    for (const std::string_view header : request.headers.All(kProtocols)) {
+      for (const std::string_view listed : base::Split(header, ',')) {
+        const std::string_view protocol = base::Trim(listed);
+        if (!protocol.starts_with(kTokenPrefix)) {
+          has_other = true;
+          continue;
+        }
+        if (token) {
+          return Unauthorized("multiple base64.bearer.authorization tokens specified");
+        }
+        token = base::Base64UrlDecode(protocol.substr(kTokenPrefix.size()));
+        if (!token) return Unauthorized("invalid base64.bearer.authorization token encoding");
+        if (!base::IsValidUtf8(*token)) {
+          return Unauthorized("invalid base64.bearer.authorization token");
+        }
+      }
+    }
+    if (!token || token->empty()) return std::optional<Identity>();
+    if (!has_other) return Unauthorized("missing additional subprotocol");
+    return AuthenticateBy(tokens_, *token, request);
+  }
+
+ private:
+  const TokenAuthenticators tokens_;
+};
+
+}  // namespace
+
+std::string Aggregate(const std::vector<std::string>& errors) {
+  std::vector<std::string> distinct;
+  for (const std::string& error : errors) {
+    if (std::find(distinct.begin(), distinct.end(), error) == distinct.end()) {
+      distinct.push_back(error);
+    }
+  }
+  if (distinct.size() == 1) return distinct.front();
+  return base::StrCat("[", base::Join(distinct, ", "), "]");
+}
+
+std::unique_ptr<Authenticator> MakeBearerToken(TokenAuthenticators tokens) {
+  return std::make_unique<BearerToken>(std::move(tokens));
+}
+
+std::unique_ptr<TokenAuthenticator> MakeTokenReviewer(const Authenticator& authenticator) {
+  return std::make_unique<TokenReviewer>(authenticator);
+}
+
+std::unique_ptr<Authenticator> MakeWebSocketToken(TokenAuthenticators tokens) {
+  return std::make_unique<WebSocketToken>(std::move(tokens));
+}
+
+}  // namespace portcullis::authn

@@ -1,0 +1,102 @@
+#include "server/token_objects.h"
+
+#include "api/api_status.h"
+#include "api/time.h"
+#include "base/strings.h"
+#include "json/value.h"
+
+namespace portcullis::server {
+namespace {
+
+base::Status Refuse(std::string message) {
+  return {base::Reason::kUnauthorized, std::move(message)};
+}
+
+// kube-apiserver asks itself for what its caches lack; the client refuses such names.
+base::Status CheckName(std::string_view ns, std::string_view name) {
+  if (name.empty()) return Refuse("resource name may not be empty");
+  if (ns.empty()) {
+    return Refuse("an empty namespace may not be set when a resource name is provided");
+  }
+  return base::OkStatus();
+}
+
+bool IsBeingDeleted(const store::Object& object) {
+  return !object.document()["metadata"]["deletionTimestamp"].is_null();
+}
+
+}  // namespace
+
+base::Status TokenObjects::Check(const authn::ServiceAccountClaims& claims) const {
+  const std::string& name = claims.service_account.name;
+  TRY(CheckName(claims.ns, name));
+  const store::ObjectPtr account = store_.Get({"", "serviceaccounts", claims.ns, name});
+  if (account == nullptr) return api::NotFoundStatus({"", "serviceaccounts"}, name);
+  if (account->uid() != claims.service_account.uid) {
+    return Refuse(base::StrCat("service account UID (", account->uid(), ") does not match claim (",
+                               claims.service_account.uid, ")"));
+  }
+  if (IsLongDeleted(*account)) {
+    return Refuse(base::StrCat("service account ", claims.ns, "/", name, " has been deleted"));
+  }
+  if (claims.secret) {
+    TRY(CheckBound("secret", {"", "secrets", claims.ns, claims.secret->name}, *claims.secret));
+  }
+  if (claims.pod) {
+    return CheckBound("pod", {"", "pods", claims.ns, claims.pod->name}, *claims.pod);
+  }
+  // A pod's token names the node only to tell of it.
+  if (!claims.node) return base::OkStatus();
+  return CheckBound("node", {"", "nodes", "", claims.node->name}, *claims.node);
+}
+
+base::Status TokenObjects::CheckBound(std::string_view kind, const store::Key& key,
+                                      const authn::ObjectRef& ref) const {
+  const store::ObjectPtr object = store_.Get(key);
+  if (object == nullptr) return Refuse("service account token has been invalidated");
+  if (ref.uid != object->uid()) {
+    return Refuse(base::StrCat(kind, " UID (", object->uid(), ") does not match service account ",
+                               kind, " ref claim (", ref.uid, ")"));
+  }
+  if (IsLongDeleted(*object)) return Refuse("service account token has been invalidated");
+  return base::OkStatus();
+}
+
+base::Status TokenObjects::CheckLegacy(const authn::ServiceAccountClaims& claims,
+                                       std::string_view token) const {
+  constexpr std::string_view kInvalidSince = "kubernetes.io/legacy-token-invalid-since";
+  const std::string& name = claims.service_account.name;
+  const std::string& secret_name = claims.secret->name;
+  const store::ObjectPtr secret = store_.Get({"", "secrets", claims.ns, secret_name});
+  if (secret == nullptr || IsBeingDeleted(*secret)) return Refuse("Token has been invalidated");
+  const auto held = base::Base64Decode(secret->document()["data"]["token"].AsString());
+  if (!held || *held != token) return Refuse("Token does not match server's copy");
+  const store::ObjectPtr account = store_.Get({"", "serviceaccounts", claims.ns, name});
+  if (account == nullptr) return api::NotFoundStatus({"", "serviceaccounts"}, name);
+  if (IsBeingDeleted(*account)) {
+    return Refuse(base::StrCat("ServiceAccount ", claims.ns, "/", name, " has been deleted"));
+  }
+  if (account->uid() != claims.service_account.uid) {
+    return Refuse(base::StrCat("ServiceAccount UID (", account->uid(), ") does not match claim (",
+                               claims.service_account.uid, ")"));
+  }
+  if (secret->document()["metadata"]["labels"][kInvalidSince].AsString().empty()) {
+    return base::OkStatus();
+  }
+  return Refuse(base::StrCat("the token in secret ", claims.ns, "/", secret_name,
+                             " for service account ", claims.ns, "/", name,
+                             " has been marked invalid. Use tokens from the TokenRequest API or "
+                             "manually created secret-based tokens, or remove the '",
+                             kInvalidSince,
+                             "' label from the secret to temporarily allow use of this token"));
+}
+
+bool TokenObjects::IsLongDeleted(const store::Object& object) const {
+  constexpr std::int64_t kGrace = 60;
+  const auto deleted =
+      api::ParseTime(object.document()["metadata"]["deletionTimestamp"].AsString());
+  const auto now = std::chrono::system_clock::to_time_t(clock_.Now());
+  return deleted.ok() && deleted->seconds + kGrace < now;
+}
+
+}  // namespace portcullis::server
