@@ -114,6 +114,7 @@ constexpr Mode kModes[] = {
      }},
     {"", [](const api::UserInfo&, const api::UserInfo&) { return true; }},
 };
+constexpr std::size_t kOldWay = std::size(kModes) - 1;
 
 bool IsHttpPath(std::string_view text) {
   constexpr std::string_view kAllowed =
@@ -304,22 +305,45 @@ class Attempt {
 
 }  // namespace
 
+std::optional<std::size_t> LastModes::Find(const std::string& user) const {
+  base::MutexLock lock(mutex_);
+  const auto it = modes_.find(user);
+  if (it == modes_.end()) return std::nullopt;
+  return it->second;
+}
+
+void LastModes::Remember(const std::string& user, std::size_t mode) {
+  constexpr std::size_t kMost = 10000;
+  base::MutexLock lock(mutex_);
+  if (modes_.size() >= kMost) modes_.clear();
+  modes_[user] = mode;
+}
+
 base::Result<std::optional<Impersonated>> Impersonate(const net::Headers& headers,
                                                       const Attributes& request,
                                                       const Authorizer& authorizer,
-                                                      bool constrained) {
+                                                      LastModes* modes) {
   const api::UserInfo wanted = WantedUser(headers);
   if (wanted.name.empty()) {
     if (OnlyNameSet(wanted)) return std::optional<Impersonated>();
     return base::BadRequest(
         base::StrCat("requested ", Print(wanted), " without impersonating a user name"));
   }
+  const std::string& requestor = request.user->name;
+  const auto last = modes != nullptr ? modes->Find(requestor) : std::optional(kOldWay);
+  std::vector<std::size_t> order;
+  if (last) order.push_back(*last);
+  for (std::size_t i = 0; modes != nullptr && i < std::size(kModes); ++i) {
+    if (i != last) order.push_back(i);
+  }
   base::Status refusal;
-  for (const Mode& mode : kModes) {
-    if (!constrained && !mode.name.empty()) continue;
-    if (!mode.applies(*request.user, wanted)) continue;
-    auto became = Attempt(mode, request, wanted, authorizer).Run();
-    if (became.ok()) return std::optional<Impersonated>(*std::move(became));
+  for (const std::size_t i : order) {
+    if (!kModes[i].applies(*request.user, wanted)) continue;
+    auto became = Attempt(kModes[i], request, wanted, authorizer).Run();
+    if (became.ok()) {
+      if (modes != nullptr && i != last) modes->Remember(requestor, i);
+      return std::optional<Impersonated>(*std::move(became));
+    }
     if (refusal.ok()) refusal = std::move(became).status();
   }
   return refusal;

@@ -40,13 +40,14 @@ class ImpersonateTest : public ::testing::Test {
     request.verb = "list";
     request.resource = "pods";
     request.ns = "ns";
-    return Impersonate(headers, request, rights_, constrained);
+    return Impersonate(headers, request, rights_, constrained ? &modes_ : nullptr);
   }
   std::string Refusal(const net::Headers& headers, bool constrained = true) {
     const auto result = Try(headers, constrained);
     return result.ok() ? "none" : result.status().message();
   }
 
+  LastModes modes_;
   Rights rights_;
   api::UserInfo joe_{"joe", "", {}, {}};
 };
@@ -86,6 +87,19 @@ TEST_F(ImpersonateTest, RefusesAsTheFirstModeThatApplies) {
   EXPECT_EQ(Refusal({{"Impersonate-User", "ann"}}, false),
             R"(users "ann" is forbidden: User "joe" cannot impersonate resource "users" in API )"
             R"(group "" at the cluster scope)");
+}
+
+TEST_F(ImpersonateTest, TriesTheLastWayFirst) {
+  rights_.all = true;
+  const net::Headers node = {{"Impersonate-User", "system:node:n1"}};
+  const net::Headers node_with_group = {{"Impersonate-User", "system:node:n1"},
+                                        {"Impersonate-Group", "a"}};
+
+  EXPECT_EQ((*Try(node))->user.groups,
+            (std::vector<std::string>{"system:nodes", "system:authenticated"}));
+  EXPECT_EQ((*Try(node_with_group))->constraint, "");
+  // Now the old way is the first one.
+  EXPECT_EQ((*Try(node))->user.groups, std::vector<std::string>{"system:authenticated"});
 }
 
 TEST_F(ImpersonateTest, TheOldWayNeedsARightToEachPart) {

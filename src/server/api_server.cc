@@ -13,6 +13,7 @@
 #include "authn/request_header.h"
 #include "authn/service_account.h"
 #include "authz/authorizer.h"
+#include "authz/impersonation.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "controllers/policy_status.h"
@@ -280,7 +281,9 @@ class Server final : public ApiServer {
     const bool aggregates = !has("-*") && !has("-clusterrole-aggregation-controller");
     const auto gates =
         engine::MakeFeatureGates(options_.feature_gates, options_.kubernetes_version);
-    env_.constrained_impersonation = gates->Enabled("ConstrainedImpersonation");
+    if (gates->Enabled("ConstrainedImpersonation")) {
+      env_.impersonation_modes = &impersonation_modes_;
+    }
     authorization_ = TRY(authorization::MakeAuthorization(
         options_, {*store_,
                    *https_,
@@ -487,6 +490,7 @@ class Server final : public ApiServer {
   std::unique_ptr<Seats> seats_;  // outlives the connections, whose requests hold seats
   Credentials credentials_;
   std::unique_ptr<authn::TokenSigner> signer_;
+  authz::LastModes impersonation_modes_;
   std::unique_ptr<authn::Authenticator> authenticator_;
   std::unique_ptr<authn::TokenAuthenticator> token_reviewer_;  // of authenticator_
   std::optional<MemoryBudget> memory_;

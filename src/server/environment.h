@@ -14,6 +14,9 @@ struct RequestMetrics;
 namespace portcullis::authn {
 class Authenticator;
 }
+namespace portcullis::authz {
+class LastModes;
+}
 namespace portcullis::audit {
 class Policy;
 class Sink;
@@ -29,9 +32,9 @@ class MemoryBudget;
 
 struct Environment : engine::World {
   const Options* options = nullptr;
-  bool constrained_impersonation = true;  // the feature gate ConstrainedImpersonation
   const authn::Authenticator* authenticator = nullptr;
-  const audit::Policy* audit_policy = nullptr;  // null: nothing is audited
+  authz::LastModes* impersonation_modes = nullptr;  // null: ConstrainedImpersonation is off
+  const audit::Policy* audit_policy = nullptr;      // null: nothing is audited
   audit::Sink* audit_sink = nullptr;
   metrics::Registry* metrics = nullptr;
   const metrics::RequestMetrics* request_metrics = nullptr;

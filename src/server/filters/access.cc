@@ -111,7 +111,7 @@ authz::Attributes AttributesOf(const Call& call) {
 
 base::Status Impersonate(Call& call) {
   auto other = authz::Impersonate(call.headers(), AttributesOf(call), *call.env.authorizer,
-                                  call.env.constrained_impersonation);
+                                  call.env.impersonation_modes);
   if (!other.ok()) return std::move(other).status();
   if (!*other) return base::OkStatus();
   call.user = std::move((*other)->user);
