@@ -34,41 +34,23 @@ std::string Missing(const EscalationRequest& request, const RuleBook& book,
   return text;
 }
 
-bool MayDo(const EscalationRequest& request, std::string_view verb, std::string_view resource,
-           std::string_view name, const Authorizer& authorizer) {
+struct RoleName {
+  std::string_view group;
+  std::string_view resource;
+  std::string_view name;
+};
+
+bool MayDo(const EscalationRequest& request, std::string_view verb, const RoleName& role,
+           const Authorizer& authorizer) {
   Attributes attributes;
   attributes.user = &request.user;
   attributes.verb = verb;
-  attributes.group = kGroup;
-  attributes.version = "v1";
-  attributes.resource = resource;
+  attributes.group = role.group;
+  attributes.version = "*";
+  attributes.resource = role.resource;
   attributes.ns = request.ns;
-  attributes.name = name;
+  attributes.name = role.name;
   return authorizer.Authorize(attributes).allowed();
-}
-
-base::Status CheckRole(const EscalationRequest& request, const Authorizer& authorizer,
-                       const RuleBook& book) {
-  const json::Value rules = request.object["rules"];
-  const bool aggregates = !request.object["aggregationRule"].is_null() ||
-                          !request.old_object["aggregationRule"].is_null();
-  if (!request.old_object.is_null() && rules == request.old_object["rules"] &&
-      request.object["aggregationRule"] == request.old_object["aggregationRule"]) {
-    return base::OkStatus();
-  }
-  if (MayDo(request, "escalate", request.resource, request.name, authorizer)) {
-    return base::OkStatus();
-  }
-  if (std::string why = Missing(request, book, RulesFromJson(rules)); !why.empty()) {
-    return Refuse(request, why);
-  }
-  // An aggregation rule may come to gather anything.
-  const std::vector<PolicyRule> everything = {{{"*"}, {"*"}, {"*"}, {}, {}},
-                                              {{"*"}, {}, {}, {}, {"*"}}};
-  if (aggregates && !Missing(request, book, everything).empty()) {
-    return Refuse(request, "must have cluster-admin privileges to use an aggregationRule");
-  }
-  return base::OkStatus();
 }
 
 // Without the fields that the garbage collector changes.
@@ -80,19 +62,62 @@ json::Value Essence(json::Arena& arena, json::Value object) {
   return object;
 }
 
+// Whoever collects garbage need not have the rights of what is collected.
+bool ChangesOnlyReferences(const EscalationRequest& request) {
+  if (request.old_object.is_null()) return false;
+  json::Arena arena;
+  return Essence(arena, request.object) == Essence(arena, request.old_object);
+}
+
+bool Aggregates(json::Value role) {
+  return !role["aggregationRule"]["clusterRoleSelectors"].empty();
+}
+
+base::Status CheckRole(const EscalationRequest& request, const Authorizer& authorizer,
+                       const RuleBook& book) {
+  if (MayDo(request, "escalate", {kGroup, request.resource, request.url_name}, authorizer) ||
+      ChangesOnlyReferences(request)) {
+    return base::OkStatus();
+  }
+  std::string why = Missing(request, book, RulesFromJson(request.object["rules"]));
+  if (!why.empty()) return Refuse(request, why);
+  // An aggregation rule may come to gather anything.
+  const std::vector<PolicyRule> everything = {{{"*"}, {"*"}, {"*"}, {}, {}},
+                                              {{"*"}, {}, {}, {}, {"*"}}};
+  if ((Aggregates(request.object) || Aggregates(request.old_object)) &&
+      !Missing(request, book, everything).empty()) {
+    return Refuse(request, "must have cluster-admin privileges to use the aggregationRule");
+  }
+  return base::OkStatus();
+}
+
+// The rules of the role that is to be bound. Errors name the resource that is written, as those of
+// kube-apiserver's storage do.
+base::Result<std::vector<PolicyRule>> RulesToBind(const EscalationRequest& request,
+                                                  const RuleBook& book) {
+  const json::Value ref = request.object["roleRef"];
+  const std::string_view kind = ref["kind"].AsString();
+  const std::string_view name = ref["name"].AsString();
+  if (kind != "Role" && kind != "ClusterRole") {
+    return base::Status(base::Reason::kUnknown,
+                        base::StrCat("unsupported role reference kind: ", base::GoQuote(kind)));
+  }
+  if (name.empty()) return base::BadRequest("Name parameter required.");
+  auto rules = book.RoleRules(kind, request.ns, name);
+  if (rules.ok()) return rules;
+  return api::NotFoundStatus({std::string(kGroup), std::string(request.resource)}, name);
+}
+
 base::Status CheckBinding(const EscalationRequest& request, const Authorizer& authorizer,
                           const RuleBook& book) {
-  if (!request.old_object.is_null()) {
-    json::Arena arena;
-    if (Essence(arena, request.object) == Essence(arena, request.old_object)) {
-      return base::OkStatus();
-    }
-  }
-  const std::string_view kind = request.object["roleRef"]["kind"].AsString();
-  const std::string_view role = request.object["roleRef"]["name"].AsString();
-  const std::string_view resource = kind == "ClusterRole" ? "clusterroles" : "roles";
-  if (MayDo(request, "bind", resource, role, authorizer)) return base::OkStatus();
-  const std::vector<PolicyRule> rules = TRY(book.RoleRules(kind, request.ns, role));
+  if (ChangesOnlyReferences(request)) return base::OkStatus();
+  const json::Value ref = request.object["roleRef"];
+  const std::string_view kind = ref["kind"].AsString();
+  const RoleName role{ref["apiGroup"].AsString(), kind == "Role" ? "roles" : "clusterroles",
+                      ref["name"].AsString()};
+  const bool is_known = kind == "Role" || kind == "ClusterRole";
+  if (is_known && MayDo(request, "bind", role, authorizer)) return base::OkStatus();
+  const std::vector<PolicyRule> rules = TRY(RulesToBind(request, book));
   if (std::string why = Missing(request, book, rules); !why.empty()) return Refuse(request, why);
   return base::OkStatus();
 }

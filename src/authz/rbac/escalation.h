@@ -17,8 +17,9 @@ struct EscalationRequest {
   std::string_view resource;  // roles, clusterroles, rolebindings, clusterrolebindings
   std::string_view ns;
   std::string_view name;
-  json::Value object;      // as it would be stored
-  json::Value old_object;  // null on create
+  std::string_view url_name;  // "" for a POST, whose URL names none: `escalate` is asked for that
+  json::Value object;         // as it would be stored
+  json::Value old_object;     // null on create
 };
 
 // OK or the refusal (403), worded as kube-apiserver does.

@@ -5,6 +5,7 @@
 #include "authz/rbac/escalation.h"
 #include "authz/rbac/rule_book.h"
 #include "base/strings.h"
+#include "json/reader.h"
 #include "json/writer.h"
 #include "store/memory/memory_store.h"
 #include "store/testing/objects.h"
@@ -189,7 +190,7 @@ TEST_F(RbacTest, RefusesToGrantWhatTheUserDoesNotHave) {
     PolicyRule rule{{"get", "list"}, {""}, {std::string(resource)}, {}, {}};
     return json::ObjectBuilder(arena).Set("rules", RulesToJson(arena, {rule})).Build();
   };
-  EscalationRequest request{joe_, "roles", "n", "r", role("secrets"), {}};
+  EscalationRequest request{joe_, "roles", "n", "r", "", role("secrets"), {}};
   EXPECT_EQ(
       CheckEscalation(request, *assembled_.authorizer, *assembled_.rbac).message(),
       "roles.rbac.authorization.k8s.io \"r\" is forbidden: user \"joe\" "
@@ -201,14 +202,42 @@ TEST_F(RbacTest, RefusesToGrantWhatTheUserDoesNotHave) {
   EXPECT_FALSE(CheckEscalation(request, *assembled_.authorizer, *assembled_.rbac).ok());
 }
 
+TEST_F(RbacTest, EscalationIsCheckedWheneverMoreThanReferencesChange) {
+  json::Arena arena;
+  const auto object = [&arena](std::string_view text) { return *json::Parse(arena, text); };
+  EscalationRequest request{joe_, "roles", "n", "r", "r", {}, {}};
+  request.old_object = object(R"({"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]})");
+  const auto check = [&](std::string_view metadata) {
+    request.object =
+        object(base::StrCat(R"({"metadata":)", metadata,
+                            R"(,"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]})"));
+    return CheckEscalation(request, *assembled_.authorizer, *assembled_.rbac).ok();
+  };
+  request.old_object =
+      json::With(arena, request.old_object, "metadata", json::MakeObject(arena, {}));
+  EXPECT_TRUE(check(R"({"finalizers":["x"]})"));
+  EXPECT_FALSE(check(R"({"labels":{"a":"b"}})"));
+  // The right to escalate one role is no right to create it: the URL of a POST has no name.
+  Put("clusterroles", "", "escalator",
+      R"("rules":[{"apiGroups":["rbac.authorization.k8s.io"],"resources":["roles"],"verbs":["escalate"],"resourceNames":["r"]}])");
+  Put("clusterrolebindings", "", "x",
+      R"("roleRef":{"kind":"ClusterRole","name":"escalator"},"subjects":[{"kind":"User","name":"joe"}])");
+  EXPECT_TRUE(check(R"({"labels":{"a":"b"}})"));
+  request.url_name = "";
+  EXPECT_FALSE(check(R"({"labels":{"a":"b"}})"));
+}
+
 TEST_F(RbacTest, BindNeedsTheRoleOrTheVerb) {
   Put("clusterroles", "", "strong",
       R"("rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}])");
   json::Arena arena;
-  const json::Value ref =
-      json::ObjectBuilder(arena).Set("kind", "ClusterRole").Set("name", "strong").Build();
+  const json::Value ref = json::ObjectBuilder(arena)
+                              .Set("apiGroup", "rbac.authorization.k8s.io")
+                              .Set("kind", "ClusterRole")
+                              .Set("name", "strong")
+                              .Build();
   const json::Value binding = json::ObjectBuilder(arena).Set("roleRef", ref).Build();
-  const EscalationRequest request{joe_, "rolebindings", "n", "b", binding, {}};
+  const EscalationRequest request{joe_, "rolebindings", "n", "b", "", binding, {}};
   EXPECT_NE(CheckEscalation(request, *assembled_.authorizer, *assembled_.rbac)
                 .message()
                 .find("{APIGroups:[\"*\"], Resources:[\"*\"], Verbs:[\"*\"]}"),

@@ -64,7 +64,7 @@ base::Status ServiceUnreachable(Operation& op, const ProxyTarget& target) {
     }
   }
   const store::ObjectPtr endpoints = op.world.store->Get({"", "endpoints", ns, target.name});
-  if (endpoints == nullptr) return api::NotFoundStatus({"", "endpoints"}, target.name);
+  if (endpoints == nullptr) return api::NotFoundStatus(op.group_resource(), target.name);
   if (endpoints->document()["subsets"].empty()) {
     return base::Status(
         base::Reason::kServiceUnavailable,

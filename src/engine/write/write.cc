@@ -54,7 +54,7 @@ base::Status CheckGrant(Operation& op, std::string_view name, json::Value object
     return base::OkStatus();
   }
   const authz::rbac::EscalationRequest request{
-      op.user, op.resource->resource.resource, op.ns, name, object, old};
+      op.user, op.resource->resource.resource, op.ns, name, op.name, object, old};
   return authz::rbac::CheckEscalation(request, *op.world.authorizer, *op.world.rbac);
 }
 
@@ -100,7 +100,8 @@ base::Status CheckMayCreate(Operation& op, const std::string& name) {
   attributes.name = name;
   const authz::Decision decision = op.world.authorizer->Authorize(attributes);
   if (decision.allowed()) return base::OkStatus();
-  return api::ForbiddenStatus(op.group_resource(), name, decision.reason);
+  if (!decision.error.empty()) return base::InternalError(decision.error);
+  return authz::Denied(attributes, decision.reason);
 }
 
 // Whether the object names the version it wants to replace.
