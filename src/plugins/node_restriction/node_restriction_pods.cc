@@ -75,13 +75,13 @@ References OfProjected(json::Value volume) {
 }
 
 References OfVolume(json::Value volume) {
+  const bool harmless = std::any_of(std::begin(kHarmless), std::end(kHarmless),
+                                    [&](std::string_view type) { return !volume[type].is_null(); });
+  if (harmless) return {};
   for (const auto& [member, what] : kReferring) {
     if (!volume[member].is_null()) return {std::string(what), ""};
   }
   if (!volume["projected"].is_null()) return OfProjected(volume);
-  const bool known = std::any_of(std::begin(kHarmless), std::end(kHarmless),
-                                 [&](std::string_view type) { return !volume[type].is_null(); });
-  if (known) return {};
   return {"", base::StrCat("unknown volume type for volume  ",
                            base::GoQuote(volume["name"].AsString()))};
 }
@@ -185,7 +185,11 @@ base::Status CheckPodStatus(const NodeRequest& node) {
   if (differs("resourceClaimStatuses")) {
     return node.RefuseNode("cannot update resource claim statues");
   }
-  if (node.minor >= 34 && differs("extendedResourceClaimStatus")) {
+  // An empty one is not the same as none.
+  constexpr std::string_view kExtended = "extendedResourceClaimStatus";
+  const bool was_set = !before["status"][kExtended].is_null();
+  const bool is_set = !after["status"][kExtended].is_null();
+  if (node.minor >= 34 && (was_set != is_set || differs(kExtended))) {
     return node.RefuseNode("cannot update extended resource claim status");
   }
   return base::OkStatus();

@@ -52,12 +52,12 @@ class AudienceSearch {
 
   std::string DriverOf(json::Value pod, json::Value volume) {
     if (!volume["csi"].is_null()) return std::string(volume["csi"]["driver"].AsString());
-    if (!volume["ephemeral"].is_null()) {
+    if (!volume["ephemeral"]["volumeClaimTemplate"].is_null()) {
       return DriverOfClaim(
           base::StrCat(pod["metadata"]["name"].AsString(), "-", volume["name"].AsString()));
     }
-    std::string_view claim = volume["persistentVolumeClaim"]["claimName"].AsString();
-    if (!claim.empty()) return DriverOfClaim(claim);
+    const json::Value claim = volume["persistentVolumeClaim"];
+    if (!claim.is_null()) return DriverOfClaim(claim["claimName"].AsString());
     return std::string(MigratedDriver(volume));
   }
 
@@ -68,8 +68,8 @@ class AudienceSearch {
       errors_.push_back(base::StrCat("persistentvolumeclaim ", base::GoQuote(name), " not found"));
       return {};
     }
+    // A claim that is not bound names the volume "", which does not exist either.
     std::string_view volume = claim->document()["spec"]["volumeName"].AsString();
-    if (volume.empty()) return {};
     const store::ObjectPtr found = common::Find(node_.reader, "", "persistentvolumes", "", volume);
     if (found == nullptr) {
       errors_.push_back(base::StrCat("persistentvolume ", base::GoQuote(volume), " not found"));
