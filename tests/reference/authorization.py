@@ -7,7 +7,8 @@ differently: "A" is kube-apiserver, "B" is Portcullis (README.md says how both a
 Most questions are SubjectAccessReviews; a part are real requests, dry runs as far as they write. Both
 servers are first given the same objects: roles, bindings, and pods with what they need. They should be
 new servers, since the objects stay. Each difference is shrunk to the smallest question that still
-differs. --record writes questions with A's answers.
+differs. --record writes questions with A's answers, a quarter each of reviews and requests that are allowed
+and that are not.
 """
 
 import argparse
@@ -138,20 +139,28 @@ def record(arguments):
     server.make(world.objects)
     server.wait_for(Questions(world, 0).sentinel())
     generator, connection = Questions(world, arguments.seed, server.connect()), server.connect()
-    # As many that are allowed as that are not: most generated ones are refused for lack of any right.
-    rows, wanted = [], {True: arguments.questions // 2, False: arguments.questions // 2}
-    while any(wanted.values()):
-        for make in (generator.review, generator.review, generator.request):
-            question = make()
-            outcome = server.decide(connection, [question])[0]
-            allowed = bool(outcome.get("allowed"))
-            if wanted[allowed]:
-                wanted[allowed] -= 1
-                rows.append({"question": question.as_json(), "outcome": outcome})
+    rows, users, outcomes = [], {}, {}
+    # As many that are allowed as that are not, of both kinds: most generated ones are refused for lack of any right.
+    for make in (generator.review, generator.request):
+        wanted = {True: arguments.questions // 4, False: arguments.questions // 4}
+        while any(wanted.values()):
+            batch = [make() for _ in range(BATCH)]
+            for question, outcome in zip(batch, server.decide(connection, batch)):
+                allowed = bool(outcome.get("allowed"))
+                if wanted[allowed]:
+                    wanted[allowed] -= 1
+                    user, rest = question.as_json()
+                    rows.append([users.setdefault(compact(user), len(users)), rest, outcomes.setdefault(compact(outcome), len(outcomes))])
     with open(arguments.record, "w") as file:
-        file.write(json.dumps({"seed": arguments.seed})[:-1] + ', "rows": [\n')
-        file.write(",\n".join(json.dumps(row, sort_keys=True) for row in rows) + "\n]}\n")
-    print(f"{len(rows)} questions recorded")
+        file.write(f'{{"seed": {arguments.seed}')
+        for name, values in (("users", users), ("outcomes", outcomes), ("rows", map(compact, rows))):
+            file.write(f', "{name}": [\n' + ",\n".join(values) + "\n]")
+        file.write("}\n")
+    print(f"{len(rows)} questions with {len(outcomes)} different answers recorded")
+
+
+def compact(value):
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def main():

@@ -256,6 +256,8 @@ def leaves(m):
     m.leaf("expired", years=(2000, 2010))
     m.leaf("not yet valid", years=(2045, 2049))
     m.leaf("valid beyond 2050", years=(2020, 2099))
+    m.leaf("valid for ever", years=(2020, 9999))
+    m.leaf("valid since long", years=(1950, 2049))
     m.leaf("no purposes", [usage("digitalSignature")])
     m.leaf("no extensions", [])
     m.leaf("for servers", [purposes("server")])

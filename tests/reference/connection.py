@@ -8,14 +8,18 @@ import urllib.parse
 
 
 class Connection:
-    def __init__(self, url, token=None):
+    def __init__(self, url, token=None, certificate=None):
+        """`certificate`: the files of a client's certificate and of its key."""
         self.place = urllib.parse.urlsplit(url)
         self.token = token
+        self.certificate = certificate
         self.socket = None
         self.buffer = b""
 
     def open(self):
         context = ssl._create_unverified_context()
+        if self.certificate:
+            context.load_cert_chain(*self.certificate)
         plain = socket.create_connection((self.place.hostname, self.place.port), timeout=60)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = context.wrap_socket(plain)

@@ -27,7 +27,9 @@ class Review:
         self.spec = spec
 
     def as_json(self):
-        return {"review": self.spec}
+        """The user, and what is asked: an object for a review, a list for a request."""
+        rest = {name: value for name, value in self.spec.items() if name not in ("user", "groups")}
+        return [self.spec["user"], self.spec.get("groups", [])], rest
 
     def text(self):
         return "review " + json.dumps(self.spec, sort_keys=True)
@@ -64,7 +66,7 @@ class Request:
         self.user, self.groups, self.method, self.path, self.query, self.body = user, groups, method, path, query, body
 
     def as_json(self):
-        return {"request": [self.user, self.groups, self.method, self.path, self.query, self.body]}
+        return [self.user, self.groups], [self.method, self.path, self.query, self.body]
 
     def text(self):
         return f"request {self.user} {self.groups} {self.method} {self.target()} {json.dumps(self.body)}"
@@ -112,10 +114,10 @@ def message(body):
         return body.strip()
 
 
-def from_json(question):
-    if "review" in question:
-        return Review(question["review"])
-    return Request(*question["request"])
+def from_json(user, rest):
+    if isinstance(rest, dict):
+        return Review({"user": user[0], "groups": user[1], **rest})
+    return Request(*user, *rest)
 
 
 class Questions:
