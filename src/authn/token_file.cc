@@ -19,18 +19,18 @@ class TokenFile final : public TokenAuthenticator {
 
   base::Result<std::optional<Identity>> AuthenticateToken(
       std::string_view token, const std::vector<std::string>& audiences) const override {
-    std::vector<std::string> common;
-    for (const std::string& audience : api_audiences_) {
-      if (audiences.empty() ||
-          std::find(audiences.begin(), audiences.end(), audience) != audiences.end()) {
-        common.push_back(audience);
+    auto it = users_.find(std::string(token));
+    if (it == users_.end()) return std::optional<Identity>();
+    Identity identity{it->second, {}};
+    // Only TokenReviews ask for audiences.
+    for (const std::string& audience : audiences) {
+      if (std::find(api_audiences_.begin(), api_audiences_.end(), audience) !=
+          api_audiences_.end()) {
+        identity.audiences.push_back(audience);
       }
     }
-    auto it = users_.find(std::string(token));
-    if (it == users_.end() || (common.empty() && !audiences.empty())) {
-      return std::optional<Identity>();
-    }
-    return std::optional<Identity>(Identity{it->second, std::move(common)});
+    if (identity.audiences.empty() && !audiences.empty()) return std::optional<Identity>();
+    return std::optional<Identity>(std::move(identity));
   }
 
  private:

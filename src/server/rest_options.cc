@@ -213,8 +213,18 @@ base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
     options.grace_period_seconds = TRY(ReadInt(query, "gracePeriodSeconds"));
     options.orphan_dependents = ReadBool(query, "orphanDependents");
     options.propagation_policy = std::string(query.Get("propagationPolicy"));
+    options.uid = std::string(query.Get("uid"));
+    options.resource_version = std::string(query.Get("resourceVersion"));
     if (options.grace_period_seconds) {
       value.Set("gracePeriodSeconds", *options.grace_period_seconds);
+    }
+    json::ObjectBuilder preconditions(call.arena);
+    if (!options.uid.empty()) preconditions.Set("uid", options.uid);
+    if (!options.resource_version.empty()) {
+      preconditions.Set("resourceVersion", options.resource_version);
+    }
+    if (!options.uid.empty() || !options.resource_version.empty()) {
+      value.Set("preconditions", preconditions.Build());
     }
     if (options.orphan_dependents) value.Set("orphanDependents", *options.orphan_dependents);
     if (!options.propagation_policy.empty()) {

@@ -79,6 +79,23 @@ TEST(Deletions, APreconditionThatFailsNamesTheKind) {
                          uid, "). The object might have been deleted and then recreated"));
 }
 
+TEST(Deletions, UidAndResourceVersionOfTheQueryArePreconditions) {
+  TestServer server;
+  MakeConfigMaps(server, 1);
+  const std::string path = base::StrCat(kConfigMaps, "/c00");
+
+  const Answer of_another = server.Delete(base::StrCat(path, "?uid=x"));
+  EXPECT_EQ(of_another.status, 409);
+  EXPECT_EQ(of_another["message"].AsString().substr(0, 79),
+            "Operation cannot be fulfilled on ConfigMap \"c00\": the UID in the precondition (");
+  EXPECT_EQ(server.Delete(base::StrCat(path, "?resourceVersion=0")).status, 409);
+  EXPECT_EQ(server.Delete(base::StrCat(kConfigMaps, "?uid=x")).status, 409);
+  EXPECT_EQ(server.Get(path).status, 200);
+
+  const std::string uid(server.Get(path)["metadata"]["uid"].AsString());
+  EXPECT_EQ(server.Delete(base::StrCat(path, "?uid=", uid)).status, 200);
+}
+
 TEST(Deletions, AShorterGracePeriodCountsFromTheFirstDelete) {
   TestServer server;
   server.Post("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
