@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "admission/asks_outside.h"
+#include "admission/trace/trace.h"
 #include "base/clock.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -40,10 +41,13 @@ base::Result<std::unique_ptr<Chain>> Chain::Create(std::span<const PluginInfo* c
 }
 
 base::Status Chain::MutateOnce(Request& request) const {
+  Trace* const trace = request.recorder().trace();
   auto start = Now();  // the end of one plugin is the start of the next
   for (const Entry& entry : entries_) {
     if (!TakesPart(*entry.info, request.operation(), kMutate)) continue;
+    if (trace != nullptr) trace->BeginPlugin(request, entry.info->name, kMutate);
     base::Status outcome = entry.plugin->Mutate(request);
+    if (trace != nullptr) trace->EndPlugin(request, outcome);
     const auto end = Now();
     for (ChainObserver* observer : observers_) {
       observer->OnPlugin(request, *entry.info, kMutate, outcome, end - start);
@@ -67,12 +71,15 @@ base::Status Chain::Mutate(Request& request) const {
 }
 
 base::Status Chain::Validate(const Request& request) const {
+  Trace* const trace = request.recorder().trace();
   const auto start = Now();
   auto plugin_start = start;
   base::Status outcome;
   for (const Entry& entry : entries_) {
     if (!TakesPart(*entry.info, request.operation(), kValidate)) continue;
+    if (trace != nullptr) trace->BeginPlugin(request, entry.info->name, kValidate);
     outcome = entry.plugin->Validate(request);
+    if (trace != nullptr) trace->EndPlugin(request, outcome);
     const auto end = Now();
     for (ChainObserver* observer : observers_) {
       observer->OnPlugin(request, *entry.info, kValidate, outcome, end - plugin_start);

@@ -20,7 +20,8 @@
 
 namespace portcullis::admission {
 
-// Is told of every step; metrics, audit and traces are observers. Called on the request's thread.
+// Called at every step of every request, on its thread; metrics are observers.
+// Traces (trace/trace.h) are of single requests and are reached through their recorders.
 class ChainObserver {
  public:
   virtual ~ChainObserver() = default;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "admission/trace/trace.h"
 #include "api/selector/label_selector.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -53,6 +54,7 @@ base::Status CheckKey(std::string_view key) {
 
 void Recorder::Warn(std::string text) {
   if (text.empty() || !CanBeSent(text)) return;
+  if (trace_ != nullptr) trace_->AddWarning(text);
   const std::lock_guard lock(mutex_);
   if (truncating_ && runes_ >= kTotalRunes) return;
   if (std::find(seen_.begin(), seen_.end(), text) != seen_.end()) return;
@@ -91,6 +93,7 @@ base::Status Recorder::Annotate(std::string_view key, std::string_view value, Au
         "admission annotations are not allowed to be overwritten, key:", base::GoQuote(key),
         ", old value: ", old.value, ", new value:", value));
   }
+  if (trace_ != nullptr) trace_->AddAnnotation(key, value);
   annotations_.push_back({std::string(key), std::string(value), level});
   return base::OkStatus();
 }

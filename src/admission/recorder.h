@@ -19,6 +19,8 @@
 
 namespace portcullis::admission {
 
+class Trace;
+
 // The audit level from which on an annotation is part of the audit event.
 enum class AuditLevel : std::uint8_t { kMetadata = 1, kRequest = 2, kRequestResponse = 3 };
 
@@ -50,6 +52,11 @@ class Recorder {
   void set_place(Place* place) { place_ = place; }
   Place* place() const { return place_; }
 
+  // Where steps are noted (trace/trace.h); null (the default): nowhere. `trace` outlives the
+  // recorder's use. Before the request runs.
+  void set_trace(Trace* trace) { trace_ = trace; }
+  Trace* trace() const { return trace_; }
+
   // Records a warning by the rules of Kubernetes: empty, repeated, with control characters or
   // invalid UTF-8: dropped; over a total of 4096 runes texts are cut to 256 and later ones dropped.
   void Warn(std::string text);
@@ -72,6 +79,7 @@ class Recorder {
 
  private:
   Place* place_ = nullptr;  // set before the request runs
+  Trace* trace_ = nullptr;  // likewise
   mutable std::mutex mutex_;
   std::vector<std::string> warnings_;
   std::size_t runes_ = 0;

@@ -68,6 +68,7 @@ class Program final : public ConditionProgram {
         ConditionOutcome outcome;
         outcome.verdict = ConditionOutcome::Verdict::kError;
         outcome.error = kube_cel::kOutOfBudget;
+        outcome.cost = kube_cel::kMatchConditionBudget - budget.left();
         return outcome;
       }
       if (!evaluated.ok()) {
@@ -77,7 +78,9 @@ class Program final : public ConditionProgram {
       }
       result.is_true = evaluated.value.is_true();
     }
-    return Judge(results);
+    ConditionOutcome outcome = Judge(results);
+    outcome.cost = kube_cel::kMatchConditionBudget - budget.left();
+    return outcome;
   }
 
   ConditionOutcome Judge(const std::vector<Result>& results) const {

@@ -38,6 +38,7 @@ struct ConditionOutcome {
   // For kError: the text to show, duplicates removed, several as `[a, b]`.
   std::string error;
   int erroring_expressions = 0;  // scanned before the first false one
+  std::uint64_t cost = 0;        // of all of them
 };
 
 // The compiled conditions of one webhook or policy. Immutable after construction.
