@@ -2,6 +2,7 @@
 
 #include "admission/errors.h"
 #include "api/api_status.h"
+#include "base/gotext.h"
 #include "base/strings.h"
 
 namespace portcullis::webhook {
@@ -108,6 +109,28 @@ base::Result<bool> Matcher::ObjectMatches(const SharedSelector& selector, json::
   return verdict;
 }
 
+namespace {
+
+void TraceConditions(const Hook& hook, const admission::match::ConditionOutcome& outcome,
+                     admission::Trace& trace) {
+  using Verdict = admission::match::ConditionOutcome::Verdict;
+  constexpr auto kReason = admission::TraceReason::kMatchConditions;
+  trace.AddCost(outcome.cost);
+  switch (outcome.verdict) {
+    case Verdict::kMatch:
+      return;
+    case Verdict::kNoMatch:
+      return trace.Skip(kReason,
+                        base::StrCat(base::GoQuote(outcome.failed_condition), " is false"));
+    case Verdict::kError:
+      if (!hook.ignore_failures) return trace.SetReason(kReason);
+      return trace.Skip(kReason,
+                        base::StrCat(outcome.error, " (failurePolicy Ignore passes over it)"));
+  }
+}
+
+}  // namespace
+
 base::Result<bool> Matcher::MeetsConditions(const Candidate& candidate, json::Value object,
                                             json::Value old_object) const {
   using Verdict = admission::match::ConditionOutcome::Verdict;
@@ -121,6 +144,9 @@ base::Result<bool> Matcher::MeetsConditions(const Candidate& candidate, json::Va
   } else {
     outcome.verdict = Verdict::kError;
     outcome.error = "this server evaluates no match conditions";
+  }
+  if (admission::Trace* trace = request_.recorder().trace()) {
+    TraceConditions(hook, outcome, *trace);
   }
   if (outcome.verdict == Verdict::kMatch) return true;
   if (services_.metrics != nullptr) {

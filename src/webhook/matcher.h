@@ -12,6 +12,7 @@
 
 #include "admission/object_interfaces.h"
 #include "admission/request.h"
+#include "admission/trace/trace.h"
 #include "store/store.h"
 #include "webhook/configuration.h"
 #include "webhook/hook_metrics.h"
@@ -47,7 +48,8 @@ class Matcher {
   // refuses the request whatever the failure policy says.
   base::Result<bool> IsSelected(const Candidate& candidate, json::Value object);
 
-  // matchConditions on the objects of the invocation's kind. Errors as above.
+  // matchConditions on the objects of the invocation's kind. Errors as above. If they are not met,
+  // the current step of a trace ends with the reason.
   base::Result<bool> MeetsConditions(const Candidate& candidate, json::Value object,
                                      json::Value old_object) const;
 
@@ -55,6 +57,8 @@ class Matcher {
   base::Result<bool> NamespaceMatches(const SharedSelector& selector, json::Value object);
   base::Result<bool> ObjectMatches(const SharedSelector& selector, json::Value object);
   base::Result<json::Value> NamespaceLabels();
+
+  friend class HookSteps;
 
   const admission::Request& request_;
   const Services& services_;

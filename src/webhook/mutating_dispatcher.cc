@@ -14,6 +14,7 @@
 #include "json/patch.h"
 #include "json/writer.h"
 #include "webhook/call.h"
+#include "webhook/hook_steps.h"
 
 namespace portcullis::webhook {
 namespace {
@@ -77,6 +78,7 @@ class Dispatcher {
       : services_(services),
         request_(request),
         matcher_(hooks, request, services),
+        steps_(hooks, request, services, matcher_),
         memory_(request.reinvocation().StateOf<Memory>(kPlugin)),
         object_(request.object()),
         old_object_(request.old_object()),
@@ -97,16 +99,24 @@ class Dispatcher {
  private:
   base::Status CallAll() {
     for (const Candidate& candidate : matcher_.candidates()) {
-      if (!TRY(matcher_.IsSelected(candidate, object_))) continue;
+      steps_.Begin(candidate);
+      if (!TRY(matcher_.IsSelected(candidate, object_))) {
+        steps_.NotSelected(candidate, object_);
+        continue;
+      }
       if (candidate.hook->has_conditions) {
         TRY(SwitchTo(candidate.invocation.kind));
         if (!TRY(matcher_.MeetsConditions(candidate, object_, old_object_))) continue;
       }
       const bool again = request_.reinvocation().is_reinvoke();
-      if (again && memory_.reinvoke.count(candidate.hook->uid) == 0) continue;
+      if (again && memory_.reinvoke.count(candidate.hook->uid) == 0) {
+        steps_.NotReinvoked(candidate);
+        continue;
+      }
       TRY(SwitchTo(candidate.invocation.kind));
       TRY(CallAndAccount(candidate));
     }
+    steps_.Rest();
     return base::OkStatus();
   }
 
@@ -159,6 +169,7 @@ class Dispatcher {
 
   base::Status CallAndAccount(const Candidate& candidate) {
     const Hook& hook = *candidate.hook;
+    const json::Value before = object_;
     const auto start = services_.clock->Steady();
     Outcome outcome = CallOne(candidate);
     const auto took = services_.clock->Steady() - start;
@@ -171,7 +182,17 @@ class Dispatcher {
       request_.reinvocation().RequestReinvocation();
     }
     if (hook.reinvoke_if_needed) memory_.previously_invoked.insert(hook.uid);
+    base::Status status = Settle(candidate, outcome);
+    if (admission::Trace* trace = steps_.trace()) {
+      trace->SetObjects(before, object_, kind_ == request_.kind());
+      EndStep(hook, outcome, *trace);
+    }
+    return status;
+  }
 
+  // What the outcome means for the request.
+  base::Status Settle(const Candidate& candidate, const Outcome& outcome) {
+    const Hook& hook = *candidate.hook;
     switch (outcome.kind) {
       case Outcome::Kind::kAllowed:
         return base::OkStatus();
@@ -193,6 +214,22 @@ class Dispatcher {
     const auto& deadline = request_.deadline();
     if (deadline && services_.clock->Steady() >= *deadline) return admission::RequestTimeout();
     return base::OkStatus();
+  }
+
+  static void EndStep(const Hook& hook, const Outcome& outcome, admission::Trace& trace) {
+    using admission::TraceOutcome;
+    switch (outcome.kind) {
+      case Outcome::Kind::kAllowed:
+        return trace.End(outcome.changed ? TraceOutcome::kChanged : TraceOutcome::kAllowed);
+      case Outcome::Kind::kDenied:
+        return trace.End(TraceOutcome::kDenied, outcome.status.message());
+      case Outcome::Kind::kInternalError:
+        return trace.End(TraceOutcome::kFailed, outcome.status.message());
+      case Outcome::Kind::kCallError:
+        trace.SetReason(admission::TraceReason::kFailurePolicy);
+        return trace.End(hook.ignore_failures ? TraceOutcome::kFailedOpen : TraceOutcome::kFailed,
+                         CallErrorText(hook, outcome.call_error));
+    }
   }
 
   void Count(const Hook& hook, const Outcome& outcome, base::Duration took) const {
@@ -226,7 +263,12 @@ class Dispatcher {
     const Hook& hook = *candidate.hook;
     base::Status refusal;
     if (auto error = CheckDryRun(hook, request_.dry_run(), refusal)) return Failed(*error);
-    if (!refusal.ok()) return Broken(std::move(refusal));
+    if (!refusal.ok()) {
+      if (steps_.trace() != nullptr) {
+        steps_.trace()->SetReason(admission::TraceReason::kSideEffects);
+      }
+      return Broken(std::move(refusal));
+    }
     if (services_.https == nullptr) return Failed(NoClientError());
 
     const auto start = services_.clock->Steady();
@@ -286,6 +328,7 @@ class Dispatcher {
                      503, false});
     }
     if (patch->empty()) return {};
+    if (steps_.trace() != nullptr) steps_.trace()->SetPatch(*patch);
     if (object_.is_null()) {
       return Broken(base::InternalError(base::StrCat(
           "admission webhook ", base::GoQuote(hook.name),
@@ -317,6 +360,9 @@ class Dispatcher {
     if (services_.objects != nullptr && foreign_.ok()) {
       auto defaulted = services_.objects->Default(arena, result, kind_);
       if (!defaulted.ok()) return Broken(std::move(defaulted).status());
+      if (steps_.trace() != nullptr && kind_ == request_.kind()) {
+        steps_.trace()->AddPatched(result, *defaulted);
+      }
       result = *defaulted;
     }
     object_ = result;
@@ -365,6 +411,7 @@ class Dispatcher {
   const Services& services_;
   admission::Request& request_;
   Matcher matcher_;
+  HookSteps steps_;
   Memory& memory_;
   // The object as it goes from webhook to webhook, of kind_; dirty_ if the request lags behind.
   json::Value object_;

@@ -15,9 +15,13 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "webhook/call.h"
+#include "webhook/hook_steps.h"
 
 namespace portcullis::webhook {
 namespace {
+
+using admission::TraceOutcome;
+using admission::TraceReason;
 
 // The objects of one kind.
 struct Versioned {
@@ -29,12 +33,16 @@ struct Versioned {
 struct Relevant {
   const Candidate* candidate = nullptr;
   const Versioned* versioned = nullptr;
+  std::int32_t step = admission::Trace::kNoStep;
 };
 
 class Dispatcher {
  public:
   Dispatcher(const Services& services, const HookSet& hooks, const admission::Request& request)
-      : services_(services), request_(request), matcher_(hooks, request, services) {}
+      : services_(services),
+        request_(request),
+        matcher_(hooks, request, services),
+        steps_(hooks, request, services, matcher_) {}
 
   base::Status Run() {
     TRY(Decide());
@@ -55,13 +63,18 @@ class Dispatcher {
  private:
   base::Status Decide() {
     for (const Candidate& candidate : matcher_.candidates()) {
-      if (!TRY(matcher_.IsSelected(candidate, request_.object()))) continue;
+      steps_.Begin(candidate);
+      if (!TRY(matcher_.IsSelected(candidate, request_.object()))) {
+        steps_.NotSelected(candidate, request_.object());
+        continue;
+      }
       const Versioned* versioned = TRY(VersionedFor(candidate.invocation.kind));
       if (!TRY(matcher_.MeetsConditions(candidate, versioned->object, versioned->old_object))) {
         continue;
       }
-      relevant_.push_back({&candidate, versioned});
+      relevant_.push_back({&candidate, versioned, steps_.Suspend()});
     }
+    steps_.Rest();
     return base::OkStatus();
   }
 
@@ -109,6 +122,21 @@ class Dispatcher {
       calls_[i] = std::move(std::get<PreparedCall>(prepared));
       Send(i);
     }
+  }
+
+  // What is recorded from here on belongs to the webhook's step of a trace.
+  void ResumeStep(std::size_t index) {
+    if (admission::Trace* trace = steps_.trace()) trace->Resume(relevant_[index].step);
+  }
+
+  void EndStep(std::size_t index, TraceOutcome outcome, TraceReason reason,
+               std::string_view message) {
+    admission::Trace* trace = steps_.trace();
+    if (trace == nullptr) return;
+    trace->Resume(relevant_[index].step);
+    trace->SetTook(services_.clock->Steady() - start_);
+    trace->SetReason(reason);
+    trace->End(outcome, std::string(message));
   }
 
   // One serialization for all webhooks that are called with the same kind and resource.
@@ -161,6 +189,7 @@ class Dispatcher {
     }
     const base::Duration took = services_.clock->Steady() - start_;
     request_.recorder().AddValidatingWebhookTime(took);
+    ResumeStep(index);
     RecordCertificateProblems(request_, call, result, services_.metrics);
     auto judged =
         JudgeCall(request_.arena(), HookType::kValidating, call, result, services_.metrics);
@@ -176,9 +205,10 @@ class Dispatcher {
       if (services_.metrics != nullptr) {
         services_.metrics->ObserveCall(hook, operation, false, 200, took);
       }
-      return;
+      return EndStep(index, TraceOutcome::kAllowed, TraceReason::kNone, {});
     }
     base::Status denial = DenialStatus(hook.name, answer.status);
+    EndStep(index, TraceOutcome::kDenied, TraceReason::kNone, denial.message());
     if (services_.metrics != nullptr) {
       services_.metrics->CountRejection(hook.name, operation, ErrorType::kNone, denial.http_code());
       services_.metrics->ObserveCall(hook, operation, true, denial.http_code(), took);
@@ -190,6 +220,7 @@ class Dispatcher {
     const Hook& hook = *relevant_[index].candidate->hook;
     const bool rejected = !hook.ignore_failures;
     const std::string text = CallErrorText(hook, error);
+    ResumeStep(index);
     if (services_.metrics != nullptr) {
       const admission::Operation operation = request_.operation();
       if (rejected && !error.cancelled) {
@@ -201,18 +232,22 @@ class Dispatcher {
       if (!rejected && !error.cancelled) services_.metrics->CountFailOpen(hook.name);
     }
     if (rejected) {
+      EndStep(index, TraceOutcome::kFailed, TraceReason::kFailurePolicy, text);
       errors_.emplace_back(base::InternalError(text), json::Value());
       return;
     }
     base::LogWarning("failed calling webhook, failing open",
                      {{"webhook", hook.name}, {"error", text}});
-    if (error.cancelled) return;
-    (void)request_.Annotate(
-        base::StrCat("failed-open.validating.webhook.admission.k8s.io/round_0_index_",
-                     std::to_string(index)),
-        hook.name);
+    if (!error.cancelled) {
+      (void)request_.Annotate(
+          base::StrCat("failed-open.validating.webhook.admission.k8s.io/round_0_index_",
+                       std::to_string(index)),
+          hook.name);
+    }
+    EndStep(index, TraceOutcome::kFailedOpen, TraceReason::kFailurePolicy, text);
   }
 
+  // The webhook must not be called in a dry run.
   void FinishWithInternalError(std::size_t index, const base::Status& status) {
     const Hook& hook = *relevant_[index].candidate->hook;
     if (services_.metrics != nullptr) {
@@ -220,12 +255,14 @@ class Dispatcher {
       services_.metrics->CountRejection(hook.name, operation, ErrorType::kApiServerInternal, 0);
       services_.metrics->ObserveCall(hook, operation, true, 0, services_.clock->Steady() - start_);
     }
+    EndStep(index, TraceOutcome::kFailed, TraceReason::kSideEffects, status.message());
     errors_.emplace_back(status, json::Value());
   }
 
   const Services& services_;
   const admission::Request& request_;
   Matcher matcher_;
+  HookSteps steps_;
   std::list<Versioned> versions_;
   std::vector<Relevant> relevant_;
   std::list<std::pair<Invocation, std::string>> shared_parts_;

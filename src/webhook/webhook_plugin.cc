@@ -39,12 +39,18 @@ base::Result<std::unique_ptr<WebhookPluginCore>> WebhookPluginCore::Create(
 std::shared_ptr<const HookSet> WebhookPluginCore::HooksFor(
     const admission::Request& request) const {
   if (source_ == nullptr) return nullptr;
+  admission::Trace* const trace = request.recorder().trace();
   const bool exempt = IsExempt(request);
+  if (exempt && trace != nullptr) {
+    trace->SetReason(admission::TraceReason::kExempt,
+                     "webhooks of the API are not asked about webhook configurations and policies");
+  }
   if (manifests_ == nullptr && exempt) return nullptr;
   auto hooks = manifests_ == nullptr
                    ? source_->Get()
                    : Combine(manifests_->Get(), exempt ? nullptr : source_->Get());
-  return hooks->index->Concerns(request) ? hooks : nullptr;
+  // A trace says of every webhook why it is not called.
+  return hooks->index->Concerns(request) || trace != nullptr ? hooks : nullptr;
 }
 
 std::shared_ptr<const HookSet> WebhookPluginCore::Combine(
