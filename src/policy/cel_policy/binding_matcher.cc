@@ -5,8 +5,23 @@
 
 namespace portcullis::policy {
 
+using admission::TraceReason;
+
+admission::TraceActor ActorOf(const Policy& policy, const Binding* binding,
+                              std::string_view param) {
+  return {admission::TraceActor::Kind::kPolicy, policy.name,
+          binding == nullptr ? std::string() : binding->name, std::string(param)};
+}
+
 void BindingMatcher::Report(const OnError& on_error, const Policy& policy, const Binding* binding,
                             std::string_view message) {
+  if (trace_ != nullptr) {
+    using Outcome = admission::TraceOutcome;
+    trace_->Begin(ActorOf(policy, binding));
+    trace_->SetReason(TraceReason::kFailurePolicy);
+    trace_->End(policy.ignore_failures ? Outcome::kFailedOpen : Outcome::kFailed,
+                std::string(message));
+  }
   if (policy.ignore_failures) return;
   if (!policy.unknown_failure_policy.empty()) {
     on_error({&policy, binding,
@@ -22,21 +37,48 @@ base::Status BindingMatcher::ForEach(const PolicySet& policies, const OnMatch& o
                                      const OnError& on_error) {
   const auto hits = policies.index->Find(inputs_.request(), [&] { return matcher_.equivalents(); });
   for (const admission::match::Hit& hit : hits) {
+    if (trace_ != nullptr) ExplainUpTo(policies, hit.target);
     TRY(VisitPolicy(policies.policies[hit.target], hit, on_match, on_error));
+  }
+  if (trace_ != nullptr) {
+    ExplainUpTo(policies, policies.policies.size());
+    ExplainUnbound(policies);
   }
   return base::OkStatus();
 }
 
-base::Status BindingMatcher::VisitPolicy(const ActivePolicy& active,
-                                         const admission::match::Hit& hit, const OnMatch& on_match,
-                                         const OnError& on_error) {
-  const Policy& policy = *active.policy;
+// The policies before `end` that have no step yet are those whose rules do not match.
+void BindingMatcher::ExplainUpTo(const PolicySet& policies, std::size_t end) {
+  for (; explained_ < end; ++explained_) {
+    const Policy& policy = *policies.policies[explained_].policy;
+    Skip(policy, nullptr, matcher_.ExplainRules(policy.constraints));
+  }
+  explained_ = end + 1;
+}
+
+void BindingMatcher::ExplainUnbound(const PolicySet& policies) {
+  for (const auto& policy : policies.unbound) {
+    Skip(*policy, nullptr, {TraceReason::kNoBindings, "no binding names this policy"});
+  }
+}
+
+void BindingMatcher::Skip(const Policy& policy, const Binding* binding, admission::Mismatch why) {
+  trace_->Begin(ActorOf(policy, binding));
+  trace_->Skip(why.reason, std::move(why.message));
+}
+
+std::optional<PolicyMatch> BindingMatcher::MatchPolicy(const Policy& policy,
+                                                       const admission::match::Hit& hit,
+                                                       const OnError& on_error) {
   const auto selected = matcher_.SelectorsMatch(policy.constraints);
   if (!selected.ok()) {
     Report(on_error, policy, nullptr, selected.status().message());
-    return base::OkStatus();
+    return std::nullopt;
   }
-  if (!*selected) return base::OkStatus();
+  if (!*selected) {
+    if (trace_ != nullptr) Skip(policy, nullptr, matcher_.ExplainSelectors(policy.constraints));
+    return std::nullopt;
+  }
   PolicyMatch match;
   match.policy = &policy;
   match.resource = matcher_.Equivalent(hit.equivalent);
@@ -46,9 +88,35 @@ base::Status BindingMatcher::VisitPolicy(const ActivePolicy& active,
     if (match.kind.empty()) {
       Report(on_error, policy, nullptr,
              base::StrCat("unable to convert to ", match.resource.ToString(), ": unknown kind"));
-      return base::OkStatus();
+      return std::nullopt;
     }
   }
+  return match;
+}
+
+bool BindingMatcher::MatchesBinding(const Policy& policy, const Binding& binding,
+                                    const OnError& on_error) {
+  if (!binding.resources) return true;
+  const auto met = matcher_.Matches(*binding.resources);
+  if (!met.ok()) {
+    Report(on_error, policy, &binding, met.status().message());
+    return false;
+  }
+  if (!met->matches && trace_ != nullptr) {
+    const bool by_rules = !met->equivalent && !binding.resources->rules.empty();
+    Skip(policy, &binding,
+         by_rules ? matcher_.ExplainRules(*binding.resources)
+                  : matcher_.ExplainSelectors(*binding.resources));
+  }
+  return met->matches;
+}
+
+base::Status BindingMatcher::VisitPolicy(const ActivePolicy& active,
+                                         const admission::match::Hit& hit, const OnMatch& on_match,
+                                         const OnError& on_error) {
+  const Policy& policy = *active.policy;
+  const auto match = MatchPolicy(policy, hit, on_error);
+  if (!match) return base::OkStatus();
   std::optional<ParamSource> source;
   if (policy.param_kind) {
     auto found = FindParamSource(services_.objects, *policy.param_kind);
@@ -61,14 +129,7 @@ base::Status BindingMatcher::VisitPolicy(const ActivePolicy& active,
   static const Param kNone{};
   std::vector<Param> found;
   for (const auto& binding : *active.bindings) {
-    if (binding->resources) {
-      const auto met = matcher_.Matches(*binding->resources);
-      if (!met.ok()) {
-        Report(on_error, policy, binding.get(), met.status().message());
-        continue;
-      }
-      if (!met->matches) continue;
-    }
+    if (!MatchesBinding(policy, *binding, on_error)) continue;
     BoundPolicy bound;
     bound.binding = binding.get();
     if (source && binding->param_ref) {
@@ -80,10 +141,15 @@ base::Status BindingMatcher::VisitPolicy(const ActivePolicy& active,
       }
       found = *std::move(params);
       bound.params = found;
+      if (found.empty() && trace_ != nullptr) {
+        Skip(policy, binding.get(),
+             {TraceReason::kParameterNotFound,
+              "no parameter is found, and parameterNotFoundAction is Allow"});
+      }
     } else {
       bound.params = std::span<const Param>(&kNone, 1);
     }
-    TRY(on_match(match, bound));
+    TRY(on_match(*match, bound));
   }
   return base::OkStatus();
 }

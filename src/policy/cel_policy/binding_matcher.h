@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -40,6 +41,7 @@ class BindingMatcher {
       : services_(services),
         inputs_(inputs),
         matcher_(inputs, services.reader, services.objects),
+        trace_(inputs.request().recorder().trace()),
         keep_param_type_(keep_param_type) {}
 
   using OnMatch = std::function<base::Status(const PolicyMatch& match, const BoundPolicy& bound)>;
@@ -52,14 +54,28 @@ class BindingMatcher {
  private:
   base::Status VisitPolicy(const ActivePolicy& active, const admission::match::Hit& hit,
                            const OnMatch& on_match, const OnError& on_error);
+  // Nothing if the policy does not apply, which has been reported.
+  std::optional<PolicyMatch> MatchPolicy(const Policy& policy, const admission::match::Hit& hit,
+                                         const OnError& on_error);
+  bool MatchesBinding(const Policy& policy, const Binding& binding, const OnError& on_error);
+  // Steps of a trace for policies, or a binding, that do not apply. REQUIRES: trace_ != nullptr.
+  void ExplainUpTo(const PolicySet& policies, std::size_t end);
+  void ExplainUnbound(const PolicySet& policies);
+  void Skip(const Policy& policy, const Binding* binding, admission::Mismatch why);
   void Report(const OnError& on_error, const Policy& policy, const Binding* binding,
               std::string_view message);
 
   const PolicyServices& services_;
   RequestInputs& inputs_;
   RequestMatcher matcher_;
+  admission::Trace* const trace_;  // null if the request is not traced
+  std::size_t explained_ = 0;      // policies that have their steps
   const bool keep_param_type_;
 };
+
+// The actor of a trace's step: a policy, with a binding or null for the policy as a whole.
+admission::TraceActor ActorOf(const Policy& policy, const Binding* binding,
+                              std::string_view param = {});
 
 // Objects of a request as another kind; each conversion is made once.
 class MatchedObjects {

@@ -51,6 +51,7 @@ ConditionOutcome EvaluateConditions(std::span<const NamedExpression> conditions,
       continue;
     }
     const kube_cel::Evaluated result = evaluation.Evaluate(expression, budget);
+    outcome.cost = kube_cel::kMatchConditionBudget - budget.left();
     if (result.out_of_budget) {
       outcome.verdict = Verdict::kError;
       outcome.error = kube_cel::kOutOfBudget;

@@ -55,10 +55,13 @@ class Evaluator {
     const auto start = services_.clock->Steady();
     const auto outcome =
         EvaluateConditions(policy_.conditions, request_.arena(), inputs, policy_.variables);
+    verdict.cost += outcome.cost;
     if (outcome.verdict == Outcome::kMatch) return true;
     CountConditions(services_.condition_metrics, policy_.name, request_.request().operation(),
                     outcome, services_.clock->Steady() - start);
     verdict.applies = false;
+    verdict.unmet_condition = outcome.failed_condition;
+    verdict.unmet_error = outcome.error;
     if (outcome.verdict == Outcome::kError && !policy_.ignore_failures) {
       verdict.applies = true;
       verdict.decisions.push_back(ErrorDecision(outcome.error));
@@ -92,6 +95,7 @@ class Evaluator {
       verdict.decisions.push_back(std::move(decision));
     }
     AddMessages(verdict, budget, refused);
+    verdict.cost += kube_cel::kPolicyBudget - budget.left();
     return "";
   }
 
@@ -184,6 +188,7 @@ class Evaluator {
       }
       verdict.audit_values.push_back(std::move(value));
     }
+    verdict.cost += kube_cel::kPolicyBudget - budget.left();
     return "";
   }
 

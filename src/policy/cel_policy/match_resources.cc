@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "admission/errors.h"
+#include "admission/match/explain.h"
 #include "base/strings.h"
 #include "json/writer.h"
 
@@ -129,15 +130,18 @@ base::Result<bool> RequestMatcher::NamespaceMatches(const Selector& selector) {
   if (by_object) return selector.labels.Matches(request.object()["metadata"]["labels"]);
   const auto known = namespace_verdicts_.find(&selector);
   if (known != namespace_verdicts_.end()) return known->second;
-  if (namespace_ == nullptr && reader_ != nullptr) {
-    namespace_ = reader_->Get({"", "namespaces", "", request.namespace_name()});
-  }
-  if (namespace_ == nullptr) {
-    return admission::NotFound("", "namespaces", request.namespace_name());
-  }
-  const bool verdict = selector.labels.Matches(namespace_->document()["metadata"]["labels"]);
+  const bool verdict = selector.labels.Matches(TRY(NamespaceLabels()));
   namespace_verdicts_[&selector] = verdict;
   return verdict;
+}
+
+base::Result<json::Value> RequestMatcher::NamespaceLabels() {
+  const std::string& name = inputs_.request().namespace_name();
+  if (namespace_ == nullptr && reader_ != nullptr) {
+    namespace_ = reader_->Get({"", "namespaces", "", name});
+  }
+  if (namespace_ == nullptr) return admission::NotFound("", "namespaces", name);
+  return namespace_->document()["metadata"]["labels"];
 }
 
 base::Result<bool> RequestMatcher::ObjectMatches(const Selector& selector) {
@@ -164,6 +168,29 @@ base::Result<bool> RequestMatcher::SelectorsMatch(const MatchResources& resource
   TRY(in_namespace.status());
   TRY(selected.status());
   return true;
+}
+
+admission::Mismatch RequestMatcher::ExplainSelectors(const MatchResources& resources) {
+  const admission::Request& request = inputs_.request();
+  const auto in_namespace = NamespaceMatches(*resources.namespace_selector);
+  if (in_namespace.ok() && !*in_namespace) {
+    json::Value labels = request.object()["metadata"]["labels"];
+    if (request.resource().resource != "namespaces") {
+      const auto stored = NamespaceLabels();
+      if (stored.ok()) labels = *stored;
+    }
+    return match::NamespaceMismatch(resources.namespace_selector->labels, request.namespace_name(),
+                                    labels);
+  }
+  const auto selected = ObjectMatches(*resources.object_selector);
+  if (selected.ok() && !*selected) {
+    return match::ObjectMismatch(resources.object_selector->labels, request, request.object());
+  }
+  return {admission::TraceReason::kExcludeResourceRules, "a rule of excludeResourceRules matches"};
+}
+
+admission::Mismatch RequestMatcher::ExplainRules(const MatchResources& resources) {
+  return match::ExplainRules(resources.rules, resources.policy, inputs_.request(), equivalents());
 }
 
 base::Result<RequestMatcher::Match> RequestMatcher::Matches(const MatchResources& resources) {

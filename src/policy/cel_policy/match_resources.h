@@ -11,6 +11,7 @@
 #include "admission/match/rule_index.h"
 #include "admission/object_interfaces.h"
 #include "admission/request.h"
+#include "admission/trace/trace.h"
 #include "api/selector/label_selector.h"
 #include "base/mutex.h"
 #include "policy/cel_policy/request_inputs.h"
@@ -64,12 +65,17 @@ class RequestMatcher {
   base::Result<bool> SelectorsMatch(const MatchResources& resources);
   // The same with the rules.
   base::Result<Match> Matches(const MatchResources& resources);
+  // Why SelectorsMatch() is false, for traces.
+  admission::Mismatch ExplainSelectors(const MatchResources& resources);
+  // Why the rules do not match.
+  admission::Mismatch ExplainRules(const MatchResources& resources);
 
   std::span<const api::GroupVersionResource> equivalents();
   const api::GroupVersionResource& Equivalent(std::int32_t index);
 
  private:
   base::Result<bool> NamespaceMatches(const Selector& selector);
+  base::Result<json::Value> NamespaceLabels();
   base::Result<bool> ObjectMatches(const Selector& selector);
   std::optional<std::int32_t> FindRule(const std::vector<admission::match::Rule>& rules,
                                        admission::match::MatchPolicy policy);

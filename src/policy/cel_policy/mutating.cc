@@ -6,6 +6,7 @@
 
 #include "admission/errors.h"
 #include "admission/object_conversion.h"
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "policy/cel_policy/binding_matcher.h"
 #include "policy/cel_policy/conditions.h"
@@ -13,6 +14,7 @@
 namespace portcullis::policy {
 namespace {
 
+using admission::TraceReason;
 using kube_cel::Input;
 
 constexpr std::string_view kPlugin = "MutatingAdmissionPolicy";
@@ -52,6 +54,7 @@ class Dispatcher {
   Dispatcher(const PolicyServices& services, admission::Request& request)
       : services_(services),
         request_(request),
+        trace_(request.recorder().trace()),
         memory_(request.reinvocation().StateOf<Memory>(kPlugin)),
         object_(request.object()),
         kind_(request.kind()) {}
@@ -117,11 +120,38 @@ class Dispatcher {
   }
 
   base::Status Invoke(const Invocation& invocation) {
-    const Policy& policy = *invocation.match.policy;
-    const bool again = request_.reinvocation().is_reinvoke();
-    if (again && memory_.reinvoke.count(invocation.key) == 0) return base::OkStatus();
-    if (object_.is_null()) return base::OkStatus();
+    if (trace_ != nullptr) {
+      trace_->Begin(ActorOf(*invocation.match.policy, invocation.binding, invocation.param.key));
+    }
+    if (!IsInvoked(invocation)) return base::OkStatus();
     TRY(SwitchTo(invocation.match.kind));
+    const json::Value before = object_;
+    TRY(Judge(invocation));
+    if (trace_ != nullptr) EndStep(invocation, before);
+    return base::OkStatus();
+  }
+
+  bool IsInvoked(const Invocation& invocation) {
+    const bool again = request_.reinvocation().is_reinvoke();
+    if (again && memory_.reinvoke.count(invocation.key) == 0) {
+      if (trace_ != nullptr) {
+        trace_->Skip(TraceReason::kReinvocationPolicy,
+                     invocation.match.policy->reinvoke_if_needed
+                         ? "the object has not changed since this policy was applied"
+                         : "reinvocationPolicy is Never");
+      }
+      return false;
+    }
+    if (!object_.is_null()) return true;
+    if (trace_ != nullptr) {
+      trace_->Skip(TraceReason::kNoObject, "the request has no object to mutate");
+    }
+    return false;
+  }
+
+  // REQUIRES: object_ is of the kind that the policy has matched.
+  base::Status Judge(const Invocation& invocation) {
+    const Policy& policy = *invocation.match.policy;
     RequestInputs inputs(request_, services_.authorizer, services_.reader);
     TRY(inputs.FetchNamespace());
     Matched matched{invocation.match.kind, invocation.match.resource, object_,
@@ -140,6 +170,21 @@ class Dispatcher {
     return base::OkStatus();
   }
 
+  // Ends the step of a trace, if the conditions have not.
+  void EndStep(const Invocation& invocation, json::Value before) {
+    using admission::TraceOutcome;
+    const std::string failures = std::exchange(failures_, {});
+    const bool changed = !SemanticallyEqual(before, object_);
+    trace_->SetObjects(before, object_, kind_ == request_.kind());
+    if (failures.empty()) {
+      return trace_->End(changed ? TraceOutcome::kChanged : TraceOutcome::kAllowed);
+    }
+    trace_->SetReason(TraceReason::kFailurePolicy);
+    trace_->End(invocation.match.policy->ignore_failures ? TraceOutcome::kFailedOpen
+                                                         : TraceOutcome::kFailed,
+                failures);
+  }
+
   bool ConditionsMet(const Invocation& invocation, RequestInputs& inputs, const Matched& matched) {
     const Policy& policy = *invocation.match.policy;
     if (policy.conditions.empty()) return true;
@@ -151,10 +196,15 @@ class Dispatcher {
     const auto outcome =
         EvaluateConditions(policy.conditions, request_.arena(), values, policy.variables);
     using Outcome = admission::match::ConditionOutcome::Verdict;
+    if (trace_ != nullptr) trace_->AddCost(outcome.cost);
     if (outcome.verdict == Outcome::kMatch) return true;
     CountConditions(services_.condition_metrics, policy.name, request_.operation(), outcome,
                     services_.clock->Steady() - start);
     if (outcome.verdict == Outcome::kError) Fail(invocation, outcome.error);
+    if (trace_ != nullptr && outcome.verdict != Outcome::kError) {
+      trace_->Skip(TraceReason::kMatchConditions,
+                   base::StrCat(base::GoQuote(outcome.failed_condition), " is false"));
+    }
     return false;
   }
 
@@ -173,6 +223,7 @@ class Dispatcher {
     } else {
       kube_cel::Budget budget(kube_cel::kPolicyBudget);
       const kube_cel::Evaluated result = evaluation.Evaluate(expression, budget);
+      if (trace_ != nullptr) trace_->AddCost(kube_cel::kPolicyBudget - budget.left());
       if (result.out_of_budget) {
         error = kube_cel::kOutOfBudget;
       } else if (!result.error.empty()) {
@@ -193,6 +244,7 @@ class Dispatcher {
     json::Value next = patched.object;
     if (services_.objects != nullptr) {
       next = TRY(services_.objects->Default(arena, next, kind_));
+      if (trace_ != nullptr && kind_ == request_.kind()) trace_->AddPatched(patched.object, next);
     }
     if (!SemanticallyEqual(object_, next)) memory_.ReinvokePrevious();
     object_ = next;
@@ -211,6 +263,7 @@ class Dispatcher {
   }
 
   void Fail(const Invocation& invocation, std::string_view error) {
+    if (trace_ != nullptr) failures_ += base::StrCat(failures_.empty() ? "" : "; ", error);
     if (invocation.match.policy->ignore_failures) return;
     Refuse(base::StrCat("policy '", invocation.match.policy->name, "' with binding '",
                         invocation.binding->name, "' denied request: ", error),
@@ -231,6 +284,8 @@ class Dispatcher {
 
   const PolicyServices& services_;
   admission::Request& request_;
+  admission::Trace* const trace_;  // null if the request is not traced
+  std::string failures_;           // of the step under way, for the trace
   Memory& memory_;
   std::vector<Invocation> invocations_;
   // The object as it goes from mutation to mutation, of kind_.
@@ -245,7 +300,7 @@ class Dispatcher {
 
 base::Status DispatchMutating(const PolicyServices& services, const PolicySet& policies,
                               admission::Request& request) {
-  if (policies.policies.empty()) return base::OkStatus();
+  if (policies.policies.empty() && policies.unbound.empty()) return base::OkStatus();
   return Dispatcher(services, request).Run(policies);
 }
 

@@ -1,5 +1,7 @@
 #include "policy/cel_policy/policy_plugin.h"
 
+#include "admission/trace/trace.h"
+
 namespace portcullis::policy {
 
 base::Result<std::unique_ptr<PolicyPluginCore>> PolicyPluginCore::Create(
@@ -34,10 +36,17 @@ base::Result<std::unique_ptr<PolicyPluginCore>> PolicyPluginCore::Create(
 
 std::shared_ptr<const PolicySet> PolicyPluginCore::PoliciesFor(
     const admission::Request& request) const {
+  admission::Trace* const trace = request.recorder().trace();
+  if (trace != nullptr && (IsExempt(request) || IsPolicyResource(request))) {
+    trace->SetReason(admission::TraceReason::kExempt,
+                     "policies of the API do not judge reviews, policies and bindings");
+  }
   if (source_ == nullptr || IsExempt(request)) return nullptr;
   const std::shared_ptr<const PolicySet> files = files_ == nullptr ? nullptr : files_->Get();
   auto policies = IsPolicyResource(request) ? files : source_->Get(files);
-  return policies == nullptr || !policies->index->Concerns(request) ? nullptr : policies;
+  if (policies == nullptr) return nullptr;
+  // A trace says of every policy why it does not apply.
+  return policies->index->Concerns(request) || trace != nullptr ? policies : nullptr;
 }
 
 }  // namespace portcullis::policy

@@ -206,7 +206,8 @@ void PolicySource::DropIfEmpty(Groups::iterator group) {
   if (policy == nullptr && bindings == nullptr) groups_.erase(group);
 }
 
-std::shared_ptr<const PolicySet> MakePolicySet(std::vector<ActivePolicy> policies) {
+std::shared_ptr<const PolicySet> MakePolicySet(std::vector<ActivePolicy> policies,
+                                               std::vector<std::shared_ptr<const Policy>> unbound) {
   auto set = std::make_shared<PolicySet>();
   match::RuleIndex::Builder builder;
   std::uint32_t place = 0;
@@ -215,18 +216,24 @@ std::shared_ptr<const PolicySet> MakePolicySet(std::vector<ActivePolicy> policie
   }
   set->index = builder.Build();
   set->policies = std::move(policies);
+  set->unbound = std::move(unbound);
   return set;
 }
 
 std::shared_ptr<const PolicySet> PolicySource::Build(const PolicySet* files) const {
   std::vector<ActivePolicy> active;
   if (files != nullptr) active = files->policies;
+  std::vector<std::shared_ptr<const Policy>> unbound;
   for (const auto& [name, group] : groups_) {
-    if (group.policy == nullptr || group.bindings == nullptr) continue;
+    if (group.policy == nullptr) continue;
+    if (group.bindings == nullptr) {
+      unbound.push_back(group.policy);
+      continue;
+    }
     active.push_back({group.policy, group.bindings});
     group.published = true;
   }
-  return MakePolicySet(std::move(active));
+  return MakePolicySet(std::move(active), std::move(unbound));
 }
 
 std::shared_ptr<const PolicySet> PolicySource::Get(

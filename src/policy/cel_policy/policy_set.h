@@ -86,9 +86,12 @@ struct ActivePolicy {
 struct PolicySet {
   std::vector<ActivePolicy> policies;  // those of files, then those of the API; each by name
   std::shared_ptr<const admission::match::RuleIndex> index;
+  // Policies of the API without bindings, which traces name. By name.
+  std::vector<std::shared_ptr<const Policy>> unbound;
 };
 
-std::shared_ptr<const PolicySet> MakePolicySet(std::vector<ActivePolicy> policies);
+std::shared_ptr<const PolicySet> MakePolicySet(
+    std::vector<ActivePolicy> policies, std::vector<std::shared_ptr<const Policy>> unbound = {});
 
 enum class PolicyType : std::uint8_t { kValidating, kMutating };
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "admission/errors.h"
+#include "base/gotext.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "json/writer.h"
@@ -27,6 +28,53 @@ base::Reason ReasonOf(std::string_view reason) {
   if (reason == "Unauthorized") return base::Reason::kUnauthorized;
   if (reason == "RequestEntityTooLarge") return base::Reason::kRequestEntityTooLarge;
   return base::Reason::kInvalid;
+}
+
+// Ends the step of a trace as the binding makes of the verdict.
+void EndStep(const Policy& policy, const Binding& binding, const Verdict& verdict,
+             admission::Trace& trace) {
+  using admission::TraceOutcome;
+  using admission::TraceReason;
+  if (!verdict.applies) {
+    return trace.Skip(
+        TraceReason::kMatchConditions,
+        verdict.unmet_error.empty()
+            ? base::StrCat(base::GoQuote(verdict.unmet_condition), " is false")
+            : base::StrCat(verdict.unmet_error, " (failurePolicy Ignore passes over it)"));
+  }
+  TraceOutcome outcome = TraceOutcome::kAllowed;
+  TraceReason reason = TraceReason::kNone;
+  std::string messages;
+  const auto note = [&](TraceOutcome one, TraceReason why, std::string_view message) {
+    messages += base::StrCat(messages.empty() ? "" : "; ", message);
+    const bool is_refusal = outcome == TraceOutcome::kDenied || outcome == TraceOutcome::kFailed;
+    if (is_refusal || (outcome == TraceOutcome::kNotEnforced && one == TraceOutcome::kFailedOpen)) {
+      return;
+    }
+    outcome = one;
+    reason = why;
+  };
+  const auto fails = [&](std::string_view message) {
+    note(policy.ignore_failures ? TraceOutcome::kFailedOpen : TraceOutcome::kFailed,
+         TraceReason::kFailurePolicy, message);
+  };
+  for (const Decision& decision : verdict.decisions) {
+    if (decision.kind == Decision::Kind::kAdmit) {
+      if (decision.is_error) fails(decision.message);
+    } else if (!binding.Has(Binding::kDeny)) {
+      note(TraceOutcome::kNotEnforced, TraceReason::kValidationActions,
+           base::StrCat("validationActions ", binding.ActionsJson(), ": ", decision.message));
+    } else if (decision.is_error) {
+      fails(decision.message);
+    } else {
+      note(TraceOutcome::kDenied, TraceReason::kNone, decision.message);
+    }
+  }
+  for (const Verdict::AuditValue& value : verdict.audit_values) {
+    if (!value.error.empty()) fails(value.error);
+  }
+  trace.SetReason(reason);
+  trace.End(outcome, std::move(messages));
 }
 
 class Dispatcher {
@@ -57,6 +105,13 @@ class Dispatcher {
     }
     auto matched = objects_.As(match.kind, match.resource);
     if (!matched.ok()) {
+      if (admission::Trace* trace = request_.recorder().trace()) {
+        trace->Begin(ActorOf(*policy_, bound.binding));
+        trace->SetReason(admission::TraceReason::kFailurePolicy);
+        trace->End(policy_->ignore_failures ? admission::TraceOutcome::kFailedOpen
+                                            : admission::TraceOutcome::kFailed,
+                   matched.status().message());
+      }
       if (!policy_->ignore_failures) {
         Refuse(*policy_, bound.binding,
                base::StrCat("failed to configure binding: ", matched.status().message()), "");
@@ -64,16 +119,26 @@ class Dispatcher {
       return base::OkStatus();
     }
     TRY(inputs_.FetchNamespace());
-    for (const Param& param : bound.params) Take(*bound.binding, VerdictFor(**matched, param));
+    for (const Param& param : bound.params) Judge(*bound.binding, **matched, param);
     return base::OkStatus();
+  }
+
+  void Judge(const Binding& binding, const Matched& matched, const Param& param) {
+    admission::Trace* const trace = request_.recorder().trace();
+    if (trace != nullptr) trace->Begin(ActorOf(*policy_, &binding, param.key));
+    const Verdict& verdict = VerdictFor(matched, param);
+    Take(binding, verdict);
+    if (trace != nullptr) EndStep(*policy_, binding, verdict, *trace);
   }
 
   // Bindings with equal inputs share the evaluation.
   const Verdict& VerdictFor(const Matched& matched, const Param& param) {
     const auto known = verdicts_.find(param.key);
     if (known != verdicts_.end()) return known->second;
-    return verdicts_[param.key] =
-               EvaluatePolicy(services_, *policy_, inputs_, matched, param.object);
+    Verdict& verdict = verdicts_[param.key];
+    verdict = EvaluatePolicy(services_, *policy_, inputs_, matched, param.object);
+    if (admission::Trace* trace = request_.recorder().trace()) trace->AddCost(verdict.cost);
+    return verdict;
   }
 
   void Take(const Binding& binding, const Verdict& verdict) {
@@ -185,7 +250,7 @@ class Dispatcher {
 
 base::Status DispatchValidating(const PolicyServices& services, const PolicySet& policies,
                                 const admission::Request& request) {
-  if (policies.policies.empty()) return base::OkStatus();
+  if (policies.policies.empty() && policies.unbound.empty()) return base::OkStatus();
   return Dispatcher(services, request).Run(policies);
 }
 

@@ -38,7 +38,9 @@ struct Decision {
 // What evaluating one policy with one parameter came to; the same for all bindings with equal
 // inputs.
 struct Verdict {
-  bool applies = true;  // false: the match conditions rule the request out
+  bool applies = true;          // false: the match conditions rule the request out
+  std::string unmet_condition;  // then: the one that is false, or
+  std::string unmet_error;      // the error that is passed over
   std::vector<Decision> decisions;
   struct AuditValue {
     std::string key;
@@ -46,6 +48,7 @@ struct Verdict {
     std::string error;
   };
   std::vector<AuditValue> audit_values;
+  std::uint64_t cost = 0;  // of all expressions
 };
 
 // `inputs` with params set.

@@ -8,6 +8,7 @@
 #include "admission/catalog_objects.h"
 #include "admission/plugin.h"
 #include "admission/store_feed.h"
+#include "admission/trace/trace.h"
 #include "api/catalog/catalog.h"
 #include "api/schema/defaulting.h"
 #include "base/strings.h"
@@ -88,25 +89,41 @@ class Cluster {
   // A create of the config map `text`.
   base::Status Validate(std::string_view text) {
     Start(text);
-    const auto policies = validating_->PoliciesFor(*request_);
-    if (policies == nullptr) return base::OkStatus();
-    return DispatchValidating(validating_->services(), *policies, *request_);
+    return Traced(admission::kValidate, [&]() -> base::Status {
+      const auto policies = validating_->PoliciesFor(*request_);
+      if (policies == nullptr) return base::OkStatus();
+      return DispatchValidating(validating_->services(), *policies, *request_);
+    });
   }
   base::Status Mutate(std::string_view text) {
     Start(text);
-    const auto policies = mutating_->PoliciesFor(*request_);
-    if (policies == nullptr) return base::OkStatus();
-    return DispatchMutating(mutating_->services(), *policies, *request_);
+    return Traced(admission::kMutate, [&]() -> base::Status {
+      const auto policies = mutating_->PoliciesFor(*request_);
+      if (policies == nullptr) return base::OkStatus();
+      return DispatchMutating(mutating_->services(), *policies, *request_);
+    });
   }
+  // Of the requests from now on; null: they are not traced.
+  void set_trace(admission::Trace* trace) { trace_ = trace; }
   admission::Request& request() { return *request_; }
   admission::Recorder& recorder() { return *recorder_; }
 
   static constexpr std::string_view kGroup = "admissionregistration.k8s.io";
 
  private:
+  // As the chain traces a plugin.
+  template <typename Run>
+  base::Status Traced(admission::Phase phase, Run&& run) {
+    if (trace_ != nullptr) trace_->BeginPlugin(*request_, "plugin", phase);
+    base::Status status = run();
+    if (trace_ != nullptr) trace_->EndPlugin(*request_, status);
+    return status;
+  }
+
   void Start(std::string_view text) {
     request_.reset();
     recorder_ = std::make_unique<admission::Recorder>();
+    recorder_->set_trace(trace_);
     arena_ = std::make_unique<json::Arena>();
     admission::Attributes attributes;
     attributes.resource = {"", "v1", "configmaps"};
@@ -125,6 +142,7 @@ class Cluster {
   std::unique_ptr<admission::ObjectFeed> feed_;
   std::unique_ptr<PolicyPluginCore> validating_;
   std::unique_ptr<PolicyPluginCore> mutating_;
+  admission::Trace* trace_ = nullptr;
   std::unique_ptr<json::Arena> arena_;
   std::unique_ptr<admission::Recorder> recorder_;
   std::unique_ptr<admission::Request> request_;
