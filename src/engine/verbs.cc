@@ -22,6 +22,7 @@ base::Result<UpdateSpec> ReplacementBy(Operation& op, const Input& input) {
   UpdateSpec spec;
   spec.name = op.name;
   spec.transform = [object](json::Value) -> base::Result<json::Value> { return object; };
+  spec.replaces = true;
   spec.create_if_absent = CreatesOnUpdate(op);
   return spec;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "admission/trace/trace.h"
 #include "api/conversion/conversion.h"
 #include "api/conversion/custom_converter.h"
 #include "api/schema/decode.h"
@@ -290,8 +291,12 @@ base::Result<json::Value> DecodeBody(Operation& op, const GroupVersionKind& kind
   if (!canonical.ok()) {
     return CannotBeHandled(kind.kind, kind.version, kind, canonical.status().message());
   }
-  return ApplyDefaults(op.world, *op.catalog, op.arena, kind,
-                       WithTypeMeta(op.arena, *canonical, kind));
+  const json::Value decoded = WithTypeMeta(op.arena, *canonical, kind);
+  admission::Trace* const trace = op.recorder.trace();
+  if (trace != nullptr) trace->Decoded(decoded);
+  const json::Value defaulted = TRY(ApplyDefaults(op.world, *op.catalog, op.arena, kind, decoded));
+  if (trace != nullptr) trace->Stage("decode", "defaulting", defaulted);
+  return defaulted;
 }
 
 base::Result<json::Value> DecodeInput(Operation& op, const Input& input) {

@@ -11,6 +11,7 @@
 #include "engine/subresources/subresources.h"
 #include "engine/write/admit.h"
 #include "engine/write/patching.h"
+#include "engine/write/preconditions.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
 #include "registry/object_meta.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "admission/trace/trace.h"
 #include "api/api_status.h"
 #include "api/patch/field_set.h"
 #include "api/patch/go_value.h"
@@ -75,7 +76,12 @@ base::Result<json::Value> Finish(Operation& op, const PatchTarget& target, json:
     if (shown != nullptr) return PatchedInvalid(*shown, canonical.status());
     return PatchedInvalid(as_text(), canonical.status());
   }
-  return ApplyDefaults(op.world, *op.catalog, op.arena, target.kind, *canonical);
+  admission::Trace* const trace = op.recorder.trace();
+  if (trace != nullptr) trace->Stage("decode", "client", *canonical);
+  const json::Value defaulted =
+      TRY(ApplyDefaults(op.world, *op.catalog, op.arena, target.kind, *canonical));
+  if (trace != nullptr) trace->Stage("decode", "defaulting", defaulted);
+  return defaulted;
 }
 
 base::Result<Transform> MakeJsonPatch(Operation& op, const PatchTarget& target,

@@ -16,6 +16,8 @@
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/write/admit.h"
+#include "engine/write/preconditions.h"
+#include "engine/write/stages.h"
 #include "engine/write/system_fields.h"
 #include "json/writer.h"
 #include "registry/object_meta.h"
@@ -35,7 +37,7 @@ json::Value Settle(Operation& op, json::Value before, json::Value after) {
   return Recanonicalize(*op.catalog, op.arena, op.resource->kind, after, before);
 }
 
-// A custom resource goes by the kind it says it is of.
+// The refusal by validation. A custom resource goes by the kind it says it is of.
 base::Status ResourceInvalid(const Operation& op, json::Value object,
                              const api::FieldErrors& errors) {
   api::GroupKind kind = op.resource->kind.group_kind();
@@ -44,7 +46,9 @@ base::Status ResourceInvalid(const Operation& op, json::Value object,
     const auto version = api::ParseGroupVersion(object["apiVersion"].AsString());
     if (version.ok()) kind.group = version->group;
   }
-  return api::InvalidStatus(kind, object["metadata"]["name"].AsString(), errors);
+  base::Status refusal = api::InvalidStatus(kind, object["metadata"]["name"].AsString(), errors);
+  TraceRefusal(op, kStrategy, "validation", refusal);
+  return refusal;
 }
 
 // RBAC escalation check: a user may not grant rights they do not hold.
@@ -104,12 +108,6 @@ base::Status CheckMayCreate(Operation& op, const std::string& name) {
   return authz::Denied(attributes, decision.reason);
 }
 
-// Whether the object names the version it wants to replace.
-bool HasVersion(json::Value object) {
-  const auto version = base::ParseInt(object["metadata"]["resourceVersion"].AsString());
-  return version && *version != 0;
-}
-
 // The name is taken, perhaps by an object that is about to go. With a generateName the name counts
 // as generated, even if the client has given one.
 base::Status Exists(Operation& op, std::string_view name, json::Value object) {
@@ -160,6 +158,7 @@ class Creation final : public Execution {
     }
     Outcome written = Written();
     written.stored = *std::move(stored);
+    TraceStored(op_, object_, *written.stored);
     if (op_.group_resource() == api::GroupResource{"", "namespaces"} &&
         op_.world.namespace_hook != nullptr) {
       op_.world.namespace_hook->OnCreated(std::string(written.stored->name()), op_.recorder);
@@ -182,6 +181,7 @@ class Creation final : public Execution {
     facts_.generated = object_["metadata"]["name"].AsString().empty();
     facts_.has_version = HasVersion(object_) && !mode_.by_update;
     object_ = AssignIdentity(op_, object_);
+    TraceStage(op_, kStrategy, "identity", object_);
     first_name_ = object_["metadata"]["name"].AsString();
     const auto context = StrategyContext(op_, first_name_);
     object_ = Settle(op_, object_, strategy_.PrepareForCreate(context, object_));
@@ -194,6 +194,7 @@ class Creation final : public Execution {
     for (std::string& text : warnings) op_.recorder.Warn(std::move(text));
     object_ = strategy_.Canonicalize(context, object_);
     object_ = TRY(strategy_.Allocate(context, object_, {}));
+    TraceStage(op_, kStrategy, "strategy", object_);
     return base::OkStatus();
   }
 
@@ -202,6 +203,7 @@ class Creation final : public Execution {
     object_ = TRY(PrepareMetadata(op_, object_));
     object_ = DeduplicateOwners(op_, object_, When::kBeforeAdmission);
     if (mode_.track_fields) object_ = TrackFields(op_, {}, object_, options_.field_manager);
+    TraceStage(op_, kPrepare, "metadata", object_);
     const json::Value before = object_;
     facts_.requested_name = object_["metadata"]["name"].AsString();
     object_ = TRY(RunMutating(op_, {.operation = admission::kCreate,
@@ -260,6 +262,7 @@ class Creation final : public Execution {
     strategy_.Release(StrategyContext(op_, name_), object_, {});
     Outcome written = Written();
     written.object = TRY(ThroughStore(op_, object_));
+    TraceEnd(op_, written.object);
     outcome_.emplace(std::move(written));
     return base::OkStatus();
   }
@@ -310,41 +313,6 @@ class Creation final : public Execution {
   std::optional<base::Result<Outcome>> outcome_;
 };
 
-struct Version {
-  bool given = false;
-  std::int64_t number = 0;
-};
-
-base::Result<Version> RequestedVersion(json::Value object) {
-  const std::string_view text = object["metadata"]["resourceVersion"].AsString();
-  if (text.empty()) return Version{};
-  const auto number = base::ParseInt(text);
-  if (!number || *number < 0) {
-    return base::Status(
-        base::Reason::kUnknown,
-        base::StrCat("strconv.ParseUint: parsing ", base::GoQuote(text), ": invalid syntax"));
-  }
-  return Version{*number != 0, *number};
-}
-
-// The key under which kube-apiserver keeps an object; part of one of its texts.
-std::string RegistryKey(const Operation& op, std::string_view name) {
-  std::string key = "/registry/";
-  if (op.resource->custom) key += op.resource->resource.group + "/";
-  key += op.resource->resource.resource + "/";
-  if (op.resource->namespaced) key += op.ns + "/";
-  return key.append(name);
-}
-
-// A uid is a precondition; it cannot hold when no object is stored.
-base::Status CheckNoUid(const Operation& op, const UpdateSpec& spec, json::Value object) {
-  const std::string_view uid = object["metadata"]["uid"].AsString();
-  if (spec.track_fields || uid.empty()) return CheckUid(op, spec.name, uid, {});
-  return api::ConflictStatus(op.group_resource(), spec.name,
-                             base::StrCat("uid mismatch: the provided object specified uid ", uid,
-                                          ", and no existing object was found"));
-}
-
 // An object that is being deleted goes for good with its last finalizer.
 bool ShouldDelete(const registry::Strategy& strategy, json::Value object, json::Value live) {
   const api::view::Metadata metadata(object);
@@ -380,7 +348,9 @@ class Attempt {
   // Up to the commit. Nothing if there is none to make: outcome() is known then.
   base::Result<std::optional<PendingWrite>> Plan() {
     live_ = TRY(FromStore(op_, current_));
+    TraceUpdate(op_, live_);
     json::Value object = TRY(spec_.transform(live_));
+    if (spec_.replaces) TraceReplaced(op_, object);
     object = TRY(MatchNamespace(op_, object));
     TRY(MatchName(spec_.name, object));
     TRY(CheckUid(op_, spec_.name, object["metadata"]["uid"].AsString(), live_));
@@ -388,6 +358,7 @@ class Attempt {
     if (spec_.track_fields) {
       object = TrackFields(op_, live_, object, options_.field_manager);
     }
+    TraceStage(op_, kPrepare, "metadata", object);
     const json::Value before = object;
     object = TRY(RunMutating(op_, {.operation = admission::kUpdate,
                                    .name = spec_.name,
@@ -404,6 +375,7 @@ class Attempt {
     auto allocated = strategy_.Allocate(StrategyContext(op_, spec_.name), object, live_);
     if (!allocated.ok()) return std::move(allocated).status();
     allocated_ = *allocated;
+    TraceStage(op_, kStrategy, "strategy", allocated_);
     auto write = PlanCommit();
     if (!write.ok() || !*write) Release(write.ok() && !op_.dry_run);
     return write;
@@ -413,7 +385,9 @@ class Attempt {
   base::Result<Outcome> Committed(base::Result<store::ObjectPtr> stored, bool& retry) {
     Release(stored.ok());
     if (!stored.ok()) return Failed(std::move(stored).status(), retry);
-    if (!removes_) outcome_.stored = *std::move(stored);
+    if (removes_) return outcome_;
+    outcome_.stored = *std::move(stored);
+    TraceStored(op_, outcome_.object, *outcome_.stored);
     return outcome_;
   }
 
@@ -422,7 +396,7 @@ class Attempt {
  private:
   // resourceVersion of the new object: as given and checked, else the live one's.
   base::Result<json::Value> SettleVersion(json::Value object) {
-    const Version version = TRY(RequestedVersion(object));
+    const RequestedVersion version = TRY(ReadRequestedVersion(object));
     const std::int64_t live = current_->revision();
     if (version.given && version.number != live) {
       return api::ConflictStatus(op_.group_resource(), spec_.name, kModified);
@@ -482,6 +456,7 @@ class Attempt {
     outcome_.object = object;
     if (op_.dry_run) {
       outcome_.object = TRY(ThroughStore(op_, object));
+      TraceEnd(op_, outcome_.object);
       return std::optional<PendingWrite>();
     }
     PendingWrite write;
@@ -497,6 +472,7 @@ class Attempt {
     write.encoded = TRY(EncodeWithin(op_, object, !spec_.track_fields));
     if (SameContent(write.encoded, current_)) {
       outcome_.stored = current_;
+      TraceEnd(op_, object);
       return std::optional<PendingWrite>();
     }
     return std::optional<PendingWrite>(std::move(write));
@@ -665,18 +641,6 @@ std::unique_ptr<Execution> BeginCreate(Operation& op, json::Value object, WriteO
 
 std::unique_ptr<Execution> BeginUpdate(Operation& op, UpdateSpec spec, WriteOptions options) {
   return std::make_unique<OwnedChange>(op, std::move(spec), std::move(options));
-}
-
-base::Status CheckUid(const Operation& op, std::string_view name, std::string_view wanted,
-                      json::Value live) {
-  const std::string_view actual = live["metadata"]["uid"].AsString();
-  if (wanted.empty() || wanted == actual) return base::OkStatus();
-  return api::ConflictStatus(
-      op.group_resource(), name,
-      base::StrCat("StorageError: invalid object, Code: 4, Key: ", RegistryKey(op, name),
-                   ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
-                   "precondition: ",
-                   wanted, ", UID in object meta: ", actual));
 }
 
 base::Status MatchNameForUpdate(Operation& op, json::Value object) {

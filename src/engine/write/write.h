@@ -25,6 +25,7 @@ struct UpdateSpec {
   // Makes the new object of the live one (in the request's version; null if there is none and
   // `create_if_absent`), canonical and defaulted. Called again after a conflict.
   std::function<base::Result<json::Value>(json::Value live)> transform;
+  bool replaces = false;  // by an object that does not depend on the live one (PUT)
   bool create_if_absent = false;
   bool track_fields = true;  // false: `transform` has done it (apply)
 };
@@ -45,9 +46,5 @@ store::Key KeyOf(const api::catalog::ResourceInfo& resource, std::string_view ns
 // an absent object makes it.
 base::Status MatchNameForUpdate(Operation& op, json::Value object);
 bool CreatesOnUpdate(const Operation& op);
-
-// That `wanted`, if anything, is the uid of the live object (null: of none).
-base::Status CheckUid(const Operation& op, std::string_view name, std::string_view wanted,
-                      json::Value live);
 
 }  // namespace portcullis::engine

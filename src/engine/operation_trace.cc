@@ -1,0 +1,57 @@
+#include "engine/operation_trace.h"
+
+#include "api/api_status.h"
+
+namespace portcullis::engine {
+namespace {
+
+std::string_view VerbText(Verb verb) {
+  switch (verb) {
+    case Verb::kGet:
+      return "get";
+    case Verb::kList:
+      return "list";
+    case Verb::kWatch:
+      return "watch";
+    case Verb::kCreate:
+      return "create";
+    case Verb::kUpdate:
+      return "update";
+    case Verb::kPatch:
+      return "patch";
+    case Verb::kDelete:
+      return "delete";
+    case Verb::kDeleteCollection:
+      return "deletecollection";
+    case Verb::kConnect:
+      return "connect";
+    case Verb::kNone:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+admission::TraceSubject DescribeOperation(const Operation& op) {
+  admission::TraceSubject subject;
+  subject.verb = VerbText(op.verb);
+  subject.resource = op.resource->resource;
+  subject.subresource = op.subresource_name();
+  subject.ns = op.ns;
+  subject.name = op.name;
+  subject.user = op.user.name;
+  subject.dry_run = op.dry_run;
+  subject.warnings = op.recorder.warnings();
+  return subject;
+}
+
+void FinishTrace(admission::Trace& trace, const base::Result<Outcome>& outcome) {
+  if (outcome.ok()) return trace.Finish({outcome->code, {}, {}});
+  json::Arena arena;
+  const json::Value status = api::StatusToJson(arena, outcome.status());
+  trace.Finish({outcome.status().http_code(), std::string(status["reason"].AsString()),
+                std::string(outcome.status().message())});
+}
+
+}  // namespace portcullis::engine
