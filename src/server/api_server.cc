@@ -31,6 +31,7 @@
 #include "net/url.h"
 #include "registry/service_network.h"
 #include "server/address_book.h"
+#include "server/admission_traces.h"
 #include "server/authorization/authorization.h"
 #include "server/credentials.h"
 #include "server/custom_api_services.h"
@@ -156,6 +157,7 @@ class Server final : public ApiServer {
     watches_ = std::make_unique<WatchHub>(*store_, clock_);
     env_.watches = watches_.get();
     env_.documents = &documents_;
+    env_.traces = &traces_;
     return base::OkStatus();
   }
 
@@ -485,6 +487,7 @@ class Server final : public ApiServer {
   const metrics::RequestMetrics request_metrics_{metrics_};
   Environment env_;
   Documents documents_{env_};
+  AdmissionTraces traces_{static_cast<std::size_t>(std::max(options_.admission_trace_history, 0))};
   std::unique_ptr<DataFolder> folder_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<Seats> seats_;  // outlives the connections, whose requests hold seats

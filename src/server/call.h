@@ -42,11 +42,11 @@ struct Reply {
   bool streaming = false;  // the answer is (or will be) written by somebody else
 };
 
+struct CallTrace;  // admission_traces.h
+
 struct Call : engine::Operation {
-  Call(const Environment& environment, std::shared_ptr<net::Exchange> its_exchange)
-      : engine::Operation(environment), env(environment), exchange(std::move(its_exchange)) {
-    started = exchange->received_at();
-  }
+  Call(const Environment& environment, std::shared_ptr<net::Exchange> its_exchange);
+  ~Call();
 
   const Environment& env;
   std::shared_ptr<net::Exchange> exchange;
@@ -56,6 +56,8 @@ struct Call : engine::Operation {
   std::shared_ptr<Seat> seat;  // null: it needs none
   std::optional<audit::Event> audit;
   std::string audit_id;
+  bool by_server_itself = false;     // a controller's, through LoopbackClient
+  std::unique_ptr<CallTrace> trace;  // null: the call is not traced
 
   const net::Headers& headers() const { return exchange->request().headers; }
 };

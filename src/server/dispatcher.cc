@@ -107,6 +107,7 @@ void Dispatcher::Begin(std::shared_ptr<net::Exchange> exchange, bool limited) {
   const net::Request& request = call->exchange->request();
   call->info = ParseRequestInfo(request.method, request.target);
   call->catalog = env_.catalog->Get();
+  call->by_server_itself = !limited;
   std::optional<Reply> instead;
   const base::Status status = CheckHead(*call, limited, instead);
   entry.reset();

@@ -29,6 +29,7 @@ class Seats;
 class WatchHub;
 class Documents;
 class MemoryBudget;
+class AdmissionTraces;
 
 struct Environment : engine::World {
   const Options* options = nullptr;
@@ -41,6 +42,7 @@ struct Environment : engine::World {
   MemoryBudget* memory = nullptr;
   Seats* seats = nullptr;
   WatchHub* watches = nullptr;
+  AdmissionTraces* traces = nullptr;
   Documents* documents = nullptr;  // discovery, OpenAPI, health
   std::string server_address;      // "10.0.0.1:6443", as discovery tells it
 };

@@ -139,6 +139,9 @@ constexpr Flag kFlags[] = {
      &SetAdmissionControl, ""},
     {"admission-control-config-file", kText, "", "File with the configuration of admission plugins",
      &SetText<&Options::admission_control_config_file>, ""},
+    {"admission-trace-history", kNumber, "0",
+     "Traces of the last writes to keep in memory and to show at /debug/admission",
+     &SetInt<&Options::admission_trace_history>, ""},
     {"advertise-address", kText, "", "Address that the Service kubernetes points to",
      &SetText<&Options::advertise_address>, ""},
     {"aggregator-reject-forwarding-redirect", kSwitch, "true", "", nullptr, kNoAggregation},
@@ -366,6 +369,9 @@ struct Risk {
   std::string_view text;
 };
 constexpr Risk kRisks[] = {
+    {"admission-trace-history",
+     "objects that are written, but for the contents of Secrets and ConfigMaps, are shown to those "
+     "who may get the path /debug/admission"},
     {"allow-core-dumps", "core files hold private keys and Secrets"},
     {"allow-privileged", "a privileged container has the rights of its node's root"},
     {"anonymous-auth",

@@ -1,6 +1,6 @@
 // Every flag of `portcullis serve`: one row per flag, with its default and meaning, and the struct
 // the rows fill. Names, forms and texts of errors are kube-apiserver's (a pflag command line);
-// --data-dir,
+// --data-dir, --admission-trace-history,
 // --store, --controllers, --memory-limit, --webhook-service-map and --write-kubeconfig are ours.
 //
 // Flags of kube-apiserver that make no sense here are rows too: accepted, with a note that goes to
@@ -76,6 +76,7 @@ struct Options {
   std::vector<std::string> requestheader_allowed_names;
 
   // Admission.
+  int admission_trace_history = 0;  // traces kept; see AdmissionTraces
   std::vector<std::string> enable_admission_plugins;
   std::vector<std::string> disable_admission_plugins;
   std::vector<std::string> admission_control;  // the ordered list of old

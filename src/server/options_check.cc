@@ -142,6 +142,9 @@ std::vector<std::string> CheckOptions(const Options& options) {
   if (options.max_mutating_requests_inflight < 0) {
     problems.push_back("--max-mutating-requests-inflight can not be negative value");
   }
+  if (options.admission_trace_history < 0) {
+    problems.push_back("--admission-trace-history can not be negative value");
+  }
   if (options.max_webhook_response_bytes < 0) {
     problems.push_back("--max-webhook-response-bytes can not be negative value");
   }

@@ -4,6 +4,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "json/yaml.h"
+#include "server/admission_traces.h"
 
 namespace portcullis::server {
 namespace {
@@ -33,6 +34,10 @@ json::Value WithForeignParts(Call& call, json::Value status) {
 }  // namespace
 
 Reply ErrorReply(Call& call, const base::Status& status) {
+  if (call.trace != nullptr) {
+    call.trace->reason = api::StatusToJson(call.arena, status)["reason"].AsString();
+    call.trace->message = status.message();
+  }
   // Go's server panics when told to write such a code, and this is what comes of it.
   if (status.http_code() > 999) {
     return TextReply(500,

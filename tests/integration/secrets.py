@@ -76,7 +76,7 @@ class Secrets:
             program, folder, f"--data-dir={folder}/data", f"--cert-dir={folder}/pki", "-v=10",
             f"--token-auth-file={folder}/tokens.csv", f"--audit-policy-file={folder}/policy.yaml",
             f"--audit-log-path={folder}/audit/audit.log", f"--audit-webhook-config-file={folder}/audit.kubeconfig",
-            "--audit-webhook-mode=blocking", f"--admission-control-config-file={folder}/admission.yaml")
+            "--audit-webhook-mode=blocking", "--admission-trace-history=1000", f"--admission-control-config-file={folder}/admission.yaml")
         for key in (folder / "pki").glob("*.key"):
             lines = key.read_text().splitlines()
             self.planted[f"private key {key.name}"] = lines[1][:40]
@@ -189,6 +189,12 @@ class Secrets:
                      "/debug/flags/v", "/debug/api_priority_and_fairness/dump_requests", "/statusz", "/flagz", "/configz",
                      "/logs/", "/api/v1/events", "/apis/events.k8s.io/v1/events"):
             self.written[page] = self.say("GET", page, codes=(200, 404, 403, 501))
+        traces = json.loads(self.say("GET", "/debug/admission?format=json"))["items"]
+        if sum(trace["request"]["resource"] == "secrets" for trace in traces) < 15:
+            sys.exit("writes of Secrets are not traced: the search would prove nothing")
+        for page in ("/debug/admission", *(f"/debug/admission/{trace['id']}" for trace in traces)):
+            for form in ("text", "json"):
+                self.written[f"{page} as {form}"] = self.say("GET", f"{page}?format={form}")
         process = pathlib.Path(f"/proc/{self.server.process.pid}/cmdline")
         self.written["the command line"] = process.read_bytes().decode(errors="replace")
 

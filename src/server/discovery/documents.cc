@@ -13,6 +13,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "metrics/metrics.h"
+#include "server/admission_traces.h"
 #include "server/discovery/openapi_protobuf.h"
 #include "server/discovery/version.h"
 #include "server/negotiation.h"
@@ -368,6 +369,9 @@ Reply Documents::Serve(Call& call) {
     return reply;
   }
   if (path.starts_with(kFlowControlDumps)) return ServeFlowControl(call);
+  if (path == "/debug/admission" || path.starts_with("/debug/admission/")) {
+    return env_.traces->Serve(call);
+  }
   if (env_.signer != nullptr) {
     if (trimmed == "/openid/v1/jwks") return ServeKeys(call);
     if (trimmed == "/.well-known/openid-configuration") return ServeIssuer(call);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "metrics/apiserver_metrics.h"
+#include "server/admission_traces.h"
 #include "server/reply.h"
 
 namespace portcullis::server::filters {
@@ -148,7 +149,7 @@ base::Status Authorize(Call& call, std::optional<Reply>& instead) {
     call.audit->Annotate("authorization.k8s.io/decision", decision.allowed() ? "allow" : "forbid");
     call.audit->Annotate("authorization.k8s.io/reason", decision.reason);
   }
-  if (decision.allowed()) return base::OkStatus();
+  if (decision.allowed()) return call.env.traces->Begin(call);
   return authz::Denied(attributes, decision.reason);
 }
 

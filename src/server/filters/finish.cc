@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "json/reader.h"
 #include "metrics/apiserver_metrics.h"
+#include "server/admission_traces.h"
 #include "server/filters/streamed_answer.h"
 #include "server/reply.h"
 
@@ -155,6 +156,7 @@ void Refuse(Call& call) {
 }
 
 void Finish(Call& call, Reply reply) {
+  if (call.trace != nullptr) call.env.traces->End(call, reply);
   if (reply.rest && call.audit && call.audit->wants_response_object()) {
     if (const base::Status made = CompleteBody(reply); !made.ok()) reply = ErrorReply(call, made);
   }

@@ -1,0 +1,14 @@
+#include "server/call.h"
+
+#include "server/admission_traces.h"
+
+namespace portcullis::server {
+
+Call::Call(const Environment& environment, std::shared_ptr<net::Exchange> its_exchange)
+    : engine::Operation(environment), env(environment), exchange(std::move(its_exchange)) {
+  started = exchange->received_at();
+}
+
+Call::~Call() = default;
+
+}  // namespace portcullis::server
