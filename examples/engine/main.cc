@@ -5,15 +5,19 @@
 #include <optional>
 #include <string>
 
+#include "admission/trace/table.h"
+#include "admission/trace/trace.h"
 #include "api/user_info.h"
+#include "base/clock.h"
 #include "base/strings.h"
 #include "engine/engine.h"
+#include "engine/operation_trace.h"
 #include "engine/verbs.h"
-#include "json/writer.h"
 #include "json/yaml.h"
 
 namespace {
 
+namespace admission = portcullis::admission;
 namespace api = portcullis::api;
 namespace base = portcullis::base;
 namespace engine = portcullis::engine;
@@ -25,45 +29,50 @@ std::optional<std::string> ReadFile(const char* path) {
   return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
 
-// Creates the object of a YAML document; prints what became of it if `shown`.
-bool Create(const engine::Engine& engine, std::string_view document, bool shown) {
-  engine::Operation op(engine.world());
-  const auto parsed = json::ParseYaml(op.arena, document);
-  if (!parsed.ok()) {
-    std::fprintf(stderr, "%s\n", parsed.status().message().c_str());
-    return false;
-  }
-  base::Status status = engine::ResolveObject(op, *parsed);
-  std::optional<engine::Outcome> outcome;
-  if (status.ok()) {
-    op.verb = engine::Verb::kCreate;
-    op.name.clear();  // a new object is named by its body
-    op.user.name = "alice";
-    op.user.groups = {std::string(api::kGroupAuthenticated)};
-    engine::Input input;
-    input.body = document;
-    input.type = engine::MediaType::kYaml;
-    input.options.field_manager = "example-engine";
-    auto made = engine::Create(op, input);
-    if (made.ok()) {
-      outcome = *std::move(made);
-    } else {
-      status = made.status();
-    }
-  }
+// The object and the steps it went through, as text.
+void Show(engine::Operation& op, const admission::Trace& trace,
+          const base::Result<engine::Outcome>& outcome) {
   for (const std::string& warning : op.recorder.warnings()) {
     std::printf("Warning: %s\n", warning.c_str());
   }
-  if (!outcome) {
-    std::printf("Error: %s\n", status.message().c_str());
+  if (outcome.ok()) {
+    const json::Value object = outcome->stored->document().root();
+    std::printf("%s%s/%s created\n", json::ToYaml(object).c_str(),
+                base::ToLower(object["kind"].AsString()).c_str(),
+                std::string(object["metadata"]["name"].AsString()).c_str());
+  } else {
+    std::printf("Error: %s\n", outcome.status().message().c_str());
+  }
+  const json::Value document =
+      admission::TraceDocument(op.arena, trace, engine::DescribeOperation(op), {});
+  std::printf("\n%s", admission::TraceTable(document).c_str());
+}
+
+// Creates the object of a YAML document; prints what became of it and why if `shown`.
+bool Create(const engine::Engine& engine, std::string_view document, bool shown) {
+  engine::Operation op(engine.world());
+  const auto parsed = json::ParseYaml(op.arena, document);
+  const base::Status resolved = parsed.ok() ? engine::ResolveObject(op, *parsed) : parsed.status();
+  if (!resolved.ok()) {
+    std::fprintf(stderr, "%s\n", resolved.message().c_str());
     return false;
   }
-  if (!shown) return true;
-  const json::Value object = outcome->stored->document().root();
-  std::printf("%s%s/%s created\n", json::ToYaml(object).c_str(),
-              base::ToLower(object["kind"].AsString()).c_str(),
-              std::string(object["metadata"]["name"].AsString()).c_str());
-  return true;
+  op.verb = engine::Verb::kCreate;
+  op.name.clear();  // a new object is named by its body
+  op.user.name = "alice";
+  op.user.groups = {std::string(api::kGroupAuthenticated)};
+  engine::Input input;
+  input.body = document;
+  input.type = engine::MediaType::kYaml;
+  input.options.field_manager = "example-engine";
+
+  admission::Trace trace(base::SystemClock());
+  if (shown) op.recorder.set_trace(&trace);
+  const auto outcome = engine::Create(op, input);
+  engine::FinishTrace(trace, outcome);
+  if (shown) Show(op, trace, outcome);
+  if (!shown && !outcome.ok()) std::fprintf(stderr, "%s\n", outcome.status().message().c_str());
+  return outcome.ok();
 }
 
 }  // namespace
