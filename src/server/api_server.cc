@@ -33,6 +33,7 @@
 #include "server/address_book.h"
 #include "server/admission_traces.h"
 #include "server/authorization/authorization.h"
+#include "server/bootstrap_tokens.h"
 #include "server/credentials.h"
 #include "server/custom_api_services.h"
 #include "server/data_folder.h"
@@ -250,6 +251,9 @@ class Server final : public ApiServer {
     }
     tokens.emplace_back(TRY(authn::MakeLegacyServiceAccountTokens(accounts)));
     tokens.emplace_back(TRY(authn::MakeServiceAccountTokens(accounts, clock_)));
+    if (options_.bootstrap_tokens) {
+      tokens.emplace_back(MakeBootstrapTokens(*store_, accounts.api_audiences, clock_));
+    }
     members.push_back(authn::MakeBearerToken(tokens));
     members.push_back(authn::MakeWebSocketToken(std::move(tokens)));
     if (options_.anonymous_auth) members.push_back(authn::MakeAnonymous());

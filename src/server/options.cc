@@ -233,8 +233,9 @@ constexpr Flag kFlags[] = {
     {"enable-admission-plugins", kMany, "", "Admission plugins to enable besides the default ones",
      &AddToList<&Options::enable_admission_plugins>, ""},
     {"enable-aggregator-routing", kSwitch, "false", "", nullptr, kNoAggregation},
-    {"enable-bootstrap-token-auth", kSwitch, "false", "", nullptr,
-     "bootstrap tokens are not supported"},
+    {"enable-bootstrap-token-auth", kSwitch, "false",
+     "Accept the tokens of secrets of type bootstrap.kubernetes.io/token in kube-system",
+     &SetBool<&Options::bootstrap_tokens>, ""},
     {"enable-garbage-collector", kSwitch, "true", "", nullptr, "see --controllers"},
     {"enable-priority-and-fairness", kSwitch, "true",
      "Let requests wait for their turn by FlowSchemas and priority levels; otherwise refuse what "

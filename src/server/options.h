@@ -58,6 +58,7 @@ struct Options {
   std::string service_account_signing_key_file;
   std::vector<std::string> api_audiences;
   bool service_account_lookup = true;
+  bool bootstrap_tokens = false;
   bool service_account_extend_token_expiration = true;
   std::chrono::nanoseconds service_account_max_token_expiration{0};
   std::vector<std::string> authorization_modes = {"RBAC"};

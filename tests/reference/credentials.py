@@ -130,7 +130,7 @@ class Credentials:
                 f"--service-account-signing-key-file={self.path('rsa.key')}",
                 f"--service-account-key-file={self.path('rsa.pub')}", f"--service-account-key-file={self.path('ec.pub')}",
                 f"--service-account-issuer={ISSUER}", f"--service-account-issuer={OLD_ISSUER}", "--api-audiences=api,also",
-                "--authorization-mode=Node,RBAC",
+                "--enable-bootstrap-token-auth=true", "--authorization-mode=Node,RBAC",
                 "--enable-admission-plugins=NodeRestriction"]
 
     # --- made on each server -------------------------------------------------------------------------
@@ -208,6 +208,18 @@ class Credentials:
     def modulus(self, key):
         text = openssl("rsa", "-pubin", "-in", str(self.path(f"{key}.pub")), "-noout", "-modulus").decode()
         return base64url(bytes.fromhex(text.split("=")[1].strip()))
+
+    def make_bootstrap_secret(self, number, changes, metadata):
+        """The secret of a bootstrap token, as it should be but for the changes."""
+        identity = f"boot{number:02}"
+        name = f"bootstrap-token-{identity}"
+        data = {"token-id": identity, "token-secret": "0123456789abcdef", "usage-bootstrap-authentication": "true", **changes}
+        path = "/api/v1/namespaces/kube-system/secrets"
+        self.asker.admin("DELETE", f"{path}/{name}")
+        self.create(path, f"bootstrap {identity}", {
+            "metadata": {"name": name}, "type": metadata.get("type", "bootstrap.kubernetes.io/token"),
+            "stringData": {key: value for key, value in data.items() if value is not None}})
+        return f"{identity}.0123456789abcdef"
 
     def make_secret(self, name, token, how):
         """The secret of a legacy token: with a label, of another type, or as it should be."""

@@ -16,6 +16,8 @@ def cases(credentials):
     yield from of_websockets()
     for name, token in of_accounts(credentials):
         yield Case(f"token: {name}", {"Authorization": f"Bearer {token}"})
+    for name, token in of_bootstrapping(credentials):
+        yield Case(f"bootstrap token: {name}", {"Authorization": f"Bearer {token}"})
     yield from of_reviews(credentials)
 
 
@@ -273,6 +275,36 @@ def of_legacy(c, claims):
             c.make_secret(f"legacy-{number}", secret.get("token", token), secret)
         yield f"legacy {name}", token
     yield "legacy issuer, new claims", c.token(claims.made(iss=LEGACY))
+
+
+def of_bootstrapping(c):
+    now = time.time()
+    for number, (name, changes, metadata) in enumerate((
+            ("good", {}, {}), ("of another type", {}, {"type": "Opaque"}), ("another secret", {"token-secret": "0123456789abcdeg"}, {}),
+            ("without secret", {"token-secret": None}, {}), ("another id", {"token-id": "xxxxxx"}, {}), ("without id", {"token-id": None}, {}),
+            ("not for authentication", {"usage-bootstrap-authentication": "false"}, {}), ("of no use", {"usage-bootstrap-authentication": None}, {}),
+            ("of use True", {"usage-bootstrap-authentication": "True"}, {}), ("for signing too", {"usage-bootstrap-signing": "true"}, {}),
+            ("expired", {"expiration": moment(now - 10)}, {}), ("not yet expired", {"expiration": moment(now + 600)}, {}),
+            ("expiration without sense", {"expiration": "x"}, {}), ("expiration empty", {"expiration": ""}, {}),
+            ("expiration with an offset", {"expiration": "2049-01-01T00:00:00+01:00"}, {}), ("a date", {"expiration": "2049-01-01"}, {}),
+            ("a group", {"auth-extra-groups": "system:bootstrappers:a"}, {}),
+            ("groups", {"auth-extra-groups": "system:bootstrappers:b,system:bootstrappers:a:c-d,system:bootstrappers:b"}, {}),
+            ("a foreign group", {"auth-extra-groups": "system:masters"}, {}), ("groups and a foreign one", {"auth-extra-groups": "system:bootstrappers:a,x"}, {}),
+            ("a group with a blank", {"auth-extra-groups": "system:bootstrappers:a, system:bootstrappers:b"}, {}),
+            ("a group without name", {"auth-extra-groups": "system:bootstrappers:"}, {}), ("the group itself", {"auth-extra-groups": "system:bootstrappers"}, {}),
+            ("a group with a dash at its end", {"auth-extra-groups": "system:bootstrappers:a-"}, {}),
+            ("a group in upper case", {"auth-extra-groups": "system:bootstrappers:A"}, {}),
+            ("a long group", {"auth-extra-groups": "system:bootstrappers:" + "a" * 256}, {}),
+            ("a group that is too long", {"auth-extra-groups": "system:bootstrappers:" + "a" * 257}, {}))):
+        yield name, c.make_bootstrap_secret(number, changes, metadata)
+    good = c.make_bootstrap_secret(90, {}, {})
+    for name, token in (("unknown", "xxxxxx.0123456789abcdef"), ("in upper case", good.upper()), ("longer", good + "0"), ("shorter", good[:-1]),
+                        ("without a dot", good.replace(".", "-")), ("another end", good[:-1] + "0"), ("id alone", good[:6]), ("a dot behind", good + ".")):
+        yield name, token
+
+
+def moment(seconds):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def of_reviews(c):
