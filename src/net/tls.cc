@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include "base/allocation_failure.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/strings.h"
@@ -52,6 +53,16 @@ int Judge(X509_STORE_CTX* context, std::string error) {
 std::string VerificationError(const VerifyRequest& request) {
   auto error = VerifyCertificate(request);
   return error.empty() ? error : base::StrCat("tls: failed to verify certificate: ", error);
+}
+
+// One of the verifications below; OpenSSL, which is no C++, must not be unwound.
+template <int (*Verify)(X509_STORE_CTX*, void*)>
+int Contained(X509_STORE_CTX* context, void* unused) {
+  int result = 0;
+  if (!base::UnlessMemoryRunsOut([&] { result = Verify(context, unused); })) {
+    X509_STORE_CTX_set_error(context, X509_V_ERR_OUT_OF_MEM);
+  }
+  return result;
 }
 
 // Called by OpenSSL instead of its own verification. The answer's text waits in the PeerCheck.
@@ -112,10 +123,11 @@ int ChooseProtocol(SSL* ssl, const unsigned char** out, unsigned char* out_size,
 int ChooseCertificate(SSL* ssl, int* alert, void* tls) {
   (void)alert;
   const char* name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
-  if (name != nullptr) {
+  const bool chosen = base::UnlessMemoryRunsOut([&] {
+    if (name == nullptr) return;
     SSL_set_SSL_CTX(ssl, static_cast<const ServerTlsContext*>(tls)->ContextFor(name));
-  }
-  return SSL_TLSEXT_ERR_OK;
+  });
+  return chosen ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
 void SetCommonOptions(SSL_CTX* context) {
@@ -210,7 +222,7 @@ base::Status ServerTlsContext::AddCertificate(const ServingCertificate& certific
   if (options.client_certificates != ClientCertificates::kNone) {
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER | (require_ ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
                        nullptr);
-    SSL_CTX_set_cert_verify_callback(context, VerifyClient, nullptr);
+    SSL_CTX_set_cert_verify_callback(context, Contained<VerifyClient>, nullptr);
     AnnounceClientCas(context, options.client_ca_pem);
     AnnounceClientCas(context, options.announced_ca_pem);
   }
@@ -305,7 +317,7 @@ base::Result<std::shared_ptr<const ClientTls>> ClientTls::Create(const ClientTls
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_alpn_protos(context, internal::kHttp1Only, sizeof(internal::kHttp1Only) - 1);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  SSL_CTX_set_cert_verify_callback(context, internal::VerifyServer, nullptr);
+  SSL_CTX_set_cert_verify_callback(context, internal::Contained<internal::VerifyServer>, nullptr);
   if (!options.insecure_skip_verify) {
     tls->roots_.reset(X509_STORE_new());
     if (options.ca_pem.empty()) {

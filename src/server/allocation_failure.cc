@@ -1,7 +1,8 @@
 #include "server/allocation_failure.h"
 
-#include <new>
+#include <string>
 
+#include "base/allocation_failure.h"
 #include "base/log.h"
 
 namespace portcullis::server {
@@ -15,17 +16,19 @@ constexpr const char* kBody =
 }  // namespace
 
 void AnswerIfMemoryRunsOut(net::Exchange& exchange, const std::function<void()>& work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    // What the work held is free again by now: there is memory for the answer.
-  }
-  base::LogError("memory ran out in a request", {{"path", std::string(exchange.request().path())}});
-  net::Response response;
-  response.status = 500;
-  response.headers.Set("Content-Type", "application/json");
-  response.body = kBody;
-  exchange.Respond(std::move(response));
+  if (base::UnlessMemoryRunsOut(work)) return;
+  // What the work held is free again by now: there is memory for the answer.
+  const bool answered = base::UnlessMemoryRunsOut([&] {
+    base::LogError("memory ran out in a request",
+                   {{"path", std::string(exchange.request().path())}});
+    net::Response response;
+    response.status = 500;
+    response.headers.Set("Content-Type", "application/json");
+    response.body = kBody;
+    exchange.Respond(std::move(response));
+  });
+  // Even without an answer the request ends: the exchange is given up when its last owner goes.
+  if (!answered) base::UnlessMemoryRunsOut([&] { exchange.Abort(); });
 }
 
 }  // namespace portcullis::server

@@ -9,7 +9,6 @@ namespace portcullis::server {
 
 // Calls `work`, which answers `exchange`. If an allocation fails in it, what it was doing is
 // unwound and the request ends with 500, or is cut off if its answer has begun; the server goes on.
-// This is the one place where an exception is caught: everything else reports by base::Status.
 void AnswerIfMemoryRunsOut(net::Exchange& exchange, const std::function<void()>& work);
 
 }  // namespace portcullis::server

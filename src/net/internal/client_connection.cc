@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/allocation_failure.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "net/internal/gathering.h"
@@ -290,6 +291,11 @@ void ClientConnection::OnIdleTimer() {
 
 void ClientConnection::OnReady(Readiness readiness) {
   const auto self = shared_from_this();
+  if (base::UnlessMemoryRunsOut([&] { React(readiness); }) || !on_loop_) return;
+  base::UnlessMemoryRunsOut([this] { Fail(phase(), "cannot allocate memory"); });
+}
+
+void ClientConnection::React(Readiness readiness) {
   if (readiness.hangup || readiness.broken) hung_up = true;
   if (!on_loop_) {
     if (hung_up && core_->TakeHungUp(*this)) Close();

@@ -70,6 +70,7 @@ class ClientConnection final : public Sink, public std::enable_shared_from_this<
     kClosed,
   };
 
+  void React(Readiness readiness);
   void OnResolved(Resolution resolution);
   void TryNextAddress();
   void OnConnected();

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/allocation_failure.h"
+
 namespace portcullis::net::internal {
 
 // nghttp2 keeps a buffer of about 16 KiB per session to make frames in. It gets pages of its own,
@@ -46,7 +48,10 @@ class FrameBuffers {
     if (size < kLarge) return std::malloc(size);
     void* address = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (address == MAP_FAILED) return std::malloc(size);
-    pages_.emplace_back(address, size);
+    if (!base::UnlessMemoryRunsOut([&] { pages_.emplace_back(address, size); })) {
+      munmap(address, size);
+      return nullptr;
+    }
     return address;
   }
   bool IsOurs(void* address) const {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/allocation_failure.h"
 #include "base/strings.h"
 #include "net/internal/http2_session.h"
 
@@ -83,7 +84,11 @@ void Http2Session::SubmitHead(H2Stream& stream, int status, const Headers& heade
   nghttp2_data_provider provider{};
   provider.read_callback = [](nghttp2_session*, std::int32_t id, std::uint8_t* buffer,
                               std::size_t size, std::uint32_t* flags, nghttp2_data_source*,
-                              void* user) { return Self(user).ReadBody(id, buffer, size, flags); };
+                              void* user) -> ssize_t {
+    ssize_t result = NGHTTP2_ERR_CALLBACK_FAILURE;
+    base::UnlessMemoryRunsOut([&] { result = Self(user).ReadBody(id, buffer, size, flags); });
+    return result;
+  };
   nghttp2_submit_response(session_, stream.id, list.data(), list.size(),
                           has_body ? &provider : nullptr);
   if (!has_body) stream.finished = true;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/allocation_failure.h"
 #include "base/strings.h"
 
 namespace portcullis::net::internal {
@@ -25,6 +26,18 @@ std::string_view Text(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
+// What a callback does; nghttp2, which is no C++, must not be unwound. The connection ends.
+template <typename Work>
+int Contained(Work&& work) {
+  int result = 0;
+  if (!base::UnlessMemoryRunsOut([&] { result = work(); })) return NGHTTP2_ERR_CALLBACK_FAILURE;
+  return result;
+}
+
+bool MemoryRanOut(std::int64_t result) {
+  return result == NGHTTP2_ERR_CALLBACK_FAILURE || result == NGHTTP2_ERR_NOMEM;
+}
+
 }  // namespace
 
 Http2Session::Http2Session(ServerConnection& connection)
@@ -33,33 +46,41 @@ Http2Session::Http2Session(ServerConnection& connection)
   nghttp2_session_callbacks_new(&callbacks);
   nghttp2_session_callbacks_set_on_begin_headers_callback(
       callbacks, [](nghttp2_session*, const nghttp2_frame* frame, void* user) {
-        return Self(user).OnBeginHeaders(*frame);
+        return Contained([&] { return Self(user).OnBeginHeaders(*frame); });
       });
   nghttp2_session_callbacks_set_on_header_callback(
       callbacks, [](nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name,
                     std::size_t name_size, const std::uint8_t* value, std::size_t value_size,
                     std::uint8_t, void* user) {
-        return Self(user).OnHeader(*frame, Text(name, name_size), Text(value, value_size));
+        return Contained([&] {
+          return Self(user).OnHeader(*frame, Text(name, name_size), Text(value, value_size));
+        });
       });
   nghttp2_session_callbacks_set_on_frame_recv_callback(
       callbacks, [](nghttp2_session*, const nghttp2_frame* frame, void* user) {
-        return Self(user).OnFrame(*frame);
+        return Contained([&] { return Self(user).OnFrame(*frame); });
       });
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
       callbacks, [](nghttp2_session*, std::uint8_t, std::int32_t id, const std::uint8_t* data,
                     std::size_t size, void* user) {
-        Self(user).OnData(id, Text(data, size));
-        return 0;
+        return Contained([&] {
+          Self(user).OnData(id, Text(data, size));
+          return 0;
+        });
       });
   nghttp2_session_callbacks_set_on_stream_close_callback(
       callbacks, [](nghttp2_session*, std::int32_t id, std::uint32_t, void* user) {
-        Self(user).OnStreamClosed(id);
-        return 0;
+        return Contained([&] {
+          Self(user).OnStreamClosed(id);
+          return 0;
+        });
       });
   nghttp2_session_callbacks_set_on_frame_send_callback(
       callbacks, [](nghttp2_session*, const nghttp2_frame* frame, void* user) {
-        Self(user).OnFrameSent(*frame);
-        return 0;
+        return Contained([&] {
+          Self(user).OnFrameSent(*frame);
+          return 0;
+        });
       });
   nghttp2_option* option = nullptr;
   nghttp2_option_new(&option);
@@ -89,6 +110,7 @@ void Http2Session::OnBytes(std::string_view bytes) {
       session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   receiving_ = false;
   if (connection_.closed()) return;
+  if (MemoryRanOut(result)) return connection_.Close();
   if (result < 0) {
     // A client that is not speaking HTTP/2, or a broken one; nghttp2 has no GOAWAY for it.
     nghttp2_session_terminate_session(session_, NGHTTP2_PROTOCOL_ERROR);
@@ -306,6 +328,7 @@ void Http2Session::Pull() {
     while (connection_.out().bytes() < kMaxQueued) {
       const std::uint8_t* data = nullptr;
       const auto size = nghttp2_session_mem_send(session_, &data);
+      if (MemoryRanOut(size)) return connection_.Close();
       if (size <= 0) break;
       connection_.out().Append(Text(data, static_cast<std::size_t>(size)));
       any = wrote_ = true;

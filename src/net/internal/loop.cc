@@ -12,6 +12,7 @@
 #include <ctime>
 #include <mutex>
 
+#include "base/allocation_failure.h"
 #include "base/strings.h"
 #include "net/internal/stream.h"
 
@@ -150,7 +151,7 @@ void Loop::RunTasks() {
     tasks.swap(tasks_);
   }
   for (auto& task : tasks) {
-    task->Run();
+    base::UnlessMemoryRunsOut([&] { task->Run(); });
     task.reset();
   }
 }
@@ -159,7 +160,7 @@ void Loop::RunDeferred() {
   while (!deferred_.empty()) {
     std::vector<std::function<void()>> tasks;
     tasks.swap(deferred_);
-    for (auto& task : tasks) task();
+    for (auto& task : tasks) base::UnlessMemoryRunsOut(task);
   }
 }
 
@@ -192,6 +193,7 @@ std::uint64_t Loop::Add(int fd, Sink& sink) {
   std::uint32_t index = 0;
   if (free_slots_.empty()) {
     index = static_cast<std::uint32_t>(slots_.size());
+    free_slots_.reserve(slots_.size() + 1);  // Remove() must find room
     slots_.emplace_back();
   } else {
     index = free_slots_.back();
@@ -232,10 +234,11 @@ void Loop::Dispatch(std::uint64_t token, std::uint32_t events) {
   if (index >= slots_.size()) return;
   const Slot slot = slots_[index];
   if (slot.sink == nullptr || slot.generation != static_cast<std::uint32_t>(token >> 32U)) return;
-  slot.sink->OnReady({.readable = (events & EPOLLIN) != 0,
-                      .writable = (events & EPOLLOUT) != 0,
-                      .hangup = (events & (EPOLLRDHUP | EPOLLHUP)) != 0,
-                      .broken = (events & (EPOLLHUP | EPOLLERR)) != 0});
+  const Readiness readiness{.readable = (events & EPOLLIN) != 0,
+                            .writable = (events & EPOLLOUT) != 0,
+                            .hangup = (events & (EPOLLRDHUP | EPOLLHUP)) != 0,
+                            .broken = (events & (EPOLLHUP | EPOLLERR)) != 0};
+  base::UnlessMemoryRunsOut([&] { slot.sink->OnReady(readiness); });
 }
 
 Loop::TimerKey Loop::At(base::SteadyTime time, std::function<void()> fn) {
@@ -252,7 +255,7 @@ int Loop::RunTimers() {
   auto time = now();
   while (!timers_.empty() && timers_.begin()->first.time <= time) {
     auto node = timers_.extract(timers_.begin());
-    node.mapped()();
+    base::UnlessMemoryRunsOut(node.mapped());
   }
   if (timers_.empty()) return -1;
   time = now();

@@ -39,11 +39,14 @@ struct Readiness {
 class Sink {
  public:
   virtual ~Sink() = default;
+  // If an allocation fails in it, the loop goes on; a sink that is to end then sees to it itself.
   virtual void OnReady(Readiness readiness) = 0;
 };
 
 // What belongs to a loop belongs to whoever has its turn: its thread except while that sleeps, when
 // RunOrPost lets the caller take the turn instead of waking it. "The loop's thread" means that one.
+//
+// An allocation that fails in an event, a task or a timer ends that one; the loop goes on.
 //
 // Thread-safe: Post, RunOrPost, InThread, Watch. Everything else only on the loop's thread.
 // Held by shared_ptr by all who post, so that a late Post after Stop() is harmless: it is dropped.
@@ -78,8 +81,8 @@ class Loop {
   bool RunOrPost(F&& task) {
     const bool in_thread = InThread();
     if (!in_thread && !TakeTurn()) return Post(std::forward<F>(task));
+    const Turn turn(in_thread ? nullptr : this);
     task();
-    if (!in_thread) GiveTurnBack();
     return true;
   }
   // Runs `task` later in this turn of the loop, when the current event has been dealt with.
@@ -115,6 +118,19 @@ class Loop {
     explicit TaskOf(F f) : fn(std::move(f)) {}
     void Run() override { fn(); }
     F fn;
+  };
+  // Gives the turn back, however the task ends.
+  class Turn {
+   public:
+    explicit Turn(Loop* loop) : loop_(loop) {}
+    ~Turn() {
+      if (loop_ != nullptr) loop_->GiveTurnBack();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Loop* const loop_;
   };
   struct Slot {
     Sink* sink = nullptr;

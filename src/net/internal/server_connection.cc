@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -80,6 +81,11 @@ void ServerConnection::Begin() {
 
 void ServerConnection::OnReady(Readiness readiness) {
   const auto self = shared_from_this();
+  shard_->EnsureTick();
+  Guard([&] { React(readiness); });
+}
+
+void ServerConnection::React(Readiness readiness) {
   if (readiness.readable || readiness.hangup) stream_.SetReadable(readiness.hangup);
   if (readiness.writable) stream_.SetWritable();
   if (lingering_) return Discard();
@@ -227,21 +233,20 @@ void ServerConnection::Discard() {
 
 void ServerConnection::Close() {
   if (closed_) return;
-  closed_ = true;
-  MarkKnown();  // it counts no more
   const auto self = shared_from_this();
-  loop_->Remove(token_, stream_.fd());
+  // The session may be on the stack below us. First what may fail, so that it can be tried again.
+  if (session_) loop_->Defer([self] { self->session_.reset(); });
+  closed_ = true;
+  if (token_) loop_->Remove(*token_, stream_.fd());
   stream_.Close();
-  if (session_) {
-    session_->OnGone();
-    // The session may be on the stack below us.
-    loop_->Defer([self] { self->session_.reset(); });
-  }
   shard_->Forget(self);
+  base::UnlessMemoryRunsOut([this] { MarkKnown(); });  // it counts no more
+  if (session_) base::UnlessMemoryRunsOut([this] { session_->OnGone(); });
 }
 
 void ServerConnection::Tick(base::SteadyTime now) {
   if (closed_) return;
+  if (doomed_) return Close();
   if (lingering_) {
     if (now > linger_until_) Close();
     return;
@@ -262,14 +267,22 @@ void ServerConnection::Drain() {
 }
 
 void ServerShard::Adopt(int fd) {
-  auto connection = std::make_shared<ServerConnection>(shared_from_this(), fd, core_->Tls());
-  if (closed_ || core_->draining || !connection->Enter()) {
-    core_->connections.fetch_sub(1);
-    return;  // its stream closes the socket
+  std::shared_ptr<ServerConnection> connection;
+  const bool made = base::UnlessMemoryRunsOut([&] {
+    connection = std::make_shared<ServerConnection>(shared_from_this(), fd, core_->Tls());
+  });
+  if (!made) close(fd);  // from here on it is the connection's
+  bool adopted = false;
+  base::UnlessMemoryRunsOut([&] {
+    if (!made || closed_ || core_->draining || !connection->Enter()) return;
+    adopted = connections_.insert(connection).second;
+  });
+  if (adopted) {
+    connection->Guard([&] { connection->Begin(); });
+    return EnsureTick();
   }
-  connections_.insert(connection);
-  connection->Begin();
-  ScheduleTick();
+  if (made) base::UnlessMemoryRunsOut([&] { connection->MarkKnown(); });
+  core_->connections.fetch_sub(1);
 }
 
 void ServerShard::Forget(const std::shared_ptr<ServerConnection>& connection) {
@@ -304,7 +317,6 @@ void ServerShard::AwaitBody(const std::shared_ptr<ServerConnection>& connection)
 
 void ServerShard::ScheduleTick() {
   if (ticking_ || connections_.empty()) return;
-  ticking_ = true;
   // Deadlines are kept to within a tick; short ones (tests have them) make it shorter.
   const auto shortest = std::min({core_->options.header_timeout, core_->options.body_timeout,
                                   core_->options.idle_timeout, core_->options.write_timeout});
@@ -313,15 +325,20 @@ void ServerShard::ScheduleTick() {
   loop_->At(loop_->now() + period, [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->Tick();
   });
+  ticking_ = true;
+}
+
+void ServerShard::EnsureTick() {
+  if (!ticking_) base::UnlessMemoryRunsOut([this] { ScheduleTick(); });
 }
 
 void ServerShard::Tick() {
   ticking_ = false;
+  EnsureTick();
   const auto now = loop_->now();
   const std::vector<std::shared_ptr<ServerConnection>> all(connections_.begin(),
                                                            connections_.end());
-  for (const auto& connection : all) connection->Tick(now);
-  ScheduleTick();
+  for (const auto& connection : all) connection->Guard([&] { connection->Tick(now); });
 }
 
 }  // namespace portcullis::net::internal

@@ -7,9 +7,11 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/allocation_failure.h"
 #include "net/internal/loop.h"
 #include "net/internal/server_core.h"
 #include "net/internal/stream.h"
@@ -90,11 +92,21 @@ class ServerConnection final : public Sink, public std::enable_shared_from_this<
   // the answer before it learns of the end (a reset would destroy it).
   void CloseWhenFlushed(bool unread_input);
   void Close();
+  // Does something for this connection, which ends if an allocation fails in it.
+  template <typename Work>
+  void Guard(Work&& work) {
+    if (base::UnlessMemoryRunsOut(work)) return;
+    Doom();
+    base::UnlessMemoryRunsOut([this] { Close(); });
+  }
+  // Any thread: the connection is closed by its next tick, at the latest.
+  void Doom() { doomed_ = true; }
 
   void Tick(base::SteadyTime now);
   void Drain();
 
  private:
+  void React(Readiness readiness);
   void ContinueHandshake();
   void AnswerPlainHttp();
   void StartSession();
@@ -111,7 +123,8 @@ class ServerConnection final : public Sink, public std::enable_shared_from_this<
   std::shared_ptr<const ClientCertificate> peer_;
 
   Stream stream_;
-  std::uint64_t token_ = 0;
+  std::optional<std::uint64_t> token_;  // none: the loop does not know the socket yet
+  std::atomic<bool> doomed_{false};
   std::unique_ptr<Session> session_;
   WriteQueue out_;
   base::SteadyTime connected_at_;

@@ -86,6 +86,8 @@ class ServerShard : public std::enable_shared_from_this<ServerShard> {
   ServerCore& core() { return *core_; }
 
   void Adopt(int fd);
+  // Sees to it that deadlines are kept, should there have been no memory for that so far.
+  void EnsureTick();
   void Forget(const std::shared_ptr<ServerConnection>& connection);
   void Drain();
   void CloseAll();

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "base/allocation_failure.h"
+
 namespace portcullis::net::internal {
 
 ServerExchange::ServerExchange(Origin origin, Request request)
@@ -12,21 +14,28 @@ ServerExchange::ServerExchange(Origin origin, Request request)
 
 ServerExchange::~ServerExchange() {
   if (answered_) return;
-  origin_.connection->shared_loop()->Post(
-      [connection = origin_.connection, stream = origin_.stream] {
-        if (!connection->closed() && connection->session() != nullptr) {
-          connection->session()->Abandon(stream);
-        }
-      });
+  const bool posted = base::UnlessMemoryRunsOut([this] {
+    origin_.connection->shared_loop()->Post(
+        [connection = origin_.connection, stream = origin_.stream] {
+          connection->Guard([&] {
+            if (!connection->closed() && connection->session() != nullptr) {
+              connection->session()->Abandon(stream);
+            }
+          });
+        });
+  });
+  if (!posted) origin_.connection->Doom();
 }
 
 template <typename F>
 void ServerExchange::OnLoop(F action, When when) {
   const auto run = [](ServerExchange& exchange, F& f) {
     const auto& connection = exchange.origin_.connection;
-    if (!connection->closed() && connection->session() != nullptr) {
-      f(*connection->session(), exchange);
-    }
+    connection->Guard([&] {
+      if (!connection->closed() && connection->session() != nullptr) {
+        f(*connection->session(), exchange);
+      }
+    });
   };
   const auto& loop = origin_.connection->shared_loop();
   if (posted_ == 0 && loop->InThread()) return run(*this, action);
@@ -35,11 +44,15 @@ void ServerExchange::OnLoop(F action, When when) {
     self->posted_.fetch_sub(1);
     run(*self, f);
   };
-  if (first && when == When::kAtOnce) {
-    loop->RunOrPost(std::move(task));
-  } else {
-    loop->Post(std::move(task));
-  }
+  const bool done = base::UnlessMemoryRunsOut([&] {
+    if (first && when == When::kAtOnce) {
+      loop->RunOrPost(std::move(task));
+    } else {
+      loop->Post(std::move(task));
+    }
+  });
+  // What the handler has said is lost: its client must not wait for it.
+  if (!done) origin_.connection->Doom();
 }
 
 void ServerExchange::ReadBody(BodyRequest request, std::function<void(BodyRead)> fn) {

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/allocation_failure.h"
 #include "base/strings.h"
 #include "net/internal/tls_texts.h"
 #include "net/url.h"
@@ -23,9 +24,18 @@ namespace {
 
 Stream* StreamOf(BIO* bio) { return static_cast<Stream*>(BIO_get_data(bio)); }
 
+// One of the calls below; OpenSSL, which is no C++, must not be unwound.
+template <typename Call>
+IoResult Contained(Call&& call) {
+  IoResult result{IoStatus::kError, 0};
+  base::UnlessMemoryRunsOut([&] { result = call(); });
+  return result;
+}
+
 int BioRead(BIO* bio, char* data, int size) {
   BIO_clear_retry_flags(bio);
-  const IoResult result = StreamOf(bio)->Receive(data, static_cast<std::size_t>(size));
+  const IoResult result =
+      Contained([&] { return StreamOf(bio)->Receive(data, static_cast<std::size_t>(size)); });
   if (result.status == IoStatus::kOk) return static_cast<int>(result.bytes);
   if (result.status == IoStatus::kWouldBlock) BIO_set_retry_read(bio);
   return result.status == IoStatus::kEof ? 0 : -1;
@@ -33,7 +43,8 @@ int BioRead(BIO* bio, char* data, int size) {
 
 int BioWrite(BIO* bio, const char* data, int size) {
   BIO_clear_retry_flags(bio);
-  const IoResult result = StreamOf(bio)->Send(data, static_cast<std::size_t>(size));
+  const IoResult result =
+      Contained([&] { return StreamOf(bio)->Send(data, static_cast<std::size_t>(size)); });
   if (result.status == IoStatus::kOk) return static_cast<int>(result.bytes);
   if (result.status == IoStatus::kWouldBlock) BIO_set_retry_write(bio);
   return -1;
@@ -41,7 +52,8 @@ int BioWrite(BIO* bio, const char* data, int size) {
 
 int InnerBioRead(BIO* bio, char* data, int size) {
   BIO_clear_retry_flags(bio);
-  const IoResult result = StreamOf(bio)->ReceiveWithin(data, static_cast<std::size_t>(size));
+  const IoResult result =
+      Contained([&] { return StreamOf(bio)->ReceiveWithin(data, static_cast<std::size_t>(size)); });
   if (result.status == IoStatus::kOk) return static_cast<int>(result.bytes);
   if (result.status == IoStatus::kWouldBlock) BIO_set_retry_read(bio);
   return result.status == IoStatus::kEof ? 0 : -1;
@@ -49,7 +61,8 @@ int InnerBioRead(BIO* bio, char* data, int size) {
 
 int InnerBioWrite(BIO* bio, const char* data, int size) {
   BIO_clear_retry_flags(bio);
-  const IoResult result = StreamOf(bio)->SendWithin(data, static_cast<std::size_t>(size));
+  const IoResult result =
+      Contained([&] { return StreamOf(bio)->SendWithin(data, static_cast<std::size_t>(size)); });
   if (result.status == IoStatus::kOk) return static_cast<int>(result.bytes);
   if (result.status == IoStatus::kWouldBlock) BIO_set_retry_write(bio);
   return -1;

@@ -74,6 +74,7 @@ class H2Client {
     }
   }
   ~H2Client() { nghttp2_session_del(session_); }
+  bool connected() const { return peer_ != nullptr; }
 
   // With `more_to_come` the body goes on with Continue().
   std::int32_t Submit(std::string method, std::string path, std::string body = "",
