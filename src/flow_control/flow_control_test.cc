@@ -7,12 +7,34 @@
 
 #include <thread>
 
+#include "base/allocation_failure.h"
 #include "base/strings.h"
 #include "base/testing/fake_clock.h"
 #include "flow_control/bootstrap.h"
 #include "json/writer.h"
 #include "store/memory/memory_store.h"
 #include "store/testing/objects.h"
+
+namespace {
+
+// Of the thread at hand: so many allocations succeed before one fails; below zero all do.
+thread_local long allocations_left = -1;
+
+}  // namespace
+
+// GCC takes the replaced pair for a mismatch once it has inlined one half (seen with sanitizers).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
+void* operator new(std::size_t size) {
+  if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
+  void* memory = std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace portcullis::flow_control {
 namespace {
@@ -370,6 +392,47 @@ TEST_F(SmallServer, RaisingALimitLetsThoseInThatWait) {
   ASSERT_TRUE(store_->Delete({kApiGroup, "prioritylevelconfigurations", "", "greedy"}, {}).ok());
   flow_control_.Advance();
   EXPECT_TRUE(tickets.back()->resumed);
+}
+
+TEST_F(SmallServer, AFailedAllocationTakesNoSeat) {
+  PutLevel("level", kQueues);
+  PutSchema("all", "level", 1, "*");
+  auto first = TicketOf("joe");
+  ASSERT_EQ(Begin(*first), Verdict::kExecute) << "what is made once has been made";
+  const auto begin_failing = [&](TestTicket& ticket, Verdict expected) {
+    int failures = 0;
+    for (long n = 0;; ++n) {
+      Verdict verdict = Verdict::kRejected;
+      allocations_left = n;
+      const bool done = base::UnlessMemoryRunsOut([&] { verdict = Begin(ticket, "create"); });
+      allocations_left = -1;
+      if (done) {
+        EXPECT_EQ(verdict, expected);
+        return failures;
+      }
+      ++failures;
+    }
+  };
+  auto second = TicketOf("ann");
+  EXPECT_GT(begin_failing(*second, Verdict::kExecute), 0);
+  auto others = Fill("joe", kSeats - 2);
+  EXPECT_EQ(Count(Verdict::kExecute), kSeats - 2) << "no seat has been lost";
+  auto waiting = TicketOf("eve");
+  EXPECT_GT(begin_failing(*waiting, Verdict::kQueued), 0);
+
+  // Giving seats back, and to others, needs no memory.
+  allocations_left = 0;
+  flow_control_.Finish(*first);
+  flow_control_.Finish(*second);
+  for (auto& ticket : others) flow_control_.Finish(*ticket);
+  EXPECT_TRUE(waiting->resumed);
+  flow_control_.Finish(*waiting);
+  EXPECT_EQ(allocations_left, 0);
+  allocations_left = -1;
+  verdicts_.clear();
+  auto again = Fill("joe", kSeats);
+  EXPECT_EQ(Count(Verdict::kExecute), kSeats);
+  for (auto& ticket : again) flow_control_.Finish(*ticket);
 }
 
 TEST_F(FlowControlTest, ABusyLevelBorrowsWhatAnotherLends) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "flow_control/queue.h"
+
 namespace portcullis::flow_control {
 namespace {
 
@@ -12,27 +14,8 @@ constexpr SeatSeconds kServiceWork = 300'000;  // of one seat for that long
 // The progress meter is turned back by so much before it overflows.
 constexpr SeatSeconds kEpoch = kMaxSeatSeconds / 2;
 constexpr SeatSeconds kEpochEnds = kEpoch + kEpoch / 2;
-// Of a level with millions of queues a dump shows the first ones, and all that have been used.
-constexpr std::size_t kShownUnused = 10'000;
 
 }  // namespace
-
-struct Queue {
-  explicit Queue(int its_index) : index(its_index) {}
-
-  bool active() const { return waiting.size > 0 || executing.size > 0; }
-
-  const int index;
-  TicketList waiting;
-  TicketList executing;
-  SeatSeconds next_dispatch_r = 0;
-  int seats_in_use = 0;
-  bool was_active = false;
-  // Sums over `waiting`.
-  std::uint64_t initial_seats = 0;
-  std::uint64_t max_seats = 0;
-  SeatSeconds total_work = 0;
-};
 
 void TicketList::Append(Ticket& ticket) {
   ticket.previous_ = last;
@@ -47,6 +30,20 @@ void TicketList::Remove(Ticket& ticket) {
   (ticket.next_ != nullptr ? ticket.next_->previous_ : last) = ticket.previous_;
   ticket.previous_ = ticket.next_ = nullptr;
   --size;
+}
+
+void QueueSet::ResumedList::Append(Ticket& ticket) {
+  ticket.next_resumed_ = nullptr;
+  (last != nullptr ? last->next_resumed_ : first) = &ticket;
+  last = &ticket;
+}
+
+void QueueSet::ResumedList::Resume(bool execute) const {
+  for (Ticket* at = first; at != nullptr;) {
+    Ticket& ticket = *at;
+    at = ticket.next_resumed_;  // the ticket may be gone when Resume() returns
+    ticket.Resume(execute);
+  }
 }
 
 QueueSet::QueueSet(std::string name, const Tools& tools)
@@ -140,9 +137,10 @@ void QueueSet::Finish(Ticket& ticket) {
       BoundNextDispatch(*queue);
     }
     const Release release{queue, ticket.counts_, ticket.work_.max_seats()};
-    if (ticket.work_.additional_latency > base::Duration::zero()) {
-      const auto at = releases_.emplace(now + ticket.work_.additional_latency, release);
-      resumed.wake = at == releases_.begin();
+    if (ticket.release_) {
+      ticket.release_.key() = now + ticket.work_.additional_latency;
+      ticket.release_.mapped() = release;
+      resumed.wake = releases_.insert(std::move(ticket.release_)) == releases_.begin();
     } else {
       Vacate(release);
     }
@@ -169,19 +167,19 @@ void QueueSet::Cancel(Ticket& ticket) {
 }
 
 void QueueSet::Close() {
-  std::vector<Ticket*> ended;
+  ResumedList ended;
   {
     const base::MutexLock lock(mutex_);
     closed_ = true;
     const base::SteadyTime now = SyncTime();
     while (!time_limits_.empty()) {
       Ticket& ticket = *time_limits_.begin()->second;
-      ended.push_back(&ticket);
+      ended.Append(ticket);
       EndWait(ticket, now);
     }
     NoteLoad(now);
   }
-  for (Ticket* ticket : ended) ticket->Resume(false);
+  ended.Resume(false);
 }
 
 void QueueSet::Leave(Ticket& ticket) {
@@ -219,7 +217,7 @@ std::optional<base::SteadyTime> QueueSet::NextEvent() const {
 
 void QueueSet::Advance() {
   Resumed resumed;
-  std::vector<Ticket*> late;
+  ResumedList late;
   {
     const base::MutexLock lock(mutex_);
     const base::SteadyTime now = SyncTime();
@@ -230,16 +228,16 @@ void QueueSet::Advance() {
     DispatchAll(now, resumed);
     while (!time_limits_.empty() && time_limits_.begin()->first <= now) {
       Ticket& ticket = *time_limits_.begin()->second;
-      late.push_back(&ticket);
+      late.Append(ticket);
       EndWait(ticket, now);
     }
     // The next in line may need fewer seats than the one whose time is up.
-    if (!late.empty()) DispatchAll(now, resumed);
+    if (late.first != nullptr) DispatchAll(now, resumed);
     DropSurplusQueues();
     NoteLoad(now);
   }
   Run(resumed);
-  for (Ticket* ticket : late) ticket->Resume(false);
+  late.Resume(false);
 }
 
 bool QueueSet::idle() const {
@@ -259,7 +257,7 @@ IntegratorResults QueueSet::TakeDemand() {
 }
 
 void QueueSet::Run(const Resumed& resumed) {
-  for (Ticket* ticket : resumed.execute) ticket->Resume(true);
+  resumed.execute.Resume(true);
   if (resumed.wake && wake_) wake_();
 }
 
@@ -314,6 +312,12 @@ void QueueSet::Complete(Ticket& ticket, const Arrival& arrival, base::SteadyTime
   }
   ticket.arrival_r_ = current_r_;
   ticket.arrived_ = now;
+  ticket.release_ = {};
+  if (work.additional_latency > base::Duration::zero()) {
+    Releases one;
+    one.emplace(now, Release());
+    ticket.release_ = one.extract(one.begin());
+  }
 }
 
 Verdict QueueSet::StartWithoutQueue(Ticket& ticket, base::SteadyTime now) {
@@ -356,8 +360,11 @@ Verdict QueueSet::StartInQueue(Ticket& ticket, std::string_view distinguisher, b
     Reject(ticket, RejectReason::kTimeOut, now);
     return Verdict::kRejected;
   }
+  Waits waits;
+  waits.queue.emplace(queue.index, &queue);
+  waits.limit.emplace(ticket.wait_until_, &ticket);
   resumed.own = &ticket;
-  Enqueue(ticket, now, resumed);
+  Enqueue(ticket, std::move(waits), now, resumed);
   DispatchAll(now, resumed);
   return resumed.own_dispatched ? Verdict::kExecute : Verdict::kQueued;
 }
@@ -388,7 +395,7 @@ Queue& QueueSet::QueueAt(int index) {
   return *queues_[at];
 }
 
-void QueueSet::Enqueue(Ticket& ticket, base::SteadyTime now, Resumed& resumed) {
+void QueueSet::Enqueue(Ticket& ticket, Waits waits, base::SteadyTime now, Resumed& resumed) {
   Queue& queue = *ticket.queue_;
   const int seats = ticket.work_.max_seats();
   queue.waiting.Append(ticket);
@@ -400,9 +407,9 @@ void QueueSet::Enqueue(Ticket& ticket, base::SteadyTime now, Resumed& resumed) {
   in_flight_.Add(Phase::kWaiting, ticket.kind_, 1, now);
   seats_waiting_ += seats;
   ticket.counts_->AddWaiting(1, seats);
-  waiting_queues_.emplace(queue.index, &queue);
-  const auto limit = time_limits_.emplace(ticket.wait_until_, &ticket).first;
-  resumed.wake = limit == time_limits_.begin();
+  waiting_queues_.merge(waits.queue);
+  time_limits_.merge(waits.limit);
+  resumed.wake = time_limits_.begin()->second == &ticket;
   NoteActivity(queue);
   BoundNextDispatch(queue);
 }
@@ -441,7 +448,7 @@ void QueueSet::DispatchAll(base::SteadyTime now, Resumed& resumed) {
     if (ticket == resumed.own) {
       resumed.own_dispatched = true;
     } else {
-      resumed.execute.push_back(ticket);
+      resumed.execute.Append(*ticket);
     }
   }
 }
@@ -547,68 +554,6 @@ void QueueSet::EndWait(Ticket& ticket, base::SteadyTime now) {
   Reject(ticket, RejectReason::kTimeOut, now);
   BoundNextDispatch(*ticket.queue_);
   NoteActivity(*ticket.queue_);
-}
-
-RequestDump QueueSet::DumpOf(const Ticket& ticket, bool with_details) {
-  RequestDump dump;
-  dump.schema = ticket.counts_->schema();
-  if (ticket.flow_ != nullptr) dump.distinguisher = ticket.flow_->distinguisher;
-  dump.arrived = ticket.arrived_;
-  if (!ticket.waiting_) dump.started = ticket.started_;
-  dump.work = ticket.work_;
-  if (with_details) dump.details = ticket.Describe();
-  return dump;
-}
-
-QueueSetDump QueueSet::Dump(bool with_details) const {
-  const base::MutexLock lock(mutex_);
-  QueueSetDump dump;
-  const auto add = [&](std::vector<RequestDump>& out, const TicketList& list) {
-    for (const Ticket* at = list.first; at != nullptr; at = at->next_) {
-      out.push_back(DumpOf(*at, with_details));
-    }
-  };
-  const auto wanted = static_cast<std::size_t>(std::max(0, queuing_.queues));
-  dump.queues.resize(std::max(queues_.size(), std::min(wanted, kShownUnused)));
-  for (std::size_t i = 0; i < queues_.size(); ++i) {
-    if (queues_[i] == nullptr) continue;
-    const Queue& queue = *queues_[i];
-    QueueDump& out = dump.queues[i];
-    add(out.waiting, queue.waiting);
-    add(out.executing, queue.executing);
-    out.seats_in_use = queue.seats_in_use;
-    out.next_dispatch_r = queue.next_dispatch_r;
-    out.initial_seats = queue.initial_seats;
-    out.max_seats = queue.max_seats;
-    out.total_work = queue.total_work;
-  }
-  add(dump.queueless, queueless_);
-  dump.waiting = waiting_;
-  dump.executing = executing_;
-  dump.seats_in_use = seats_in_use_;
-  dump.seats_waiting = seats_waiting_;
-  dump.dispatched = dispatched_;
-  dump.rejected = rejected_;
-  dump.cancelled = cancelled_;
-  return dump;
-}
-
-void QueueSet::Publish() {
-  const base::MutexLock lock(mutex_);
-  const base::SteadyTime now = SyncTime();
-  waiting_use_.Flush(now);
-  executing_use_.Flush(now);
-  seat_use_.Flush(now);
-  demand_use_.Flush(now);
-  for (const auto& [schema, counts] : counts_) counts->Publish();
-  instruments_.current_r.With({name_}).Set(ToDouble(current_r_));
-  if (!last_dispatch_.known) return;
-  instruments_.dispatch_r.With({name_}).Set(ToDouble(last_dispatch_.r));
-  instruments_.latest_s.With({name_}).Set(ToDouble(last_dispatch_.s));
-  instruments_.next_s.With({name_, "min"}).Set(ToDouble(last_dispatch_.s_min));
-  instruments_.next_s.With({name_, "max"}).Set(ToDouble(last_dispatch_.s_max));
-  instruments_.next_discounted_s.With({name_, "min"}).Set(ToDouble(last_dispatch_.discounted_min));
-  instruments_.next_discounted_s.With({name_, "max"}).Set(ToDouble(last_dispatch_.discounted_max));
 }
 
 }  // namespace portcullis::flow_control

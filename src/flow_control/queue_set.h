@@ -8,6 +8,7 @@
 // one with little to do is served at once.
 //
 // Thread-safe: one short lock per level. A request that waits holds no thread; see Ticket::Resume.
+// Where an allocation fails, nothing has changed: only Start() and what is configured allocates.
 #pragma once
 
 #include <cstdint>
@@ -142,19 +143,25 @@ class QueueSet {
   void Publish();
 
  private:
-  struct Release {
-    Queue* queue = nullptr;
-    FlowCounts* counts = nullptr;
-    int seats = 0;
+  // Requests to be resumed once the lock is released, chained so that nothing is allocated.
+  struct ResumedList {
+    Ticket* first = nullptr;
+    Ticket* last = nullptr;
+    void Append(Ticket& ticket);
+    void Resume(bool execute) const;
   };
-  // Requests to be resumed once the lock is released.
   struct Resumed {
-    std::vector<Ticket*> execute;
+    ResumedList execute;
     Ticket* own = nullptr;  // dispatched for the caller of Start(), who sees to it itself
     bool own_dispatched = false;
     bool wake = false;
   };
   void Run(const Resumed& resumed);
+  // Entries for what waits, made before anything else changes.
+  struct Waits {
+    std::map<int, Queue*> queue;
+    std::set<std::pair<base::SteadyTime, Ticket*>> limit;
+  };
 
   base::SteadyTime SyncTime() PC_REQUIRES(mutex_);
   void AdvanceEpoch() PC_REQUIRES(mutex_);
@@ -168,7 +175,8 @@ class QueueSet {
   void Reject(Ticket& ticket, RejectReason reason, base::SteadyTime now) PC_REQUIRES(mutex_);
   Queue& ChooseQueue(const Hand& hand) PC_REQUIRES(mutex_);
   Queue& QueueAt(int index) PC_REQUIRES(mutex_);
-  void Enqueue(Ticket& ticket, base::SteadyTime now, Resumed& resumed) PC_REQUIRES(mutex_);
+  void Enqueue(Ticket& ticket, Waits waits, base::SteadyTime now, Resumed& resumed)
+      PC_REQUIRES(mutex_);
   void Dequeue(Ticket& ticket, base::SteadyTime now) PC_REQUIRES(mutex_);
   void BoundNextDispatch(Queue& queue) PC_REQUIRES(mutex_);
   void DispatchAll(base::SteadyTime now, Resumed& resumed) PC_REQUIRES(mutex_);
@@ -200,7 +208,7 @@ class QueueSet {
   std::map<int, Queue*> waiting_queues_ PC_GUARDED_BY(mutex_);  // somebody waits there; by index
   TicketList queueless_ PC_GUARDED_BY(mutex_);
   std::set<std::pair<base::SteadyTime, Ticket*>> time_limits_ PC_GUARDED_BY(mutex_);
-  std::multimap<base::SteadyTime, Release> releases_ PC_GUARDED_BY(mutex_);
+  Releases releases_ PC_GUARDED_BY(mutex_);
 
   // The progress meter R: seat-seconds given to each active queue so far.
   SeatSeconds current_r_ PC_GUARDED_BY(mutex_) = 0;

@@ -2,6 +2,7 @@
 // from it; flow control keeps what it has to remember about the request inside it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,14 @@ struct Flow {
   Hand hand;
 };
 
+// Seats that stay taken for a while after a request has ended, and from when on they are free.
+struct Release {
+  Queue* queue = nullptr;
+  FlowCounts* counts = nullptr;
+  int seats = 0;
+};
+using Releases = std::multimap<base::SteadyTime, Release>;
+
 // What /debug/api_priority_and_fairness/dump_requests shows of a request on demand.
 struct RequestDetails {
   std::string user_name, verb, path, ns, name, api_version, resource, subresource;
@@ -41,7 +50,7 @@ class Ticket {
 
   // The end of the wait of a request that was queued: its turn has come (`execute`), or its time is
   // up. Called once, on any thread, perhaps before Begin() has returned; must not
-  // block, nor call flow control.
+  // block, nor call flow control, nor throw (other requests are in the caller's hands).
   virtual void Resume(bool execute) = 0;
   // Called on any thread while the request waits or executes.
   virtual RequestDetails Describe() const = 0;
@@ -76,7 +85,10 @@ class Ticket {
   base::Duration away_{0};  // likewise
   bool waiting_ = false;
   bool is_away_ = false;
-  Ticket* previous_ = nullptr;  // in the list of those that wait in, or execute from, its queue
+  // Made when the request arrives, since Finish() must not fail; empty if there is none to come.
+  Releases::node_type release_;
+  Ticket* next_resumed_ = nullptr;  // among those resumed together
+  Ticket* previous_ = nullptr;      // in the list of those that wait in, or execute from, its queue
   Ticket* next_ = nullptr;
 };
 

@@ -91,9 +91,13 @@ void Dispatcher::Handle(std::shared_ptr<net::Exchange> exchange) {
     exchange->Respond(std::move(response));
     return;
   }
-  pool_.Post([this, exchange = std::move(exchange)]() mutable {
-    AnswerIfMemoryRunsOut(*exchange, [&] { Begin(exchange, true); });
+  bool posted = false;
+  AnswerIfMemoryRunsOut(*exchange, [&] {
+    pool_.Post(
+        [this, exchange] { AnswerIfMemoryRunsOut(*exchange, [&] { Begin(exchange, true); }); });
+    posted = true;
   });
+  if (!posted) entering_.fetch_sub(1);
 }
 
 void Dispatcher::HandleHere(std::shared_ptr<net::Exchange> exchange) {
@@ -144,8 +148,10 @@ void Dispatcher::TakeSeat(std::shared_ptr<Call> call) {
 }
 
 void Dispatcher::OnSeat(std::shared_ptr<Call> call, bool taken) {
-  pool_.Post([this, call = std::move(call), taken] {
-    AnswerIfMemoryRunsOut(*call->exchange, [&] { taken ? Enter(call) : filters::Refuse(*call); });
+  AnswerIfMemoryRunsOut(*call->exchange, [&] {
+    pool_.Post([this, call, taken] {
+      AnswerIfMemoryRunsOut(*call->exchange, [&] { taken ? Enter(call) : filters::Refuse(*call); });
+    });
   });
 }
 
@@ -172,8 +178,10 @@ void Dispatcher::ReadBody(std::shared_ptr<Call> call) {
   const auto exchange = call->exchange;  // the call may be over before ReadBody returns
   net::BodyRequest wanted{call->user.name, call->deadline};
   exchange->ReadBody(std::move(wanted), [this, call = std::move(call)](net::BodyRead outcome) {
-    pool_.Post([this, call, outcome] {
-      AnswerIfMemoryRunsOut(*call->exchange, [&] { Resume(*call, outcome); });
+    AnswerIfMemoryRunsOut(*call->exchange, [&] {
+      pool_.Post([this, call, outcome] {
+        AnswerIfMemoryRunsOut(*call->exchange, [&] { Resume(*call, outcome); });
+      });
     });
   });
 }

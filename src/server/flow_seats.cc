@@ -2,9 +2,11 @@
 
 #include <atomic>
 #include <charconv>
+#include <optional>
 #include <thread>
 #include <utility>
 
+#include "base/allocation_failure.h"
 #include "base/mutex.h"
 #include "base/strings.h"
 #include "server/call.h"
@@ -19,6 +21,8 @@ using flow_control::ListFacts;
 using flow_control::Verdict;
 
 constexpr base::Duration kLongestWait = std::chrono::minutes(1);
+// When there is no memory to tell when something is to be done.
+constexpr base::Duration kLookAgain = std::chrono::milliseconds(100);
 
 // A quarter of the time that the request has, or would have if it were no watch.
 base::SteadyTime WaitUntil(const Call& call, const Options& options) {
@@ -116,6 +120,7 @@ class FlowSeats final : public Seats {
   FlowSeats(const Options& options, store::Store& store, const base::Clock& clock,
             metrics::Registry& registry)
       : options_(options),
+        clock_(clock),
         flow_control_(options.max_requests_inflight + options.max_mutating_requests_inflight, store,
                       clock, registry, [this] { Wake(); }),
         thread_([this] { Run(); }) {}
@@ -133,23 +138,26 @@ class FlowSeats final : public Seats {
     const RequestInfo& info = call->info;
     const auto seat = std::make_shared<FlowSeat>(flow_control_, away_count_, receiver, *call);
     call->seat = seat;
-    seat->Keep(call);
     const bool lists = info.verb == "list" || info.verb == "watch";
     const ListFacts list = lists ? ReadList(info.query) : ListFacts();
-    switch (flow_control_.Begin(*seat, FactsOf(*call), lists ? &list : nullptr,
-                                WaitUntil(*call, options_))) {
-      case Verdict::kExecute:
-        seat->Drop();
-        seat->SetTaken();
-        return Outcome::kTaken;
-      case Verdict::kQueued:
-        // Of a watch somebody else hears of its end, who may have begun it already.
-        if (info.verb != "watch") GiveUpWith(*call->exchange, seat);
-        return Outcome::kWaits;
-      default:
-        seat->Drop();
-        return Outcome::kRefused;
+    Verdict verdict = Verdict::kRejected;
+    {
+      Keeping keeping(*seat, call);
+      verdict = flow_control_.Begin(*seat, FactsOf(*call), lists ? &list : nullptr,
+                                    WaitUntil(*call, options_));
+      if (verdict == Verdict::kQueued) keeping.Leave();
     }
+    if (verdict == Verdict::kExecute) {
+      seat->SetTaken();
+      return Outcome::kTaken;
+    }
+    if (verdict != Verdict::kQueued) return Outcome::kRefused;
+    // Of a watch somebody else hears of its end, who may have begun it already. Without memory for
+    // this the request waits to the end, though nobody wants its answer.
+    if (info.verb != "watch") {
+      base::UnlessMemoryRunsOut([&] { GiveUpWith(*call->exchange, seat); });
+    }
+    return Outcome::kWaits;
   }
 
   std::int64_t NoteRefused(const Call& call) override {
@@ -160,6 +168,21 @@ class FlowSeats final : public Seats {
   FlowControl* flow_control() override { return &flow_control_; }
 
  private:
+  // While it exists the seat keeps the call, which may be resumed before Begin() has returned.
+  class Keeping {
+   public:
+    Keeping(FlowSeat& seat, const std::shared_ptr<Call>& call) : seat_(&seat) { seat.Keep(call); }
+    ~Keeping() {
+      if (seat_ != nullptr) seat_->Drop();
+    }
+    Keeping(const Keeping&) = delete;
+    Keeping& operator=(const Keeping&) = delete;
+    void Leave() { seat_ = nullptr; }  // the seat keeps it from now on
+
+   private:
+    FlowSeat* seat_;
+  };
+
   // If the client goes, its request waits no more.
   static void GiveUpWith(net::Exchange& exchange, const std::weak_ptr<FlowSeat>& waiting) {
     exchange.OnClosed([waiting] {
@@ -177,7 +200,8 @@ class FlowSeats final : public Seats {
 
   void Run() {
     for (;;) {
-      const auto next = flow_control_.NextEvent();
+      std::optional<base::SteadyTime> next = clock_.Steady() + kLookAgain;
+      base::UnlessMemoryRunsOut([&] { next = flow_control_.NextEvent(); });
       {
         const base::MutexLock lock(mutex_);
         while (!stopping_ && !woken_) {
@@ -190,11 +214,12 @@ class FlowSeats final : public Seats {
         if (stopping_) return;
         woken_ = false;
       }
-      flow_control_.Advance();
+      base::UnlessMemoryRunsOut([&] { flow_control_.Advance(); });
     }
   }
 
   const Options& options_;
+  const base::Clock& clock_;
   std::atomic<int> away_count_{0};
   base::Mutex mutex_;
   base::CondVar changed_;

@@ -34,12 +34,11 @@ class PlainSeats final : public Seats {
     if (call->info.verb == "watch") return Outcome::kTaken;
     Lane& lane = lanes_[Reads(call->info) ? 0 : 1];
     if (lane.limit == 0) return Outcome::kTaken;
-    if (lane.count.fetch_add(1) >= lane.limit) {
-      lane.count.fetch_sub(1);
+    auto seat = std::make_shared<Counted>(*this, lane);  // before it counts: this may fail
+    if (!seat->Occupy()) {
       return call->user.InGroup(api::kGroupMasters) ? Outcome::kTaken : Outcome::kRefused;
     }
-    in_flight_.Add(Phase::kExecuting, KindOf(lane), 1, clock_.Steady());
-    call->seat = std::make_shared<Counted>(*this, lane);
+    call->seat = std::move(seat);
     return Outcome::kTaken;
   }
   std::int64_t NoteRefused(const Call&) override { return 1; }
@@ -56,12 +55,23 @@ class PlainSeats final : public Seats {
    public:
     Counted(PlainSeats& seats, Lane& lane) : seats_(seats), lane_(lane) {}
     ~Counted() override {
+      if (!occupied_) return;
       (away_ ? seats_.away_ : lane_.count).fetch_sub(1);
       seats_.in_flight_.Add(Phase::kExecuting, seats_.KindOf(lane_), -1, seats_.clock_.Steady());
     }
     Counted(const Counted&) = delete;
     Counted& operator=(const Counted&) = delete;
 
+    // False if there is no place in the lane.
+    bool Occupy() {
+      if (lane_.count.fetch_add(1) >= lane_.limit) {
+        lane_.count.fetch_sub(1);
+        return false;
+      }
+      seats_.in_flight_.Add(Phase::kExecuting, seats_.KindOf(lane_), 1, seats_.clock_.Steady());
+      occupied_ = true;
+      return true;
+    }
     void Leave() override {
       away_ = seats_.away_.fetch_add(1) < kMaxAway;
       (away_ ? lane_.count : seats_.away_).fetch_sub(1);
@@ -75,6 +85,7 @@ class PlainSeats final : public Seats {
    private:
     PlainSeats& seats_;
     Lane& lane_;
+    bool occupied_ = false;
     bool away_ = false;
   };
 

@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <new>
+#include <system_error>
 #include <utility>
 
 #include "base/futex.h"
@@ -54,10 +56,27 @@ void WorkerPool::Start(Job job) {
   for (std::thread& thread : ended_) thread.join();
   ended_.clear();
   auto worker = std::make_shared<Worker>();
-  worker->job = std::move(job);
+  // Workers that become idle, and idle ones that end, must find room.
+  idle_.reserve(workers_.size() + 1);
+  ended_.reserve(workers_.size() + 1);
   workers_.insert(worker);
-  // The thread takes the mutex before it may end, so its own handle is in place by then.
-  worker->thread = std::thread([this, worker] { Run(worker); });
+  worker->job = std::move(job);
+  if (StartThread(worker)) return;
+  // The system has no room for another thread: the job waits for one of those there are.
+  workers_.erase(worker);
+  queue_.push_back(std::move(worker->job));
+}
+
+bool WorkerPool::StartThread(const WorkerPtr& worker) {
+  try {
+    // The thread takes the mutex before it may end, so its own handle is in place by then.
+    worker->thread = std::thread([this, worker] { Run(worker); });
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 void WorkerPool::Call(Worker& worker, Job job) {

@@ -43,6 +43,7 @@ class WorkerPool {
   using WorkerPtr = std::shared_ptr<Worker>;
 
   void Start(Job job) PC_REQUIRES(mutex_);
+  bool StartThread(const WorkerPtr& worker) PC_REQUIRES(mutex_);
   void Run(const WorkerPtr& worker);
   bool Next(const WorkerPtr& worker);  // waits for the next job; false: the thread ends
   bool Retire(const WorkerPtr& worker);
