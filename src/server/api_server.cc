@@ -50,6 +50,7 @@
 #include "server/token_objects.h"
 #include "server/watch_hub.h"
 #include "store/embedded/embedded_store.h"
+#include "store/history.h"
 #include "store/memory/memory_store.h"
 
 namespace portcullis::server {
@@ -159,6 +160,9 @@ class Server final : public ApiServer {
     env_.watches = watches_.get();
     env_.documents = &documents_;
     env_.traces = &traces_;
+    memory_->AddCache([this] { store::ShrinkHistory(*store_); });
+    memory_->AddCache([this] { documents_.Forget(); });
+    memory_->AddCache([this] { watches_->ForgetViews(); });
     return base::OkStatus();
   }
 
@@ -470,6 +474,8 @@ class Server final : public ApiServer {
         [] { return static_cast<double>(UsedMemory()); });
     add("portcullis_memory_refused_requests", "Requests refused because memory was short.",
         [this] { return static_cast<double>(memory_->refused()); });
+    add("portcullis_memory_cache_shrinks", "How often caches gave back memory that was short.",
+        [this] { return static_cast<double>(memory_->shrunk()); });
     const auto of_listener = [&](std::string name, std::string help, auto member) {
       add(std::move(name), std::move(help), [this, member] {
         return listener_ ? static_cast<double>(listener_->counters().*member) : 0;

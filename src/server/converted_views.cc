@@ -82,4 +82,11 @@ base::Result<std::vector<store::ObjectPtr>> ConvertedViews::InVersion(
   return engine::InVersion(resource, std::move(objects));
 }
 
+void ConvertedViews::Forget() {
+  std::map<Key, ViewPtr> views;
+  const base::MutexLock lock(mutex_);
+  views.swap(views_);
+  order_.clear();
+}
+
 }  // namespace portcullis::server

@@ -28,6 +28,9 @@ class ConvertedViews {
   base::Result<std::vector<store::ObjectPtr>> InVersion(const api::catalog::ResourceInfo& resource,
                                                         std::vector<store::ObjectPtr> objects);
 
+  // Memory is short: forgets what has been made. What is being made is still waited for.
+  void Forget();
+
  private:
   struct View {
     store::ObjectPtr raw;  // kept, so that its address stays its own

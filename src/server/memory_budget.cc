@@ -52,16 +52,20 @@ MemoryBudget::MemoryBudget(std::size_t limit, std::function<std::size_t()> used)
 void MemoryBudget::AddCache(std::function<void()> shrink) { caches_.push_back(std::move(shrink)); }
 
 bool MemoryBudget::Admits(base::SteadyTime now) {
-  if (now.time_since_epoch().count() >= next_look_.load(std::memory_order_relaxed)) Look(now);
-  if (used() < refuse_from_) return true;
+  Refresh(now);
+  if (!is_short()) return true;
   refused_.fetch_add(1, std::memory_order_relaxed);
   return false;
+}
+
+void MemoryBudget::Refresh(base::SteadyTime now) {
+  if (now.time_since_epoch().count() >= next_look_.load(std::memory_order_relaxed)) Look(now);
 }
 
 void MemoryBudget::Look(base::SteadyTime now) {
   if (looking_.exchange(true)) return;
   used_now_ = used_();
-  if (used() >= refuse_from_ && now >= next_shrink_) {
+  if (is_short() && now >= next_shrink_) {
     Shrink();
     used_now_ = used_();
     next_shrink_ = now + kShrinkEvery;
@@ -71,6 +75,7 @@ void MemoryBudget::Look(base::SteadyTime now) {
 }
 
 void MemoryBudget::Shrink() {
+  shrunk_.fetch_add(1, std::memory_order_relaxed);
   for (const auto& shrink : caches_) shrink();
   malloc_trim(0);  // what the allocator keeps for later counts, too
 }

@@ -29,10 +29,16 @@ class MemoryBudget {
   // Whether there is memory for a new request. Looks at the process only if that is due by `now`,
   // and makes room if there is little left: then it takes some milliseconds.
   bool Admits(base::SteadyTime now);
+  // Looks at the process if that is due, as Admits() does.
+  void Refresh(base::SteadyTime now);
 
+  // Whether new requests are refused, as of the last look.
+  bool is_short() const { return used() >= refuse_from_; }
   std::size_t limit() const { return limit_; }
   std::size_t used() const { return used_now_.load(std::memory_order_relaxed); }
   std::uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
+  // How often caches have been asked to give back what they can.
+  std::uint64_t shrunk() const { return shrunk_.load(std::memory_order_relaxed); }
 
   static constexpr std::chrono::milliseconds kLookEvery{20};
   static constexpr std::chrono::milliseconds kShrinkEvery{1000};
@@ -46,6 +52,7 @@ class MemoryBudget {
   const std::function<std::size_t()> used_;
   std::atomic<std::size_t> used_now_{0};
   std::atomic<std::uint64_t> refused_{0};
+  std::atomic<std::uint64_t> shrunk_{0};
   std::atomic<std::int64_t> next_look_{0};  // steady clock's ticks
 
   std::atomic<bool> looking_{false};  // one thread at a time; the others go by what it saw last

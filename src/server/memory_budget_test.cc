@@ -45,8 +45,11 @@ TEST(MemoryBudgetTest, CachesShrinkBeforeARequestIsRefused) {
   used = 95 * kMib;
   EXPECT_FALSE(budget.Admits(At(100))) << "not more often than once a second";
   EXPECT_EQ(shrunk, 1);
+  EXPECT_TRUE(budget.is_short());
   EXPECT_TRUE(budget.Admits(At(1100)));
   EXPECT_EQ(shrunk, 2);
+  EXPECT_EQ(budget.shrunk(), 2U);
+  EXPECT_FALSE(budget.is_short());
 }
 
 TEST(MemoryBudgetTest, KnowsWhatTheProcessTakes) {

@@ -69,6 +69,7 @@ class WatchHub {
   // Ends every watch: the server stops.
   void Stop();
   std::size_t size() const;
+  void ForgetViews() { views_.Forget(); }  // memory is short
 
  private:
   using Id = std::uint64_t;

@@ -16,6 +16,7 @@
 #include "server/admission_traces.h"
 #include "server/discovery/openapi_protobuf.h"
 #include "server/discovery/version.h"
+#include "server/memory_budget.h"
 #include "server/negotiation.h"
 #include "server/options.h"
 #include "server/reply.h"
@@ -39,6 +40,12 @@ constexpr std::string_view kHooks[] = {
     "poststarthook/scheduling/bootstrap-system-priority-classes",
     "poststarthook/bootstrap-controller",
 };
+
+// "712 of 4096 MiB in use".
+std::string MemoryUse(const MemoryBudget& memory) {
+  const auto mebibytes = [](std::size_t bytes) { return std::to_string(bytes >> 20); };
+  return base::StrCat(mebibytes(memory.used()), " of ", mebibytes(memory.limit()), " MiB in use");
+}
 
 Reply PageNotFound() { return TextReply(404, "404 page not found\n"); }
 
@@ -211,11 +218,18 @@ Reply Documents::ServeOpenApi(Call& call) {
   return reply;
 }
 
+void Documents::Forget() {
+  std::map<std::string, std::shared_ptr<const std::string>> kept;
+  const base::MutexLock lock(mutex_);
+  kept_.swap(kept);
+}
+
 Reply Documents::ServeHealth(Call& call) {
   if (call.info.path.ends_with('/')) return PageNotFound();
   const auto parts = Parts(call.info.path);
   const std::string& kind = parts[0];
   std::vector<std::pair<std::string, std::string>> checks;  // name, error
+  std::map<std::string, std::string> remarks;               // by name, for those who look closer
   const base::Status store = env_.store->Health();
   for (std::string_view check : kChecks) {
     checks.emplace_back(check, check == "etcd" && !store.ok() ? store.message() : "");
@@ -227,6 +241,10 @@ Reply Documents::ServeHealth(Call& call) {
   for (std::string_view hook : kHooks) checks.emplace_back(hook, "");
   if (kind == "readyz") {
     checks.emplace_back("shutdown", stopping_ ? "process is shutting down" : "");
+    env_.memory->Refresh(call.exchange->received_at());
+    const std::string memory = MemoryUse(*env_.memory);
+    checks.emplace_back("memory", env_.memory->is_short() ? memory : "");
+    remarks.emplace("memory", memory);
   }
   if (parts.size() > 1) {
     std::string name = base::Join(std::vector<std::string>(parts.begin() + 1, parts.end()), "/");
@@ -246,10 +264,15 @@ Reply Documents::ServeHealth(Call& call) {
       unknown.erase(check);
       lines += base::StrCat("[+]", check, " excluded: ok\n");
     } else if (error.empty()) {
-      lines += base::StrCat("[+]", check, " ok\n");
+      const auto remark = remarks.find(check);
+      lines +=
+          base::StrCat("[+]", check, " ok",
+                       remark != remarks.end() ? base::StrCat(": ", remark->second) : "", "\n");
     } else {
       failed = true;
-      lines += base::StrCat("[-]", check, " failed: reason withheld\n");
+      // kube-apiserver names no reasons of its own checks; memory is no check of its.
+      const bool told = remarks.find(check) != remarks.end();
+      lines += base::StrCat("[-]", check, " failed: ", told ? error : "reason withheld", "\n");
     }
   }
   if (!unknown.empty()) {

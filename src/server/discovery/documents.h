@@ -22,6 +22,9 @@ class Documents {
   // The server is being stopped: /readyz says so.
   void SetStopping() { stopping_ = true; }
 
+  // Memory is short: what has been made is made again when it is asked for.
+  void Forget();
+
  private:
   using Maker = std::function<base::Result<std::string>()>;
   // The document of that name for the call's catalog, made when first asked for.

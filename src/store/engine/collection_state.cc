@@ -1,6 +1,7 @@
 #include "store/engine/collection_state.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace portcullis::store {
@@ -129,6 +130,13 @@ EventPtr CollectionState::Whole(const Entry& entry) {
 
 ObjectPtr CollectionState::Previous(const Entry& entry) {
   return entry.previous == nullptr ? entry.event->previous : entry.previous->Restore();
+}
+
+void CollectionState::HalveHistory(std::size_t keep, std::vector<EventPtr>& garbage) {
+  Options smaller;
+  smaller.history_events = std::max(keep, history_.size() / 2);
+  smaller.history_bytes = std::numeric_limits<std::size_t>::max();
+  Trim(smaller, garbage);
 }
 
 void CollectionState::Trim(const Options& options, std::vector<EventPtr>& garbage) {

@@ -42,6 +42,9 @@ class CollectionState {
   void Replace(const Stale& stale, const std::shared_ptr<const PackedObject>& packed,
                std::vector<EventPtr>& garbage);
 
+  // Drops the older half of the history, but for the newest `keep` events.
+  void HalveHistory(std::size_t keep, std::vector<EventPtr>& garbage);
+
   std::vector<ObjectPtr> All(std::string_view ns) const;
   // Up to `limit` objects behind `after`; sets `remaining`.
   void Newest(const ListRequest& request, Page& page) const;

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "store/engine/batch.h"
 #include "store/engine/turn.h"
+#include "store/history.h"
 
 namespace portcullis::store {
 namespace {
@@ -371,6 +372,17 @@ std::unique_ptr<Subscription> Engine::Subscribe(std::vector<Collection> collecti
   write.call = &begin;
   Submit(write);
   return observation;
+}
+
+// Every store is an Engine.
+void ShrinkHistory(Store& store) { static_cast<Engine&>(store).ShrinkHistory(); }
+
+void Engine::ShrinkHistory() {
+  std::vector<EventPtr> garbage;  // destroyed outside the lock
+  base::WriterLock lock(state_mutex_);
+  for (const auto& [name, state] : collections_) {
+    state->HalveHistory(options_.fresh_events, garbage);
+  }
 }
 
 base::Status Engine::Health() const {

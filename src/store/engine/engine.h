@@ -51,6 +51,7 @@ class Engine final : public Store {
   std::unique_ptr<Subscription> Subscribe(std::vector<Collection> collections, Observer& observer,
                                           const std::function<void()>& start) override;
   base::Status Health() const override;
+  void ShrinkHistory();  // see store/history.h
 
  private:
   struct Write;

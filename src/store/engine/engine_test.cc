@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "store/history.h"
 #include "store/testing/objects.h"
 
 namespace portcullis::store {
@@ -87,6 +88,31 @@ TEST(Engine, FailsAWriteThatCannotBeStoredAlone) {
     shared = std::max(shared, journal.largest());
   }
   EXPECT_GE(shared, 2U) << "no two writes ever came together";
+}
+
+TEST(Engine, GivesBackTheOlderHalfOfItsHistory) {
+  Options options;
+  options.fresh_events = 4;
+  Engine engine(std::make_unique<NullJournal>(), {}, options);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(
+        engine.Create(ConfigMap("n", "c" + std::to_string(i)), Encode("n", "c" + std::to_string(i)))
+            .ok());
+  }
+  const std::int64_t last = engine.revision();
+  const auto reaches = [&](std::int64_t back) {
+    ListRequest request{{"", "configmaps"}, "n"};
+    request.revision = last - back;
+    return engine.ListPage(request).ok();
+  };
+  EXPECT_TRUE(reaches(19));
+  ShrinkHistory(engine);
+  EXPECT_FALSE(reaches(11));
+  EXPECT_TRUE(reaches(10));
+  for (int i = 0; i < 5; ++i) ShrinkHistory(engine);
+  EXPECT_FALSE(reaches(5));
+  EXPECT_TRUE(reaches(4)) << "watchers have hardly seen these";
+  EXPECT_EQ(engine.Count({"", "configmaps"}), 20U);
 }
 
 TEST(Engine, RefusesWhatNoObjectCanHold) {
