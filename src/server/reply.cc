@@ -76,11 +76,10 @@ Reply JsonTextReply(Call& call, int http_status, std::string text) {
 
 base::Result<Reply> SourceReply(Call& call, std::unique_ptr<TextSource> source) {
   Reply reply;
+  reply.content_type = call.accepted.ContentType();
   const bool more = TRY(source->Append(reply.body));
   if (more) reply.rest = std::move(source);
-  if (call.accepted.type != MediaType::kYaml) return reply;
-  TRY(CompleteBody(reply));
-  return JsonTextReply(call, 200, std::move(reply.body));
+  return reply;
 }
 
 base::Status CompleteBody(Reply& reply) {

@@ -17,8 +17,8 @@ Reply ErrorReply(Call& call, const base::Status& status);
 Reply ValueReply(Call& call, int http_status, json::Value value);
 // JSON text that stands already, e.g. spliced of stored bytes.
 Reply JsonTextReply(Call& call, int http_status, std::string text);
-// The text that `source` makes, JSON of one line or, if the call wants it, indented already; what
-// is larger than a piece is left for when it is sent. YAML is made whole.
+// The text that `source` makes, in the form that the call wants; what is larger than a piece is
+// left for when it is sent.
 base::Result<Reply> SourceReply(Call& call, std::unique_ptr<TextSource> source);
 // Makes the rest of the body at once.
 base::Status CompleteBody(Reply& reply);

@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "harness/test_server.h"
+#include "json/yaml.h"
 
 namespace portcullis {
 namespace {
@@ -176,6 +177,35 @@ TEST(Lists, FieldsThatAreNotSetCountAsTheirTypesSay) {
   EXPECT_EQ(found("/apis/batch/v1/jobs", "status.successful%3D0"), 1u);
   EXPECT_EQ(found("/apis/batch/v1/jobs", "status.successful%3D1"), 0u);
   EXPECT_EQ(found("/api/v1/events", "source%3Dr"), 1u);
+}
+
+// Made piece by piece, they are the same text as one made whole.
+TEST(Lists, YamlIsMadeObjectByObject) {
+  TestServer server;
+  const auto yaml = [&](std::string_view path) {
+    net::Headers headers;
+    headers.Set("Accept", "application/yaml");
+    const Answer answer = server.Call("GET", path, "", headers);
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.headers.Get("Content-Type"), "application/yaml");
+    return answer.body;
+  };
+  const std::string none = yaml(std::string(kMaps));
+  EXPECT_TRUE(none.starts_with("apiVersion: v1\nitems: []\nkind: ConfigMapList\nmetadata:\n"));
+  for (const char* name : {"a", "b", "c"}) {
+    const std::string data(700'000, *name);
+    ASSERT_EQ(server
+                  .Post(std::string(kMaps), R"({"metadata":{"name":")" + std::string(name) +
+                                                R"("},"data":{"k":")" + data + R"( x\ny"}})")
+                  .status,
+              201);
+  }
+  json::Arena arena;
+  const std::string text = yaml(std::string(kMaps));
+  const auto list = json::ParseYaml(arena, text);
+  ASSERT_TRUE(list.ok()) << list.status().message();
+  EXPECT_EQ((*list)["items"].size(), 3U);
+  EXPECT_EQ(json::ToYaml(*list), text);
 }
 
 TEST(Watches, TheEndOfWhatIsThere) {

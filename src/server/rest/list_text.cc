@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
+#include "json/yaml.h"
 
 namespace portcullis::server::rest {
 namespace {
@@ -23,12 +25,35 @@ json::WriteOptions Indented() {
 
 }  // namespace
 
-ListText::ListText(json::Value frame, bool pretty, std::vector<store::ObjectPtr> objects, Item item)
-    : pretty_(pretty),
-      frame_(json::ToString(frame, pretty ? Indented() : json::WriteOptions())),
+ListText::ListText(json::Value frame, const Accepted& accepted,
+                   std::vector<store::ObjectPtr> objects, Item item)
+    : style_(accepted.type == MediaType::kYaml ? Style::kYaml
+             : accepted.pretty                 ? Style::kIndented
+                                               : Style::kPlain),
       objects_(std::move(objects)),
       item_(std::move(item)) {
+  SplitFrame(frame);
+}
+
+void ListText::SplitFrame(json::Value frame) {
+  if (style_ == Style::kYaml) {
+    frame_ = json::ToYaml(frame);
+    if (objects_.empty()) return;
+    // Names are in order; only those of the list itself begin a line.
+    const std::string name = base::StrCat("\n", frame.members().back().name(), ":");
+    const std::size_t at = frame_.find(base::StrCat(name, " []\n")) + name.size();
+    end_ = frame_.substr(at + std::string_view(" []\n").size());
+    frame_.resize(at);
+    frame_ += '\n';
+    return;
+  }
+  frame_ = json::ToString(frame, style_ == Style::kIndented ? Indented() : json::WriteOptions());
   frame_.resize(frame_.rfind(']'));
+  if (style_ == Style::kPlain) {
+    end_ = "]}\n";
+  } else {
+    end_ = objects_.empty() ? "]\n}\n" : "\n  ]\n}\n";
+  }
 }
 
 base::Result<bool> ListText::Append(std::string& out) {
@@ -41,23 +66,26 @@ base::Result<bool> ListText::Append(std::string& out) {
       const std::size_t rest = (out.size() - start) / kSample * (objects_.size() - next_ + 1);
       out.reserve(std::min(start + kPiece, out.size() + rest) + kSlack);
     }
-    if (next_ != 0) out += ',';
-    if (pretty_) out += "\n    ";
+    if (next_ != 0 && style_ != Style::kYaml) out += ',';
+    if (style_ == Style::kIndented) out += "\n    ";
     TRY(AppendItem(objects_[next_], out));
     objects_[next_++] = nullptr;
   }
   if (next_ < objects_.size()) return true;
-  if (pretty_ && !objects_.empty()) out += "\n  ";
-  out += pretty_ ? "]\n}\n" : "]}\n";
+  out += end_;
   return false;
 }
 
 base::Status ListText::AppendItem(const store::ObjectPtr& object, std::string& out) {
   json::Arena arena;
-  if (!pretty_) return item_(arena, object, out);
+  if (style_ == Style::kPlain) return item_(arena, object, out);
   std::string line;
   TRY(item_(arena, object, line));
   const json::Value value = TRY(json::Parse(arena, line));
+  if (style_ == Style::kYaml) {
+    json::WriteYaml(json::MakeArray(arena, {value}), out);
+    return base::OkStatus();
+  }
   // Within strings line breaks are escaped: what is one here separates lines, two levels deep.
   for (const char c : json::ToString(value, Indented())) {
     out += c;

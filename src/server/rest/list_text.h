@@ -19,17 +19,23 @@ class ListText final : public TextSource {
   using Item = std::function<base::Status(json::Arena& arena, const store::ObjectPtr& object,
                                           std::string& out)>;
 
-  // `frame` is the list with an empty array for its last member, which the items go into.
-  ListText(json::Value frame, bool pretty, std::vector<store::ObjectPtr> objects, Item item);
+  // `frame` is the list with an empty array for its last member, which the items go into. The text
+  // is what `accepted` asks for: JSON, indented or not, or YAML.
+  ListText(json::Value frame, const Accepted& accepted, std::vector<store::ObjectPtr> objects,
+           Item item);
 
   // Pieces of about 1 MB.
   base::Result<bool> Append(std::string& out) override;
 
  private:
+  enum class Style { kPlain, kIndented, kYaml };
+
+  void SplitFrame(json::Value frame);
   base::Status AppendItem(const store::ObjectPtr& object, std::string& out);
 
-  const bool pretty_;
+  const Style style_;
   std::string frame_;  // up to the array's items
+  std::string end_;    // what follows them
   std::vector<store::ObjectPtr> objects_;
   const Item item_;
   std::size_t next_ = 0;

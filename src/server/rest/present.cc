@@ -129,8 +129,8 @@ base::Result<Reply> MadeReply(Call& call, json::Value frame, std::vector<store::
     json::Write(make(arena, value), out);
     return base::OkStatus();
   };
-  return SourceReply(
-      call, std::make_unique<ListText>(frame, call.accepted.pretty, std::move(objects), item));
+  return SourceReply(call,
+                     std::make_unique<ListText>(frame, call.accepted, std::move(objects), item));
 }
 
 // A list of the objects as they are.
@@ -150,8 +150,8 @@ base::Result<Reply> PlainReply(Call& call, std::vector<store::ObjectPtr> objects
     AppendItem(resource, TRY(engine::BytesAs(object, resource, scratch)), prefix, out);
     return base::OkStatus();
   };
-  return SourceReply(
-      call, std::make_unique<ListText>(frame, call.accepted.pretty, std::move(objects), item));
+  return SourceReply(call,
+                     std::make_unique<ListText>(frame, call.accepted, std::move(objects), item));
 }
 
 base::Result<Reply> TableReply(Call& call, std::vector<store::ObjectPtr> objects,
