@@ -1,17 +1,10 @@
 #include "api/schema/schema.h"
 
+#include "api/schema/field_index.h"
 #include "api/schema/patterns.h"
 #include "base/strings.h"
 
 namespace portcullis::api::schema {
-namespace {
-
-// Structs with more fields than this are looked up through an index.
-constexpr std::size_t kLinearFields = 6;
-constexpr std::uint16_t kFree = 0xFFFF;
-
-}  // namespace
-
 SchemaPool::SchemaPool() = default;
 SchemaPool::~SchemaPool() = default;
 
@@ -20,18 +13,7 @@ const Field* Schema::FindField(std::string_view name) const {
 }
 
 const Field* Schema::FindField(std::string_view name, std::uint32_t hash) const {
-  if (field_index.empty()) {
-    for (const Field& field : fields) {
-      if (field.hash == hash && field.name == name) return &field;
-    }
-    return nullptr;
-  }
-  const std::size_t mask = field_index.size() - 1;
-  for (std::size_t slot = hash & mask; field_index[slot] != kFree; slot = (slot + 1) & mask) {
-    const Field& field = fields[field_index[slot]];
-    if (field.hash == hash && field.name == name) return &field;
-  }
-  return nullptr;
+  return FindInIndex(field_index, fields, name, hash);
 }
 
 const Schema* SchemaPool::Leaf(Kind kind, std::string_view go_type, std::string_view format) {
@@ -55,15 +37,7 @@ const Constraints* SchemaPool::AddConstraints(json::Value props) {
 
 void SchemaPool::Finish(Schema& node) {
   for (Field& field : node.fields) field.hash = json::HashKey(field.name);
-  if (node.fields.size() <= kLinearFields) return;
-  std::size_t slots = 16;
-  while (slots < node.fields.size() * 2) slots *= 2;
-  node.field_index.assign(slots, kFree);
-  for (std::size_t i = 0; i < node.fields.size(); ++i) {
-    std::size_t slot = node.fields[i].hash & (slots - 1);
-    while (node.field_index[slot] != kFree) slot = (slot + 1) & (slots - 1);
-    node.field_index[slot] = static_cast<std::uint16_t>(i);
-  }
+  node.field_index = MakeFieldIndex(node.fields);
 }
 
 std::size_t SchemaPool::bytes_used() const {
