@@ -28,8 +28,8 @@ struct YamlTree {
   const YamlNode* root = nullptr;  // null if the text has no document
 };
 
-// Go allows 10,000; decoding is recursive here, and nobody nests YAML by hand like that.
-inline constexpr std::size_t kYamlMaxDepth = 2000;
+// The most levels of collections, as in Go's library.
+inline constexpr std::size_t kYamlMaxDepth = 10000;
 
 // Reads the first document. Errors: BadRequest, "yaml: line 2: found character that cannot start
 // any token".
@@ -37,6 +37,7 @@ base::Result<YamlTree> ReadYamlTree(std::string_view text);
 
 // "yaml: <what>".
 base::Status YamlError(std::string_view what);
-base::Status YamlTooDeep();
+// `line` is counted from 1; Go does not name the first one.
+base::Status YamlTooDeep(std::size_t line);
 
 }  // namespace portcullis::json::internal

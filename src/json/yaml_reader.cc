@@ -2,6 +2,8 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -33,24 +35,42 @@ double AllowedAliasRatio(double nodes) {
   return 0.99 - 0.89 * ((nodes - kLow) / (kHigh - kLow));
 }
 
-// fmt's %#v of the Go value that `value` stands for.
-std::string GoSyntax(const Value& value) {
-  if (value.is_null()) return "interface {}(nil)";
-  if (value.is_string()) return base::GoQuote(value.AsString());
-  if (value.is_array()) {
-    std::vector<std::string> parts;
-    for (const Value& element : value.elements()) parts.push_back(GoSyntax(element));
-    return base::StrCat("[]interface {}{", base::Join(parts, ", "), "}");
-  }
-  if (value.is_object()) {
-    std::vector<std::string> parts;
+// Appends fmt's %#v of the Go value that `value` stands for.
+void AppendGoSyntax(const Value& value, std::string& out) {
+  if (value.is_null()) {
+    out += "interface {}(nil)";
+  } else if (value.is_string()) {
+    out += base::GoQuote(value.AsString());
+  } else if (value.is_array()) {
+    out += "[]interface {}{";
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (i != 0) out += ", ";
+      AppendGoSyntax(value[i], out);
+    }
+    out += '}';
+  } else if (value.is_object()) {
+    std::vector<std::pair<std::string, const Value*>> parts;
     for (const Member& member : value.members()) {
-      parts.push_back(base::StrCat(base::GoQuote(member.name()), ":", GoSyntax(member.value)));
+      parts.emplace_back(base::GoQuote(member.name()), &member.value);
     }
     std::sort(parts.begin(), parts.end());
-    return base::StrCat("map[interface {}]interface {}{", base::Join(parts, ", "), "}");
+    out += "map[interface {}]interface {}{";
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (i != 0) out += ", ";
+      out += parts[i].first;
+      out += ':';
+      AppendGoSyntax(*parts[i].second, out);
+    }
+    out += '}';
+  } else {
+    out += ToString(value);
   }
-  return ToString(value);
+}
+
+std::string GoSyntax(const Value& value) {
+  std::string text;
+  AppendGoSyntax(value, text);
+  return text;
 }
 
 // A member name: its text in JSON, and how Go's %#v prints the key it came from, which also tells
@@ -67,22 +87,39 @@ struct Filling {
   std::set<std::string> seen;  // go_syntax of the keys; only for strict reading
 };
 
+// Without recursion, since documents may be 10,000 levels deep: collections that are being decoded
+// are frames, and a value that is complete goes to the innermost of them.
 class YamlDecoder {
  public:
   YamlDecoder(Arena& arena, const YamlOptions& options) : arena_(arena), options_(options) {}
 
   base::Result<Value> Run(const YamlNode* root) {
-    Value value;
-    if (root != nullptr) value = TRY(Decode(*root));
+    if (root != nullptr) TRY(Begin(*root));
+    while (!frames_.empty()) TRY(Step());
     if (options_.strict_error != nullptr && !strict_errors_.empty()) {
       *options_.strict_error =
           base::StrCat("yaml: unmarshal errors:\n  ", base::Join(strict_errors_, "\n  "));
     }
     if (!conversion_error_.empty()) return base::BadRequest(conversion_error_);
-    return value;
+    return result_;
   }
 
  private:
+  enum class Work { kSequence, kMapping, kMergeList };
+  struct Frame {
+    Work work = Work::kSequence;
+    const YamlNode* node = nullptr;
+    const YamlNode* alias = nullptr;  // through which it was reached
+    std::size_t next = 0;             // the child to go on with; of a merge list, one behind it
+    std::vector<Value> elements;      // of a sequence
+    std::unique_ptr<Filling> own;     // of a mapping, unless it is merged into another one
+    Filling* filling = nullptr;       // of a mapping: where its members go
+    // Of a mapping: what the value belongs to that is being decoded.
+    bool at_key = false;  // a key that is a collection
+    std::optional<Key> key;
+    std::size_t value_line = 0;
+  };
+
   // Counts a step and guards against exploding and endless documents.
   base::Status Enter() {
     ++nodes_;
@@ -90,37 +127,83 @@ class YamlDecoder {
     if (alias_nodes_ > 100 && nodes_ > 1000 && alias_nodes_ / nodes_ > AllowedAliasRatio(nodes_)) {
       return YamlError("document contains excessive aliasing");
     }
-    if (depth_ > internal::kYamlMaxDepth) return internal::YamlTooDeep();
+    if (frames_.size() > internal::kYamlMaxDepth) return internal::YamlTooDeep(1);
     return base::OkStatus();
   }
 
-  base::Result<Value> Decode(const YamlNode& node) {
+  // Scalars are complete at once, collections when their frames are.
+  base::Status Begin(const YamlNode& node) {
     TRY(Enter());
-    ++depth_;
-    base::Result<Value> result = DecodeKind(node);
-    --depth_;
-    return result;
+    if (node.kind == YamlKind::kScalar) return Complete(Convert(TRY(Scalar(node))));
+    if (node.kind != YamlKind::kAlias) return Open(node, nullptr);
+    TRY(EnterAlias(node));
+    TRY(Enter());
+    if (node.target->kind != YamlKind::kScalar) return Open(*node.target, &node);
+    auto scalar = Scalar(*node.target);
+    LeaveAlias(node);
+    return Complete(Convert(TRY(std::move(scalar))));
   }
 
-  base::Result<Value> DecodeKind(const YamlNode& node) {
-    switch (node.kind) {
-      case YamlKind::kScalar:
-        return Convert(TRY(Scalar(node)));
-      case YamlKind::kSequence:
-        return Sequence(node);
-      case YamlKind::kMapping: {
-        Filling filling(arena_);
-        TRY(Fill(node, filling));
-        return filling.builder.Build();
-      }
-      case YamlKind::kAlias: {
-        TRY(EnterAlias(node));
-        base::Result<Value> result = Decode(*node.target);
-        LeaveAlias(node);
-        return result;
-      }
+  base::Status Open(const YamlNode& node, const YamlNode* alias) {
+    Frame& frame = frames_.emplace_back();
+    frame.node = &node;
+    frame.alias = alias;
+    if (node.kind == YamlKind::kMapping) {
+      frame.work = Work::kMapping;
+      frame.own = std::make_unique<Filling>(arena_);
+      frame.filling = frame.own.get();
+    } else {
+      frame.elements.reserve(node.children.size());
     }
-    return Value();
+    return base::OkStatus();
+  }
+
+  base::Status Complete(Value value) {
+    if (frames_.empty()) {
+      result_ = value;
+      return base::OkStatus();
+    }
+    Frame& frame = frames_.back();
+    if (frame.work == Work::kMapping) return SetMember(frame, value);
+    frame.elements.push_back(value);
+    return base::OkStatus();
+  }
+
+  base::Status Step() {
+    Frame& frame = frames_.back();
+    const auto& children = frame.node->children;
+    if (frame.work == Work::kMergeList) {
+      if (frame.next == 0) return Close();
+      return MergeOne(*children[--frame.next], *frame.filling);
+    }
+    if (frame.work == Work::kSequence) {
+      if (frame.next == children.size()) return Close();
+      return Begin(*children[frame.next++]);
+    }
+    if (frame.next + 1 >= children.size()) return Close();
+    const YamlNode& key = *children[frame.next];
+    const YamlNode& value = *children[frame.next + 1];
+    if (IsMerge(key)) {
+      frame.next += 2;
+      return Merge(value, *frame.filling);
+    }
+    const YamlNode& target = key.kind == YamlKind::kAlias ? *key.target : key;
+    if (target.kind != YamlKind::kScalar) {
+      frame.at_key = true;
+      return Begin(key);
+    }
+    frame.next += 2;
+    frame.key = TRY(DecodeKey(target));
+    frame.value_line = value.line;
+    return Begin(value);
+  }
+
+  base::Status Close() {
+    Frame frame = std::move(frames_.back());
+    frames_.pop_back();
+    if (frame.alias != nullptr) LeaveAlias(*frame.alias);
+    if (frame.work == Work::kSequence) return Complete(MakeArray(arena_, frame.elements));
+    return frame.own != nullptr ? Complete(frame.own->builder.Build()) : base::OkStatus();
   }
 
   base::Status EnterAlias(const YamlNode& alias) {
@@ -173,34 +256,20 @@ class YamlDecoder {
     return value.ok() ? *value : Value();  // the text was written just above
   }
 
-  base::Result<Value> Sequence(const YamlNode& node) {
-    std::vector<Value> elements;
-    elements.reserve(node.children.size());
-    for (const YamlNode* child : node.children) elements.push_back(TRY(Decode(*child)));
-    return MakeArray(arena_, elements);
-  }
-
-  base::Status Fill(const YamlNode& node, Filling& filling) {
-    for (std::size_t i = 0; i + 1 < node.children.size(); i += 2) {
-      const YamlNode& key_node = *node.children[i];
-      const YamlNode& value_node = *node.children[i + 1];
-      if (IsMerge(key_node)) {
-        TRY(Merge(value_node, filling));
-        continue;
-      }
-      const std::optional<Key> key = TRY(DecodeKey(key_node));
-      const Value value = TRY(Decode(value_node));
-      if (!key) {
-        FailConversion(base::StrCat("unsupported map key of type: %!s(<nil>), key: <nil>, value: ",
-                                    value.is_null() ? "<nil>" : GoSyntax(value)));
-        continue;
-      }
-      if (options_.strict_error != nullptr && !filling.seen.insert(key->go_syntax).second) {
-        strict_errors_.push_back(base::StrCat("line ", std::to_string(value_node.line), ": key ",
-                                              key->go_syntax, " already set in map"));
-      }
-      filling.builder.Set(arena_.Copy(key->text), value);
+  // The value of a member, or a key that cannot be one.
+  base::Status SetMember(Frame& frame, Value value) {
+    if (frame.at_key) return YamlError(base::StrCat("invalid map key: ", GoSyntax(value)));
+    if (!frame.key) {
+      FailConversion(base::StrCat("unsupported map key of type: %!s(<nil>), key: <nil>, value: ",
+                                  value.is_null() ? "<nil>" : GoSyntax(value)));
+      return base::OkStatus();
     }
+    const Key& key = *frame.key;
+    if (options_.strict_error != nullptr && !frame.filling->seen.insert(key.go_syntax).second) {
+      strict_errors_.push_back(base::StrCat("line ", std::to_string(frame.value_line), ": key ",
+                                            key.go_syntax, " already set in map"));
+    }
+    frame.filling->builder.Set(arena_.Copy(key.text), value);
     return base::OkStatus();
   }
 
@@ -210,12 +279,7 @@ class YamlDecoder {
   }
 
   // No value for null, which JSON has no name for.
-  base::Result<std::optional<Key>> DecodeKey(const YamlNode& node) {
-    const YamlNode& target = node.kind == YamlKind::kAlias ? *node.target : node;
-    if (target.kind != YamlKind::kScalar) {
-      const Value value = TRY(Decode(node));
-      return YamlError(base::StrCat("invalid map key: ", GoSyntax(value)));
-    }
+  base::Result<std::optional<Key>> DecodeKey(const YamlNode& target) {
     TRY(Enter());
     const YamlScalar scalar = TRY(Scalar(target));
     if (std::holds_alternative<std::monostate>(scalar.value)) return std::optional<Key>();
@@ -233,9 +297,11 @@ class YamlDecoder {
   base::Status Merge(const YamlNode& node, Filling& filling) {
     if (node.kind != YamlKind::kSequence) return MergeOne(node, filling);
     // Earlier ones win, so they come last.
-    for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
-      TRY(MergeOne(**child, filling));
-    }
+    Frame& frame = frames_.emplace_back();
+    frame.work = Work::kMergeList;
+    frame.node = &node;
+    frame.filling = &filling;
+    frame.next = node.children.size();
     return base::OkStatus();
   }
 
@@ -247,11 +313,12 @@ class YamlDecoder {
     }
     TRY(Enter());
     if (is_alias) TRY(EnterAlias(node));
-    ++depth_;
-    const base::Status status = Fill(target, filling);
-    --depth_;
-    if (is_alias) LeaveAlias(node);
-    return status;
+    Frame& frame = frames_.emplace_back();
+    frame.work = Work::kMapping;
+    frame.node = &target;
+    frame.alias = is_alias ? &node : nullptr;
+    frame.filling = &filling;
+    return base::OkStatus();
   }
 
   void FailConversion(std::string text) {
@@ -263,7 +330,8 @@ class YamlDecoder {
   double nodes_ = 0;
   double alias_nodes_ = 0;
   std::size_t alias_depth_ = 0;
-  std::size_t depth_ = 0;
+  std::vector<Frame> frames_;
+  Value result_;
   std::set<const YamlNode*> active_aliases_;
   std::vector<std::string> strict_errors_;
   std::string conversion_error_;  // the first; comes after all errors of the YAML itself
