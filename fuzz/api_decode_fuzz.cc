@@ -5,6 +5,7 @@
 #include "api/catalog/catalog.h"
 #include "api/schema/decode.h"
 #include "api/schema/defaulting.h"
+#include "api/schema/merge_duplicates.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -36,6 +37,19 @@ void Check(const World& world, const api::GroupVersionKind& kind, std::string_vi
   }
   const auto twice = api::schema::Decode(arena, schema, *once);
   if (!twice.ok() || json::ToString(*twice) != json::ToString(*once)) std::abort();
+  bool repeats = false;
+  options.keep_duplicates = true;
+  options.repeats_keys = &repeats;
+  const auto whole = json::Parse(arena, text, options);
+  if (!whole.ok()) std::abort();
+  std::vector<std::string> strict_errors;
+  const auto merged = api::schema::MergeDuplicates(arena, schema, *whole, &strict_errors);
+  if (!repeats && !merged.ok()) std::abort();
+  if (merged.ok()) {
+    const auto decoded = api::schema::Decode(arena, schema, *merged);
+    if (!decoded.ok()) std::abort();
+    if (!repeats && json::ToString(*decoded) != json::ToString(*once)) std::abort();
+  }
   const json::Value full = world.defaulter->Apply(arena, kind, *once);
   const json::Value again = world.defaulter->Apply(arena, kind, full);
   if (json::ToString(again) != json::ToString(full)) std::abort();

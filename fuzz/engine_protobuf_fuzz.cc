@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "engine/codec/protobuf.h"
@@ -10,6 +11,12 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   portcullis::json::Arena arena;
   const std::string_view body(reinterpret_cast<const char*>(data), size);
-  static_cast<void>(portcullis::engine::ParseProtobuf(arena, body));
+  const auto envelope = portcullis::engine::ReadProtobufEnvelope(body);
+  if (!envelope.ok()) return 0;
+  const auto version = portcullis::api::ParseGroupVersion(envelope->api_version);
+  if (!version.ok()) return 0;
+  const portcullis::api::GroupVersionKind kind{version->group, version->version,
+                                               std::string(envelope->kind)};
+  static_cast<void>(portcullis::engine::ReadProtobufObject(arena, kind, envelope->raw, nullptr));
   return 0;
 }

@@ -2,6 +2,7 @@
 // whether or not pieces of the text are spliced.
 #include <cstdlib>
 
+#include "json/duplicates.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -20,6 +21,15 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (value.status().message().empty()) std::abort();
     return 0;
   }
+  // With all members of repeated keys: the last of them are what was read above.
+  json::ParseOptions all = options;
+  all.duplicate_keys = nullptr;
+  all.keep_duplicates = true;
+  const auto kept = json::Parse(arena, text, all);
+  if (!kept.ok() || !(json::LastOfDuplicates(arena, *kept) == *value)) std::abort();
+  std::vector<std::string> paths;
+  json::DuplicatePaths(*kept, paths);
+  if (paths != duplicates) std::abort();
   json::WriteOptions plain;
   plain.splice_source = false;
   const std::string printed = json::ToString(*value, plain);

@@ -2,8 +2,10 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/strings.h"
+#include "json/duplicates.h"
 #include "json/go_errors.h"
 #include "json/reader.h"
 #include "json/working_copy.h"
@@ -18,12 +20,21 @@ using internal::Slot;
 
 base::Status Failure(std::string message) { return {base::Reason::kInvalid, std::move(message)}; }
 
+// The object with the last of the members of each name, whose values stay as they are.
+Value LastMembers(Arena& arena, Value object) {
+  std::vector<Member> members(object.members().begin(), object.members().end());
+  const std::vector<std::uint32_t> first_of = internal::FirstOfEachName(members);
+  if (first_of.empty()) return object;
+  members.resize(internal::KeepLast(members, first_of));
+  return MakeObject(arena, members);
+}
+
 // One patch being applied to one document. Each operation is a method; its texts are the library's,
 // with all their irregularities.
 class Application {
  public:
   Application(Arena& arena, Value document, const PatchOptions& options)
-      : options_(options), copy_(arena, document) {}
+      : arena_(arena), options_(options), copy_(arena, document) {}
 
   base::Status Apply(Value operation) {
     const std::string_view kind = operation["op"].AsString("unknown");
@@ -38,8 +49,9 @@ class Application {
   Value Result() const { return copy_.Freeze(copy_.root()); }
 
  private:
-  static bool Equal(const Slot& slot, const Value& value) {
-    return internal::WorkingCopy::Equal(slot, value);
+  bool Equal(const Slot& slot, const Value& value) {
+    if (!options_.repeats_keys) return internal::WorkingCopy::Equal(slot, value);
+    return LastOfDuplicates(arena_, copy_.Freeze(slot)) == LastOfDuplicates(arena_, value);
   }
 
   // A path operand: "path" or "from".
@@ -195,6 +207,7 @@ class Application {
     return Insert(target, {value, nullptr}).Annotate("error while adding value during copy");
   }
 
+  Arena& arena_;
   const PatchOptions& options_;
   internal::WorkingCopy copy_;
   std::int64_t copied_ = 0;
@@ -202,8 +215,15 @@ class Application {
 
 }  // namespace
 
-base::Result<Value> DecodePatch(Arena& arena, std::string_view text, std::string_view go_type) {
-  const Value patch = TRY(Parse(arena, text));
+base::Result<Value> DecodePatch(Arena& arena, std::string_view text, std::string_view go_type,
+                                bool* repeats_keys) {
+  ParseOptions options;
+  options.repeats_keys = repeats_keys;
+  Value patch = TRY(Parse(arena, text, options));
+  if (repeats_keys != nullptr && *repeats_keys) {
+    options.keep_duplicates = true;
+    patch = TRY(Parse(arena, text, options));
+  }
   if (patch.is_null()) return MakeArray(arena, std::span<const Value>());
   if (!patch.is_array()) {
     return base::BadRequest(
@@ -221,7 +241,9 @@ base::Result<Value> ApplyPatch(Arena& arena, Value document, Value patch,
                                const PatchOptions& options) {
   if (patch.empty()) return document;
   Application application(arena, document, options);
-  for (const Value& operation : patch.elements()) TRY(application.Apply(operation));
+  for (const Value& operation : patch.elements()) {
+    TRY(application.Apply(options.repeats_keys ? LastMembers(arena, operation) : operation));
+  }
   return application.Result();
 }
 

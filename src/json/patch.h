@@ -25,13 +25,20 @@ struct PatchOptions {
   std::int64_t copy_limit = std::int64_t{3} * 1024 * 1024;
   // The deepest document an operation may produce.
   std::uint32_t max_depth = 10000;
+  // The patch repeats keys and was read with all their members. Of an operation's own members the
+  // last one counts, and so it does in a value once an operation leads into it; values that no
+  // operation has looked into keep all members.
+  bool repeats_keys = false;
 };
 
 // Reads a patch and checks that it is an array of objects (null counts as an empty one). `go_type`
 // is the type that the text for other JSON names: "json: cannot unmarshal object into Go value of
-// type jsonpatch.Patch". Errors: BadRequest.
+// type jsonpatch.Patch". If `repeats_keys` is given and the text repeats keys, it becomes true and
+// the result has all their members (json/duplicates.h); without it the last one counts.
+// Errors: BadRequest.
 base::Result<Value> DecodePatch(Arena& arena, std::string_view text,
-                                std::string_view go_type = "jsonpatch.Patch");
+                                std::string_view go_type = "jsonpatch.Patch",
+                                bool* repeats_keys = nullptr);
 
 // Applies the operations in order; the first that fails ends it. The result shares everything
 // unchanged with document and patch, so both must outlive it. Errors have the reason Invalid and

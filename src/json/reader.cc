@@ -5,18 +5,16 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <unordered_map>
 #include <utility>
 
 #include "base/gotext.h"
+#include "json/duplicates.h"
 #include "json/go_errors.h"
 #include "json/index.h"
 #include "json/scan.h"
 
 namespace portcullis::json {
 namespace {
-
-constexpr std::size_t kMaxDuplicates = 100;  // what Kubernetes reports at most
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -39,6 +37,16 @@ void AppendValidUtf8(std::string_view text, std::string& out) {
   }
 }
 
+// Few members, the usual case: nothing is allocated.
+bool AllHashesDiffer(std::span<const Member> members) {
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (members[i].hash == members[j].hash) return false;
+    }
+  }
+  return true;
+}
+
 // One pass without recursion: open containers are frames, finished children wait on two stacks
 // until their container closes and moves them into the arena.
 class Parser {
@@ -55,6 +63,8 @@ class Parser {
   }
 
   base::Result<Value> Run();
+  // Whether an object repeated a key. REQUIRES: Run() has returned.
+  bool repeats_keys() const { return repeats_keys_; }
 
  private:
   struct Frame {
@@ -64,11 +74,6 @@ class Parser {
   };
   // What reading a piece of text led to.
   enum class Step { kFailed, kOpened, kComplete };
-  struct Duplicate {
-    const char* position;
-    std::string path;
-    bool operator<(const Duplicate& other) const { return position < other.position; }
-  };
 
   Step Start(Value& value);
   Step Open(bool is_object, Value& value);
@@ -106,9 +111,7 @@ class Parser {
     return false;
   }
 
-  void MergeDuplicates(const Frame& frame);
-  void ReportDuplicate(const Frame& frame, const Member& repeated);
-  std::string PathOf(const Frame& closing, std::string_view name) const;
+  void KeepLastOfDuplicates(const Frame& frame);
 
   Arena& arena_;
   const ParseOptions& options_;
@@ -121,10 +124,8 @@ class Parser {
   std::vector<Value> elements_;
   std::string scratch_;
   std::string error_;
-  std::string range_error_;            // Go reports it only if the syntax is fine to the end
-  std::vector<Duplicate> duplicates_;  // a heap: the latest on top
-  // Where keys stand whose text had to be copied; only kept when duplicates are reported.
-  std::unordered_map<const char*, const char*> moved_keys_;
+  std::string range_error_;  // Go reports it only if the syntax is fine to the end
+  bool repeats_keys_ = false;
 };
 
 base::Result<Value> Parser::Run() {
@@ -140,13 +141,9 @@ base::Result<Value> Parser::Run() {
     (void)Unexpected("after top-level value");
     return base::BadRequest(std::move(error_));
   }
-  if (!range_error_.empty()) return base::BadRequest(std::move(range_error_));
-  if (options_.duplicate_keys != nullptr) {
-    std::sort(duplicates_.begin(), duplicates_.end());
-    for (Duplicate& duplicate : duplicates_) {
-      options_.duplicate_keys->push_back(std::move(duplicate.path));
-    }
-  }
+  if (range_error_.empty()) return value;
+  if (options_.range_error == nullptr) return base::BadRequest(std::move(range_error_));
+  *options_.range_error = std::move(range_error_);
   return value;
 }
 
@@ -238,7 +235,7 @@ Value Parser::Close() {
 }
 
 Value Parser::CloseObject(const Frame& frame) {
-  MergeDuplicates(frame);
+  KeepLastOfDuplicates(frame);
   internal::Source source;
   if (last_odd_ < frame.begin) source = {frame.begin, static_cast<std::uint32_t>(p_ - frame.begin)};
   const Value result =
@@ -250,12 +247,8 @@ Value Parser::CloseObject(const Frame& frame) {
 bool Parser::ReadKey() {
   if (p_ == end_ || *p_ != '"')
     return UnexpectedOrEnd("looking for beginning of object key string");
-  const char* const begin = p_;
   std::string_view name;
   if (!ReadString(name)) return false;
-  if (options_.duplicate_keys != nullptr && name.data() != begin + 1) {
-    moved_keys_.emplace(name.data(), begin);
-  }
   members_.emplace_back(name, Value());
   SkipSpace();
   if (p_ == end_ || *p_ != ':') return UnexpectedOrEnd("after object key");
@@ -446,8 +439,6 @@ bool Parser::ReadDouble(const char* begin, Value& value) {
         range_error_ =
             "json: cannot unmarshal number " + literal + " into Go value of type float64";
       }
-      value = Value();
-      return true;
     }
   }
   value = json::NumberFromLiteral(arena_, number, {begin, static_cast<std::size_t>(p_ - begin)});
@@ -457,97 +448,15 @@ bool Parser::ReadDouble(const char* begin, Value& value) {
 // --- Duplicate keys ---
 
 // Leaves one member per name: at the place of the first, with the value of the last.
-void Parser::MergeDuplicates(const Frame& frame) {
+void Parser::KeepLastOfDuplicates(const Frame& frame) {
   const std::span<Member> members = std::span<Member>(members_).subspan(frame.first);
-  // Pairs (first, repeated) are rare: `same[i]` is only filled when there is one.
-  std::vector<std::uint32_t> first_of;
-  const auto note = [&](std::size_t first, std::size_t repeated) {
-    if (first_of.empty()) {
-      first_of.resize(members.size());
-      for (std::size_t i = 0; i < members.size(); ++i) first_of[i] = static_cast<std::uint32_t>(i);
-    }
-    first_of[repeated] = static_cast<std::uint32_t>(first);
-  };
-  if (members.size() <= internal::kLinearMembers) {
-    for (std::size_t i = 1; i < members.size(); ++i) {
-      for (std::size_t j = 0; j < i; ++j) {
-        if (members[i].hash != members[j].hash || members[i].name() != members[j].name()) continue;
-        note(j, i);
-        break;
-      }
-    }
-  } else {
-    Arena scratch;
-    const std::uint64_t* index = internal::MakeIndex(scratch, members);
-    std::size_t first = static_cast<std::uint32_t>(index[0]);
-    for (std::size_t i = 1; i < members.size(); ++i) {
-      const std::size_t position = static_cast<std::uint32_t>(index[i]);
-      if (members[position].hash == members[first].hash &&
-          members[position].name() == members[first].name()) {
-        note(first, position);
-      } else {
-        first = position;
-      }
-    }
-  }
+  if (members.size() <= internal::kLinearMembers && AllHashesDiffer(members)) return;
+  const std::vector<std::uint32_t> first_of = internal::FirstOfEachName(members);
   if (first_of.empty()) return;
+  repeats_keys_ = true;
   last_odd_ = p_ - 1;
-  std::vector<bool> reported(members.size());
-  std::vector<std::uint32_t> new_position(members.size());
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (first_of[i] == i) {
-      new_position[i] = static_cast<std::uint32_t>(kept);
-      members[kept++] = members[i];
-      continue;
-    }
-    if (!reported[first_of[i]]) ReportDuplicate(frame, members[i]);
-    reported[first_of[i]] = true;
-    members[new_position[first_of[i]]].value = members[i].value;
-  }
-  members_.resize(frame.first + kept);
-}
-
-void Parser::ReportDuplicate(const Frame& frame, const Member& repeated) {
-  if (options_.duplicate_keys == nullptr) return;
-  const char* position = repeated.name_data;
-  if (position < frame.begin || position >= p_) {
-    const auto moved = moved_keys_.find(repeated.name_data);
-    if (moved != moved_keys_.end()) position = moved->second;
-  }
-  if (duplicates_.size() == kMaxDuplicates) {
-    if (position > duplicates_.front().position) return;
-    std::pop_heap(duplicates_.begin(), duplicates_.end());
-    duplicates_.pop_back();
-  }
-  duplicates_.push_back({position, PathOf(frame, repeated.name())});
-  std::push_heap(duplicates_.begin(), duplicates_.end());
-}
-
-// The path of a member of the object that is closing; its frame is no longer on the stack.
-std::string Parser::PathOf(const Frame& closing, std::string_view name) const {
-  // Each frame's children end where those of the next frame of the same kind begin.
-  std::size_t members_end = closing.first;
-  std::size_t elements_end = elements_.size();
-  std::vector<std::string> steps;
-  for (auto frame = frames_.rbegin(); frame != frames_.rend(); ++frame) {
-    if (frame->is_object) {
-      steps.emplace_back(members_[members_end - 1].name());
-      members_end = frame->first;
-    } else {
-      steps.push_back('[' + std::to_string(elements_end - frame->first) + ']');
-      elements_end = frame->first;
-    }
-  }
-  std::string path;
-  auto frame = frames_.begin();
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step, ++frame) {
-    if (frame->is_object && !path.empty()) path += '.';
-    path += *step;
-  }
-  if (!path.empty()) path += '.';
-  path += name;
-  return path;
+  if (options_.keep_duplicates) return;
+  members_.resize(frame.first + internal::KeepLast(members, first_of));
 }
 
 }  // namespace
@@ -556,7 +465,19 @@ base::Result<Value> Parse(Arena& arena, std::string_view text, const ParseOption
   if (text.size() >= std::numeric_limits<std::uint32_t>::max()) {
     return base::BadRequest("document of 4 GiB or more");
   }
-  return Parser(arena, options.borrow_text ? text : arena.Copy(text), options).Run();
+  if (!options.borrow_text) text = arena.Copy(text);
+  Parser parser(arena, text, options);
+  base::Result<Value> value = parser.Run();
+  if (options.repeats_keys != nullptr) *options.repeats_keys = parser.repeats_keys();
+  if (value.ok() && parser.repeats_keys() && options.duplicate_keys != nullptr) {
+    // Rare, so the paths are found in a second reading, and the first one pays nothing for them.
+    Arena scratch;
+    ParseOptions again = options;
+    again.keep_duplicates = true;
+    const auto whole = Parser(scratch, text, again).Run();
+    if (whole.ok()) DuplicatePaths(*whole, *options.duplicate_keys);
+  }
+  return value;
 }
 
 base::Result<Document> ParseDocument(std::string text, const ParseOptions& options) {

@@ -21,6 +21,16 @@ struct ParseOptions {
   // If given, receives the path of each duplicate key as Kubernetes' strict decoding prints it,
   // e.g. `spec.containers[0].name`, in order of occurrence, each path once, at most 100 of them.
   std::vector<std::string>* duplicate_keys = nullptr;
+  // If given, tells whether an object of the text repeats a key.
+  bool* repeats_keys = nullptr;
+  // Objects keep every member of a repeated key, in the order of the text. Such values are input
+  // for json/duplicates.h and api/schema/merge_duplicates.h and for nothing else: a look-up by name
+  // in them finds any of the members.
+  bool keep_duplicates = false;
+  // If given, a number that no float64 holds becomes infinity with its literal, and the text of the
+  // first such error is put here: Go reports it only where such a number is read as a number.
+  // Without it Parse() fails with that text.
+  std::string* range_error = nullptr;
   int max_depth = 10000;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "json/duplicates.h"
 #include "json/writer.h"
 
 namespace portcullis::json {
@@ -131,6 +132,45 @@ TEST(Reader, DuplicatesInLargeObjects) {
   ASSERT_EQ(paths.size(), 100U);
   EXPECT_EQ(paths[0], "0");
   EXPECT_EQ(paths[99], "99");
+}
+
+TEST(Reader, KeepsAllMembersOfARepeatedKeyOnRequest) {
+  Arena arena;
+  bool repeats = false;
+  ParseOptions options;
+  options.repeats_keys = &repeats;
+  EXPECT_EQ(ToString(*Parse(arena, R"({"a":1,"b":{"c":1,"c":2}})", options)),
+            R"({"a":1,"b":{"c":2}})");
+  EXPECT_TRUE(repeats);
+  EXPECT_TRUE(Parse(arena, R"({"a":1})", options).ok());
+  EXPECT_FALSE(repeats);
+  options.keep_duplicates = true;
+  const Value all = *Parse(arena, R"({"a":1,"b":{"c":1,"c":[{"d":1,"d":2}]},"a":3})", options);
+  EXPECT_TRUE(repeats);
+  EXPECT_EQ(all.size(), 3U);
+  EXPECT_EQ(ToString(LastOfDuplicates(arena, all)), R"({"a":3,"b":{"c":[{"d":2}]}})");
+}
+
+// Each path costs what it is long, whatever the depth and however often it is repeated.
+TEST(Reader, DuplicatesInDeepObjects) {
+  std::string text;
+  for (int i = 0; i < 9000; ++i) text += R"({"a":1,"a":)";
+  text += "1" + std::string(9000, '}');
+  const std::vector<std::string> paths = DuplicatesIn(text);
+  ASSERT_EQ(paths.size(), 100U);
+  EXPECT_EQ(paths[0], "a");
+  EXPECT_EQ(paths[2], "a.a.a");
+}
+
+TEST(Reader, NumbersTooLargeAreReportedApartOnRequest) {
+  Arena arena;
+  std::string error;
+  ParseOptions options;
+  options.range_error = &error;
+  const Value value = *Parse(arena, R"({"a":1e400,"b":-1e999})", options);
+  EXPECT_EQ(error, "json: cannot unmarshal number 1e400 into Go value of type float64");
+  EXPECT_EQ(value["a"].NumberLiteral(), "1e400");
+  EXPECT_EQ(value["b"].NumberLiteral(), "-1e999");
 }
 
 TEST(Reader, Depth) {

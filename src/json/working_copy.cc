@@ -67,8 +67,12 @@ OpenContainer* WorkingCopy::Open(Slot& slot) {
   for (const Value& element : value.elements()) open->elements.push_back({element, nullptr});
   open->members.reserve(value.members().size());
   for (const Member& member : value.members()) {
-    open->positions.emplace(member.name(), open->members.size());
-    open->members.push_back({member.name(), {member.value, nullptr}, false});
+    const auto [found, is_new] = open->positions.emplace(member.name(), open->members.size());
+    if (is_new) {
+      open->members.push_back({member.name(), {member.value, nullptr}, false});
+    } else {  // a value of a patch that repeats keys (PatchOptions::repeats_keys)
+      open->members[found->second].slot.value = member.value;
+    }
   }
   slot.open = std::move(open);
   return slot.open.get();

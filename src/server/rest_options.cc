@@ -13,8 +13,7 @@
 #include "api/selector/label_selector.h"
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "engine/codec/codec.h"
-#include "engine/codec/type_meta.h"
+#include "engine/codec/body.h"
 #include "json/writer.h"
 
 namespace portcullis::server {
@@ -154,16 +153,31 @@ base::Result<WriteOptions> ReadWriteOptions(Call& call, WriteKind kind) {
 namespace {
 
 // Any version will do, but nothing else than DeleteOptions.
-base::Status CheckDeleteOptionsKind(json::Value body) {
-  const std::string_view text = body["apiVersion"].AsString();
+base::Status CheckDeleteOptionsKind(const engine::TypeMeta& meta) {
+  const std::string_view text = meta.api_version;
   auto parsed = api::ParseGroupVersion(text.empty() ? kMetaVersion : text);
   if (!parsed.ok()) return base::BadRequest(parsed.status().message());
-  const std::string_view kind = body["kind"].AsString();
-  if (kind.empty() || kind == "DeleteOptions") return base::OkStatus();
+  if (meta.kind.empty() || meta.kind == "DeleteOptions") return base::OkStatus();
   return base::BadRequest(base::StrCat(
-      "no kind ", base::GoQuote(kind), " is registered for version ",
+      "no kind ", base::GoQuote(meta.kind), " is registered for version ",
       base::GoQuote(parsed->ToString()),
       " in scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\""));
+}
+
+// The body of a DELETE, by its type.
+base::Result<json::Value> DecodeDeleteOptions(Call& call) {
+  const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
+  const auto body =
+      engine::ReadBody(call.arena, *call.catalog, call.body, type, {"", "v1", "DeleteOptions"});
+  if (!body.ok()) return base::BadRequest(body.status().message());
+  TRY(CheckDeleteOptionsKind(TRY(engine::ReadTypeMeta(body->value))));
+  if (!body->message_error.empty()) return base::BadRequest(body->message_error);
+  const auto* schema = call.catalog->FindSchema({"", "v1", "DeleteOptions"});
+  if (schema == nullptr) return engine::Untyped(call.arena, *body);
+  const json::Value merged = TRY(engine::Typed(call.arena, *body, *schema, nullptr));
+  auto decoded = api::schema::Decode(call.arena, *schema, merged);
+  if (!decoded.ok()) return base::BadRequest(decoded.status().message());
+  return *decoded;
 }
 
 }  // namespace
@@ -174,23 +188,7 @@ base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
   value.Set("kind", "DeleteOptions").Set("apiVersion", kMetaVersion);
   std::vector<std::string> dry_run;
   if (!call.body.empty()) {
-    const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
-    auto parsed = engine::ParseBody(call.arena, call.body, type, nullptr);
-    if (!parsed.ok()) {
-      return base::BadRequest(
-          base::StrCat("couldn't get version/kind; json parse error: ", parsed.status().message()));
-    }
-    json::Value body = *parsed;
-    if (const std::string wrong = engine::TypeMetaError(body); !wrong.empty()) {
-      return base::BadRequest(base::StrCat("couldn't get version/kind; json parse error: ", wrong));
-    }
-    TRY(CheckDeleteOptionsKind(body));
-    const auto* schema = call.catalog->FindSchema({"", "v1", "DeleteOptions"});
-    if (schema != nullptr) {
-      auto decoded = api::schema::Decode(call.arena, *schema, body);
-      if (!decoded.ok()) return base::BadRequest(decoded.status().message());
-      body = *decoded;
-    }
+    const json::Value body = TRY(DecodeDeleteOptions(call));
     if (body["gracePeriodSeconds"].is_int()) {
       options.grace_period_seconds = body["gracePeriodSeconds"].AsInt();
     }

@@ -1,14 +1,18 @@
 #include "api/schema/decode.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "api/quantity.h"
 #include "api/time.h"
 #include "base/clock.h"
 #include "base/strings.h"
+#include "json/duplicates.h"
 #include "json/go_errors.h"
 #include "json/writer.h"
 
@@ -16,6 +20,53 @@ namespace portcullis::api::schema {
 namespace {
 
 using json::Value;
+
+// Go structs whose JSON has the fields of another one embedded: Go names that one in the path of an
+// error. All fields are embedded but `own`.
+struct Embedding {
+  std::string_view owner;
+  std::string_view embedded;
+  std::string_view own;
+};
+constexpr Embedding kEmbeddings[] = {
+    {"ConfigMapEnvSource", "LocalObjectReference", "optional"},
+    {"ConfigMapKeySelector", "LocalObjectReference", "key optional"},
+    {"ConfigMapProjection", "LocalObjectReference", "items optional"},
+    {"ConfigMapVolumeSource", "LocalObjectReference", "items defaultMode optional"},
+    {"DeviceAllocationConfiguration", "DeviceConfiguration", "source requests"},
+    {"DeviceClaimConfiguration", "DeviceConfiguration", "requests"},
+    {"DeviceClassConfiguration", "DeviceConfiguration", ""},
+    {"EphemeralContainer", "EphemeralContainerCommon", "targetContainerName"},
+    {"IngressRule", "IngressRuleValue", "host"},
+    {"NamedRuleWithOperations", "RuleWithOperations", "resourceNames"},
+    {"PersistentVolumeSpec", "PersistentVolumeSource",
+     "capacity accessModes claimRef persistentVolumeReclaimPolicy storageClassName mountOptions "
+     "volumeMode nodeAffinity volumeAttributesClassName"},
+    {"Probe", "ProbeHandler",
+     "initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold "
+     "terminationGracePeriodSeconds"},
+    {"RuleWithOperations", "Rule", "operations"},
+    {"SecretEnvSource", "LocalObjectReference", "optional"},
+    {"SecretKeySelector", "LocalObjectReference", "key optional"},
+    {"SecretProjection", "LocalObjectReference", "items optional"},
+    {"Volume", "VolumeSource", "name"},
+};
+
+void AppendName(std::string& out, std::string_view name) {
+  if (!out.empty()) out += '.';
+  out += name;
+}
+
+// Appends the structs that the field is embedded with, outermost first.
+void AppendEmbedding(std::string& out, std::string_view owner, std::string_view field) {
+  for (const Embedding& embedding : kEmbeddings) {
+    if (embedding.owner != owner) continue;
+    const auto own = base::Split(embedding.own, ' ');
+    if (std::find(own.begin(), own.end(), field) != own.end()) return;
+    AppendName(out, embedding.embedded);
+    return AppendEmbedding(out, embedding.embedded, field);
+  }
+}
 
 std::string LiteralOf(Value number) {
   const std::string_view literal = number.NumberLiteral();
@@ -47,7 +98,8 @@ bool IsZeroInGo(Kind kind, Value value) {
 
 class Decoder {
  public:
-  Decoder(json::Arena& arena, const DecodeOptions& options) : arena_(arena), options_(options) {
+  Decoder(json::Arena& arena, const DecodeOptions& options)
+      : arena_(arena), options_(options), unknown_(options.unknown_fields) {
     constexpr std::size_t kUsual = 128;
     slots_.reserve(kUsual);
     members_.reserve(kUsual);
@@ -99,11 +151,9 @@ class Decoder {
   static void GoPath(const Frame* frame, std::string& out) {
     if (frame == nullptr) return;
     GoPath(frame->parent, out);
-    if (frame->owner != nullptr) AppendName(out, frame->name);
-  }
-  static void AppendName(std::string& out, std::string_view name) {
-    if (!out.empty()) out += '.';
-    out += name;
+    if (frame->owner == nullptr) return;
+    AppendEmbedding(out, frame->owner->go_struct, frame->name);
+    AppendName(out, frame->name);
   }
   static void FullPath(const Frame* frame, std::string& out) {
     if (frame == nullptr) return;
@@ -131,11 +181,11 @@ class Decoder {
   }
 
   void ReportUnknown(std::string_view name) {
-    if (options_.unknown_fields == nullptr) return;
+    if (unknown_ == nullptr || unknown_->size() >= json::kMaxStrictErrors) return;
     std::string path;
     FullPath(frame_, path);
     AppendName(path, name);
-    options_.unknown_fields->push_back(std::move(path));
+    unknown_->push_back(std::move(path));
   }
 
   base::Result<Value> Struct(const Schema& schema, Value input, Value known) {
@@ -303,7 +353,15 @@ class Decoder {
     return Decode(*schema.element, input, known);
   }
 
+  // Such types decode themselves: what strict decoding would report of them is lost.
   base::Result<Value> Union(const Schema& schema, Value input) {
+    std::vector<std::string>* const reported = std::exchange(unknown_, nullptr);
+    base::Result<Value> content = UnionContent(schema, input);
+    unknown_ = reported;
+    return content;
+  }
+
+  base::Result<Value> UnionContent(const Schema& schema, Value input) {
     if (input.is_object()) return Decode(*schema.element, input, {});
     if (!input.is_array()) return input;
     std::vector<Value> elements;
@@ -326,8 +384,7 @@ class Decoder {
       case Kind::kInteger:
         return Integer(schema, input);
       case Kind::kNumber:
-        if (!input.is_number()) return TypeError(json::GoTypeName(input), schema.go_type);
-        return input;
+        return Number(schema, input);
       case Kind::kBytes:
         return Bytes(schema, input);
       case Kind::kQuantity:
@@ -351,6 +408,14 @@ class Decoder {
     const bool fits = input.is_int() && (!narrow || (value >= std::numeric_limits<int>::min() &&
                                                      value <= std::numeric_limits<int>::max()));
     if (!fits) return TypeError("number " + LiteralOf(input), schema.go_type);
+    return input;
+  }
+
+  base::Result<Value> Number(const Schema& schema, Value input) {
+    if (!input.is_number()) return TypeError(json::GoTypeName(input), schema.go_type);
+    if (!std::isfinite(input.AsDouble())) {
+      return TypeError("number " + LiteralOf(input), schema.go_type);
+    }
     return input;
   }
 
@@ -382,10 +447,7 @@ class Decoder {
 
   base::Result<Value> IntOrString(Value input) {
     if (input.is_string()) return input;
-    const auto wrong = [](std::string_view what) {
-      return base::BadRequest(
-          base::StrCat("json: cannot unmarshal ", what, " into Go value of type int32"));
-    };
+    const auto wrong = [this](std::string_view what) { return TypeError(what, "int32"); };
     if (!input.is_number()) return wrong(json::GoTypeName(input));
     const std::int64_t value = input.AsInt();
     const bool fits = input.is_int() && value >= std::numeric_limits<int>::min() &&
@@ -423,6 +485,7 @@ class Decoder {
 
   json::Arena& arena_;
   const DecodeOptions& options_;
+  std::vector<std::string>* unknown_;
   const Frame* frame_ = nullptr;
   std::vector<Slot> slots_;            // of the structs being decoded, innermost last
   std::vector<json::Member> members_;  // of the objects being written, innermost last

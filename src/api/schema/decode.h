@@ -17,8 +17,8 @@
 namespace portcullis::api::schema {
 
 struct DecodeOptions {
-  // If given, receives the path of each unknown field in order of occurrence, as in
-  // `spec.containers[0].foo`.
+  // If given, receives the paths of unknown fields in order of occurrence, as in
+  // `spec.containers[0].foo`; as many as Kubernetes reports (json::kMaxStrictErrors).
   std::vector<std::string>* unknown_fields = nullptr;
   // Lists and maps that Go writes even when nil become null when empty, as they do on their way
   // through the protobuf form in which built-in kinds are stored.

@@ -24,8 +24,8 @@ class Pruner {
       : arena_(arena), metadata_(metadata), unknown_(unknown) {}
 
   // `schema` is null where nothing is known: everything goes.
-  Value Prune(const Schema* schema, Value value, const std::string& path, bool resource) {
-    if (value.is_array()) return PruneList(schema, value, path);
+  Value Prune(const Schema* schema, Value value, bool resource) {
+    if (value.is_array()) return PruneList(schema, value);
     if (!value.is_object()) return value;
     const bool opaque =
         schema != nullptr && schema->kind == Kind::kAny && schema->preserve_unknown_fields;
@@ -34,51 +34,60 @@ class Pruner {
     json::ObjectBuilder kept(arena_);
     bool changed = false;
     for (const json::Member& member : value.members()) {
-      const std::string_view name = member.name();
-      const std::optional<Value> result = PruneMember(schema, member, path, embedded);
-      if (result) kept.Add(name, *result);
+      const std::size_t size = Push(member.name());
+      const std::optional<Value> result = PruneMember(schema, member, size == 0, embedded);
+      path_.resize(size);
+      if (result) kept.Add(member.name(), *result);
       changed = changed || !result || !result->IsSameAs(member.value);
     }
     return changed ? kept.Build() : value;
   }
 
  private:
-  static std::string Join(const std::string& path, std::string_view name) {
-    return path.empty() ? std::string(name) : base::StrCat(path, ".", name);
+  // Lengthens the path, which is only kept if it is reported; returns its length before.
+  std::size_t Push(std::string_view name) {
+    const std::size_t size = path_.size();
+    if (unknown_ == nullptr) return size;
+    if (size != 0) path_ += '.';
+    path_ += name;
+    return size;
   }
 
-  std::optional<Value> PruneMember(const Schema* schema, const json::Member& member,
-                                   const std::string& path, bool embedded) {
+  // The path leads to the member.
+  std::optional<Value> PruneMember(const Schema* schema, const json::Member& member, bool at_top,
+                                   bool embedded) {
     const std::string_view name = member.name();
-    if (embedded && name == "metadata") return Metadata(member.value, Join(path, name));
+    if (embedded && name == "metadata") return Metadata(member.value);
     if (embedded && IsMetaField(name)) return member.value;
     if (schema != nullptr) {
       if (const Field* field = schema->FindField(name, member.hash)) {
-        return Prune(field->schema, member.value, Join(path, name), false);
+        return Prune(field->schema, member.value, false);
       }
       if (schema->kind == Kind::kMap) {
         if (schema->element == nullptr || schema->element->kind == Kind::kAny) return member.value;
-        return Prune(schema->element, member.value, Join(path, name), false);
+        return Prune(schema->element, member.value, false);
       }
       if (schema->preserve_unknown_fields) return member.value;
     }
-    if (unknown_ != nullptr && (!IsMetaField(name) || !path.empty())) {
-      unknown_->push_back(Join(path, name));
-    }
+    if (unknown_ != nullptr && (!IsMetaField(name) || !at_top)) unknown_->push_back(path_);
     return std::nullopt;
   }
 
-  Value PruneList(const Schema* schema, Value list, const std::string& path) {
+  Value PruneList(const Schema* schema, Value list) {
     const Schema* element = schema != nullptr ? schema->element : nullptr;
     if (element == nullptr && schema != nullptr && schema->preserve_unknown_fields) return list;
+    const std::size_t size = path_.size();
     std::size_t i = 0;
     return json::EditElements(arena_, list, [&](Value item) {
-      return Prune(element, item, base::StrCat(path, "[", std::to_string(i++), "]"), false);
+      if (unknown_ != nullptr) path_ += base::StrCat("[", std::to_string(i++), "]");
+      const Value pruned = Prune(element, item, false);
+      path_.resize(size);
+      return pruned;
     });
   }
 
   // Metadata has the Go type of built-in kinds.
-  Value Metadata(Value metadata, const std::string& path) {
+  Value Metadata(Value metadata) {
     if (metadata_ == nullptr) return metadata;
     std::vector<std::string> unknown;
     DecodeOptions options;
@@ -86,7 +95,7 @@ class Pruner {
     const auto decoded = Decode(arena_, *metadata_, metadata, options);
     if (!decoded.ok()) return WithoutMalformed(metadata);
     if (unknown_ != nullptr) {
-      for (const std::string& name : unknown) unknown_->push_back(Join(path, name));
+      for (const std::string& name : unknown) unknown_->push_back(base::StrCat(path_, ".", name));
     }
     return *decoded == metadata ? metadata : *decoded;
   }
@@ -105,6 +114,7 @@ class Pruner {
   json::Arena& arena_;
   const Schema* const metadata_;  // of ObjectMeta
   std::vector<std::string>* unknown_;
+  std::string path_;  // of the value at hand
 };
 
 const Schema* MetadataOf(const Schema& root) {
@@ -159,7 +169,7 @@ class MetadataChecker {
 Value Prune(json::Arena& arena, const Schema& schema, Value input, bool is_resource,
             std::vector<std::string>* unknown_fields) {
   const Value pruned =
-      Pruner(arena, MetadataOf(schema), unknown_fields).Prune(&schema, input, "", is_resource);
+      Pruner(arena, MetadataOf(schema), unknown_fields).Prune(&schema, input, is_resource);
   if (unknown_fields != nullptr) std::sort(unknown_fields->begin(), unknown_fields->end());
   return pruned;
 }

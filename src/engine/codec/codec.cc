@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "admission/trace/trace.h"
 #include "api/conversion/conversion.h"
 #include "api/conversion/custom_converter.h"
 #include "api/schema/decode.h"
@@ -10,160 +9,16 @@
 #include "api/schema/order.h"
 #include "api/stored_size.h"
 #include "api/view/metadata_order.h"
-#include "base/gotext.h"
 #include "base/strings.h"
-#include "engine/codec/protobuf.h"
-#include "engine/codec/type_meta.h"
+#include "engine/codec/kind_schema.h"
 #include "json/reader.h"
 #include "json/writer.h"
-#include "json/yaml.h"
 
 namespace portcullis::engine {
 namespace {
 
 using api::GroupVersionKind;
 using api::catalog::ResourceInfo;
-
-// What an undecodable body is shown as: its beginning as text if it looks like an object, else as
-// hexadecimal digits.
-std::string Summary(std::string_view body) {
-  constexpr std::size_t kShown = 30;
-  if (body.empty()) return "<empty>";
-  const std::string_view shown = body.substr(0, kShown);
-  std::string text = body.front() == '{' ? std::string(shown) : base::HexEncode(shown);
-  if (body.size() > kShown) text += " ...";
-  return text;
-}
-
-base::Status Unrecognized(const GroupVersionKind& kind, std::string_view error,
-                          std::string_view body) {
-  return base::BadRequest(base::StrCat(
-      "the object provided is unrecognized (must be of type ", kind.kind,
-      "): couldn't get version/kind; json parse error: ", error, " (", Summary(body), ")"));
-}
-
-base::Status CannotBeHandled(std::string_view kind, std::string_view version,
-                             const GroupVersionKind& expected, std::string_view error) {
-  return base::BadRequest(base::StrCat(kind, " in version ", base::GoQuote(version),
-                                       " cannot be handled as a ", expected.kind, ": ", error));
-}
-
-// The Go package of a group's types: "core", "apps", "admissionregistration".
-std::string_view PackageOf(std::string_view group) {
-  if (group.empty()) return "core";
-  return group.substr(0, group.find('.'));
-}
-
-bool IsRegistered(const Operation& op, const GroupVersionKind& kind) {
-  return op.catalog->FindKind(kind) != nullptr || op.catalog->FindSchema(kind) != nullptr;
-}
-
-base::Status OtherVersion(const GroupVersionKind& claimed, const GroupVersionKind& expected) {
-  return base::BadRequest(base::StrCat(
-      "the API version in the data (", claimed.group_version().ToString(),
-      ") does not match the expected API version (", expected.group_version().ToString(), ")"));
-}
-
-// Versions that Kubernetes still has types for, though it serves them no more.
-bool IsBygone(const GroupVersionKind& kind) {
-  static constexpr std::pair<std::string_view, std::string_view> kVersions[] = {
-      {"admissionregistration.k8s.io", "v1beta1"},
-      {"apps", "v1beta1"},
-      {"apps", "v1beta2"},
-      {"batch", "v1beta1"},
-      {"policy", "v1beta1"},
-      {"rbac.authorization.k8s.io", "v1alpha1"},
-      {"rbac.authorization.k8s.io", "v1beta1"},
-  };
-  for (const auto& [group, version] : kVersions) {
-    if (kind.group == group && kind.version == version) return true;
-  }
-  return false;
-}
-
-std::string NoKind(const GroupVersionKind& kind) {
-  return base::StrCat("no kind ", base::GoQuote(kind.kind), " is registered for version ",
-                      base::GoQuote(kind.group_version().ToString()),
-                      " in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"");
-}
-
-std::string NoConversion(const GroupVersionKind& from, const GroupVersionKind& to) {
-  return base::StrCat("converting (", from.version, ".", from.kind, ") to (", PackageOf(to.group),
-                      ".", to.kind, "): unknown conversion");
-}
-
-// The oldest clients evict by it; nothing else of its version is left.
-bool IsEviction(const GroupVersionKind& claimed, const GroupVersionKind& expected) {
-  return expected == GroupVersionKind{"policy", "v1", "Eviction"} &&
-         claimed == GroupVersionKind{"policy", "v1beta1", "Eviction"};
-}
-
-bool IsCustom(const Operation& op, const GroupVersionKind& kind) {
-  const ResourceInfo* resource = op.catalog->FindKind(kind);
-  return resource != nullptr && resource->custom;
-}
-
-std::string WithoutKind(std::string_view body) {
-  return base::StrCat("Object 'Kind' is missing in '", body, "'");
-}
-
-// A custom resource is any object that has a kind and the version: of what kind it is its
-// validation finds out.
-base::Status CheckCustomKind(const GroupVersionKind& expected, json::Value object,
-                             std::string_view body, FieldValidation validation) {
-  if (object["kind"].AsString().empty()) {
-    if (validation == FieldValidation::kIgnore) {
-      return CannotBeHandled(expected.kind, expected.version, expected, WithoutKind(body));
-    }
-    return base::BadRequest(base::StrCat("the object provided is unrecognized (must be of type ",
-                                         expected.kind, "): ", WithoutKind(body), " (",
-                                         Summary(body), ")"));
-  }
-  const api::GroupVersion version = TRY(api::ParseGroupVersion(object["apiVersion"].AsString()));
-  if (version == expected.group_version()) return base::OkStatus();
-  return OtherVersion({version.group, version.version, expected.kind}, expected);
-}
-
-// Checks the kind and version a body claims; fills in `claimed` what it leaves out.
-base::Status CheckKind(const Operation& op, const GroupVersionKind& expected, json::Value object,
-                       std::string_view body, FieldValidation validation,
-                       GroupVersionKind& claimed) {
-  if (const std::string wrong = TypeMetaError(object); !wrong.empty()) {
-    return Unrecognized(expected, wrong, body);
-  }
-  claimed = expected;
-  const std::string_view version_text = object["apiVersion"].AsString();
-  if (!version_text.empty()) {
-    auto parsed = api::ParseGroupVersion(version_text);
-    if (!parsed.ok()) return Unrecognized(expected, parsed.status().message(), body);
-    claimed.group = parsed->group;
-    claimed.version = parsed->version;
-  }
-  const std::string_view kind_text = object["kind"].AsString();
-  if (!kind_text.empty()) claimed.kind = std::string(kind_text);
-  if (IsCustom(op, expected)) return CheckCustomKind(expected, object, body, validation);
-  if (claimed == expected) return base::OkStatus();
-
-  if (IsEviction(claimed, expected)) return base::OkStatus();
-  if (IsBygone(claimed) && claimed.group == expected.group && claimed.kind == expected.kind) {
-    return OtherVersion(claimed, expected);
-  } else if (!IsRegistered(op, claimed)) {
-    return CannotBeHandled(claimed.kind, claimed.version, expected, NoKind(claimed));
-  }
-  if (claimed.kind != expected.kind || !api::IsConvertible(claimed, expected)) {
-    return CannotBeHandled(claimed.kind, claimed.version, expected,
-                           NoConversion(claimed, expected));
-  }
-  return OtherVersion(claimed, expected);
-}
-
-const api::schema::Schema* SchemaOf(const api::catalog::Catalog& catalog,
-                                    const GroupVersionKind& kind, bool& custom) {
-  const api::catalog::ResourceInfo* resource = catalog.FindKind(kind);
-  custom = resource != nullptr && resource->custom;
-  if (resource != nullptr && resource->schema != nullptr) return resource->schema;
-  return catalog.FindSchema(kind);
-}
 
 bool HasEmptyCollection(json::Value value) {
   if (value.is_array() && value.empty()) return true;
@@ -179,6 +34,16 @@ bool HasEmptyCollection(json::Value value) {
   return false;
 }
 
+}  // namespace
+
+const api::schema::Schema* SchemaOf(const api::catalog::Catalog& catalog,
+                                    const GroupVersionKind& kind, bool& custom) {
+  const api::catalog::ResourceInfo* resource = catalog.FindKind(kind);
+  custom = resource != nullptr && resource->custom;
+  if (resource != nullptr && resource->schema != nullptr) return resource->schema;
+  return catalog.FindSchema(kind);
+}
+
 json::Value WithTypeMeta(json::Arena& arena, json::Value object, const GroupVersionKind& kind) {
   const std::string version = ApiVersion(kind);
   if (object["kind"].AsString() == kind.kind && object["apiVersion"].AsString() == version) {
@@ -188,122 +53,12 @@ json::Value WithTypeMeta(json::Arena& arena, json::Value object, const GroupVers
   return json::With(arena, object, "apiVersion", json::String(arena, version));
 }
 
-}  // namespace
-
 std::string ApiVersion(const GroupVersionKind& kind) {
   return kind.group.empty() ? kind.version : base::StrCat(kind.group, "/", kind.version);
 }
 
-base::Status CheckConvertible(const Operation& op, const GroupVersionKind& expected,
-                              json::Value object) {
-  GroupVersionKind claimed = expected;
-  if (const auto text = object["apiVersion"].AsString(); !text.empty()) {
-    const auto version = TRY(api::ParseGroupVersion(text));
-    claimed.group = version.group;
-    claimed.version = version.version;
-  }
-  if (const auto text = object["kind"].AsString(); !text.empty()) claimed.kind = text;
-  if (claimed == expected) return base::OkStatus();
-  if (!IsRegistered(op, claimed) && !IsBygone(claimed)) return base::BadRequest(NoKind(claimed));
-  if (claimed.kind == expected.kind && api::IsConvertible(claimed, expected)) {
-    return base::OkStatus();
-  }
-  return base::BadRequest(NoConversion(claimed, expected));
-}
-
 std::string KindPrefix(const GroupVersionKind& kind) {
   return base::StrCat("{\"kind\":\"", kind.kind, "\",\"apiVersion\":\"", ApiVersion(kind), "\",");
-}
-
-base::Result<json::Value> ParseBody(json::Arena& arena, std::string_view body, MediaType type,
-                                    std::vector<std::string>* duplicates) {
-  json::ParseOptions options;
-  options.duplicate_keys = duplicates;
-  if (type == MediaType::kProtobuf) return ParseProtobuf(arena, body);
-  if (type == MediaType::kJson) return json::Parse(arena, body, options);
-  return json::ParseYamlOrJson(arena, body);
-}
-
-std::string StrictYamlError(json::Arena& arena, std::string_view text) {
-  std::string error;
-  json::YamlOptions options;
-  options.strict_error = &error;
-  (void)json::ParseYaml(arena, text, options);
-  return error;
-}
-
-void WarnOfYaml(Operation& op, std::string_view error) {
-  if (error.empty()) return;
-  const auto lines = base::Split(error, '\n');
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    op.recorder.Warn(std::string(base::Trim(lines[i])));
-  }
-}
-
-base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind, json::Value object,
-                                    FieldValidation validation,
-                                    const std::vector<std::string>& duplicates,
-                                    std::string_view yaml_error) {
-  std::vector<std::string> unknown;
-  std::vector<std::string>* unknown_or_null =
-      validation == FieldValidation::kIgnore ? nullptr : &unknown;
-  bool custom = false;
-  const api::schema::Schema* schema = SchemaOf(*op.catalog, kind, custom);
-  if (custom && object["kind"].AsString() != kind.kind) return object;
-  if (schema != nullptr && custom) {
-    TRY(api::schema::CheckMetadata(op.arena, *schema, object));
-    object = api::schema::Prune(op.arena, *schema, object, true, unknown_or_null);
-  } else if (schema != nullptr) {
-    api::schema::DecodeOptions options;
-    options.unknown_fields = unknown_or_null;
-    object = TRY(api::schema::Decode(op.arena, *schema, object, options));
-  }
-  if (validation == FieldValidation::kStrict) {
-    std::vector<std::string> texts = api::schema::DecodingWarnings(duplicates, unknown);
-    if (!yaml_error.empty()) texts.insert(texts.begin(), std::string(yaml_error));
-    if (!texts.empty()) {
-      return base::BadRequest(base::StrCat("strict decoding error: ", base::Join(texts, ", ")));
-    }
-  } else if (validation == FieldValidation::kWarn) {
-    WarnOfYaml(op, yaml_error);
-    for (std::string& text : api::schema::DecodingWarnings(duplicates, unknown)) {
-      op.recorder.Warn(std::move(text));
-    }
-  }
-  return object;
-}
-
-base::Result<json::Value> DecodeBody(Operation& op, const GroupVersionKind& kind,
-                                     std::string_view body, MediaType type,
-                                     FieldValidation validation) {
-  std::vector<std::string> duplicates;
-  auto parsed = ParseBody(op.arena, body, type, &duplicates);
-  if (!parsed.ok()) return Unrecognized(kind, parsed.status().message(), body);
-  GroupVersionKind claimed;
-  TRY(CheckKind(op, kind, *parsed, body, validation, claimed));
-  json::Value object = *parsed;
-  if (!object.is_object()) object = json::MakeObject(op.arena, {});
-  if (IsCustom(op, kind) && claimed.kind != kind.kind) return object;
-  object = WithTypeMeta(op.arena, object, kind);
-  std::string yaml_error;
-  if (type == MediaType::kYaml) yaml_error = StrictYamlError(op.arena, body);
-  auto canonical = Canonical(op, kind, object, validation, duplicates, yaml_error);
-  if (!canonical.ok()) {
-    return CannotBeHandled(kind.kind, kind.version, kind, canonical.status().message());
-  }
-  const json::Value decoded = WithTypeMeta(op.arena, *canonical, kind);
-  admission::Trace* const trace = op.recorder.trace();
-  if (trace != nullptr) trace->Decoded(decoded);
-  const json::Value defaulted = TRY(ApplyDefaults(op.world, *op.catalog, op.arena, kind, decoded));
-  if (trace != nullptr) trace->Stage("decode", "defaulting", defaulted);
-  return defaulted;
-}
-
-base::Result<json::Value> DecodeInput(Operation& op, const Input& input) {
-  const json::Value object =
-      TRY(DecodeBody(op, op.kind(), input.body, input.type, input.options.validation));
-  op.request_object = object;
-  return object;
 }
 
 base::Result<json::Value> ApplyDefaults(const World& world, const api::catalog::Catalog& catalog,

@@ -27,16 +27,19 @@ base::Result<json::Value> DecodeBody(Operation& op, const api::GroupVersionKind&
 // object.
 base::Result<json::Value> DecodeInput(Operation& op, const Input& input);
 
-// Syntax only: JSON, or YAML turned into JSON. `duplicates` may be null.
-base::Result<json::Value> ParseBody(json::Arena& arena, std::string_view body, MediaType type,
-                                    std::vector<std::string>* duplicates);
-
 // An object that is JSON already (the result of a patch) through the same checks, without texts
-// around the error. Duplicate fields have been lost by then; `duplicates` adds them.
+// around the error. It repeats no key; `strict_errors` are what strict decoding has reported so far
+// (`duplicate field "a"`).
 base::Result<json::Value> Canonical(Operation& op, const api::GroupVersionKind& kind,
                                     json::Value object, FieldValidation validation,
-                                    const std::vector<std::string>& duplicates,
+                                    const std::vector<std::string>& strict_errors,
                                     std::string_view yaml_error = {});
+
+// Input that repeats keys without them: merged by the schema of the kind, or the last values if the
+// kind has no Go type. `strict_errors` receives what strict decoding reports.
+base::Result<json::Value> WithoutDuplicates(Operation& op, const api::GroupVersionKind& kind,
+                                            json::Value input,
+                                            std::vector<std::string>& strict_errors);
 
 // Why an object that says it is of another kind than `expected`, one that is built in, cannot be
 // taken for one.

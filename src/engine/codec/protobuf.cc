@@ -1,6 +1,7 @@
 #include "engine/codec/protobuf.h"
 
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -76,45 +77,98 @@ class Fields {
   std::unordered_map<std::string, Message> messages_;
 };
 
-base::Status Malformed() {
-  return base::BadRequest("proto: illegal wireType or unexpected end of data");
+base::Status UnexpectedEnd() { return base::BadRequest("unexpected EOF"); }
+base::Status Overflow() { return base::BadRequest("proto: integer overflow"); }
+base::Status NegativeLength() {
+  return base::BadRequest("proto: negative length found during unmarshaling");
 }
 
-// Reads the wire form. https://protobuf.dev/programming-guides/encoding/
+// The wire types. https://protobuf.dev/programming-guides/encoding/
+constexpr std::uint32_t kVarint = 0;
+constexpr std::uint32_t kFixed64 = 1;
+constexpr std::uint32_t kBytes = 2;
+constexpr std::uint32_t kStartGroup = 3;
+constexpr std::uint32_t kEndGroup = 4;
+constexpr std::uint32_t kFixed32 = 5;
+
+// Reads the wire form, with the errors of Go's generated decoders.
 class Wire {
  public:
   explicit Wire(std::string_view bytes) : bytes_(bytes) {}
   bool done() const { return bytes_.empty(); }
 
-  bool Varint(std::uint64_t& value) {
+  base::Status Varint(std::uint64_t& value) {
     value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
-      if (bytes_.empty()) return false;
+      if (bytes_.empty()) return UnexpectedEnd();
       const auto byte = static_cast<unsigned char>(bytes_.front());
       bytes_.remove_prefix(1);
       value |= static_cast<std::uint64_t>(byte & 0x7fU) << shift;
-      if ((byte & 0x80U) == 0) return true;
+      if ((byte & 0x80U) == 0) return base::OkStatus();
     }
-    return false;
+    return Overflow();
   }
 
-  bool Bytes(std::string_view& value) {
+  base::Status Bytes(std::string_view& value) {
     std::uint64_t size = 0;
-    if (!Varint(size) || size > bytes_.size()) return false;
-    value = bytes_.substr(0, size);
-    bytes_.remove_prefix(size);
-    return true;
+    TRY(Varint(size));
+    if (static_cast<std::int64_t>(size) < 0) return NegativeLength();
+    return Take(size, value);
   }
 
-  bool Fixed(std::size_t size, std::uint64_t& value) {
-    if (bytes_.size() < size) return false;
+  base::Status Fixed(std::size_t size, std::uint64_t& value) {
+    std::string_view bytes;
+    TRY(Take(size, bytes));
     value = 0;
-    std::memcpy(&value, bytes_.data(), size);
-    bytes_.remove_prefix(size);
-    return true;
+    std::memcpy(&value, bytes.data(), size);
+    return base::OkStatus();
+  }
+
+  // What follows a tag of a field that is not known; groups with all they hold.
+  base::Status Skip(std::uint32_t wire_type) {
+    std::uint64_t scalar = 0;
+    std::string_view bytes;
+    for (std::size_t depth = 0;;) {
+      switch (wire_type) {
+        case kVarint:
+          TRY(Varint(scalar));
+          break;
+        case kFixed64:
+          TRY(Take(8, bytes));
+          break;
+        case kBytes:
+          TRY(Bytes(bytes));
+          break;
+        case kStartGroup:
+          ++depth;
+          break;
+        case kEndGroup:
+          if (depth == 0) return base::BadRequest("proto: unexpected end of group");
+          --depth;
+          break;
+        case kFixed32:
+          TRY(Take(4, bytes));
+          break;
+        default:
+          return base::BadRequest(
+              base::StrCat("proto: illegal wireType ", std::to_string(wire_type)));
+      }
+      if (depth == 0) return base::OkStatus();
+      if (done()) return UnexpectedEnd();
+      std::uint64_t tag = 0;
+      TRY(Varint(tag));
+      wire_type = static_cast<std::uint32_t>(tag & 7U);
+    }
   }
 
  private:
+  base::Status Take(std::size_t size, std::string_view& value) {
+    if (size > bytes_.size()) return UnexpectedEnd();
+    value = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return base::OkStatus();
+  }
+
   std::string_view bytes_;
 };
 
@@ -126,23 +180,55 @@ struct Part {
   std::string_view bytes;
 };
 
-bool ReadPart(Wire& wire, Part& part) {
+// The number and wire type of the next field of a message of that name.
+base::Status ReadTag(Wire& wire, std::string_view message, Part& part) {
   std::uint64_t tag = 0;
-  if (!wire.Varint(tag)) return false;
+  TRY(wire.Varint(tag));
   part.number = static_cast<std::uint32_t>(tag >> 3);
   part.wire_type = static_cast<std::uint32_t>(tag & 7U);
-  switch (part.wire_type) {
-    case 0:
-      return wire.Varint(part.scalar);
-    case 1:
-      return wire.Fixed(8, part.scalar);
-    case 2:
-      return wire.Bytes(part.bytes);
-    case 5:
-      return wire.Fixed(4, part.scalar);
-    default:
-      return false;
+  if (part.wire_type == kEndGroup) {
+    return base::BadRequest(base::StrCat("proto: ", message, ": wiretype end group for non-group"));
   }
+  if (const auto number = static_cast<std::int32_t>(part.number); number <= 0) {
+    return base::BadRequest(base::StrCat("proto: ", message, ": illegal tag ",
+                                         std::to_string(number), " (wire type ",
+                                         std::to_string(tag), ")"));
+  }
+  return base::OkStatus();
+}
+
+// The value behind a tag of a field that takes `expected`; `go_name` is what Go calls the field.
+base::Status ReadContent(Wire& wire, std::uint32_t expected, std::string_view go_name, Part& part) {
+  if (part.wire_type != expected) {
+    return base::BadRequest(base::StrCat("proto: wrong wireType = ", std::to_string(part.wire_type),
+                                         " for field ", go_name));
+  }
+  switch (expected) {
+    case kVarint:
+      return wire.Varint(part.scalar);
+    case kFixed64:
+      return wire.Fixed(8, part.scalar);
+    default:
+      return wire.Bytes(part.bytes);
+  }
+}
+
+std::string GoName(const api::schema::Schema* schema, std::string_view name) {
+  const api::schema::Field* field = schema != nullptr ? schema->FindField(name) : nullptr;
+  if (field != nullptr && !field->go_name().empty()) return std::string(field->go_name());
+  if (name == "metadata") return "ObjectMeta";
+  std::string text(name);
+  if (!text.empty()) text[0] = base::ToUpper(text.substr(0, 1))[0];
+  return text;
+}
+
+const api::schema::Schema* SchemaOfField(const api::schema::Schema* schema, std::string_view name) {
+  const api::schema::Field* field = schema != nullptr ? schema->FindField(name) : nullptr;
+  const api::schema::Schema* type = field != nullptr ? field->schema : nullptr;
+  while (type != nullptr && type->element != nullptr && type->kind != api::schema::Kind::kUnion) {
+    type = type->element;
+  }
+  return type;
 }
 
 // The JSON of a message while its fields arrive. The elements of a list and the entries of a map
@@ -180,65 +266,118 @@ class Reader {
   Reader(json::Arena& arena, const Fields& fields) : arena_(arena), fields_(fields) {}
 
   base::Result<json::Value> Object(std::string_view package, std::string_view type,
-                                   std::string_view bytes) {
+                                   std::string_view bytes, const api::schema::Schema* schema) {
     MessageBuilder object(arena_);
-    TRY(Into(object, package, type, bytes, 0));
+    TRY(Into(object, {package, type, schema}, bytes, 0));
     return object.Build();
   }
 
  private:
-  base::Status Into(MessageBuilder& object, std::string_view package, std::string_view type,
-                    std::string_view bytes, int depth) {
+  // A message's type; its schema may be null.
+  struct Type {
+    std::string_view package;
+    std::string_view name;
+    const api::schema::Schema* schema = nullptr;
+  };
+
+  static std::uint32_t WireTypeOf(const FieldLine& field) {
+    if (field.mode == Mode::kMap || field.type.size() != 1) return kBytes;
+    const char type = field.type.front();
+    if (type == 'd') return kFixed64;
+    return type == 's' || type == 'b' ? kBytes : kVarint;
+  }
+
+  base::Status Into(MessageBuilder& object, const Type& type, std::string_view bytes, int depth) {
     if (depth > kMaxDepth) return base::BadRequest("proto: exceeded max depth");
-    const Message* message = fields_.Find(package, type);
+    const Message* message = fields_.Find(type.package, type.name);
     if (message == nullptr) return base::OkStatus();  // a message without fields we know
     Wire wire(bytes);
     while (!wire.done()) {
       Part part;
-      if (!ReadPart(wire, part)) return Malformed();
+      TRY(ReadTag(wire, type.name, part));
       const auto found = message->find(part.number);
-      if (found == message->end()) continue;
+      if (found == message->end()) {
+        TRY(wire.Skip(part.wire_type));
+        continue;
+      }
       const FieldLine& field = found->second;
-      if (field.mode == Mode::kInline) {
-        TRY(Into(object, field.package, field.type, part.bytes, depth + 1));
+      const std::uint32_t expected = WireTypeOf(field);
+      if (field.mode == Mode::kRepeated && expected == kVarint && part.wire_type == kBytes) {
+        TRY(wire.Bytes(part.bytes));
+        TRY(AddPacked(object, field, part.bytes));
         continue;
       }
-      if (field.mode == Mode::kMap) {
-        TRY(AddEntry(object, field, part.bytes, depth));
-        continue;
-      }
-      const json::Value value = TRY(ValueOf(field, part, depth));
-      if (field.mode == Mode::kRepeated) {
-        object.AddElement(field.name, value);
-      } else {
-        object.Set(field.name, value);
-      }
+      TRY(ReadContent(wire, expected, GoName(type.schema, field.name), part));
+      TRY(AddField(object, type, field, part, depth));
     }
     return base::OkStatus();
   }
 
-  base::Status AddEntry(MessageBuilder& object, const FieldLine& field, std::string_view bytes,
-                        int depth) {
+  base::Status AddField(MessageBuilder& object, const Type& type, const FieldLine& field,
+                        const Part& part, int depth) {
+    if (field.mode == Mode::kInline) {
+      return Into(object, {field.package, field.type, type.schema}, part.bytes, depth + 1);
+    }
+    const api::schema::Schema* schema = SchemaOfField(type.schema, field.name);
+    if (field.mode == Mode::kMap) return AddEntry(object, field, schema, part.bytes, depth);
+    const json::Value value = TRY(ValueOf(field, schema, part, depth));
+    if (field.mode == Mode::kRepeated) {
+      object.AddElement(field.name, value);
+    } else {
+      object.Set(field.name, value);
+    }
+    return base::OkStatus();
+  }
+
+  // Numbers of a list written one behind the other.
+  base::Status AddPacked(MessageBuilder& object, const FieldLine& field, std::string_view bytes) {
+    Wire wire(bytes);
+    while (!wire.done()) {
+      Part part;
+      TRY(wire.Varint(part.scalar));
+      object.AddElement(field.name, Scalar(field.type.front(), part));
+    }
+    return base::OkStatus();
+  }
+
+  base::Status AddEntry(MessageBuilder& object, const FieldLine& field,
+                        const api::schema::Schema* schema, std::string_view bytes, int depth) {
     std::string_view key;
     Part value_part;
     Wire wire(bytes);
     while (!wire.done()) {
       Part part;
-      if (!ReadPart(wire, part)) return Malformed();
-      if (part.number == 1) key = part.bytes;
-      if (part.number == 2) value_part = part;
+      std::uint64_t tag = 0;
+      TRY(wire.Varint(tag));
+      part.number = static_cast<std::uint32_t>(tag >> 3);
+      if (part.number == 1) {
+        TRY(wire.Bytes(key));
+      } else if (part.number == 2) {
+        value_part = {};
+        value_part.wire_type = WireTypeOfValue(field);
+        TRY(ReadContent(wire, value_part.wire_type, field.name, value_part));
+      } else {
+        TRY(wire.Skip(static_cast<std::uint32_t>(tag & 7U)));
+      }
     }
-    object.AddEntry(field.name, arena_.Copy(key), TRY(ValueOf(field, value_part, depth)));
+    object.AddEntry(field.name, arena_.Copy(key), TRY(ValueOf(field, schema, value_part, depth)));
     return base::OkStatus();
   }
 
-  base::Result<json::Value> ValueOf(const FieldLine& field, const Part& part, int depth) {
+  static std::uint32_t WireTypeOfValue(const FieldLine& field) {
+    FieldLine single = field;
+    single.mode = Mode::kSingle;
+    return WireTypeOf(single);
+  }
+
+  base::Result<json::Value> ValueOf(const FieldLine& field, const api::schema::Schema* schema,
+                                    const Part& part, int depth) {
     if (field.type.size() == 1) return Scalar(field.type.front(), part);
     bool special = true;
     const json::Value known = TRY(Special(field.type, part.bytes, special));
     if (special) return known;
     MessageBuilder message(arena_);
-    TRY(Into(message, field.package, field.type, part.bytes, depth + 1));
+    TRY(Into(message, {field.package, field.type, schema}, part.bytes, depth + 1));
     const json::Value object = message.Build();
     // A list of strings with a name of its own is a message with one field.
     if (field.type == "ExtraValue" || field.type == "Verbs") {
@@ -268,15 +407,15 @@ class Reader {
 
   // Types whose JSON is no object. `special` is false for all others.
   base::Result<json::Value> Special(std::string_view type, std::string_view bytes, bool& special) {
-    if (type == "Quantity") return Named(bytes, 1, true);
+    if (type == "Quantity") return Named(type, bytes, 1, kBytes);
     if (type == "RawExtension" || type == "FieldsV1" || type == "JSON") {
-      const json::Value raw = TRY(Named(bytes, 1, true));
+      const json::Value raw = TRY(Named(type, bytes, 1, kBytes));
       if (raw.is_null() || raw.AsString().empty()) return json::Value();
       return json::Parse(arena_, raw.AsString());
     }
     if (type == "Time" || type == "MicroTime") {
-      const std::int64_t seconds = TRY(Named(bytes, 1, false)).AsInt();
-      const std::int64_t nanos = TRY(Named(bytes, 2, false)).AsInt();
+      const std::int64_t seconds = TRY(Named(type, bytes, 1, kVarint)).AsInt();
+      const std::int64_t nanos = TRY(Named(type, bytes, 2, kVarint)).AsInt();
       if (bytes.empty()) return json::Value();
       const base::WallTime time(std::chrono::duration_cast<base::WallTime::duration>(
           std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanos)));
@@ -284,27 +423,33 @@ class Reader {
                           type == "Time" ? base::FormatTime(time) : base::FormatMicroTime(time));
     }
     if (type == "Duration") {
-      const std::int64_t nanos = TRY(Named(bytes, 1, false)).AsInt();
+      const std::int64_t nanos = TRY(Named(type, bytes, 1, kVarint)).AsInt();
       return json::String(arena_, base::FormatDuration(std::chrono::nanoseconds(nanos)));
     }
     if (type == "IntOrString") {
-      if (TRY(Named(bytes, 1, false)).AsInt() == 1) {
-        return json::String(arena_, TRY(Named(bytes, 3, true)).AsString());
+      if (TRY(Named(type, bytes, 1, kVarint)).AsInt() == 1) {
+        return json::String(arena_, TRY(Named(type, bytes, 3, kBytes)).AsString());
       }
-      return json::Value::Int(TRY(Named(bytes, 2, false)).AsInt());
+      return json::Value::Int(TRY(Named(type, bytes, 2, kVarint)).AsInt());
     }
     special = false;
     return json::Value();
   }
 
   // One field of a small message; null if it is not there.
-  base::Result<json::Value> Named(std::string_view bytes, std::uint32_t number, bool text) {
+  base::Result<json::Value> Named(std::string_view message, std::string_view bytes,
+                                  std::uint32_t number, std::uint32_t wire_type) {
     Wire wire(bytes);
     json::Value value;
     while (!wire.done()) {
       Part part;
-      if (!ReadPart(wire, part)) return Malformed();
-      if (part.number == number) value = Scalar(text ? 's' : 'i', part);
+      TRY(ReadTag(wire, message, part));
+      if (part.number == number && part.wire_type == wire_type) {
+        TRY(ReadContent(wire, wire_type, {}, part));
+        value = Scalar(wire_type == kBytes ? 's' : 'i', part);
+      } else {
+        TRY(wire.Skip(part.wire_type));
+      }
     }
     return value;
   }
@@ -324,43 +469,58 @@ std::string PackageOf(const api::GroupVersion& version) {
 
 }  // namespace
 
-base::Result<json::Value> ParseProtobuf(json::Arena& arena, std::string_view body) {
+base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view body) {
+  if (body.empty()) return base::BadRequest("empty data");
   if (body.substr(0, kMagic.size()) != kMagic) {
     return base::BadRequest(
         "provided data does not appear to be a protobuf message, expected "
         "prefix [107 56 115 0]");
   }
-  static const Fields kFields(EmbeddedProtobufFields());
-  std::string_view raw;
+  if (body.size() == kMagic.size()) return base::BadRequest("empty body");
+  ProtobufEnvelope envelope;
   std::string_view meta;
   Wire wire(body.substr(kMagic.size()));
   while (!wire.done()) {
     Part part;
-    if (!ReadPart(wire, part)) return Malformed();
+    TRY(ReadTag(wire, "Unknown", part));
+    constexpr std::string_view kNames[] = {"TypeMeta", "Raw", "ContentEncoding", "ContentType"};
+    if (part.number > std::size(kNames)) {
+      TRY(wire.Skip(part.wire_type));
+      continue;
+    }
+    TRY(ReadContent(wire, kBytes, kNames[part.number - 1], part));
     if (part.number == 1) meta = part.bytes;
-    if (part.number == 2) raw = part.bytes;
+    if (part.number == 2) envelope.raw = part.bytes;
   }
-  std::string_view api_version;
-  std::string_view kind;
   Wire meta_wire(meta);
   while (!meta_wire.done()) {
     Part part;
-    if (!ReadPart(meta_wire, part)) return Malformed();
-    if (part.number == 1) api_version = part.bytes;
-    if (part.number == 2) kind = part.bytes;
+    TRY(ReadTag(meta_wire, "TypeMeta", part));
+    if (part.number > 2) {
+      TRY(meta_wire.Skip(part.wire_type));
+      continue;
+    }
+    TRY(ReadContent(meta_wire, kBytes, part.number == 1 ? "APIVersion" : "Kind", part));
+    (part.number == 1 ? envelope.api_version : envelope.kind) = part.bytes;
   }
-  const api::GroupVersion version = TRY(api::ParseGroupVersion(api_version));
+  return envelope;
+}
+
+base::Result<json::Value> ReadProtobufObject(json::Arena& arena, const api::GroupVersionKind& kind,
+                                             std::string_view raw,
+                                             const api::schema::Schema* schema) {
+  static const Fields kFields(EmbeddedProtobufFields());
+  const api::GroupVersion version = kind.group_version();
   // Options have the version of the resource they are for.
-  const bool is_options = kind.size() > 7 && kind.substr(kind.size() - 7) == "Options" &&
-                          kFields.Find(PackageOf(version), kind) == nullptr;
+  const bool is_options = kind.kind.size() > 7 && kind.kind.ends_with("Options") &&
+                          kFields.Find(PackageOf(version), kind.kind) == nullptr;
   const std::string package = is_options ? "meta" : PackageOf(version);
-  if (kFields.Find(package, kind) == nullptr) {
-    return base::BadRequest(base::StrCat("no kind \"", kind, "\" is registered for version \"",
-                                         api_version, "\" in protobuf"));
+  json::Value object = json::MakeObject(arena, {});
+  if (kFields.Find(package, kind.kind) != nullptr) {
+    object = TRY(Reader(arena, kFields).Object(package, kind.kind, raw, schema));
   }
-  json::Value object = TRY(Reader(arena, kFields).Object(package, kind, raw));
-  object = json::With(arena, object, "kind", json::String(arena, kind));
-  return json::With(arena, object, "apiVersion", json::String(arena, api_version));
+  object = json::With(arena, object, "kind", json::String(arena, kind.kind));
+  return json::With(arena, object, "apiVersion", json::String(arena, version.ToString()));
 }
 
 }  // namespace portcullis::engine

@@ -9,6 +9,8 @@
 
 #include <string_view>
 
+#include "api/names.h"
+#include "api/schema/schema.h"
 #include "base/status.h"
 #include "json/value.h"
 
@@ -16,7 +18,21 @@ namespace portcullis::engine {
 
 inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
 
-// The object in a body of that type, as JSON. Errors are BadRequest.
-base::Result<json::Value> ParseProtobuf(json::Arena& arena, std::string_view body);
+// What a body of that type holds: the object's type and its message. Views into the body.
+struct ProtobufEnvelope {
+  std::string_view api_version;
+  std::string_view kind;
+  std::string_view raw;
+};
+
+// Errors are BadRequest with the texts of Kubernetes' serializer.
+base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view body);
+
+// The message as JSON, with kind and apiVersion; nothing but these if no message of the kind is
+// known. `schema` is that of the kind and tells the names of Go's fields, which some errors quote;
+// it may be null. Errors are BadRequest with the texts of Go's generated decoders.
+base::Result<json::Value> ReadProtobufObject(json::Arena& arena, const api::GroupVersionKind& kind,
+                                             std::string_view raw,
+                                             const api::schema::Schema* schema);
 
 }  // namespace portcullis::engine

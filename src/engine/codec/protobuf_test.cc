@@ -23,9 +23,17 @@ std::string Body(std::string_view version, std::string_view kind, std::string_vi
   return std::string("k8s\0", 4) + Bytes(1, Bytes(1, version) + Bytes(2, kind)) + Bytes(2, raw);
 }
 
+// The object in a body, of the type that it names.
+base::Result<json::Value> Read(json::Arena& arena, const std::string& body) {
+  const ProtobufEnvelope envelope = TRY(ReadProtobufEnvelope(body));
+  const auto version = TRY(api::ParseGroupVersion(envelope.api_version));
+  const api::GroupVersionKind kind{version.group, version.version, std::string(envelope.kind)};
+  return ReadProtobufObject(arena, kind, envelope.raw, nullptr);
+}
+
 std::string Json(const std::string& body) {
   json::Arena arena;
-  const auto value = ParseProtobuf(arena, body);
+  const auto value = Read(arena, body);
   if (!value.ok()) return value.status().message();
   json::WriteOptions sorted;
   sorted.sort_keys = true;
@@ -76,7 +84,7 @@ std::size_t BytesOfReading(int size) {
   body = std::string("k8s\0", 4) + Bytes(1, Bytes(1, "v1") + Bytes(2, "Secret")) + "\x12" +
          varint(raw.size()) + raw;
   json::Arena arena;
-  const auto secret = ParseProtobuf(arena, body);
+  const auto secret = Read(arena, body);
   EXPECT_TRUE(secret.ok()) << secret.status().message();
   EXPECT_EQ((*secret)["metadata"]["finalizers"].size(), static_cast<std::size_t>(size));
   EXPECT_EQ((*secret)["data"].size(), static_cast<std::size_t>(size));
@@ -105,9 +113,29 @@ TEST(Protobuf, MembersHaveTheirNamesInJson) {
 
 TEST(Protobuf, RefusesWhatIsNoProtobuf) {
   EXPECT_NE(Json("{}").find("does not appear to be a protobuf message"), std::string::npos);
-  EXPECT_EQ(Json(std::string("k8s\0", 4) + "\x0a\x7f"),
-            "proto: illegal wireType or unexpected end of data");
-  EXPECT_NE(Json(Body("v1", "Nonsense", "")).find("no kind \"Nonsense\""), std::string::npos);
+  EXPECT_EQ(Json(""), "empty data");
+  EXPECT_EQ(Json(std::string("k8s\0", 4)), "empty body");
+  EXPECT_EQ(Json(std::string("k8s\0", 4) + "\x0a\x7f"), "unexpected EOF");
+  EXPECT_EQ(Json(Body("v1", "Nonsense", "x")), R"({"apiVersion":"v1","kind":"Nonsense"})");
+}
+
+TEST(Protobuf, ErrorsAreThoseOfGosDecoders) {
+  const auto config_map = [](const std::string& raw) { return Json(Body("v1", "ConfigMap", raw)); };
+  EXPECT_EQ(config_map(std::string(1, '\0')), "proto: ConfigMap: illegal tag 0 (wire type 0)");
+  EXPECT_EQ(config_map("\x0c"), "proto: ConfigMap: wiretype end group for non-group");
+  EXPECT_EQ(config_map(Number(1, 1)), "proto: wrong wireType = 0 for field ObjectMeta");
+  EXPECT_EQ(config_map(Number(2, 1)), "proto: wrong wireType = 0 for field Data");
+  EXPECT_EQ(config_map("\x7e"), "proto: illegal wireType 6");
+  EXPECT_EQ(config_map("\x7b"), "unexpected EOF") << "an open group";
+  EXPECT_EQ(config_map("\x7b\x7c"), R"({"apiVersion":"v1","kind":"ConfigMap"})");
+  EXPECT_EQ(config_map(std::string(11, '\xff')), "proto: integer overflow");
+}
+
+TEST(Protobuf, NumbersOfAListMayBePacked) {
+  const std::string context = Bytes(4, "\x01\x02");
+  EXPECT_EQ(Json(Body("v1", "Pod", Bytes(2, Bytes(14, context)))),
+            R"({"apiVersion":"v1","kind":"Pod","spec":{"securityContext":{"supplementalGroups":)"
+            R"([1,2]}}})");
 }
 
 }  // namespace

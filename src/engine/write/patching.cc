@@ -8,10 +8,13 @@
 #include "api/patch/go_value.h"
 #include "api/patch/managed_fields.h"
 #include "api/patch/strategic_merge.h"
+#include "api/schema/decode.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/versions.h"
+#include "json/duplicates.h"
+#include "json/go_errors.h"
 #include "json/merge_patch.h"
 #include "json/patch.h"
 #include "json/reader.h"
@@ -44,21 +47,31 @@ base::Status Rejected() {
                       base::StatusDetails{});
 }
 
+// A patched object as Kubernetes quotes it.
+std::string TextOf(Operation& op, json::Value object) {
+  json::WriteOptions plain;
+  plain.splice_source = false;
+  return json::ToString(SortedTop(op.arena, Ordered(op.arena, object)), plain);
+}
+
 base::Result<json::Value> Finish(Operation& op, const PatchTarget& target, json::Value patched,
-                                 FieldValidation validation,
-                                 const std::vector<std::string>& duplicates,
-                                 const std::string* shown) {
+                                 FieldValidation validation, std::vector<std::string> strict_errors,
+                                 const std::string* shown, bool repeats_keys = false) {
   const json::Value original = patched;
-  const auto as_text = [&] {
-    json::WriteOptions plain;
-    plain.splice_source = false;
-    return json::ToString(SortedTop(op.arena, Ordered(op.arena, original)), plain);
-  };
+  const auto as_text = [&] { return TextOf(op, original); };
   if (op.resource->custom && target.kind == op.resource->kind &&
       patched["kind"].AsString().empty()) {
     const std::string text = as_text();
     return PatchedInvalid(
         text, base::BadRequest(base::StrCat("Object 'Kind' is missing in '", text, "'")));
+  }
+  if (repeats_keys) {
+    // Values of the patch that no operation has looked into are decoded as they stand there.
+    std::vector<std::string> repeated;
+    auto merged = WithoutDuplicates(op, target.kind, patched, repeated);
+    if (!merged.ok()) return PatchedInvalid(as_text(), merged.status());
+    patched = *merged;
+    strict_errors.insert(strict_errors.end(), repeated.begin(), repeated.end());
   }
   const bool custom = op.resource->custom && target.kind == op.resource->kind;
   if (!custom) {
@@ -71,7 +84,7 @@ base::Result<json::Value> Finish(Operation& op, const PatchTarget& target, json:
     patched = json::With(op.arena, patched, "apiVersion",
                          json::String(op.arena, ApiVersion(target.kind)));
   }
-  auto canonical = Canonical(op, target.kind, patched, validation, duplicates);
+  auto canonical = Canonical(op, target.kind, patched, validation, strict_errors);
   if (!canonical.ok()) {
     if (shown != nullptr) return PatchedInvalid(*shown, canonical.status());
     return PatchedInvalid(as_text(), canonical.status());
@@ -84,23 +97,62 @@ base::Result<json::Value> Finish(Operation& op, const PatchTarget& target, json:
   return defaulted;
 }
 
+// What strict decoding of the list of operations reports, and the types it checks. Only done when
+// fields are validated, as in Kubernetes.
+base::Status CheckOperations(json::Value patch, bool repeats_keys,
+                             std::vector<std::string>& strict_errors) {
+  std::vector<std::string> repeated;
+  if (repeats_keys) json::DuplicatePaths(patch, repeated);
+  for (const std::string& path : repeated) {
+    strict_errors.push_back(base::StrCat("json patch duplicate field \"", path, "\""));
+  }
+  std::size_t index = 0;
+  for (const json::Value& operation : patch.elements()) {
+    for (const json::Member& member : operation.members()) {
+      const std::string_view name = member.name();
+      if (name == "value") continue;
+      if (name != "op" && name != "path" && name != "from") {
+        strict_errors.push_back(
+            base::StrCat("json patch unknown field \"[", std::to_string(index), "].", name, "\""));
+      } else if (!member.value.is_string() && !member.value.is_null()) {
+        return base::BadRequest(base::StrCat(
+            "error decoding patch: json: cannot unmarshal ", json::GoTypeName(member.value),
+            " into Go struct field jsonPatchOp.", name, " of type string"));
+      }
+    }
+    ++index;
+  }
+  return base::OkStatus();
+}
+
 base::Result<Transform> MakeJsonPatch(Operation& op, const PatchTarget& target,
                                       const Input& input) {
   const FieldValidation validation = input.options.validation;
-  auto decoded = json::DecodePatch(op.arena, input.body, "[]handlers.jsonPatchOp");
+  json::PatchOptions options;
+  auto decoded =
+      json::DecodePatch(op.arena, input.body, "[]handlers.jsonPatchOp", &options.repeats_keys);
   if (!decoded.ok()) {
-    return base::BadRequest(base::StrCat("error decoding patch: ", decoded.status().message()));
-  }
-  if (decoded->size() > kMaxOperations) {
-    return api::RequestEntityTooLargeStatus(
-        base::StrCat("The allowed maximum operations in a JSON patch is ",
-                     std::to_string(kMaxOperations), ", got ", std::to_string(decoded->size())));
+    // Only values may hold numbers that are too large: elsewhere a number is no text.
+    return base::BadRequest(
+        base::StrCat("error decoding patch: ",
+                     base::ReplaceAll(decoded.status().message(), "Go value of type float64",
+                                      "Go struct field jsonPatchOp.value of type float64")));
   }
   const json::Value patch = *decoded;
-  return Transform([&op, target, validation, patch](json::Value live) -> base::Result<json::Value> {
-    auto patched = json::ApplyPatch(op.arena, live, patch);
+  std::vector<std::string> strict_errors;
+  if (validation != FieldValidation::kIgnore) {
+    TRY(CheckOperations(patch, options.repeats_keys, strict_errors));
+  }
+  if (patch.size() > kMaxOperations) {
+    return api::RequestEntityTooLargeStatus(
+        base::StrCat("The allowed maximum operations in a JSON patch is ",
+                     std::to_string(kMaxOperations), ", got ", std::to_string(patch.size())));
+  }
+  return Transform([&op, target, validation, patch, options,
+                    strict_errors](json::Value live) -> base::Result<json::Value> {
+    auto patched = json::ApplyPatch(op.arena, live, patch, options);
     if (!patched.ok()) return Rejected();
-    return Finish(op, target, *patched, validation, {}, nullptr);
+    return Finish(op, target, *patched, validation, strict_errors, nullptr, options.repeats_keys);
   });
 }
 
@@ -127,12 +179,13 @@ base::Result<Transform> MakeMergePatch(Operation& op, const PatchTarget& target,
     return base::BadRequest(base::StrCat("error decoding patch: ", wrong));
   }
   const json::Value patch = *parsed;
-  return Transform(
-      [&op, target, validation, patch, duplicates](json::Value live) -> base::Result<json::Value> {
-        auto patched = json::MergePatch(op.arena, live, patch);
-        if (!patched.ok()) return base::BadRequest(patched.status().message());
-        return Finish(op, target, *patched, validation, duplicates, nullptr);
-      });
+  const std::vector<std::string> strict_errors = api::schema::DecodingWarnings(duplicates, {});
+  return Transform([&op, target, validation, patch,
+                    strict_errors](json::Value live) -> base::Result<json::Value> {
+    auto patched = json::MergePatch(op.arena, live, patch);
+    if (!patched.ok()) return base::BadRequest(patched.status().message());
+    return Finish(op, target, *patched, validation, strict_errors, nullptr);
+  });
 }
 
 base::Result<Transform> MakeStrategicPatch(Operation& op, const PatchTarget& target,
@@ -145,13 +198,14 @@ base::Result<Transform> MakeStrategicPatch(Operation& op, const PatchTarget& tar
   if (!parsed.ok()) return base::BadRequest(parsed.status().message());
   if (std::string wrong = NoMap(*parsed); !wrong.empty()) return base::BadRequest(std::move(wrong));
   const json::Value patch = *parsed;
-  return Transform(
-      [&op, target, validation, patch, duplicates](json::Value live) -> base::Result<json::Value> {
-        const json::Value patched =
-            TRY(api::patch::StrategicMerge(op.arena, *target.schema, live, patch));
-        const std::string shown = api::patch::GoValueText(patch);
-        return Finish(op, target, patched, validation, duplicates, &shown);
-      });
+  const std::vector<std::string> strict_errors = api::schema::DecodingWarnings(duplicates, {});
+  return Transform([&op, target, validation, patch,
+                    strict_errors](json::Value live) -> base::Result<json::Value> {
+    const json::Value patched =
+        TRY(api::patch::StrategicMerge(op.arena, *target.schema, live, patch));
+    const std::string shown = api::patch::GoValueText(patch);
+    return Finish(op, target, patched, validation, strict_errors, &shown);
+  });
 }
 
 // Only what has a schema can be applied.

@@ -1,0 +1,131 @@
+#include "engine/codec/body.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/schema/merge_duplicates.h"
+#include "base/strings.h"
+#include "engine/codec/protobuf.h"
+#include "json/duplicates.h"
+#include "json/go_errors.h"
+#include "json/reader.h"
+#include "json/yaml.h"
+
+namespace portcullis::engine {
+namespace {
+
+// The type of the struct that the Go server reads kind and version into.
+constexpr std::string_view kTypeMetaStruct =
+    R"(struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" })";
+
+base::Status TypeMetaError(std::string_view error) {
+  return base::BadRequest(base::StrCat("couldn't get version/kind; json parse error: ", error));
+}
+
+base::Result<Body> ReadJson(json::Arena& arena, std::string_view bytes) {
+  Body body;
+  json::ParseOptions options;
+  options.repeats_keys = &body.repeats_keys;
+  options.range_error = &body.range_error;
+  auto value = json::Parse(arena, bytes, options);
+  if (value.ok() && body.repeats_keys) {
+    options.keep_duplicates = true;
+    value = json::Parse(arena, bytes, options);
+  }
+  if (!value.ok()) return TypeMetaError(value.status().message());
+  body.value = *value;
+  return body;
+}
+
+base::Result<Body> ReadYaml(json::Arena& arena, std::string_view bytes) {
+  Body body;
+  body.value = TRY(json::ParseYaml(arena, bytes));
+  return body;
+}
+
+base::Result<Body> ReadProtobuf(json::Arena& arena, const api::catalog::Catalog& catalog,
+                                std::string_view bytes, const api::GroupVersionKind& expected) {
+  const ProtobufEnvelope envelope = TRY(ReadProtobufEnvelope(bytes));
+  api::GroupVersionKind kind = expected;
+  if (!envelope.kind.empty()) kind.kind = envelope.kind;
+  const auto version = api::ParseGroupVersion(envelope.api_version);
+  if (version.ok() && !version->version.empty()) {
+    kind.group = version->group;
+    kind.version = version->version;
+  }
+  Body body;
+  auto value = ReadProtobufObject(arena, kind, envelope.raw, catalog.FindSchema(kind));
+  if (!value.ok()) {
+    body.message_error = value.status().message();
+    value = ReadProtobufObject(arena, kind, {}, nullptr);
+  }
+  body.value = TRY(std::move(value));
+  return body;
+}
+
+// Whether encoding/json takes `name` for the field: besides the case of letters, it takes the
+// Kelvin sign for a k and the long s for an s.
+bool NamesField(std::string_view name, std::string_view field) {
+  if (name == field) return true;
+  if (name.size() < field.size() || name.size() > field.size() + 2) return false;
+  if (base::EqualsIgnoreCase(name, field)) return true;
+  const std::string plain = base::ReplaceAll(base::ReplaceAll(name, "\u212A", "k"), "\u017F", "s");
+  return base::EqualsIgnoreCase(plain, field);
+}
+
+}  // namespace
+
+base::Result<Body> ReadBody(json::Arena& arena, const api::catalog::Catalog& catalog,
+                            std::string_view bytes, MediaType type,
+                            const api::GroupVersionKind& expected) {
+  switch (type) {
+    case MediaType::kYaml:
+      return ReadYaml(arena, bytes);
+    case MediaType::kProtobuf:
+      return ReadProtobuf(arena, catalog, bytes, expected);
+    default:
+      return ReadJson(arena, bytes);
+  }
+}
+
+base::Result<TypeMeta> ReadTypeMeta(json::Value document) {
+  TypeMeta meta;
+  if (!document.is_object() && !document.is_null()) {
+    return TypeMetaError(base::StrCat("json: cannot unmarshal ", json::GoTypeName(document),
+                                      " into Go value of type ", kTypeMetaStruct));
+  }
+  for (const json::Member& member : document.members()) {
+    const bool is_kind = NamesField(member.name(), "kind");
+    if (!is_kind && !NamesField(member.name(), "apiVersion")) continue;
+    if (member.value.is_string()) {
+      (is_kind ? meta.kind : meta.api_version) = member.value.AsString();
+    } else if (!member.value.is_null()) {
+      return TypeMetaError(base::StrCat("json: cannot unmarshal ", json::GoTypeName(member.value),
+                                        " into Go struct field .", is_kind ? "kind" : "apiVersion",
+                                        " of type string"));
+    }
+  }
+  return meta;
+}
+
+json::Value Untyped(json::Arena& arena, const Body& body) {
+  return body.repeats_keys ? json::LastOfDuplicates(arena, body.value) : body.value;
+}
+
+base::Result<json::Value> Typed(json::Arena& arena, const Body& body,
+                                const api::schema::Schema& schema,
+                                std::vector<std::string>* strict_errors) {
+  if (!body.repeats_keys) return body.value;
+  return api::schema::MergeDuplicates(arena, schema, body.value, strict_errors);
+}
+
+bool HasInfinity(json::Value value) {
+  if (value.is_double()) return std::isinf(value.AsDouble());
+  const auto elements = value.elements();
+  const auto members = value.members();
+  return std::any_of(elements.begin(), elements.end(), HasInfinity) ||
+         std::any_of(members.begin(), members.end(),
+                     [](const json::Member& member) { return HasInfinity(member.value); });
+}
+
+}  // namespace portcullis::engine

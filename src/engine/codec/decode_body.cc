@@ -1,0 +1,291 @@
+// Request bodies to canonical, defaulted objects.
+#include <algorithm>
+
+#include "admission/trace/trace.h"
+#include "api/conversion/conversion.h"
+#include "api/schema/decode.h"
+#include "api/schema/merge_duplicates.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "engine/codec/body.h"
+#include "engine/codec/codec.h"
+#include "engine/codec/kind_schema.h"
+#include "json/duplicates.h"
+#include "json/yaml.h"
+
+namespace portcullis::engine {
+namespace {
+
+using api::GroupVersionKind;
+using api::catalog::ResourceInfo;
+
+// What an undecodable body is shown as: its beginning as text if it looks like an object, else as
+// hexadecimal digits.
+std::string Summary(std::string_view body) {
+  constexpr std::size_t kShown = 30;
+  if (body.empty()) return "<empty>";
+  const std::string_view shown = body.substr(0, kShown);
+  std::string text = body.front() == '{' ? std::string(shown) : base::HexEncode(shown);
+  if (body.size() > kShown) text += " ...";
+  return text;
+}
+
+base::Status Unrecognized(const GroupVersionKind& kind, std::string_view error,
+                          std::string_view body) {
+  return base::BadRequest(base::StrCat("the object provided is unrecognized (must be of type ",
+                                       kind.kind, "): ", error, " (", Summary(body), ")"));
+}
+
+base::Status CannotBeHandled(std::string_view kind, std::string_view version,
+                             const GroupVersionKind& expected, std::string_view error) {
+  return base::BadRequest(base::StrCat(kind, " in version ", base::GoQuote(version),
+                                       " cannot be handled as a ", expected.kind, ": ", error));
+}
+
+// The Go package of a group's types: "core", "apps", "admissionregistration".
+std::string_view PackageOf(std::string_view group) {
+  if (group.empty()) return "core";
+  return group.substr(0, group.find('.'));
+}
+
+bool IsRegistered(const Operation& op, const GroupVersionKind& kind) {
+  return op.catalog->FindKind(kind) != nullptr || op.catalog->FindSchema(kind) != nullptr;
+}
+
+base::Status OtherVersion(const GroupVersionKind& claimed, const GroupVersionKind& expected) {
+  return base::BadRequest(base::StrCat(
+      "the API version in the data (", claimed.group_version().ToString(),
+      ") does not match the expected API version (", expected.group_version().ToString(), ")"));
+}
+
+// Versions that Kubernetes still has types for, though it serves them no more.
+bool IsBygone(const GroupVersionKind& kind) {
+  static constexpr std::pair<std::string_view, std::string_view> kVersions[] = {
+      {"admissionregistration.k8s.io", "v1beta1"},
+      {"apps", "v1beta1"},
+      {"apps", "v1beta2"},
+      {"batch", "v1beta1"},
+      {"policy", "v1beta1"},
+      {"rbac.authorization.k8s.io", "v1alpha1"},
+      {"rbac.authorization.k8s.io", "v1beta1"},
+  };
+  for (const auto& [group, version] : kVersions) {
+    if (kind.group == group && kind.version == version) return true;
+  }
+  return false;
+}
+
+std::string NoKind(const GroupVersionKind& kind) {
+  return base::StrCat("no kind ", base::GoQuote(kind.kind), " is registered for version ",
+                      base::GoQuote(kind.group_version().ToString()),
+                      " in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"");
+}
+
+std::string NoConversion(const GroupVersionKind& from, const GroupVersionKind& to) {
+  return base::StrCat("converting (", from.version, ".", from.kind, ") to (", PackageOf(to.group),
+                      ".", to.kind, "): unknown conversion");
+}
+
+// The oldest clients evict by it; nothing else of its version is left.
+bool IsEviction(const GroupVersionKind& claimed, const GroupVersionKind& expected) {
+  return expected == GroupVersionKind{"policy", "v1", "Eviction"} &&
+         claimed == GroupVersionKind{"policy", "v1beta1", "Eviction"};
+}
+
+bool IsCustom(const Operation& op, const GroupVersionKind& kind) {
+  const ResourceInfo* resource = op.catalog->FindKind(kind);
+  return resource != nullptr && resource->custom;
+}
+
+std::string WithoutKind(std::string_view body) {
+  return base::StrCat("Object 'Kind' is missing in '", body, "'");
+}
+
+// A custom resource is any object that has a kind and the version: of what kind it is its
+// validation finds out.
+base::Status CheckCustomKind(const GroupVersionKind& expected, json::Value object,
+                             std::string_view body, FieldValidation validation) {
+  if (object["kind"].AsString().empty()) {
+    if (validation == FieldValidation::kIgnore) {
+      return CannotBeHandled(expected.kind, expected.version, expected, WithoutKind(body));
+    }
+    return Unrecognized(expected, WithoutKind(body), body);
+  }
+  const api::GroupVersion version = TRY(api::ParseGroupVersion(object["apiVersion"].AsString()));
+  if (version == expected.group_version()) return base::OkStatus();
+  return OtherVersion({version.group, version.version, expected.kind}, expected);
+}
+
+// What a body claims to be, or is taken for where it does not say so.
+base::Result<GroupVersionKind> ClaimedKind(const GroupVersionKind& expected, const TypeMeta& meta) {
+  GroupVersionKind claimed = expected;
+  if (!meta.api_version.empty()) {
+    const auto version = TRY(api::ParseGroupVersion(meta.api_version));
+    claimed.group = version.group;
+    claimed.version = version.version;
+  }
+  if (!meta.kind.empty()) claimed.kind = std::string(meta.kind);
+  return claimed;
+}
+
+// Checks the kind and version that a body of a built-in kind claims.
+base::Status CheckKind(const Operation& op, const GroupVersionKind& expected,
+                       const GroupVersionKind& claimed) {
+  if (claimed == expected) return base::OkStatus();
+
+  if (IsEviction(claimed, expected)) return base::OkStatus();
+  if (IsBygone(claimed) && claimed.group == expected.group && claimed.kind == expected.kind) {
+    return OtherVersion(claimed, expected);
+  } else if (!IsRegistered(op, claimed)) {
+    return CannotBeHandled(claimed.kind, claimed.version, expected, NoKind(claimed));
+  }
+  if (claimed.kind != expected.kind || !api::IsConvertible(claimed, expected)) {
+    return CannotBeHandled(claimed.kind, claimed.version, expected,
+                           NoConversion(claimed, expected));
+  }
+  return OtherVersion(claimed, expected);
+}
+
+}  // namespace
+
+base::Status CheckConvertible(const Operation& op, const GroupVersionKind& expected,
+                              json::Value object) {
+  GroupVersionKind claimed = expected;
+  if (const auto text = object["apiVersion"].AsString(); !text.empty()) {
+    const auto version = TRY(api::ParseGroupVersion(text));
+    claimed.group = version.group;
+    claimed.version = version.version;
+  }
+  if (const auto text = object["kind"].AsString(); !text.empty()) claimed.kind = text;
+  if (claimed == expected) return base::OkStatus();
+  if (!IsRegistered(op, claimed) && !IsBygone(claimed)) return base::BadRequest(NoKind(claimed));
+  if (claimed.kind == expected.kind && api::IsConvertible(claimed, expected)) {
+    return base::OkStatus();
+  }
+  return base::BadRequest(NoConversion(claimed, expected));
+}
+
+std::string StrictYamlError(json::Arena& arena, std::string_view text) {
+  std::string error;
+  json::YamlOptions options;
+  options.strict_error = &error;
+  (void)json::ParseYaml(arena, text, options);
+  return error;
+}
+
+void WarnOfYaml(Operation& op, std::string_view error) {
+  if (error.empty()) return;
+  const auto lines = base::Split(error, '\n');
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    op.recorder.Warn(std::string(base::Trim(lines[i])));
+  }
+}
+
+base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind, json::Value object,
+                                    FieldValidation validation,
+                                    const std::vector<std::string>& strict_errors,
+                                    std::string_view yaml_error) {
+  std::vector<std::string> unknown;
+  std::vector<std::string>* unknown_or_null =
+      validation == FieldValidation::kIgnore ? nullptr : &unknown;
+  bool custom = false;
+  const api::schema::Schema* schema = SchemaOf(*op.catalog, kind, custom);
+  if (custom && object["kind"].AsString() != kind.kind) return object;
+  if (schema != nullptr && custom) {
+    TRY(api::schema::CheckMetadata(op.arena, *schema, object));
+    object = api::schema::Prune(op.arena, *schema, object, true, unknown_or_null);
+  } else if (schema != nullptr) {
+    api::schema::DecodeOptions options;
+    options.unknown_fields = unknown_or_null;
+    object = TRY(api::schema::Decode(op.arena, *schema, object, options));
+  }
+  if (validation == FieldValidation::kIgnore) return object;
+  std::vector<std::string> texts = strict_errors;
+  for (std::string& text : api::schema::DecodingWarnings({}, unknown)) {
+    texts.push_back(std::move(text));
+  }
+  if (validation == FieldValidation::kStrict) {
+    if (!yaml_error.empty()) texts.insert(texts.begin(), std::string(yaml_error));
+    if (!texts.empty()) {
+      return base::BadRequest(base::StrCat("strict decoding error: ", base::Join(texts, ", ")));
+    }
+  } else {
+    WarnOfYaml(op, yaml_error);
+    for (std::string& text : texts) op.recorder.Warn(std::move(text));
+  }
+  return object;
+}
+
+base::Result<json::Value> WithoutDuplicates(Operation& op, const GroupVersionKind& kind,
+                                            json::Value input,
+                                            std::vector<std::string>& strict_errors) {
+  bool custom = false;
+  const api::schema::Schema* schema = SchemaOf(*op.catalog, kind, custom);
+  if (schema != nullptr && !custom) {
+    return api::schema::MergeDuplicates(op.arena, *schema, input, &strict_errors);
+  }
+  std::vector<std::string> paths;
+  json::DuplicatePaths(input, paths);
+  strict_errors = api::schema::DecodingWarnings(paths, {});
+  return json::LastOfDuplicates(op.arena, input);
+}
+
+namespace {
+
+// A body whose kind has been checked, by the kind's types. Errors are without the text around them.
+base::Result<json::Value> DecodeContent(Operation& op, const GroupVersionKind& kind,
+                                        std::string_view bytes, MediaType type, const Body& body,
+                                        FieldValidation validation) {
+  if (!body.message_error.empty()) return base::BadRequest(body.message_error);
+  std::vector<std::string> strict_errors;
+  json::Value object = body.value;
+  if (body.repeats_keys) object = TRY(WithoutDuplicates(op, kind, object, strict_errors));
+  if (!object.is_object()) object = json::MakeObject(op.arena, {});
+  object = WithTypeMeta(op.arena, object, kind);
+  std::string yaml_error;
+  if (type == MediaType::kYaml) yaml_error = StrictYamlError(op.arena, bytes);
+  object = TRY(Canonical(op, kind, object, validation, strict_errors, yaml_error));
+  if (!body.range_error.empty() && HasInfinity(object)) return base::BadRequest(body.range_error);
+  return object;
+}
+
+}  // namespace
+
+base::Result<json::Value> DecodeBody(Operation& op, const GroupVersionKind& kind,
+                                     std::string_view bytes, MediaType type,
+                                     FieldValidation validation) {
+  const auto body = ReadBody(op.arena, *op.catalog, bytes, type, kind);
+  if (!body.ok()) return Unrecognized(kind, body.status().message(), bytes);
+  const auto meta = ReadTypeMeta(body->value);
+  if (!meta.ok()) return Unrecognized(kind, meta.status().message(), bytes);
+  const auto claimed = ClaimedKind(kind, *meta);
+  if (!claimed.ok()) return Unrecognized(kind, claimed.status().message(), bytes);
+  const auto failed = [&](std::string_view error) {
+    return CannotBeHandled(claimed->kind, claimed->version, kind, error);
+  };
+  if (IsCustom(op, kind)) {
+    if (!body->range_error.empty()) return failed(body->range_error);
+    const json::Value object = Untyped(op.arena, *body);
+    TRY(CheckCustomKind(kind, object, bytes, validation));
+    if (const std::string_view said = object["kind"].AsString(); said != kind.kind) return object;
+  } else {
+    TRY(CheckKind(op, kind, *claimed));
+  }
+  const auto object = DecodeContent(op, kind, bytes, type, *body, validation);
+  if (!object.ok()) return failed(object.status().message());
+  const json::Value decoded = WithTypeMeta(op.arena, *object, kind);
+  admission::Trace* const trace = op.recorder.trace();
+  if (trace != nullptr) trace->Decoded(decoded);
+  const json::Value defaulted = TRY(ApplyDefaults(op.world, *op.catalog, op.arena, kind, decoded));
+  if (trace != nullptr) trace->Stage("decode", "defaulting", defaulted);
+  return defaulted;
+}
+
+base::Result<json::Value> DecodeInput(Operation& op, const Input& input) {
+  const json::Value object =
+      TRY(DecodeBody(op, op.kind(), input.body, input.type, input.options.validation));
+  op.request_object = object;
+  return object;
+}
+
+}  // namespace portcullis::engine
