@@ -96,6 +96,15 @@ void AddEncodings(std::vector<Family>& out) {
     return StrCat(R"({"metadata":{"name":"x",)", Map(n, R"("finalizers":["a.b/c#"])").substr(1),
                   "}");
   });
+  json("a long list after short ones", [](std::size_t n) {
+    return StrCat(R"({"metadata":{"name":"x",)",
+                  Fields(n, [](std::size_t) { return std::string(R"("finalizers":["a.b/c"],)"); }),
+                  R"("finalizers":)", List(n, R"("a.b/c#")"), "}}");
+  });
+  json("owner references", [](std::size_t n) {
+    return StrCat(R"({"metadata":{"name":"x","ownerReferences":)",
+                  List(n, R"({"apiVersion":"v1","kind":"Node","name":"n#","uid":"u#"})"), "}}");
+  });
   json("unknown fields", [](std::size_t n) {
     return StrCat(R"({"metadata":{"name":"x"},)", Map(n, R"("u#":1)").substr(1));
   });
