@@ -249,6 +249,20 @@ base::Result<json::Value> DecodeContent(Operation& op, const GroupVersionKind& k
   return object;
 }
 
+// For objects that no schema is applied to.
+base::Status ReportDuplicates(Operation& op, const Body& body, FieldValidation validation) {
+  if (!body.repeats_keys || validation == FieldValidation::kIgnore) return base::OkStatus();
+  std::vector<std::string> paths;
+  json::DuplicatePaths(body.value, paths);
+  if (validation == FieldValidation::kStrict) {
+    return base::BadRequest(api::schema::StrictDecodingError(paths, {}));
+  }
+  for (std::string& text : api::schema::DecodingWarnings(paths, {})) {
+    op.recorder.Warn(std::move(text));
+  }
+  return base::OkStatus();
+}
+
 }  // namespace
 
 base::Result<json::Value> DecodeBody(Operation& op, const GroupVersionKind& kind,
@@ -267,7 +281,11 @@ base::Result<json::Value> DecodeBody(Operation& op, const GroupVersionKind& kind
     if (!body->range_error.empty()) return failed(body->range_error);
     const json::Value object = Untyped(op.arena, *body);
     TRY(CheckCustomKind(kind, object, bytes, validation));
-    if (const std::string_view said = object["kind"].AsString(); said != kind.kind) return object;
+    if (object["kind"].AsString() != kind.kind) {
+      const base::Status status = ReportDuplicates(op, *body, validation);
+      if (!status.ok()) return failed(status.message());
+      return object;
+    }
   } else {
     TRY(CheckKind(op, kind, *claimed));
   }

@@ -1,6 +1,7 @@
 #include "engine/write/patching.h"
 
 #include <algorithm>
+#include <set>
 
 #include "admission/trace/trace.h"
 #include "api/api_status.h"
@@ -33,10 +34,33 @@ base::Status PatchedInvalid(std::string_view shown, const base::Status& error) {
   return api::InvalidStatus({}, "", errors);
 }
 
-json::Value SortedTop(json::Arena& arena, json::Value object) {
-  std::vector<json::Member> members(object.members().begin(), object.members().end());
-  std::sort(members.begin(), members.end(),
-            [](const json::Member& a, const json::Member& b) { return a.name() < b.name(); });
+// What has become of an object by a patch, and how it is quoted if it does not fit its type.
+struct Patched {
+  json::Value object;
+  bool repeats_keys = false;               // it has all members of repeated keys
+  std::vector<std::string> strict_errors;  // of the patch itself
+  json::Value merged;                      // the merge patch, if it was one
+  std::string shown;                       // quoted instead of the object; "" if that is quoted
+};
+
+bool HasLowerName(const json::Member& a, const json::Member& b) { return a.name() < b.name(); }
+
+// Members are in order where a merge patch has looked into an object: Go's maps have no other one.
+json::Value InOrderWhereMerged(json::Arena& arena, json::Value value, json::Value patch) {
+  if (value.is_array()) {
+    std::vector<json::Value> elements;
+    for (const json::Value& element : value.elements()) {
+      elements.push_back(InOrderWhereMerged(arena, element, element));
+    }
+    return json::MakeArray(arena, elements);
+  }
+  if (!value.is_object() || !patch.is_object()) return value;
+  std::vector<json::Member> members(value.members().begin(), value.members().end());
+  for (json::Member& member : members) {
+    const json::Value* change = patch.Find(member.name(), member.hash);
+    if (change != nullptr) member.value = InOrderWhereMerged(arena, member.value, *change);
+  }
+  std::sort(members.begin(), members.end(), HasLowerName);
   return json::MakeObject(arena, members);
 }
 
@@ -47,48 +71,49 @@ base::Status Rejected() {
                       base::StatusDetails{});
 }
 
-// A patched object as Kubernetes quotes it.
-std::string TextOf(Operation& op, json::Value object) {
+// A patched object as Kubernetes quotes it: custom resources are maps all through.
+std::string TextOf(Operation& op, const Patched& patched, bool custom) {
   json::WriteOptions plain;
   plain.splice_source = false;
-  return json::ToString(SortedTop(op.arena, Ordered(op.arena, object)), plain);
+  plain.sort_keys = custom;
+  const json::Value object = Ordered(op.arena, patched.object);
+  std::vector<json::Member> members(object.members().begin(), object.members().end());
+  std::stable_sort(members.begin(), members.end(), HasLowerName);
+  const json::Value sorted = json::MakeObject(op.arena, members);
+  return json::ToString(InOrderWhereMerged(op.arena, sorted, patched.merged), plain);
 }
 
-base::Result<json::Value> Finish(Operation& op, const PatchTarget& target, json::Value patched,
-                                 FieldValidation validation, std::vector<std::string> strict_errors,
-                                 const std::string* shown, bool repeats_keys = false) {
-  const json::Value original = patched;
-  const auto as_text = [&] { return TextOf(op, original); };
-  if (op.resource->custom && target.kind == op.resource->kind &&
-      patched["kind"].AsString().empty()) {
-    const std::string text = as_text();
-    return PatchedInvalid(
-        text, base::BadRequest(base::StrCat("Object 'Kind' is missing in '", text, "'")));
+base::Result<json::Value> Finish(Operation& op, const PatchTarget& target,
+                                 FieldValidation validation, Patched patched) {
+  const bool custom = op.resource->custom && target.kind == op.resource->kind;
+  const auto does_not_fit = [&](const base::Status& why) {
+    return PatchedInvalid(patched.shown.empty() ? TextOf(op, patched, custom) : patched.shown, why);
+  };
+  json::Value object = patched.object;
+  if (custom && object["kind"].AsString().empty()) {
+    return does_not_fit(base::BadRequest(
+        base::StrCat("Object 'Kind' is missing in '", TextOf(op, patched, custom), "'")));
   }
-  if (repeats_keys) {
+  if (patched.repeats_keys) {
     // Values of the patch that no operation has looked into are decoded as they stand there.
     std::vector<std::string> repeated;
-    auto merged = WithoutDuplicates(op, target.kind, patched, repeated);
-    if (!merged.ok()) return PatchedInvalid(as_text(), merged.status());
-    patched = *merged;
-    strict_errors.insert(strict_errors.end(), repeated.begin(), repeated.end());
+    const auto merged = WithoutDuplicates(op, target.kind, object, repeated);
+    if (!merged.ok()) return does_not_fit(merged.status());
+    object = *merged;
+    patched.strict_errors.insert(patched.strict_errors.end(), repeated.begin(), repeated.end());
   }
-  const bool custom = op.resource->custom && target.kind == op.resource->kind;
   if (!custom) {
     // What was merged by its Go type stays of that type, whatever it says.
-    if (shown == nullptr) {
-      const base::Status fits = CheckConvertible(op, target.kind, patched);
-      if (!fits.ok()) return PatchedInvalid(as_text(), fits);
+    if (patched.shown.empty()) {
+      const base::Status fits = CheckConvertible(op, target.kind, object);
+      if (!fits.ok()) return does_not_fit(fits);
     }
-    patched = json::With(op.arena, patched, "kind", json::String(op.arena, target.kind.kind));
-    patched = json::With(op.arena, patched, "apiVersion",
-                         json::String(op.arena, ApiVersion(target.kind)));
+    object = json::With(op.arena, object, "kind", json::String(op.arena, target.kind.kind));
+    object =
+        json::With(op.arena, object, "apiVersion", json::String(op.arena, ApiVersion(target.kind)));
   }
-  auto canonical = Canonical(op, target.kind, patched, validation, strict_errors);
-  if (!canonical.ok()) {
-    if (shown != nullptr) return PatchedInvalid(*shown, canonical.status());
-    return PatchedInvalid(as_text(), canonical.status());
-  }
+  const auto canonical = Canonical(op, target.kind, object, validation, patched.strict_errors);
+  if (!canonical.ok()) return does_not_fit(canonical.status());
   admission::Trace* const trace = op.recorder.trace();
   if (trace != nullptr) trace->Stage("decode", "client", *canonical);
   const json::Value defaulted =
@@ -97,31 +122,58 @@ base::Result<json::Value> Finish(Operation& op, const PatchTarget& target, json:
   return defaulted;
 }
 
-// What strict decoding of the list of operations reports, and the types it checks. Only done when
-// fields are validated, as in Kubernetes.
+// What strict decoding of one operation reports, in the order of its members.
+base::Status CheckOperation(json::Value operation, const std::string& place,
+                            std::vector<std::string>& strict_errors) {
+  std::set<std::string> reported;
+  const auto report = [&](std::string_view what, std::string_view path) {
+    std::string text = base::StrCat("json patch ", what, " field \"", place, path, "\"");
+    if (reported.insert(text).second) strict_errors.push_back(std::move(text));
+  };
+  std::set<std::string_view> seen;
+  for (const json::Member& member : operation.members()) {
+    const std::string path = base::StrCat(".", member.name());
+    const bool is_value = member.name() == "value";
+    if (!is_value && path != ".op" && path != ".path" && path != ".from") {
+      report("unknown", path);
+      continue;
+    }
+    if (!seen.insert(member.name()).second) report("duplicate", path);
+    if (is_value) {
+      std::vector<std::string> repeated;
+      json::DuplicatePaths(member.value, repeated);
+      for (const std::string& inner : repeated) {
+        report("duplicate", base::StrCat(path, inner.starts_with('[') ? "" : ".", inner));
+      }
+    } else if (!member.value.is_string() && !member.value.is_null()) {
+      return base::BadRequest(base::StrCat(
+          "error decoding patch: json: cannot unmarshal ", json::GoTypeName(member.value),
+          " into Go struct field jsonPatchOp", path, " of type string"));
+    }
+  }
+  return base::OkStatus();
+}
+
+// Whether an operation has the members op, path, from and value at most, each once.
+bool IsPlain(json::Value operation) {
+  const auto members = operation.members();
+  return std::all_of(members.begin(), members.end(), [](const json::Member& member) {
+    const std::string_view name = member.name();
+    if (name == "value") return true;
+    return member.value.is_string() && (name == "op" || name == "path" || name == "from");
+  });
+}
+
+// Only done when fields are validated, as in Kubernetes.
 base::Status CheckOperations(json::Value patch, bool repeats_keys,
                              std::vector<std::string>& strict_errors) {
-  std::vector<std::string> repeated;
-  if (repeats_keys) json::DuplicatePaths(patch, repeated);
-  for (const std::string& path : repeated) {
-    strict_errors.push_back(base::StrCat("json patch duplicate field \"", path, "\""));
-  }
   std::size_t index = 0;
   for (const json::Value& operation : patch.elements()) {
-    for (const json::Member& member : operation.members()) {
-      const std::string_view name = member.name();
-      if (name == "value") continue;
-      if (name != "op" && name != "path" && name != "from") {
-        strict_errors.push_back(
-            base::StrCat("json patch unknown field \"[", std::to_string(index), "].", name, "\""));
-      } else if (!member.value.is_string() && !member.value.is_null()) {
-        return base::BadRequest(base::StrCat(
-            "error decoding patch: json: cannot unmarshal ", json::GoTypeName(member.value),
-            " into Go struct field jsonPatchOp.", name, " of type string"));
-      }
-    }
-    ++index;
+    const std::string place = base::StrCat("[", std::to_string(index++), "]");
+    if (!repeats_keys && IsPlain(operation)) continue;
+    TRY(CheckOperation(operation, place, strict_errors));
   }
+  if (strict_errors.size() > json::kMaxStrictErrors) strict_errors.resize(json::kMaxStrictErrors);
   return base::OkStatus();
 }
 
@@ -152,7 +204,9 @@ base::Result<Transform> MakeJsonPatch(Operation& op, const PatchTarget& target,
                     strict_errors](json::Value live) -> base::Result<json::Value> {
     auto patched = json::ApplyPatch(op.arena, live, patch, options);
     if (!patched.ok()) return Rejected();
-    return Finish(op, target, *patched, validation, strict_errors, nullptr, options.repeats_keys);
+    return Finish(
+        op, target, validation,
+        {.object = *patched, .repeats_keys = options.repeats_keys, .strict_errors = strict_errors});
   });
 }
 
@@ -184,7 +238,8 @@ base::Result<Transform> MakeMergePatch(Operation& op, const PatchTarget& target,
                     strict_errors](json::Value live) -> base::Result<json::Value> {
     auto patched = json::MergePatch(op.arena, live, patch);
     if (!patched.ok()) return base::BadRequest(patched.status().message());
-    return Finish(op, target, *patched, validation, strict_errors, nullptr);
+    return Finish(op, target, validation,
+                  {.object = *patched, .strict_errors = strict_errors, .merged = patch});
   });
 }
 
@@ -203,8 +258,10 @@ base::Result<Transform> MakeStrategicPatch(Operation& op, const PatchTarget& tar
                     strict_errors](json::Value live) -> base::Result<json::Value> {
     const json::Value patched =
         TRY(api::patch::StrategicMerge(op.arena, *target.schema, live, patch));
-    const std::string shown = api::patch::GoValueText(patch);
-    return Finish(op, target, patched, validation, strict_errors, &shown);
+    return Finish(op, target, validation,
+                  {.object = patched,
+                   .strict_errors = strict_errors,
+                   .shown = api::patch::GoValueText(patch)});
   });
 }
 
@@ -225,7 +282,8 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
   const WriteOptions& options = input.options;
   auto parsed = json::ParseYaml(op.arena, input.body);
   if (!parsed.ok()) {
-    return base::BadRequest(base::StrCat("error decoding YAML: ", parsed.status().message()));
+    return base::BadRequest(base::StrCat("error decoding YAML: error converting YAML to JSON: ",
+                                         parsed.status().message()));
   }
   const json::Value config = *parsed;
   const std::string_view version = config["apiVersion"].AsString();
@@ -268,7 +326,7 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
           base::StrCat("error strict decoding YAML: error converting YAML to JSON: ", yaml_error));
     }
     WarnOfYaml(op, yaml_error);
-    return Finish(op, target, applied, FieldValidation::kIgnore, {}, nullptr);
+    return Finish(op, target, FieldValidation::kIgnore, {.object = applied});
   });
 }
 
