@@ -11,7 +11,7 @@ namespace {
 
 // The scanner's work per token grows with the nesting of brackets: the sum of these depths is
 // limited. A text of 3 MB takes a second to get there; none that anybody needs comes near.
-constexpr std::size_t kMaxScannerWork = 1'000'000'000;
+constexpr std::size_t kMaxScannerWork = 400'000'000;
 
 std::string Text(const yaml_char_t* text) {
   return text == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(text));

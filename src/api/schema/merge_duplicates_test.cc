@@ -65,7 +65,7 @@ TEST_F(MergeDuplicatesTest, ListElementsAreDecodedIntoTheOldOnes) {
   // The second element, hidden in between, comes back.
   EXPECT_EQ(
       Spec(R"("containers":[{},{"image":"j"}],"containers":[{}],"containers":[{},{"name":"e"}])"),
-      R"("containers":[{},{"image":"j","name":"e"}])");
+      R"("containers":[{},{"name":"e","image":"j"}])");
   EXPECT_EQ(Spec(R"("containers":[{"image":"i"}],"containers":[],"containers":[{"name":"b"}])"),
             R"("containers":[{"name":"b"}])");
   EXPECT_EQ(Spec(R"("containers":[{"image":"i"}],"containers":[null])"),
