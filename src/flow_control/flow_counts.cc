@@ -1,5 +1,6 @@
 #include "flow_control/flow_counts.h"
 
+#include "base/allocation_failure.h"
 #include "base/clock.h"
 
 namespace portcullis::flow_control {
@@ -19,6 +20,14 @@ void Tell(metrics::Family<metrics::Counter>& family, std::initializer_list<std::
   told = count;
 }
 
+// Into a histogram that is found at its first use. This is called where nothing may fail: without
+// memory for the histogram the value is not counted.
+template <typename Find>
+void ObserveIn(metrics::Histogram*& histogram, double value, Find find) {
+  if (histogram == nullptr) base::UnlessMemoryRunsOut([&] { histogram = &find(); });
+  if (histogram != nullptr) histogram->Observe(value);
+}
+
 }  // namespace
 
 std::shared_ptr<const Flow> FlowCounts::FlowOf(std::string_view distinguisher, int queues,
@@ -34,34 +43,31 @@ std::shared_ptr<const Flow> FlowCounts::FlowOf(std::string_view distinguisher, i
 }
 
 void FlowCounts::ObserveArrival(const WorkEstimate& work, int watches) {
-  if (estimated_seats_ == nullptr) {
-    estimated_seats_ = &instruments_.estimated_seats.With({level_, schema_});
-  }
-  estimated_seats_->Observe(work.max_seats());
+  ObserveIn(estimated_seats_, work.max_seats(), [this]() -> metrics::Histogram& {
+    return instruments_.estimated_seats.With({level_, schema_});
+  });
   if (watches < 0) return;
-  if (watch_count_ == nullptr) watch_count_ = &instruments_.watch_count.With({level_, schema_});
-  watch_count_->Observe(watches);
+  ObserveIn(watch_count_, watches, [this]() -> metrics::Histogram& {
+    return instruments_.watch_count.With({level_, schema_});
+  });
 }
 
 void FlowCounts::ObserveQueueLength(int length) {
-  if (queue_length_ == nullptr) queue_length_ = &instruments_.queue_length.With({level_, schema_});
-  queue_length_->Observe(length);
+  ObserveIn(queue_length_, length, [this]() -> metrics::Histogram& {
+    return instruments_.queue_length.With({level_, schema_});
+  });
 }
 
 void FlowCounts::ObserveWait(bool execute, base::Duration wait) {
-  metrics::Histogram*& histogram = wait_[execute ? 1 : 0];
-  if (histogram == nullptr) {
-    histogram = &instruments_.wait_seconds.With({level_, schema_, execute ? "true" : "false"});
-  }
-  histogram->Observe(Seconds(wait));
+  ObserveIn(wait_[execute ? 1 : 0], Seconds(wait), [&]() -> metrics::Histogram& {
+    return instruments_.wait_seconds.With({level_, schema_, execute ? "true" : "false"});
+  });
 }
 
 void FlowCounts::ObserveRun(bool is_watch, base::Duration run) {
-  metrics::Histogram*& histogram = run_[is_watch ? 1 : 0];
-  if (histogram == nullptr) {
-    histogram = &instruments_.run_seconds.With({level_, schema_, is_watch ? "watch" : "regular"});
-  }
-  histogram->Observe(Seconds(run));
+  ObserveIn(run_[is_watch ? 1 : 0], Seconds(run), [&]() -> metrics::Histogram& {
+    return instruments_.run_seconds.With({level_, schema_, is_watch ? "watch" : "regular"});
+  });
 }
 
 void FlowCounts::Publish() {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/allocation_failure.h"
 #include "base/clock.h"
 #include "metrics/metrics.h"
 
@@ -32,10 +33,17 @@ class TimedRatio {
 
  private:
   void Advance(base::SteadyTime now) {
-    if (numerator_ >= nanoseconds_.size()) nanoseconds_.resize(numerator_ + 1);
     if (now <= last_) return;  // read by another thread before its turn
+    if (numerator_ >= nanoseconds_.size() && !Grow()) {
+      last_ = now;  // without memory for it this time is not counted
+      return;
+    }
     nanoseconds_[numerator_] += static_cast<std::uint64_t>((now - last_).count());
     last_ = now;
+  }
+
+  bool Grow() {
+    return base::UnlessMemoryRunsOut([this] { nanoseconds_.resize(numerator_ + 1); });
   }
 
   metrics::Histogram& histogram_;

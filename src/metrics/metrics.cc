@@ -50,10 +50,10 @@ Metric& Family<Metric>::With(std::span<const std::string_view> values) {
   }
   std::vector<std::string> key(values.begin(), values.end());
   key.resize(labels_.size());
+  // Made before it has a place: should there be no memory for it, no empty place is left.
+  std::unique_ptr<Metric> metric = make_();
   base::WriterLock lock(mutex_);
-  std::unique_ptr<Metric>& metric = metrics_[std::move(key)];
-  if (metric == nullptr) metric = make_();
-  return *metric;
+  return *metrics_.try_emplace(std::move(key), std::move(metric)).first->second;
 }
 
 template <typename Metric>

@@ -153,7 +153,7 @@ class FlowSeats final : public Seats {
     }
     if (verdict != Verdict::kQueued) return Outcome::kRefused;
     // Of a watch somebody else hears of its end, who may have begun it already. Without memory for
-    // this the request waits to the end, though nobody wants its answer.
+    // this the request waits to the end.
     if (info.verb != "watch") {
       base::UnlessMemoryRunsOut([&] { GiveUpWith(*call->exchange, seat); });
     }

@@ -196,8 +196,10 @@ void Http1Session::FinishMessage() {
     connection_.loop().Defer([weak = connection_.weak_from_this(), this] {
       const auto connection = weak.lock();
       if (!connection || connection->closed() || state_ != State::kReading) return;
-      OnBytes({});
-      if (!connection->closed()) connection->ResumeReading();
+      connection->Guard([&] {
+        OnBytes({});
+        if (!connection->closed()) connection->ResumeReading();
+      });
     });
   }
 }

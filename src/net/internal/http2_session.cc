@@ -43,7 +43,11 @@ bool MemoryRanOut(std::int64_t result) {
 Http2Session::Http2Session(ServerConnection& connection)
     : connection_(connection), idle_since_(connection.loop().now()) {
   nghttp2_session_callbacks* callbacks = nullptr;
-  nghttp2_session_callbacks_new(&callbacks);
+  nghttp2_option* option = nullptr;
+  if (nghttp2_session_callbacks_new(&callbacks) != 0 || nghttp2_option_new(&option) != 0) {
+    nghttp2_session_callbacks_del(callbacks);
+    return;
+  }
   nghttp2_session_callbacks_set_on_begin_headers_callback(
       callbacks, [](nghttp2_session*, const nghttp2_frame* frame, void* user) {
         return Contained([&] { return Self(user).OnBeginHeaders(*frame); });
@@ -82,14 +86,13 @@ Http2Session::Http2Session(ServerConnection& connection)
           return 0;
         });
       });
-  nghttp2_option* option = nullptr;
-  nghttp2_option_new(&option);
   nghttp2_option_set_no_closed_streams(option, 1);
   nghttp2_option_set_no_auto_window_update(option, 1);
   nghttp2_mem memory = buffers_.Functions();
   nghttp2_session_server_new3(&session_, callbacks, this, option, &memory);
   nghttp2_option_del(option);
   nghttp2_session_callbacks_del(callbacks);
+  if (session_ == nullptr) return;
 
   const auto& options = connection.core().options;
   const nghttp2_settings_entry settings[] = {
@@ -416,7 +419,9 @@ void Http2Session::OnGone() {
 }
 
 std::unique_ptr<Session> MakeHttp2Session(ServerConnection& connection) {
-  return std::make_unique<Http2Session>(connection);
+  auto session = std::make_unique<Http2Session>(connection);
+  if (!session->is_made()) return nullptr;
+  return session;
 }
 
 }  // namespace portcullis::net::internal

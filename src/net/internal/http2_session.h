@@ -51,6 +51,8 @@ class Http2Session final : public Session {
  public:
   explicit Http2Session(ServerConnection& connection);
   ~Http2Session() override { nghttp2_session_del(session_); }
+  // False if there was no memory: the session is good for nothing then.
+  bool is_made() const { return session_ != nullptr; }
 
   void OnBytes(std::string_view bytes) override;
   bool WantsBytes() const override {

@@ -123,6 +123,7 @@ void ServerConnection::StartSession() {
   peer_ = context.PeerOf(stream_.ssl());
   session_ =
       NegotiatedProtocol(stream_.ssl()) == "h2" ? MakeHttp2Session(*this) : MakeHttp1Session(*this);
+  if (session_ == nullptr) return Close();
   if (core().draining) session_->Drain();
   if (!closed_) Pump();
 }
@@ -153,7 +154,7 @@ void ServerConnection::ResumeReading() {
   resume_scheduled_ = true;
   loop_->Defer([self = shared_from_this()] {
     self->resume_scheduled_ = false;
-    self->Pump();
+    self->Guard([&] { self->Pump(); });
   });
 }
 
@@ -219,7 +220,7 @@ void ServerConnection::FinishClosing() {
   lingering_ = true;
   linger_until_ = loop_->now() + kLinger;
   if (!pumping_) {
-    loop_->Defer([self = shared_from_this()] { self->Discard(); });
+    loop_->Defer([self = shared_from_this()] { self->Guard([&] { self->Discard(); }); });
   }
 }
 
@@ -292,27 +293,32 @@ void ServerShard::Forget(const std::shared_ptr<ServerConnection>& connection) {
 void ServerShard::Drain() {
   const std::vector<std::shared_ptr<ServerConnection>> all(connections_.begin(),
                                                            connections_.end());
-  for (const auto& connection : all) connection->Drain();
+  for (const auto& connection : all) connection->Guard([&] { connection->Drain(); });
 }
 
 void ServerShard::CloseAll() {
   closed_ = true;
   const std::vector<std::shared_ptr<ServerConnection>> all(connections_.begin(),
                                                            connections_.end());
-  for (const auto& connection : all) connection->Close();
+  for (const auto& connection : all) connection->Guard([&] { connection->Close(); });
 }
 
 void ServerShard::AwaitBody(const std::shared_ptr<ServerConnection>& connection) {
+  // The timer first: what waits without one would wait for ever.
+  if (awaiting_bodies_.empty()) {
+    loop_->At(loop_->now() + kBodyPatience, [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (!self) return;
+      for (const auto& waiting : std::exchange(self->awaiting_bodies_, {})) {
+        const auto each = waiting.lock();
+        if (!each) continue;
+        each->Guard([&] {
+          if (!each->closed() && each->session() != nullptr) each->session()->HandOverHeads();
+        });
+      }
+    });
+  }
   awaiting_bodies_.push_back(connection);
-  if (awaiting_bodies_.size() > 1) return;
-  loop_->At(loop_->now() + kBodyPatience, [weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (!self) return;
-    for (const auto& waiting : std::exchange(self->awaiting_bodies_, {})) {
-      const auto each = waiting.lock();
-      if (each && !each->closed() && each->session() != nullptr) each->session()->HandOverHeads();
-    }
-  });
 }
 
 void ServerShard::ScheduleTick() {

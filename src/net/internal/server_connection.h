@@ -56,7 +56,7 @@ class Session {
 };
 
 std::unique_ptr<Session> MakeHttp1Session(ServerConnection& connection);
-std::unique_ptr<Session> MakeHttp2Session(ServerConnection& connection);
+std::unique_ptr<Session> MakeHttp2Session(ServerConnection& connection);  // null: no memory
 
 class ServerConnection final : public Sink, public std::enable_shared_from_this<ServerConnection> {
  public:

@@ -195,7 +195,7 @@ void ServerExchange::Released(std::size_t bytes) {
     base::MutexLock lock(mutex_);
     fn = on_drained_;
   }
-  if (fn) fn();
+  if (fn) origin_.connection->Guard(fn);
 }
 
 void ServerExchange::PeerGone() {
