@@ -225,6 +225,17 @@ TEST_F(ClientCertificates, ThatGosParserRefusesAreRefused) {
             "x509: cannot parse URI \"http://[::1/\": parse \"http://[::1/\": missing ']' in host");
 }
 
+// OpenSSL reads such a certificate and finds out when it is asked for the key.
+TEST_F(ClientCertificates, WithPointsOffTheirCurveAreRefused) {
+  std::string leaf = maker_.Leaf("root", {});
+  const auto point = leaf.find("\x03\x42\x00\x04"sv);
+  ASSERT_NE(point, std::string::npos);
+  leaf[point + 20] = static_cast<char>(leaf[point + 20] ^ 1);
+  EXPECT_EQ(Verify({leaf}), "P256 point not on curve");
+  leaf[point + 3] = '\x02';
+  EXPECT_EQ(Verify({leaf}), "ecdsa: invalid uncompressed public key");
+}
+
 TEST_F(ClientCertificates, MayLastUntilTheYear9999) {
   EXPECT_EQ(
       Changed([](X509* x) { ASN1_TIME_set_string(X509_getm_notAfter(x), "99991231235959Z"); }), "");

@@ -1,11 +1,14 @@
 #include "net/internal/certificate.h"
 
+#include <openssl/err.h>
+
 #include <algorithm>
 #include <set>
 
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "net/internal/der.h"
+#include "net/internal/x509.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -27,9 +30,15 @@ constexpr std::string_view kRsa = "\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01";
 constexpr std::string_view kDsa = "\x2a\x86\x48\xce\x38\x04\x01";
 constexpr std::string_view kEcdsa = "\x2a\x86\x48\xce\x3d\x02\x01";
 constexpr std::string_view kEd25519 = "\x2b\x65\x70";
-constexpr std::string_view kCurves[] = {
-    "\x2b\x81\x04\x00\x21"sv, "\x2a\x86\x48\xce\x3d\x03\x01\x07"sv, "\x2b\x81\x04\x00\x22"sv,
-    "\x2b\x81\x04\x00\x23"sv};  // P-224, P-256, P-384, P-521
+struct Curve {
+  std::string_view kind;
+  std::string_view name;
+  std::size_t width;  // of a coordinate, in bytes
+};
+constexpr Curve kCurves[] = {{"\x2b\x81\x04\x00\x21"sv, "P224", 28},
+                             {"\x2a\x86\x48\xce\x3d\x03\x01\x07"sv, "P256", 32},
+                             {"\x2b\x81\x04\x00\x22"sv, "P384", 48},
+                             {"\x2b\x81\x04\x00\x23"sv, "P521", 66}};
 
 base::Status Error(std::string_view text) {
   return base::ConfigError(base::StrCat("x509: ", text));
@@ -174,15 +183,25 @@ base::Status CheckDsaKey(std::string_view parameters, std::string_view key) {
   return positive ? base::OkStatus() : Error("zero or negative DSA parameter");
 }
 
-// Whether the point is on its curve is for OpenSSL to see.
-base::Status CheckEcdsaKey(std::string_view parameters, std::string_view key) {
-  const auto curve = DerReader(parameters).ObjectIdentifier();
-  if (!curve) return Error("invalid ECDSA parameters");
-  if (std::find(std::begin(kCurves), std::end(kCurves), *curve) == std::end(kCurves)) {
-    return Error("unsupported elliptic curve");
+// `whole`: the key with its algorithm, for OpenSSL to see whether the point is on its curve.
+base::Status CheckEcdsaKey(std::string_view parameters, std::string_view key,
+                           std::string_view whole) {
+  const auto kind = DerReader(parameters).ObjectIdentifier();
+  if (!kind) return Error("invalid ECDSA parameters");
+  const auto* curve = std::find_if(std::begin(kCurves), std::end(kCurves),
+                                   [kind](const Curve& known) { return known.kind == *kind; });
+  if (curve == std::end(kCurves)) return Error("unsupported elliptic curve");
+  if (!key.starts_with('\x04')) {
+    return base::ConfigError("ecdsa: invalid uncompressed public key");
   }
-  return key.starts_with('\x04') ? base::OkStatus()
-                                 : Error("failed to unmarshal elliptic curve point");
+  if (key.size() != 1 + 2 * curve->width) {
+    return base::ConfigError(base::StrCat("invalid ", curve->name, " point encoding"));
+  }
+  const auto* bytes = reinterpret_cast<const unsigned char*>(whole.data());
+  const KeyPtr point(d2i_PUBKEY(nullptr, &bytes, static_cast<long>(whole.size())));
+  ERR_clear_error();
+  if (point) return base::OkStatus();
+  return base::ConfigError(base::StrCat(curve->name, " point not on curve"));
 }
 
 base::Status CheckEd25519Key(std::string_view parameters, std::string_view key) {
@@ -207,6 +226,17 @@ base::Result<Algorithm> ReadAlgorithm(DerReader reader) {
   return algorithm;
 }
 
+// Without its unused bits, as a number is written.
+std::string RightAligned(std::string_view bytes, int unused_bits) {
+  std::string out(bytes);
+  for (std::size_t i = out.size(); unused_bits != 0 && i-- > 0;) {
+    const int before = i == 0 ? 0 : static_cast<unsigned char>(bytes[i - 1]);
+    const int pair = before << 8 | static_cast<unsigned char>(bytes[i]);
+    out[i] = static_cast<char>(pair >> unused_bits);
+  }
+  return out;
+}
+
 base::Status ReadPublicKey(std::string_view whole, Certificate& certificate) {
   certificate.raw_public_key = whole;
   auto sequence = DerReader(whole).Enter(kDerSequence);
@@ -214,13 +244,15 @@ base::Status ReadPublicKey(std::string_view whole, Certificate& certificate) {
   const auto identifier = sequence->Enter(kDerSequence);
   if (!identifier) return Error("malformed public key algorithm identifier");
   const Algorithm algorithm = TRY(ReadAlgorithm(*identifier));
-  const auto key = sequence->BitString();
-  if (!key) return Error("malformed subjectPublicKey");
+  int unused_bits = 0;
+  const auto bits = sequence->BitString(&unused_bits);
+  if (!bits) return Error("malformed subjectPublicKey");
+  const std::string key = RightAligned(*bits, unused_bits);
   certificate.has_known_key = true;
-  if (algorithm.kind == kRsa) return CheckRsaKey(algorithm.parameters, *key);
-  if (algorithm.kind == kEcdsa) return CheckEcdsaKey(algorithm.parameters, *key);
-  if (algorithm.kind == kEd25519) return CheckEd25519Key(algorithm.parameters, *key);
-  if (algorithm.kind == kDsa) return CheckDsaKey(algorithm.parameters, *key);
+  if (algorithm.kind == kRsa) return CheckRsaKey(algorithm.parameters, key);
+  if (algorithm.kind == kEcdsa) return CheckEcdsaKey(algorithm.parameters, key, whole);
+  if (algorithm.kind == kEd25519) return CheckEd25519Key(algorithm.parameters, key);
+  if (algorithm.kind == kDsa) return CheckDsaKey(algorithm.parameters, key);
   certificate.has_known_key = false;
   return base::OkStatus();
 }

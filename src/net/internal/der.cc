@@ -146,7 +146,7 @@ std::optional<std::string_view> DerReader::ObjectIdentifier() {
   return element->body;
 }
 
-std::optional<std::string_view> DerReader::BitString() {
+std::optional<std::string_view> DerReader::BitString(int* unused_bits) {
   const auto element = Next(kDerBitString);
   if (!element || element->body.empty()) return std::nullopt;
   const unsigned char unused = ByteAt(element->body, 0);
@@ -154,6 +154,7 @@ std::optional<std::string_view> DerReader::BitString() {
   if (unused > 7 || (bytes.empty() && unused != 0)) return std::nullopt;
   const int mask = (1 << unused) - 1;
   if (!bytes.empty() && (ByteAt(bytes, bytes.size() - 1) & mask) != 0) return std::nullopt;
+  if (unused_bits != nullptr) *unused_bits = unused;
   return bytes;
 }
 

@@ -52,8 +52,8 @@ class DerReader {
   std::optional<std::string_view> Integer(unsigned char tag = kDerInteger);
   // The body of an OBJECT IDENTIFIER whose numbers are below 2^31, as far as Go reads them.
   std::optional<std::string_view> ObjectIdentifier();
-  // The bytes of a BIT STRING whose unused bits are zero.
-  std::optional<std::string_view> BitString();
+  // The bytes of a BIT STRING whose unused bits, of the last byte, are zero.
+  std::optional<std::string_view> BitString(int* unused_bits = nullptr);
   // UTCTime or GeneralizedTime in seconds since 1970.
   std::optional<std::int64_t> Time();
 
