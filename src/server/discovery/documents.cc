@@ -240,11 +240,11 @@ Reply Documents::ServeHealth(Call& call) {
   }
   for (std::string_view hook : kHooks) checks.emplace_back(hook, "");
   if (kind == "readyz") {
-    checks.emplace_back("shutdown", stopping_ ? "process is shutting down" : "");
     env_.memory->Refresh(call.exchange->received_at());
     const std::string memory = MemoryUse(*env_.memory);
     checks.emplace_back("memory", env_.memory->is_short() ? memory : "");
     remarks.emplace("memory", memory);
+    checks.emplace_back("shutdown", stopping_ ? "process is shutting down" : "");
   }
   if (parts.size() > 1) {
     std::string name = base::Join(std::vector<std::string>(parts.begin() + 1, parts.end()), "/");
