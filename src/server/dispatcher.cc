@@ -111,7 +111,8 @@ void Dispatcher::Begin(std::shared_ptr<net::Exchange> exchange, bool limited) {
   const net::Request& request = call->exchange->request();
   call->info = ParseRequestInfo(request.method, request.target);
   call->catalog = env_.catalog->Get();
-  call->by_server_itself = !limited;
+  // LoopbackClient's requests have no socket: their port is 0.
+  call->by_server_itself = call->exchange->remote_address().ends_with(":0");
   std::optional<Reply> instead;
   const base::Status status = CheckHead(*call, limited, instead);
   entry.reset();
