@@ -10,6 +10,7 @@
 
 #include "net/client.h"
 #include "net/io_threads.h"
+#include "net/server.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -102,6 +103,17 @@ TEST_F(LoopTest, SocketThatCannotBeWatchedHasHungUp) {
   close(file);
 }
 
+TEST_F(LoopTest, SaysWhyASocketCannotBeRegistered) {
+  struct Deaf final : Sink {
+    void OnReady(Readiness) override {}
+  } sink;
+  const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  base::Result<std::uint64_t> token = 0;
+  loop_.RunAndWait([&] { token = loop_.TryAdd(file, sink); });
+  EXPECT_EQ(token.status().message(), "epoll_ctl: operation not permitted");
+  close(file);
+}
+
 TEST_F(LoopTest, StoppedLoopTakesNothing) {
   loop_.Stop();
   thread_.join();
@@ -132,6 +144,19 @@ TEST(DescriptorsTest, ALoopWithoutThemSaysSoAndStillRunsTasks) {
   bool ran = false;
   threads.At(0)->RunAndWait([&] { ran = true; });
   EXPECT_TRUE(ran);
+}
+
+// Such a server would run and take no connections.
+TEST(DescriptorsTest, AServerThatCannotWaitForConnectionsDoesNotStart) {
+  std::unique_ptr<IoThreads> threads;
+  {
+    NoMoreDescriptors none;
+    threads = std::make_unique<IoThreads>(1);
+  }
+
+  const auto server = HttpsServer::Listen(*threads, {}, [](std::shared_ptr<Exchange>) {});
+
+  EXPECT_EQ(server.status().message(), "listen tcp 127.0.0.1:0: epoll_ctl: bad file descriptor");
 }
 
 TEST(DescriptorsTest, ACallWithoutThemFailsAndDoesNotHang) {

@@ -36,7 +36,17 @@ class Acceptor final : public internal::Sink {
     if (fd_ >= 0) close(fd_);
   }
 
-  void Begin() { token_ = loop_->Add(fd_, *this); }
+  // Without a registration there will be no connections at all, so that is an error.
+  base::Status Begin() {
+    const auto token = loop_->TryAdd(fd_, *this);
+    if (token.ok()) {
+      token_ = *token;
+      return base::OkStatus();
+    }
+    close(fd_);
+    fd_ = -1;
+    return token.status();
+  }
 
   void OnReady(Readiness readiness) override {
     (void)readiness;
@@ -136,7 +146,12 @@ class Server final : public HttpsServer {
     }
     acceptor_loop_ = threads.At(0);
     acceptor_ = std::make_unique<Acceptor>(acceptor_loop_, core_, shards_, fd);
-    acceptor_loop_->RunAndWait([this] { acceptor_->Begin(); });
+  }
+
+  base::Status Begin() {
+    base::Status begun;
+    acceptor_loop_->RunAndWait([&] { begun = acceptor_->Begin(); });
+    return begun;
   }
 
   ~Server() override {
@@ -204,8 +219,11 @@ base::Result<std::unique_ptr<HttpsServer>> HttpsServer::Listen(IoThreads& thread
                                                                ServerOptions options,
                                                                Handler handler) {
   const int fd = TRY(BindSocket(options.address));
-  return std::unique_ptr<HttpsServer>(
-      std::make_unique<Server>(threads, std::move(options), std::move(handler), fd));
+  const std::string address = options.address;
+  auto server = std::make_unique<Server>(threads, std::move(options), std::move(handler), fd);
+  const base::Status begun = server->Begin();
+  if (!begun.ok()) return begun.Annotate(base::StrCat("listen tcp ", address));
+  return std::unique_ptr<HttpsServer>(std::move(server));
 }
 
 }  // namespace portcullis::net

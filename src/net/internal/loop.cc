@@ -189,7 +189,7 @@ void Loop::RunAndWait(const std::function<void()>& task) {
   gate->condition.wait(lock, [&] { return gate->done; });
 }
 
-std::uint64_t Loop::Add(int fd, Sink& sink) {
+std::uint64_t Loop::Take(Sink& sink) {
   std::uint32_t index = 0;
   if (free_slots_.empty()) {
     index = static_cast<std::uint32_t>(slots_.size());
@@ -200,12 +200,36 @@ std::uint64_t Loop::Add(int fd, Sink& sink) {
     free_slots_.pop_back();
   }
   slots_[index].sink = &sink;
-  const std::uint64_t token = (std::uint64_t{slots_[index].generation} << 32U) | index;
+  return (std::uint64_t{slots_[index].generation} << 32U) | index;
+}
+
+void Loop::Release(std::uint64_t token) {
+  const auto index = static_cast<std::uint32_t>(token);
+  slots_[index].sink = nullptr;
+  // Events of this batch that still carry the old token find another generation.
+  slots_[index].generation = (slots_[index].generation + 1) & 0x7fffffffU;
+  free_slots_.push_back(index);
+}
+
+int Loop::Register(int fd, std::uint64_t token) const {
   epoll_event event{};
   event.events = kAllEvents;
   event.data.u64 = token;
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) {
-    // Nothing will be heard of this socket (out of memory): it ends as if its peer had hung up.
+  return epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : errno;
+}
+
+base::Result<std::uint64_t> Loop::TryAdd(int fd, Sink& sink) {
+  const std::uint64_t token = Take(sink);
+  if (const int error = Register(fd, token); error != 0) {
+    Release(token);
+    return base::ConfigError(base::StrCat("epoll_ctl: ", ErrnoText(error)));
+  }
+  return token;
+}
+
+std::uint64_t Loop::Add(int fd, Sink& sink) {
+  const std::uint64_t token = Take(sink);
+  if (Register(fd, token) != 0) {
     shutdown(fd, SHUT_RDWR);
     Defer([this, token] { Dispatch(token, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLHUP); });
   }
@@ -216,10 +240,7 @@ void Loop::Remove(std::uint64_t token, int fd) {
   const auto index = static_cast<std::uint32_t>(token);
   if (slots_[index].generation != static_cast<std::uint32_t>(token >> 32U)) return;
   epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
-  slots_[index].sink = nullptr;
-  // Events of this batch that still carry the old token find another generation.
-  slots_[index].generation = (slots_[index].generation + 1) & 0x7fffffffU;
-  free_slots_.push_back(index);
+  Release(token);
 }
 
 void Loop::Watch(std::uint64_t token, int fd, bool only_hangups) {

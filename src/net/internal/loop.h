@@ -91,7 +91,11 @@ class Loop {
   // Runs `task` on the loop's thread and waits for it; at once if called on that thread.
   void RunAndWait(const std::function<void()>& task);
 
-  // Registers a socket. `sink` must live until Remove; returns the token for it.
+  // Registers a socket. `sink` must live until Remove; returns the token for it. Errors, for which
+  // there is nothing to remove: "epoll_ctl: cannot allocate memory".
+  base::Result<std::uint64_t> TryAdd(int fd, Sink& sink);
+  // The same for a connection: one that cannot be registered is shut down, and the sink hears of it
+  // as if its peer had hung up.
   std::uint64_t Add(int fd, Sink& sink);
   void Remove(std::uint64_t token, int fd);
   // What the sink hears of from now on: all events, or only that the peer has hung up. News that
@@ -136,6 +140,11 @@ class Loop {
     Sink* sink = nullptr;
     std::uint32_t generation = 0;
   };
+
+  // A slot for the sink; returns its token.
+  std::uint64_t Take(Sink& sink);
+  void Release(std::uint64_t token);
+  int Register(int fd, std::uint64_t token) const;  // 0 or errno
 
   bool PostTask(std::unique_ptr<Task> task);
   bool TakeTurn();
