@@ -2,7 +2,7 @@
 """Lets every system call of the network and the store fail once, each in a run of its own: whatever fails, the server
 does not crash, does not hang, and what it has acknowledged is there after a restart.
 
-    tests/faults/system_calls.py --build build/release                      a few dozen runs, as CI does
+    tests/faults/system_calls.py --build build/release                      each error of each function once, as ./check does
     tests/faults/system_calls.py --build build/release --part 3/10          a tenth of all runs
     tests/faults/system_calls.py --build build/release --only pwrite:17:EIO one run
 
@@ -255,13 +255,21 @@ def cases(counts):
                     yield fresh, f"{call}:{number}:{error}"
 
 
+def sample(every):
+    """One run for each error of each function; which call of it differs from error to error."""
+    by_kind = {}
+    for fresh, fault in every:
+        call, _, error = fault.split(":")
+        by_kind.setdefault((call, error), []).append((fresh, fault))
+    return [runs[index * 7919 % len(runs)] for index, runs in enumerate(by_kind.values())]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/release")
     parser.add_argument("--part", default="", help="I/N: the I-th of N parts of all runs, I from 1")
-    parser.add_argument("--runs", type=int, default=40, help="without --part: so many, spread over all")
     parser.add_argument("--only", default="", help="CALL:NUMBER:ERROR")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=4, help="runs at a time; they mostly wait")
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()
     build = pathlib.Path(arguments.build).resolve()
@@ -276,7 +284,7 @@ def main():
             part, parts = map(int, arguments.part.split("/"))
             chosen = every[part - 1::parts]
         else:
-            chosen = every[::max(1, len(every) // arguments.runs)]
+            chosen = sample(every)
         wrong = []
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             tasks = [(fresh, fault, pool.submit(run, arguments, None if fresh else template, fault))
