@@ -117,6 +117,8 @@ def replay(suite, certificates, args):
                "--service-account-issuer=https://kubernetes.default.svc", "--service-cluster-ip-range=10.0.0.0/24",
                "--endpoint-reconciler-type=none", "--controllers=-*", *rendered.stdout.split("\n")]
     command = [str(word) for word in command if str(word)]
+    if args.sanitized:
+        command.append("--allow-core-dumps")  # else LeakSanitizer may not look into the process
     output, passed, failed, unsound = "", 0, 0, []
     with open(log, "w") as sink:
         process = subprocess.Popen(command, stdout=sink, stderr=sink, stdin=subprocess.DEVNULL)
