@@ -80,11 +80,10 @@ std::string_view FieldOrMessage(const base::Status& mistake) {
 base::Result<std::vector<const PluginInfo*>> SelectPlugins(const PluginFlags& flags,
                                                            std::span<const PluginInfo* const> all,
                                                            std::span<const std::string_view> known,
-                                                           int kubernetes_minor) {
+                                                           const release::Release& release) {
   std::vector<const PluginInfo*> registered;
   for (const PluginInfo* info : all) {
-    const bool gone = info->until_minor != 0 && kubernetes_minor > info->until_minor;
-    if (!gone && kubernetes_minor >= info->since_minor) registered.push_back(info);
+    if (release.IsWithin(info->since_minor, info->until_minor)) registered.push_back(info);
   }
   if (!flags.admission_control.empty()) {
     if (!flags.enable.empty() || !flags.disable.empty()) {
@@ -139,7 +138,7 @@ PluginConfig ParsePluginConfig(std::string text) {
 
 base::Result<PluginConfigs> PluginConfigs::Load(const std::string& path,
                                                 std::span<const PluginInfo* const> enabled,
-                                                int kubernetes_minor) {
+                                                const release::Release& release) {
   if (path.empty()) return PluginConfigs();
   auto text = ReadFile(path);
   if (!text.ok()) {
@@ -150,7 +149,7 @@ base::Result<PluginConfigs> PluginConfigs::Load(const std::string& path,
   const std::size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const PluginConfig file = ParsePluginConfig(text.value());
-  const bool is_other = !CheckConfigKind(file, kFormat, kubernetes_minor).ok();
+  const bool is_other = !CheckConfigKind(file, kFormat, release).ok();
   if (is_other && IsLegacyFile(file.document.root())) {
     PluginConfigs configs;
     for (const PluginInfo* info : enabled) {
@@ -161,7 +160,7 @@ base::Result<PluginConfigs> PluginConfigs::Load(const std::string& path,
     }
     return configs;
   }
-  auto configs = Parse(*text, directory, enabled, kubernetes_minor);
+  auto configs = Parse(*text, directory, enabled, release);
   if (configs.ok()) {
     configs->main_file_ = path;
     configs->main_text_ = *std::move(text);
@@ -176,10 +175,10 @@ base::Result<PluginConfigs> PluginConfigs::Load(const std::string& path,
 base::Result<PluginConfigs> PluginConfigs::Parse(std::string_view text,
                                                  const std::string& directory,
                                                  std::span<const PluginInfo* const> enabled,
-                                                 int kubernetes_minor) {
+                                                 const release::Release& release) {
   constexpr std::string_view kContext = "failed to read plugin config";
   const PluginConfig file = ParsePluginConfig(std::string(text));
-  if (const auto bad = CheckConfig(file, kFormat, kubernetes_minor); !bad.ok()) {
+  if (const auto bad = CheckConfig(file, kFormat, release); !bad.ok()) {
     return bad.Annotate(kContext);
   }
   const json::Value document = file.document.root();

@@ -11,6 +11,7 @@
 
 #include "admission/plugin.h"
 #include "base/status.h"
+#include "release/release.h"
 
 namespace portcullis::admission {
 
@@ -24,11 +25,12 @@ struct PluginFlags {
 
 // The plugins to run, in chain order. `all` are in chain order already (plugins/registry.h);
 // `known` are names that may be disabled although this build has no such plugin. Plugins that
-// release v1.<kubernetes_minor> does not have are unknown.
+// `release` does not have are unknown.
 // Errors: Kubernetes' texts, e.g. `enable-admission-plugins plugin "X" is unknown`.
 base::Result<std::vector<const PluginInfo*>> SelectPlugins(
     const PluginFlags& flags, std::span<const PluginInfo* const> all,
-    std::span<const std::string_view> known = {}, int kubernetes_minor = 36);
+    std::span<const std::string_view> known = {},
+    const release::Release& release = release::Release::Newest());
 
 // The configuration of each plugin. Immutable after construction.
 class PluginConfigs {
@@ -38,13 +40,14 @@ class PluginConfigs {
   // Reads the file of --admission-control-config-file (empty: none) and the files it points to for
   // the plugins in `enabled`. Errors say `failed to read plugin config: `, after the flag and the
   // place of the mistake. Up to v1.31 unknown and repeated fields are passed over.
-  static base::Result<PluginConfigs> Load(const std::string& path,
-                                          std::span<const PluginInfo* const> enabled,
-                                          int kubernetes_minor = 36);
+  static base::Result<PluginConfigs> Load(
+      const std::string& path, std::span<const PluginInfo* const> enabled,
+      const release::Release& release = release::Release::Newest());
   // The same from text; relative paths are resolved against `directory`.
-  static base::Result<PluginConfigs> Parse(std::string_view text, const std::string& directory,
-                                           std::span<const PluginInfo* const> enabled,
-                                           int kubernetes_minor = 36);
+  static base::Result<PluginConfigs> Parse(
+      std::string_view text, const std::string& directory,
+      std::span<const PluginInfo* const> enabled,
+      const release::Release& release = release::Release::Newest());
 
   // Null if there is none for that plugin.
   const PluginConfig* For(std::string_view plugin) const;

@@ -78,7 +78,7 @@ base::Status CheckStrict(const PluginConfig& config, std::vector<std::string> un
 }  // namespace
 
 base::Status CheckConfigKind(const PluginConfig& config, const ConfigFormat& format,
-                             int kubernetes_minor) {
+                             const release::Release& release) {
   const json::Value root = config.document.root();
   const std::string_view kind = root["kind"].AsString();
   const std::string_view version = root["apiVersion"].AsString();
@@ -90,7 +90,7 @@ base::Status CheckConfigKind(const PluginConfig& config, const ConfigFormat& for
     return base::ConfigError(base::StrCat("Object 'apiVersion' is missing in '", config.text, "'"));
   }
   for (const ConfigKind& known : format.kinds) {
-    const bool gone = known.until_minor != 0 && kubernetes_minor > known.until_minor;
+    const bool gone = !release.IsWithin(0, known.until_minor);
     if (!gone && known.kind == kind && known.api_version == version) return base::OkStatus();
   }
   return base::ConfigError(base::StrCat("no kind ", base::GoQuote(kind),
@@ -99,17 +99,17 @@ base::Status CheckConfigKind(const PluginConfig& config, const ConfigFormat& for
 }
 
 base::Status CheckConfig(const PluginConfig& config, const ConfigFormat& format,
-                         int kubernetes_minor) {
+                         const release::Release& release) {
   if (!config.error.ok()) {
     if (!json::HasJsonPrefix(config.text)) return config.error;
     return base::ConfigError(base::StrCat(kNoVersion, config.error.message()));
   }
   TRY(CheckTypeMeta(config.document.root()));
-  TRY(CheckConfigKind(config, format, kubernetes_minor));
+  TRY(CheckConfigKind(config, format, release));
   json::Arena arena;
   std::vector<std::string> unknown;
   TRY(CheckTypes(arena, TRY(InGoOrder(arena, config)), format.types, &unknown));
-  if (kubernetes_minor < format.strict_since) return base::OkStatus();
+  if (release.minor() < format.strict_since) return base::OkStatus();
   return CheckStrict(config, std::move(unknown));
 }
 

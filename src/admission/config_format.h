@@ -7,6 +7,7 @@
 
 #include "admission/plugin.h"
 #include "base/status.h"
+#include "release/release.h"
 
 namespace portcullis::admission {
 
@@ -28,14 +29,14 @@ struct ConfigFormat {
 // Whether the file says which of the kinds it is of: `Object 'Kind' is missing in '…'`,
 // `no kind "X" is registered for version "Y" in scheme "…"`.
 base::Status CheckConfigKind(const PluginConfig& config, const ConfigFormat& format,
-                             int kubernetes_minor);
+                             const release::Release& release);
 
 // Whether the whole file is what `format` says. Besides the above: what the parser said,
 // `json: cannot unmarshal string into Go struct field Limit.limits.qps of type int32` (the details
 // then have a cause with the path of the field), `strict decoding error: unknown field "x"`.
 // Of a file that passes, every value has the type of its field or is null.
 base::Status CheckConfig(const PluginConfig& config, const ConfigFormat& format,
-                         int kubernetes_minor);
+                         const release::Release& release);
 
 // The same for formats without kind and version (YAML or JSON), which pass over what they do not
 // know: `error unmarshaling JSON: while decoding JSON: json: cannot unmarshal …`.

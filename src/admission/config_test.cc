@@ -5,6 +5,8 @@
 
 #include "admission/chain.h"
 #include "admission/config_format.h"
+#include "base/strings.h"
+#include "release/release.h"
 
 namespace portcullis::admission {
 namespace {
@@ -111,7 +113,8 @@ TEST(ConfigFormatTest, SaysWhatGoSays) {
                                         "v1.E: size int32, t v1.T=string",
                                     .strict_since = 32};
   const auto error = [&](std::string_view text, int minor = 36) {
-    return CheckConfig(ParsePluginConfig(std::string(text)), kFormat, minor).message();
+    const auto release = release::Release::Open(base::StrCat("1.", std::to_string(minor)));
+    return CheckConfig(ParsePluginConfig(std::string(text)), kFormat, *release).message();
   };
   EXPECT_EQ(error("apiVersion: x/v1\nkind: C\nlist: [{size: 1, t: a}]\nmore: {a: 1}"), "");
   EXPECT_EQ(error("kind: C\n"), "Object 'apiVersion' is missing in 'kind: C\n'");
@@ -134,9 +137,10 @@ TEST(ConfigFormatTest, SaysWhatGoSays) {
 
 TEST(ConfigFormatTest, TellsTheFieldOfAWrongType) {
   static constexpr ConfigKind kKinds[] = {{"x/v1", "C"}};
-  const base::Status bad = CheckConfig(
-      ParsePluginConfig("apiVersion: x/v1\nkind: C\nlist:\n- size: 1\n- size: a\n"),
-      {.scheme = "s", .kinds = kKinds, .types = "v1.C: list []v1.E\nv1.E: size int32"}, 36);
+  const base::Status bad =
+      CheckConfig(ParsePluginConfig("apiVersion: x/v1\nkind: C\nlist:\n- size: 1\n- size: a\n"),
+                  {.scheme = "s", .kinds = kKinds, .types = "v1.C: list []v1.E\nv1.E: size int32"},
+                  release::Release::Newest());
   ASSERT_NE(bad.details(), nullptr);
   EXPECT_EQ(bad.details()->causes.front().field, "list[1].size");
 }

@@ -15,6 +15,7 @@
 #include "admission/request.h"
 #include "base/status.h"
 #include "json/value.h"
+#include "release/release.h"
 
 namespace portcullis::base {
 class Clock;
@@ -72,13 +73,6 @@ struct PluginConfig {
   std::string duplicate_yaml_keys;
 };
 
-// Switches of --feature-gates, by name.
-class FeatureGates {
- public:
-  virtual ~FeatureGates() = default;
-  virtual bool Enabled(std::string_view name) const = 0;
-};
-
 // How a plugin writes to the cluster (NamespaceAutoProvision, ResourceQuota): as the server itself,
 // through defaulting and validation, past admission.
 class ClusterWriter {
@@ -120,7 +114,6 @@ struct PluginContext {
   const PluginConfig* config = nullptr;  // null: no configuration given
   const store::Reader* reader = nullptr;
   const base::Clock* clock = nullptr;
-  const FeatureGates* gates = nullptr;  // null: every gate at its default, see GateEnabled
   const authz::Authorizer* authorizer = nullptr;
   metrics::Registry* metrics = nullptr;
   ClusterWriter* writer = nullptr;
@@ -133,13 +126,8 @@ struct PluginContext {
   // --default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds
   std::int64_t default_not_ready_toleration_seconds = 300;
   std::int64_t default_unreachable_toleration_seconds = 300;
-  // The Kubernetes release whose behaviour is asked for: 36 is v1.36, the newest known.
-  int kubernetes_minor = 36;
-
-  // The gate's switch, or `by_default` without gates.
-  bool GateEnabled(std::string_view gate, bool by_default) const {
-    return gates == nullptr ? by_default : gates->Enabled(gate);
-  }
+  // Whose behaviour is asked for, with its feature gates.
+  const release::Release* release = &release::Release::Newest();
 };
 
 enum class Default : std::uint8_t { kOff, kOn };

@@ -16,6 +16,7 @@
 #include "base/published.h"
 #include "base/status.h"
 #include "json/value.h"
+#include "release/release.h"
 #include "store/store.h"
 
 namespace portcullis::kube_cel {
@@ -41,9 +42,8 @@ struct ControllerContext {
   const base::Published<api::catalog::Catalog>& catalog;
   const base::Clock& clock;
   kube_cel::Compiler& compiler;
-  std::string root_ca;  // PEM of the authority behind the serving certificate
-  // The Kubernetes release whose behaviour is served: 36 is v1.36.
-  int kubernetes_minor;
+  std::string root_ca;              // PEM of the authority behind the serving certificate
+  const release::Release& release;  // whose behaviour is served
 };
 
 // Takes keys of work; the same key waiting twice is done once. Thread-safe.

@@ -145,10 +145,8 @@ class ResourceQuotas final : public Controller {
         json::SetPath(arena, quota, {"status", "hard"}, quota["spec"]["hard"]);
     Resources out = Zeros(hard);
     for (const api::GroupResource& resource : ResourcesOf(hard)) {
-      const auto evaluator =
-          api::quota::MakeEvaluator(resource, {.kubernetes_minor = context_.kubernetes_minor,
-                                               .lookup = &lookup_,
-                                               .clock = &context_.clock});
+      const auto evaluator = api::quota::MakeEvaluator(
+          resource, {.release = context_.release, .lookup = &lookup_, .clock = &context_.clock});
       if (api::quota::MatchingNames(*evaluator, hard).empty()) continue;
       for (const store::ObjectPtr& object :
            context_.store.List({resource.group, resource.resource}, ns)) {

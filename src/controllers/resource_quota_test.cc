@@ -7,6 +7,7 @@
 #include "base/testing/fake_clock.h"
 #include "json/writer.h"
 #include "kube_cel/compiler.h"
+#include "release/release.h"
 #include "store/memory/memory_store.h"
 #include "store/testing/objects.h"
 
@@ -27,7 +28,7 @@ class LastWrite final : public ApiClient {
 };
 
 // What the controller writes for a claim that asks for 1Gi and is being expanded to 5Gi.
-std::string UsedOfAnExpandedClaim(int kubernetes_minor) {
+std::string UsedOfAnExpandedClaim(const std::string& version) {
   const auto store = store::OpenMemory();
   const auto put = [&](std::string_view resource, std::string_view name, std::string_view text) {
     return store->Create({"", resource, "n", name}, store::testing::EncodeText(text)).ok();
@@ -40,18 +41,19 @@ std::string UsedOfAnExpandedClaim(int kubernetes_minor) {
       "metadata":{"name":"q","namespace":"n","uid":"2","resourceVersion":""},
       "spec":{"hard":{"requests.storage":"10Gi"}}})"));
   LastWrite client;
+  const auto release = release::Release::Open(version);
   const base::Published<api::catalog::Catalog> catalog;
   const base::FakeClock clock;
   kube_cel::Compiler compiler;
-  const ControllerContext context{*store, client, catalog, clock, compiler, "", kubernetes_minor};
+  const ControllerContext context{*store, client, catalog, clock, compiler, "", *release};
   kResourceQuota.create(context)->Reconcile("n");
   EXPECT_EQ(client.path, "/api/v1/namespaces/n/resourcequotas/q/status");
   return client.used;
 }
 
 TEST(ResourceQuotaController, CountsAsTheReleaseDoes) {
-  EXPECT_EQ(UsedOfAnExpandedClaim(33), R"({"requests.storage":"1Gi"})");
-  EXPECT_EQ(UsedOfAnExpandedClaim(36), R"({"requests.storage":"5Gi"})");
+  EXPECT_EQ(UsedOfAnExpandedClaim("1.33"), R"({"requests.storage":"1Gi"})");
+  EXPECT_EQ(UsedOfAnExpandedClaim("1.36"), R"({"requests.storage":"5Gi"})");
 }
 
 }  // namespace

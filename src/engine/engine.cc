@@ -15,7 +15,6 @@
 #include "base/strings.h"
 #include "engine/boot/boot_objects.h"
 #include "engine/definitions/custom_resource_definitions.h"
-#include "engine/feature_gates.h"
 #include "engine/write/cluster_writer.h"
 #include "kube_cel/compiler.h"
 #include "metrics/metrics.h"
@@ -32,17 +31,6 @@ namespace {
 constexpr std::string_view kServiceRange = "10.0.0.0/24";
 constexpr std::string_view kNodePorts = "30000-32767";
 constexpr std::chrono::seconds kTimeLimit{34};  // as kube-apiserver's for single writes
-
-// 30 of "1.30", "v1.30" and "1.30.4".
-base::Result<int> MinorOf(std::string_view version) {
-  std::string_view text = version;
-  if (text.starts_with('v')) text.remove_prefix(1);
-  const std::vector<std::string_view> parts = base::Split(text, '.');
-  const auto minor = parts.size() >= 2 && parts[0] == "1" ? base::ParseInt(parts[1]) : std::nullopt;
-  if (minor && *minor >= 29 && *minor <= 36) return static_cast<int>(*minor);
-  return base::ConfigError(base::StrCat("invalid value \"", version,
-                                        "\" for --kubernetes-version: must be 1.29 to 1.36"));
-}
 
 // Converts by a webhook that cannot be called, for want of a client.
 class UnreachableConverter final : public api::CustomConverter {
@@ -61,7 +49,8 @@ class EngineParts final : public Engine {
   ~EngineParts() override { Stop(); }
 
   base::Status Build() {
-    minor_ = TRY(MinorOf(options_.kubernetes_version));
+    release_.emplace(
+        TRY(release::Release::Open(options_.kubernetes_version, options_.feature_gates)));
     BuildWorld();
     TRY(BuildCatalog());
     services_ = std::move(options_.services);
@@ -86,12 +75,9 @@ class EngineParts final : public Engine {
   }
 
  private:
-  // To the registry, which drops fields of gates that are off, and to the metrics.
-  void PublishFeatureGates() {
-    for (const FeatureGate& gate :
-         ListFeatureGates(options_.feature_gates, options_.kubernetes_version)) {
-      world_.feature_gates[std::string(gate.name)] = gate.is_enabled;
-      if (options_.metrics == nullptr) continue;
+  void CountFeatureGates() {
+    if (options_.metrics == nullptr) return;
+    for (const release::FeatureGate& gate : release_->gates()) {
       options_.metrics
           ->AddGauge({"kubernetes_feature_enabled",
                       "[BETA] This metric records the data about the stage and enablement of a k8s "
@@ -118,11 +104,9 @@ class EngineParts final : public Engine {
     world_.checks_policy_types = options_.checks_policy_types;
     world_.strategies = &strategies_;
     world_.allow_privileged = options_.allow_privileged;
-    gates_ = MakeFeatureGates(options_.feature_gates, options_.kubernetes_version);
-    world_.gates = gates_.get();
-    world_.kubernetes_minor = minor_;
-    PublishFeatureGates();
-    world_.reserves_static_names = gates_->Enabled("ManifestBasedAdmissionControlConfig");
+    world_.release = &*release_;
+    CountFeatureGates();
+    world_.reserves_static_names = release_->GateEnabled("ManifestBasedAdmissionControlConfig");
   }
 
   base::Status BuildCatalog() {
@@ -156,7 +140,7 @@ class EngineParts final : public Engine {
   }
 
   void BuildExpressions() {
-    compiler_.emplace(minor_);
+    compiler_.emplace(release_->minor());
     conditions_ = admission::match::MakeCelConditions(*compiler_, world_.authorizer);
     expressions_ = admission::match::MakeCelExpressionChecker(*compiler_);
     world_.expressions = expressions_.get();
@@ -167,13 +151,12 @@ class EngineParts final : public Engine {
     feed_ = admission::MakeStoreFeed(*world_.store);
     const auto registered = plugins::Registered();
     const auto chosen =
-        TRY(admission::SelectPlugins(options_.admission_plugins, registered, {}, minor_));
-    const auto configs =
-        TRY(admission::PluginConfigs::Load(options_.admission_control_config_file, chosen, minor_));
+        TRY(admission::SelectPlugins(options_.admission_plugins, registered, {}, *release_));
+    const auto configs = TRY(
+        admission::PluginConfigs::Load(options_.admission_control_config_file, chosen, *release_));
     admission::PluginContext context;
     context.reader = world_.store;
     context.clock = world_.clock;
-    context.gates = gates_.get();
     context.authorizer = world_.authorizer;
     context.metrics = options_.metrics;
     context.writer = writer_.get();
@@ -183,7 +166,7 @@ class EngineParts final : public Engine {
     context.services = resolver_.get();
     context.conditions = conditions_.get();
     context.compiler = &*compiler_;
-    context.kubernetes_minor = minor_;
+    context.release = &*release_;
     context.default_not_ready_toleration_seconds = options_.default_not_ready_toleration_seconds;
     context.default_unreachable_toleration_seconds =
         options_.default_unreachable_toleration_seconds;
@@ -197,11 +180,10 @@ class EngineParts final : public Engine {
   }
 
   EngineOptions options_;
-  int minor_ = 0;
+  std::optional<release::Release> release_;
   World world_;
   std::unique_ptr<store::Store> own_store_;
   std::unique_ptr<authz::Authorizer> own_authorizer_;
-  std::unique_ptr<admission::FeatureGates> gates_;
   std::unique_ptr<admission::ServiceResolver> resolver_;
   std::unique_ptr<webhook::ConversionWebhooks> conversions_;  // used by the catalog
   base::Published<api::catalog::Catalog> catalog_;

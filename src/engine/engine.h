@@ -26,6 +26,7 @@
 #include "engine/operation.h"
 #include "engine/world.h"
 #include "registry/service_network.h"
+#include "release/release.h"
 
 namespace portcullis::kube_cel {
 class Compiler;
@@ -60,7 +61,7 @@ struct EngineOptions {
 
   // As the flags of kube-apiserver and `portcullis serve` with these names.
   std::string kubernetes_version = "1.36";
-  std::map<std::string, bool> feature_gates;
+  release::GateSettings feature_gates;
   bool allow_privileged = true;  // see registry::Context
   api::catalog::RuntimeConfig runtime_config;
   admission::PluginFlags admission_plugins;

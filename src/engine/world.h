@@ -13,6 +13,7 @@
 
 #include "api/catalog/catalog.h"
 #include "base/published.h"
+#include "release/release.h"
 
 namespace portcullis::base {
 class Clock;
@@ -30,7 +31,6 @@ class ServiceNetwork;
 }  // namespace portcullis::registry
 namespace portcullis::admission {
 class Chain;
-class FeatureGates;
 class ObjectInterfaces;
 class Recorder;
 }  // namespace portcullis::admission
@@ -81,9 +81,7 @@ struct World {
   const authn::TokenAuthenticator* tokens = nullptr;  // for TokenReview; may be null
   const authn::TokenSigner* signer = nullptr;         // for TokenRequest; may be null
   TokenSettings token_settings;
-  const admission::FeatureGates* gates = nullptr;
-  std::map<std::string, bool> feature_gates;      // every gate of the release, by name
-  int kubernetes_minor = 0;                       // 36 is v1.36
+  const release::Release* release = &release::Release::Newest();
   bool allow_privileged = true;                   // see registry::Context
   const NamespaceHook* namespace_hook = nullptr;  // may be null
 };

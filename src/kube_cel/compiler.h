@@ -20,6 +20,7 @@
 
 #include "cel/environment.h"
 #include "cel/program.h"
+#include "release/release.h"
 
 namespace portcullis::kube_cel {
 
@@ -98,7 +99,7 @@ class Compiler {
  public:
   // `kubernetes_minor`: the release that is asked for; new expressions may use what the one before
   // it has.
-  explicit Compiler(int kubernetes_minor = 36);
+  explicit Compiler(int kubernetes_minor = release::kNewestMinor);
   ~Compiler();
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;

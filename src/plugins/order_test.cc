@@ -9,6 +9,7 @@
 #include "admission/config.h"
 #include "base/strings.h"
 #include "plugins/registry.h"
+#include "release/release.h"
 
 namespace portcullis::plugins {
 namespace {
@@ -58,8 +59,9 @@ Names Without(Names names, std::string_view name) {
 
 base::Result<Names> Select(const admission::PluginFlags& flags, int minor) {
   const auto registered = Registered();
+  const auto release = TRY(release::Release::Open(base::StrCat("1.", std::to_string(minor))));
   Names names;
-  for (const auto* info : TRY(admission::SelectPlugins(flags, registered, {}, minor))) {
+  for (const auto* info : TRY(admission::SelectPlugins(flags, registered, {}, release))) {
     names.emplace_back(info->name);
   }
   return names;

@@ -82,11 +82,7 @@ json::Value At(json::Value value, std::string_view base) {
   return value;
 }
 
-bool IsOn(const Context& ctx, std::string_view gate) {
-  if (ctx.feature_gates == nullptr) return false;
-  const auto given = ctx.feature_gates->find(std::string(gate));
-  return given != ctx.feature_gates->end() && given->second;
-}
+bool IsOn(const Context& ctx, std::string_view gate) { return ctx.release->GateEnabled(gate); }
 
 }  // namespace
 

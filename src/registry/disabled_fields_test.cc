@@ -10,6 +10,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "registry/kind_table.h"
+#include "release/release.h"
 
 namespace portcullis::registry {
 namespace {
@@ -34,7 +35,8 @@ class DisabledFields : public testing::Test {
     row.traits = {};
     const DefaultStrategy strategy(row);
     Context context{arena_, resource_, kind_, "", "", "", user_, base::SystemClock()};
-    context.feature_gates = &gates_;
+    const auto release = release::Release::Open("1.36", gates_);
+    context.release = &*release;
     return json::ToString(old.empty()
                               ? strategy.PrepareForCreate(context, Parse(object))
                               : strategy.PrepareForUpdate(context, Parse(object), Parse(old)));
@@ -45,7 +47,7 @@ class DisabledFields : public testing::Test {
   api::GroupVersionKind kind_;
   api::UserInfo user_;
 
-  std::map<std::string, bool> gates_;
+  release::GateSettings gates_;
 };
 
 constexpr std::string_view kProjected =

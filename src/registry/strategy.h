@@ -31,6 +31,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "json/value.h"
+#include "release/release.h"
 
 namespace portcullis::api::catalog {
 class Catalog;
@@ -71,8 +72,7 @@ struct Context {
   // Names of configurations that come from files cannot be used through the API
   // (gate ManifestBasedAdmissionControlConfig).
   bool reserves_static_names = false;
-  // Those that were given as flags; may be null.
-  const std::map<std::string, bool>* feature_gates = nullptr;
+  const release::Release* release = &release::Release::Newest();
   // Takes what Validate and ValidateUpdate only warn of; null: they are dropped.
   std::vector<std::string>* warnings = nullptr;
 };

@@ -20,7 +20,6 @@
 #include "controllers/runner.h"
 #include "engine/boot/boot_objects.h"
 #include "engine/engine.h"
-#include "engine/feature_gates.h"
 #include "json/writer.h"
 #include "metrics/apiserver_metrics.h"
 #include "net/client.h"
@@ -30,6 +29,7 @@
 #include "net/tls_reload.h"
 #include "net/url.h"
 #include "registry/service_network.h"
+#include "release/release.h"
 #include "server/address_book.h"
 #include "server/admission_traces.h"
 #include "server/authorization/authorization.h"
@@ -289,9 +289,9 @@ class Server final : public ApiServer {
              options_.controllers.end();
     };
     const bool aggregates = !has("-*") && !has("-clusterrole-aggregation-controller");
-    const auto gates =
-        engine::MakeFeatureGates(options_.feature_gates, options_.kubernetes_version);
-    if (gates->Enabled("ConstrainedImpersonation")) {
+    const release::Release release =
+        TRY(release::Release::Open(options_.kubernetes_version, options_.feature_gates));
+    if (release.GateEnabled("ConstrainedImpersonation")) {
       env_.impersonation_modes = &impersonation_modes_;
     }
     authorization_ = TRY(authorization::MakeAuthorization(
@@ -301,9 +301,9 @@ class Server final : public ApiServer {
                    metrics_,
                    request_metrics_.authorization_decisions,
                    aggregates,
-                   {.pod_certificate_requests = gates->Enabled("PodCertificateRequest"),
+                   {.pod_certificate_requests = release.GateEnabled("PodCertificateRequest"),
                     .credential_provider_tokens =
-                        gates->Enabled("KubeletServiceAccountTokenForCredentialProviders")}}));
+                        release.GateEnabled("KubeletServiceAccountTokenForCredentialProviders")}}));
     return base::OkStatus();
   }
 
@@ -430,7 +430,7 @@ class Server final : public ApiServer {
     loop.client = std::move(client);
     loop.context.reset(new controllers::ControllerContext{
         *store_, loop.client ? *loop.client : *self_, *env_.catalog, clock_, engine_->compiler(),
-        credentials_.authority_pem, env_.kubernetes_minor});
+        credentials_.authority_pem, *env_.release});
     loop.runner = std::make_unique<controllers::ControllerRunner>(info, *loop.context, *store_);
     if (info.furnishes_namespaces) initialization_.Add(*loop.runner);
   }

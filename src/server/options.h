@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "release/release.h"
 
 namespace portcullis::server {
 
@@ -95,7 +96,7 @@ struct Options {
   std::int64_t max_webhook_response_bytes = 3 << 20;
 
   // What is served.
-  std::map<std::string, bool> feature_gates;
+  release::GateSettings feature_gates;
   std::map<std::string, std::string> runtime_config;
   std::string service_cluster_ip_range = "10.0.0.0/24";
   std::string service_node_port_range = "30000-32767";

@@ -13,7 +13,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "engine/feature_gates.h"
+#include "release/release.h"
 #include "server/options.h"
 #include "server/serving_tls.h"
 
@@ -132,9 +132,11 @@ std::vector<std::string> CheckOptions(const Options& options) {
   }
   CheckAuthorization(options, problems);
   CheckAudit(options, problems);
-  for (std::string& problem :
-       engine::CheckFeatureGates(options.feature_gates, options.kubernetes_version)) {
-    problems.push_back(std::move(problem));
+  const auto release = release::Release::Open(options.kubernetes_version, options.feature_gates);
+  if (!release.ok()) {
+    problems.emplace_back(release.status().message());
+  } else {
+    for (std::string& problem : release->Problems()) problems.push_back(std::move(problem));
   }
   if (options.max_requests_inflight < 0) {
     problems.push_back("--max-requests-inflight can not be negative value");

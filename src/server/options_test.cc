@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "engine/feature_gates.h"
 
 namespace portcullis::server {
 namespace {
@@ -68,39 +67,6 @@ TEST(Options, RefusesFeatureGatesThatTheReleaseDoesNotKnow) {
   EXPECT_EQ(Parse({"--feature-gates=other:Foo=true"}).status().message(),
             "invalid argument \"other:Foo=true\" for \"--feature-gates\" flag: component not "
             "registered: other");
-}
-
-TEST(Options, FeatureGatesHaveTheDefaultsOfTheRelease) {
-  const auto enabled = [](const std::string& gate, std::vector<std::string> arguments) {
-    const Options options = *Parse(std::move(arguments));
-    return engine::MakeFeatureGates(options.feature_gates, options.kubernetes_version)
-        ->Enabled(gate);
-  };
-  EXPECT_TRUE(enabled("MutatingAdmissionPolicy", {}));
-  EXPECT_FALSE(enabled("MutatingAdmissionPolicy", {"--kubernetes-version=1.35"}));
-  EXPECT_TRUE(enabled("MutatingAdmissionPolicy",
-                      {"--kubernetes-version=1.35", "--feature-gates=AllBeta=true"}));
-  EXPECT_FALSE(enabled("GenericWorkload", {}));
-  EXPECT_TRUE(enabled("GenericWorkload", {"--feature-gates=AllAlpha=true"}));
-  EXPECT_FALSE(enabled("GenericWorkload", {"--feature-gates=AllAlpha=true,GenericWorkload=false"}));
-}
-
-TEST(Options, EveryGateOfTheReleaseIsListedWithItsStage) {
-  const auto find = [](std::vector<std::string> arguments, std::string_view name) {
-    const Options options = *Parse(std::move(arguments));
-    for (const auto& gate :
-         engine::ListFeatureGates(options.feature_gates, options.kubernetes_version)) {
-      if (gate.name == name) return base::StrCat(gate.stage, gate.is_enabled ? " on" : " off");
-    }
-    return std::string("unknown");
-  };
-  EXPECT_EQ(find({}, "MutatingAdmissionPolicy"), " on");
-  EXPECT_EQ(find({"--kubernetes-version=1.35"}, "MutatingAdmissionPolicy"), "BETA off");
-  EXPECT_EQ(find({"--kubernetes-version=1.30"}, "MutatingAdmissionPolicy"), "unknown");
-  EXPECT_EQ(find({}, "ContainerStopSignals"), "ALPHA off");
-  EXPECT_EQ(find({"--feature-gates=AllAlpha=true"}, "ContainerStopSignals"), "ALPHA on");
-  EXPECT_EQ(find({}, "AllAlpha"), "ALPHA off");
-  EXPECT_EQ(find({}, "WindowsHostNetwork"), "DEPRECATED off");
 }
 
 TEST(Options, ChecksTheFormOfTheAuditLog) {

@@ -28,7 +28,7 @@ base::Status PathError(std::string_view field, const std::string& value, std::st
 base::Result<WebhookPluginConfig> ReadWebhookPluginConfig(const admission::PluginContext& context) {
   WebhookPluginConfig config;
   if (context.config == nullptr) return config;
-  TRY(admission::CheckConfig(*context.config, kFormat, context.kubernetes_minor));
+  TRY(admission::CheckConfig(*context.config, kFormat, *context.release));
   const json::Value document = context.config->document.root();
   config.kubeconfig_file = document["kubeConfigFile"].AsString();
   config.static_manifests_dir = document["staticManifestsDir"].AsString();

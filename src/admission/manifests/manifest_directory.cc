@@ -26,7 +26,7 @@ base::Status PathError(const std::string& directory, std::string_view detail) {
 
 base::Status CheckManifestsDirectory(const PluginContext& context, const std::string& directory) {
   if (directory.empty()) return base::OkStatus();
-  if (!context.GateEnabled("ManifestBasedAdmissionControlConfig", false)) {
+  if (!context.release->GateEnabled("ManifestBasedAdmissionControlConfig")) {
     return base::ConfigError(
         "staticManifestsDir: Forbidden: staticManifestsDir requires the "
         "ManifestBasedAdmissionControlConfig feature gate to be enabled");

@@ -15,6 +15,7 @@
 #include "json/writer.h"
 #include "json/yaml.h"
 #include "metrics/metrics.h"
+#include "release/release.h"
 #include "store/memory/memory_store.h"
 
 namespace portcullis::admission::testing {
@@ -30,16 +31,6 @@ const std::shared_ptr<const Catalog>& TheCatalog() {
   }();
   return catalog;
 }
-
-class Gates final : public FeatureGates {
- public:
-  explicit Gates(json::Value gates) : gates_(gates) {}
-  bool Enabled(std::string_view name) const override { return gates_[name].AsBool(); }
-  bool Has(std::string_view name) const { return gates_.Has(name); }
-
- private:
-  json::Value gates_;
-};
 
 // Allows what a list of "verb resource[.group][/name]" says.
 class ListAuthorizer final : public authz::Authorizer {
@@ -173,7 +164,11 @@ class Runner {
 
   base::Result<std::unique_ptr<Plugin>> MakePlugin() {
     const json::Value config = scenario_["config"];
-    gates_ = std::make_unique<Gates>(scenario_["gates"]);
+    release::GateSettings gates;
+    for (const json::Member& gate : scenario_["gates"].members()) {
+      gates[std::string(gate.name())] = gate.value.AsBool();
+    }
+    release_.emplace(TRY(release::Release::Open(release::Release::Newest().version(), gates)));
     authorizer_ = std::make_unique<ListAuthorizer>(scenario_["access"]);
     PluginContext context;
     context.name = plugin_.name;
@@ -184,7 +179,7 @@ class Runner {
     }
     context.reader = store_.get();
     context.clock = &clock_;
-    if (scenario_["gates"].is_object()) context.gates = gates_.get();
+    context.release = &*release_;
     context.authorizer = authorizer_.get();
     context.metrics = &metrics_;
     context.writer = writer_.get();
@@ -359,7 +354,7 @@ class Runner {
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<StoreWriter> writer_;
   std::unique_ptr<ObjectFeed> feed_;
-  std::unique_ptr<Gates> gates_;
+  std::optional<release::Release> release_;
   std::unique_ptr<ListAuthorizer> authorizer_;
 };
 

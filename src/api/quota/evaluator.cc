@@ -36,7 +36,7 @@ std::optional<base::WallTime> Evaluator::UsageEndsAt(json::Value) const { return
 std::unique_ptr<const Evaluator> MakeEvaluator(const GroupResource& resource,
                                                const EvaluatorOptions& options) {
   if (resource.group == "resource.k8s.io" && resource.resource == "resourceclaims" &&
-      options.kubernetes_minor >= 31) {
+      options.release.Has("ResourceQuotaCountsResourceClaims")) {
     return MakeResourceClaimsEvaluator(options);
   }
   if (resource.group.empty()) {

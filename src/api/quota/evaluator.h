@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "json/value.h"
+#include "release/release.h"
 
 namespace portcullis::api::quota {
 
@@ -57,7 +58,7 @@ class Evaluator {
 
 // What differs between releases and clusters.
 struct EvaluatorOptions {
-  int kubernetes_minor = 36;
+  const release::Release& release = release::Release::Newest();
   // Lives as long as the evaluators; null: nothing can be looked up.
   const Lookup* lookup = nullptr;
   // Likewise; null: the system's.

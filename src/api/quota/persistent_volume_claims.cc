@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/strings.h"
+#include "release/release.h"
 
 namespace portcullis::api::quota {
 namespace {
@@ -27,8 +28,9 @@ std::vector<std::string_view> AttributesClasses(json::Value claim) {
 
 class Claims final : public Evaluator {
  public:
-  explicit Claims(int kubernetes_minor)
-      : counts_allocated_(kubernetes_minor >= 34), has_scope_(kubernetes_minor >= 34) {}
+  explicit Claims(const release::Release& release)
+      : counts_allocated_(release.Has("ResourceQuotaCountsAllocatedStorage")),
+        has_scope_(release.Has("ResourceQuotaVolumeAttributesClassScope")) {}
 
   bool Handles(Change, std::string_view subresource, json::Value, json::Value) const override {
     // The status tells of expansions and class changes that are under way.
@@ -90,7 +92,7 @@ class Claims final : public Evaluator {
 
 std::unique_ptr<const Evaluator> MakePersistentVolumeClaimsEvaluator(
     const EvaluatorOptions& options) {
-  return std::make_unique<Claims>(options.kubernetes_minor);
+  return std::make_unique<Claims>(options.release);
 }
 
 std::string_view StorageClassOf(json::Value claim) {

@@ -111,7 +111,7 @@ Resources ComputeUsage(json::Value pod) {
 class Pods final : public Evaluator {
  public:
   explicit Pods(const EvaluatorOptions& options)
-      : handles_updates_(options.kubernetes_minor >= 32),
+      : handles_updates_(options.release.Has("ResourceQuotaChargesPodUpdates")),
         clock_(options.clock != nullptr ? *options.clock : base::SystemClock()) {}
 
   bool Handles(Change change, std::string_view subresource, json::Value pod,

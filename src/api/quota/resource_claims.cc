@@ -43,7 +43,8 @@ DevicesByClass DevicesOfRequest(json::Value request) {
 class Claims final : public Evaluator {
  public:
   explicit Claims(const EvaluatorOptions& options)
-      : lookup_(options.lookup), extended_(options.kubernetes_minor >= 36) {}
+      : lookup_(options.lookup),
+        extended_(options.release.Has("ResourceQuotaCountsExtendedResourceClaims")) {}
 
   bool Handles(Change, std::string_view subresource, json::Value, json::Value) const override {
     return subresource.empty();

@@ -12,20 +12,11 @@ __asm__(
     ".global pc_protobuf_fields_end\n"
     "pc_protobuf_fields_end:\n"
     ".byte 0\n"
-    ".global pc_feature_gates_begin\n"
-    "pc_feature_gates_begin:\n"
-    ".incbin \"" PC_ENGINE_DATA
-    "/feature.gates\"\n"
-    ".global pc_feature_gates_end\n"
-    "pc_feature_gates_end:\n"
-    ".byte 0\n"
     ".popsection\n");
 
 extern "C" {
 extern const char pc_protobuf_fields_begin[];
 extern const char pc_protobuf_fields_end[];
-extern const char pc_feature_gates_begin[];
-extern const char pc_feature_gates_end[];
 }
 
 namespace portcullis::engine {
@@ -39,10 +30,6 @@ std::string_view Between(const char* begin, const char* end) {
 
 std::string_view EmbeddedProtobufFields() {
   return Between(pc_protobuf_fields_begin, pc_protobuf_fields_end);
-}
-
-std::string_view EmbeddedFeatureGates() {
-  return Between(pc_feature_gates_begin, pc_feature_gates_end);
 }
 
 }  // namespace portcullis::engine

@@ -6,6 +6,5 @@
 namespace portcullis::engine {
 
 std::string_view EmbeddedProtobufFields();  // data/protobuf.fields
-std::string_view EmbeddedFeatureGates();    // data/feature.gates
 
 }  // namespace portcullis::engine

@@ -197,7 +197,7 @@ registry::Context StrategyContext(Operation& op, std::string_view name) {
   context.authorizer = op.world.authorizer;
   context.checks_policy_types = op.world.checks_policy_types;
   context.reserves_static_names = op.world.reserves_static_names;
-  context.feature_gates = &op.world.feature_gates;
+  context.release = op.world.release;
   context.allow_privileged = op.world.allow_privileged;
   context.dry_run = op.dry_run;
   return context;

@@ -123,7 +123,7 @@ base::Status Exists(Operation& op, std::string_view name, json::Value object) {
 
 // Whether another name is tried after a collision, as releases since v1.31 do.
 bool RetriesNames(const Operation& op) {
-  return op.world.gates == nullptr || op.world.gates->Enabled("RetryGenerateName");
+  return op.world.release->GateEnabled("RetryGenerateName");
 }
 
 // A create, from the decoded object to the commit; with another name once more if one that was

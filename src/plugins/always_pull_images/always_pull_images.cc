@@ -54,7 +54,7 @@ std::string NotAlways(const api::FieldPath& path, std::string_view policy) {
 class AlwaysPullImages final : public admission::Plugin {
  public:
   explicit AlwaysPullImages(const admission::PluginContext& context)
-      : knows_image_volumes_(context.kubernetes_minor >= 31) {}
+      : knows_image_volumes_(context.release->Has("AlwaysPullImagesOfVolumes")) {}
 
   base::Status Mutate(admission::Request& request) const override {
     if (!Applies(request)) return base::OkStatus();

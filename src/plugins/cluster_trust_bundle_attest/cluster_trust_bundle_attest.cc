@@ -27,7 +27,7 @@ class ClusterTrustBundleAttest final : public admission::Plugin {
  public:
   explicit ClusterTrustBundleAttest(const admission::PluginContext& context)
       : authorizer_(context.authorizer),
-        enabled_(context.GateEnabled("ClusterTrustBundle", false)) {}
+        enabled_(context.release->GateEnabled("ClusterTrustBundle")) {}
 
   base::Status Validate(const admission::Request& request) const override {
     if (!enabled_ || !request.IsResource("certificates.k8s.io", "clustertrustbundles")) {

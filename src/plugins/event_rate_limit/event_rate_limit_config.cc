@@ -44,7 +44,7 @@ base::Result<std::vector<EventLimit>> ParseConfig(const admission::PluginContext
   const api::FieldPath path("limits");
   json::Value given;
   if (context.config != nullptr) {
-    TRY(admission::CheckConfig(*context.config, kFormat, context.kubernetes_minor));
+    TRY(admission::CheckConfig(*context.config, kFormat, *context.release));
     given = context.config->document["limits"];
   }
   for (const json::Value& element : given.elements()) {

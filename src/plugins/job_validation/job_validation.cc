@@ -20,8 +20,8 @@ class JobValidation final : public admission::Plugin {
  public:
   explicit JobValidation(const admission::PluginContext& context)
       : reader_(context.reader),
-        enabled_(context.GateEnabled("GenericWorkload", false) ||
-                 context.GateEnabled("WorkloadWithJob", false)) {}
+        enabled_(context.release->GateEnabled("GenericWorkload") ||
+                 context.release->GateEnabled("WorkloadWithJob")) {}
 
   base::Status Validate(const admission::Request& request) const override {
     if (!enabled_ || !request.Is("batch", "jobs")) return base::OkStatus();

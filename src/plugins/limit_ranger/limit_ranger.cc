@@ -18,8 +18,8 @@ class LimitRanger final : public admission::Plugin {
  public:
   explicit LimitRanger(const admission::PluginContext& context)
       : reader_(context.reader),
-        handles_resize_(context.kubernetes_minor >= 33),
-        pod_level_(context.GateEnabled("PodLevelResources", context.kubernetes_minor >= 34)) {}
+        handles_resize_(context.release->Has("LimitRangerChecksResize")),
+        pod_level_(context.release->GateEnabled("PodLevelResources")) {}
 
   base::Status Mutate(admission::Request& request) const override {
     if (!Applies(request) || !IsPod(request)) return base::OkStatus();

@@ -14,8 +14,7 @@ class MutatingAdmissionPolicy final : public admission::Plugin {
   static base::Result<std::unique_ptr<admission::Plugin>> Make(
       const admission::PluginContext& context) {
     auto core = TRY(policy::PolicyPluginCore::Create(context, policy::PolicyType::kMutating));
-    const bool enabled =
-        context.GateEnabled("MutatingAdmissionPolicy", context.kubernetes_minor >= 36);
+    const bool enabled = context.release->GateEnabled("MutatingAdmissionPolicy");
     return std::unique_ptr<admission::Plugin>(
         std::make_unique<MutatingAdmissionPolicy>(std::move(core), enabled));
   }

@@ -57,8 +57,7 @@ bool Declares(json::Value node, std::string_view feature) {
 class NodeDeclaredFeatureValidator final : public admission::Plugin {
  public:
   explicit NodeDeclaredFeatureValidator(const admission::PluginContext& context)
-      : reader_(context.reader),
-        enabled_(context.GateEnabled("NodeDeclaredFeatures", context.kubernetes_minor >= 36)) {}
+      : reader_(context.reader), enabled_(context.release->GateEnabled("NodeDeclaredFeatures")) {}
 
   base::Status Validate(const admission::Request& request) const override {
     if (!enabled_ || !request.IsResource("", "pods") ||

@@ -5,6 +5,7 @@
 #include "base/gotext.h"
 #include "plugins/common/make.h"
 #include "plugins/node_restriction/node_restriction_rules.h"
+#include "release/release.h"
 
 namespace portcullis::plugins::node_restriction {
 namespace {
@@ -17,12 +18,10 @@ class NodeRestriction final : public admission::Plugin {
       : reader_(context.reader),
         authorizer_(context.authorizer),
         objects_(context.objects),
-        minor_(context.kubernetes_minor),
-        checks_audience_(context.GateEnabled("ServiceAccountNodeAudienceRestriction",
-                                             context.kubernetes_minor >= 33)),
-        knows_pod_certificates_(context.GateEnabled("PodCertificateRequest", false)),
-        lax_signing_(context.GateEnabled("AllowInsecureKubeletCertificateSigningRequests", false)) {
-  }
+        release_(*context.release),
+        checks_audience_(release_.GateEnabled("ServiceAccountNodeAudienceRestriction")),
+        knows_pod_certificates_(release_.GateEnabled("PodCertificateRequest")),
+        lax_signing_(release_.GateEnabled("AllowInsecureKubeletCertificateSigningRequests")) {}
 
   base::Status Mutate(admission::Request& request) const override {
     const api::UserInfo& user = request.user();
@@ -30,7 +29,7 @@ class NodeRestriction final : public admission::Plugin {
       return base::OkStatus();
     }
     const NodeRequest node{
-        request, user.name.substr(kUserPrefix.size()), reader_, authorizer_, objects_, minor_};
+        request, user.name.substr(kUserPrefix.size()), reader_, authorizer_, objects_, release_};
     if (node.name.empty()) {
       return node.Refuse("could not determine node from user " + base::GoQuote(user.name));
     }
@@ -48,9 +47,10 @@ class NodeRestriction final : public admission::Plugin {
     if (request.IsResource("storage.k8s.io", "csinodes")) return CheckCsiNode(node);
     if (request.IsResource("resource.k8s.io", "resourceslices")) return CheckResourceSlice(node);
     if (request.IsResource("certificates.k8s.io", "certificatesigningrequests")) {
-      return minor_ >= 31 && !lax_signing_ ? CheckSigningRequest(node) : base::OkStatus();
+      return checks_signing_ && !lax_signing_ ? CheckSigningRequest(node) : base::OkStatus();
     }
-    if (request.IsResource("certificates.k8s.io", "podcertificaterequests") && minor_ >= 34) {
+    if (request.IsResource("certificates.k8s.io", "podcertificaterequests") &&
+        checks_pod_certificates_) {
       if (!knows_pod_certificates_) {
         return node.Refuse("PodCertificateRequest feature gate is disabled");
       }
@@ -62,7 +62,9 @@ class NodeRestriction final : public admission::Plugin {
   const store::Reader* reader_;
   const authz::Authorizer* authorizer_;
   const admission::ObjectInterfaces* objects_;
-  int minor_;
+  const release::Release& release_;
+  const bool checks_signing_ = release_.Has("NodeRestrictionSigningRequests");
+  const bool checks_pod_certificates_ = release_.Has("NodeRestrictionPodCertificateRequests");
   bool checks_audience_;
   bool knows_pod_certificates_;
   bool lax_signing_;

@@ -74,7 +74,7 @@ base::Status CheckNodeUpdate(const NodeRequest& node) {
   if (!Same(before["spec"]["taints"], after["spec"]["taints"])) {
     return node.RefuseNode("is not allowed to modify taints");
   }
-  if (node.minor > 30 &&
+  if (node.release.Has("NodeRestrictionOwnerReferences") &&
       !Same(before["metadata"]["ownerReferences"], after["metadata"]["ownerReferences"])) {
     return node.RefuseNode("is not allowed to modify ownerReferences");
   }

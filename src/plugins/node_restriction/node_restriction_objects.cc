@@ -10,19 +10,21 @@
 #include "plugins/common/state.h"
 #include "plugins/node_restriction/node_restriction_rules.h"
 #include "registry/validation/go_diff.h"
+#include "release/release.h"
 
 namespace portcullis::plugins::node_restriction {
 namespace {
 
 // A claim without what a node may report of it.
-json::Value WithoutReported(json::Arena& arena, json::Value claim, int minor) {
+json::Value WithoutReported(json::Arena& arena, json::Value claim,
+                            const release::Release& release) {
   for (std::string_view member : {"resourceVersion", "managedFields"}) {
     claim = json::RemovePath(arena, claim, {"metadata", member});
   }
   for (std::string_view member : {"capacity", "conditions"}) {
     claim = json::RemovePath(arena, claim, {"status", member});
   }
-  if (minor < 34) return claim;
+  if (!release.Has("NodeRestrictionReportsAllocatedResources")) return claim;
   for (std::string_view member : {"allocatedResources", "allocatedResourceStatuses"}) {
     claim = json::RemovePath(arena, claim, {"status", member});
   }
@@ -44,8 +46,8 @@ base::Status CheckClaim(const NodeRequest& node) {
   if (request.subresource() != "status") return node.Refuse("may only update PVC status");
   if (!node.Is(admission::kUpdate)) return node.RefuseOperation();
   json::Arena& arena = request.arena();
-  const json::Value before = WithoutReported(arena, request.old_object(), node.minor);
-  const json::Value after = WithoutReported(arena, request.object(), node.minor);
+  const json::Value before = WithoutReported(arena, request.old_object(), node.release);
+  const json::Value after = WithoutReported(arena, request.object(), node.release);
   if (before == after) return base::OkStatus();
   std::string difference = "the objects differ";
   if (const auto schema =
@@ -71,15 +73,16 @@ base::Status CheckCsiNode(const NodeRequest& node) {
 }
 
 base::Status CheckResourceSlice(const NodeRequest& node) {
+  const bool has_spec = node.release.Has("NodeRestrictionResourceSliceSpec");
   const auto is_own = [&](json::Value slice) {
-    const json::Value place = node.minor > 30 ? slice["spec"] : slice;
+    const json::Value place = has_spec ? slice["spec"] : slice;
     return place["nodeName"].AsString() == node.name;
   };
   if (node.Is(admission::kCreate) && !is_own(node.request.object())) {
     return node.Refuse(
         "can only create ResourceSlice with the same NodeName as the requesting node");
   }
-  if (node.Is(admission::kDelete) && node.minor > 30 && !is_own(node.request.old_object())) {
+  if (node.Is(admission::kDelete) && has_spec && !is_own(node.request.old_object())) {
     return node.Refuse(
         "can only delete ResourceSlice with the same NodeName as the requesting node");
   }

@@ -149,8 +149,9 @@ base::Status CheckPodCreate(const NodeRequest& node) {
     return node.RefuseNode("can only create pods with spec.nodeName set to itself");
   }
   TRY(CheckOwner(node, pod["metadata"]["ownerReferences"]));
-  const References found =
-      node.minor > 30 ? ReferencesOf(spec) : References{OldReferencesOf(spec), ""};
+  const References found = node.release.Has("NodeRestrictionAllReferencesOfMirrorPods")
+                               ? ReferencesOf(spec)
+                               : References{OldReferencesOf(spec), ""};
   if (!found.error.empty()) {
     return node.Refuse("error checking mirror pod for API references: " + found.error);
   }
@@ -189,7 +190,8 @@ base::Status CheckPodStatus(const NodeRequest& node) {
   constexpr std::string_view kExtended = "extendedResourceClaimStatus";
   const bool was_set = !before["status"][kExtended].is_null();
   const bool is_set = !after["status"][kExtended].is_null();
-  if (node.minor >= 34 && (was_set != is_set || differs(kExtended))) {
+  if (node.release.Has("NodeRestrictionExtendedClaimStatus") &&
+      (was_set != is_set || differs(kExtended))) {
     return node.RefuseNode("cannot update extended resource claim status");
   }
   return base::OkStatus();

@@ -7,6 +7,7 @@
 #include "admission/request.h"
 #include "authz/authorizer.h"
 #include "base/status.h"
+#include "release/release.h"
 #include "store/store.h"
 
 namespace portcullis::admission {
@@ -22,7 +23,7 @@ struct NodeRequest {
   const store::Reader* reader;
   const authz::Authorizer* authorizer;
   const admission::ObjectInterfaces* objects;  // may be null
-  int minor;                                   // of Kubernetes
+  const release::Release& release;
 
   bool Is(admission::Operation operation) const { return request.operation() == operation; }
   std::string Quoted() const;                               // "n"

@@ -10,7 +10,7 @@ constexpr std::string_view kFinalizer = "scheduling.k8s.io/podgroup-protection";
 class PodGroupProtection final : public admission::Plugin {
  public:
   explicit PodGroupProtection(const admission::PluginContext& context)
-      : enabled_(context.GateEnabled("GenericWorkload", false)) {}
+      : enabled_(context.release->GateEnabled("GenericWorkload")) {}
 
   base::Status Mutate(admission::Request& request) const override {
     if (!enabled_ || !request.Is("scheduling.k8s.io", "podgroups")) return base::OkStatus();

@@ -22,7 +22,7 @@ bool HasTemplate(json::Value workload, std::string_view name) {
 class PodGroupWorkloadExists final : public admission::Plugin {
  public:
   explicit PodGroupWorkloadExists(const admission::PluginContext& context)
-      : reader_(context.reader), enabled_(context.GateEnabled("GenericWorkload", false)) {}
+      : reader_(context.reader), enabled_(context.release->GateEnabled("GenericWorkload")) {}
 
   base::Status Validate(const admission::Request& request) const override {
     if (!enabled_ || !request.Is("scheduling.k8s.io", "podgroups")) return base::OkStatus();

@@ -76,9 +76,9 @@ class PodSecurity final : public admission::Plugin {
         clock_(context.clock != nullptr ? *context.clock : base::SystemClock()),
         config_(std::move(config)),
         // Each release knows the standards of the one before it.
-        evaluator_(context.kubernetes_minor - 1) {
+        evaluator_(context.release->minor() - 1) {
     if (context.metrics != nullptr) {
-      metrics_ = std::make_unique<PodSecurityMetrics>(*context.metrics, context.kubernetes_minor);
+      metrics_ = std::make_unique<PodSecurityMetrics>(*context.metrics, *context.release);
     }
   }
 

@@ -77,7 +77,7 @@ std::vector<std::string> UsernameProblems(std::string_view name) {
 base::Result<PodSecurityConfig> ParseConfig(const admission::PluginContext& context) {
   PodSecurityConfig out;
   if (context.config == nullptr || context.config->text.empty()) return out;
-  TRY(admission::CheckConfig(*context.config, kFormat, context.kubernetes_minor));
+  TRY(admission::CheckConfig(*context.config, kFormat, *context.release));
   const json::Document& document = context.config->document;
   std::vector<std::string> errors;
   const json::Value defaults = document["defaults"];

@@ -19,8 +19,8 @@ std::string_view ResourceOf(const admission::Request& request) {
 
 }  // namespace
 
-PodSecurityMetrics::PodSecurityMetrics(metrics::Registry& registry, int kubernetes_minor)
-    : kubernetes_minor_(kubernetes_minor),
+PodSecurityMetrics::PodSecurityMetrics(metrics::Registry& registry, const release::Release& release)
+    : release_(release),
       evaluations_(registry.AddCounter(
           {"pod_security_evaluations_total",
            "Number of policy evaluations that occurred, not counting ignored or exempt requests."},
@@ -49,7 +49,7 @@ void PodSecurityMetrics::CountEvaluation(const admission::Request& request,
   std::string version = policy::pod_security::VersionText(policy.version);
   if (policy.level == Level::kPrivileged) {
     version = "latest";
-  } else if (!policy.version.latest && policy.version.minor > kubernetes_minor_) {
+  } else if (!policy.version.latest && policy.version.minor > release_.minor()) {
     version = "future";
   }
   evaluations_

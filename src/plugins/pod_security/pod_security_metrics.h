@@ -6,6 +6,7 @@
 #include "admission/request.h"
 #include "metrics/metrics.h"
 #include "policy/pod_security/level.h"
+#include "release/release.h"
 
 namespace portcullis::plugins::pod_security {
 
@@ -13,7 +14,7 @@ namespace portcullis::plugins::pod_security {
 class PodSecurityMetrics {
  public:
   // Versions above the release are counted as "future".
-  PodSecurityMetrics(metrics::Registry& registry, int kubernetes_minor);
+  PodSecurityMetrics(metrics::Registry& registry, const release::Release& release);
 
   void CountEvaluation(const admission::Request& request,
                        const policy::pod_security::LevelVersion& policy, std::string_view mode,
@@ -22,7 +23,7 @@ class PodSecurityMetrics {
   void CountError(const admission::Request& request, bool fatal);
 
  private:
-  int kubernetes_minor_;
+  const release::Release& release_;
   metrics::Family<metrics::Counter>& evaluations_;
   metrics::Family<metrics::Counter>& exemptions_;
   metrics::Family<metrics::Counter>& errors_;

@@ -74,7 +74,7 @@ void CheckTolerations(const json::Document& document, std::string_view name,
 base::Result<PodTolerationRestrictionConfig> ParseConfig(const admission::PluginContext& context) {
   if (context.config == nullptr) return PodTolerationRestrictionConfig();
   const json::Document& document = context.config->document;
-  TRY(admission::CheckConfig(*context.config, kFormat, context.kubernetes_minor));
+  TRY(admission::CheckConfig(*context.config, kFormat, *context.release));
   api::FieldErrors errors;
   CheckTolerations(document, "default", errors);
   CheckTolerations(document, "whitelist", errors);

@@ -22,8 +22,7 @@ class PodTopologyLabels final : public admission::Plugin {
  public:
   explicit PodTopologyLabels(const admission::PluginContext& context)
       : reader_(context.reader),
-        enabled_(
-            context.GateEnabled("PodTopologyLabelsAdmission", context.kubernetes_minor >= 35)) {}
+        enabled_(context.release->GateEnabled("PodTopologyLabelsAdmission")) {}
 
   base::Status Mutate(admission::Request& request) const override {
     if (!enabled_ || !request.IsResource("", "pods")) return base::OkStatus();

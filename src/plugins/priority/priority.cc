@@ -26,7 +26,7 @@ class Priority final : public admission::Plugin {
  public:
   explicit Priority(const admission::PluginContext& context)
       : reader_(context.reader),
-        pod_groups_(context.GateEnabled("WorkloadAwarePreemption", false)) {}
+        pod_groups_(context.release->GateEnabled("WorkloadAwarePreemption")) {}
 
   base::Status Mutate(admission::Request& request) const override {
     if (request.Is("", "pods")) {

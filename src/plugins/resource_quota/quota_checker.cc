@@ -185,7 +185,7 @@ base::Status QuotaChecker::ComputeDeltas(const admission::Request& request,
   const Resources grown = had_usage ? growth() : usage;
   for (Pertinent& each : pertinent) {
     bool charge_growth = had_usage;
-    if (had_usage && kubernetes_minor_ > 30) {
+    if (had_usage && charges_by_old_scope_) {
       charge_growth = TRY(api::quota::Matches(evaluator, each.quota->value(), old));
     }
     each.delta = charge_growth ? grown : usage;

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "json/value.h"
 #include "plugins/resource_quota/resource_quota_config.h"
+#include "release/release.h"
 #include "store/object.h"
 
 namespace portcullis::plugins::resource_quota {
@@ -31,8 +32,9 @@ struct RunningQuota {
 // Immutable after construction.
 class QuotaChecker {
  public:
-  QuotaChecker(std::vector<LimitedResource> limited, int kubernetes_minor)
-      : limited_(std::move(limited)), kubernetes_minor_(kubernetes_minor) {}
+  QuotaChecker(std::vector<LimitedResource> limited, const release::Release& release)
+      : limited_(std::move(limited)),
+        charges_by_old_scope_(release.Has("ResourceQuotaChargesByOldScope")) {}
 
   // True if some resources need a quota to be used at all.
   bool limits_resources() const { return !limited_.empty(); }
@@ -57,7 +59,7 @@ class QuotaChecker {
                              std::vector<Pertinent>& pertinent, api::quota::Resources& most) const;
 
   const std::vector<LimitedResource> limited_;
-  const int kubernetes_minor_;
+  const bool charges_by_old_scope_;
 };
 
 }  // namespace portcullis::plugins::resource_quota

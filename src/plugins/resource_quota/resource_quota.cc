@@ -59,8 +59,8 @@ class ResourceQuota final : public admission::Plugin {
   ResourceQuota(const admission::PluginContext& context, std::vector<LimitedResource> limited)
       : reader_(context.reader),
         lookup_(context.reader),
-        options_{context.kubernetes_minor, &lookup_, context.clock},
-        checker_(std::move(limited), context.kubernetes_minor),
+        options_{*context.release, &lookup_, context.clock},
+        checker_(std::move(limited), *context.release),
         rounds_(context.reader, context.writer, checker_) {}
 
   base::Status Validate(const admission::Request& request) const override {

@@ -39,7 +39,7 @@ LimitedResource ReadLimited(json::Value entry) {
 base::Result<std::vector<LimitedResource>> ParseConfig(const admission::PluginContext& context) {
   std::vector<LimitedResource> out;
   if (context.config == nullptr) return out;
-  TRY(admission::CheckConfig(*context.config, kFormat, context.kubernetes_minor));
+  TRY(admission::CheckConfig(*context.config, kFormat, *context.release));
   api::FieldErrors errors;
   for (const json::Value& entry : context.config->document["limitedResources"].elements()) {
     out.push_back(ReadLimited(entry));

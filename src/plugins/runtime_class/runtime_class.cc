@@ -40,7 +40,8 @@ base::Result<json::Value> MergeSelectors(json::Arena& arena, json::Value of_clas
 class RuntimeClass final : public admission::Plugin {
  public:
   explicit RuntimeClass(const admission::PluginContext& context)
-      : reader_(context.reader), empty_counts_(context.kubernetes_minor <= 30) {}
+      : reader_(context.reader),
+        empty_counts_(context.release->Has("RuntimeClassEmptyOverheadCounts")) {}
 
   base::Status Mutate(admission::Request& request) const override {
     if (!request.Is("", "pods")) return base::OkStatus();

@@ -9,12 +9,13 @@ struct Protected {
   std::string_view group;
   std::string_view resource;
   std::string_view finalizer;
-  int since_minor;
+  std::string_view fact;  // of the releases that protect it; "" for all
 };
 constexpr Protected kProtected[] = {
-    {"", "persistentvolumes", "kubernetes.io/pv-protection", 0},
-    {"", "persistentvolumeclaims", "kubernetes.io/pvc-protection", 0},
-    {"storage.k8s.io", "volumeattributesclasses", "kubernetes.io/vac-protection", 34},
+    {"", "persistentvolumes", "kubernetes.io/pv-protection", ""},
+    {"", "persistentvolumeclaims", "kubernetes.io/pvc-protection", ""},
+    {"storage.k8s.io", "volumeattributesclasses", "kubernetes.io/vac-protection",
+     "StorageProtectsVolumeAttributesClasses"},
 };
 
 bool Contains(json::Value finalizers, std::string_view wanted) {
@@ -26,12 +27,16 @@ bool Contains(json::Value finalizers, std::string_view wanted) {
 
 class StorageObjectInUseProtection final : public admission::Plugin {
  public:
-  explicit StorageObjectInUseProtection(const admission::PluginContext& context)
-      : kubernetes_minor_(context.kubernetes_minor) {}
+  explicit StorageObjectInUseProtection(const admission::PluginContext& context) {
+    for (const Protected& rule : kProtected) {
+      if (rule.fact.empty() || context.release->Has(rule.fact)) rules_.push_back(&rule);
+    }
+  }
 
   base::Status Mutate(admission::Request& request) const override {
-    for (const Protected& rule : kProtected) {
-      if (!request.Is(rule.group, rule.resource) || kubernetes_minor_ < rule.since_minor) continue;
+    for (const Protected* each : rules_) {
+      const Protected& rule = *each;
+      if (!request.Is(rule.group, rule.resource)) continue;
       const json::Value finalizers = request.object()["metadata"]["finalizers"];
       if (Contains(finalizers, rule.finalizer)) return base::OkStatus();
       json::Arena& arena = request.arena();
@@ -44,7 +49,7 @@ class StorageObjectInUseProtection final : public admission::Plugin {
   }
 
  private:
-  int kubernetes_minor_;
+  std::vector<const Protected*> rules_;  // of the release
 };
 
 }  // namespace

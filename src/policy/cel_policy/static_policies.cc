@@ -62,7 +62,7 @@ base::Result<std::string> ReadManifestsDirectory(const admission::PluginContext&
   const std::string wanted = base::StrCat(KindOf(type), "Configuration");
   const std::string types = base::StrCat("v1.", wanted, ": staticManifestsDir string");
   TRY(admission::CheckConfig(*context.config, {.scheme = kScheme, .kinds = kKinds, .types = types},
-                             context.kubernetes_minor));
+                             *context.release));
   const std::string_view kind = context.config->document["kind"].AsString();
   if (kind != wanted) {
     return base::ConfigError(base::StrCat("unexpected type: *policyconfig.", kind));

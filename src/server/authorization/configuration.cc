@@ -13,6 +13,7 @@
 #include "api/time.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "release/release.h"
 
 namespace portcullis::server::authorization {
 namespace {
@@ -33,7 +34,6 @@ v1.WebhookConnectionInfo: type string, kubeConfigFile string
 v1.WebhookMatchCondition: expression string)";
 constexpr admission::ConfigFormat kFormat = {"k8s.io/apiserver/pkg/apis/apiserver/load/load.go:31",
                                              kKinds, kTypes};
-constexpr int kNewest = 36;  // releases do not differ
 
 constexpr std::string_view kModes[] = {"ABAC", "AlwaysAllow", "AlwaysDeny",
                                        "Node", "RBAC",        "Webhook"};
@@ -255,7 +255,7 @@ base::Status CheckOwnNames(const std::vector<Member>& members) {
 base::Result<std::vector<Member>> ParseConfiguration(std::string text) {
   const admission::PluginConfig file = admission::ParsePluginConfig(std::move(text));
   // An empty file holds no authorizers.
-  if (!file.text.empty()) TRY(admission::CheckConfig(file, kFormat, kNewest));
+  if (!file.text.empty()) TRY(admission::CheckConfig(file, kFormat, release::Release::Newest()));
   FieldErrors errors;
   std::vector<Member> members = TRY(ReadMembers(file.document["authorizers"], errors));
   if (!errors.empty()) return base::ConfigError(api::AggregateText(errors));

@@ -345,7 +345,7 @@ Reply Documents::ServeIssuer(Call& call) {
 Reply Documents::ServeVersion(Call& call) {
   if (call.info.method != "GET") return ErrorReply(call, MethodNotAllowed());
   Reply reply;
-  reply.body = VersionDocument();
+  reply.body = VersionDocument(*env_.release);
   return reply;
 }
 

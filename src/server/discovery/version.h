@@ -2,13 +2,15 @@
 #pragma once
 
 #include <string>
-#include <string_view>
+
+#include "release/release.h"
 
 namespace portcullis::server {
 
-inline constexpr std::string_view kGitVersion = "v1.36.0+portcullis";
+// "v1.36.0+portcullis"
+std::string GitVersion(const release::Release& release);
 
 // The body of GET /version.
-std::string VersionDocument();
+std::string VersionDocument(const release::Release& release);
 
 }  // namespace portcullis::server

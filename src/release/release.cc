@@ -1,0 +1,137 @@
+#include "release/release.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "base/strings.h"
+#include "release/embedded_data.h"
+
+namespace portcullis::release {
+namespace {
+
+constexpr std::string_view kAllAlpha = "AllAlpha";
+constexpr std::string_view kAllBeta = "AllBeta";
+
+// 36 of "1.36".
+int MinorOf(std::string_view release) {
+  const auto cut = base::Cut(release, ".");
+  return cut ? static_cast<int>(base::ParseInt(cut->second).value_or(0)) : 0;
+}
+
+// Stages as the metrics of Kubernetes name them.
+std::string_view StageText(std::string_view stage) {
+  if (stage == "Alpha") return "ALPHA";
+  if (stage == "Beta") return "BETA";
+  return stage == "Deprecated" ? "DEPRECATED" : "";
+}
+
+}  // namespace
+
+Release::Release(int minor, GateSettings given)
+    : minor_(minor),
+      given_(std::move(given)),
+      gates_{{kAllAlpha, {"Alpha", false, false}}, {kAllBeta, {"Beta", false, false}}} {
+  ReadGates();
+  ReadFacts();
+}
+
+// Lines of `<name> <release>:<stage>:<default>[:locked] …`: the newest change that the release has
+// counts; a gate without one is younger.
+void Release::ReadGates() {
+  for (const std::string_view line : base::Split(EmbeddedFeatureGates(), '\n')) {
+    const auto cut = base::Cut(line, " ");
+    if (!cut || line.starts_with('#')) continue;
+    for (const std::string_view change : base::Split(cut->second, ' ')) {
+      const auto parts = base::Split(change, ':');
+      if (parts.size() < 3 || MinorOf(parts[0]) > minor_) break;
+      gates_[cut->first] = {parts[1], parts[2] == "true", parts.size() > 3};
+    }
+  }
+}
+
+// Lines of `<name> <first release>[-<last release>]`.
+void Release::ReadFacts() {
+  for (const std::string_view line : base::Split(EmbeddedBehaviorFacts(), '\n')) {
+    const auto cut = base::Cut(line, " ");
+    if (!cut || line.starts_with('#')) continue;
+    const auto range = base::Cut(cut->second, "-");
+    facts_[cut->first] =
+        IsWithin(MinorOf(range ? range->first : cut->second), range ? MinorOf(range->second) : 0);
+  }
+}
+
+base::Result<Release> Release::Open(std::string_view version, GateSettings gates) {
+  std::string_view text = version;
+  if (text.starts_with('v')) text.remove_prefix(1);
+  const std::vector<std::string_view> parts = base::Split(text, '.');
+  const auto minor = parts.size() >= 2 && parts[0] == "1" ? base::ParseInt(parts[1]) : std::nullopt;
+  if (!minor || *minor < kOldestMinor || *minor > kNewestMinor) {
+    return base::ConfigError(
+        base::StrCat("invalid value \"", version, "\" for --kubernetes-version: must be 1.",
+                     std::to_string(kOldestMinor), " to 1.", std::to_string(kNewestMinor)));
+  }
+  return Release(static_cast<int>(*minor), std::move(gates));
+}
+
+const Release& Release::Newest() {
+  static const Release kNewest(kNewestMinor, {});
+  return kNewest;
+}
+
+std::string Release::version() const { return base::StrCat("1.", std::to_string(minor_)); }
+
+bool Release::GateEnabled(std::string_view name) const {
+  if (const auto given = given_.find(name); given != given_.end()) return given->second;
+  const auto gate = gates_.find(name);
+  if (gate == gates_.end()) return false;
+  const std::string_view stage = gate->second.stage;
+  const bool is_special = name == kAllAlpha || name == kAllBeta;
+  if (!is_special && (stage == "Alpha" || stage == "Beta")) {
+    const auto all = given_.find(stage == "Alpha" ? kAllAlpha : kAllBeta);
+    if (all != given_.end()) return all->second;
+  }
+  return gate->second.enabled;
+}
+
+std::vector<FeatureGate> Release::gates() const {
+  std::vector<FeatureGate> list;
+  list.reserve(gates_.size());
+  for (const auto& [name, gate] : gates_) {
+    list.push_back({name, StageText(gate.stage), GateEnabled(name)});
+  }
+  return list;
+}
+
+std::vector<std::string> Release::Problems() const {
+  std::vector<std::string_view> names;
+  names.reserve(gates_.size());
+  for (const auto& [name, gate] : gates_) names.push_back(name);
+  std::vector<std::string> problems;
+  for (const auto& [name, enabled] : given_) {
+    const auto gate = gates_.find(name);
+    if (gate == gates_.end()) {
+      const std::string_view near = base::Nearest(name, names);
+      problems.push_back(
+          base::StrCat("unrecognized feature gate: ", name,
+                       near.empty() ? std::string() : base::StrCat(" (did you mean ", near, "?)")));
+    } else if (gate->second.is_locked && gate->second.enabled != enabled) {
+      const std::string_view locked = gate->second.enabled ? "true" : "false";
+      problems.push_back(base::StrCat("cannot set feature gate ", name, " to ",
+                                      enabled ? "true" : "false", ", feature is locked to ",
+                                      locked));
+    }
+  }
+  return problems;
+}
+
+bool Release::Has(std::string_view fact) const {
+  const auto found = facts_.find(fact);
+  if (found == facts_.end()) {
+    std::fprintf(stderr, "data/behavior.facts has no %s\n", std::string(fact).c_str());
+    std::abort();
+  }
+  return found->second;
+}
+
+}  // namespace portcullis::release
