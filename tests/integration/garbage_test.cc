@@ -195,7 +195,8 @@ TEST_F(Garbage, ATokenEndsWithThePodItIsBoundTo) {
 
   const Answer late = review();
   EXPECT_FALSE(late["status"]["authenticated"].AsBool());
-  EXPECT_EQ(late["status"]["error"].AsString(), "service account token has been invalidated");
+  EXPECT_EQ(late["status"]["error"].AsString(),
+            "[invalid bearer token, service account token has been invalidated]");
 }
 
 }  // namespace
