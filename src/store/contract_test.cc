@@ -75,6 +75,41 @@ class StoreContract : public ::testing::TestWithParam<std::string> {
 const Collection kConfigMaps{"", "configmaps"};
 using Strings = std::vector<std::string>;
 
+TEST_P(StoreContract, DeletesOnlyVersionsThatAreStillTheNewest) {
+  const ObjectPtr kept = Create("a", "changed");
+  const ObjectPtr gone = Create("a", "gone");
+  const ObjectPtr other = Create("b", "same");
+  Update("a", "changed");
+  Delete("a", "gone");
+  const auto watch = StartWatch(0);
+  std::vector<Version> versions;
+  for (const ObjectPtr& object : {kept, gone, other}) {
+    versions.push_back({ConfigMap(object->ns(), object->name()), object->revision()});
+  }
+  EXPECT_TRUE(store_->DeleteVersions(versions).ok());
+  EXPECT_EQ(Poll(*watch), (Strings{"-b/same@7"}));
+  EXPECT_EQ(Names(store_->List(kConfigMaps)), (Strings{"a/changed"}));
+  EXPECT_TRUE(store_->DeleteVersions({}).ok());
+}
+
+TEST_P(StoreContract, DeletesVersionsWhileOthersWrite) {
+  std::vector<ObjectPtr> made;
+  for (int i = 0; i < 200; ++i) made.push_back(Create("a", std::to_string(i)));
+  std::thread writer([&] {
+    for (int i = 0; i < 200; ++i) Create("b", std::to_string(i));
+  });
+  for (std::size_t i = 0; i < made.size(); i += 20) {
+    std::vector<Version> versions;
+    for (const ObjectPtr& object : std::span(made).subspan(i, 20)) {
+      versions.push_back({ConfigMap("a", object->name()), object->revision()});
+    }
+    EXPECT_TRUE(store_->DeleteVersions(versions).ok());
+  }
+  writer.join();
+  EXPECT_EQ(store_->List(kConfigMaps, "a").size(), 0U);
+  EXPECT_EQ(store_->List(kConfigMaps, "b").size(), 200U);
+}
+
 TEST_P(StoreContract, StartsAtRevisionOneLikeEtcd) {
   EXPECT_EQ(store_->revision(), 1);
   EXPECT_EQ(Create("a", "x")->revision(), 2);

@@ -51,6 +51,12 @@ struct Encoded {
   std::size_t revision_at = 0;
 };
 
+// One version of an object.
+struct Version {
+  Key key;
+  std::int64_t revision = 0;
+};
+
 // What must hold of the stored object for a write to happen; empty members demand nothing.
 struct Preconditions {
   std::optional<std::int64_t> revision;
@@ -150,6 +156,9 @@ class Store : public Reader {
   virtual base::Result<ObjectPtr> Update(const Key& key, Encoded object,
                                          const Preconditions& preconditions) = 0;
   virtual base::Result<ObjectPtr> Delete(const Key& key, const Preconditions& preconditions) = 0;
+  // Deletes, in one batch, those versions that are still the newest of their objects, and leaves
+  // the others alone. Returns why nothing could be stored.
+  virtual base::Status DeleteVersions(std::span<const Version> versions) = 0;
 
   // `ready` is called from a thread of the store, once after each Poll() that returned 0 (and once
   // at the beginning if there is something to poll). It must return at once (post to a queue,

@@ -235,17 +235,37 @@ base::Result<ObjectPtr> Engine::Delete(const Key& key, const Preconditions& prec
   return std::move(write.result);
 }
 
-void Engine::Submit(Write& write) {
+base::Status Engine::DeleteVersions(std::span<const Version> versions) {
+  if (versions.empty()) return base::OkStatus();
+  std::vector<Write> writes(versions.size());
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    writes[i].kind = PendingWrite::Kind::kDelete;
+    writes[i].key = versions[i].key;
+    writes[i].preconditions.revision = versions[i].revision;
+  }
+  Submit(writes);
+  for (const Write& write : writes) {
+    const base::Reason reason = write.result.status().reason();
+    const bool is_gone = reason == base::Reason::kNotFound || reason == base::Reason::kConflict;
+    if (!write.result.ok() && !is_gone) return write.result.status();
+  }
+  return base::OkStatus();
+}
+
+void Engine::Submit(Write& write) { Submit(std::span<Write>(&write, 1)); }
+
+void Engine::Submit(std::span<Write> writes) {
+  Write& first = writes.front();
   bool lead = false;
   {
     base::MutexLock lock(queue_mutex_);
-    queue_.push_back(&write);
+    for (Write& write : writes) queue_.push_back(&write);
     lead = !std::exchange(has_leader_, true);
   }
-  if (!lead) {
-    lead = write.turn.Wait() == Turn::kLead;
-  }
-  if (lead) Lead(write);
+  // They are taken from the queue together, so only the first of them can be given the lead.
+  if (!lead) lead = first.turn.Wait() == Turn::kLead;
+  if (lead) Lead(first);
+  for (Write& write : writes.subspan(1)) write.turn.Wait();
 }
 
 void Engine::Lead(Write& own) {

@@ -45,6 +45,7 @@ class Engine final : public Store {
   base::Result<ObjectPtr> Update(const Key& key, Encoded object,
                                  const Preconditions& preconditions) override;
   base::Result<ObjectPtr> Delete(const Key& key, const Preconditions& preconditions) override;
+  base::Status DeleteVersions(std::span<const Version> versions) override;
 
   base::Result<std::unique_ptr<Watch>> StartWatch(const WatchRequest& request,
                                                   std::function<void()> ready) override;
@@ -76,7 +77,9 @@ class Engine final : public Store {
     bool operator()(const Name& a, const Collection& b) const { return (*this)(b, a); }
   };
 
-  // Waits until the write has been committed by this or another thread.
+  // Waits until the writes, of which there is at least one, have been committed as part of one
+  // batch, by this or another thread.
+  void Submit(std::span<Write> writes) PC_EXCLUDES(queue_mutex_);
   void Submit(Write& write) PC_EXCLUDES(queue_mutex_);
   // Commits what is queued; `own` is among it.
   void Lead(Write& own) PC_EXCLUDES(queue_mutex_, state_mutex_);
