@@ -40,6 +40,7 @@
 #include "server/discovery/documents.h"
 #include "server/dispatcher.h"
 #include "server/environment.h"
+#include "server/event_expiry.h"
 #include "server/flow_control_objects.h"
 #include "server/identity_lease.h"
 #include "server/loopback_client.h"
@@ -186,6 +187,7 @@ class Server final : public ApiServer {
     MakeControllers();
     TRY(Listen());
     for (Loop& loop : loops_) loop.runner->Start();
+    StartEventExpiry();
     kubeconfig_ = options_.write_kubeconfig;
     if (kubeconfig_.empty()) {
       kubeconfig_ = (std::filesystem::path(options_.data_dir) / "admin.kubeconfig").string();
@@ -200,6 +202,7 @@ class Server final : public ApiServer {
     stopped_ = true;
     documents_.SetStopping();
     for (Loop& loop : loops_) loop.runner->Stop();
+    event_expiry_.reset();
     if (watches_) watches_->Stop();
     reloader_.reset();
     if (listener_) listener_->Shutdown(grace);
@@ -435,6 +438,14 @@ class Server final : public ApiServer {
     if (info.furnishes_namespaces) initialization_.Add(*loop.runner);
   }
 
+  void StartEventExpiry() {
+    // kube-apiserver counts whole seconds, of which 0 stands for ever.
+    const auto ttl = std::chrono::floor<std::chrono::seconds>(options_.event_ttl);
+    if (ttl.count() <= 0) return;
+    event_expiry_ = std::make_unique<EventExpiry>(*store_, clock_, ttl);
+    event_expiry_->Start();
+  }
+
   base::Status Listen() {
     const ServingTls tls = TRY(MakeServingTls(options_, credentials_));
     net::ServerOptions server;
@@ -523,6 +534,7 @@ class Server final : public ApiServer {
   std::unique_ptr<net::TlsReloader> reloader_;
   std::vector<const controllers::ControllerInfo*> chosen_controllers_;
   std::vector<Loop> loops_;
+  std::unique_ptr<EventExpiry> event_expiry_;
   std::string url_;
   std::string kubeconfig_;
   bool stopped_ = false;

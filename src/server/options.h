@@ -47,6 +47,8 @@ struct Options {
   int max_mutating_requests_inflight = 200;
   std::string memory_limit;  // "": see ReadMemoryLimit
   std::chrono::nanoseconds request_timeout = std::chrono::minutes(1);
+  // How long Events are kept after they were last written; less than a second: for ever.
+  std::chrono::nanoseconds event_ttl = std::chrono::hours(1);
   int min_request_timeout = 1800;  // seconds a watch lasts at least
 
   // Who may come in.
