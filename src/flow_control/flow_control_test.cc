@@ -297,6 +297,21 @@ TEST_F(SmallServer, AWaitEndsWhenItsTimeIsUp) {
       page, HasSubstr("current_inqueue_requests{flow_schema=\"all\",priority_level=\"level\"} 0"));
 }
 
+TEST_F(SmallServer, JumpsOfTheWallClockEndNoWait) {
+  PutLevel("level", kQueues);
+  PutSchema("all", "level", 1, "*");
+  auto tickets = Fill("joe", kSeats + 2);
+  for (const base::Duration jump : {base::Duration(1000h), base::Duration(-2000h)}) {
+    clock_.JumpBy(jump);
+    flow_control_.Advance();
+    EXPECT_FALSE(tickets.back()->late);
+  }
+  flow_control_.Finish(*tickets[0]);
+  EXPECT_TRUE(tickets[kSeats]->resumed);
+  Pass(kPatience);
+  EXPECT_TRUE(tickets.back()->late);
+}
+
 TEST_F(SmallServer, ARequestThatHasLeftWaitsNoMore) {
   PutLevel("level", kQueues);
   PutSchema("all", "level", 1, "*");
