@@ -136,7 +136,7 @@ base::Status CelInputs::CompilePolicyVariables(kube_cel::Scope& scope) {
     if (!expression->ok()) {
       return base::ConfigError(base::StrCat("variable ", name, ": ", expression->error()));
     }
-    scope.variable_types.push_back({name, expression->VariableTypeText()});
+    scope.variable_types.Add({name, expression->VariableTypeText()});
     named_.push_back({name, std::move(expression)});
   }
   return base::OkStatus();

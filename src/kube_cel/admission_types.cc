@@ -73,13 +73,9 @@ bool IsObjectType(std::string_view name) { return name == "Object" || name.start
 class AdmissionTypes final : public cel::TypeProvider {
  public:
   AdmissionTypes(const Scope& scope, const cel::TypeProvider* base)
-      : base_(base), mutation_(scope.mutation) {
-    if (base_ == nullptr) {
-      for (const FieldRow& row : kRows) Add(row.owner, row.field, row.type);
-    }
-    for (const VariableType& variable : scope.variable_types) {
-      Add(kVariables, variable.name, variable.type);
-    }
+      : base_(base), mutation_(scope.mutation), variables_(scope.variable_types) {
+    if (base_ != nullptr) return;
+    for (const FieldRow& row : kRows) Add(row.owner, row.field, row.type);
   }
 
   const cel::Type* FindStruct(std::string_view name) const override {
@@ -94,7 +90,8 @@ class AdmissionTypes final : public cel::TypeProvider {
   }
 
   const cel::Type* FindField(const cel::Type& type, std::string_view field) const override {
-    if (base_ != nullptr && type.name != kVariables) return base_->FindField(type, field);
+    if (type.name == kVariables) return TypeOf(variables_.Find(field));
+    if (base_ != nullptr) return base_->FindField(type, field);
     if (IsObjectType(type.name)) return &cel::kDynType;
     const auto fields = structs_.find(type.name);
     if (fields == structs_.end()) return nullptr;
@@ -114,14 +111,27 @@ class AdmissionTypes final : public cel::TypeProvider {
     structs_[std::string(owner)][std::string(field)] = type.ok() ? *type : &cel::kDynType;
   }
 
+  const cel::Type* TypeOf(const VariableType* variable) const {
+    if (variable == nullptr) return nullptr;
+    const base::MutexLock lock(mutex_);
+    const cel::Type*& known = variable_types_[variable];
+    if (known == nullptr) {
+      const auto type = cel::ParseType(object_arena_, variable->type);
+      known = type.ok() ? *type : &cel::kDynType;
+    }
+    return known;
+  }
+
   const cel::TypeProvider* const base_;
   const bool mutation_;
+  const VariableTypes variables_;
   json::Arena arena_;
   std::map<std::string, std::map<std::string, const cel::Type*, std::less<>>, std::less<>> structs_;
-  // Types of constructed objects, made when an expression names them.
+  // Types of constructed objects and of variables, made when an expression names them.
   mutable base::Mutex mutex_;
   mutable json::Arena object_arena_ PC_GUARDED_BY(mutex_);
   mutable std::map<std::string, const cel::Type*> objects_ PC_GUARDED_BY(mutex_);
+  mutable std::map<const VariableType*, const cel::Type*> variable_types_ PC_GUARDED_BY(mutex_);
 };
 
 }  // namespace

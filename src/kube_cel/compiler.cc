@@ -63,14 +63,31 @@ bool IsKept(const cel::Type* type) {
   }
 }
 
-std::string KeptType(const cel::Type* type) {
+constexpr int kMaxTypeParts = 64;
+
+// Appends the type's text; false if it has more parts than `left`.
+bool AppendKept(const cel::Type* type, int& left, std::string& out) {
+  if (--left < 0) return false;
   if (type->kind == cel::TypeKind::kList && type->params.size() == 1) {
-    return base::StrCat("list(", KeptType(type->params[0]), ")");
+    out += "list(";
+    if (!AppendKept(type->params[0], left, out)) return false;
+  } else if (type->kind == cel::TypeKind::kMap && type->params.size() == 2) {
+    out += "map(";
+    if (!AppendKept(type->params[0], left, out)) return false;
+    out += ", ";
+    if (!AppendKept(type->params[1], left, out)) return false;
+  } else {
+    out += IsKept(type) ? cel::TypeString(type) : "dyn";
+    return true;
   }
-  if (type->kind == cel::TypeKind::kMap && type->params.size() == 2) {
-    return base::StrCat("map(", KeptType(type->params[0]), ", ", KeptType(type->params[1]), ")");
-  }
-  return IsKept(type) ? cel::TypeString(type) : "dyn";
+  out += ')';
+  return true;
+}
+
+std::string KeptType(const cel::Type* type) {
+  int left = kMaxTypeParts;
+  std::string text;
+  return AppendKept(type, left, text) ? text : "dyn";
 }
 
 std::string CheckExpected(const cel::Type* type, Expected expected) {
@@ -184,9 +201,7 @@ std::string Compiler::KeyOf(const Scope& scope) const {
   key += scope.mutation ? 'm' : '-';
   key += scope.variables ? 'v' : '-';
   key += std::to_string(MinorOf(scope));
-  for (const VariableType& variable : scope.variable_types) {
-    key += base::StrCat("|", variable.name, ":", variable.type);
-  }
+  key += scope.variable_types.digest();
   return key;
 }
 
@@ -199,7 +214,7 @@ std::shared_ptr<const ScopeEnvironment> Compiler::EnvironmentOf(const Scope& sco
   std::shared_ptr<const ScopeEnvironment> base;
   if (!scope.variable_types.empty()) {
     Scope plain = scope;
-    plain.variable_types.clear();
+    plain.variable_types = {};
     base = EnvironmentOf(plain);
   }
   auto made = MakeEnvironment(scope, MinorOf(scope), base);

@@ -20,6 +20,7 @@
 
 #include "cel/environment.h"
 #include "cel/program.h"
+#include "kube_cel/variable_types.h"
 #include "release/release.h"
 
 namespace portcullis::kube_cel {
@@ -37,13 +38,6 @@ enum class Input : std::uint8_t {
 };
 inline constexpr std::size_t kInputs = 8;
 
-// A variable of a policy as later expressions see it: its name and type (TypeString()).
-struct VariableType {
-  std::string name;
-  std::string type = "dyn";
-  bool operator==(const VariableType&) const = default;
-};
-
 // What an expression may mention besides object, oldObject, request and namespaceObject.
 struct Scope {
   bool params = false;
@@ -54,7 +48,7 @@ struct Scope {
   // A new expression may use only what the oldest compatible release knows too, so that the server
   // can be rolled back; one that is stored already may use everything.
   bool is_new = false;
-  std::vector<VariableType> variable_types;
+  VariableTypes variable_types;
 };
 
 // What an expression has to evaluate to.
@@ -90,7 +84,8 @@ class Expression {
   bool internal_ = false;
 };
 
-// The type under which later expressions know a variable that is of this type.
+// The type under which later expressions know a variable that is of this type. A type made of more
+// than 64 others is dyn: variables of variables could make it as large as one likes.
 std::string VariableTypeText(const cel::Type* type);
 
 class RuleSet;

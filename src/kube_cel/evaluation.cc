@@ -1,10 +1,29 @@
 #include "kube_cel/evaluation.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
 #include "base/strings.h"
 
 namespace portcullis::kube_cel {
 
 using cel::Value;
+
+namespace {
+
+// Variables that read variables take stack; threads have 8 MiB of it. Enough for hundreds of them.
+constexpr std::uintptr_t kMaxStack = 2 << 20;
+// Each variable on the way of an error adds its name to the text, until that is so long.
+constexpr std::size_t kLongError = 4 << 10;
+// So many variables are found fastest by looking at each.
+constexpr std::size_t kFew = 16;
+
+std::uintptr_t StackPointer() {
+  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+}
+
+}  // namespace
 
 // The value of `variables`: a struct whose fields are evaluated when they are read.
 class Evaluation::Variables final : public cel::Object {
@@ -30,10 +49,18 @@ class Evaluation::Variables final : public cel::Object {
     if (!expression.ok()) {
       return value = Failure(arena, name, "compile", expression.error());
     }
+    if (depth_ == 0) stack_ = StackPointer();
+    if (stack_ - StackPointer() > kMaxStack) {
+      return value = Failure(arena, name, "evaluate", "variables are nested too deeply");
+    }
     std::uint64_t cost = 0;
+    ++depth_;
     value = evaluation_.Run(expression, cost);
+    --depth_;
     cost_ += cost;
-    if (value.is_error()) value = Failure(arena, name, "evaluate", value.error()->text);
+    if (value.is_error() && value.error()->text.size() < kLongError) {
+      value = Failure(arena, name, "evaluate", value.error()->text);
+    }
     return value;
   }
 
@@ -45,10 +72,24 @@ class Evaluation::Variables final : public cel::Object {
 
   // Of several with the same name the last one counts.
   std::optional<std::size_t> Find(std::string_view name) const {
-    for (std::size_t i = expressions_.size(); i > 0; --i) {
-      if (expressions_[i - 1].name == name) return i - 1;
+    const auto name_of = [this](std::size_t i) -> std::string_view { return expressions_[i].name; };
+    if (expressions_.size() <= kFew) {
+      for (std::size_t i = expressions_.size(); i > 0; --i) {
+        if (name_of(i - 1) == name) return i - 1;
+      }
+      return std::nullopt;
     }
-    return std::nullopt;
+    if (order_.empty()) {
+      order_.resize(expressions_.size());
+      std::iota(order_.begin(), order_.end(), 0U);
+      std::stable_sort(order_.begin(), order_.end(),
+                       [&](std::size_t a, std::size_t b) { return name_of(a) < name_of(b); });
+    }
+    const auto behind = std::upper_bound(
+        order_.begin(), order_.end(), name,
+        [&](std::string_view wanted, std::size_t i) { return wanted < name_of(i); });
+    if (behind == order_.begin() || name_of(*(behind - 1)) != name) return std::nullopt;
+    return *(behind - 1);
   }
 
   static Value Failure(json::Arena& arena, std::string_view name, std::string_view verb,
@@ -60,6 +101,9 @@ class Evaluation::Variables final : public cel::Object {
   Evaluation& evaluation_;
   std::span<const NamedExpression> expressions_;
   mutable std::vector<Value> values_;
+  mutable std::vector<std::uint32_t> order_;  // of the expressions by name; made when needed
+  mutable int depth_ = 0;                     // variables being evaluated
+  mutable std::uintptr_t stack_ = 0;          // where the outermost of them began
   mutable std::uint64_t cost_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // Facts about Kubernetes' environment: every example of every table, texts of errors, costs.
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "json/reader.h"
 #include "kube_cel/access.h"
 #include "kube_cel/compiler.h"
@@ -203,6 +204,105 @@ TEST_F(KubeCelTest, VariablesAreEvaluatedOnceWhenRead) {
             "composited variable \"bad\" fails to evaluate: no such key: none");
   const auto unknown = compiler_.Compile(scope, "variables.x == 1", Expected::kBool);
   EXPECT_NE(unknown->error().find("undefined field 'x'"), std::string::npos);
+}
+
+// v0 is 1, each later one reads the one before.
+class ChainOfVariables : public KubeCelTest {
+ protected:
+  static constexpr int kLength = 20000;
+
+  void SetUp() override {
+    scope_.variables = true;
+    for (int i = 0; i < kLength; ++i) {
+      const std::string text = i == 0 ? "1" : base::StrCat("variables.", Name(i - 1));
+      Add(Name(i), text);
+    }
+  }
+  static std::string Name(int i) { return base::StrCat("v", std::to_string(i)); }
+  void Add(const std::string& name, std::string_view text) {
+    auto expression = compiler_.Compile(scope_, text, Expected::kAnything);
+    ASSERT_TRUE(expression->ok()) << expression->error();
+    scope_.variable_types.Add({name, expression->VariableTypeText()});
+    variables_.push_back({name, std::move(expression)});
+  }
+  std::string Error(Evaluation& evaluation, int i) {
+    const auto expression =
+        compiler_.Compile(scope_, base::StrCat("variables.", Name(i), " == 1"), Expected::kBool);
+    EXPECT_TRUE(expression->ok()) << expression->error();
+    Budget budget(kPolicyBudget);
+    const Evaluated result = evaluation.Evaluate(*expression, budget);
+    EXPECT_TRUE(!result.error.empty() || result.value.is_true());
+    return result.error;
+  }
+
+  std::vector<NamedExpression> variables_;
+};
+
+TEST_F(ChainOfVariables, IsReadStepByStep) {
+  Evaluation evaluation(arena_, inputs_, variables_);
+  for (int i = 0; i < kLength; i += 200) EXPECT_EQ(Error(evaluation, i), "");
+}
+
+TEST_F(ChainOfVariables, ThatTakesTooMuchStackFails) {
+  Evaluation evaluation(arena_, inputs_, variables_);
+  const std::string error = Error(evaluation, kLength - 1);
+  EXPECT_NE(error.find("fails to evaluate: variables are nested too deeply"), std::string::npos);
+  // Of the variables on the way only the innermost are named.
+  EXPECT_LT(error.size(), 10000U);
+}
+
+TEST_F(KubeCelTest, AVariableThatReadsItselfFails) {
+  Scope scope = scope_;
+  scope.variables = true;
+  std::vector<NamedExpression> variables;
+  for (const std::string_view text : {"1", "variables.v + 1"}) {
+    variables.push_back({"v", compiler_.Compile(scope, text, Expected::kAnything)});
+    scope.variable_types.Add({"v", variables.back().expression->VariableTypeText()});
+  }
+  const auto expression = compiler_.Compile(scope, "variables.v == 2", Expected::kBool);
+  ASSERT_TRUE(expression->ok()) << expression->error();
+  Evaluation evaluation(arena_, inputs_, variables);
+  Budget budget(kPolicyBudget);
+  EXPECT_NE(evaluation.Evaluate(*expression, budget).error, "");
+}
+
+TEST_F(KubeCelTest, TypesOfVariablesThatDoubleBecomeDyn) {
+  Scope scope = scope_;
+  scope.variables = true;
+  scope.variable_types.Add({"v0", "int"});
+  for (int i = 1; i < 100; ++i) {
+    const std::string before = base::StrCat("variables.v", std::to_string(i - 1));
+    const auto expression = compiler_.Compile(
+        scope, base::StrCat("{'a': [", before, "]}.a.map(x, {x: x})[0]"), Expected::kAnything);
+    ASSERT_TRUE(expression->ok()) << expression->error();
+    EXPECT_LT(expression->VariableTypeText().size(), 2000U);
+    scope.variable_types.Add(
+        {base::StrCat("v", std::to_string(i)), expression->VariableTypeText()});
+  }
+}
+
+TEST(VariableTypesTest, FindsTheLastOfAName) {
+  VariableTypes types;
+  EXPECT_TRUE(types.empty());
+  for (int i = 0; i < 100; ++i) types.Add({std::to_string(i % 30), std::to_string(i)});
+  for (int i = 0; i < 30; ++i) {
+    const VariableType* found = types.Find(std::to_string(i));
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(found->type, std::to_string(i < 10 ? i + 90 : i + 60));
+  }
+  EXPECT_EQ(types.Find("30"), nullptr);
+}
+
+TEST(VariableTypesTest, ACopyDoesNotSeeWhatIsAddedLater) {
+  VariableTypes types{{"a", "int"}, {"b", "int"}};
+  const VariableTypes before = types;
+  EXPECT_EQ(before.digest(), types.digest());
+  types.Add({"a", "string"});
+  types.Add({"c", "string"});
+  EXPECT_EQ(before.Find("a")->type, "int");
+  EXPECT_EQ(before.Find("c"), nullptr);
+  EXPECT_EQ(types.Find("a")->type, "string");
+  EXPECT_NE(before.digest(), types.digest());
 }
 
 TEST_F(KubeCelTest, ConstructedObjectsBecomeJson) {

@@ -118,7 +118,7 @@ class KindChecker {
       if (checked.issues.empty() && checked.ast != nullptr) {
         type = VariableTypeText(checked.ast->type());
       }
-      scope_.variable_types.push_back({std::string(variable["name"].AsString()), std::move(type)});
+      scope_.variable_types.Add({std::string(variable["name"].AsString()), std::move(type)});
       Declare();
     }
   }

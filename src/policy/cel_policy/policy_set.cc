@@ -21,7 +21,7 @@ void CompileVariables(kube_cel::Compiler& compiler, json::Value variables, Scope
     const std::string name(variable["name"].AsString());
     ExpressionPtr expression =
         compiler.Compile(scope, variable["expression"].AsString(), Expected::kAnything);
-    scope.variable_types.push_back({name, expression->VariableTypeText()});
+    scope.variable_types.Add({name, expression->VariableTypeText()});
     policy.variables.push_back({name, std::move(expression)});
   }
 }

@@ -273,7 +273,7 @@ class PolicyChecker {
       }
       const auto expression =
           Compile(Place::kValidation, scope_, text, Expected::kAnything, place.Child("expression"));
-      scope_.variable_types.push_back(
+      scope_.variable_types.Add(
           {std::string(name), expression == nullptr ? "dyn" : expression->VariableTypeText()});
     }
   }
