@@ -158,6 +158,15 @@ std::string Policy(std::string_view members) {
       members, "}}");
 }
 
+// Variables of which each reads the one before.
+std::string Chain(std::size_t n) {
+  return ListOf(n, [](std::size_t i) {
+    return i == 0 ? std::string(R"({"name":"v0","expression":"1"})")
+                  : StrCat(R"({"name":"v)", std::to_string(i), R"(","expression":"variables.v)",
+                           std::to_string(i - 1), "\"}");
+  });
+}
+
 const Schema kPolicies[] = {
     {"validations",
      [](std::size_t n) {
@@ -173,18 +182,21 @@ const Schema kPolicies[] = {
        return Policy(StrCat(R"("variables":)", List(n, R"({"name":"v#","expression":"1"})"),
                             R"(,"validations":[{"expression":"variables.v1 == 1"}])"));
      }},
+    {"variables that are all read",
+     [](std::size_t n) {
+       return Policy(StrCat(R"("variables":)", List(n, R"({"name":"v#","expression":"1"})"),
+                            R"(,"validations":)",
+                            List(n, R"({"expression":"variables.v# == 1"})")));
+     }},
     {"variables of variables",
      [](std::size_t n) {
-       return Policy(StrCat(R"("variables":)",
-                            ListOf(n,
-                                   [](std::size_t i) {
-                                     return i == 0
-                                                ? std::string(R"({"name":"v0","expression":"1"})")
-                                                : StrCat(R"({"name":"v)", std::to_string(i),
-                                                         R"(","expression":"variables.v)",
-                                                         std::to_string(i - 1), "\"}");
-                                   }),
-                            R"(,"validations":[{"expression":"true"}])"));
+       return Policy(
+           StrCat(R"("variables":)", Chain(n), R"(,"validations":[{"expression":"true"}])"));
+     }},
+    {"variables of variables, read",
+     [](std::size_t n) {
+       return Policy(StrCat(R"("variables":)", Chain(n), R"(,"validations":[{"expression":)",
+                            R"("variables.v)", std::to_string(n - 1), R"( == 1"}])"));
      }},
     {"audit annotations",
      [](std::size_t n) {
