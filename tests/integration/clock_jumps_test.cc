@@ -19,17 +19,21 @@ using namespace std::chrono_literals;
 constexpr std::string_view kConfigMaps = "/api/v1/namespaces/default/configmaps";
 constexpr std::string_view kTokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews";
 
-// The machine's clock, its wall time moved.
+// The machine's clock, its wall time moved; Pass() lets time pass.
 class JumpingClock final : public base::Clock {
  public:
   base::WallTime Now() const override {
-    return base::SystemClock().Now() + std::chrono::seconds(offset_.load());
+    return base::SystemClock().Now() + std::chrono::seconds(offset_ + passed_);
   }
-  base::SteadyTime Steady() const override { return base::SystemClock().Steady(); }
+  base::SteadyTime Steady() const override {
+    return base::SystemClock().Steady() + std::chrono::seconds(passed_);
+  }
   void JumpTo(std::chrono::seconds offset) { offset_ = offset.count(); }
+  void Pass(std::chrono::seconds time) { passed_ += time.count(); }
 
  private:
   std::atomic<std::int64_t> offset_{0};
+  std::atomic<std::int64_t> passed_{0};
 };
 
 std::string ConfigMap(std::string_view name) {
@@ -38,13 +42,15 @@ std::string ConfigMap(std::string_view name) {
 
 class ClockJumps : public ::testing::Test {
  protected:
+  explicit ClockJumps(const std::function<void(server::Options&)>& adjust = {})
+      : server_(adjust, clock_) {}
   Answer Review(std::string_view token) {
     return server_.Post(kTokenReviews, base::StrCat(R"({"spec":{"token":")", token, R"("}})"));
   }
   bool Accepts(std::string_view token) { return Review(token)["status"]["authenticated"].AsBool(); }
 
   JumpingClock clock_;
-  TestServer server_{{}, clock_};
+  TestServer server_;
 };
 
 TEST_F(ClockJumps, TokensAreJudgedByTheTimeItIs) {
@@ -87,6 +93,60 @@ TEST_F(ClockJumps, WatchesLiveThroughThem) {
       });
   ASSERT_EQ(events.size(), 3U);
   EXPECT_EQ(events[2]["object"]["metadata"]["name"].AsString(), "back");
+}
+
+TEST_F(ClockJumps, WatchesEndAtTheirTime) {
+  const auto begun = base::SystemClock().Steady();
+  const auto events = server_.Watch(base::StrCat(kConfigMaps, "?watch=1&timeoutSeconds=1"), 1,
+                                    [&] { clock_.JumpTo(-100h); });
+  EXPECT_EQ(events.size(), 0U);
+  EXPECT_GE(base::SystemClock().Steady() - begun, 1s);
+}
+
+TEST_F(ClockJumps, TheServersLeaseIsItsOwnAfterThem) {
+  constexpr std::string_view kLeases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+  std::string name;
+  for (const std::chrono::seconds offset : {0h, 100h, -100h}) {
+    clock_.JumpTo(offset);
+    server_.Restart();
+    const auto events =
+        server_.Watch(base::StrCat(kLeases, "?watch=1&timeoutSeconds=60&resourceVersion=0"), 1);
+    ASSERT_EQ(events.size(), 1U);
+    const std::string_view found = events[0]["object"]["metadata"]["name"].AsString();
+    if (name.empty()) name = found;
+    EXPECT_EQ(found, name);
+    const auto renewed = events[0]["object"]["spec"]["renewTime"].AsString();
+    EXPECT_LE(renewed, base::FormatMicroTime(clock_.Now()));
+    EXPECT_GE(renewed, base::FormatMicroTime(clock_.Now() - 1h));
+  }
+}
+
+class ExpiringEvents : public ClockJumps {
+ protected:
+  static constexpr std::string_view kEvents = "/api/v1/namespaces/default/events";
+
+  ExpiringEvents() : ClockJumps([](server::Options& options) { options.event_ttl = 10s; }) {}
+  static std::string Event(std::string_view name) {
+    return base::StrCat(R"({"metadata":{"name":")", name,
+                        R"("},"involvedObject":{"kind":"Pod","name":"a","namespace":"default"},)",
+                        R"("reason":"Because","type":"Normal"})");
+  }
+};
+
+TEST_F(ExpiringEvents, AreDeletedByTheTimeThatPasses) {
+  ASSERT_EQ(server_.Post(kEvents, Event("jumped")).status, 201);
+  const auto events = server_.Watch(base::StrCat(kEvents, "?watch=1&timeoutSeconds=300"), 2, [&] {
+    clock_.JumpTo(100h);
+    clock_.JumpTo(-100h);
+    clock_.Pass(10s);
+  });
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0]["type"].AsString(), "ADDED");
+  EXPECT_EQ(events[1]["type"].AsString(), "DELETED");
+  EXPECT_EQ(events[1]["object"]["metadata"]["name"].AsString(), "jumped");
+  EXPECT_GT(base::ParseInt(events[1]["object"]["metadata"]["resourceVersion"].AsString()),
+            base::ParseInt(events[0]["object"]["metadata"]["resourceVersion"].AsString()));
+  EXPECT_EQ(server_.Get(base::StrCat(kEvents, "/jumped")).status, 404);
 }
 
 TEST_F(ClockJumps, ARestartInThePastServesOn) {
