@@ -149,7 +149,7 @@ def connections(lab):
         ("GET", "pods/p:80/proxy?path=c", 400, "address not allowed", {}),
         ("GET", "services/web:81/proxy/", 503, 'no service port 81 found for service "web"', {"path": "/"}),
         ("DELETE", "services/a:b:c:d/proxy/", 400, 'invalid service request "a:b:c:d"', {"path": "/"}),
-        ("GET", "services/web/proxy/x", 404, 'endpoints "web" not found', {"path": "/x"}),
+        ("GET", "services/web/proxy/x", 404, 'services "web" not found', {"path": "/x"}),
         ("HEAD", "services/web/proxy/x", 404, "", {"path": "/x"}),
     ]
     for method, path, wanted, text, reviewed in rows:
