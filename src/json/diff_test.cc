@@ -46,7 +46,7 @@ Value Random(Arena& arena, std::mt19937& random, int depth) {
   const auto below = [&](std::uint32_t limit) { return random() % limit; };
   switch (depth == 0 ? below(2) : below(5)) {
     case 0:
-      return Value::Int(below(3));
+      return Value::Int(static_cast<std::int64_t>(below(3)));
     case 1:
       return Value::StringView(below(2) == 0 ? "x" : "y");
     case 2:

@@ -12,7 +12,10 @@ namespace {
 
 using kube_cel::Input;
 
-constexpr kube_cel::Scope kScope = {.authorizer = true};
+const kube_cel::Scope& ScopeOfConditions() {
+  static const kube_cel::Scope kScope = {.authorizer = true};
+  return kScope;
+}
 
 class Program final : public ConditionProgram {
  public:
@@ -48,7 +51,7 @@ class Program final : public ConditionProgram {
   void Compile() const {
     for (const MatchCondition& condition : conditions_) {
       expressions_.push_back(
-          compiler_.Compile(kScope, condition.expression, kube_cel::Expected::kBool));
+          compiler_.Compile(ScopeOfConditions(), condition.expression, kube_cel::Expected::kBool));
     }
   }
 
@@ -129,7 +132,7 @@ class CelExpressionChecker final : public registry::ExpressionChecker {
   explicit CelExpressionChecker(kube_cel::Compiler& compiler) : compiler_(compiler) {}
   std::string CheckMatchCondition(std::string_view expression,
                                   Environment environment) const override {
-    kube_cel::Scope scope = kScope;
+    kube_cel::Scope scope = ScopeOfConditions();
     scope.is_new = environment == Environment::kNew;
     return compiler_.Compile(scope, expression, kube_cel::Expected::kBool)->error();
   }
