@@ -129,11 +129,12 @@ class LogFile final : public Sink {
     std::error_code error;
     fs::rename(path, backup, error);
     if (error) base::LogError("cannot rename the audit log", {{"error", error.message()}});
+    // One compression at a time. That the last one is still under way when the next file is full
+    // means that events come faster than they can be compressed: then they wait here. A file that
+    // is being compressed is there twice and would be counted twice.
+    if (compression_.joinable()) compression_.join();
     RemoveOld();
     if (options_.compress && !error) {
-      // One at a time. That the last one is still under way when the next file is full means that
-      // events come faster than they can be compressed: then they wait here.
-      if (compression_.joinable()) compression_.join();
       compression_ = std::thread([file = backup.string()] { CompressLogged(file); });
     }
     return Reopen();
