@@ -241,13 +241,19 @@ base::Result<ScenarioDuel> RunScenarioInTurn(const Scenario& scenario, const Tar
   Stage other(scenario, second, webhooks);
   TRY(one.Prepare());
   TRY(other.Prepare());
+  const std::size_t calls_before = webhooks.calls();
   const Duel duel = Alternate(
       {&second, [&](std::size_t number) { return other.Request(number); }},
       {&first, [&](std::size_t number) { return one.Request(number); }}, options.connections,
       std::max(1, static_cast<int>(options.seconds / kSliceSeconds)), kSliceSeconds);
   one.SetObjects(duel.second.highest_number);
   other.SetObjects(duel.first.highest_number);
-  return ScenarioDuel{{duel.second, 0}, {duel.first, 0}, duel.cpu, duel.rate};
+  // Both servers call the same webhooks: what is known is the mean of the two.
+  const std::size_t requests = duel.first.highest_number + duel.second.highest_number;
+  const double calls = requests == 0 ? 0
+                                     : static_cast<double>(webhooks.calls() - calls_before) /
+                                           static_cast<double>(requests);
+  return ScenarioDuel{{duel.second, calls}, {duel.first, calls}, duel.cpu, duel.rate};
 }
 
 }  // namespace portcullis::load
