@@ -278,7 +278,8 @@ class Pool final : public CertificatePool {
                                         .roots = roots_.get(),
                                         .host = {},
                                         .use = internal::CertificateUse::kClient,
-                                        .now = now});
+                                        .now = now})
+        .error;
   }
 
  private:

@@ -137,10 +137,7 @@ class Server final : public HttpsServer {
   Server(IoThreads& threads, ServerOptions options, Handler handler, int fd)
       : core_(std::make_shared<ServerCore>(std::move(options), std::move(handler))),
         address_(internal::LocalAddress(fd)) {
-    {
-      base::MutexLock lock(core_->mutex);
-      core_->tls = core_->options.tls;
-    }
+    core_->SetTls(core_->options.tls);
     for (std::size_t i = 0; i < threads.size(); ++i) {
       shards_.push_back(std::make_shared<ServerShard>(threads.At(i), core_));
     }
@@ -168,10 +165,7 @@ class Server final : public HttpsServer {
     return static_cast<int>(base::ParseInt(address_.substr(colon + 1)).value_or(0));
   }
 
-  void SetTls(std::shared_ptr<const ServerTls> tls) override {
-    base::MutexLock lock(core_->mutex);
-    core_->tls = std::move(tls);
-  }
+  void SetTls(std::shared_ptr<const ServerTls> tls) override { core_->SetTls(std::move(tls)); }
 
   ServerCounters counters() const override {
     return {.open_connections = core_->connections,

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,8 +26,10 @@ namespace portcullis::net {
 
 enum class Protocol { kHttp10, kHttp11, kHttp2 };
 
-// The certificate a client has presented, judged once per connection. Immutable. One that Go's parser
-// refuses, or that comes with such a one, does not come so far: the handshake fails.
+// The certificate a client has presented, judged when the head of the request was complete: by the
+// client CA that the server had then, and by the time it was (kube-apiserver, too, verifies at every
+// request). Immutable. One that Go's parser refuses, or that comes with such a one, does not come so
+// far: the handshake fails.
 struct ClientCertificate {
   std::string common_name;
   std::vector<std::string> organizations;
@@ -34,10 +37,13 @@ struct ClientCertificate {
   std::string sha256;              // of the leaf's DER, lower-case hex
   std::string serial;              // decimal
   std::vector<std::string> chain;  // DER, leaf first
-  base::WallTime not_after;
   // "" if it chains up to the client CA for client authentication, else Go's text: "x509:
   // certificate signed by unknown authority". Nothing else in here is to be believed then.
   std::string error;
+  // The error of the same client CA at any time from one on and before the other, in seconds since
+  // 1970: until a certificate of the chain becomes valid or expires.
+  std::int64_t judged_from = std::numeric_limits<std::int64_t>::min();
+  std::int64_t judged_until = std::numeric_limits<std::int64_t>::max();
 };
 
 // How reading a body has ended.
@@ -128,6 +134,8 @@ using Handler = std::function<void(std::shared_ptr<Exchange>)>;
 struct ServerOptions {
   std::string address = "127.0.0.1:0";   // port 0 picks a free one
   std::shared_ptr<const ServerTls> tls;  // null: plain HTTP/1.1
+  // Its wall time judges client certificates; outlives the server.
+  const base::Clock* clock = &base::SystemClock();
   std::size_t max_header_bytes = 1 << 20;
   // The largest body allowed for a request of which only the head is known; null: 3 MiB for all.
   std::function<std::size_t(const Request& head)> max_body_bytes;
@@ -171,7 +179,7 @@ class HttpsServer {
 
   virtual const std::string& address() const = 0;  // "127.0.0.1:34567"
   virtual int port() const = 0;
-  // For connections from now on.
+  // For connections from now on; its client CA for requests from now on.
   virtual void SetTls(std::shared_ptr<const ServerTls> tls) = 0;
   virtual ServerCounters counters() const = 0;
 

@@ -51,7 +51,7 @@ int Judge(X509_STORE_CTX* context, std::string error) {
 }
 
 std::string VerificationError(const VerifyRequest& request) {
-  auto error = VerifyCertificate(request);
+  const std::string error = VerifyCertificate(request).error;
   return error.empty() ? error : base::StrCat("tls: failed to verify certificate: ", error);
 }
 
@@ -246,7 +246,8 @@ SSL_CTX* ServerTlsContext::ContextFor(std::string_view server_name) const {
   return entries_[0].context.get();
 }
 
-std::shared_ptr<const ClientCertificate> ServerTlsContext::PeerOf(SSL* ssl) const {
+std::shared_ptr<const ClientCertificate> ServerTlsContext::PeerOf(SSL* ssl,
+                                                                  base::WallTime now) const {
   X509* leaf = SSL_get0_peer_certificate(ssl);
   if (leaf == nullptr) return nullptr;
   const auto chain = ReadAll(leaf, SSL_get_peer_cert_chain(ssl));
@@ -262,15 +263,17 @@ std::shared_ptr<const ClientCertificate> ServerTlsContext::PeerOf(SSL* ssl) cons
   peer->uids = std::move(info.uids);
   peer->sha256 = std::move(info.sha256);
   peer->serial = std::move(info.serial);
-  peer->not_after = info.not_after;
   if (!client_roots_) {
     peer->error = "x509: certificate signed by unknown authority";
   } else {
-    peer->error = VerifyCertificate({.chain = *chain,
-                                     .roots = client_roots_.get(),
-                                     .host = {},
-                                     .use = CertificateUse::kClient,
-                                     .now = base::SystemClock().Now()});
+    Verdict verdict = VerifyCertificate({.chain = *chain,
+                                         .roots = client_roots_.get(),
+                                         .host = {},
+                                         .use = CertificateUse::kClient,
+                                         .now = now});
+    peer->error = std::move(verdict.error);
+    peer->judged_from = verdict.from;
+    peer->judged_until = verdict.until;
   }
   return peer;
 }

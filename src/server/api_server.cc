@@ -451,6 +451,7 @@ class Server final : public ApiServer {
     net::ServerOptions server;
     server.address = net::JoinHostPort(options_.bind_address, std::to_string(options_.secure_port));
     server.tls = TRY(net::ServerTls::Create(tls.settings));
+    server.clock = &clock_;
     server.bodies_on_demand = true;
     server.bodies = BodyLimitsFor(memory_->limit());
     server.max_strangers_per_address = kMaxStrangers;

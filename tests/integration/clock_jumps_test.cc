@@ -36,6 +36,9 @@ class JumpingClock final : public base::Clock {
   std::atomic<std::int64_t> passed_{0};
 };
 
+// As far back as the certificates that the server makes are valid already.
+constexpr std::chrono::seconds kBack = -30min;
+
 std::string ConfigMap(std::string_view name) {
   return base::StrCat(R"({"metadata":{"name":")", name, R"("}})");
 }
@@ -63,6 +66,19 @@ TEST_F(ClockJumps, TokensAreJudgedByTheTimeItIs) {
   EXPECT_FALSE(Accepts(token));
   clock_.JumpTo(0s);
   EXPECT_TRUE(Accepts(token));
+}
+
+// On the one connection of the client: `401` as of the moment at which the certificate expires.
+TEST_F(ClockJumps, CertificatesAreJudgedByTheTimeItIs) {
+  ASSERT_EQ(server_.Get(kConfigMaps).status, 200);
+  clock_.JumpTo(24h * 366);
+  const Answer refused = server_.Get(kConfigMaps);
+  EXPECT_EQ(refused.status, 401) << refused.body;
+  EXPECT_EQ(refused.message(), "Unauthorized");
+  clock_.JumpTo(-2h);
+  EXPECT_EQ(server_.Get(kConfigMaps).status, 401);
+  clock_.JumpTo(0s);
+  EXPECT_EQ(server_.Get(kConfigMaps).status, 200);
 }
 
 TEST_F(ClockJumps, WritesKeepTheirOrderWhenTheClockGoesBack) {
@@ -100,7 +116,7 @@ TEST_F(ClockJumps, WatchesLiveThroughThem) {
 TEST_F(ClockJumps, WatchesEndAtTheirTime) {
   const auto begun = base::SystemClock().Steady();
   const auto events = server_.Watch(base::StrCat(kConfigMaps, "?watch=1&timeoutSeconds=1"), 1,
-                                    [&] { clock_.JumpTo(-100h); });
+                                    [&] { clock_.JumpTo(kBack); });
   EXPECT_EQ(events.size(), 0U);
   EXPECT_GE(base::SystemClock().Steady() - begun, 1s);
 }
@@ -139,7 +155,7 @@ TEST_F(ExpiringEvents, AreDeletedByTheTimeThatPasses) {
   ASSERT_EQ(server_.Post(kEvents, Event("jumped")).status, 201);
   const auto events = server_.Watch(base::StrCat(kEvents, "?watch=1&timeoutSeconds=300"), 2, [&] {
     clock_.JumpTo(100h);
-    clock_.JumpTo(-100h);
+    clock_.JumpTo(kBack);
     clock_.Pass(10s);
   });
   ASSERT_EQ(events.size(), 2U);

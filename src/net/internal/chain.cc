@@ -164,6 +164,8 @@ class ChainBuilder {
     return usable_ ? "" : Unusable();
   }
 
+  const std::deque<ReadCertificate>& tried_roots() const { return roots_; }
+
  private:
   const ReadCertificate& Leaf() const { return request_.chain[0]; }
 
@@ -309,6 +311,12 @@ class ChainBuilder {
 
 }  // namespace
 
-std::string VerifyChain(const VerifyRequest& request) { return ChainBuilder(request).Run(); }
+Verdict VerifyChain(const VerifyRequest& request) {
+  ChainBuilder builder(request);
+  Verdict verdict;
+  verdict.error = builder.Run();
+  for (const auto& root : builder.tried_roots()) verdict.DependOn(root.parsed, request.now);
+  return verdict;
+}
 
 }  // namespace portcullis::net::internal

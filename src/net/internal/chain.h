@@ -12,8 +12,9 @@
 
 namespace portcullis::net::internal {
 
-// "" or the error, of chain and extended key usages: "x509: certificate signed by unknown
-// authority (possibly because of …)". The leaf's own validity and names are VerifyCertificate's.
-std::string VerifyChain(const VerifyRequest& request);
+// Of chain and extended key usages: "x509: certificate signed by unknown authority (possibly because
+// of …)"; the verdict depends on the roots that were tried. The leaf's own validity and names, and
+// on what else the verdict depends, are VerifyCertificate's.
+Verdict VerifyChain(const VerifyRequest& request);
 
 }  // namespace portcullis::net::internal

@@ -119,13 +119,32 @@ void ServerConnection::AnswerPlainHttp() {
 }
 
 void ServerConnection::StartSession() {
-  const auto& context = static_cast<const ServerTlsContext&>(*tls_);
-  peer_ = context.PeerOf(stream_.ssl());
+  peer_judged_by_ = core().tls_generation.load(std::memory_order_acquire);
+  VerifyCertificate();
   session_ =
       NegotiatedProtocol(stream_.ssl()) == "h2" ? MakeHttp2Session(*this) : MakeHttp1Session(*this);
   if (session_ == nullptr) return Close();
   if (core().draining) session_->Drain();
   if (!closed_) Pump();
+}
+
+void ServerConnection::VerifyCertificate() {
+  const auto tls = core().Tls();
+  const auto& context = static_cast<const ServerTlsContext&>(tls ? *tls : *tls_);
+  peer_ = context.PeerOf(stream_.ssl(), core().options.clock->Now());
+}
+
+const std::shared_ptr<const ClientCertificate>& ServerConnection::JudgeCertificate() {
+  if (peer_ == nullptr) return peer_;
+  const auto since = core().options.clock->Now().time_since_epoch();
+  const std::int64_t now = std::chrono::floor<std::chrono::seconds>(since).count();
+  const std::uint64_t generation = core().tls_generation.load(std::memory_order_acquire);
+  if (generation == peer_judged_by_ && now >= peer_->judged_from && now < peer_->judged_until) {
+    return peer_;
+  }
+  peer_judged_by_ = generation;
+  VerifyCertificate();
+  return peer_;
 }
 
 void ServerConnection::Pump() {

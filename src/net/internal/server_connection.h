@@ -72,10 +72,13 @@ class ServerConnection final : public Sink, public std::enable_shared_from_this<
 
   // Constant after the handshake: any thread.
   const std::string& remote_address() const { return remote_address_; }
-  const std::shared_ptr<const ClientCertificate>& client_certificate() const { return peer_; }
   bool secure() const { return tls_ != nullptr; }
   const std::shared_ptr<Loop>& shared_loop() const { return loop_; }
   ServerCore& core() const { return shard_->core(); }
+
+  // What the client has presented, judged as of now: verified again only if the client CA has been
+  // replaced or a certificate has become valid or expired since. Null if nothing.
+  const std::shared_ptr<const ClientCertificate>& JudgeCertificate();
 
   Loop& loop() const { return *loop_; }
   ServerShard& shard() const { return *shard_; }
@@ -110,6 +113,7 @@ class ServerConnection final : public Sink, public std::enable_shared_from_this<
   void ContinueHandshake();
   void AnswerPlainHttp();
   void StartSession();
+  void VerifyCertificate();
   void Pump();
   void ReadSome();
   void Discard();
@@ -121,6 +125,7 @@ class ServerConnection final : public Sink, public std::enable_shared_from_this<
   std::string remote_address_;
   std::atomic<bool> stranger_{false};
   std::shared_ptr<const ClientCertificate> peer_;
+  std::uint64_t peer_judged_by_ = 0;  // ServerCore::tls_generation
 
   Stream stream_;
   std::optional<std::uint64_t> token_;  // none: the loop does not know the socket yet

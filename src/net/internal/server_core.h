@@ -71,6 +71,13 @@ struct ServerCore {
     base::MutexLock lock(mutex);
     return tls;
   }
+  void SetTls(std::shared_ptr<const ServerTls> now) {
+    base::MutexLock lock(mutex);
+    tls = std::move(now);
+    tls_generation.fetch_add(1, std::memory_order_release);
+  }
+  // How often SetTls() was called: lets connections notice without the lock.
+  std::atomic<std::uint64_t> tls_generation{0};
   base::Mutex mutex;
   std::shared_ptr<const ServerTls> tls PC_GUARDED_BY(mutex);
 };

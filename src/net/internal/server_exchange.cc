@@ -8,6 +8,7 @@ namespace portcullis::net::internal {
 
 ServerExchange::ServerExchange(Origin origin, Request request)
     : origin_(std::move(origin)),
+      certificate_(origin_.connection->JudgeCertificate()),
       request_(std::move(request)),
       body_complete_(origin_.body_complete),
       body_too_large_(origin_.body_too_large) {}

@@ -25,6 +25,7 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
     base::SteadyTime received_at;
   };
 
+  // On the loop's thread.
   ServerExchange(Origin origin, Request request);
   ~ServerExchange() override;
 
@@ -42,7 +43,7 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
     return origin_.connection->remote_address();
   }
   std::shared_ptr<const ClientCertificate> client_certificate() const override {
-    return origin_.connection->client_certificate();
+    return certificate_;
   }
   base::SteadyTime received_at() const override { return origin_.received_at; }
 
@@ -84,6 +85,7 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
   std::function<void(BodyRead)> TakeBodyCallback() PC_REQUIRES(mutex_);
 
   const Origin origin_;
+  const std::shared_ptr<const ClientCertificate> certificate_;
   Request request_;
   std::shared_ptr<void> attached_;
   std::atomic<base::SteadyTime> deadline_{base::SteadyTime::max()};

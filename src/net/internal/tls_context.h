@@ -21,8 +21,9 @@ class ServerTlsContext final : public ServerTls {
   // Ready to be given to Stream::StartTls.
   SSL* NewSession() const;
   SSL_CTX* ContextFor(std::string_view server_name) const;
-  // What the client of an established connection has presented; null if nothing.
-  std::shared_ptr<const ClientCertificate> PeerOf(SSL* ssl) const;
+  // What the client of an established connection has presented, judged by our client CA as of `now`;
+  // null if nothing.
+  std::shared_ptr<const ClientCertificate> PeerOf(SSL* ssl, base::WallTime now) const;
   bool http2() const { return http2_; }
   const X509_STORE* required_roots() const { return require_ ? client_roots_.get() : nullptr; }
 

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -44,6 +45,11 @@ std::vector<std::string> IpTexts(const AlternativeNames& names) {
   return texts;
 }
 
+// What lasts until 9999 is beyond a WallTime.
+std::int64_t WholeSeconds(base::WallTime time) {
+  return std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()).count();
+}
+
 // "2049-01-01T00:00:00Z".
 std::string TimeText(std::int64_t seconds) {
   std::tm parts{};
@@ -73,10 +79,8 @@ base::Result<ReadCertificates> ReadAll(X509* leaf, const STACK_OF(X509) * others
 }
 
 std::string ValidityError(const Certificate& certificate, base::WallTime now) {
-  // In seconds: what lasts until 9999 is beyond a WallTime.
-  const auto since = now.time_since_epoch();
-  const std::int64_t seconds = std::chrono::floor<std::chrono::seconds>(since).count();
-  const bool is_whole = std::chrono::seconds(seconds) == since;
+  const std::int64_t seconds = WholeSeconds(now);
+  const bool is_whole = std::chrono::seconds(seconds) == now.time_since_epoch();
   const bool early = seconds < certificate.not_before;
   const bool late =
       seconds > certificate.not_after || (seconds == certificate.not_after && !is_whole);
@@ -118,14 +122,30 @@ bool HasInsecureSignature(const X509* certificate) {
   return digest == NID_sha1 || digest == NID_md5;
 }
 
-std::string VerifyCertificate(const VerifyRequest& request) {
-  const Certificate& leaf = request.chain[0].parsed;
-  if (auto error = CriticalExtensionError(leaf); !error.empty()) return error;
-  if (auto error = ValidityError(leaf, request.now); !error.empty()) return error;
-  if (!request.host.empty()) {
-    if (auto error = VerifyHost(leaf, request.host); !error.empty()) return error;
+void Verdict::DependOn(const Certificate& certificate, base::WallTime now) {
+  const std::int64_t seconds = WholeSeconds(now);
+  const std::int64_t last = certificate.not_after;  // valid in its first instant only
+  for (const std::int64_t change : {certificate.not_before, last, last + 1}) {
+    if (change <= seconds) {
+      from = std::max(from, change);
+    } else {
+      until = std::min(until, change);
+    }
   }
-  return VerifyChain(request);
+  if (seconds == last) until = seconds;
+}
+
+Verdict VerifyCertificate(const VerifyRequest& request) {
+  const Certificate& leaf = request.chain[0].parsed;
+  Verdict verdict;
+  verdict.error = CriticalExtensionError(leaf);
+  if (!verdict.error.empty()) return verdict;
+  verdict.error = ValidityError(leaf, request.now);
+  if (verdict.error.empty() && !request.host.empty())
+    verdict.error = VerifyHost(leaf, request.host);
+  if (verdict.error.empty()) verdict = VerifyChain(request);
+  for (const auto& certificate : request.chain) verdict.DependOn(certificate.parsed, request.now);
+  return verdict;
 }
 
 }  // namespace portcullis::net::internal

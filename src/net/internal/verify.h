@@ -6,6 +6,8 @@
 // anchor, whether self-signed or not. SHA-1 and MD5 signatures are not accepted.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +40,20 @@ struct VerifyRequest {
   base::WallTime now;
 };
 
-// "" or the error: "x509: certificate signed by unknown authority". Pure but for OpenSSL's caches.
-std::string VerifyCertificate(const VerifyRequest& request);
+// Whether a certificate is good, and how long that stays so while the trusted certificates stay the
+// same: at every time t with from <= floor(t) < until, in seconds since 1970. Empty in the very
+// second in which one of the certificates expires.
+struct Verdict {
+  std::string error;  // "" or "x509: certificate signed by unknown authority"
+  std::int64_t from = std::numeric_limits<std::int64_t>::min();
+  std::int64_t until = std::numeric_limits<std::int64_t>::max();
+
+  // The verdict of `now` depends on whether `certificate` is valid.
+  void DependOn(const Certificate& certificate, base::WallTime now);
+};
+
+// Pure but for OpenSSL's caches.
+Verdict VerifyCertificate(const VerifyRequest& request);
 
 // "" or the error: "x509: certificate is valid for a, not b".
 std::string VerifyHost(const Certificate& leaf, std::string_view host);

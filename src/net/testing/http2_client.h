@@ -28,8 +28,8 @@ struct H2Answer {
 class H2Client {
  public:
   // `window` is what each stream, and the connection, may be sent before it is read.
-  explicit H2Client(int port, std::int32_t window = 65535) {
-    peer_ = RawPeer::ConnectTls(port, {.alpn = "h2"});
+  explicit H2Client(int port, std::int32_t window = 65535, const KeyPair& certificate = {}) {
+    peer_ = RawPeer::ConnectTls(port, {.alpn = "h2", .client = certificate});
     nghttp2_session_callbacks* callbacks = nullptr;
     nghttp2_session_callbacks_new(&callbacks);
     nghttp2_session_callbacks_set_on_header_callback(
