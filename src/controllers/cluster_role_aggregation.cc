@@ -42,8 +42,11 @@ class ClusterRoleAggregation final : public Controller {
     json::Arena arena;
     const json::Value rules = Gather(arena, aggregation, name);
     if (rules == object["rules"] || (rules.empty() && object["rules"].empty())) return std::nullopt;
-    const std::string path = base::StrCat("/apis/", kGroup, "/v1/", kResource, "/", name);
-    const auto written = context_.api.Do("PUT", path, json::With(arena, object, "rules", rules));
+    const auto written =
+        context_.client.Do({.verb = engine::Verb::kUpdate,
+                            .resource = {std::string(kGroup), "v1", std::string(kResource)},
+                            .name = name,
+                            .body = json::With(arena, object, "rules", rules)});
     if (written.ok() || written.status().reason() == base::Reason::kNotFound) return std::nullopt;
     return 1s;
   }

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/published.h"
 #include "base/status.h"
+#include "controllers/client.h"
 #include "json/value.h"
 #include "release/release.h"
 #include "store/store.h"
@@ -25,20 +26,10 @@ class Compiler;
 
 namespace portcullis::controllers {
 
-// Requests to the server itself, as a controller's service account. Thread-safe.
-class ApiClient {
- public:
-  virtual ~ApiClient() = default;
-  // `body` null sends none. The answer's JSON, or the Status it was refused with.
-  virtual base::Result<json::Document> Do(std::string_view method, std::string_view path,
-                                          json::Value body,
-                                          std::string_view content_type = "application/json") = 0;
-};
-
 // Everything a controller works with; outlives it.
 struct ControllerContext {
-  const store::Reader& store;
-  ApiClient& api;
+  const store::Reader& store;  // reads
+  Client& client;              // writes
   const base::Published<api::catalog::Catalog>& catalog;
   const base::Clock& clock;
   kube_cel::Compiler& compiler;
@@ -54,7 +45,7 @@ class Controller {
   virtual ~Controller() = default;
 
   // Objects that exist when the controller starts arrive as kAdded. Called on the committing
-  // thread: must be quick, must not call the API, may look at the event and enqueue keys.
+  // thread: must be quick, must not use the client, may look at the event and enqueue keys.
   virtual void OnEvent(const store::Event& event, const Enqueue& enqueue) = 0;
 
   // Works on one key, on the controller's own thread. A duration asks for the key again after it.

@@ -142,15 +142,18 @@ class GarbageCollector final : public Controller {
     return found == dependents_.end() ? std::set<std::string>() : found->second;
   }
 
-  // The object's URL, or "" if its kind is not served any more.
-  std::string PathOf(const Place& place) const {
+  // Asks for it in the preferred version of the object's kind. What has gone meanwhile, or is not
+  // served any more, needs nothing; anything else is tried again.
+  std::optional<base::Duration> Send(const Place& place, Request request) {
     const auto catalog = context_.catalog.Get();
     const auto* resource = catalog->FindPreferred(place.group, place.resource);
-    if (resource == nullptr) return {};
-    const api::GroupVersionResource& r = resource->resource;
-    return base::StrCat(r.group.empty() ? "/api/" : base::StrCat("/apis/", r.group, "/"), r.version,
-                        place.ns.empty() ? "" : base::StrCat("/namespaces/", place.ns), "/",
-                        r.resource, "/", place.name);
+    if (resource == nullptr) return std::nullopt;
+    request.resource = resource->resource;
+    request.ns = place.ns;
+    request.name = place.name;
+    const base::Status status = context_.client.Do(request).status();
+    if (status.ok() || status.reason() == base::Reason::kNotFound) return std::nullopt;
+    return 1s;
   }
 
   // What a reference leads to.
@@ -242,8 +245,10 @@ class GarbageCollector final : public Controller {
         "ownerRef [", reference["apiVersion"].AsString(), "/", reference["kind"].AsString(),
         ", namespace: ", place.ns, ", name: ", reference["name"].AsString(), ", uid: ", uid,
         "] does not exist in namespace \"", place.ns, "\"");
-    (void)context_.api.Do("POST", base::StrCat("/api/v1/namespaces/", place.ns, "/events"),
-                          WarningAbout(arena, place, object, message));
+    (void)context_.client.Do({.verb = engine::Verb::kCreate,
+                              .resource = {"", "v1", "events"},
+                              .ns = place.ns,
+                              .body = WarningAbout(arena, place, object, message)});
   }
 
   Value WarningAbout(json::Arena& arena, const Place& place, Value object,
@@ -276,29 +281,19 @@ class GarbageCollector final : public Controller {
 
   std::optional<base::Duration> Delete(const std::string& uid, const Place& place,
                                        std::string_view policy) {
-    const std::string path = PathOf(place);
-    if (path.empty()) return std::nullopt;
-    json::Arena arena;
-    json::ObjectBuilder options(arena);
-    options.Set("kind", "DeleteOptions").Set("apiVersion", "v1").Set("propagationPolicy", policy);
-    options.Set("preconditions", json::MakeObject(arena, {{"uid", json::String(arena, uid)}}));
-    return Outcome(context_.api.Do("DELETE", path, options.Build()).status());
+    return Send(place, {.verb = engine::Verb::kDelete, .uid = uid, .propagation_policy = policy});
   }
 
   std::optional<base::Duration> SetOwners(json::Arena& arena, const std::string& uid,
                                           const Place& place, Value owners) {
-    const std::string path = PathOf(place);
-    if (path.empty()) return std::nullopt;
     const Value patch =
         json::SetPath(arena, json::SetPath(arena, Value(), {"metadata", "ownerReferences"}, owners),
                       {"metadata", "uid"}, json::String(arena, uid));
-    return Outcome(context_.api.Do("PATCH", path, patch, "application/merge-patch+json").status());
+    return Send(place, {.verb = engine::Verb::kPatch, .body = patch});
   }
 
   std::optional<base::Duration> RemoveFinalizer(const Place& place, Value object,
                                                 std::string_view finalizer) {
-    const std::string path = PathOf(place);
-    if (path.empty()) return std::nullopt;
     json::Arena arena;
     json::ArrayBuilder kept(arena);
     for (const Value& item : object["metadata"]["finalizers"].elements()) {
@@ -307,7 +302,7 @@ class GarbageCollector final : public Controller {
     Value patch = json::SetPath(arena, Value(), {"metadata", "finalizers"}, kept.Build());
     patch = json::SetPath(arena, patch, {"metadata", "resourceVersion"},
                           object["metadata"]["resourceVersion"]);
-    return Outcome(context_.api.Do("PATCH", path, patch, "application/merge-patch+json").status());
+    return Send(place, {.verb = engine::Verb::kPatch, .body = patch});
   }
 
   // Those that do not block go once the owner is gone.
@@ -361,12 +356,6 @@ class GarbageCollector final : public Controller {
       if (found != nodes_.end()) out.emplace_back(dependent, found->second.place);
     }
     return out;
-  }
-
-  // What has gone meanwhile needs nothing; anything else is tried again.
-  static std::optional<base::Duration> Outcome(const base::Status& status) {
-    if (status.ok() || status.reason() == base::Reason::kNotFound) return std::nullopt;
-    return 1s;
   }
 
   const ControllerContext& context_;

@@ -17,12 +17,6 @@ bool IsTerminating(const store::Object& object) {
   return !object.document()["metadata"]["deletionTimestamp"].is_null();
 }
 
-std::string CollectionPath(const api::catalog::ResourceInfo& resource, std::string_view ns) {
-  const api::GroupVersionResource& r = resource.resource;
-  return base::StrCat(r.group.empty() ? "/api/" : base::StrCat("/apis/", r.group, "/"), r.version,
-                      "/namespaces/", ns, "/", r.resource);
-}
-
 class Namespaces final : public Controller {
  public:
   explicit Namespaces(const ControllerContext& context) : context_(context) {}
@@ -59,25 +53,30 @@ class Namespaces final : public Controller {
     const json::Value conditions = NamespaceConditions(arena, object["status"]["conditions"], left,
                                                        base::FormatTime(context_.clock.Now()));
     if (!conditions.is_null()) {
-      const auto told =
-          context_.api.Do("PUT", base::StrCat("/api/v1/namespaces/", ns, "/status"),
-                          json::SetPath(arena, object, {"status", "conditions"}, conditions));
-      if (!told.ok()) return Outcome(told.status(), 100ms);
-      object =
-          json::SetPath(arena, object, {"metadata", "resourceVersion"},
-                        json::String(arena, (*told)["metadata"]["resourceVersion"].AsString()));
       object = json::SetPath(arena, object, {"status", "conditions"}, conditions);
+      const auto told = Update(ns, "status", object);
+      if (!told.ok()) return Outcome(told.status(), 100ms);
+      object = json::SetPath(arena, object, {"metadata", "resourceVersion"},
+                             json::String(arena, std::to_string((**told).revision())));
     }
     // The next deletion in it brings us back; errors may pass, and finalizers are told again.
     if (!left.errors.empty()) return 1s;
     if (!left.resources.empty()) return 5s;
     const auto finalized =
-        context_.api.Do("PUT", base::StrCat("/api/v1/namespaces/", ns, "/finalize"),
-                        json::SetPath(arena, object, {"spec", "finalizers"}, kept.Build()));
+        Update(ns, "finalize", json::SetPath(arena, object, {"spec", "finalizers"}, kept.Build()));
     return Outcome(finalized.status(), 100ms);
   }
 
  private:
+  base::Result<store::ObjectPtr> Update(std::string_view ns, std::string_view subresource,
+                                        json::Value object) {
+    return context_.client.Do({.verb = engine::Verb::kUpdate,
+                               .resource = {"", "v1", "namespaces"},
+                               .subresource = subresource,
+                               .name = ns,
+                               .body = object});
+  }
+
   static std::optional<base::Duration> Outcome(const base::Status& status, base::Duration again) {
     if (status.ok() || status.reason() == base::Reason::kNotFound) return std::nullopt;
     return again;
@@ -107,16 +106,18 @@ class Namespaces final : public Controller {
     const api::GroupResource stored = resource.stored_as();
     const store::Collection collection{stored.group, stored.resource};
     if (context_.store.List(collection, ns).empty()) return;
-    const auto attempt = [&](const std::string& path) {
-      const base::Status status = context_.api.Do("DELETE", path, {}).status();
+    const auto attempt = [&](engine::Verb verb, std::string_view name) {
+      const base::Status status =
+          context_.client.Do({.verb = verb, .resource = resource.resource, .ns = ns, .name = name})
+              .status();
       if (status.ok() || status.reason() == base::Reason::kNotFound) return;
       left.errors.push_back(status.message());
     };
     if (resource.HasVerb("deletecollection")) {
-      attempt(CollectionPath(resource, ns));
+      attempt(engine::Verb::kDeleteCollection, "");
     } else {
       for (const store::ObjectPtr& object : context_.store.List(collection, ns)) {
-        attempt(base::StrCat(CollectionPath(resource, ns), "/", object->name()));
+        attempt(engine::Verb::kDelete, object->name());
       }
     }
     std::size_t count = 0;

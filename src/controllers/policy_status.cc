@@ -75,9 +75,6 @@ class PolicyStatus final : public Controller {
     const json::Value after =
         kube_cel::WithTypeChecking(arena, context_.compiler, *catalog, before);
     if (after["status"] == before["status"]) return true;
-    const std::string path =
-        base::StrCat("/apis/", kGroup, "/v1/", kPolicies, "/", policy->name(),
-                     "/status?force=true&fieldManager=", kube_cel::kTypeCheckingManager);
     json::Value patch = json::MakeObject(
         arena,
         {{"apiVersion", before["apiVersion"]},
@@ -86,7 +83,15 @@ class PolicyStatus final : public Controller {
           json::MakeObject(arena, {{"observedGeneration", after["status"]["observedGeneration"]},
                                    {"typeChecking", after["status"]["typeChecking"]}})}});
     patch = json::SetPath(arena, patch, {"metadata", "name"}, before["metadata"]["name"]);
-    const auto written = context_.api.Do("PATCH", path, patch, "application/apply-patch+yaml");
+    const auto written =
+        context_.client.Do({.verb = engine::Verb::kPatch,
+                            .resource = {std::string(kGroup), "v1", std::string(kPolicies)},
+                            .subresource = "status",
+                            .name = policy->name(),
+                            .body = patch,
+                            .patch = engine::PatchType::kApply,
+                            .field_manager = kube_cel::kTypeCheckingManager,
+                            .force = true});
     return written.ok() || written.status().reason() == base::Reason::kNotFound;
   }
 

@@ -184,11 +184,13 @@ class ResourceQuotas final : public Controller {
         json::SetPath(arena, object, {"status", "hard"}, api::quota::ResourcesToJson(arena, hard));
     object =
         json::SetPath(arena, object, {"status", "used"}, api::quota::ResourcesToJson(arena, used));
-    return context_.api
-        .Do("PUT",
-            base::StrCat("/api/v1/namespaces/", quota.ns(), "/resourcequotas/", quota.name(),
-                         "/status"),
-            object)
+    return context_.client
+        .Do({.verb = engine::Verb::kUpdate,
+             .resource = {"", "v1", "resourcequotas"},
+             .subresource = "status",
+             .ns = quota.ns(),
+             .name = quota.name(),
+             .body = object})
         .ok();
   }
 

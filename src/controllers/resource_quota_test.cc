@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/strings.h"
 #include "base/testing/fake_clock.h"
 #include "json/writer.h"
 #include "kube_cel/compiler.h"
@@ -15,13 +16,13 @@ namespace portcullis::controllers {
 namespace {
 
 // Keeps the last object that was written.
-class LastWrite final : public ApiClient {
+class LastWrite final : public Client {
  public:
-  base::Result<json::Document> Do(std::string_view, std::string_view where, json::Value body,
-                                  std::string_view) override {
-    path = where;
-    used = json::ToString(body["status"]["used"]);
-    return json::Document();
+  base::Result<store::ObjectPtr> Do(const Request& request) override {
+    path = base::StrCat(request.resource.resource, "/", request.ns, "/", request.name, "/",
+                        request.subresource);
+    used = json::ToString(request.body["status"]["used"]);
+    return store::ObjectPtr();
   }
   std::string path;
   std::string used;
@@ -47,7 +48,7 @@ std::string UsedOfAnExpandedClaim(const std::string& version) {
   kube_cel::Compiler compiler;
   const ControllerContext context{*store, client, catalog, clock, compiler, "", *release};
   kResourceQuota.create(context)->Reconcile("n");
-  EXPECT_EQ(client.path, "/api/v1/namespaces/n/resourcequotas/q/status");
+  EXPECT_EQ(client.path, "resourcequotas/n/q/status");
   return client.used;
 }
 

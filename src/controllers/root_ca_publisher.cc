@@ -44,10 +44,13 @@ class RootCaPublisher final : public Controller {
     map = json::SetPath(arena, map, {"metadata", "annotations", "kubernetes.io/description"},
                         json::Value::StringView(kDescription));
     map = json::SetPath(arena, map, {"data", "ca.crt"}, json::String(arena, context_.root_ca));
-    const std::string collection = base::StrCat("/api/v1/namespaces/", ns, "/configmaps");
-    const auto written = current == nullptr
-                             ? context_.api.Do("POST", collection, map)
-                             : context_.api.Do("PUT", base::StrCat(collection, "/", kName), map);
+    const bool exists = current != nullptr;
+    const auto written =
+        context_.client.Do({.verb = exists ? engine::Verb::kUpdate : engine::Verb::kCreate,
+                            .resource = {"", "v1", "configmaps"},
+                            .ns = ns,
+                            .name = exists ? kName : std::string_view(),
+                            .body = map});
     if (written.ok() || written.status().reason() == base::Reason::kAlreadyExists) {
       return std::nullopt;
     }

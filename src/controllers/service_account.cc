@@ -34,8 +34,10 @@ class ServiceAccounts final : public Controller {
         json::MakeObject(arena, {{"apiVersion", json::Value::StringView("v1")},
                                  {"kind", json::Value::StringView("ServiceAccount")}}),
         {"metadata", "name"}, json::Value::StringView("default"));
-    const auto made = context_.api.Do(
-        "POST", base::StrCat("/api/v1/namespaces/", ns, "/serviceaccounts"), account);
+    const auto made = context_.client.Do({.verb = engine::Verb::kCreate,
+                                          .resource = {"", "v1", "serviceaccounts"},
+                                          .ns = ns,
+                                          .body = account});
     const bool done = made.ok() || made.status().reason() == base::Reason::kAlreadyExists;
     if (done) return std::nullopt;
     return 1s;

@@ -18,7 +18,7 @@ bool IsEnding(json::Value object, std::string_view finalizer) {
   return false;
 }
 
-std::optional<base::Duration> Release(ApiClient& api, const std::string& path, json::Value object,
+std::optional<base::Duration> Release(Client& client, std::string_view resource, json::Value object,
                                       std::string_view finalizer) {
   json::Arena arena;
   json::ArrayBuilder kept(arena);
@@ -26,7 +26,11 @@ std::optional<base::Duration> Release(ApiClient& api, const std::string& path, j
     if (item.AsString() != finalizer) kept.Add(item);
   }
   const auto written =
-      api.Do("PUT", path, json::SetPath(arena, object, {"metadata", "finalizers"}, kept.Build()));
+      client.Do({.verb = engine::Verb::kUpdate,
+                 .resource = {"", "v1", std::string(resource)},
+                 .ns = object["metadata"]["namespace"].AsString(),
+                 .name = object["metadata"]["name"].AsString(),
+                 .body = json::SetPath(arena, object, {"metadata", "finalizers"}, kept.Build())});
   if (written.ok() || written.status().reason() == base::Reason::kNotFound) return std::nullopt;
   return 1s;
 }
@@ -75,9 +79,7 @@ class ClaimProtection final : public Controller {
       // One without a node has mounted nothing; its deletion comes to us otherwise.
       if (!root["spec"]["nodeName"].AsString().empty() && Uses(root, name)) return std::nullopt;
     }
-    return Release(context_.api,
-                   base::StrCat("/api/v1/namespaces/", ns, "/persistentvolumeclaims/", name),
-                   object, kClaimFinalizer);
+    return Release(context_.client, "persistentvolumeclaims", object, kClaimFinalizer);
   }
 
  private:
@@ -103,8 +105,7 @@ class VolumeProtection final : public Controller {
     if (!IsEnding(object, kVolumeFinalizer) || object["status"]["phase"].AsString() == "Bound") {
       return std::nullopt;
     }
-    return Release(context_.api, base::StrCat("/api/v1/persistentvolumes/", name), object,
-                   kVolumeFinalizer);
+    return Release(context_.client, "persistentvolumes", object, kVolumeFinalizer);
   }
 
  private:

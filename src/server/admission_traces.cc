@@ -82,7 +82,7 @@ Reply JsonReply(std::string text) {
 
 base::Status AdmissionTraces::Begin(Call& call) const {
   const std::string_view wanted = call.headers().Get(kTraceHeader);
-  const bool is_kept = history_limit_ > 0 && !call.by_server_itself;
+  const bool is_kept = history_limit_ > 0 && !call.by_server_itself();
   if (wanted.empty() && !is_kept) return base::OkStatus();
   if (!ReachesAdmission(call.info)) return base::OkStatus();
   auto traced = std::make_unique<CallTrace>(*call.env.clock);
@@ -123,7 +123,7 @@ void AdmissionTraces::End(Call& call, Reply& reply) {
   }
   const base::MutexLock lock(mutex_);
   if (traced.is_requested) Add(requested_, kept, kMaxRequested);
-  if (history_limit_ > 0 && !call.by_server_itself) {
+  if (history_limit_ > 0 && !call.by_server_itself()) {
     Add(history_, std::move(kept), history_limit_);
   }
 }

@@ -16,6 +16,12 @@
 #include "authz/impersonation.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "controllers/address_book.h"
+#include "controllers/custom_api_services.h"
+#include "controllers/event_expiry.h"
+#include "controllers/flow_control_objects.h"
+#include "controllers/identity_lease.h"
+#include "controllers/namespace_initialization.h"
 #include "controllers/policy_status.h"
 #include "controllers/runner.h"
 #include "engine/boot/boot_objects.h"
@@ -30,22 +36,16 @@
 #include "net/url.h"
 #include "registry/service_network.h"
 #include "release/release.h"
-#include "server/address_book.h"
 #include "server/admission_traces.h"
 #include "server/authorization/authorization.h"
 #include "server/bootstrap_tokens.h"
 #include "server/credentials.h"
-#include "server/custom_api_services.h"
 #include "server/data_folder.h"
 #include "server/discovery/documents.h"
 #include "server/dispatcher.h"
 #include "server/environment.h"
-#include "server/event_expiry.h"
-#include "server/flow_control_objects.h"
-#include "server/identity_lease.h"
-#include "server/loopback_client.h"
 #include "server/memory_budget.h"
-#include "server/namespace_initialization.h"
+#include "server/own_requests.h"
 #include "server/seats.h"
 #include "server/serving_tls.h"
 #include "server/token_objects.h"
@@ -170,20 +170,16 @@ class Server final : public ApiServer {
   base::Status Start() override {
     engine_->Start();
     dispatcher_ = std::make_unique<Dispatcher>(env_);
-    self_ = MakeLoopbackClient(
-        [this](std::shared_ptr<net::Exchange> exchange) {
-          dispatcher_->HandleHere(std::move(exchange));
-        },
-        ServerItself(), clock_);
-    addresses_ = MakeAddressBook(*self_);
+    self_ = MakeOwnClient(env_, controllers::ServerItself(), Limits::kNone);
+    addresses_ = controllers::MakeAddressBook(*self_);
     env_.services->set_book(addresses_.get());
-    TRY(ReleaseAddresses(env_));
+    TRY(controllers::ReleaseAddresses(env_));
     json::Arena arena;
     engine::BootFacts facts = TRY(BootFactsOf(options_, credentials_));
-    facts.also = FlowControlBootJobs(*env_.store, *self_, clock_, arena,
-                                     options_.enable_priority_and_fairness);
+    facts.also = controllers::FlowControlBootJobs(*env_.store, *self_, clock_, arena,
+                                                  options_.enable_priority_and_fairness);
     TRY(engine::MakeBootObjects(env_, facts));
-    TRY(RepairAddresses(env_));
+    TRY(controllers::RepairAddresses(env_));
     MakeControllers();
     TRY(Listen());
     for (Loop& loop : loops_) loop.runner->Start();
@@ -406,29 +402,27 @@ class Server final : public ApiServer {
 
   // A controller with what it works through.
   struct Loop {
-    std::unique_ptr<controllers::ApiClient> client;  // null: the server itself
+    std::unique_ptr<controllers::Client> client;  // null: the server itself
     std::unique_ptr<controllers::ControllerContext> context;
     std::unique_ptr<controllers::ControllerRunner> runner;
   };
 
   void MakeControllers() {
     for (const controllers::ControllerInfo* info : chosen_controllers_) {
-      MakeLoop(*info, MakeLoopbackClient(
-                          [this](std::shared_ptr<net::Exchange> exchange) {
-                            dispatcher_->Handle(std::move(exchange));
-                          },
-                          ControllerUser(info->account), clock_));
+      MakeLoop(*info,
+               MakeOwnClient(env_, controllers::ServiceAccountOf(info->account), Limits::kApply));
     }
     // Always on: --controllers does not select these.
     for (const controllers::ControllerInfo* info :
-         {&kIdentityLease, &kCustomApiServices, &kAddressRepair, &kFlowControlObjects}) {
+         {&controllers::kIdentityLease, &controllers::kCustomApiServices,
+          &controllers::kAddressRepair, &controllers::kFlowControlObjects}) {
       MakeLoop(*info, nullptr);
     }
-    if (options_.enable_priority_and_fairness) MakeLoop(kFlowSchemaStatus, nullptr);
+    if (options_.enable_priority_and_fairness) MakeLoop(controllers::kFlowSchemaStatus, nullptr);
   }
 
   void MakeLoop(const controllers::ControllerInfo& info,
-                std::unique_ptr<controllers::ApiClient> client) {
+                std::unique_ptr<controllers::Client> client) {
     Loop& loop = loops_.emplace_back();
     loop.client = std::move(client);
     loop.context.reset(new controllers::ControllerContext{
@@ -442,7 +436,7 @@ class Server final : public ApiServer {
     // kube-apiserver counts whole seconds, of which 0 stands for ever.
     const auto ttl = std::chrono::floor<std::chrono::seconds>(options_.event_ttl);
     if (ttl.count() <= 0) return;
-    event_expiry_ = std::make_unique<EventExpiry>(*store_, clock_, ttl);
+    event_expiry_ = std::make_unique<controllers::EventExpiry>(*store_, clock_, ttl);
     event_expiry_->Start();
   }
 
@@ -525,17 +519,17 @@ class Server final : public ApiServer {
   std::unique_ptr<net::HttpsClient> audit_https_;
   std::unique_ptr<net::HttpsClient> https_;
   std::unique_ptr<authorization::Authorization> authorization_;
-  NamespaceInitialization initialization_;
+  controllers::NamespaceInitialization initialization_;
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<WatchHub> watches_;
-  std::unique_ptr<controllers::ApiClient> self_;
+  std::unique_ptr<controllers::Client> self_;
   std::unique_ptr<registry::AddressBook> addresses_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<net::HttpsServer> listener_;
   std::unique_ptr<net::TlsReloader> reloader_;
   std::vector<const controllers::ControllerInfo*> chosen_controllers_;
   std::vector<Loop> loops_;
-  std::unique_ptr<EventExpiry> event_expiry_;
+  std::unique_ptr<controllers::EventExpiry> event_expiry_;
   std::string url_;
   std::string kubeconfig_;
   bool stopped_ = false;

@@ -1,5 +1,5 @@
-// Call: an operation that came by HTTP, on its way through the server, and Reply: what it is
-// answered with.
+// Call: an operation on its way through the server, by HTTP or of one of its own controllers, and
+// Reply: what it is answered with.
 //
 // A Call belongs to the worker that handles it. Its arena holds every value made for the request;
 // the snapshot of the catalog is taken at the start, so the whole request sees one set of kinds.
@@ -46,20 +46,25 @@ struct CallTrace;  // admission_traces.h
 
 struct Call : engine::Operation {
   Call(const Environment& environment, std::shared_ptr<net::Exchange> its_exchange);
+  // Of the server itself: `own` is the request that would have come by HTTP, as audit, flow control
+  // and metrics name it; it has no body.
+  Call(const Environment& environment, net::Request own);
   ~Call();
 
   const Environment& env;
-  std::shared_ptr<net::Exchange> exchange;
+  std::shared_ptr<net::Exchange> exchange;  // null: of the server itself
   RequestInfo info;
   Accepted accepted;
   std::string body;
-  std::shared_ptr<Seat> seat;  // null: it needs none
+  const std::unique_ptr<const net::Request> own_request;  // null: it came by HTTP
+  std::shared_ptr<Seat> seat;                             // null: it needs none
   std::optional<audit::Event> audit;
   std::string audit_id;
-  bool by_server_itself = false;     // a controller's, through LoopbackClient
   std::unique_ptr<CallTrace> trace;  // null: the call is not traced
 
-  const net::Headers& headers() const { return exchange->request().headers; }
+  bool by_server_itself() const { return exchange == nullptr; }
+  const net::Request& request() const { return exchange ? exchange->request() : *own_request; }
+  const net::Headers& headers() const { return request().headers; }
 };
 
 }  // namespace portcullis::server

@@ -93,47 +93,39 @@ void Dispatcher::Handle(std::shared_ptr<net::Exchange> exchange) {
   }
   bool posted = false;
   AnswerIfMemoryRunsOut(*exchange, [&] {
-    pool_.Post(
-        [this, exchange] { AnswerIfMemoryRunsOut(*exchange, [&] { Begin(exchange, true); }); });
+    pool_.Post([this, exchange] { AnswerIfMemoryRunsOut(*exchange, [&] { Begin(exchange); }); });
     posted = true;
   });
   if (!posted) entering_.fetch_sub(1);
 }
 
-void Dispatcher::HandleHere(std::shared_ptr<net::Exchange> exchange) {
-  Begin(std::move(exchange), false);
-}
-
-void Dispatcher::Begin(std::shared_ptr<net::Exchange> exchange, bool limited) {
-  std::optional<Entry> entry;
-  if (limited) entry.emplace(entering_);
+void Dispatcher::Begin(std::shared_ptr<net::Exchange> exchange) {
+  std::optional<Entry> entry(std::in_place, entering_);
   auto call = std::make_shared<Call>(env_, std::move(exchange));
   const net::Request& request = call->exchange->request();
   call->info = ParseRequestInfo(request.method, request.target);
   call->catalog = env_.catalog->Get();
-  // LoopbackClient's requests have no socket: their port is 0.
-  call->by_server_itself = call->exchange->remote_address().ends_with(":0");
   std::optional<Reply> instead;
-  const base::Status status = CheckHead(*call, limited, instead);
+  const base::Status status = CheckHead(*call, instead);
   entry.reset();
   if (!status.ok()) {
     filters::Finish(*call, ErrorReply(*call, status));
   } else if (instead) {
     filters::Finish(*call, *std::move(instead));
-  } else if (limited && (!IsLongRunning(call->info) || call->info.verb == "watch")) {
+  } else if (!IsLongRunning(call->info) || call->info.verb == "watch") {
     TakeSeat(std::move(call));
   } else {
     Enter(std::move(call));
   }
 }
 
-base::Status Dispatcher::CheckHead(Call& call, bool limited, std::optional<Reply>& instead) {
+base::Status Dispatcher::CheckHead(Call& call, std::optional<Reply>& instead) {
   call.deadline = TRY(DeadlineOf(call));
   if (!IsLongRunning(call.info)) call.exchange->SetDeadline(call.deadline);
   TRY(filters::Identify(call, instead));
   if (instead) return base::OkStatus();
   if (call.user.name != "system:anonymous") call.exchange->MarkKnown();
-  if (limited && !HasMemory(call)) instead = NoMemory(call);
+  if (!HasMemory(call)) instead = NoMemory(call);
   return base::OkStatus();
 }
 

@@ -27,15 +27,12 @@ class Dispatcher final : private SeatReceiver {
 
   // On an I/O thread: queues the request.
   void Handle(std::shared_ptr<net::Exchange> exchange);
-  // On the calling thread and past the limits: what the server asks of itself, also amid a request.
-  // REQUIRES: the body is complete.
-  void HandleHere(std::shared_ptr<net::Exchange> exchange);
 
  private:
-  void Begin(std::shared_ptr<net::Exchange> exchange, bool limited);
+  void Begin(std::shared_ptr<net::Exchange> exchange);
   // What the head alone decides, before there is a seat. `instead` is the answer of a request that
   // goes no further without having failed.
-  static base::Status CheckHead(Call& call, bool limited, std::optional<Reply>& instead);
+  static base::Status CheckHead(Call& call, std::optional<Reply>& instead);
   void TakeSeat(std::shared_ptr<Call> call);
   void OnSeat(std::shared_ptr<Call> call, bool taken) override;
   // The request has its seat, or needs none.

@@ -26,7 +26,7 @@ constexpr base::Duration kLookAgain = std::chrono::milliseconds(100);
 
 // A quarter of the time that the request has, or would have if it were no watch.
 base::SteadyTime WaitUntil(const Call& call, const Options& options) {
-  const base::SteadyTime received = call.exchange->received_at();
+  const base::SteadyTime received = call.started;
   const base::Duration allowed = call.info.verb == "watch" ? base::Duration(options.request_timeout)
                                                            : call.deadline - received;
   return received + std::min(allowed / 4, kLongestWait);
@@ -60,7 +60,7 @@ class FlowSeat final : public Seat, public flow_control::Ticket {
       : flow_control_(flow_control),
         away_count_(away_count),
         receiver_(receiver),
-        request_(call.exchange->request()),
+        request_(call.request()),
         user_name_(call.user.name) {}
   ~FlowSeat() override {
     Return();
@@ -108,7 +108,7 @@ class FlowSeat final : public Seat, public flow_control::Ticket {
   FlowControl& flow_control_;
   std::atomic<int>& away_count_;
   SeatReceiver& receiver_;
-  const net::Request& request_;  // of the exchange, which outlives the seat
+  const net::Request& request_;  // of the exchange or the call, which outlives the seat
   const std::string user_name_;
   std::shared_ptr<Call> call_;
   bool taken_ = false;
@@ -154,7 +154,7 @@ class FlowSeats final : public Seats {
     if (verdict != Verdict::kQueued) return Outcome::kRefused;
     // Of a watch somebody else hears of its end, who may have begun it already. Without memory for
     // this the request waits to the end.
-    if (info.verb != "watch") {
+    if (info.verb != "watch" && call->exchange != nullptr) {
       base::UnlessMemoryRunsOut([&] { GiveUpWith(*call->exchange, seat); });
     }
     return Outcome::kWaits;

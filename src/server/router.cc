@@ -105,11 +105,6 @@ bool TimedOut(const Call& call) {
   return writes && call.env.clock->Steady() >= engine::TimeLimit(call);
 }
 
-base::Status LateAnswer() {
-  return api::TimeoutStatus(
-      "request did not complete within requested timeout - context deadline exceeded", 0);
-}
-
 Reply RouteResource(Call& call) {
   RequestInfo& info = call.info;
   call.resource = call.catalog->Find(info.api_group, info.api_version, info.resource);
@@ -154,13 +149,18 @@ Reply RouteResource(Call& call) {
   auto reply = verb(call);
   if (!reply.ok()) {
     call.accepted.form = Form::kObject;
-    const bool late = verb != &rest::Connect && TimedOut(call);
-    return ErrorReply(call, late ? LateAnswer() : reply.status());
+    return ErrorReply(call, WriteFailure(call, reply.status()));
   }
   return *std::move(reply);
 }
 
 }  // namespace
+
+base::Status WriteFailure(const Call& call, base::Status failure) {
+  if (!TimedOut(call)) return failure;
+  return api::TimeoutStatus(
+      "request did not complete within requested timeout - context deadline exceeded", 0);
+}
 
 Reply Route(Call& call) {
   if (call.info.is_resource) return RouteResource(call);

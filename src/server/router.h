@@ -9,4 +9,7 @@ namespace portcullis::server {
 // The call has been authorized. Never fails: errors are replies.
 Reply Route(Call& call);
 
+// How the failure of a write is answered: if its time was up when it failed, that is what counts.
+base::Status WriteFailure(const Call& call, base::Status failure);
+
 }  // namespace portcullis::server

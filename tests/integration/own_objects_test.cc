@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "base/strings.h"
+#include "controllers/identity_lease.h"
 #include "harness/test_server.h"
-#include "server/identity_lease.h"
 
 namespace portcullis {
 namespace {
@@ -45,7 +45,7 @@ Answer Eventually(TestServer& server, const std::string& path,
 }
 
 TEST(OwnObjects, LeaseOfTheIdentity) {
-  EXPECT_EQ(server::ServerIdentity("host").size(), std::string_view("apiserver-").size() + 26);
+  EXPECT_EQ(controllers::ServerIdentity("host").size(), std::string_view("apiserver-").size() + 26);
   TestServer server;
   const std::string collection =
       base::StrCat(kLeases, "?labelSelector=apiserver.kubernetes.io%2Fidentity%3Dkube-apiserver");
@@ -54,7 +54,7 @@ TEST(OwnObjects, LeaseOfTheIdentity) {
   const json::Value lease = leases["items"][std::size_t{0}];
   const std::string_view name = lease["metadata"]["name"].AsString();
   EXPECT_TRUE(name.starts_with("apiserver-"));
-  EXPECT_EQ(name, server::ServerIdentity(
+  EXPECT_EQ(name, controllers::ServerIdentity(
                       lease["metadata"]["labels"]["kubernetes.io/hostname"].AsString()));
   EXPECT_TRUE(lease["spec"]["holderIdentity"].AsString().starts_with(base::StrCat(name, "_")));
   EXPECT_EQ(lease["spec"]["leaseDurationSeconds"].AsInt(), 3600);

@@ -16,6 +16,8 @@
 namespace portcullis::server::filters {
 namespace {
 
+constexpr std::string_view kOwnAddress = "127.0.0.1:0";  // of the server's own requests
+
 base::Status Authenticate(Call& call) {
   const auto certificate = call.exchange->client_certificate();
   const authn::RequestView view{call.headers(), certificate.get(), call.exchange->remote_address()};
@@ -33,8 +35,8 @@ base::Status Authenticate(Call& call) {
 // As http.Error writes what the audit or an authorizer has stumbled over.
 Reply Stumbled(const Call& call, std::string_view error) {
   std::string text;
-  for (char c : base::StrCat("Internal Server Error: ",
-                             base::GoQuote(call.exchange->request().target), ": ", error, "\n")) {
+  for (char c : base::StrCat("Internal Server Error: ", base::GoQuote(call.request().target), ": ",
+                             error, "\n")) {
     if (c == '&') {
       text += "&amp;";
     } else if (c == '<') {
@@ -66,12 +68,13 @@ void BeginAudit(Call& call, std::optional<Reply>& instead) {
   const audit::Depth depth = call.env.audit_policy->For(attributes);
   if (depth.level == audit::Level::kNone) return;
   audit::Event& event = call.audit.emplace(depth, call.audit_id, call.env.clock->Now());
-  event.request_uri = call.exchange->request().target;
+  event.request_uri = call.request().target;
   event.verb = info.verb;
   event.user = call.user;
-  event.source_ips =
-      audit::SourceIps(call.headers().Get("X-Forwarded-For"), call.headers().Get("X-Real-Ip"),
-                       call.exchange->remote_address());
+  std::string_view peer = kOwnAddress;
+  if (call.exchange != nullptr) peer = call.exchange->remote_address();
+  event.source_ips = audit::SourceIps(call.headers().Get("X-Forwarded-For"),
+                                      call.headers().Get("X-Real-Ip"), peer);
   event.user_agent = call.headers().Get("User-Agent");
   if (info.is_resource) {
     audit::ObjectReference reference;
@@ -135,6 +138,13 @@ base::Status Identify(Call& call, std::optional<Reply>& instead) {
   BeginAudit(call, instead);
   if (instead) return base::OkStatus();
   return Impersonate(call);
+}
+
+void IdentifyOwn(Call& call, const api::UserInfo& user, std::optional<Reply>& instead) {
+  call.audit_id = audit::AuditId("");
+  call.user = user;
+  call.env.request_metrics->authentication_attempts.With({"success"}).Increment();
+  BeginAudit(call, instead);
 }
 
 base::Status Authorize(Call& call, std::optional<Reply>& instead) {

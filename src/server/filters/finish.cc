@@ -52,8 +52,7 @@ void Count(const Call& call, const Reply& reply, std::size_t size) {
   const metrics::RequestSeries series =
       metrics.series->Of({verb, dry_run, info.api_group, info.api_version, info.resource,
                           subresource, Scope(call), code});
-  const std::chrono::duration<double> took =
-      call.env.clock->Steady() - call.exchange->received_at();
+  const std::chrono::duration<double> took = call.env.clock->Steady() - call.started;
   series.requests->Increment();
   series.duration->Observe(took.count());
   series.response_sizes->Observe(static_cast<double>(size));
@@ -74,7 +73,7 @@ void CountTermination(const Call& call, const Reply& reply) {
 // Slow requests say where the time went.
 void AnnotateLatency(const Call& call, audit::Event& event) {
   constexpr std::string_view kPrefix = "apiserver.latency.k8s.io/";
-  const base::Duration total = call.env.clock->Steady() - call.exchange->received_at();
+  const base::Duration total = call.env.clock->Steady() - call.started;
   if (total <= std::chrono::milliseconds(500)) return;
   const auto annotate = [&](std::string_view what, base::Duration took) {
     if (took <= base::Duration::zero()) return;
@@ -157,7 +156,9 @@ void Refuse(Call& call) {
 
 void Finish(Call& call, Reply reply) {
   if (call.trace != nullptr) call.env.traces->End(call, reply);
-  if (reply.rest && call.audit && call.audit->wants_response_object()) {
+  const bool is_whole =
+      call.by_server_itself() || (call.audit && call.audit->wants_response_object());
+  if (reply.rest && is_whole) {
     if (const base::Status made = CompleteBody(reply); !made.ok()) reply = ErrorReply(call, made);
   }
   if (reply.rest) {
@@ -168,7 +169,7 @@ void Finish(Call& call, Reply reply) {
   const std::string_view content = reply.shared_body ? *reply.shared_body : reply.body;
   EndAudit(call, reply, content);
   Count(call, reply, content.size());
-  if (!reply.streaming) Send(call, reply);
+  if (!reply.streaming && call.exchange != nullptr) Send(call, reply);
 }
 
 }  // namespace portcullis::server::filters

@@ -1,5 +1,5 @@
 // The end of a request: headers, warnings, compression, the audit event and metrics; then the
-// answer is sent.
+// answer is sent, unless the request is the server's own.
 #pragma once
 
 #include "server/call.h"

@@ -1,4 +1,4 @@
-#include "server/identity_lease.h"
+#include "controllers/identity_lease.h"
 
 #include <unistd.h>
 
@@ -9,13 +9,13 @@
 #include "base/random.h"
 #include "base/strings.h"
 
-namespace portcullis::server {
+namespace portcullis::controllers {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kCollection =
-    "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+constexpr std::string_view kGroup = "coordination.k8s.io";
+constexpr std::string_view kNamespace = "kube-system";
 constexpr std::string_view kIdentityLabel = "apiserver.kubernetes.io/identity";
 constexpr std::string_view kComponent = "kube-apiserver";
 constexpr std::int64_t kDurationSeconds = 3600;
@@ -51,16 +51,16 @@ std::string Hostname() {
   return gethostname(host, sizeof(host) - 1) == 0 ? host : "";
 }
 
-class IdentityLease final : public controllers::Controller {
+class IdentityLease final : public Controller {
  public:
-  explicit IdentityLease(const controllers::ControllerContext& context)
+  explicit IdentityLease(const ControllerContext& context)
       : context_(context),
         hostname_(Hostname()),
         name_(ServerIdentity(hostname_)),
         holder_(base::StrCat(name_, "_", base::Uuid())) {}
 
   // The namespace is all that has to be there.
-  void OnEvent(const store::Event& event, const controllers::Enqueue& enqueue) override {
+  void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
     const store::Object& object = *event.object;
     if (event.type != store::EventType::kAdded || object.resource() != "namespaces" ||
         !object.group().empty() || object.name() != "kube-system") {
@@ -83,8 +83,7 @@ class IdentityLease final : public controllers::Controller {
   // What fails is tried again the next time.
   void Renew() {
     json::Arena arena;
-    const store::ObjectPtr current =
-        context_.store.Get({"coordination.k8s.io", "leases", "kube-system", name_});
+    const store::ObjectPtr current = context_.store.Get({kGroup, "leases", kNamespace, name_});
     json::Value lease;
     if (current != nullptr) {
       lease = current->document().root();
@@ -104,18 +103,23 @@ class IdentityLease final : public controllers::Controller {
     lease = json::SetPath(arena, lease, {"spec", "renewTime"},
                           json::String(arena, base::FormatMicroTime(context_.clock.Now())));
     if (current == nullptr) {
-      static_cast<void>(context_.api.Do("POST", kCollection, lease));
+      Send({.verb = engine::Verb::kCreate, .body = lease});
     } else {
-      static_cast<void>(context_.api.Do("PUT", base::StrCat(kCollection, "/", name_), lease));
+      Send({.verb = engine::Verb::kUpdate, .name = name_, .body = lease});
     }
+  }
+
+  void Send(Request request) {
+    request.resource = {std::string(kGroup), "v1", "leases"};
+    request.ns = kNamespace;
+    static_cast<void>(context_.client.Do(request));
   }
 
   void Clean() {
     const std::int64_t now =
         std::chrono::duration_cast<std::chrono::seconds>(context_.clock.Now().time_since_epoch())
             .count();
-    for (const store::ObjectPtr& object :
-         context_.store.List({"coordination.k8s.io", "leases"}, "kube-system")) {
+    for (const store::ObjectPtr& object : context_.store.List({kGroup, "leases"}, kNamespace)) {
       const json::Value lease = object->document().root();
       if (lease["metadata"]["labels"][kIdentityLabel].AsString() != kComponent) continue;
       const json::Value spec = lease["spec"];
@@ -125,12 +129,11 @@ class IdentityLease final : public controllers::Controller {
         continue;
       }
       if (object->name() == name_) continue;  // about to be renewed
-      static_cast<void>(
-          context_.api.Do("DELETE", base::StrCat(kCollection, "/", object->name()), {}));
+      Send({.verb = engine::Verb::kDelete, .name = object->name()});
     }
   }
 
-  const controllers::ControllerContext& context_;
+  const ControllerContext& context_;
   const std::string hostname_;
   const std::string name_;
   const std::string holder_;
@@ -151,15 +154,14 @@ std::string ServerIdentity(std::string_view hostname) {
   return base::StrCat("apiserver-", Base32(half));
 }
 
-const controllers::ControllerInfo kIdentityLease = {
+const ControllerInfo kIdentityLease = {
     .name = "identity-lease",
     .account = "",
     .summary = "keeps the Lease by which the server makes itself known",
-    .create = [](const controllers::ControllerContext& context)
-        -> std::unique_ptr<controllers::Controller> {
+    .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
       return std::make_unique<IdentityLease>(context);
     },
     .hears = kHears,
 };
 
-}  // namespace portcullis::server
+}  // namespace portcullis::controllers

@@ -1,4 +1,4 @@
-#include "server/custom_api_services.h"
+#include "controllers/custom_api_services.h"
 
 #include <set>
 
@@ -6,12 +6,11 @@
 #include "engine/boot/api_service_objects.h"
 #include "json/reader.h"
 
-namespace portcullis::server {
+namespace portcullis::controllers {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kCollection = "/apis/apiregistration.k8s.io/v1/apiservices";
 constexpr std::string_view kGroup = "apiregistration.k8s.io";
 constexpr std::string_view kAutomanaged = "kube-aggregator.kubernetes.io/automanaged";
 constexpr std::int64_t kGroupPriority = 1000;
@@ -22,12 +21,12 @@ bool IsOurs(json::Value service) {
 }
 
 // Keys are groups. Definitions are parsed aside: kept parsed, they are large.
-class CustomApiServices final : public controllers::Controller {
+class CustomApiServices final : public Controller {
  public:
-  explicit CustomApiServices(const controllers::ControllerContext& context) : context_(context) {}
+  explicit CustomApiServices(const ControllerContext& context) : context_(context) {}
 
   // Definitions are named <plural>.<group>, APIServices <version>.<group>.
-  void OnEvent(const store::Event& event, const controllers::Enqueue& enqueue) override {
+  void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
     const store::Object& object = *event.object;
     const bool definition = object.resource() == "customresourcedefinitions";
     if (!definition && (object.resource() != "apiservices" || object.group() != kGroup)) return;
@@ -45,7 +44,7 @@ class CustomApiServices final : public controllers::Controller {
       if (!cut || cut->second != group || served.contains(std::string(cut->first))) continue;
       json::Arena arena;
       const auto value = json::Parse(arena, service->bytes(), {.borrow_text = true});
-      if (value.ok() && IsOurs(*value)) done = IsDone(Remove(arena, *service)) && done;
+      if (value.ok() && IsOurs(*value)) done = IsDone(Remove(*service)) && done;
     }
     if (done) return std::nullopt;
     return 1s;
@@ -97,51 +96,44 @@ class CustomApiServices final : public controllers::Controller {
   base::Status Create(json::Arena& arena, std::string_view name, std::string_view group,
                       std::string_view version) {
     const json::Value labels = json::ObjectBuilder(arena).Set(kAutomanaged, "true").Build();
-    return context_.api
-        .Do("POST", kCollection,
-            json::ObjectBuilder(arena)
-                .Set("apiVersion", "apiregistration.k8s.io/v1")
-                .Set("kind", "APIService")
-                .Set("metadata",
-                     json::ObjectBuilder(arena).Set("name", name).Set("labels", labels).Build())
-                .Set("spec", Spec(arena, group, version))
-                .Build())
-        .status();
+    const json::Value service =
+        json::ObjectBuilder(arena)
+            .Set("apiVersion", "apiregistration.k8s.io/v1")
+            .Set("kind", "APIService")
+            .Set("metadata",
+                 json::ObjectBuilder(arena).Set("name", name).Set("labels", labels).Build())
+            .Set("spec", Spec(arena, group, version))
+            .Build();
+    return Send({.verb = engine::Verb::kCreate, .body = service});
   }
 
-  base::Status Remove(json::Arena& arena, const store::Object& current) {
-    const json::Value preconditions = json::ObjectBuilder(arena).Set("uid", current.uid()).Build();
-    return context_.api
-        .Do("DELETE", PathOf(current),
-            json::ObjectBuilder(arena)
-                .Set("apiVersion", "v1")
-                .Set("kind", "DeleteOptions")
-                .Set("preconditions", preconditions)
-                .Build())
-        .status();
+  base::Status Remove(const store::Object& current) {
+    return Send({.verb = engine::Verb::kDelete, .name = current.name(), .uid = current.uid()});
   }
 
   base::Status PutRight(json::Arena& arena, const store::Object& current, json::Value service,
                         std::string_view group, std::string_view version) {
     const json::Value spec = Spec(arena, group, version);
     if (service["spec"] != spec) {
-      return context_.api.Do("PUT", PathOf(current), json::With(arena, service, "spec", spec))
-          .status();
+      return Send({.verb = engine::Verb::kUpdate,
+                   .name = current.name(),
+                   .body = json::With(arena, service, "spec", spec)});
     }
     if (!service["status"]["conditions"].empty()) return base::OkStatus();
     const json::Value status =
         engine::LocalServiceStatus(arena, base::FormatTime(context_.clock.Now()));
-    return context_.api
-        .Do("PUT", base::StrCat(PathOf(current), "/status"),
-            json::With(arena, service, "status", status))
-        .status();
+    return Send({.verb = engine::Verb::kUpdate,
+                 .subresource = "status",
+                 .name = current.name(),
+                 .body = json::With(arena, service, "status", status)});
   }
 
-  static std::string PathOf(const store::Object& service) {
-    return base::StrCat(kCollection, "/", service.name());
+  base::Status Send(Request request) {
+    request.resource = {std::string(kGroup), "v1", "apiservices"};
+    return context_.client.Do(request).status();
   }
 
-  const controllers::ControllerContext& context_;
+  const ControllerContext& context_;
 };
 
 constexpr store::Collection kHears[] = {{"apiextensions.k8s.io", "customresourcedefinitions"},
@@ -149,15 +141,14 @@ constexpr store::Collection kHears[] = {{"apiextensions.k8s.io", "customresource
 
 }  // namespace
 
-const controllers::ControllerInfo kCustomApiServices = {
+const ControllerInfo kCustomApiServices = {
     .name = "custom-api-services",
     .account = "",
     .summary = "keeps the APIServices of custom resources' groups",
-    .create = [](const controllers::ControllerContext& context)
-        -> std::unique_ptr<controllers::Controller> {
+    .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
       return std::make_unique<CustomApiServices>(context);
     },
     .hears = kHears,
 };
 
-}  // namespace portcullis::server
+}  // namespace portcullis::controllers

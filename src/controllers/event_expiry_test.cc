@@ -1,4 +1,4 @@
-#include "server/event_expiry.h"
+#include "controllers/event_expiry.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include "store/memory/memory_store.h"
 #include "store/testing/objects.h"
 
-namespace portcullis::server {
+namespace portcullis::controllers {
 namespace {
 
 using namespace std::chrono_literals;
@@ -118,4 +118,4 @@ TEST_F(EventExpiryTest, LeavesOtherObjectsAlone) {
 }
 
 }  // namespace
-}  // namespace portcullis::server
+}  // namespace portcullis::controllers

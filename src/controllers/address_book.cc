@@ -1,4 +1,4 @@
-#include "server/address_book.h"
+#include "controllers/address_book.h"
 
 #include <algorithm>
 #include <set>
@@ -11,10 +11,9 @@
 #include "json/reader.h"
 #include "store/store.h"
 
-namespace portcullis::server {
+namespace portcullis::controllers {
 namespace {
 
-constexpr std::string_view kCollection = "/apis/networking.k8s.io/v1/ipaddresses";
 constexpr std::string_view kManagedBy = "ipaddress.kubernetes.io/managed-by";
 constexpr std::string_view kAllocator = "ipallocator.k8s.io";
 constexpr store::Collection kAddresses{"networking.k8s.io", "ipaddresses"};
@@ -42,31 +41,40 @@ json::Value IpAddress(json::Arena& arena, std::string_view address, std::string_
 
 class ApiBook final : public registry::AddressBook {
  public:
-  explicit ApiBook(controllers::ApiClient& api) : api_(api) {}
+  explicit ApiBook(Client& client) : client_(client) {}
 
   base::Status Enter(std::string_view address, std::string_view ns,
                      std::string_view service) override {
     json::Arena arena;
-    return api_.Do("POST", kCollection, IpAddress(arena, address, ns, service)).status();
+    return client_
+        .Do({.verb = engine::Verb::kCreate,
+             .resource = Resource(),
+             .body = IpAddress(arena, address, ns, service)})
+        .status();
   }
 
   void Strike(std::string_view address) override {
-    const auto gone = api_.Do("DELETE", base::StrCat(kCollection, "/", address), {});
+    const auto gone =
+        client_.Do({.verb = engine::Verb::kDelete, .resource = Resource(), .name = address});
     if (gone.ok() || gone.status().reason() == base::Reason::kNotFound) return;
     base::LogWarning("an IPAddress stays behind",
                      {{"address", std::string(address)}, {"error", gone.status().message()}});
   }
 
  private:
-  controllers::ApiClient& api_;
+  static api::GroupVersionResource Resource() {
+    return {std::string(kAddresses.group), "v1", std::string(kAddresses.resource)};
+  }
+
+  Client& client_;
 };
 
 // Keys are "<address> <namespace>/<service>".
-class AddressRepair final : public controllers::Controller {
+class AddressRepair final : public Controller {
  public:
-  explicit AddressRepair(const controllers::ControllerContext& context) : context_(context) {}
+  explicit AddressRepair(const ControllerContext& context) : context_(context) {}
 
-  void OnEvent(const store::Event& event, const controllers::Enqueue& enqueue) override {
+  void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
     if (event.type != store::EventType::kDeleted) return;
     json::Arena arena;
     const auto object = json::Parse(arena, event.object->bytes(), {.borrow_text = true});
@@ -83,7 +91,8 @@ class AddressRepair final : public controllers::Controller {
     const store::ObjectPtr service =
         context_.store.Get({"", "services", owner->first, owner->second});
     if (service == nullptr || !Has(*service, cut->first)) return std::nullopt;
-    const base::Status made = ApiBook(context_.api).Enter(cut->first, owner->first, owner->second);
+    const base::Status made =
+        ApiBook(context_.client).Enter(cut->first, owner->first, owner->second);
     if (made.ok() || made.reason() == base::Reason::kAlreadyExists) return std::nullopt;
     return std::chrono::seconds(1);
   }
@@ -98,59 +107,59 @@ class AddressRepair final : public controllers::Controller {
                        [&](const json::Value& item) { return item.AsString() == address; });
   }
 
-  const controllers::ControllerContext& context_;
+  const ControllerContext& context_;
 };
 
 constexpr store::Collection kHears[] = {kAddresses};
 
 }  // namespace
 
-const controllers::ControllerInfo kAddressRepair = {
+const ControllerInfo kAddressRepair = {
     .name = "address-repair",
     .account = "",
     .summary = "keeps the IPAddresses of Services",
-    .create = [](const controllers::ControllerContext& context)
-        -> std::unique_ptr<controllers::Controller> {
+    .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
       return std::make_unique<AddressRepair>(context);
     },
     .hears = kHears,
 };
 
-std::unique_ptr<registry::AddressBook> MakeAddressBook(controllers::ApiClient& api) {
-  return std::make_unique<ApiBook>(api);
+std::unique_ptr<registry::AddressBook> MakeAddressBook(Client& client) {
+  return std::make_unique<ApiBook>(client);
 }
 
-base::Status ReleaseAddresses(const Environment& env) {
+base::Status ReleaseAddresses(const engine::World& world) {
   json::Arena arena;
   std::set<std::string, std::less<>> held;
-  for (const store::ObjectPtr& service : env.store->List({"", "services"})) {
+  for (const store::ObjectPtr& service : world.store->List({"", "services"})) {
     const json::Value parsed = TRY(json::Parse(arena, service->bytes(), {.borrow_text = true}));
     for (const json::Value& item : parsed["spec"]["clusterIPs"].elements()) {
       const std::string_view address = item.AsString();
-      if (env.services->CheckAddress(address).ok()) held.emplace(address);
+      if (world.services->CheckAddress(address).ok()) held.emplace(address);
     }
   }
-  for (const store::ObjectPtr& object : env.store->List(kAddresses)) {
+  for (const store::ObjectPtr& object : world.store->List(kAddresses)) {
     const json::Value labels = object->document()["metadata"]["labels"];
     if (labels[kManagedBy].AsString() != kAllocator || held.contains(object->name())) continue;
-    TRY(env.store->Delete({kAddresses.group, kAddresses.resource, "", object->name()}, {}));
+    TRY(world.store->Delete({kAddresses.group, kAddresses.resource, "", object->name()}, {}));
   }
   return base::OkStatus();
 }
 
-base::Status RepairAddresses(const Environment& env) {
+base::Status RepairAddresses(const engine::World& world) {
   json::Arena arena;
-  for (const store::ObjectPtr& service : env.store->List({"", "services"})) {
+  for (const store::ObjectPtr& service : world.store->List({"", "services"})) {
     const json::Value parsed = TRY(json::Parse(arena, service->bytes(), {.borrow_text = true}));
     for (const json::Value& item : parsed["spec"]["clusterIPs"].elements()) {
       const std::string_view address = item.AsString();
       // What is outside the range was refused when the Service was adopted.
-      if (!env.services->CheckAddress(address).ok()) continue;
-      if (env.store->Get({kAddresses.group, kAddresses.resource, "", address}) != nullptr) continue;
-      TRY(engine::EnsureObject(env, IpAddress(arena, address, service->ns(), service->name())));
+      if (!world.services->CheckAddress(address).ok()) continue;
+      if (world.store->Get({kAddresses.group, kAddresses.resource, "", address}) != nullptr)
+        continue;
+      TRY(engine::EnsureObject(world, IpAddress(arena, address, service->ns(), service->name())));
     }
   }
   return base::OkStatus();
 }
 
-}  // namespace portcullis::server
+}  // namespace portcullis::controllers

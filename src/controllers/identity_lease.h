@@ -8,12 +8,12 @@
 
 #include "controllers/controller.h"
 
-namespace portcullis::server {
+namespace portcullis::controllers {
 
 // The Lease's name, which tells hosts apart.
 std::string ServerIdentity(std::string_view hostname);
 
 // Works as the server itself; not among --controllers.
-extern const controllers::ControllerInfo kIdentityLease;
+extern const ControllerInfo kIdentityLease;
 
-}  // namespace portcullis::server
+}  // namespace portcullis::controllers

@@ -1,11 +1,11 @@
-#include "server/event_expiry.h"
+#include "controllers/event_expiry.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "base/log.h"
 
-namespace portcullis::server {
+namespace portcullis::controllers {
 namespace {
 
 constexpr store::Collection kEvents{"", "events"};
@@ -110,4 +110,4 @@ void EventExpiry::Run() {
   }
 }
 
-}  // namespace portcullis::server
+}  // namespace portcullis::controllers

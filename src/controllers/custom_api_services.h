@@ -4,9 +4,9 @@
 
 #include "controllers/controller.h"
 
-namespace portcullis::server {
+namespace portcullis::controllers {
 
 // Works as the server itself; not among --controllers.
-extern const controllers::ControllerInfo kCustomApiServices;
+extern const ControllerInfo kCustomApiServices;
 
-}  // namespace portcullis::server
+}  // namespace portcullis::controllers

@@ -8,23 +8,22 @@
 #include "base/status.h"
 #include "controllers/controller.h"
 #include "registry/service_network.h"
-#include "server/environment.h"
 
-namespace portcullis::server {
+namespace portcullis::controllers {
 
-// Enters addresses through `api` as the server itself, so that what it does is admitted and
-// audited. `api` outlives the book.
-std::unique_ptr<registry::AddressBook> MakeAddressBook(controllers::ApiClient& api);
+// Enters addresses through `client` as the server itself, so that what it does is admitted and
+// audited. `client` outlives the book.
+std::unique_ptr<registry::AddressBook> MakeAddressBook(Client& client);
 
 // Makes anew what somebody has deleted although a Service has the address. Works as the server
 // itself; not among --controllers.
-extern const controllers::ControllerInfo kAddressRepair;
+extern const ControllerInfo kAddressRepair;
 
 // Removes what was made for Services that are gone, or that were never stored because the server
 // ended in between. Before the first Service is made.
-base::Status ReleaseAddresses(const Environment& env);
+base::Status ReleaseAddresses(const engine::World& world);
 
 // Makes what stored Services lack. Before the first request.
-base::Status RepairAddresses(const Environment& env);
+base::Status RepairAddresses(const engine::World& world);
 
-}  // namespace portcullis::server
+}  // namespace portcullis::controllers

@@ -10,18 +10,18 @@
 #include "base/status.h"
 #include "controllers/controller.h"
 
-namespace portcullis::server {
+namespace portcullis::controllers {
 
-// What has to be done before the server is ready, each piece on any thread; `store`, `api`, `clock`
+// What has to be done before the server is ready, each piece on any thread; `store`, `client`, `clock`
 // and `arena` outlive them. `with_status` as --enable-priority-and-fairness.
 std::vector<std::function<base::Status()>> FlowControlBootJobs(const store::Reader& store,
-                                                               controllers::ApiClient& api,
+                                                               Client& client,
                                                                const base::Clock& clock,
                                                                json::Arena& arena,
                                                                bool with_status);
 
 // Work as the server itself; not among --controllers.
-extern const controllers::ControllerInfo kFlowControlObjects;
-extern const controllers::ControllerInfo kFlowSchemaStatus;  // with --enable-priority-and-fairness
+extern const ControllerInfo kFlowControlObjects;
+extern const ControllerInfo kFlowSchemaStatus;  // with --enable-priority-and-fairness
 
-}  // namespace portcullis::server
+}  // namespace portcullis::controllers

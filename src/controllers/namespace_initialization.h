@@ -9,20 +9,20 @@
 #include "controllers/runner.h"
 #include "engine/world.h"
 
-namespace portcullis::server {
+namespace portcullis::controllers {
 
 // Filled before the first request; thread-safe from then on.
 class NamespaceInitialization final : public engine::NamespaceHook {
  public:
   // `runner` outlives it.
-  void Add(controllers::ControllerRunner& runner) { runners_.push_back(&runner); }
+  void Add(ControllerRunner& runner) { runners_.push_back(&runner); }
 
   // Returns when each of the controllers has looked at the new namespace, whatever came of it, or
   // after two seconds. Meanwhile the request's place is free for the controllers' requests.
   void OnCreated(const std::string& name, const admission::Recorder& recorder) const override;
 
  private:
-  std::vector<controllers::ControllerRunner*> runners_;
+  std::vector<ControllerRunner*> runners_;
 };
 
-}  // namespace portcullis::server
+}  // namespace portcullis::controllers

@@ -1,17 +1,16 @@
-#include "server/flow_control_objects.h"
+#include "controllers/flow_control_objects.h"
 
 #include "base/log.h"
 #include "base/strings.h"
 #include "flow_control/bootstrap.h"
 #include "flow_control/configuration.h"
 
-namespace portcullis::server {
+namespace portcullis::controllers {
 namespace {
 
 using flow_control::BootstrapObject;
 using flow_control::kApiGroup;
 
-constexpr std::string_view kVersion = "/apis/flowcontrol.apiserver.k8s.io/v1/";
 constexpr std::string_view kSchemas = "flowschemas";
 constexpr std::string_view kLevels = "prioritylevelconfigurations";
 constexpr std::string_view kProducer = "api-priority-and-fairness-config-producer-v1";
@@ -22,33 +21,36 @@ std::string_view ResourceOf(json::Value object) {
   return object["kind"].AsString() == "FlowSchema" ? kSchemas : kLevels;
 }
 
-base::Status Accept(const base::Result<json::Document>& answer,
-                    std::initializer_list<base::Reason> expected) {
-  if (answer.ok()) return base::OkStatus();
+// A failure for one of the expected reasons is none.
+base::Status Send(Client& client, std::string_view resource, Request request,
+                  std::initializer_list<base::Reason> expected) {
+  request.resource = {std::string(kApiGroup), "v1", std::string(resource)};
+  const base::Status status = client.Do(request).status();
   for (base::Reason reason : expected) {
-    if (answer.status().reason() == reason) return base::OkStatus();
+    if (status.reason() == reason) return base::OkStatus();
   }
-  return answer.status();
+  return status;
 }
 
 // Creates the object, or gives it back what is not the operator's to change. Who is in the way is
 // looked at again the next time.
-base::Status Ensure(const store::Reader& store, controllers::ApiClient& api,
-                    const BootstrapObject& wanted) {
+base::Status Ensure(const store::Reader& store, Client& client, const BootstrapObject& wanted) {
   const std::string_view resource = ResourceOf(wanted.object);
   const std::string_view name = wanted.object["metadata"]["name"].AsString();
-  const std::string by = base::StrCat("?fieldManager=", kProducer);
   const store::ObjectPtr current = store.Get({kApiGroup, resource, "", name});
   if (current == nullptr) {
     // The API may be switched off.
-    return Accept(api.Do("POST", base::StrCat(kVersion, resource, by), wanted.object),
-                  {base::Reason::kAlreadyExists, base::Reason::kNotFound});
+    return Send(client, resource,
+                {.verb = engine::Verb::kCreate, .body = wanted.object, .field_manager = kProducer},
+                {base::Reason::kAlreadyExists, base::Reason::kNotFound});
   }
   json::Arena arena;
   const json::Value next = flow_control::Revise(arena, wanted, current->document().root());
   if (next.is_null()) return base::OkStatus();
-  return Accept(api.Do("PUT", base::StrCat(kVersion, resource, "/", name, by), next),
-                {base::Reason::kConflict, base::Reason::kNotFound});
+  return Send(
+      client, resource,
+      {.verb = engine::Verb::kUpdate, .name = name, .body = next, .field_manager = kProducer},
+      {base::Reason::kConflict, base::Reason::kNotFound});
 }
 
 bool Exists(const store::Reader& store, std::string_view level) {
@@ -57,8 +59,8 @@ bool Exists(const store::Reader& store, std::string_view level) {
 
 // Writes the condition Dangling of the FlowSchema if it does not say what is. `is_boot`: the levels
 // are being made at this moment.
-base::Status EnsureStatus(const store::Reader& store, controllers::ApiClient& api,
-                          const base::Clock& clock, std::string_view name, bool is_boot = false) {
+base::Status EnsureStatus(const store::Reader& store, Client& client, const base::Clock& clock,
+                          std::string_view name, bool is_boot = false) {
   const store::ObjectPtr schema = store.Get({kApiGroup, kSchemas, "", name});
   if (schema == nullptr) return base::OkStatus();
   const json::Value object = schema->document().root();
@@ -82,10 +84,15 @@ base::Status EnsureStatus(const store::Reader& store, controllers::ApiClient& ap
           .Set("metadata", json::ObjectBuilder(arena).Set("name", name).Build())
           .Set("status", json::ObjectBuilder(arena).Set("conditions", conditions.Build()).Build())
           .Build();
-  const std::string path =
-      base::StrCat(kVersion, kSchemas, "/", name, "/status?force=true&fieldManager=", kConsumer);
-  return Accept(api.Do("PATCH", path, body, "application/apply-patch+yaml"),
-                {base::Reason::kNotFound});
+  return Send(client, kSchemas,
+              {.verb = engine::Verb::kPatch,
+               .subresource = "status",
+               .name = name,
+               .body = body,
+               .patch = engine::PatchType::kApply,
+               .field_manager = kConsumer,
+               .force = true},
+              {base::Reason::kNotFound});
 }
 
 void Note(const base::Status& status) {
@@ -94,12 +101,12 @@ void Note(const base::Status& status) {
 }
 
 // Has one key: all objects of Kubernetes' own.
-class FlowControlObjects final : public controllers::Controller {
+class FlowControlObjects final : public Controller {
  public:
-  explicit FlowControlObjects(const controllers::ControllerContext& context) : context_(context) {}
+  explicit FlowControlObjects(const ControllerContext& context) : context_(context) {}
 
   // The first sign that there is something to look after; the rest is a matter of time.
-  void OnEvent(const store::Event& event, const controllers::Enqueue& enqueue) override {
+  void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
     if (event.type == store::EventType::kAdded &&
         event.object->name() == flow_control::kCatchAllName) {
       enqueue("all");
@@ -109,27 +116,28 @@ class FlowControlObjects final : public controllers::Controller {
   std::optional<base::Duration> Reconcile(const std::string&) override {
     json::Arena arena;
     const auto wanted = flow_control::BootstrapObjects(arena);
-    for (const BootstrapObject& one : wanted) Note(Ensure(context_.store, context_.api, one));
+    for (const BootstrapObject& one : wanted) Note(Ensure(context_.store, context_.client, one));
     for (std::string_view resource : {kSchemas, kLevels}) {
       for (const store::ObjectPtr& object : context_.store.List({kApiGroup, resource})) {
         if (!flow_control::IsUnwanted(object->document().root(), wanted)) continue;
-        const std::string path = base::StrCat(kVersion, resource, "/", object->name());
-        Note(Accept(context_.api.Do("DELETE", path, {}), {base::Reason::kNotFound}));
+        Note(Send(context_.client, resource,
+                  {.verb = engine::Verb::kDelete, .name = object->name()},
+                  {base::Reason::kNotFound}));
       }
     }
     return kMaintainEvery;
   }
 
  private:
-  const controllers::ControllerContext& context_;
+  const ControllerContext& context_;
 };
 
 // Keys: the name of a FlowSchema, or "" for all: a level has come or gone.
-class FlowSchemaStatus final : public controllers::Controller {
+class FlowSchemaStatus final : public Controller {
  public:
-  explicit FlowSchemaStatus(const controllers::ControllerContext& context) : context_(context) {}
+  explicit FlowSchemaStatus(const ControllerContext& context) : context_(context) {}
 
-  void OnEvent(const store::Event& event, const controllers::Enqueue& enqueue) override {
+  void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
     const store::Object& object = *event.object;
     if (object.resource() == kSchemas) {
       if (event.type != store::EventType::kDeleted) enqueue(std::string(object.name()));
@@ -140,17 +148,17 @@ class FlowSchemaStatus final : public controllers::Controller {
 
   std::optional<base::Duration> Reconcile(const std::string& key) override {
     if (!key.empty()) {
-      Note(EnsureStatus(context_.store, context_.api, context_.clock, key));
+      Note(EnsureStatus(context_.store, context_.client, context_.clock, key));
       return std::nullopt;
     }
     for (const store::ObjectPtr& schema : context_.store.List({kApiGroup, kSchemas})) {
-      Note(EnsureStatus(context_.store, context_.api, context_.clock, schema->name()));
+      Note(EnsureStatus(context_.store, context_.client, context_.clock, schema->name()));
     }
     return std::nullopt;
   }
 
  private:
-  const controllers::ControllerContext& context_;
+  const ControllerContext& context_;
 };
 
 constexpr store::Collection kHears[] = {{kApiGroup, kSchemas}, {kApiGroup, kLevels}};
@@ -158,17 +166,17 @@ constexpr store::Collection kHears[] = {{kApiGroup, kSchemas}, {kApiGroup, kLeve
 }  // namespace
 
 std::vector<std::function<base::Status()>> FlowControlBootJobs(const store::Reader& store,
-                                                               controllers::ApiClient& api,
+                                                               Client& client,
                                                                const base::Clock& clock,
                                                                json::Arena& arena,
                                                                bool with_status) {
   std::vector<std::function<base::Status()>> jobs;
   for (const BootstrapObject& wanted : flow_control::BootstrapObjects(arena)) {
-    jobs.emplace_back([&store, &api, &clock, wanted, with_status] {
+    jobs.emplace_back([&store, &client, &clock, wanted, with_status] {
       const std::string_view name = wanted.object["metadata"]["name"].AsString();
-      base::Status status = Ensure(store, api, wanted);
+      base::Status status = Ensure(store, client, wanted);
       if (status.ok() && with_status && ResourceOf(wanted.object) == kSchemas) {
-        status = EnsureStatus(store, api, clock, name, true);
+        status = EnsureStatus(store, client, clock, name, true);
       }
       return status.ok() ? status : status.Annotate(name);
     });
@@ -176,26 +184,24 @@ std::vector<std::function<base::Status()>> FlowControlBootJobs(const store::Read
   return jobs;
 }
 
-const controllers::ControllerInfo kFlowControlObjects = {
+const ControllerInfo kFlowControlObjects = {
     .name = "flow-control-objects",
     .account = "",
     .summary = "keeps the mandatory and suggested FlowSchemas and PriorityLevelConfigurations",
-    .create = [](const controllers::ControllerContext& context)
-        -> std::unique_ptr<controllers::Controller> {
+    .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
       return std::make_unique<FlowControlObjects>(context);
     },
     .hears = kHears,
 };
 
-const controllers::ControllerInfo kFlowSchemaStatus = {
+const ControllerInfo kFlowSchemaStatus = {
     .name = "flow-schema-status",
     .account = "",
     .summary = "tells of each FlowSchema whether its priority level exists",
-    .create = [](const controllers::ControllerContext& context)
-        -> std::unique_ptr<controllers::Controller> {
+    .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
       return std::make_unique<FlowSchemaStatus>(context);
     },
     .hears = kHears,
 };
 
-}  // namespace portcullis::server
+}  // namespace portcullis::controllers

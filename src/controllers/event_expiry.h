@@ -18,7 +18,7 @@
 #include "base/mutex.h"
 #include "store/store.h"
 
-namespace portcullis::server {
+namespace portcullis::controllers {
 
 class EventExpiry final : public store::Observer {
  public:
@@ -63,4 +63,4 @@ class EventExpiry final : public store::Observer {
   std::unique_ptr<store::Subscription> subscription_;  // last: ends before the rest
 };
 
-}  // namespace portcullis::server
+}  // namespace portcullis::controllers
