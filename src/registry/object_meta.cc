@@ -12,28 +12,28 @@ namespace {
 
 void CheckOwnerReferences(json::Value owners, const FieldPath& path, api::FieldErrors& errors) {
   std::string controller;
-  std::size_t index = 0;
   for (const json::Value& owner : owners.elements()) {
-    const FieldPath at = path.Index(index++);
     const std::string_view api_version = owner["apiVersion"].AsString();
     const auto parsed = api::ParseGroupVersion(api_version);
     if (!parsed.ok() || parsed->version.empty()) {
       errors.push_back(
-          api::Invalid(at.Child("apiVersion"), api_version, "version must not be empty"));
+          api::Invalid(path.Child("apiVersion"), api_version, "version must not be empty"));
     }
     if (owner["kind"].AsString().empty()) {
       errors.push_back(
-          api::Invalid(at.Child("kind"), owner["kind"].AsString(), "must not be empty"));
+          api::Invalid(path.Child("kind"), owner["kind"].AsString(), "must not be empty"));
     }
     if (owner["name"].AsString().empty()) {
       errors.push_back(
-          api::Invalid(at.Child("name"), owner["name"].AsString(), "must not be empty"));
+          api::Invalid(path.Child("name"), owner["name"].AsString(), "must not be empty"));
     }
     if (owner["uid"].AsString().empty()) {
-      errors.push_back(api::Invalid(at.Child("uid"), owner["uid"].AsString(), "must not be empty"));
+      errors.push_back(
+          api::Invalid(path.Child("uid"), owner["uid"].AsString(), "must not be empty"));
     }
     if (api_version == "v1" && owner["kind"].AsString() == "Event") {
-      errors.push_back(api::Invalid(at, "/v1, Kind=Event", "is disallowed from being an owner"));
+      errors.push_back(
+          api::Invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner"));
     }
     if (!owner["controller"].AsBool()) continue;
     if (!controller.empty()) {
@@ -55,11 +55,8 @@ bool Contains(json::Value list, std::string_view text) {
 }
 
 void CheckFinalizers(json::Value finalizers, const FieldPath& path, api::FieldErrors& errors) {
-  std::size_t index = 0;
   for (const json::Value& finalizer : finalizers.elements()) {
-    AddInvalid(path.Index(index), finalizer.AsString(), api::IsQualifiedName(finalizer.AsString()),
-               errors);
-    ++index;
+    AddInvalid(path, finalizer.AsString(), api::IsQualifiedName(finalizer.AsString()), errors);
   }
   if (Contains(finalizers, "orphan") && Contains(finalizers, "foregroundDeletion")) {
     errors.push_back(api::Invalid(path, finalizers,

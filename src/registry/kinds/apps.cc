@@ -15,10 +15,25 @@ namespace portcullis::registry {
 namespace {
 
 constexpr FieldRule kRevisionRules[] = {
-    {"data", FieldRuleKind::kRequired, "data is mandatory"},
     {"revision", FieldRuleKind::kMinimum, "0"},
     {"data", FieldRuleKind::kImmutable},
 };
+
+void ValidateControllerRevision(const Context& ctx, json::Value object, FieldErrors& errors) {
+  (void)ctx;
+  CheckFieldRules(kRevisionRules, object, nullptr, errors);
+  const json::Value data = object["data"];
+  if (data.is_object()) return;
+  errors.push_back(api::Required(FieldPath("data"), data.is_null()
+                                                        ? "data is mandatory"
+                                                        : "data must be a valid JSON object"));
+}
+
+void ValidateControllerRevisionUpdate(const Context& ctx, json::Value object, json::Value old,
+                                      FieldErrors& errors) {
+  (void)ctx;
+  CheckFieldRules(kRevisionRules, object, &old, errors);
+}
 
 // The selector: required, well formed, not empty.
 void CheckSelector(json::Value spec, std::string_view kind, FieldErrors& errors) {
@@ -506,7 +521,10 @@ void AddApps(KindTable& table) {
              .traits = {.counts_generation = true},
              .pod_spec = "spec.template.spec",
              .make = &Make<DaemonSets>});
-  table.Add({.group = "apps", .resource = "controllerrevisions", .rules = kRevisionRules});
+  table.Add({.group = "apps",
+             .resource = "controllerrevisions",
+             .validate = ValidateControllerRevision,
+             .validate_update = ValidateControllerRevisionUpdate});
 }
 
 }  // namespace portcullis::registry
