@@ -231,16 +231,34 @@ const api::schema::Schema* SchemaOfField(const api::schema::Schema* schema, std:
   return type;
 }
 
-// The JSON of a message while its fields arrive. The elements of a list and the entries of a map
-// are fields of their own; they are collected and made a value once.
+struct IntOrString {
+  bool is_string = false;
+  std::int64_t number = 0;
+  std::string_view text;
+};
+
+// The JSON of a message while its fields arrive. The elements of a list, the entries of a map and
+// the parts of a message that comes in several parts are fields of their own; they are collected and
+// made a value once.
 class MessageBuilder {
  public:
   explicit MessageBuilder(json::Arena& arena) : arena_(arena), object_(arena) {}
 
   void Set(std::string_view name, json::Value value) { object_.Set(name, value); }
+  // The message in a field, to which every part is added.
+  MessageBuilder& Child(std::string_view name) {
+    auto& child = children_[name];
+    if (child == nullptr) {
+      child = std::make_unique<MessageBuilder>(arena_);
+      object_.Set(name, json::Value());  // keeps the place
+    }
+    return *child;
+  }
+  bool Has(std::string_view name) const { return object_.Find(name) != nullptr; }
+  IntOrString& int_or_string(std::string_view name) { return ints_or_strings_[name]; }
   void AddElement(std::string_view name, json::Value value) {
     const auto [list, is_new] = lists_.try_emplace(name, arena_);
-    if (is_new) object_.Set(name, json::Value());  // keeps the place
+    if (is_new) object_.Set(name, json::Value());
     list->second.Add(value);
   }
   void AddEntry(std::string_view name, std::string_view key, json::Value value) {
@@ -251,6 +269,7 @@ class MessageBuilder {
   json::Value Build() {
     for (auto& [name, list] : lists_) object_.Set(name, list.Build());
     for (auto& [name, map] : maps_) object_.Set(name, map.Build());
+    for (auto& [name, child] : children_) object_.Set(name, child->Build());
     return object_.Build();
   }
 
@@ -259,6 +278,8 @@ class MessageBuilder {
   json::ObjectBuilder object_;
   std::map<std::string_view, json::ArrayBuilder> lists_;
   std::map<std::string_view, json::ObjectBuilder> maps_;
+  std::map<std::string_view, std::unique_ptr<MessageBuilder>> children_;
+  std::map<std::string_view, IntOrString> ints_or_strings_;
 };
 
 class Reader {
@@ -320,11 +341,53 @@ class Reader {
     }
     const api::schema::Schema* schema = SchemaOfField(type.schema, field.name);
     if (field.mode == Mode::kMap) return AddEntry(object, field, schema, part.bytes, depth);
+    if (field.mode == Mode::kSingle && field.type.size() > 1) {
+      return MergeMessage(object, field, schema, part.bytes, depth);
+    }
     const json::Value value = TRY(ValueOf(field, schema, part, depth));
     if (field.mode == Mode::kRepeated) {
       object.AddElement(field.name, value);
     } else {
       object.Set(field.name, value);
+    }
+    return base::OkStatus();
+  }
+
+  // A message that comes once more is read into what the parts before it have made.
+  base::Status MergeMessage(MessageBuilder& object, const FieldLine& field,
+                            const api::schema::Schema* schema, std::string_view bytes, int depth) {
+    if (field.type == "IntOrString") {
+      IntOrString& merged = object.int_or_string(field.name);
+      TRY(Into(merged, bytes));
+      object.Set(field.name, merged.is_string ? json::String(arena_, merged.text)
+                                              : json::Value::Int(merged.number));
+      return base::OkStatus();
+    }
+    bool special = true;
+    const json::Value known = TRY(Special(field.type, bytes, special));
+    if (!special) {
+      return Into(object.Child(field.name), {field.package, field.type, schema}, bytes, depth + 1);
+    }
+    // Times begin anew with each part; of the others, a part without the only field changes nothing.
+    const bool is_time = field.type == "Time" || field.type == "MicroTime";
+    if (is_time || !known.is_null() || !object.Has(field.name)) object.Set(field.name, known);
+    return base::OkStatus();
+  }
+
+  base::Status Into(IntOrString& merged, std::string_view bytes) {
+    constexpr std::string_view kNames[] = {"Type", "IntVal", "StrVal"};
+    Wire wire(bytes);
+    while (!wire.done()) {
+      Part part;
+      TRY(ReadTag(wire, "IntOrString", part));
+      if (part.number > std::size(kNames)) {
+        TRY(wire.Skip(part.wire_type));
+        continue;
+      }
+      TRY(ReadContent(wire, part.number == 3 ? kBytes : kVarint, kNames[part.number - 1], part));
+      if (part.number == 1) merged.is_string = part.scalar == 1;
+      if (part.number == 2) merged.number = static_cast<std::int32_t>(part.scalar);
+      if (part.number == 3) merged.text = part.bytes;
     }
     return base::OkStatus();
   }
@@ -372,7 +435,7 @@ class Reader {
 
   base::Result<json::Value> ValueOf(const FieldLine& field, const api::schema::Schema* schema,
                                     const Part& part, int depth) {
-    if (field.type.size() == 1) return Scalar(field.type.front(), part);
+    if (field.type.size() == 1) return Scalar(field.type.front(), part, schema);
     bool special = true;
     const json::Value known = TRY(Special(field.type, part.bytes, special));
     if (special) return known;
@@ -387,7 +450,7 @@ class Reader {
     return object;
   }
 
-  json::Value Scalar(char type, const Part& part) {
+  json::Value Scalar(char type, const Part& part, const api::schema::Schema* schema = nullptr) {
     switch (type) {
       case 's':
         return json::String(arena_, part.bytes);
@@ -400,22 +463,25 @@ class Reader {
         std::memcpy(&number, &part.scalar, sizeof(number));
         return json::Value::Double(number);
       }
-      default:
+      default:  // Go takes the lower half for an int32
+        if (schema != nullptr && schema->format == "int32") {
+          return json::Value::Int(static_cast<std::int32_t>(part.scalar));
+        }
         return json::Value::Int(static_cast<std::int64_t>(part.scalar));
     }
   }
 
   // Types whose JSON is no object. `special` is false for all others.
   base::Result<json::Value> Special(std::string_view type, std::string_view bytes, bool& special) {
-    if (type == "Quantity") return Named(type, bytes, 1, kBytes);
+    if (type == "Quantity") return Named(type, "String_", bytes, 1, kBytes);
     if (type == "RawExtension" || type == "FieldsV1" || type == "JSON") {
-      const json::Value raw = TRY(Named(type, bytes, 1, kBytes));
+      const json::Value raw = TRY(Named(type, "Raw", bytes, 1, kBytes));
       if (raw.is_null() || raw.AsString().empty()) return json::Value();
       return json::Parse(arena_, raw.AsString());
     }
     if (type == "Time" || type == "MicroTime") {
-      const std::int64_t seconds = TRY(Named(type, bytes, 1, kVarint)).AsInt();
-      const std::int64_t nanos = TRY(Named(type, bytes, 2, kVarint)).AsInt();
+      const std::int64_t seconds = TRY(Named("Timestamp", "Seconds", bytes, 1, kVarint)).AsInt();
+      const std::int64_t nanos = TRY(Named("Timestamp", "Nanos", bytes, 2, kVarint)).AsInt();
       if (bytes.empty()) return json::Value();
       const base::WallTime time(std::chrono::duration_cast<base::WallTime::duration>(
           std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanos)));
@@ -423,29 +489,24 @@ class Reader {
                           type == "Time" ? base::FormatTime(time) : base::FormatMicroTime(time));
     }
     if (type == "Duration") {
-      const std::int64_t nanos = TRY(Named(type, bytes, 1, kVarint)).AsInt();
+      const std::int64_t nanos = TRY(Named(type, "Duration", bytes, 1, kVarint)).AsInt();
       return json::String(arena_, base::FormatDuration(std::chrono::nanoseconds(nanos)));
-    }
-    if (type == "IntOrString") {
-      if (TRY(Named(type, bytes, 1, kVarint)).AsInt() == 1) {
-        return json::String(arena_, TRY(Named(type, bytes, 3, kBytes)).AsString());
-      }
-      return json::Value::Int(TRY(Named(type, bytes, 2, kVarint)).AsInt());
     }
     special = false;
     return json::Value();
   }
 
   // One field of a small message; null if it is not there.
-  base::Result<json::Value> Named(std::string_view message, std::string_view bytes,
-                                  std::uint32_t number, std::uint32_t wire_type) {
+  base::Result<json::Value> Named(std::string_view message, std::string_view go_name,
+                                  std::string_view bytes, std::uint32_t number,
+                                  std::uint32_t wire_type) {
     Wire wire(bytes);
     json::Value value;
     while (!wire.done()) {
       Part part;
       TRY(ReadTag(wire, message, part));
-      if (part.number == number && part.wire_type == wire_type) {
-        TRY(ReadContent(wire, wire_type, {}, part));
+      if (part.number == number) {
+        TRY(ReadContent(wire, wire_type, go_name, part));
         value = Scalar(wire_type == kBytes ? 's' : 'i', part);
       } else {
         TRY(wire.Skip(part.wire_type));
@@ -467,6 +528,21 @@ std::string PackageOf(const api::GroupVersion& version) {
   return base::StrCat("api.", group, ".", version.version);
 }
 
+base::Status ReadTypeMeta(std::string_view bytes, ProtobufEnvelope& envelope) {
+  Wire wire(bytes);
+  while (!wire.done()) {
+    Part part;
+    TRY(ReadTag(wire, "TypeMeta", part));
+    if (part.number > 2) {
+      TRY(wire.Skip(part.wire_type));
+      continue;
+    }
+    TRY(ReadContent(wire, kBytes, part.number == 1 ? "APIVersion" : "Kind", part));
+    (part.number == 1 ? envelope.api_version : envelope.kind) = part.bytes;
+  }
+  return base::OkStatus();
+}
+
 }  // namespace
 
 base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view body) {
@@ -478,7 +554,6 @@ base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view body) {
   }
   if (body.size() == kMagic.size()) return base::BadRequest("empty body");
   ProtobufEnvelope envelope;
-  std::string_view meta;
   Wire wire(body.substr(kMagic.size()));
   while (!wire.done()) {
     Part part;
@@ -489,19 +564,8 @@ base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view body) {
       continue;
     }
     TRY(ReadContent(wire, kBytes, kNames[part.number - 1], part));
-    if (part.number == 1) meta = part.bytes;
+    if (part.number == 1) TRY(ReadTypeMeta(part.bytes, envelope));
     if (part.number == 2) envelope.raw = part.bytes;
-  }
-  Wire meta_wire(meta);
-  while (!meta_wire.done()) {
-    Part part;
-    TRY(ReadTag(meta_wire, "TypeMeta", part));
-    if (part.number > 2) {
-      TRY(meta_wire.Skip(part.wire_type));
-      continue;
-    }
-    TRY(ReadContent(meta_wire, kBytes, part.number == 1 ? "APIVersion" : "Kind", part));
-    (part.number == 1 ? envelope.api_version : envelope.kind) = part.bytes;
   }
   return envelope;
 }

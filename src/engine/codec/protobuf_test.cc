@@ -138,5 +138,42 @@ TEST(Protobuf, NumbersOfAListMayBePacked) {
             R"([1,2]}}})");
 }
 
+TEST(Protobuf, PartsOfAMessageAreMerged) {
+  const std::string first = Bytes(1, Bytes(1, "a") + Bytes(11, Bytes(1, "x") + Bytes(2, "1")));
+  const std::string second = Bytes(1, Bytes(11, Bytes(1, "y") + Bytes(2, "2")));
+  EXPECT_EQ(Json(Body("v1", "ConfigMap", first + second)),
+            R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"x":"1","y":"2"},)"
+            R"("name":"a"}})");
+  const auto port = [](const std::string& parts) {
+    return Json(Body("v1", "Service", Bytes(2, Bytes(1, parts))));
+  };
+  constexpr std::string_view kPort = R"({"apiVersion":"v1","kind":"Service","spec":{"ports":)";
+  EXPECT_EQ(port(Bytes(4, Number(1, 1) + Number(2, 7)) + Bytes(4, Bytes(3, "http"))),
+            base::StrCat(kPort, R"([{"targetPort":"http"}]}})"));
+  EXPECT_EQ(port(Bytes(4, Bytes(1, "x"))), "proto: wrong wireType = 2 for field Type");
+}
+
+TEST(Protobuf, ManyPartsCostNoMoreThanTheirSize) {
+  std::string spec;
+  for (int i = 0; i < 20000; ++i) spec += Bytes(2, Bytes(1, Bytes(4, Number(2, 7))));
+  std::string parts;
+  for (int i = 0; i < 20000; ++i) parts += Bytes(1, Bytes(1, "a"));
+  json::Arena arena;
+  const api::GroupVersionKind service{"", "v1", "Service"};
+  EXPECT_EQ((*ReadProtobufObject(arena, service, spec, nullptr))["spec"]["ports"].size(), 20000U);
+  EXPECT_EQ((*ReadProtobufObject(arena, service, parts, nullptr))["metadata"]["name"].AsString(),
+            "a");
+  EXPECT_LT(arena.bytes_used(), std::size_t{16} << 20);
+}
+
+TEST(Protobuf, PartsOfTheTypeAreMerged) {
+  const std::string body =
+      std::string("k8s\0", 4) + Bytes(1, Bytes(1, "v1")) + Bytes(1, Bytes(2, "ConfigMap"));
+  const auto envelope = ReadProtobufEnvelope(body);
+  ASSERT_TRUE(envelope.ok());
+  EXPECT_EQ(envelope->api_version, "v1");
+  EXPECT_EQ(envelope->kind, "ConfigMap");
+}
+
 }  // namespace
 }  // namespace portcullis::engine
