@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "json/duplicates.h"
 #include "json/go_errors.h"
+#include "json/reader.h"
 #include "json/writer.h"
 
 namespace portcullis::api::schema {
@@ -118,7 +119,7 @@ class Decoder {
       case Kind::kUnion:
         return Union(schema, input);
       case Kind::kAny:
-        return input;
+        return schema.go_type == "runtime.RawExtension" ? AsWritten(input) : input;
       default:
         return Leaf(schema, input);
     }
@@ -399,6 +400,23 @@ class Decoder {
       default:
         return input;
     }
+  }
+
+  // A raw extension is immutable in some kinds, so it must be equal to what has been stored of it: its
+  // numbers become what is read where they are written. (kube-apiserver compares, and keeps, its text.)
+  Value AsWritten(Value input) {
+    if (input.is_double() && std::isfinite(input.AsDouble())) {
+      const auto read = json::Parse(arena_, json::ToString(input));
+      return read.ok() ? *read : input;
+    }
+    const bool is_container = input.is_array() || input.is_object();
+    if (!is_container || !input.source().empty()) return input;
+    std::vector<Value> elements(input.elements().begin(), input.elements().end());
+    for (Value& element : elements) element = AsWritten(element);
+    if (input.is_array()) return json::MakeArray(arena_, elements);
+    std::vector<json::Member> members(input.members().begin(), input.members().end());
+    for (json::Member& member : members) member.value = AsWritten(member.value);
+    return json::MakeObject(arena_, members);
   }
 
   base::Result<Value> Integer(const Schema& schema, Value input) {

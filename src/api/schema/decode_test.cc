@@ -118,5 +118,16 @@ TEST_F(DecodeTest, SchemasInsideDefinitionsMayBeBooleans) {
   EXPECT_EQ(unknown_.size(), 1U);
 }
 
+// Immutable ones are compared with what has been stored of them.
+TEST_F(DecodeTest, RawExtensionsAreEqualToWhatIsReadBack) {
+  const GroupVersionKind kind{"apps", "v1", "ControllerRevision"};
+  const auto input = json::Parse(arena_, R"({"data":{"a":1.0,"b":[1e2,1.50]}})");
+  const auto decoded = schema::Decode(arena_, *(*catalog_)->FindSchema(kind), *input);
+  ASSERT_TRUE(decoded.ok());
+  const std::string written = json::ToString((*decoded)["data"]);
+  EXPECT_EQ(written, R"({"a":1,"b":[100,1.5]})");
+  EXPECT_TRUE((*decoded)["data"] == *json::Parse(arena_, written));
+}
+
 }  // namespace
 }  // namespace portcullis::api::schema
