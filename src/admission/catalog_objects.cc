@@ -8,8 +8,10 @@
 #include "api/conversion/conversion.h"
 #include "api/conversion/custom_converter.h"
 #include "api/schema/decode.h"
+#include "api/schema/merge_duplicates.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/duplicates.h"
 #include "json/go_errors.h"
 #include "json/writer.h"
 
@@ -167,10 +169,12 @@ bool CatalogObjects::ConversionWaits(const api::GroupVersionKind& kind) const {
   return info != nullptr && info->definition != nullptr && info->definition->converter().blocks();
 }
 
-base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value object,
-                                                 const api::GroupVersionKind& kind) const {
+base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value given,
+                                                 const api::GroupVersionKind& kind,
+                                                 bool repeats_keys) const {
   const auto catalog = catalog_();
   const ResourceInfo* info = catalog->FindKind(kind);
+  const json::Value object = repeats_keys ? json::LastOfDuplicates(arena, given) : given;
   if (info != nullptr && info->custom) {
     if (object["kind"].AsString().empty()) {
       return base::BadRequest(
@@ -206,7 +210,9 @@ base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value
         base::StrCat("no kind ", base::GoQuote(own.kind), " is registered for version ",
                      base::GoQuote(ApiVersion(own)), " in scheme ", base::GoQuote(kScheme)));
   }
-  json::Value decoded = TRY(schema::Decode(arena, *node, object));
+  const json::Value merged =
+      repeats_keys ? TRY(schema::MergeDuplicates(arena, *node, given, nullptr)) : object;
+  json::Value decoded = TRY(schema::Decode(arena, *node, merged));
   if (own == kind) {
     if (!decoded.Has("kind"))
       decoded = json::With(arena, decoded, "kind", json::String(arena, own.kind));

@@ -216,11 +216,12 @@ class Application {
 }  // namespace
 
 base::Result<Value> DecodePatch(Arena& arena, std::string_view text, std::string_view go_type,
-                                bool* repeats_keys) {
+                                const PatchOddities& oddities) {
   ParseOptions options;
-  options.repeats_keys = repeats_keys;
+  options.repeats_keys = oddities.repeats_keys;
+  options.range_error = oddities.range_error;
   Value patch = TRY(Parse(arena, text, options));
-  if (repeats_keys != nullptr && *repeats_keys) {
+  if (oddities.repeats_keys != nullptr && *oddities.repeats_keys) {
     options.keep_duplicates = true;
     patch = TRY(Parse(arena, text, options));
   }

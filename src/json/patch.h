@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -33,12 +34,16 @@ struct PatchOptions {
 
 // Reads a patch and checks that it is an array of objects (null counts as an empty one). `go_type`
 // is the type that the text for other JSON names: "json: cannot unmarshal object into Go value of
-// type jsonpatch.Patch". If `repeats_keys` is given and the text repeats keys, it becomes true and
-// the result has all their members (json/duplicates.h); without it the last one counts.
-// Errors: BadRequest.
+// type jsonpatch.Patch". Errors: BadRequest.
+struct PatchOddities {
+  // If given and the text repeats keys, this becomes true and the result has all their members
+  // (json/duplicates.h); without it the last one counts.
+  bool* repeats_keys = nullptr;
+  std::string* range_error = nullptr;  // see ParseOptions
+};
 base::Result<Value> DecodePatch(Arena& arena, std::string_view text,
                                 std::string_view go_type = "jsonpatch.Patch",
-                                bool* repeats_keys = nullptr);
+                                const PatchOddities& oddities = {});
 
 // Applies the operations in order; the first that fails ends it. The result shares everything
 // unchanged with document and patch, so both must outlive it. Errors have the reason Invalid and

@@ -490,4 +490,13 @@ base::Result<Document> ParseDocument(std::string text, const ParseOptions& optio
   return Document(std::move(arena), root);
 }
 
+bool HasInfinity(Value value) {
+  if (value.is_double()) return std::isinf(value.AsDouble());
+  const auto elements = value.elements();
+  const auto members = value.members();
+  return std::any_of(elements.begin(), elements.end(), HasInfinity) ||
+         std::any_of(members.begin(), members.end(),
+                     [](const Member& member) { return HasInfinity(member.value); });
+}
+
 }  // namespace portcullis::json

@@ -34,6 +34,9 @@ struct ParseOptions {
   int max_depth = 10000;
 };
 
+// Whether a document holds a number that no float64 holds; only after a `range_error`.
+bool HasInfinity(Value value);
+
 // Errors have the reason BadRequest and Go's text as message.
 base::Result<Value> Parse(Arena& arena, std::string_view text, const ParseOptions& options = {});
 // Parses into an arena of its own that also keeps a copy of the text.

@@ -203,6 +203,9 @@ class Writer {
       case Type::kInt:
         return PutInt(value.AsInt(), sink_);
       case Type::kDouble:
+        if (std::isinf(value.AsDouble()) && !value.NumberLiteral().empty()) {
+          return sink_.Put(value.NumberLiteral());  // what no float64 holds is only ever quoted
+        }
         return PutDouble(value.AsDouble(), sink_);
       case Type::kString:
         return PutString(value.AsString(), options_.escape_html, sink_);

@@ -1,8 +1,12 @@
 #include "webhook/go_shape.h"
 
+#include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "base/strings.h"
+#include "json/duplicates.h"
 #include "json/go_errors.h"
 #include "json/writer.h"
 
@@ -119,21 +123,54 @@ class Decoder {
  public:
   explicit Decoder(json::Arena& arena) : arena_(arena) {}
 
-  base::Result<json::Value> Struct(const GoStruct& shape, json::Value input) {
+  // Of all values of one place, in the order of the text; objects.
+  base::Result<json::Value> Struct(const GoStruct& shape, std::span<const json::Value> inputs) {
+    std::vector<std::pair<const GoField*, std::vector<json::Value>>> found;
+    for (const json::Value& input : inputs) {
+      for (const json::Member& member : input.members()) {
+        if (const GoField* field = Find(shape, member.name())) Add(found, *field, member.value);
+      }
+    }
     json::ObjectBuilder out(arena_);
     const std::size_t depth = path_.size();
-    for (const json::Member& member : input.members()) {
-      const GoField* field = Find(shape, member.name());
-      if (field == nullptr || member.value.is_null()) continue;
+    for (const auto& [field, values] : found) {
+      if (values.empty()) continue;
       if (depth != 0) path_.push_back('.');
       path_.append(field->name);
-      out.Set(field->name, TRY(Field(shape, *field, member.value)));
+      out.Set(field->name, TRY(Field(shape, *field, values)));
       path_.resize(depth);
     }
     return out.Build();
   }
 
  private:
+  static void Add(std::vector<std::pair<const GoField*, std::vector<json::Value>>>& found,
+                  const GoField& field, json::Value value) {
+    auto at = std::find_if(found.begin(), found.end(),
+                           [&field](const auto& entry) { return entry.first == &field; });
+    if (at == found.end()) at = found.insert(found.end(), {&field, {}});
+    if (!value.is_null()) {
+      at->second.push_back(value);
+    } else if (IsClearedByNull(field)) {
+      at->second.clear();
+    }
+  }
+
+  static bool IsClearedByNull(const GoField& field) {
+    switch (field.kind) {
+      case GoKind::kString:
+        return field.name == "patchType";  // a pointer
+      case GoKind::kBool:
+      case GoKind::kInt32:
+      case GoKind::kAny:
+        return false;
+      case GoKind::kStruct:
+        return field.name != "metadata";  // all others are pointers
+      default:
+        return true;
+    }
+  }
+
   static const GoField* Find(const GoStruct& shape, std::string_view name) {
     for (const GoField& field : shape.fields) {
       if (field.name == name) return &field;
@@ -147,12 +184,29 @@ class Decoder {
                                          " of type ", go_type));
   }
 
-  base::Result<json::Value> Field(const GoStruct& shape, const GoField& field, json::Value value) {
+  // Not empty. Those that are replaced must fit, too.
+  base::Result<json::Value> Field(const GoStruct& shape, const GoField& field,
+                                  std::span<const json::Value> values) {
+    if (field.kind == GoKind::kStringMap) return StringMap(shape, field, values);
+    if (field.kind == GoKind::kStruct) {
+      for (const json::Value& value : values) {
+        if (!value.is_object()) return Mismatch(shape, value, field.go_type);
+      }
+      return Struct(*field.shape, values);
+    }
+    for (const json::Value& value : values.first(values.size() - 1)) {
+      TRY(Leaf(shape, field, value));
+    }
+    return Leaf(shape, field, values.back());
+  }
+
+  base::Result<json::Value> Leaf(const GoStruct& shape, const GoField& field, json::Value value) {
     switch (field.kind) {
       case GoKind::kAny:
-        return value;
+        return json::LastOfDuplicates(arena_, value);
       case GoKind::kAnyList:
-        return Check(value.is_array(), shape, field, value);
+        TRY(Check(value.is_array(), shape, field, value));
+        return json::LastOfDuplicates(arena_, value);
       case GoKind::kString:
         return Check(value.is_string(), shape, field, value);
       case GoKind::kBool:
@@ -161,19 +215,15 @@ class Decoder {
         return Int32(shape, field, value);
       case GoKind::kBytes:
         return Bytes(shape, field, value);
-      case GoKind::kStringMap:
-        return StringMap(shape, field, value);
       case GoKind::kStringList:
         return StringList(shape, field.go_type, value);
       case GoKind::kStringListMap:
         return StringListMap(shape, field, value);
-      case GoKind::kStruct:
-        if (!value.is_object()) return Mismatch(shape, value, field.go_type);
-        return Struct(*field.shape, value);
       case GoKind::kStructList:
         return StructList(shape, field, value);
+      default:  // see Field()
+        return value;
     }
-    return value;
   }
 
   base::Result<json::Value> Check(bool fits, const GoStruct& shape, const GoField& field,
@@ -205,14 +255,16 @@ class Decoder {
   }
 
   base::Result<json::Value> StringMap(const GoStruct& shape, const GoField& field,
-                                      json::Value value) {
-    if (!value.is_object()) return Mismatch(shape, value, field.go_type);
+                                      std::span<const json::Value> values) {
     json::ObjectBuilder out(arena_);
-    for (const json::Member& member : value.members()) {
-      if (!member.value.is_string() && !member.value.is_null()) {
-        return Mismatch(shape, member.value, "string");
+    for (const json::Value& value : values) {
+      if (!value.is_object()) return Mismatch(shape, value, field.go_type);
+      for (const json::Member& member : value.members()) {
+        if (!member.value.is_string() && !member.value.is_null()) {
+          return Mismatch(shape, member.value, "string");
+        }
+        out.Set(member.name(), json::Value::StringView(member.value.AsString()));
       }
-      out.Set(member.name(), json::Value::StringView(member.value.AsString()));
     }
     return out.Build();
   }
@@ -245,7 +297,7 @@ class Decoder {
       if (!element.is_object() && !element.is_null()) {
         return Mismatch(shape, element, field.go_type.substr(2));
       }
-      out.Add(TRY(Struct(*field.shape, element)));
+      out.Add(TRY(Struct(*field.shape, std::span(&element, 1))));
     }
     return out.Build();
   }
@@ -262,7 +314,7 @@ const GoStruct& StatusShape() { return kStatus; }
 
 base::Result<json::Value> DecodeStruct(json::Arena& arena, const GoStruct& shape,
                                        json::Value input) {
-  return Decoder(arena).Struct(shape, input);
+  return Decoder(arena).Struct(shape, std::span(&input, 1));
 }
 
 }  // namespace portcullis::webhook

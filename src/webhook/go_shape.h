@@ -47,7 +47,9 @@ const GoStruct& ConversionReviewShape();
 // meta/v1 Status.
 const GoStruct& StatusShape();
 
-// Decodes an object. Nulls count as absent. The error is the first one in document order.
+// Decodes an object, which may have every member of keys that are repeated (json/duplicates.h): as in
+// Go, structs and maps are merged, and null clears what Go has a pointer, a map or a list for; of
+// everything else the last value counts. The error is the first one in document order.
 base::Result<json::Value> DecodeStruct(json::Arena& arena, const GoStruct& shape,
                                        json::Value input);
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "json/patch.h"
+#include "json/reader.h"
 #include "json/writer.h"
 #include "webhook/call.h"
 #include "webhook/hook_steps.h"
@@ -321,7 +322,10 @@ class Dispatcher {
     if (answer.patch.empty()) return {};
     const Hook& hook = *candidate.hook;
     json::Arena& arena = request_.arena();
-    auto patch = json::DecodePatch(arena, arena.Copy(answer.patch));
+    json::PatchOptions options;
+    std::string range_error;
+    auto patch = json::DecodePatch(arena, arena.Copy(answer.patch), "jsonpatch.Patch",
+                                   {&options.repeats_keys, &range_error});
     if (!patch.ok()) {
       return Failed({base::StrCat("received undecodable patch in webhook response: ",
                                   patch.status().message()),
@@ -339,12 +343,12 @@ class Dispatcher {
       return Failed(
           {base::StrCat("unsupported patch type ", base::GoQuote(answer.patch_type)), code, false});
     }
-    auto patched = json::ApplyPatch(arena, object_, *patch);
+    auto patched = json::ApplyPatch(arena, object_, *patch, options);
     if (!patched.ok()) return Broken(base::InternalError(patched.status().message()));
     json::Value result = *patched;
     foreign_ = base::OkStatus();
     if (services_.objects != nullptr) {
-      auto decoded = services_.objects->Decode(arena, result, kind_);
+      auto decoded = services_.objects->Decode(arena, result, kind_, options.repeats_keys);
       if (decoded.ok()) {
         result = *decoded;
       } else if (decoded.status().http_code() == 500) {
@@ -352,6 +356,9 @@ class Dispatcher {
       } else {
         return Broken(base::InternalError(decoded.status().message()));
       }
+    }
+    if (!range_error.empty() && json::HasInfinity(result)) {
+      return Broken(base::InternalError(range_error));
     }
     Outcome outcome;
     const bool told = !(*patched)["kind"].AsString().empty() && patched->Has("apiVersion");

@@ -5,6 +5,7 @@
 #include "api/user_info.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/duplicates.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "json/yaml.h"
@@ -63,15 +64,31 @@ std::string_view WordFor(json::Value value) {
   return "number";
 }
 
+// With every member of keys that are repeated. A number that no float64 holds is left to the field.
+base::Result<json::Value> ParseAll(json::Arena& arena, std::string_view body) {
+  bool repeats_keys = false;
+  std::string range_error;
+  json::ParseOptions options;
+  options.repeats_keys = &repeats_keys;
+  options.range_error = &range_error;
+  auto parsed = json::Parse(arena, body, options);
+  if (!parsed.ok() || !repeats_keys) return parsed;
+  options.keep_duplicates = true;
+  return json::Parse(arena, body, options);
+}
+
 // The parsed body, an object. Errors as Kubernetes' first look at kind and apiVersion words them.
-base::Result<json::Value> ParseBody(json::Arena& arena, std::string_view body) {
+base::Result<json::Value> ParseBody(json::Arena& arena, std::string_view body, json::Value* all) {
   const bool is_json = LooksLikeJson(body);
-  auto parsed = is_json ? json::Parse(arena, body) : json::ParseYaml(arena, body);
+  auto parsed = !is_json         ? json::ParseYaml(arena, body)
+                : all != nullptr ? ParseAll(arena, body)
+                                 : json::Parse(arena, body);
   if (!parsed.ok()) {
     if (!is_json) return parsed.status();
     return parsed.status().Annotate("couldn't get version/kind; json parse error");
   }
-  const json::Value value = parsed.value();
+  if (all != nullptr) *all = *parsed;
+  const json::Value value = all != nullptr ? json::LastOfDuplicates(arena, *parsed) : *parsed;
   if (value.is_null()) return json::MakeObject(arena, {});
   if (!value.is_object()) {
     return base::BadRequest(base::StrCat(
@@ -305,7 +322,8 @@ base::Result<json::Value> DecodeReview(json::Arena& arena, ReviewVersion sent, i
 base::Result<json::Value> DecodeReviewOf(const ReviewKind& expected, json::Arena& arena,
                                          ReviewVersion sent, int http_status,
                                          std::string_view content_type, std::string_view body) {
-  const json::Value input = TRY(ParseReviewBody(arena, http_status, content_type, body));
+  json::Value all;
+  const json::Value input = TRY(ParseReviewBody(arena, http_status, content_type, body, &all));
   std::string_view kind = input["kind"].AsString();
   std::string_view api_version = input["apiVersion"].AsString();
   const std::string sent_version = base::StrCat(expected.group, "/", ReviewVersionText(sent));
@@ -328,13 +346,14 @@ base::Result<json::Value> DecodeReviewOf(const ReviewKind& expected, json::Arena
                                          " is registered for version ", base::GoQuote(api_version),
                                          " in scheme ", base::GoQuote(kScheme)));
   }
-  const json::Value review = TRY(DecodeStruct(arena, expected.shape, input));
+  const json::Value review = TRY(DecodeStruct(arena, expected.shape, all));
   if (version != ReviewVersionText(sent)) return NoConversion(expected, version, kind, sent);
   return review;
 }
 
 base::Result<json::Value> ParseReviewBody(json::Arena& arena, int http_status,
-                                          std::string_view content_type, std::string_view body) {
+                                          std::string_view content_type, std::string_view body,
+                                          json::Value* all) {
   if (!content_type.empty()) {
     const std::string_view error = MediaTypeError(content_type);
     if (!error.empty()) return base::InternalError(error);
@@ -344,7 +363,7 @@ base::Result<json::Value> ParseReviewBody(json::Arena& arena, int http_status,
         "0-length response with status code: ", std::to_string(http_status), " and content type: ",
         content_type.empty() ? std::string_view("application/json") : content_type));
   }
-  return ParseBody(arena, body);
+  return ParseBody(arena, body, all);
 }
 
 base::Result<ReviewAnswer> VerifyReview(json::Value review, ReviewVersion sent, HookType type,

@@ -67,9 +67,11 @@ base::Result<json::Value> DecodeReviewOf(const ReviewKind& expected, json::Arena
                                          ReviewVersion sent, int http_status,
                                          std::string_view content_type, std::string_view body);
 // The first part of that: the body as an object, whatever it says it is. A Content-Type that is
-// none is an InternalError.
+// none is an InternalError. Of a repeated key the last value counts; `all`, if given, receives the
+// object with every one, and with numbers that no float64 holds, which are an error otherwise.
 base::Result<json::Value> ParseReviewBody(json::Arena& arena, int http_status,
-                                          std::string_view content_type, std::string_view body);
+                                          std::string_view content_type, std::string_view body,
+                                          json::Value* all = nullptr);
 // Checks a decoded review. The error is what follows "received invalid webhook response: ".
 base::Result<ReviewAnswer> VerifyReview(json::Value review, ReviewVersion sent, HookType type,
                                         std::string_view uid);

@@ -77,6 +77,20 @@ TEST(DecodeReviewTest, DropsUnknownMembersAndReadsYaml) {
   EXPECT_EQ(Decode("response: {allowed: true, colour: red}"), R"({"response":{"allowed":true}})");
 }
 
+// What kube-apiserver makes of such answers as a whole is recorded in tests/decoding.
+TEST(DecodeReviewTest, MergesRepeatedMembersAsGoDoes) {
+  EXPECT_EQ(Decode(R"({"response":{"uid":"u","allowed":true},"response":{"allowed":false}})"),
+            R"({"response":{"uid":"u","allowed":false}})");
+  EXPECT_EQ(Decode(R"({"response":{"allowed":true},"response":null,"response":{"uid":"u"}})"),
+            R"({"response":{"uid":"u"}})");
+  EXPECT_EQ(
+      Decode(R"({"response":{"allowed":true,"allowed":null,"warnings":["a"],"warnings":null}})"),
+      R"({"response":{"allowed":true}})");
+  EXPECT_EQ(Decode(R"({"response":{"allowed":"yes","allowed":true}})"),
+            "json: cannot unmarshal string into Go struct field AdmissionResponse.response.allowed "
+            "of type bool");
+}
+
 TEST(VerifyReviewTest, ChecksV1Strictly) {
   const Case cases[] = {
       {"no response", R"({})", "webhook response was absent"},

@@ -1,8 +1,5 @@
 #include "engine/codec/body.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "api/schema/merge_duplicates.h"
 #include "base/strings.h"
 #include "engine/codec/protobuf.h"
@@ -117,15 +114,6 @@ base::Result<json::Value> Typed(json::Arena& arena, const Body& body,
                                 std::vector<std::string>* strict_errors) {
   if (!body.repeats_keys) return body.value;
   return api::schema::MergeDuplicates(arena, schema, body.value, strict_errors);
-}
-
-bool HasInfinity(json::Value value) {
-  if (value.is_double()) return std::isinf(value.AsDouble());
-  const auto elements = value.elements();
-  const auto members = value.members();
-  return std::any_of(elements.begin(), elements.end(), HasInfinity) ||
-         std::any_of(members.begin(), members.end(),
-                     [](const json::Member& member) { return HasInfinity(member.value); });
 }
 
 }  // namespace portcullis::engine

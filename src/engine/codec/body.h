@@ -50,7 +50,4 @@ base::Result<json::Value> Typed(json::Arena& arena, const Body& body,
                                 const api::schema::Schema& schema,
                                 std::vector<std::string>* strict_errors);
 
-// Whether a decoded body holds a number that no float64 holds; only after a `range_error`.
-bool HasInfinity(json::Value value);
-
 }  // namespace portcullis::engine

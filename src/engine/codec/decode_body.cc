@@ -11,6 +11,7 @@
 #include "engine/codec/codec.h"
 #include "engine/codec/kind_schema.h"
 #include "json/duplicates.h"
+#include "json/reader.h"
 #include "json/yaml.h"
 
 namespace portcullis::engine {
@@ -245,7 +246,8 @@ base::Result<json::Value> DecodeContent(Operation& op, const GroupVersionKind& k
   std::string yaml_error;
   if (type == MediaType::kYaml) yaml_error = StrictYamlError(op.arena, bytes);
   object = TRY(Canonical(op, kind, object, validation, strict_errors, yaml_error));
-  if (!body.range_error.empty() && HasInfinity(object)) return base::BadRequest(body.range_error);
+  if (!body.range_error.empty() && json::HasInfinity(object))
+    return base::BadRequest(body.range_error);
   return object;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/write/patching.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "admission/trace/trace.h"
@@ -39,6 +40,7 @@ struct Patched {
   json::Value object;
   bool repeats_keys = false;               // it has all members of repeated keys
   std::vector<std::string> strict_errors;  // of the patch itself
+  std::string range_error;                 // of a number in the patch that no float64 holds
   json::Value merged;                      // the merge patch, if it was one
   std::string shown;                       // quoted instead of the object; "" if that is quoted
 };
@@ -114,12 +116,27 @@ base::Result<json::Value> Finish(Operation& op, const PatchTarget& target,
   }
   const auto canonical = Canonical(op, target.kind, object, validation, patched.strict_errors);
   if (!canonical.ok()) return does_not_fit(canonical.status());
+  if (!patched.range_error.empty() && json::HasInfinity(*canonical)) {
+    return does_not_fit(base::BadRequest(patched.range_error));
+  }
   admission::Trace* const trace = op.recorder.trace();
   if (trace != nullptr) trace->Stage("decode", "client", *canonical);
   const json::Value defaulted =
       TRY(ApplyDefaults(op.world, *op.catalog, op.arena, target.kind, *canonical));
   if (trace != nullptr) trace->Stage("decode", "defaulting", defaulted);
   return defaulted;
+}
+
+// The value of an operation is read into a Go value; what no field takes is not looked at.
+base::Status CheckNumbers(json::Value value) {
+  if (value.is_double() && std::isinf(value.AsDouble())) {
+    return base::BadRequest(
+        base::StrCat("error decoding patch: json: cannot unmarshal number ", value.NumberLiteral(),
+                     " into Go struct field jsonPatchOp.value of type float64"));
+  }
+  for (const json::Value& element : value.elements()) TRY(CheckNumbers(element));
+  for (const json::Member& member : value.members()) TRY(CheckNumbers(member.value));
+  return base::OkStatus();
 }
 
 // What strict decoding of one operation reports, in the order of its members.
@@ -140,6 +157,7 @@ base::Status CheckOperation(json::Value operation, const std::string& place,
     }
     if (!seen.insert(member.name()).second) report("duplicate", path);
     if (is_value) {
+      TRY(CheckNumbers(member.value));
       std::vector<std::string> repeated;
       json::DuplicatePaths(member.value, repeated);
       for (const std::string& inner : repeated) {
@@ -181,32 +199,31 @@ base::Result<Transform> MakeJsonPatch(Operation& op, const PatchTarget& target,
                                       const Input& input) {
   const FieldValidation validation = input.options.validation;
   json::PatchOptions options;
-  auto decoded =
-      json::DecodePatch(op.arena, input.body, "[]handlers.jsonPatchOp", &options.repeats_keys);
+  std::string range_error;
+  auto decoded = json::DecodePatch(op.arena, input.body, "[]handlers.jsonPatchOp",
+                                   {&options.repeats_keys, &range_error});
   if (!decoded.ok()) {
-    // Only values may hold numbers that are too large: elsewhere a number is no text.
-    return base::BadRequest(
-        base::StrCat("error decoding patch: ",
-                     base::ReplaceAll(decoded.status().message(), "Go value of type float64",
-                                      "Go struct field jsonPatchOp.value of type float64")));
+    return base::BadRequest(base::StrCat("error decoding patch: ", decoded.status().message()));
   }
   const json::Value patch = *decoded;
   std::vector<std::string> strict_errors;
   if (validation != FieldValidation::kIgnore) {
-    TRY(CheckOperations(patch, options.repeats_keys, strict_errors));
+    TRY(CheckOperations(patch, options.repeats_keys || !range_error.empty(), strict_errors));
   }
   if (patch.size() > kMaxOperations) {
     return api::RequestEntityTooLargeStatus(
         base::StrCat("The allowed maximum operations in a JSON patch is ",
                      std::to_string(kMaxOperations), ", got ", std::to_string(patch.size())));
   }
-  return Transform([&op, target, validation, patch, options,
-                    strict_errors](json::Value live) -> base::Result<json::Value> {
+  return Transform([&op, target, validation, patch, options, strict_errors,
+                    range_error](json::Value live) -> base::Result<json::Value> {
     auto patched = json::ApplyPatch(op.arena, live, patch, options);
     if (!patched.ok()) return Rejected();
-    return Finish(
-        op, target, validation,
-        {.object = *patched, .repeats_keys = options.repeats_keys, .strict_errors = strict_errors});
+    return Finish(op, target, validation,
+                  {.object = *patched,
+                   .repeats_keys = options.repeats_keys,
+                   .strict_errors = strict_errors,
+                   .range_error = range_error});
   });
 }
 
@@ -225,6 +242,9 @@ base::Result<Transform> MakeMergePatch(Operation& op, const PatchTarget& target,
   std::vector<std::string> duplicates;
   json::ParseOptions options;
   options.duplicate_keys = &duplicates;
+  std::string range_error;
+  // Without validation Kubernetes merges texts: a number is read where it has come to.
+  if (validation == FieldValidation::kIgnore) options.range_error = &range_error;
   auto parsed = json::Parse(op.arena, input.body, options);
   if (!parsed.ok()) {
     return base::BadRequest(base::StrCat("error decoding patch: ", parsed.status().message()));
@@ -234,12 +254,15 @@ base::Result<Transform> MakeMergePatch(Operation& op, const PatchTarget& target,
   }
   const json::Value patch = *parsed;
   const std::vector<std::string> strict_errors = api::schema::DecodingWarnings(duplicates, {});
-  return Transform([&op, target, validation, patch,
-                    strict_errors](json::Value live) -> base::Result<json::Value> {
+  return Transform([&op, target, validation, patch, strict_errors,
+                    range_error](json::Value live) -> base::Result<json::Value> {
     auto patched = json::MergePatch(op.arena, live, patch);
     if (!patched.ok()) return base::BadRequest(patched.status().message());
     return Finish(op, target, validation,
-                  {.object = *patched, .strict_errors = strict_errors, .merged = patch});
+                  {.object = *patched,
+                   .strict_errors = strict_errors,
+                   .range_error = range_error,
+                   .merged = patch});
   });
 }
 
