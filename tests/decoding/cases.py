@@ -4,6 +4,8 @@ A case is (name, method, path, media type, body). Bodies are texts, since no JSO
 about: keys that are there twice. Nothing is stored but what SETUP makes; every other request is a dry run.
 """
 
+import base64
+
 JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
 JSON_PATCH, MERGE_PATCH = "application/json-patch+json", "application/merge-patch+json"
 STRATEGIC, APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
@@ -15,6 +17,9 @@ STRICT = DRY + "&fieldValidation=Strict"
 IGNORE = DRY + "&fieldValidation=Ignore"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
+
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+RAW = '{"a":{"x":1},"b":[1.5,"t",null]}'
 
 WIDGET_SCHEMA = """{"type":"object","properties":{"spec":{"type":"object","properties":{
   "a":{"type":"integer"},"b":{"type":"integer"},"n":{"type":"number"},
@@ -38,6 +43,11 @@ def deployment(name, spec=None):
     return f'{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{{"name":"{name}"}},"spec":{{{spec}}}}}'
 
 
+def claim(name, parameters):
+    return (f'{{"metadata":{{"name":"{name}"}},"spec":{{"devices":{{"requests":[{{"name":"r","exactly":{{"deviceClassName":"c"}}}}],'
+            f'"config":[{{"opaque":{{"driver":"d.example.com","parameters":{parameters}}}}}]}}}}}}')
+
+
 # Stored objects: (path, body). The order matters.
 SETUP = [
     (NAMESPACE + "/serviceaccounts", '{"metadata":{"name":"default"}}'),
@@ -45,6 +55,8 @@ SETUP = [
     (APPS + "/deployments", deployment("there")),
     (CRDS, crd("widgets", "Widget", WIDGET_SCHEMA)),
     (WIDGETS, '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"there"},"spec":{"a":1,"map":{"k":1}}}'),
+    (APPS + "/controllerrevisions", f'{{"metadata":{{"name":"raw"}},"revision":1,"data":{RAW}}}'),
+    (CLAIMS, claim("raw", RAW)),
 ]
 
 
@@ -418,6 +430,233 @@ def syntax():
            '"spec":{"any":' + '{"a":1,"a":' * 200 + "1" + "}" * 200 + "}}")
 
 
+def raw():
+    """Raw extensions. Left out is what kube-apiserver keeps of their text: see README.md."""
+    def revision(data, name="a"):
+        return f'{{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{{"name":"{name}"}},"revision":1,"data":{data}}}'
+    revisions = APPS + "/controllerrevisions"
+    there = revisions + "/raw"
+    values = {
+        "object": RAW,
+        "list": '[{"a":1}]',
+        "number": "1.50",
+        "text": '"a"',
+        "bool": "true",
+        "null": "null",
+        "empty": "{}",
+        "wrong-then-object": '1,"data":{"a":1}',
+        "html": '{"a":"<&>\\u2028"}',
+    }
+    for query, mode in ((DRY, ""), (STRICT, "-strict"), (IGNORE, "-ignore")):
+        for name, value in values.items():
+            yield f"raw-{name}{mode}", "POST", revisions + query, JSON, revision(value)
+            yield f"raw-claim-{name}{mode}", "POST", CLAIMS + query, JSON, claim("a", value if "then" not in name else "{}")
+    yield "raw-get", "GET", there, JSON, ""
+    yield "raw-get-list", "GET", revisions, JSON, ""
+    yield "raw-claim-get", "GET", CLAIMS + "/raw", JSON, ""
+    yield "raw-put-same", "PUT", there + DRY, JSON, revision(RAW, "raw")
+    yield "raw-put-other", "PUT", there + DRY, JSON, revision('{"z":2}', "raw")
+    yield "raw-put-null", "PUT", there + DRY, JSON, revision("null", "raw")
+    yield "raw-claim-put-same", "PUT", CLAIMS + "/raw" + DRY, JSON, claim("raw", RAW)
+    yield "raw-claim-put-other", "PUT", CLAIMS + "/raw" + DRY, JSON, claim("raw", '{"z":2}')
+    yield "raw-merge-patch-beside", "PATCH", there + DRY, MERGE_PATCH, '{"metadata":{"labels":{"a":"b"}}}'
+    yield "raw-strategic-beside", "PATCH", there + DRY, STRATEGIC, '{"metadata":{"labels":{"a":"b"}}}'
+    yield "raw-json-patch-beside", "PATCH", there + DRY, JSON_PATCH, '[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]'
+    yield "raw-json-patch-test", "PATCH", there + DRY, JSON_PATCH, '[{"op":"test","path":"/data/a/x","value":1}]'
+    yield "raw-json-patch-into", "PATCH", there + DRY, JSON_PATCH, '[{"op":"add","path":"/data/c","value":1}]'
+    yield "raw-merge-patch-into", "PATCH", there + DRY, MERGE_PATCH, '{"data":{"c":1}}'
+    yield "raw-apply", "PATCH", revisions + "/applied" + DRY + "&fieldManager=m", APPLY, revision('{"b":1.5,"a":{"x":1,"x":2}}', "applied")
+    yield "raw-apply-number-too-large", "PATCH", revisions + "/applied" + DRY + "&fieldManager=m", APPLY, revision('{"b":1e400}', "applied")
+    yield "raw-apply-beside", "PATCH", there + DRY + "&fieldManager=m", APPLY, (
+        '{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"raw","labels":{"a":"b"}},"revision":1}')
+    yield "raw-yaml", "POST", revisions + DRY, YAML, "metadata: {name: a}\nrevision: 1\ndata: {b: 1.5, a: {x: 1, x: 2}}\n"
+
+
+def divisors():
+    for divisor in ('"1000m"', '"1"', "1", "0.001", '"0"', '"0.5"', '"1e3"', '"1Ki"', '"1024"', '""', "null", '"2"', '"1k"', '"x"', "1e400"):
+        env = with_container('"env":[{"name":"E","valueFrom":{"resourceFieldRef":{"resource":"limits.memory","divisor":%s}}}]' % divisor)
+        yield f"divisor-{divisor}", "POST", NAMESPACE + "/pods" + DRY, JSON, pod(env)
+
+
+def patch_numbers():
+    """Numbers that no float64 holds, in every kind of patch and at every level of field validation."""
+    deploy, widget = APPS + "/deployments/there", WIDGETS + "/there"
+    for query, mode in ((DRY, "warn"), (STRICT, "strict"), (IGNORE, "ignore")):
+        for media, kind in ((MERGE_PATCH, "merge"), (STRATEGIC, "strategic")):
+            yield f"patch-number-{kind}-{mode}", "PATCH", deploy + query, media, '{"spec":{"replicas":1e400}}'
+            yield f"patch-number-{kind}-unknown-{mode}", "PATCH", deploy + query, media, '{"spec":{"foo":1e400}}'
+        yield f"patch-number-custom-{mode}", "PATCH", widget + query, MERGE_PATCH, '{"spec":{"any":{"x":1e400}}}'
+        for path in ("/spec/foo", "/foo"):
+            yield f"patch-number-json{path}-{mode}", "PATCH", deploy + query, JSON_PATCH, f'[{{"op":"add","path":"{path}","value":1e400}}]'
+        yield f"patch-number-json-custom-{mode}", "PATCH", widget + query, JSON_PATCH, '[{"op":"add","path":"/spec/any","value":{"x":1e400}}]'
+        yield f"patch-number-json-member-{mode}", "PATCH", deploy + query, JSON_PATCH, '[{"op":"add","path":"/kind","value":"Deployment","foo":1e400}]'
+        yield f"patch-number-apply-{mode}", "PATCH", deploy + query + "&fieldManager=m&force=true", APPLY, (
+            '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"there"},"spec":{"replicas":1e400}}')
+        yield f"patch-number-apply-unknown-{mode}", "PATCH", deploy + query + "&fieldManager=m&force=true", APPLY, (
+            '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"there"},"spec":{"foo":1e400}}')
+        yield f"custom-number-{mode}", "POST", WIDGETS + query, JSON, (
+            '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"any":[1e400]}}')
+
+
+def repeated_protobuf():
+    """Fields that come twice: messages are merged, of scalars the last one counts."""
+    def varint(number):
+        out = b""
+        while number > 0x7F:
+            out, number = out + bytes([number & 0x7F | 0x80]), number >> 7
+        return out + bytes([number])
+
+    def text(number, *content):
+        joined = b"".join(content)
+        return varint(number << 3 | 2) + varint(len(joined)) + joined
+
+    def number(field, value):
+        return varint(field << 3) + varint(value)
+
+    def body(version, kind, *fields):
+        return b"k8s\0" + text(1, text(1, version), text(2, kind)) + text(2, *fields)
+
+    def entry(field, key, value):
+        return text(field, text(1, key), text(2, value))
+    named = text(1, text(1, b"a"))
+    configmaps = {
+        "metadata": (text(1, text(1, b"a"), entry(11, b"x", b"1")), text(1, entry(11, b"y", b"2"), entry(11, b"x", b"3"))),
+        "name": (text(1, text(1, b"a"), text(1, b"b")),),
+        "map": (named, entry(2, b"k", b"1"), entry(2, b"l", b"2"), entry(2, b"k", b"3")),
+        "map-key-and-value": (named, text(2, text(1, b"a"), text(1, b"b"), text(2, b"1"), text(2, b"2"))),
+        "map-empty-entry": (named, entry(2, b"", b"x"), text(2)),
+        "map-unknown-field": (named, text(2, text(1, b"a"), text(3, b"?"), text(2, b"1"))),
+        "bool": (named, number(4, 1), number(4, 0)),
+        "time": (text(1, text(1, b"a"), text(8, number(1, 1)), text(8, number(2, 5))),),
+        "owners": (text(1, text(1, b"a"), text(13, text(5, b"v1"), text(1, b"Node"), text(3, b"n"), text(4, b"u"))), text(1, text(13, text(3, b"m")))),
+    }
+    for name, fields in configmaps.items():
+        yield f"protobuf-repeated-{name}", "POST", NAMESPACE + "/configmaps" + DRY, PROTOBUF, body(b"v1", b"ConfigMap", *fields)
+    container = (text(1, b"c"), text(2, b"i"))
+    pods = {
+        "spec": (text(2, text(2, *container)), text(2, number(4, 7), text(2, text(1, b"d"), text(2, b"j")))),
+        "struct": (text(2, text(2, *container, text(15, number(4, 1)), text(15, number(8, 2)))),),
+        "struct-in-struct": (text(2, text(2, *container, text(15, text(1, text(1, b"A"))), text(15, text(1, text(2, b"B"))))),),
+        "struct-empty": (text(2, text(2, *container, text(15, number(4, 1)), text(15))),),
+        "int-or-string": (text(2, text(2, *container, text(10, text(1, text(3, text(1, text(2, number(2, 8)))), ), ), )),),
+        "int-or-string-merged": (text(2, text(2, *container, text(10, text(1, text(3, text(1, number(1, 1)), text(1, text(3, b"http")))), ))),),
+        "inline": (text(2, text(2, *container, text(10, text(1, text(3, text(1, number(2, 80)))), text(1, text(3, text(2, b"h")))))),),
+        "quantity": (text(2, text(2, *container, text(8, text(1, text(1, b"cpu"), text(2, text(1, b"1"), text(1, b"1500m")))))),),
+        "quantity-then-empty": (text(2, text(2, *container, text(7, text(1, b"E"), text(3, text(2, text(2, b"limits.cpu"), text(3, text(1, b"1m")), text(3)))))),),
+        "quantity-field-twice": (text(2, text(2, *container, text(7, text(1, b"E"), text(3, text(2, text(2, b"limits.cpu"), text(3, text(1, b"1m")), text(3, text(1, b"1000m"))))))),),
+        "quantity-map-value": (text(2, text(2, *container, text(8, text(1, text(1, b"cpu"), text(2, text(1, b"1")), text(2, text(1, b"2")))))),),
+        "quantity-bad": (text(2, text(2, *container, text(8, text(1, text(1, b"cpu"), text(2, text(1, b"x")))))),),
+        "number": (text(2, text(2, *container), number(4, 5), number(4, 6)),),
+        "number-negative": (text(2, text(2, *container), number(25, (1 << 64) - 5)),),
+        "number-beyond-32-bits": (text(2, text(2, *container), number(25, (1 << 33) + 5)),),
+        "bool-of-two": (text(2, text(2, *container), number(11, 2)),),
+    }
+    for name, fields in pods.items():
+        yield f"protobuf-repeated-pod-{name}", "POST", NAMESPACE + "/pods" + DRY, PROTOBUF, body(
+            b"v1", b"Pod", named, *fields, text(2, number(21, 0)))
+    revisions = {
+        "raw": (text(2, text(1, b'{"a":1}')), text(2, text(1, b'{"b": 2}'))),
+        "raw-then-empty": (text(2, text(1, b'{"a":1}')), text(2)),
+    }
+    for name, fields in revisions.items():
+        yield (f"protobuf-repeated-{name}", "POST", APPS + "/controllerrevisions" + DRY, PROTOBUF,
+               body(b"apps/v1", b"ControllerRevision", named, number(3, 1), *fields))
+    magic, raw = b"k8s\0", text(2, *configmaps["bool"])
+    yield "protobuf-repeated-type", "POST", NAMESPACE + "/configmaps" + DRY, PROTOBUF, (
+        magic + text(1, text(1, b"v1")) + raw + text(1, text(2, b"ConfigMap")))
+    yield "protobuf-repeated-type-kind", "POST", NAMESPACE + "/configmaps" + DRY, PROTOBUF, (
+        magic + text(1, text(1, b"v1"), text(2, b"Pod")) + raw + text(1, text(2, b"ConfigMap")))
+    yield "protobuf-repeated-raw-bytes", "POST", NAMESPACE + "/configmaps" + DRY, PROTOBUF, (
+        magic + text(1, text(1, b"v1"), text(2, b"ConfigMap")) + text(2, text(1, text(1, b"b"))) + raw)
+
+
+def answers():
+    """Answers of webhooks; UID stands for the uid of the request. One case: (name, what the webhook answers, path, body)."""
+    def review(response):
+        return f'{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",{response}}}'
+
+    def patched(patch):
+        encoded = base64.b64encode(patch.encode()).decode()
+        return review(f'"response":{{"uid":"UID","allowed":true,"patchType":"JSONPatch","patch":"{encoded}"}}')
+    one, two = (base64.b64encode(f'[{{"op":"add","path":"/data/p","value":"{n}"}}]'.encode()).decode() for n in (1, 2))
+    reviews = {
+        "allowed-then-not": '"response":{"uid":"UID","allowed":true,"allowed":false}',
+        "not-then-allowed": '"response":{"uid":"UID","allowed":false,"allowed":true}',
+        "allowed-then-null": '"response":{"uid":"UID","allowed":true,"allowed":null}',
+        "response-in-parts": '"response":{"uid":"UID"},"response":{"allowed":true}',
+        "response-then-refusal": '"response":{"uid":"UID","allowed":true},"response":{"allowed":false}',
+        "response-then-empty": '"response":{"uid":"UID","allowed":true},"response":{}',
+        "response-then-null": '"response":{"uid":"UID","allowed":true},"response":null',
+        "null-then-response": '"response":null,"response":{"uid":"UID","allowed":true}',
+        "response-null-response": '"response":{"uid":"UID","allowed":true},"response":null,"response":{"uid":"UID"}',
+        "status-in-parts": '"response":{"uid":"UID","allowed":false,"status":{"message":"a"},"status":{"code":418}}',
+        "status-then-null": '"response":{"uid":"UID","allowed":false,"status":{"message":"a"},"status":null}',
+        "causes": '"response":{"uid":"UID","allowed":false,"status":{"details":{"name":"n","causes":[{"message":"x","field":"f"}]},'
+                  '"details":{"kind":"k"}}}',
+        "warnings": '"response":{"uid":"UID","allowed":true,"warnings":["a","b"],"warnings":["c"]}',
+        "warnings-then-null": '"response":{"uid":"UID","allowed":true,"warnings":["a"],"warnings":null}',
+        "kind-first-wrong": '"kind":"AdmissionReview","response":{"uid":"UID","allowed":true}',
+        "in-another-case": '"Response":{"uid":"UID","allowed":true}',
+        "wrong-first": '"response":{"uid":"UID","allowed":"yes","allowed":true}',
+        "number-too-large": '"response":{"uid":"UID","allowed":false,"status":{"code":1e400}}',
+        "number-too-large-unknown": '"foo":1e400,"response":{"uid":"UID","allowed":true,"bar":[1e400]}',
+        "patch-twice": f'"response":{{"uid":"UID","allowed":true,"patchType":"JSONPatch","patch":"{one}","patch":"{two}"}}',
+        "patch-then-null": f'"response":{{"uid":"UID","allowed":true,"patchType":"JSONPatch","patch":"{one}","patch":null}}',
+        "patch-type-then-null": f'"response":{{"uid":"UID","allowed":true,"patchType":"JSONPatch","patch":"{one}","patchType":null}}',
+    }
+
+    def labelled(name, rest):
+        return f'{{"metadata":{{"name":"a","labels":{{"case":"{name}"}}}},{rest}}}'
+    for name, response in reviews.items():
+        name = "answer-" + name
+        yield name, review(response), NAMESPACE + "/configmaps" + DRY, labelled(name, '"data":{"a":"1"}')
+    template = '{"metadata":{"labels":{"a":"b"}},"metadata":{"labels":{"c":"d"}},"spec":{"containers":[{"name":"c","image":"i"}]}}'
+    configmaps = {
+        "value": '[{"op":"add","path":"/data","value":{"a":"1","b":"x","a":"2"}}]',
+        "value-looked-into": '[{"op":"add","path":"/data","value":{"a":"1","a":"2"}},{"op":"test","path":"/data/a","value":"2"}]',
+        "wrong-value-first": '[{"op":"add","path":"/data","value":{"a":1,"a":"2"}}]',
+        "op-twice": '[{"op":"remove","op":"add","path":"/data/p","value":"1"}]',
+        "path-twice": '[{"op":"add","path":"/data/p","path":"/data/q","value":"1"}]',
+        "value-twice": '[{"op":"add","path":"/data/p","value":"1","value":"2"}]',
+        "op-in-another-case": '[{"Op":"add","path":"/data/p","value":"1"}]',
+        "unknown-member": '[{"op":"add","path":"/data/p","value":"1","foo":1e400}]',
+        "number": '[{"op":"add","path":"/data/p","value":1e400}]',
+        "number-unknown": '[{"op":"add","path":"/foo","value":1e400}]',
+        "copy": '[{"op":"add","path":"/data","value":{"a":"1","a":"2"}},{"op":"copy","from":"/data","path":"/binaryData"}]',
+        "metadata": '[{"op":"add","path":"/metadata/labels","value":{"x":"1"}},{"op":"add","path":"/metadata/annotations","value":{"a":"1","a":"2"}}]',
+    }
+    for name, patch in configmaps.items():
+        name = "patch-" + name
+        yield name, patched(patch), NAMESPACE + "/configmaps" + DRY, labelled(name, '"data":{"a":"1"}')
+    deployments = {
+        "struct": f'[{{"op":"replace","path":"/spec/template","value":{template}}}]',
+        "struct-looked-into": f'[{{"op":"replace","path":"/spec/template","value":{template}}},'
+                              '{"op":"add","path":"/spec/template/metadata/labels/a","value":"b"}]',
+        "number-typed": '[{"op":"replace","path":"/spec/replicas","value":1e400}]',
+    }
+    for name, patch in deployments.items():
+        name = "patch-" + name
+        yield (name, patched(patch), APPS + "/deployments" + DRY,
+               labelled(name, f'"spec":{{"selector":{{"matchLabels":{{"a":"b"}}}},"template":{globals()["template"]()}}}'))
+    widgets = {
+        "custom": '[{"op":"add","path":"/spec/map","value":{"a":1,"a":2}},{"op":"add","path":"/spec/any","value":{"x":{"a":1},"x":{"b":2}}}]',
+        "custom-number": '[{"op":"add","path":"/spec/any","value":1e400}]',
+    }
+    for name, patch in widgets.items():
+        name = "patch-" + name
+        yield (name, patched(patch), WIDGETS + DRY, '{"apiVersion":"example.com/v1","kind":"Widget",' + labelled(name, '"spec":{"a":1}')[1:])
+
+
+def owners():
+    for name, references in {
+        "empty": '[{}]',
+        "event": '[{"apiVersion":"v1","kind":"Event","name":"e","uid":"u"}]',
+        "second": '[{"apiVersion":"v1","kind":"Node","name":"e","uid":"u"},{"apiVersion":"x/y/z","kind":"Node","name":"f","uid":"v"}]',
+    }.items():
+        yield (f"owner-{name}", "POST", NAMESPACE + "/configmaps" + DRY, JSON,
+               f'{{"metadata":{{"name":"a","ownerReferences":{references},"finalizers":["a","b c"]}}}}')
+
+
 def all_cases():
-    for group in (typed, strict, custom, patches, yaml, numbers, protobuf, syntax):
+    for group in (typed, strict, custom, patches, yaml, numbers, protobuf, syntax, raw, divisors, patch_numbers, repeated_protobuf, owners):
         yield from group()

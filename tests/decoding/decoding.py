@@ -9,15 +9,19 @@ Answers are compared whole: code, warnings, body; left out are what the server m
 """
 
 import argparse
+import base64
 import hashlib
 import http.client
+import http.server
 import json
 import pathlib
 import re
 import signal
 import ssl
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.parse
 
@@ -50,11 +54,11 @@ class Client:
                     self.connection = http.client.HTTPSConnection(*self.address, context=self.context, timeout=60)
                 self.connection.request(method, path, body, headers)
                 answer = self.connection.getresponse()
-                return answer.status, answer.headers.get_all("Warning") or [], answer.read().decode()
+                return answer.status, answer.headers.get_all("Warning") or [], answer.read().decode(errors="backslashreplace")
             except (http.client.HTTPException, OSError):
                 self.connection = None
                 if attempt:
-                    raise
+                    return 0, [], "closed"
         return None
 
 
@@ -69,6 +73,11 @@ def without_made_up(value):
     return {key: without_made_up(content) for key, content in value.items() if key not in made_up}
 
 
+def members(pairs):
+    keys = [key for key, _ in pairs]
+    return dict(pairs) if len(set(keys)) == len(keys) else {"repeated keys": [list(pair) for pair in pairs]}
+
+
 def normalised(status, warnings, text):
     text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID", text)
     # Objects in the texts of errors, quoted once or twice.
@@ -77,7 +86,7 @@ def normalised(status, warnings, text):
     # Where the compiler was told that the source lies.
     text = re.sub(r"k8s\.io/\w+/(pkg/\S+/(?:scheme|register)\.go)", r"\1", text)
     try:
-        text = json.dumps(without_made_up(json.loads(text)), sort_keys=True, ensure_ascii=False)
+        text = json.dumps(without_made_up(json.loads(text, object_pairs_hook=members)), sort_keys=True, ensure_ascii=False)
     except (ValueError, RecursionError):
         pass
     if len(text) > LONG:
@@ -100,12 +109,68 @@ def set_up(client):
             sys.exit(f"{path}: {status} {text}")
 
 
+class Webhooks:
+    """An HTTPS server that answers as cases.answers() say, and the configuration that has it called for each case."""
+
+    def __init__(self, folder):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=hooks",
+                        "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", f"{folder}/hook.key", "-out", f"{folder}/hook.crt"],
+                       check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(f"{folder}/hook.crt", f"{folder}/hook.key")
+        answers = {name: answer for name, answer, _, _ in cases.answers()}
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *args):
+                pass
+
+            def do_POST(self):
+                review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                answer = answers[self.path.strip("/").partition("?")[0]].replace("UID", review["request"]["uid"]).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        bundle = base64.b64encode(pathlib.Path(folder, "hook.crt").read_bytes()).decode()
+        self.configuration = json.dumps({"metadata": {"name": "decoding"}, "webhooks": [{
+            "name": f"{name}.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"], "timeoutSeconds": 10,
+            "clientConfig": {"url": f"https://127.0.0.1:{self.server.server_port}/{name}", "caBundle": bundle},
+            "objectSelector": {"matchLabels": {"case": name}},
+            "rules": [{"operations": ["CREATE"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]}],
+        } for name in answers]})
+
+    def ask_all(self, client, only):
+        path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+        status, _, text = client.ask("POST", path, cases.JSON, self.configuration)
+        if status != 201:
+            sys.exit(f"{path}: {status} {text}")
+        for number, (name, _, path, body) in enumerate(cases.answers()):
+            while number == 0:  # webhooks are called a moment after they are configured
+                if client.ask("POST", path, cases.JSON, body)[0] != 201:
+                    break
+                time.sleep(0.2)
+            if not only or name in only:
+                yield name, normalised(*client.ask("POST", path, cases.JSON, body))
+        self.server.shutdown()
+        self.server.server_close()
+
+
 def ask_all(client, only):
     set_up(client)
     for name, method, path, media_type, body in cases.all_cases():
         if only and name not in only:
             continue
         yield name, normalised(*client.ask(method, path, media_type, body))
+    with tempfile.TemporaryDirectory() as folder:
+        yield from Webhooks(folder).ask_all(client, only)
 
 
 def record(url, token):
@@ -118,7 +183,7 @@ def record(url, token):
 def compare(build, only, verbose):
     from process import Server
     expected = {}
-    for line in RECORDED.read_text().splitlines():
+    for line in RECORDED.read_text().rstrip("\n").split("\n"):
         answer = json.loads(line)
         expected[answer.pop("case")] = answer
     different = 0

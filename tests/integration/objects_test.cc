@@ -330,5 +330,16 @@ TEST(Objects, ANewObjectHasNoVersionUnlessNothingIsStored) {
   EXPECT_EQ(tried["metadata"]["resourceVersion"].AsString(), "7");
 }
 
+TEST(Objects, AControllerRevisionCanBeReplacedByItself) {
+  TestServer server;
+  constexpr std::string_view kRevisions = "/apis/apps/v1/namespaces/default/controllerrevisions";
+  constexpr std::string_view kBody =
+      R"({"metadata":{"name":"a"},"revision":1,"data":{"b": 1.0, "a": {"x": 1, "x": 1e2}}})";
+  ASSERT_EQ(server.Post(kRevisions, kBody).status, 201);
+  const Answer replaced = server.Put(base::StrCat(kRevisions, "/a"), kBody);
+  EXPECT_EQ(replaced.status, 200) << replaced.body;
+  EXPECT_EQ(replaced["data"]["a"]["x"].AsInt(), 100);
+}
+
 }  // namespace
 }  // namespace portcullis
