@@ -1,4 +1,5 @@
 #include "subject.h"
+#include "base/file.h"
 
 #include <chrono>
 #include <filesystem>
@@ -52,9 +53,9 @@ base::Result<std::unique_ptr<Subject>> Subject::Start() {
   TRY(subject->server_->Start());
   net::ClientTlsOptions tls;
   const std::string pki = subject->folder_ + "/pki/";
-  tls.ca_pem = TRY(net::ReadFile(pki + "ca.crt"));
-  tls.certificate_pem = TRY(net::ReadFile(pki + "admin.crt"));
-  tls.key_pem = TRY(net::ReadFile(pki + "admin.key"));
+  tls.ca_pem = TRY(base::ReadFile(pki + "ca.crt"));
+  tls.certificate_pem = TRY(base::ReadFile(pki + "admin.crt"));
+  tls.key_pem = TRY(base::ReadFile(pki + "admin.key"));
   subject->tls_ = TRY(net::ClientTls::Create(tls));
   subject->client_ = net::HttpsClient::Create(subject->io_);
   return subject;

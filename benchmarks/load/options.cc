@@ -1,4 +1,5 @@
 #include "options.h"
+#include "base/file.h"
 
 #include <cstdlib>
 #include <functional>
@@ -46,7 +47,7 @@ base::Result<std::string> Material(json::Value object, const std::string& name) 
   }
   const auto file = object[name].AsString();
   if (file.empty()) return std::string();
-  return net::ReadFile(std::string(file));
+  return base::ReadFile(std::string(file));
 }
 
 json::Value Named(json::Value list, std::string_view name, std::string_view member) {
@@ -66,7 +67,7 @@ Setter Text(std::string& target) {
 }
 Setter FileText(std::string& target) {
   return [&target](const std::string& value) -> base::Status {
-    target = TRY(net::ReadFile(value));
+    target = TRY(base::ReadFile(value));
     return base::OkStatus();
   };
 }
@@ -86,7 +87,7 @@ void AddTargetFlags(const std::string& prefix, TargetOptions& target,
   flags[prefix + "cert"] = FileText(target.certificate_pem);
   flags[prefix + "key"] = FileText(target.key_pem);
   flags[prefix + "token-file"] = [&target](const std::string& value) -> base::Status {
-    const auto text = TRY(net::ReadFile(value));
+    const auto text = TRY(base::ReadFile(value));
     target.token = base::Trim(text);
     return base::OkStatus();
   };
@@ -104,7 +105,7 @@ void AddTargetFlags(const std::string& prefix, TargetOptions& target,
 }  // namespace
 
 base::Status ReadKubeconfig(const std::string& path, TargetOptions& target) {
-  const auto text = TRY(net::ReadFile(path));
+  const auto text = TRY(base::ReadFile(path));
   json::Arena arena;
   const json::Value config = TRY(json::ParseYamlOrJson(arena, text));
   const json::Value context =

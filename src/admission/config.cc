@@ -1,14 +1,11 @@
 #include "admission/config.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "admission/config_format.h"
 #include "admission/config_place.h"
+#include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/reader.h"
@@ -47,19 +44,6 @@ base::Status CheckKnown(std::string_view flag, std::span<const std::string> name
     return base::ConfigError(base::StrCat(flag, " plugin ", base::GoQuote(name), " is unknown"));
   }
   return base::OkStatus();
-}
-
-base::Result<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    std::string reason = std::strerror(errno);
-    if (!reason.empty()) reason[0] = static_cast<char>(reason[0] | 0x20);
-    return base::ConfigError(base::StrCat("open ", path, ": ", reason));
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) return base::ConfigError(base::StrCat("read ", path, ": is a directory"));
-  return text.str();
 }
 
 // A file of before AdmissionConfiguration existed, read by two plugins.
@@ -140,7 +124,7 @@ base::Result<PluginConfigs> PluginConfigs::Load(const std::string& path,
                                                 std::span<const PluginInfo* const> enabled,
                                                 const release::Release& release) {
   if (path.empty()) return PluginConfigs();
-  auto text = ReadFile(path);
+  auto text = base::ReadFile(path);
   if (!text.ok()) {
     return base::ConfigError(base::StrCat(
         "failed to read plugin config: unable to read admission control configuration from ",
@@ -204,7 +188,7 @@ base::Result<PluginConfigs> PluginConfigs::Parse(std::string_view text,
     if (path.front() != '/') {
       path = base::StrCat(directory, directory.ends_with('/') ? "" : "/", path);
     }
-    auto bytes = ReadFile(path);
+    auto bytes = base::ReadFile(path);
     if (!bytes.ok()) {
       return base::ConfigError(base::StrCat("Couldn't open admission plugin configuration ", path,
                                             ": ", bytes.status().message()));

@@ -9,6 +9,7 @@
 #include "api/field_path.h"
 #include "api/selector/label_selector.h"
 #include "audit/policy.h"
+#include "base/file.h"
 #include "base/gotext.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -211,7 +212,7 @@ base::Result<Policy> ParsePolicy(std::string_view text) {
 
 base::Result<Policy> LoadPolicy(const std::string& path) {
   if (path.empty()) return base::ConfigError("file path not specified");
-  auto text = net::ReadFile(path);
+  auto text = base::ReadFile(path);
   if (!text.ok()) {
     return base::ConfigError(base::StrCat("failed to read file path ", base::GoQuote(path), ": ",
                                           text.status().message()));

@@ -4,6 +4,7 @@
 
 #include "authn/csv.h"
 #include "authn/methods.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "net/certificates.h"
@@ -76,7 +77,7 @@ base::Result<std::unique_ptr<TokenAuthenticator>> ParseTokenFile(
 
 base::Result<std::unique_ptr<TokenAuthenticator>> LoadTokenFile(
     const std::string& path, std::vector<std::string> api_audiences) {
-  return ParseTokenFile(path, TRY(net::ReadFile(path)), std::move(api_audiences));
+  return ParseTokenFile(path, TRY(base::ReadFile(path)), std::move(api_audiences));
 }
 
 }  // namespace portcullis::authn

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <memory>
-#include <sstream>
 #include <string>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/strings.h"
 #include "cel/batch.h"
 #include "cel/checker/cost_estimate.h"
@@ -111,18 +110,6 @@ struct Options {
   bool help = false;
 };
 
-base::Result<std::string> ReadFile(const std::string& path) {
-  std::ostringstream text;
-  if (path == "-") {
-    text << std::cin.rdbuf();
-    return text.str();
-  }
-  std::ifstream file(path);
-  if (!file.is_open()) return base::ConfigError("cannot read " + path);
-  text << file.rdbuf();
-  return text.str();
-}
-
 // Expressions between lines of three dashes; ones that hold nothing are left out.
 void AddExpressions(Options& options, const std::string& path, std::string_view text) {
   Source source{"", path, 1};
@@ -178,7 +165,7 @@ base::Status ParseFlag(Options& options, const std::string& name, const std::str
     if (*value != "admission") return base::ConfigError("--as knows only admission");
     return set(options.inputs.admission);
   }
-  const std::string text = TRY(ReadFile(*value));
+  const std::string text = TRY(*value == "-" ? base::ReadStandardInput() : base::ReadFile(*value));
   if (name == "--vars") return options.inputs.AddVariables(text, *value);
   if (name == "--variables") return options.inputs.AddPolicyVariables(text, *value);
   if (name == "--authorizer") return options.inputs.AddDecisions(text, *value);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "api/catalog/import.h"
+#include "base/file.h"
 #include "base/strings.h"
 #include "cli/live_schema.h"
 #include "json/reader.h"
@@ -29,7 +30,7 @@ constexpr std::string_view kUsage =
     "Files may be compressed with gzip. docs/internals/catalog.md describes them and the result.\n";
 
 base::Result<std::string> ReadMaybeCompressed(const std::string& path) {
-  std::string text = TRY(net::ReadFile(path));
+  std::string text = TRY(base::ReadFile(path));
   if (text.size() < 2 || text[0] != '\x1f' || text[1] != '\x8b') return text;
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 16) != Z_OK) return base::ConfigError("cannot inflate " + path);
@@ -52,7 +53,7 @@ base::Result<std::string> ReadMaybeCompressed(const std::string& path) {
 base::Result<LiveServer> ServerOf(const std::map<std::string, std::string>& flags) {
   const auto file = [&](const char* flag) -> base::Result<std::string> {
     const auto found = flags.find(flag);
-    return found == flags.end() ? std::string() : net::ReadFile(found->second);
+    return found == flags.end() ? std::string() : base::ReadFile(found->second);
   };
   LiveServer server;
   server.url = flags.find("server")->second;  // a required flag

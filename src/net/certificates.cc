@@ -15,6 +15,7 @@
 #include <chrono>
 #include <span>
 
+#include "base/file.h"
 #include "base/random.h"
 #include "base/strings.h"
 #include "net/internal/certificate.h"
@@ -146,10 +147,6 @@ base::WallTime TimeOf(std::int64_t seconds) {
   const auto clamped =
       std::clamp(seconds, SecondsOf(base::WallTime::min()) + 1, SecondsOf(base::WallTime::max()));
   return base::WallTime(std::chrono::seconds(clamped));
-}
-
-base::Status FileError(std::string_view operation, const std::string& path, int error) {
-  return base::ConfigError(base::StrCat(operation, " ", path, ": ", internal::ErrnoText(error)));
 }
 
 }  // namespace
@@ -294,31 +291,11 @@ base::Result<std::shared_ptr<const CertificatePool>> CertificatePool::Create(std
   return std::shared_ptr<const CertificatePool>(std::make_shared<Pool>(std::move(roots)));
 }
 
-base::Result<std::string> ReadFile(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return FileError("open", path, errno);
-  std::string text;
-  std::array<char, 16384> buffer{};
-  for (;;) {
-    const ssize_t got = read(fd, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      const int error = errno;
-      close(fd);
-      return FileError("read", path, error);
-    }
-    if (got == 0) break;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  close(fd);
-  return text;
-}
-
 base::Result<KeyPair> LoadKeyPair(const std::string& certificate_file,
                                   const std::string& key_file) {
   KeyPair pair;
-  pair.certificate_pem = TRY(ReadFile(certificate_file));
-  pair.key_pem = TRY(ReadFile(key_file));
+  pair.certificate_pem = TRY(base::ReadFile(certificate_file));
+  pair.key_pem = TRY(base::ReadFile(key_file));
   if (auto status = CheckKeyPair(pair.certificate_pem, pair.key_pem); !status.ok()) {
     return status.Annotate(base::StrCat(certificate_file, ", ", key_file));
   }
@@ -326,7 +303,7 @@ base::Result<KeyPair> LoadKeyPair(const std::string& certificate_file,
 }
 
 base::Result<std::string> LoadCertificates(const std::string& file) {
-  std::string pem = TRY(ReadFile(file));
+  std::string pem = TRY(base::ReadFile(file));
   if (auto parsed = ParseCertificates(pem); !parsed.ok()) {
     return parsed.status().Annotate(base::StrCat("error reading ", file));
   }

@@ -87,8 +87,6 @@ class CertificatePool {
                                    base::WallTime now) const = 0;
 };
 
-// Reads a file whole. Error: `open /x: no such file or directory`, as Go prints it.
-base::Result<std::string> ReadFile(const std::string& path);
 // Reads and checks; errors name the file.
 base::Result<KeyPair> LoadKeyPair(const std::string& certificate_file, const std::string& key_file);
 base::Result<std::string> LoadCertificates(const std::string& file);

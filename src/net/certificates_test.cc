@@ -81,11 +81,5 @@ TEST(CertificatesTest, ACacheGivesEqualOptionsTheSameIdentity) {
   EXPECT_NE(cache.Get({.ca_pem = ca.certificate_pem, .server_name = "x"}).value(), first);
 }
 
-TEST(CertificatesTest, AMissingFileIsNamed) {
-  EXPECT_EQ(ReadFile("/nonexistent/file").status().message(),
-            "open /nonexistent/file: no such file or directory");
-  EXPECT_EQ(ReadFile("/").status().message(), "read /: is a directory");
-}
-
 }  // namespace
 }  // namespace portcullis::net

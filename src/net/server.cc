@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file.h"
 #include "base/strings.h"
 #include "net/internal/server_connection.h"
 #include "net/internal/server_core.h"
@@ -98,7 +99,7 @@ class Acceptor final : public internal::Sink {
 
 base::Status ListenError(const std::string& address, std::string_view operation, int error) {
   return base::ConfigError(
-      base::StrCat("listen tcp ", address, ": ", operation, ": ", internal::ErrnoText(error)));
+      base::StrCat("listen tcp ", address, ": ", operation, ": ", base::ErrnoText(error)));
 }
 
 base::Result<int> BindSocket(const std::string& address) {

@@ -1,5 +1,6 @@
 #include "net/tls_reload.h"
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "net/certificates.h"
@@ -19,15 +20,15 @@ struct TlsReloader::State : std::enable_shared_from_this<State> {
   base::Result<ServerTlsOptions> Read() PC_REQUIRES(mutex) {
     ServerTlsOptions fresh = options;
     if (!files.certificate.empty()) {
-      fresh.certificate.certificate_pem = TRY(ReadFile(files.certificate));
-      fresh.certificate.key_pem = TRY(ReadFile(files.key));
+      fresh.certificate.certificate_pem = TRY(base::ReadFile(files.certificate));
+      fresh.certificate.key_pem = TRY(base::ReadFile(files.key));
     }
     if (!files.client_ca.empty()) {
-      fresh.client_ca_pem = files.more_client_cas_pem + TRY(ReadFile(files.client_ca));
+      fresh.client_ca_pem = files.more_client_cas_pem + TRY(base::ReadFile(files.client_ca));
     }
     for (std::size_t i = 0; i < files.sni.size() && i < fresh.sni.size(); ++i) {
-      fresh.sni[i].certificate_pem = TRY(ReadFile(files.sni[i].first));
-      fresh.sni[i].key_pem = TRY(ReadFile(files.sni[i].second));
+      fresh.sni[i].certificate_pem = TRY(base::ReadFile(files.sni[i].first));
+      fresh.sni[i].key_pem = TRY(base::ReadFile(files.sni[i].second));
     }
     return fresh;
   }

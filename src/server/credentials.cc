@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "authn/jwt.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
 
@@ -57,7 +58,7 @@ base::Status WritePair(const fs::path& folder, const std::string& name, const ne
 base::Result<bool> Exists(const std::string& path) {
   if (access(path.c_str(), F_OK) == 0) return true;
   if (errno == ENOENT) return false;
-  return base::ConfigError(base::StrCat("open ", path, ": ", base::ToLower(std::strerror(errno))));
+  return base::ConfigError(base::StrCat("open ", path, ": ", base::ErrnoText(errno)));
 }
 
 enum class Renewal : std::uint8_t { kNotNeeded, kDue, kNotOurs };
@@ -131,7 +132,7 @@ net::CertificateRequest ServingRequest(const Options& options, std::string_view 
 
 base::Result<std::string> KeptSigningKey(const fs::path& folder, base::WallTime now) {
   const std::string path = (folder / "sa.key").string();
-  if (TRY(Exists(path))) return net::ReadFile(path);
+  if (TRY(Exists(path))) return base::ReadFile(path);
   // Only the key is of interest; ECDSA keys take no time to make.
   const net::KeyPair pair = TRY(net::MakeAuthority("service-accounts", now, kAuthorityDays));
   TRY(WriteFile(path, pair.key_pem));
@@ -176,7 +177,7 @@ base::Result<Credentials> PrepareCredentials(const Options& options, std::string
     return net::Issue(authority, administrator, now);
   }));
   if (const std::string& file = options.service_account_signing_key_file; !file.empty()) {
-    credentials.signing_key_pem = TRY(net::ReadFile(file));
+    credentials.signing_key_pem = TRY(base::ReadFile(file));
     if (auto key = authn::ParseJwtSigningKey(credentials.signing_key_pem); !key.ok()) {
       return key.status().Annotate(base::StrCat("--service-account-signing-key-file=", file));
     }
@@ -185,7 +186,7 @@ base::Result<Credentials> PrepareCredentials(const Options& options, std::string
   }
   credentials.verifying_keys_pem.push_back(credentials.signing_key_pem);
   for (const std::string& file : options.service_account_key_files) {
-    credentials.verifying_keys_pem.push_back(TRY(net::ReadFile(file)));
+    credentials.verifying_keys_pem.push_back(TRY(base::ReadFile(file)));
     if (auto keys = authn::ParseJwtKeys(credentials.verifying_keys_pem.back()); !keys.ok()) {
       return keys.status().Annotate(base::StrCat("--service-account-key-file=", file));
     }

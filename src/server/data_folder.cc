@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/file.h"
 #include "base/strings.h"
 
 namespace portcullis::server {
@@ -26,11 +27,11 @@ base::Result<std::unique_ptr<DataFolder>> DataFolder::Open(const std::string& pa
   }
   const std::string file = path + "/lock";
   const int lock = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock < 0) return failed("open", file, base::ToLower(std::strerror(errno)));
+  if (lock < 0) return failed("open", file, base::ErrnoText(errno));
   if (flock(lock, LOCK_EX | LOCK_NB) == 0) return std::unique_ptr<DataFolder>(new DataFolder(lock));
   const int why = errno;
   close(lock);
-  if (why != EWOULDBLOCK) return failed("lock", file, base::ToLower(std::strerror(why)));
+  if (why != EWOULDBLOCK) return failed("lock", file, base::ErrnoText(why));
   return base::ConfigError(base::StrCat("--data-dir: ", path,
                                         " is in use by another process: stop that server or "
                                         "choose another folder"));

@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <sstream>
 #include <utility>
 
 #include "api/quantity.h"
+#include "base/file.h"
 #include "base/strings.h"
 
 namespace portcullis::server {
@@ -17,17 +17,15 @@ namespace {
 
 constexpr std::size_t kLeast = 64 << 20;
 
-// The first line of a file, "" if it cannot be read.
-std::string FirstLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+// A file of the kernel, "" if it cannot be read.
+std::string Content(const std::string& path) {
+  auto text = base::ReadFile(path);
+  return text.ok() ? std::move(*text) : std::string();
 }
 
 // The limit in a cgroup's file; the largest number for "max" and what is none.
 std::size_t LimitIn(const std::string& path) {
-  const auto number = base::ParseInt(FirstLine(path));
+  const auto number = base::ParseInt(base::Trim(Content(path)));
   return number && *number > 0 ? static_cast<std::size_t>(*number)
                                : std::numeric_limits<std::size_t>::max();
 }
@@ -81,7 +79,7 @@ void MemoryBudget::Shrink() {
 }
 
 std::size_t UsedMemory() {
-  std::ifstream file("/proc/self/statm");
+  std::istringstream file(Content("/proc/self/statm"));
   std::size_t size = 0;
   std::size_t resident = 0;
   std::size_t shared = 0;
@@ -91,12 +89,13 @@ std::size_t UsedMemory() {
 
 std::size_t AvailableMemory(const std::string& proc, const std::string& cgroups) {
   std::size_t least = std::numeric_limits<std::size_t>::max();
-  std::istringstream total(FirstLine(proc + "/meminfo"));  // "MemTotal:  24000000 kB"
+  std::istringstream total(Content(proc + "/meminfo"));  // "MemTotal:  24000000 kB"
   std::string name;
   std::size_t kilobytes = 0;
   if (total >> name >> kilobytes) least = kilobytes * 1024;
-  std::ifstream groups(proc + "/self/cgroup");  // "0::/a/b", of old "4:memory:/a/b"
-  for (std::string line; std::getline(groups, line);) {
+  // "0::/a/b", of old "4:memory:/a/b"
+  const std::string groups = Content(proc + "/self/cgroup");
+  for (const std::string_view line : base::Split(groups, '\n')) {
     const std::vector<std::string_view> parts = base::Split(line, ':');
     if (parts.size() != 3) continue;
     if (parts[0] == "0" && parts[1].empty()) {

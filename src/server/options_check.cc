@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "release/release.h"
@@ -109,8 +110,7 @@ std::vector<std::string> CheckOptions(const Options& options) {
   std::vector<std::string> problems;
   const auto readable = [&](std::string_view flag, const std::string& path) {
     if (path.empty() || access(path.c_str(), R_OK) == 0) return;
-    problems.push_back(
-        base::StrCat("--", flag, ": open ", path, ": ", base::ToLower(std::strerror(errno))));
+    problems.push_back(base::StrCat("--", flag, ": open ", path, ": ", base::ErrnoText(errno)));
   };
   readable("client-ca-file", options.client_ca_file);
   readable("token-auth-file", options.token_auth_file);

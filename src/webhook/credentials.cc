@@ -4,10 +4,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/value.h"
-#include "net/certificates.h"
 #include "webhook/kubeconfig.h"
 
 namespace portcullis::webhook {
@@ -24,7 +24,7 @@ base::Result<std::string> DataOrFile(json::Value user, std::string_view name,
   std::string path(user[name].AsString());
   if (path.empty()) return std::string();
   if (path.front() != '/') path = base::StrCat(directory, "/", path);
-  auto text = net::ReadFile(path);
+  auto text = base::ReadFile(path);
   if (text.ok()) return text;
   return base::ConfigError(
       base::StrCat("unable to read ", name, " ", path, " due to ", text.status().message()));
@@ -178,7 +178,7 @@ base::Result<net::Headers> AuthorizationHeaders(const UserEntry& user, ExecCrede
   net::Headers headers = user.impersonation;
   std::string token = user.token;
   if (!user.token_file.empty()) {
-    auto text = net::ReadFile(user.token_file);
+    auto text = base::ReadFile(user.token_file);
     if (text.ok()) {
       token = base::Trim(text.value());
     } else if (token.empty()) {

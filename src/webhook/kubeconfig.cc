@@ -4,13 +4,13 @@
 
 #include "api/schema/decode.h"
 #include "api/schema/go_types.h"
+#include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/go_errors.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "json/yaml.h"
-#include "net/certificates.h"
 
 namespace portcullis::webhook {
 namespace {
@@ -72,7 +72,7 @@ base::Result<json::Value> LoadKubeconfig(json::Arena& arena, const std::string& 
   if (!std::filesystem::exists(path, error)) {
     return base::ConfigError(base::StrCat("stat ", path, ": no such file or directory"));
   }
-  auto config = ParseKubeconfig(arena, TRY(net::ReadFile(path)));
+  auto config = ParseKubeconfig(arena, TRY(base::ReadFile(path)));
   if (config.ok()) return config;
   return config.status().Annotate(base::StrCat("error loading config file \"", path, "\""));
 }

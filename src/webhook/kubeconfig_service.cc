@@ -5,9 +5,9 @@
 #include <thread>
 #include <utility>
 
+#include "base/file.h"
 #include "base/strings.h"
 #include "json/writer.h"
-#include "net/certificates.h"
 #include "net/tls.h"
 #include "webhook/kubeconfig.h"
 #include "webhook/review.h"
@@ -60,7 +60,7 @@ base::Result<std::string> AuthorityOf(json::Value cluster, std::string_view name
   }
   if (path.empty()) return std::string();
   if (path.front() != '/') path = base::StrCat(directory, "/", path);
-  auto pem = net::ReadFile(path);
+  auto pem = base::ReadFile(path);
   if (pem.ok()) return pem;
   return InvalidConfiguration(base::StrCat("unable to read certificate-authority ", path, " for ",
                                            name, " due to ", pem.status().message()));

@@ -7,6 +7,7 @@
 #include "api/schema/decode.h"
 #include "api/selector/label_selector.h"
 #include "base/digest.h"
+#include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/reader.h"
@@ -53,7 +54,7 @@ base::Result<std::vector<ManifestFile>> ReadManifests(const std::string& directo
   std::sort(paths.begin(), paths.end());
   std::vector<ManifestFile> files;
   for (std::string& path : paths) {
-    std::string text = TRY(net::ReadFile(path));
+    std::string text = TRY(base::ReadFile(path));
     if (!text.empty()) files.push_back({std::move(path), std::move(text)});
   }
   return files;

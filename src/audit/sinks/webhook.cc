@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "audit/sink.h"
+#include "base/file.h"
 #include "base/gotext.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/strings.h"
 #include "json/value.h"
 #include "json/yaml.h"
-#include "net/certificates.h"
 #include "net/client.h"
 #include "net/tls.h"
 
@@ -45,12 +45,12 @@ base::Result<std::string> DataOrFile(json::Value object, const std::string& name
   }
   const std::string path(object[name].AsString());
   if (path.empty()) return std::string();
-  return net::ReadFile(path.front() == '/' ? path : base::StrCat(folder, "/", path));
+  return base::ReadFile(path.front() == '/' ? path : base::StrCat(folder, "/", path));
 }
 
 base::Result<Destination> ReadKubeconfig(const std::string& path) {
   json::Arena arena;
-  const std::string text = TRY(net::ReadFile(path));
+  const std::string text = TRY(base::ReadFile(path));
   const json::Value config = TRY(json::ParseYaml(arena, text));
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);

@@ -1,12 +1,12 @@
 #include "cel/library/time_zone.h"
 
 #include <array>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "cel/time_text.h"
@@ -17,20 +17,6 @@ namespace {
 constexpr std::array<std::string_view, 3> kFolders = {
     "/usr/share/zoneinfo/", "/usr/share/lib/zoneinfo/", "/usr/lib/locale/TZ/"};
 constexpr std::size_t kMaxFile = 1 << 20;
-
-std::string ReadFile(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             &std::fclose);
-  std::string text;
-  if (!file) return text;
-  std::array<char, 8192> buffer{};
-  while (text.size() < kMaxFile) {
-    const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get());
-    if (count == 0) break;
-    text.append(buffer.data(), count);
-  }
-  return text;
-}
 
 std::int64_t BigEndian(std::string_view data, std::size_t at, std::size_t size) {
   std::uint64_t value = 0;
@@ -223,8 +209,8 @@ std::string ReadZone(std::string_view zone) {
                     zone.find(':') != std::string_view::npos || !IsSafeName(zone);
   if (none) return "";
   for (const std::string_view folder : kFolders) {
-    std::string data = ReadFile(std::string(folder) + std::string(zone));
-    if (!data.empty()) return data;
+    auto data = base::ReadFile(std::string(folder) + std::string(zone), kMaxFile);
+    if (data.ok() && !data->empty()) return std::move(*data);
   }
   return "";
 }

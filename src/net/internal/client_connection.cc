@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "base/allocation_failure.h"
+#include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "net/internal/gathering.h"
@@ -83,7 +84,7 @@ void ClientConnection::TryNextAddress() {
     if (result != 0 && errno != EINPROGRESS) {
       if (first_dial_error_.empty()) {
         first_dial_error_ = base::StrCat("dial tcp ", address_, ": ",
-                                         fd < 0 ? "socket: " : "connect: ", ErrnoText(errno));
+                                         fd < 0 ? "socket: " : "connect: ", base::ErrnoText(errno));
       }
       if (fd >= 0) close(fd);
       continue;
@@ -104,7 +105,8 @@ void ClientConnection::OnConnected() {
   getsockopt(stream_->fd(), SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) {
     if (first_dial_error_.empty()) {
-      first_dial_error_ = base::StrCat("dial tcp ", address_, ": connect: ", ErrnoText(error));
+      first_dial_error_ =
+          base::StrCat("dial tcp ", address_, ": connect: ", base::ErrnoText(error));
     }
     return TryNextAddress();
   }

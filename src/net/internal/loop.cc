@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "base/allocation_failure.h"
+#include "base/file.h"
 #include "base/strings.h"
 #include "net/internal/stream.h"
 
@@ -51,7 +52,7 @@ base::Status Loop::status() const {
   if (epoll_ >= 0 && wakeup_ >= 0) return base::OkStatus();
   return base::ConfigError(
       base::StrCat("cannot wait for sockets: ", epoll_ < 0 ? "epoll_create1" : "eventfd", ": ",
-                   ErrnoText(errno_)));
+                   base::ErrnoText(errno_)));
 }
 
 int Loop::Wait(std::span<epoll_event> events, int timeout) const {
@@ -222,7 +223,7 @@ base::Result<std::uint64_t> Loop::TryAdd(int fd, Sink& sink) {
   const std::uint64_t token = Take(sink);
   if (const int error = Register(fd, token); error != 0) {
     Release(token);
-    return base::ConfigError(base::StrCat("epoll_ctl: ", ErrnoText(error)));
+    return base::ConfigError(base::StrCat("epoll_ctl: ", base::ErrnoText(error)));
   }
   return token;
 }

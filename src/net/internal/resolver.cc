@@ -5,12 +5,12 @@
 #include <array>
 #include <cstring>
 #include <deque>
-#include <fstream>
 #include <map>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/file.h"
 #include "base/mutex.h"
 #include "base/strings.h"
 #include "net/url.h"
@@ -20,11 +20,10 @@ namespace {
 
 // Go names the server it has asked.
 std::string NameServer() {
-  std::ifstream file("/etc/resolv.conf");
-  std::string line;
-  while (std::getline(file, line)) {
-    if (!line.starts_with("nameserver ")) continue;
-    return JoinHostPort(base::Trim(std::string_view(line).substr(11)), "53");
+  const auto file = base::ReadFile("/etc/resolv.conf");
+  if (!file.ok()) return "127.0.0.1:53";
+  for (const std::string_view line : base::Split(*file, '\n')) {
+    if (line.starts_with("nameserver ")) return JoinHostPort(base::Trim(line.substr(11)), "53");
   }
   return "127.0.0.1:53";
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/allocation_failure.h"
+#include "base/file.h"
 #include "base/strings.h"
 #include "net/internal/tls_texts.h"
 #include "net/url.h"
@@ -321,7 +322,7 @@ void Stream::ShutdownWrite() {
 
 std::string Stream::SystemError(std::string_view operation) const {
   return base::StrCat(operation, " tcp ", LocalAddress(fd_), "->", RemoteAddress(fd_), ": ",
-                      operation, ": ", ErrnoText(errno_));
+                      operation, ": ", base::ErrnoText(errno_));
 }
 
 std::string LocalAddress(int fd) {
@@ -336,16 +337,6 @@ std::string RemoteAddress(int fd) {
   socklen_t size = sizeof(storage);
   if (getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return "";
   return AddressText(storage);
-}
-
-std::string ErrnoText(int error) {
-  // Go's table has the C library's words with a small first letter.
-  std::array<char, 128> buffer{};
-  std::string text = strerror_r(error, buffer.data(), buffer.size());
-  if (text.size() > 1 && text[1] >= 'a' && text[1] <= 'z') {
-    text[0] = static_cast<char>(text[0] | 0x20);
-  }
-  return text;
 }
 
 }  // namespace portcullis::net::internal

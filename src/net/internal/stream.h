@@ -105,7 +105,5 @@ class Stream {
 // "127.0.0.1:8080", "[::1]:8080"; "" on failure.
 std::string LocalAddress(int fd);
 std::string RemoteAddress(int fd);
-// "connection refused": the text Go has for an errno.
-std::string ErrnoText(int error);
 
 }  // namespace portcullis::net::internal

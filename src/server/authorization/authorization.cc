@@ -7,6 +7,7 @@
 
 #include "authz/abac/abac.h"
 #include "authz/rbac/rule_book.h"
+#include "base/file.h"
 #include "base/gotext.h"
 #include "base/log.h"
 #include "base/mutex.h"
@@ -66,12 +67,12 @@ class Chain final : public Authorization, public authz::Authorizer {
     if (file_.empty()) {
       members = MembersOfFlags(options);
     } else {
-      text_ = TRY(net::ReadFile(file_));
+      text_ = TRY(base::ReadFile(file_));
       members = TRY(ParseConfiguration(text_));
     }
     types_ = OwnTypes(members);
     if (const std::string& path = options.authorization_policy_file; !path.empty()) {
-      abac_ = TRY(authz::abac::Parse(TRY(net::ReadFile(path)), path));
+      abac_ = TRY(authz::abac::Parse(TRY(base::ReadFile(path)), path));
     }
     auto assembled = TRY(Assemble(members));
     rbac_ = assembled.rbac;
@@ -129,7 +130,7 @@ class Chain final : public Authorization, public authz::Authorizer {
 
   // What stands in the file is tried once.
   base::Status Look() {
-    std::string text = TRY(net::ReadFile(file_));
+    std::string text = TRY(base::ReadFile(file_));
     if (text == text_) return base::OkStatus();
     text_ = std::move(text);
     const std::vector<Member> members = TRY(ParseConfiguration(text_));

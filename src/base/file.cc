@@ -1,0 +1,71 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "base/strings.h"
+
+namespace portcullis::base {
+namespace {
+
+Status FileError(std::string_view operation, const std::string& path, std::string_view why) {
+  return ConfigError(StrCat(operation, " ", path, ": ", why));
+}
+
+Result<std::string> ReadToEnd(int file, const std::string& name, std::size_t limit) {
+  std::string text;
+  std::array<char, 16384> buffer{};
+  while (true) {
+    const ssize_t got = read(file, buffer.data(), buffer.size());
+    if (got == 0) return text;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FileError("read", name, ErrnoText(errno));
+    if (text.size() + static_cast<std::size_t>(got) > limit) {
+      return FileError("read", name,
+                       StrCat("there are more than ", std::to_string(limit), " bytes"));
+    }
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace
+
+Result<std::string> ReadFile(const std::string& path, std::size_t limit) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return FileError("open", path, ErrnoText(errno));
+  auto text = ReadToEnd(file, path, limit);
+  close(file);
+  return text;
+}
+
+Result<std::string> ReadStandardInput(std::size_t limit) {
+  return ReadToEnd(STDIN_FILENO, "standard input", limit);
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string ResolvePath(const std::string& folder, const std::string& path) {
+  if (path.empty() || path.front() == '/') return path;
+  return StrCat(folder, folder.ends_with('/') ? "" : "/", path);
+}
+
+std::string ErrnoText(int error) {
+  // glibc's strerror_r returns the text; unlike strerror it is safe in threads.
+  std::array<char, 128> buffer{};
+  std::string text = strerror_r(error, buffer.data(), buffer.size());
+  if (text.size() > 1 && text[1] >= 'a' && text[1] <= 'z') {
+    text[0] = static_cast<char>(text[0] | 0x20);
+  }
+  return text;
+}
+
+}  // namespace portcullis::base

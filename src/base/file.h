@@ -1,0 +1,28 @@
+// Files read whole: the only reader of the program.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/status.h"
+
+namespace portcullis::base {
+
+inline constexpr std::size_t kMaxFileSize = std::size_t{256} << 20;
+
+// The content of a file. A link is followed; a pipe is read to its end. Errors are Go's of
+// os.ReadFile: `open /x: no such file or directory`, `read /x: is a directory`; a file of more than
+// `limit` bytes is ours: `read /x: there are more than 1048576 bytes`.
+Result<std::string> ReadFile(const std::string& path, std::size_t limit = kMaxFileSize);
+// The same of standard input: `read standard input: …`.
+Result<std::string> ReadStandardInput(std::size_t limit = kMaxFileSize);
+
+// The folder that relative paths inside of the file `path` start from: "." for a bare name.
+std::string FolderOf(const std::string& path);
+// `path` itself if it is absolute or empty, else below `folder`.
+std::string ResolvePath(const std::string& folder, const std::string& path);
+
+// What errno says, in Go's lower case: "no such file or directory".
+std::string ErrnoText(int error);
+
+}  // namespace portcullis::base

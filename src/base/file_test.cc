@@ -1,0 +1,58 @@
+#include "base/file.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+
+namespace portcullis::base {
+namespace {
+
+class FileTest : public ::testing::Test {
+ protected:
+  ~FileTest() override { unlink(path_.c_str()); }
+
+  const std::string path_ = ::testing::TempDir() + "file_test_" + std::to_string(getpid());
+};
+
+TEST_F(FileTest, ReadsAllBytes) {
+  const std::string bytes = std::string("a\0b\n", 4) + std::string(100'000, 'x');
+  std::ofstream(path_, std::ios::binary) << bytes;
+  EXPECT_EQ(ReadFile(path_).value(), bytes);
+  EXPECT_EQ(ReadFile(path_, bytes.size()).value(), bytes);
+}
+
+TEST_F(FileTest, RefusesWhatIsLargerThanTheLimit) {
+  std::ofstream(path_) << "12345";
+  EXPECT_EQ(ReadFile(path_, 4).status().message(),
+            "read " + path_ + ": there are more than 4 bytes");
+  // A device has no end.
+  EXPECT_EQ(ReadFile("/dev/zero", 1000).status().message(),
+            "read /dev/zero: there are more than 1000 bytes");
+}
+
+TEST_F(FileTest, SaysWhyAFileCannotBeReadAsGoDoes) {
+  EXPECT_EQ(ReadFile("/no/such/file").status().message(),
+            "open /no/such/file: no such file or directory");
+  EXPECT_EQ(ReadFile("/tmp").status().message(), "read /tmp: is a directory");
+  EXPECT_EQ(ReadFile("/etc/passwd/x").status().message(), "open /etc/passwd/x: not a directory");
+}
+
+TEST(PathTest, RelativePathsStartAtTheFolderOfTheirFile) {
+  EXPECT_EQ(FolderOf("/a/b.yaml"), "/a");
+  EXPECT_EQ(FolderOf("/b.yaml"), "/");
+  EXPECT_EQ(FolderOf("b.yaml"), ".");
+  EXPECT_EQ(ResolvePath("/a", "c/d"), "/a/c/d");
+  EXPECT_EQ(ResolvePath("/", "c"), "/c");
+  EXPECT_EQ(ResolvePath("/a", "/c"), "/c");
+  EXPECT_EQ(ResolvePath("/a", ""), "");
+}
+
+TEST(ErrnoTextTest, BeginsInLowerCase) {
+  EXPECT_EQ(ErrnoText(ECONNREFUSED), "connection refused");
+  EXPECT_EQ(ErrnoText(ENOENT), "no such file or directory");
+}
+
+}  // namespace
+}  // namespace portcullis::base
