@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "json/value.h"
+#include "kubeconfig/rest.h"
 #include "webhook/review.h"
 
 namespace {
@@ -31,6 +32,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   TryAs(body, ReviewVersion::kV1, HookType::kMutating);
   TryAs(body, ReviewVersion::kV1, HookType::kValidating);
   TryAs(body, ReviewVersion::kV1beta1, HookType::kMutating);
-  (void)portcullis::webhook::HttpErrorStatus(500, "", body, std::nullopt);
+  (void)portcullis::kubeconfig::ErrorOfAnswer(500, "", body, std::nullopt);
   return 0;
 }

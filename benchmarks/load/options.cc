@@ -1,13 +1,13 @@
 #include "options.h"
-#include "base/file.h"
 
 #include <cstdlib>
 #include <functional>
 #include <map>
 
+#include "base/file.h"
 #include "base/strings.h"
-#include "json/yaml.h"
-#include "net/certificates.h"
+#include "kubeconfig/client_config.h"
+#include "kubeconfig/identity.h"
 
 namespace portcullis::load {
 
@@ -36,26 +36,6 @@ baseline of the same run and against a target.
 )";
 
 namespace {
-
-// A value given inline as base64 (…-data), or in a file.
-base::Result<std::string> Material(json::Value object, const std::string& name) {
-  const auto data = object[name + "-data"].AsString();
-  if (!data.empty()) {
-    auto decoded = base::Base64Decode(data);
-    if (!decoded) return base::ConfigError(base::StrCat("bad base64 in ", name, "-data"));
-    return std::move(*decoded);
-  }
-  const auto file = object[name].AsString();
-  if (file.empty()) return std::string();
-  return base::ReadFile(std::string(file));
-}
-
-json::Value Named(json::Value list, std::string_view name, std::string_view member) {
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i]["name"].AsString() == name) return list[i][member];
-  }
-  return {};
-}
 
 using Setter = std::function<base::Status(const std::string&)>;
 
@@ -105,21 +85,13 @@ void AddTargetFlags(const std::string& prefix, TargetOptions& target,
 }  // namespace
 
 base::Status ReadKubeconfig(const std::string& path, TargetOptions& target) {
-  const auto text = TRY(base::ReadFile(path));
-  json::Arena arena;
-  const json::Value config = TRY(json::ParseYamlOrJson(arena, text));
-  const json::Value context =
-      Named(config["contexts"], config["current-context"].AsString(), "context");
-  const json::Value cluster = Named(config["clusters"], context["cluster"].AsString(), "cluster");
-  const json::Value user = Named(config["users"], context["user"].AsString(), "user");
-  target.url = cluster["server"].AsString();
-  if (target.url.empty()) {
-    return base::ConfigError(base::StrCat(path, ": no server in the current context"));
-  }
-  target.ca_pem = TRY(Material(cluster, "certificate-authority"));
-  target.certificate_pem = TRY(Material(user, "client-certificate"));
-  target.key_pem = TRY(Material(user, "client-key"));
-  target.token = user["token"].AsString();
+  const auto config = TRY(kubeconfig::Resolve(TRY(kubeconfig::Load(path))));
+  auto certificate = TRY(kubeconfig::ReadClientCertificate(config.user));
+  target.url = config.url;
+  target.ca_pem = config.tls.ca_pem;
+  target.certificate_pem = std::move(certificate.certificate_pem);
+  target.key_pem = std::move(certificate.key_pem);
+  target.token = config.user.token;
   return base::OkStatus();
 }
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/strings.h"
 #include "json/reader.h"
+#include "kubeconfig/client.h"
 #include "net/client.h"
 #include "net/io_threads.h"
-#include "net/tls.h"
 
 namespace portcullis::cli {
 namespace {
@@ -25,24 +25,18 @@ constexpr std::string_view kTable = "application/json;as=Table;v=v1;g=meta.k8s.i
 
 class Fetcher {
  public:
-  Fetcher(const LiveServer& server, std::shared_ptr<const net::ClientTls> tls, json::Arena& arena)
-      : server_(server),
-        tls_(std::move(tls)),
-        arena_(arena),
-        client_(net::HttpsClient::Create(threads_)) {}
+  static base::Result<std::unique_ptr<Fetcher>> Create(const kubeconfig::ClientConfig& server,
+                                                       json::Arena& arena) {
+    std::unique_ptr<Fetcher> fetcher(new Fetcher(arena));
+    kubeconfig::ClientOptions options;
+    options.timeout = std::chrono::seconds(60);
+    fetcher->client_.emplace(
+        TRY(kubeconfig::Client::Create(server, options, fetcher->https_.get())));
+    return fetcher;
+  }
 
   base::Result<Value> Get(std::string_view path, std::string_view accept) {
-    constexpr std::chrono::seconds kPatience(60);
-    net::ClientRequest request;
-    request.method = "GET";
-    request.url = base::StrCat(server_.url, path);
-    request.headers.Set("Accept", accept);
-    if (!server_.token.empty()) {
-      request.headers.Set("Authorization", base::StrCat("Bearer ", server_.token));
-    }
-    request.tls = tls_;
-    const net::CallResult result =
-        client_->Call(std::move(request), base::SystemClock().Steady() + kPatience);
+    const net::CallResult result = TRY(client_->Get(path, accept));
     if (!result.ok()) return base::ConfigError(result.failure->message);
     if (result.response.status != 200) {
       return base::ConfigError(base::StrCat("GET ", path, ": the server answered ",
@@ -54,11 +48,13 @@ class Fetcher {
   }
 
  private:
-  const LiveServer& server_;
-  std::shared_ptr<const net::ClientTls> tls_;
+  explicit Fetcher(json::Arena& arena)
+      : arena_(arena), https_(net::HttpsClient::Create(threads_)) {}
+
   json::Arena& arena_;
   net::IoThreads threads_;
-  std::unique_ptr<net::HttpsClient> client_;
+  std::unique_ptr<net::HttpsClient> https_;
+  std::optional<kubeconfig::Client> client_;  // after Create
 };
 
 std::string VersionPath(std::string_view group, std::string_view version) {
@@ -108,14 +104,10 @@ base::Result<Value> FetchOpenApiV3(Fetcher& fetcher, json::Arena& arena) {
 
 }  // namespace
 
-base::Status FetchSchema(const LiveServer& server, json::Arena& arena,
+base::Status FetchSchema(const kubeconfig::ClientConfig& server, json::Arena& arena,
                          api::catalog::ImportInput& input) {
-  net::ClientTlsOptions options;
-  options.ca_pem = server.ca_pem;
-  options.insecure_skip_verify = server.insecure;
-  options.certificate_pem = server.certificate_pem;
-  options.key_pem = server.key_pem;
-  Fetcher fetcher(server, TRY(net::ClientTls::Create(options)), arena);
+  const std::unique_ptr<Fetcher> made = TRY(Fetcher::Create(server, arena));
+  Fetcher& fetcher = *made;
 
   json::ObjectBuilder aggregated(arena);
   json::ObjectBuilder legacy(arena);

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "cli/live_schema.h"
 #include "json/reader.h"
+#include "kubeconfig/client_config.h"
 #include "net/certificates.h"
 
 namespace portcullis::cli {
@@ -23,6 +24,8 @@ constexpr std::string_view kUsage =
     "  portcullis schema import --discovery=FILE --openapi-v2=FILE [--openapi-v3=FILE]\n"
     "      [--table-columns=FILE] [--additions=FILE] [--go-facts=FILE]\n"
     "      --output=FILE\n"
+    "  portcullis schema import --kubeconfig=FILE [--context=NAME] [--go-facts=FILE] "
+    "--output=FILE\n"
     "  portcullis schema import --server=URL [--certificate-authority=FILE]\n"
     "      [--client-certificate=FILE --client-key=FILE] [--token=TEXT]\n"
     "      [--insecure-skip-tls-verify=true] [--go-facts=FILE] --output=FILE\n"
@@ -50,21 +53,27 @@ base::Result<std::string> ReadMaybeCompressed(const std::string& path) {
   return out;
 }
 
-base::Result<LiveServer> ServerOf(const std::map<std::string, std::string>& flags) {
-  const auto file = [&](const char* flag) -> base::Result<std::string> {
+// The context of --kubeconfig, or what the flags say one by one.
+base::Result<kubeconfig::ClientConfig> ServerOf(const std::map<std::string, std::string>& flags) {
+  const auto value = [&](const char* flag) {
     const auto found = flags.find(flag);
-    return found == flags.end() ? std::string() : base::ReadFile(found->second);
+    return found == flags.end() ? std::string() : found->second;
   };
-  LiveServer server;
-  server.url = flags.find("server")->second;  // a required flag
-  while (server.url.ends_with('/')) server.url.pop_back();
-  server.ca_pem = TRY(file("certificate-authority"));
-  server.certificate_pem = TRY(file("client-certificate"));
-  server.key_pem = TRY(file("client-key"));
-  if (const auto token = flags.find("token"); token != flags.end()) server.token = token->second;
-  const auto insecure = flags.find("insecure-skip-tls-verify");
-  server.insecure = insecure != flags.end() && insecure->second == "true";
-  return server;
+  if (flags.contains("kubeconfig")) {
+    return kubeconfig::Resolve(TRY(kubeconfig::Load(value("kubeconfig"))), value("context"));
+  }
+  kubeconfig::Config config;
+  config.contexts["flags"] = {"server", "user", ""};
+  config.current_context = "flags";
+  kubeconfig::Cluster& cluster = config.clusters["server"];
+  cluster.server = value("server");
+  cluster.certificate_authority = value("certificate-authority");
+  cluster.insecure_skip_tls_verify = value("insecure-skip-tls-verify") == "true";
+  kubeconfig::User& user = config.users["user"];
+  user.client_certificate = value("client-certificate");
+  user.client_key = value("client-key");
+  user.token = value("token");
+  return kubeconfig::Resolve(config);
 }
 
 base::Status Import(const std::map<std::string, std::string>& flags) {
@@ -78,7 +87,7 @@ base::Status Import(const std::map<std::string, std::string>& flags) {
     return *value;
   };
   api::catalog::ImportInput input;
-  if (flags.contains("server")) {
+  if (flags.contains("server") || flags.contains("kubeconfig")) {
     TRY(FetchSchema(TRY(ServerOf(flags)), arena, input));
   } else {
     input.discovery = TRY(document("discovery"));
@@ -110,6 +119,8 @@ int Run(const std::vector<std::string>& arguments) {
                                          "additions",
                                          "go-facts",
                                          "output",
+                                         "kubeconfig",
+                                         "context",
                                          "server",
                                          "certificate-authority",
                                          "client-certificate",
@@ -132,9 +143,13 @@ int Run(const std::vector<std::string>& arguments) {
     }
     flags[std::string(cut->first.substr(2))] = std::string(cut->second);
   }
-  if (flags.contains("discovery") == flags.contains("server") || !flags.contains("output")) {
-    std::fprintf(stderr, "Error: --output and either --discovery or --server are required\n\n%s",
-                 std::string(kUsage).c_str());
+  const int sources =
+      flags.contains("discovery") + flags.contains("server") + flags.contains("kubeconfig");
+  if (sources != 1 || !flags.contains("output")) {
+    std::fprintf(
+        stderr,
+        "Error: --output and one of --discovery, --kubeconfig and --server are required\n\n%s",
+        std::string(kUsage).c_str());
     return kExitUsage;
   }
   const base::Status status = Import(flags);

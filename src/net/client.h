@@ -44,6 +44,9 @@ struct ClientRequest {
   // turned out to be dead, or after a redirect) on an I/O thread: must not block.
   std::function<base::Result<std::string>(const std::string& host_port)> resolve;
 
+  // Null: those of ClientOptions.
+  std::shared_ptr<const ProxyRules> proxies;
+
   // Of the body, both as it arrives and decoded; 0: ClientOptions::max_response_bytes.
   std::size_t max_response_bytes = 0;
   // Requests in all when redirects are followed, as Go counts; 0: the redirect is the answer.

@@ -68,6 +68,21 @@ class ClientProxyTest : public ClientTest {
   };
 };
 
+TEST_F(ClientProxyTest, ARequestMayBringItsOwnProxy) {
+  ClientOptions options;
+  options.proxies = std::make_shared<const ProxyRules>(ProxySettings{"http://127.0.0.1:2", ""});
+  const auto client = HttpsClient::Create(io_, options);
+  ClientRequest request =
+      Secure(1, MakeAuthority("ca", base::SystemClock().Now())->certificate_pem);
+  request.url = "https://127.0.0.1:3/";
+  const auto cause = [&] { return client->Call(request, TestServer::Soon()).failure->cause; };
+
+  EXPECT_EQ(cause(), "dial tcp 127.0.0.1:3: connect: connection refused");
+  // Also for a loopback address, which the environment's proxy is not asked for.
+  request.proxies = ProxyRules::Always(*ParseUrl("http://127.0.0.1:1"));
+  EXPECT_EQ(cause(), "proxyconnect tcp: dial tcp 127.0.0.1:1: connect: connection refused");
+}
+
 TEST_F(ClientProxyTest, AsksTheProxyToLeadOn) {
   const auto certificates = TestCertificates::Make();
   std::string asked;

@@ -50,6 +50,13 @@ ProxyRules::ProxyRules(const ProxySettings& settings) : proxy_(ParseProxy(settin
   }
 }
 
+std::shared_ptr<const ProxyRules> ProxyRules::Always(Url proxy) {
+  std::shared_ptr<ProxyRules> rules(new ProxyRules);
+  rules->proxy_ = std::move(proxy);
+  rules->everything_ = true;
+  return rules;
+}
+
 void ProxyRules::AddException(std::string_view text) {
   Exception exception;
   if (const auto slash = text.find('/'); slash != std::string_view::npos) {
@@ -96,7 +103,8 @@ bool ProxyRules::IsException(const Url& url) const {
 }
 
 std::optional<Url> ProxyRules::For(const Url& url) const {
-  if (!proxy_ || url.scheme != "https" || IsException(url)) return std::nullopt;
+  if (!proxy_ || url.scheme != "https") return std::nullopt;
+  if (!everything_ && IsException(url)) return std::nullopt;
   return proxy_;
 }
 

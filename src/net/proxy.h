@@ -4,6 +4,7 @@
 // with a port.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ class ProxyRules {
   // A proxy's address that cannot be understood counts as none.
   explicit ProxyRules(const ProxySettings& settings);
 
+  // Rules that send every https URL to `proxy`, also those of loopback addresses (Go's
+  // http.ProxyURL).
+  static std::shared_ptr<const ProxyRules> Always(Url proxy);
+
   // The proxy for an https URL; none: it is reached directly.
   std::optional<Url> For(const Url& url) const;
 
@@ -38,11 +43,13 @@ class ProxyRules {
     int prefix = 0;       // bits of it that count
     std::string port;     // "" for any
   };
+  ProxyRules() = default;
   void AddException(std::string_view text);
   bool IsException(const Url& url) const;
 
   std::optional<Url> proxy_;
-  bool nothing_ = false;  // NO_PROXY=*
+  bool nothing_ = false;     // NO_PROXY=*
+  bool everything_ = false;  // Always
   std::vector<Exception> exceptions_;
 };
 

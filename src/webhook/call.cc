@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/strings.h"
+#include "kubeconfig/rest.h"
 #include "net/url.h"
 #include "webhook/endpoint.h"
 
@@ -80,8 +81,8 @@ std::string LogTransportFailure(std::string_view type, std::string_view webhook,
 
 base::Status HttpError(const net::Response& response) {
   if (IsSuccess(response.status)) return base::OkStatus();
-  return HttpErrorStatus(response.status, response.headers.Get("Content-Type"), response.content(),
-                         RetryAfterHeader(response));
+  return kubeconfig::ErrorOfAnswer(response.status, response.headers.Get("Content-Type"),
+                                   response.content(), RetryAfterHeader(response));
 }
 
 CallError NoClientError() {

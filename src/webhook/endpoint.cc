@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "kubeconfig/rest.h"
 #include "net/url.h"
 #include "webhook/configuration.h"
 
@@ -26,40 +26,7 @@ std::string KeyOf(const ClientConfig& config) {
   return base::StrCat(key, "\nc", config.ca_bundle);
 }
 
-// As Go writes the path of a URL (net/url, mode encodePath).
-std::string EscapePath(std::string_view path) {
-  constexpr std::string_view kPlain = "-_.~$&+,/:;=@";
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_alphanumeric =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (is_alphanumeric || kPlain.find(c) != std::string_view::npos) {
-      out.push_back(c);
-    } else {
-      out.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
-    }
-  }
-  return out;
-}
-
 }  // namespace
-
-std::string CleanPath(std::string_view path) {
-  const auto decoded = net::PathUnescape(path);
-  const std::string plain = decoded.ok() ? *decoded : std::string(path);
-  std::vector<std::string_view> parts;
-  for (const std::string_view part : base::Split(plain, '/')) {
-    if (part.empty() || part == ".") continue;
-    if (part == "..") {
-      if (!parts.empty()) parts.pop_back();
-      continue;
-    }
-    parts.push_back(part);
-  }
-  return EscapePath(base::StrCat("/", base::Join(parts, "/")));
-}
 
 Endpoint::Endpoint(std::unique_ptr<const ClientConfig> config, net::ClientTlsCache& tls,
                    std::shared_ptr<const Credentials> credentials,
@@ -74,7 +41,7 @@ Endpoint::~Endpoint() = default;
 void Endpoint::Prepare() const {
   net::ClientTlsOptions options;
   options.ca_pem = config_->ca_bundle;
-  ExecCluster cluster;
+  kubeconfig::ExecCluster cluster;
   cluster.certificate_authority_pem = config_->ca_bundle;
   std::string host;
   int port = 443;
@@ -86,7 +53,7 @@ void Endpoint::Prepare() const {
     ready_.service_host_port = base::StrCat(host, ":", std::to_string(port));
     cluster.server = base::StrCat("https://", ready_.service_host_port);
     cluster.tls_server_name = host;
-    ready_.url = base::StrCat(cluster.server, CleanPath(service.path));
+    ready_.url = base::StrCat(cluster.server, kubeconfig::RequestPath(service.path));
   } else if (config_->url) {
     auto url = net::ParseUrl(*config_->url);
     if (!url.ok()) {
@@ -96,41 +63,34 @@ void Endpoint::Prepare() const {
     host = url->host;
     port = url->EffectivePort();
     cluster.server = base::StrCat(url->scheme, "://", url->Authority());
-    ready_.url = base::StrCat(cluster.server, CleanPath(url->path));
+    ready_.url = base::StrCat(cluster.server, kubeconfig::RequestPath(url->path));
   } else {
     no_target_ = true;
     return;
   }
 
-  ready_.user = credentials_ ? credentials_->Find(host, port) : nullptr;
-  if (ready_.user != nullptr) {
-    if (!ready_.user->error.ok()) {
-      error_ = ready_.user->error;
-      return;
-    }
-    if (ready_.user->exec != nullptr) ready_.exec = ready_.user->exec->For(cluster);
-    if (auto headers = AuthorizationHeaders(*ready_.user, ready_.exec.get());
-        !headers.ok() && headers.status().reason() != base::Reason::kServiceUnavailable) {
-      error_ = headers.status();
-      return;
-    }
-    options.certificate_pem = ready_.user->certificate_pem;
-    options.key_pem = ready_.user->key_pem;
-  }
   ready_.headers.Add("User-Agent", kUserAgent);
   ready_.headers.Add("Accept", "application/json, */*");
   ready_.headers.Add("Content-Type", "application/json");
-  auto tls = tls_.Get(options);
-  if (!tls.ok()) {
-    error_ = tls.status();
-    return;
-  }
-  ready_.tls = std::move(tls).value();
-  ready_.tls_options = std::move(options);
+  const UserEntry* user = credentials_ ? credentials_->Find(host, port) : nullptr;
+  error_ = user != nullptr ? PrepareIdentity(*user, options, cluster) : PrepareTls(options);
+}
+
+base::Status Endpoint::PrepareIdentity(const UserEntry& user, const net::ClientTlsOptions& tls,
+                                       const kubeconfig::ExecCluster& cluster) const {
+  if (user.user.auth_provider) return base::ConfigError("auth provider not supported");
+  ready_.identity =
+      TRY(kubeconfig::Identity::Create(user.user, tls, user.exec.get(), cluster, tls_));
+  return base::OkStatus();
+}
+
+base::Status Endpoint::PrepareTls(const net::ClientTlsOptions& options) const {
+  ready_.tls = TRY(tls_.Get(options));
+  return base::OkStatus();
 }
 
 void Endpoint::CredentialsRefused() const {
-  if (ready_.exec != nullptr) ready_.exec->Forget();
+  if (ready_.identity != nullptr) ready_.identity->Refused();
 }
 
 base::Result<const Endpoint::Ready*> Endpoint::Get(std::string_view webhook) const {
@@ -147,7 +107,7 @@ base::Result<const Endpoint::Ready*> Endpoint::Get(std::string_view webhook) con
 base::Result<net::SharedRequest> Endpoint::RequestFor(std::string_view webhook,
                                                       std::string_view timeout_text) const {
   const Ready* ready = TRY(Get(webhook));
-  if (ready->user != nullptr) return MakeRequest(*ready, timeout_text);
+  if (ready->identity != nullptr) return MakeRequest(*ready, timeout_text);
   const base::MutexLock lock(mutex_);
   if (last_ == nullptr || last_timeout_ != timeout_text) {
     last_ = TRY(MakeRequest(*ready, timeout_text));
@@ -163,12 +123,10 @@ base::Result<net::SharedRequest> Endpoint::MakeRequest(const Ready& ready,
   request.url = base::StrCat(ready.url, "?timeout=", timeout_text);
   request.headers = ready.headers;
   request.tls = ready.tls;
-  if (ready.user != nullptr) {
-    const base::Status identified =
-        Identify(*ready.user, ready.exec.get(), ready.tls_options, tls_, request);
+  if (ready.identity != nullptr) {
+    const base::Status identified = ready.identity->Apply(request);
     if (identified.reason() == base::Reason::kServiceUnavailable) {
-      return base::Status(identified.reason(), base::StrCat("Post ", base::GoQuote(request.url),
-                                                            ": ", identified.message()));
+      return identified.Annotate(base::StrCat("Post ", base::GoQuote(request.url)));
     }
     TRY(identified);
   }

@@ -11,6 +11,7 @@
 #include "admission/service_resolver.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "kubeconfig/identity.h"
 #include "net/client.h"
 #include "net/tls.h"
 #include "webhook/credentials.h"
@@ -26,11 +27,9 @@ class Endpoint {
   struct Ready {
     std::string url;  // without query
     net::Headers headers;
-    net::ClientTlsOptions tls_options;
     std::shared_ptr<const net::ClientTls> tls;
     std::string service_host_port;  // "web.ns.svc:443" for a service reference, else ""
-    const UserEntry* user = nullptr;
-    std::shared_ptr<ExecCredentials> exec;  // of the user, for this server; may be null
+    std::unique_ptr<const kubeconfig::Identity> identity;  // null: anonymous
   };
 
   Endpoint(std::unique_ptr<const ClientConfig> config, net::ClientTlsCache& tls,
@@ -42,7 +41,7 @@ class Endpoint {
   base::Result<const Ready*> Get(std::string_view webhook) const;
 
   // A request for it, complete but for its body. An error of reason ServiceUnavailable is a failure
-  // to call, not one to get a client: see AuthorizationHeaders.
+  // to call, not one to get a client: see Identity::Apply.
   base::Result<net::SharedRequest> RequestFor(std::string_view webhook,
                                               std::string_view timeout_text) const;
 
@@ -51,6 +50,9 @@ class Endpoint {
 
  private:
   void Prepare() const;
+  base::Status PrepareIdentity(const UserEntry& user, const net::ClientTlsOptions& tls,
+                               const kubeconfig::ExecCluster& cluster) const;
+  base::Status PrepareTls(const net::ClientTlsOptions& options) const;
   base::Result<net::SharedRequest> MakeRequest(const Ready& ready,
                                                std::string_view timeout_text) const;
 
@@ -86,9 +88,5 @@ class EndpointCache {
   // Expired entries are erased when the map has grown to this size.
   std::size_t next_sweep_ PC_GUARDED_BY(mutex_) = 1024;
 };
-
-// The path of a webhook's URL as client-go sends it: decoded, without doubled slashes, dots and a
-// trailing slash, and escaped again, so that an escaped slash becomes one.
-std::string CleanPath(std::string_view path);
 
 }  // namespace portcullis::webhook

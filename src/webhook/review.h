@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,21 +65,11 @@ base::Result<json::Value> DecodeReview(json::Arena& arena, ReviewVersion sent, i
 base::Result<json::Value> DecodeReviewOf(const ReviewKind& expected, json::Arena& arena,
                                          ReviewVersion sent, int http_status,
                                          std::string_view content_type, std::string_view body);
-// The first part of that: the body as an object, whatever it says it is. A Content-Type that is
-// none is an InternalError. Of a repeated key the last value counts; `all`, if given, receives the
-// object with every one, and with numbers that no float64 holds, which are an error otherwise.
-base::Result<json::Value> ParseReviewBody(json::Arena& arena, int http_status,
-                                          std::string_view content_type, std::string_view body,
-                                          json::Value* all = nullptr);
 // Checks a decoded review. The error is what follows "received invalid webhook response: ".
 base::Result<ReviewAnswer> VerifyReview(json::Value review, ReviewVersion sent, HookType type,
                                         std::string_view uid);
 
 // What a denial is answered with: the webhook's status with Kubernetes' code and message.
 base::Status DenialStatus(std::string_view webhook_name, json::Value status);
-
-// The error of an answer with a status outside 200 to 206, as client-go words it.
-base::Status HttpErrorStatus(int http_status, std::string_view content_type, std::string_view body,
-                             std::optional<int> retry_after);
 
 }  // namespace portcullis::webhook

@@ -152,22 +152,6 @@ TEST(DenialStatusTest, MapsCodesAndMessages) {
   }
 }
 
-TEST(HttpErrorStatusTest, PrefersAStatusInTheBody) {
-  const auto text = [](int code, std::string_view type, std::string_view body) {
-    return HttpErrorStatus(code, type, body, std::nullopt).message();
-  };
-  EXPECT_EQ(text(403, "application/json",
-                 R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"go away"})"),
-            "go away");
-  EXPECT_EQ(text(500, "text/plain", " out of order\n"),
-            "an error on the server (\"out of order\") has prevented the request from succeeding");
-  EXPECT_EQ(text(500, "application/json", "{}"),
-            "an error on the server (\"unknown\") has prevented the request from succeeding");
-  EXPECT_EQ(text(404, "", "x"), "the server could not find the requested resource");
-  EXPECT_EQ(text(418, "", "x"),
-            "the server responded with the status code 418 but did not return more information");
-}
-
 TEST(EncodeReviewTest, WritesKubernetesOrder) {
   admission::Attributes attributes;
   attributes.operation = admission::kUpdate;

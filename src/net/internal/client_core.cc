@@ -44,8 +44,10 @@ void ClientCore::Dispatch(const std::shared_ptr<ClientCall>& call, Gathering* wa
   std::shared_ptr<const ClientTls> tls;
   if (call->url->scheme == "https") tls = call->request->tls ? call->request->tls : DefaultTls();
   std::optional<Url> proxy;
-  if (options_.proxies) proxy = options_.proxies->For(*call->url);
+  const auto& proxies = call->request->proxies ? call->request->proxies : options_.proxies;
+  if (proxies) proxy = proxies->For(*call->url);
   PoolKey key{base::StrCat(call->url->scheme, "://", call->url->HostPort()), tls.get(),
+              proxy ? proxy->ToString() : std::string(),
               call->request->resolve != nullptr && !proxy};
   while (auto connection = TakeIdle(key)) {
     if (!connection->IsSound()) {

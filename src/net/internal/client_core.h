@@ -25,8 +25,8 @@ class ClientConnection;
 class Gathering;
 
 // What connections must have in common to be interchangeable: scheme and host:port of the URL, TLS
-// identity, and whether the address comes from a resolve function.
-using PoolKey = std::tuple<std::string, const ClientTls*, bool>;
+// identity, the proxy ("" for none), and whether the address comes from a resolve function.
+using PoolKey = std::tuple<std::string, const ClientTls*, std::string, bool>;
 
 // Thread-safe.
 class ClientCore : public std::enable_shared_from_this<ClientCore> {

@@ -10,7 +10,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/writer.h"
-#include "webhook/review.h"
+#include "kubeconfig/rest.h"
 
 namespace portcullis::plugins::image_policy_webhook {
 namespace {
@@ -33,7 +33,7 @@ base::Status Plain(std::string text) { return {base::Reason::kUnknown, std::move
 // An answer with a good status: an ImageReview, whose kind and version it need not tell.
 base::Result<ImageAnswer> Decode(json::Arena& arena, const admission::ObjectInterfaces* objects,
                                  const net::Response& response) {
-  const json::Value review = TRY(webhook::ParseReviewBody(
+  const json::Value review = TRY(kubeconfig::ParseAnswer(
       arena, response.status, response.headers.Get("Content-Type"), response.content()));
   const std::string_view kind = TextOr(review["kind"], "ImageReview");
   const std::string_view version_text = TextOr(review["apiVersion"], kVersion);
@@ -67,10 +67,9 @@ base::Result<ImageAnswer> Decode(json::Arena& arena, const admission::ObjectInte
 
 base::Result<ImageBackend> ImageBackend::Create(const ImagePolicyConfig& config,
                                                 const admission::PluginContext& context) {
-  webhook::KubeconfigServiceOptions options;
-  options.kubeconfig = config.kubeconfig_file;
+  kubeconfig::ClientOptions options;
   options.first_wait = config.retry_backoff;
-  return ImageBackend(TRY(webhook::KubeconfigService::Create(options, context.https)),
+  return ImageBackend(TRY(kubeconfig::Client::Load(config.kubeconfig_file, options, context.https)),
                       context.objects);
 }
 
@@ -82,11 +81,11 @@ base::Result<ImageAnswer> ImageBackend::Ask(json::Arena& arena, json::Value spec
               {"spec", spec},
               {"status", json::MakeObject(arena, {{"allowed", json::Value::Bool(false)}})}});
   ImageAnswer answer;
-  TRY(service_.Post(std::make_shared<const std::string>(json::ToString(review)),
-                    [&](const net::Response& response) -> base::Status {
-                      answer = TRY(Decode(arena, objects_, response));
-                      return base::OkStatus();
-                    }));
+  TRY(client_.Post(std::make_shared<const std::string>(json::ToString(review)),
+                   [&](const net::Response& response) -> base::Status {
+                     answer = TRY(Decode(arena, objects_, response));
+                     return base::OkStatus();
+                   }));
   return answer;
 }
 

@@ -6,9 +6,9 @@
 #include "admission/plugin.h"
 #include "base/status.h"
 #include "json/value.h"
+#include "kubeconfig/client.h"
 #include "plugins/image_policy_webhook/answer_cache.h"
 #include "plugins/image_policy_webhook/image_policy_config.h"
-#include "webhook/kubeconfig_service.h"
 
 namespace portcullis::plugins::image_policy_webhook {
 
@@ -24,10 +24,10 @@ class ImageBackend {
   base::Result<ImageAnswer> Ask(json::Arena& arena, json::Value spec) const;
 
  private:
-  ImageBackend(webhook::KubeconfigService service, const admission::ObjectInterfaces* objects)
-      : service_(std::move(service)), objects_(objects) {}
+  ImageBackend(kubeconfig::Client client, const admission::ObjectInterfaces* objects)
+      : client_(std::move(client)), objects_(objects) {}
 
-  webhook::KubeconfigService service_;
+  kubeconfig::Client client_;
   const admission::ObjectInterfaces* objects_;  // may be null
 };
 

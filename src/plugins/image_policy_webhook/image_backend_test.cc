@@ -124,10 +124,10 @@ TEST_F(ImageBackendTest, FollowsRedirectsAsGoDoes) {
 
 TEST_F(ImageBackendTest, SaysWhatIsWrongWithTheKubeconfig) {
   EXPECT_EQ(Make("server: ''").status().message(),
-            "invalid configuration: no configuration has been provided, try setting "
-            "KUBERNETES_MASTER environment variable");
+            "invalid configuration: no server found for cluster \"c\"");
   EXPECT_EQ(Make("server: 'https://a'", "z").status().message(),
-            "context was not found for specified context: z");
+            "invalid configuration: [context was not found for specified context: z, cluster has "
+            "no server defined]");
   EXPECT_EQ(Make("server: 'https://a', certificate-authority: gone.pem").status().message(),
             base::StrCat("invalid configuration: unable to read certificate-authority ", folder_,
                          "/gone.pem for c due to open ", folder_,

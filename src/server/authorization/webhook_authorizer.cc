@@ -10,9 +10,9 @@
 #include "base/mutex.h"
 #include "base/strings.h"
 #include "json/writer.h"
+#include "kubeconfig/client.h"
+#include "kubeconfig/rest.h"
 #include "server/authorization/access_review.h"
-#include "webhook/kubeconfig_service.h"
-#include "webhook/review.h"
 
 namespace portcullis::server::authorization {
 namespace {
@@ -88,7 +88,7 @@ bool IsShort(const authz::Attributes& a) {
 
 base::Result<Answer> ReadAnswer(const std::string& version, const net::Response& response) {
   json::Arena arena;
-  const json::Value review = TRY(webhook::ParseReviewBody(
+  const json::Value review = TRY(kubeconfig::ParseAnswer(
       arena, response.status, response.headers.Get("Content-Type"), response.content()));
   const std::string_view kind = review["kind"].AsString();
   const std::string_view given = review["apiVersion"].AsString();
@@ -111,11 +111,11 @@ base::Result<Answer> ReadAnswer(const std::string& version, const net::Response&
 class WebhookAuthorizer final : public authz::Authorizer {
  public:
   WebhookAuthorizer(std::string name, std::shared_ptr<const WebhookSettings> settings,
-                    webhook::KubeconfigService service, const base::Clock& clock,
+                    kubeconfig::Client client, const base::Clock& clock,
                     const WebhookMetrics& metrics)
       : name_(std::move(name)),
         settings_(std::move(settings)),
-        service_(std::move(service)),
+        client_(std::move(client)),
         clock_(clock),
         metrics_(metrics) {}
 
@@ -181,11 +181,11 @@ class WebhookAuthorizer final : public authz::Authorizer {
     const base::SteadyTime start = clock_.Steady();
     Answer answer;
     const base::Status status =
-        service_.Post(std::make_shared<const std::string>(json::ToString(review)),
-                      [&](const net::Response& response) -> base::Status {
-                        answer = TRY(ReadAnswer(settings_->review_version, response));
-                        return base::OkStatus();
-                      });
+        client_.Post(std::make_shared<const std::string>(json::ToString(review)),
+                     [&](const net::Response& response) -> base::Status {
+                       answer = TRY(ReadAnswer(settings_->review_version, response));
+                       return base::OkStatus();
+                     });
     const bool late = status.message().find("context deadline exceeded") != std::string::npos;
     const std::string result = status.ok() ? "success" : late ? "timeout" : "error";
     metrics_.evaluations.With({result, name_}).Increment();
@@ -197,7 +197,7 @@ class WebhookAuthorizer final : public authz::Authorizer {
 
   const std::string name_;
   const std::shared_ptr<const WebhookSettings> settings_;
-  const webhook::KubeconfigService service_;
+  const kubeconfig::Client client_;
   const base::Clock& clock_;
   const WebhookMetrics& metrics_;
   mutable AnswerCache cache_;
@@ -234,12 +234,11 @@ base::Result<std::unique_ptr<authz::Authorizer>> MakeWebhookAuthorizer(
     return base::ConfigError(base::StrCat(
         "authorizer ", name, ": connectionInfo.type InClusterConfig is not supported"));
   }
-  webhook::KubeconfigServiceOptions options;
-  options.kubeconfig = settings->kubeconfig;
+  kubeconfig::ClientOptions options;
   options.timeout = settings->timeout;
-  auto service = TRY(webhook::KubeconfigService::Create(options, &https));
+  auto client = TRY(kubeconfig::Client::Load(settings->kubeconfig, options, &https));
   return std::unique_ptr<authz::Authorizer>(std::make_unique<WebhookAuthorizer>(
-      name, std::move(settings), std::move(service), clock, metrics));
+      name, std::move(settings), std::move(client), clock, metrics));
 }
 
 }  // namespace portcullis::server::authorization

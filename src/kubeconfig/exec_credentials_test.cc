@@ -1,4 +1,4 @@
-#include "webhook/exec_credentials.h"
+#include "kubeconfig/exec_credentials.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -14,18 +14,19 @@
 #include "base/strings.h"
 #include "base/testing/fake_clock.h"
 
-namespace portcullis::webhook {
+namespace portcullis::kubeconfig {
 namespace {
 
 constexpr char kVersion[] = "client.authentication.k8s.io/v1";
 
 // A plugin that is a line of shell.
-ExecPlugin Shell(std::string script) {
-  ExecPlugin plugin;
+ExecConfig Shell(std::string script) {
+  ExecConfig plugin;
   plugin.command = "sh";
   plugin.arguments = {"-c", std::move(script)};
   plugin.environment = {{"WHO", "anna"}};
   plugin.api_version = kVersion;
+  plugin.interactive_mode = "Never";
   return plugin;
 }
 
@@ -34,7 +35,7 @@ std::string Printing(std::string_view status) {
          "\",\"status\":" + std::string(status) + "}'";
 }
 
-std::string ErrorOf(ExecPlugin plugin) {
+std::string ErrorOf(ExecConfig plugin) {
   ExecCredentials credentials(std::move(plugin), base::SystemClock());
   return credentials.Get().status().message();
 }
@@ -67,7 +68,7 @@ TEST(ExecCredentialsTest, RunsAgainWhenTheyHaveExpired) {
 
 TEST(ExecCredentialsTest, SaysWhatIsWrongAsClientGoDoes) {
   EXPECT_EQ(ErrorOf(Shell("exit 3")), "exec: executable sh failed with exit code 3");
-  ExecPlugin absent = Shell("");
+  ExecConfig absent = Shell("");
   absent.command = "no-such-plugin";
   absent.install_hint = "Ask Anna.";
   EXPECT_EQ(ErrorOf(absent).substr(0, 42), "exec: executable no-such-plugin not found\n");
@@ -113,7 +114,7 @@ TEST(ExecCredentialsTest, OneRunAnswersAllWhoWaitForIt) {
 }
 
 TEST(ExecCredentialsTest, CanAskNobody) {
-  ExecPlugin plugin = Shell("true");
+  ExecConfig plugin = Shell("true");
   plugin.interactive_mode = "Always";
   EXPECT_EQ(ErrorOf(plugin),
             "exec plugin cannot support interactive mode: standard input is not a terminal");
@@ -123,8 +124,8 @@ TEST(ExecCredentialsTest, CanAskNobody) {
 }
 
 // A program that gives back what it has been asked.
-ExecPlugin Repeating(bool provides_cluster_info) {
-  ExecPlugin plugin =
+ExecConfig Repeating(bool provides_cluster_info) {
+  ExecConfig plugin =
       Shell(Printing("{\"token\":\"'$(printf %s \"$KUBERNETES_EXEC_INFO\" | base64 -w0)'\"}"));
   plugin.provides_cluster_info = provides_cluster_info;
   return plugin;
@@ -178,4 +179,4 @@ TEST(ExecProgramTest, SharesCredentialsThatAreTheSame) {
 }
 
 }  // namespace
-}  // namespace portcullis::webhook
+}  // namespace portcullis::kubeconfig

@@ -1,4 +1,4 @@
-#include "webhook/kubeconfig_service.h"
+#include "kubeconfig/client.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,24 +8,23 @@
 #include "base/strings.h"
 #include "net/testing/test_server.h"
 
-namespace portcullis::webhook {
+namespace portcullis::kubeconfig {
 namespace {
 
 // Who asks a program for credentials tells it about the cluster of the kubeconfig.
-TEST(KubeconfigServiceTest, TellsTheProgramWhichClusterCredentialsAreFor) {
+TEST(ClientTest, TellsTheProgramWhichClusterCredentialsAreFor) {
   std::string authorization;
   net::testing::TestServer server([&](const std::shared_ptr<net::Exchange>& exchange) {
     authorization = exchange->request().headers.Get("Authorization");
     exchange->Respond({});
   });
   const std::string authority = base::Base64Encode(server.certificates.authority.certificate_pem);
-  KubeconfigServiceOptions options;
-  options.kubeconfig = ::testing::TempDir() + "kubeconfig_" + std::to_string(getpid());
-  std::ofstream(options.kubeconfig) << "current-context: x\n"
-                                    << "contexts: [{name: x, context: {cluster: c, user: u}}]\n"
-                                    << "clusters: [{name: c, cluster: {server: '" << server.Url("/")
-                                    << "', tls-server-name: localhost, "
-                                    << "certificate-authority-data: " << authority << R"(,
+  const std::string path = ::testing::TempDir() + "kubeconfig_" + std::to_string(getpid());
+  std::ofstream(path) << "current-context: x\n"
+                      << "contexts: [{name: x, context: {cluster: c, user: u}}]\n"
+                      << "clusters: [{name: c, cluster: {server: '" << server.Url("/")
+                      << "', tls-server-name: localhost, "
+                      << "certificate-authority-data: " << authority << R"(,
   extensions: [{name: other, extension: 1},
     {name: client.authentication.k8s.io/exec, extension: {b: '<', a: [2]}}]}}]
 users:
@@ -41,12 +40,12 @@ users:
         told=$(printf %s "$KUBERNETES_EXEC_INFO" | base64 -w0)
         echo '{"apiVersion":"client.authentication.k8s.io/v1beta1","status":{"token":"'$told'"}}'
 )";
-  const auto service = KubeconfigService::Create(options, server.client.get());
-  unlink(options.kubeconfig.c_str());
-  ASSERT_TRUE(service.ok()) << service.status().message();
+  const auto client = Client::Load(path, {}, server.client.get());
+  unlink(path.c_str());
+  ASSERT_TRUE(client.ok()) << client.status().message();
 
-  const base::Status posted = service->Post(std::make_shared<const std::string>("{}"),
-                                            [](const net::Response&) { return base::OkStatus(); });
+  const base::Status posted = client->Post(std::make_shared<const std::string>("{}"),
+                                           [](const net::Response&) { return base::OkStatus(); });
 
   EXPECT_TRUE(posted.ok()) << posted.message();
   ASSERT_EQ(authorization.substr(0, 7), "Bearer ");
@@ -60,4 +59,4 @@ users:
 }
 
 }  // namespace
-}  // namespace portcullis::webhook
+}  // namespace portcullis::kubeconfig

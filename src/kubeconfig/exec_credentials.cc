@@ -1,4 +1,4 @@
-#include "webhook/exec_credentials.h"
+#include "kubeconfig/exec_credentials.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,16 +10,16 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 
+#include "api/time.h"
+#include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "cel/time_text.h"
 #include "json/reader.h"
 #include "json/value.h"
 #include "json/writer.h"
 
-namespace portcullis::webhook {
+namespace portcullis::kubeconfig {
 namespace {
 
 constexpr std::chrono::seconds kPatience{30};
@@ -30,7 +30,7 @@ struct Output {
   int exit_code = 0;
 };
 
-base::Status NotFound(const ExecPlugin& plugin) {
+base::Status NotFound(const ExecConfig& plugin) {
   const std::string_view hint = plugin.install_hint;
   return base::ConfigError(
       base::StrCat("exec: executable ", plugin.command,
@@ -61,7 +61,7 @@ std::string ClusterText(const ExecCluster& cluster) {
 }
 
 // An ExecCredential without status.
-std::string Question(const ExecPlugin& plugin, const ExecCluster* cluster) {
+std::string Question(const ExecConfig& plugin, const ExecCluster* cluster) {
   return base::StrCat(
       R"({"kind":"ExecCredential","apiVersion":")", plugin.api_version, R"(","spec":{)",
       cluster != nullptr ? base::StrCat("\"cluster\":", ClusterText(*cluster), ",") : std::string(),
@@ -69,7 +69,7 @@ std::string Question(const ExecPlugin& plugin, const ExecCluster* cluster) {
 }
 
 // Nobody is there to be asked.
-base::Status CheckInteraction(const ExecPlugin& plugin) {
+base::Status CheckInteraction(const ExecConfig& plugin) {
   constexpr std::string_view kPrefix = "exec plugin cannot support interactive mode: ";
   const std::string& mode = plugin.interactive_mode;
   if (mode == "Never" || mode == "IfAvailable") return base::OkStatus();
@@ -80,7 +80,7 @@ base::Status CheckInteraction(const ExecPlugin& plugin) {
 }
 
 // The environment of the child: ours, what the kubeconfig adds, and the question it is to answer.
-std::vector<std::string> Environment(const ExecPlugin& plugin, const std::string& question) {
+std::vector<std::string> Environment(const ExecConfig& plugin, const std::string& question) {
   std::vector<std::string> variables;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     variables.emplace_back(*variable);
@@ -129,7 +129,7 @@ bool ReadAll(int file, base::SteadyTime deadline, std::string& text) {
 }
 
 // The server's threads block the signals it waits for; its children are not to.
-int Spawn(pid_t& child, const ExecPlugin& plugin, const std::string& question, int output) {
+int Spawn(pid_t& child, const ExecConfig& plugin, const std::string& question, int output) {
   std::vector<std::string> arguments = {plugin.command};
   arguments.insert(arguments.end(), plugin.arguments.begin(), plugin.arguments.end());
   std::vector<std::string> variables = Environment(plugin, question);
@@ -164,11 +164,11 @@ bool Reap(pid_t child, base::SteadyTime deadline, int& status) {
   return ended;
 }
 
-base::Result<Output> RunPlugin(const ExecPlugin& plugin, const std::string& question) {
+base::Result<Output> RunPlugin(const ExecConfig& plugin, const std::string& question) {
   const base::SteadyTime deadline = base::SystemClock().Steady() + kPatience;
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return base::ConfigError(base::StrCat("exec: pipe: ", std::strerror(errno)));
+    return base::ConfigError(base::StrCat("exec: pipe: ", base::ErrnoText(errno)));
   }
   pid_t child = 0;
   const int error = Spawn(child, plugin, question, ends[1]);
@@ -176,8 +176,8 @@ base::Result<Output> RunPlugin(const ExecPlugin& plugin, const std::string& ques
   if (error != 0) {
     close(ends[0]);
     if (error == ENOENT) return NotFound(plugin);
-    return base::ConfigError(base::StrCat("exec: fork/exec ", plugin.command, ": ",
-                                          base::ToLower(std::strerror(error))));
+    return base::ConfigError(
+        base::StrCat("exec: fork/exec ", plugin.command, ": ", base::ErrnoText(error)));
   }
   Output output;
   const bool whole = ReadAll(ends[0], deadline, output.text);
@@ -200,7 +200,7 @@ base::Result<Output> RunPlugin(const ExecPlugin& plugin, const std::string& ques
 
 }  // namespace
 
-ExecCredentials::ExecCredentials(ExecPlugin plugin, const base::Clock& clock,
+ExecCredentials::ExecCredentials(ExecConfig plugin, const base::Clock& clock,
                                  const ExecCluster* cluster)
     : plugin_(std::move(plugin)), question_(Question(plugin_, cluster)), clock_(clock) {}
 
@@ -266,13 +266,13 @@ base::Result<ExecCredentials::Printed> ExecCredentials::Ask() const {
   if (fresh.certificate_pem.empty() != fresh.key_pem.empty()) {
     return base::ConfigError("exec plugin returned only certificate or key, not both");
   }
-  if (const auto until = cel::ParseTimestamp(status["expirationTimestamp"].AsString())) {
+  if (const auto until = api::ParseTime(status["expirationTimestamp"].AsString()); until.ok()) {
     printed.expires = base::WallTime(std::chrono::seconds(until->seconds));
   }
   return printed;
 }
 
-ExecProgram::ExecProgram(ExecPlugin plugin, const base::Clock& clock)
+ExecProgram::ExecProgram(ExecConfig plugin, const base::Clock& clock)
     : plugin_(std::move(plugin)), clock_(clock) {}
 
 std::shared_ptr<ExecCredentials> ExecProgram::For(const ExecCluster& cluster) {
@@ -287,4 +287,4 @@ std::shared_ptr<ExecCredentials> ExecProgram::For(const ExecCluster& cluster) {
   return made;
 }
 
-}  // namespace portcullis::webhook
+}  // namespace portcullis::kubeconfig

@@ -18,18 +18,9 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "kubeconfig/config.h"
 
-namespace portcullis::webhook {
-
-struct ExecPlugin {
-  std::string command;
-  std::vector<std::string> arguments;
-  std::vector<std::pair<std::string, std::string>> environment;  // besides the server's own
-  std::string api_version;
-  std::string install_hint;
-  std::string interactive_mode = "Never";
-  bool provides_cluster_info = false;
-};
+namespace portcullis::kubeconfig {
 
 // The server that credentials are for, as the program is told it if it `provides_cluster_info`.
 struct ExecCluster {
@@ -52,7 +43,7 @@ struct ExecCredential {
 class ExecCredentials {
  public:
   // `cluster`: the program is told of it; null: it is not.
-  ExecCredentials(ExecPlugin plugin, const base::Clock& clock,
+  ExecCredentials(ExecConfig plugin, const base::Clock& clock,
                   const ExecCluster* cluster = nullptr);
 
   // Blocks while the program runs, so half a minute at most. Errors are client-go's: "exec:
@@ -69,7 +60,7 @@ class ExecCredentials {
   // Runs the program.
   base::Result<Printed> Ask() const;
 
-  const ExecPlugin plugin_;
+  const ExecConfig plugin_;
   const std::string question_;  // what the program finds in its environment
   const base::Clock& clock_;
   base::Mutex mutex_;
@@ -84,16 +75,16 @@ class ExecCredentials {
 // is told which one they are for. Thread-safe.
 class ExecProgram {
  public:
-  ExecProgram(ExecPlugin plugin, const base::Clock& clock);
+  ExecProgram(ExecConfig plugin, const base::Clock& clock);
 
   // Equal clusters share.
   std::shared_ptr<ExecCredentials> For(const ExecCluster& cluster);
 
  private:
-  const ExecPlugin plugin_;
+  const ExecConfig plugin_;
   const base::Clock& clock_;
   base::Mutex mutex_;
   std::map<std::string, std::weak_ptr<ExecCredentials>> known_ PC_GUARDED_BY(mutex_);
 };
 
-}  // namespace portcullis::webhook
+}  // namespace portcullis::kubeconfig

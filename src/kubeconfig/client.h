@@ -1,0 +1,59 @@
+// Client calls the server of one ClientConfig as its user: audit and authorization webhooks, image
+// policies (k8s.io/apiserver/pkg/util/webhook, GenericWebhook), and `schema import`.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "kubeconfig/client_config.h"
+#include "kubeconfig/identity.h"
+#include "net/client.h"
+#include "net/tls.h"
+
+namespace portcullis::kubeconfig {
+
+struct ClientOptions {
+  base::Duration timeout = std::chrono::seconds(30);           // of each try; the server is told
+  base::Duration first_wait = std::chrono::milliseconds(500);  // before the second try, then 1.5×
+  int tries = 5;                                               // of Post
+};
+
+// Thread-safe. Immutable after construction.
+class Client {
+ public:
+  // `https` outlives the client; null: every call fails. Errors are client-go's.
+  static base::Result<Client> Create(const ClientConfig& config, const ClientOptions& options,
+                                     net::HttpsClient* https);
+  // For the current context of the file at `path`; "": no configuration has been provided.
+  static base::Result<Client> Load(const std::string& path, const ClientOptions& options,
+                                   net::HttpsClient* https);
+
+  // Posts the body to the server's URL and gives an answer with a good status to `read`; tries
+  // again when the connection breaks, the server is overloaded or `read` finds an InternalError. An
+  // error is the client's (`Post "…": EOF`), the server's Status, or what `read` has said.
+  base::Status Post(std::shared_ptr<const std::string> body,
+                    const std::function<base::Status(const net::Response&)>& read) const;
+
+  // One GET of `path` below the server's URL ("/openapi/v3"). An error is of credentials; failures
+  // of the call are in the result.
+  base::Result<net::CallResult> Get(std::string_view path, std::string_view accept) const;
+
+ private:
+  Client() = default;
+  net::CallResult Call(const net::ClientRequest& request) const;
+
+  net::HttpsClient* https_ = nullptr;
+  ClientOptions options_;
+  std::string url_;
+  std::shared_ptr<const net::ProxyRules> proxies_;
+  bool disable_compression_ = false;
+  std::shared_ptr<net::ClientTlsCache> tls_cache_;
+  std::shared_ptr<const Identity> identity_;
+};
+
+}  // namespace portcullis::kubeconfig
