@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string>
 
-#include "net/certificates.h"
+#include "base/file.h"
 
 namespace portcullis::cli {
 namespace {
@@ -42,7 +42,7 @@ std::string Confined(const ConfinementOptions& options, const std::function<std:
   return told;
 }
 
-std::string StatusFile() { return net::ReadFile("/proc/self/status").value(); }
+std::string StatusFile() { return base::ReadFile("/proc/self/status").value(); }
 
 TEST(Confinement, GivesUpRights) {
   const std::string status = Confined({}, &StatusFile);
