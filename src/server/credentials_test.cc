@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/file.h"
 #include "base/testing/fake_clock.h"
 
 namespace portcullis::server {
@@ -36,7 +37,7 @@ class CredentialsTest : public ::testing::Test {
     std::ofstream(folder_ / "pki" / (name + ".key")) << pair.key_pem;
   }
   std::string Read(const std::string& name) const {
-    return net::ReadFile((folder_ / "pki" / name).string()).value();
+    return base::ReadFile((folder_ / "pki" / name).string()).value();
   }
   base::Result<Credentials> Prepare() { return PrepareCredentials(options_, "10.0.0.1", clock_); }
 

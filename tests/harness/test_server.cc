@@ -5,11 +5,11 @@
 #include <filesystem>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/strings.h"
 #include "json/reader.h"
-#include "net/certificates.h"
 
 namespace portcullis::testing {
 namespace {
@@ -29,7 +29,7 @@ std::string MakeFolder() {
 }
 
 std::string Content(const std::string& path) {
-  auto content = net::ReadFile(path);
+  auto content = base::ReadFile(path);
   if (!content.ok()) Give("reading", content.status());
   return *std::move(content);
 }
