@@ -112,7 +112,7 @@ TEST_F(CelCommandTest, SaysWhatIsWrongWithTheCommand) {
       {{"--var"}, "flag needs an argument: --var"},
       {{"--var", "x", "1"}, "--var x: NAME=YAML is needed"},
       {{"--as", "king", "1"}, "--as knows only admission"},
-      {{"-f", "/nope/x"}, "cannot read /nope/x"},
+      {{"-f", "/nope/x"}, "open /nope/x: no such file or directory"},
       {{"--vars", File("list.yaml", "[1]"), "1"}, "an object with a member for each variable"},
       {{"--authorizer", File("verbs.yaml", "[{verbs: get}]"), "1"}, "unknown attribute \"verbs\""},
       {{"--as", "admission", "--variables", File("bad.yaml", "[{name: a, expression: nope}]"), "1"},
