@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -292,6 +293,22 @@ TEST(FlowControl, WithoutItTheLimitsAreThoseOfTheFlags) {
   EXPECT_EQ(server.Get(base::StrCat(kDumps, "dump_queues")).status, 404);
   EXPECT_THAT(server.Get("/metrics").body,
               HasSubstr("apiserver_current_inflight_requests{request_kind=\"readOnly\"}"));
+}
+
+TEST(FlowControl, TablesOfSchemasAreSortedByPrecedence) {
+  TestServer server;
+  ASSERT_EQ(server.Post(kLevels, Level("l", kReject)).status, 201);
+  ASSERT_EQ(server.Post(kSchemas, Schema("zz-equal", "l", "joe")).status, 201);
+  ASSERT_EQ(server.Post(kSchemas, Schema("aa-equal", "l", "ann")).status, 201);
+  const Answer table = server.Call("GET", kSchemas, {},
+                                   {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}});
+  std::vector<std::pair<std::int64_t, std::string_view>> rows;
+  for (const json::Value& row : table["rows"].elements()) {
+    rows.emplace_back(row["cells"][2].AsInt(), row["cells"][0].AsString());
+  }
+  ASSERT_GT(rows.size(), 4U);
+  EXPECT_EQ(rows.front().second, "exempt");
+  EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end())) << "equals are listed by their names";
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "server/rest/present.h"
 
+#include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "base/strings.h"
 #include "engine/codec/codec.h"
@@ -25,12 +27,10 @@ json::Value ListMetadata(json::Arena& arena, const ListMeta& meta) {
   return metadata.Build();
 }
 
-json::Value TableOf(Call& call, std::span<const json::Value> objects, json::Value metadata) {
+json::Value TableOf(Call& call, json::Value object, json::Value metadata) {
   const auto include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
   json::ArrayBuilder rows(call.arena);
-  for (const json::Value& object : table::InOrder(*call.resource, objects)) {
-    rows.Add(table::Row(call.arena, *call.resource, object, include, call.env.clock->Now()));
-  }
+  rows.Add(table::Row(call.arena, *call.resource, object, include, call.env.clock->Now()));
   return table::Make(call.arena, call.accepted.form_version, metadata,
                      table::ColumnDefinitions(call.arena, *call.resource), rows.Build());
 }
@@ -87,8 +87,7 @@ base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object
       if (call.kind().kind == "Scale") {
         return ValueReply(call, http_status, ScaleTable(call, object, meta));
       }
-      return ValueReply(call, http_status,
-                        TableOf(call, std::span(&object, 1), ListMetadata(call.arena, meta)));
+      return ValueReply(call, http_status, TableOf(call, object, ListMetadata(call.arena, meta)));
     }
     case Form::kPartialObject:
       return ValueReply(call, http_status,
@@ -154,17 +153,28 @@ base::Result<Reply> PlainReply(Call& call, std::vector<store::ObjectPtr> objects
                      std::make_unique<ListText>(frame, call.accepted, std::move(objects), item));
 }
 
+// Each is read by itself, so that a large list is never whole in memory.
+base::Result<std::vector<store::ObjectPtr>> SortedByPrecedence(
+    const Call& call, const std::vector<store::ObjectPtr>& objects) {
+  std::vector<std::pair<std::int64_t, store::ObjectPtr>> keyed;
+  keyed.reserve(objects.size());
+  for (const store::ObjectPtr& object : objects) {
+    json::Arena arena;
+    const json::Value value = TRY(engine::FromStore(arena, object, *call.resource));
+    keyed.emplace_back(table::Precedence(value), object);
+  }
+  std::stable_sort(keyed.begin(), keyed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<store::ObjectPtr> sorted;
+  sorted.reserve(keyed.size());
+  for (auto& [precedence, object] : keyed) sorted.push_back(std::move(object));
+  return sorted;
+}
+
 base::Result<Reply> TableReply(Call& call, std::vector<store::ObjectPtr> objects,
                                const ListMeta& meta) {
   const json::Value metadata = ListMetadata(call.arena, meta);
-  if (table::IsSorted(*call.resource)) {
-    std::vector<json::Value> values;
-    values.reserve(objects.size());
-    for (const store::ObjectPtr& object : objects) {
-      values.push_back(TRY(FromStore(call, object)));
-    }
-    return ValueReply(call, 200, TableOf(call, values, metadata));
-  }
+  if (table::IsSorted(*call.resource)) objects = TRY(SortedByPrecedence(call, objects));
   const auto include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
   const base::WallTime now = call.env.clock->Now();
   return MadeReply(call,

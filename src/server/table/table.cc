@@ -123,14 +123,8 @@ bool IsSorted(const api::catalog::ResourceInfo& resource) {
   return resource.resource.resource == "flowschemas" && !resource.custom;
 }
 
-std::vector<json::Value> InOrder(const api::catalog::ResourceInfo& resource,
-                                 std::span<const json::Value> objects) {
-  std::vector<json::Value> list(objects.begin(), objects.end());
-  if (!IsSorted(resource)) return list;
-  std::stable_sort(list.begin(), list.end(), [](const json::Value& a, const json::Value& b) {
-    return a["spec"]["matchingPrecedence"].AsInt() < b["spec"]["matchingPrecedence"].AsInt();
-  });
-  return list;
+std::int64_t Precedence(json::Value flow_schema) {
+  return flow_schema["spec"]["matchingPrecedence"].AsInt();
 }
 
 json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, json::Value object,

@@ -2,10 +2,9 @@
 // catalog; cells are made by one function per kind (cells_*.cc), found through one table.
 #pragma once
 
-#include <span>
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "api/catalog/catalog.h"
 #include "base/clock.h"
@@ -21,11 +20,10 @@ IncludeObject ReadIncludeObject(std::string_view text);
 // {"name", "type", "format", "description", "priority"} for each column of the resource.
 json::Value ColumnDefinitions(json::Arena& arena, const api::catalog::ResourceInfo& resource);
 
-// The objects in the order in which a table lists them: as they come; FlowSchemas, which alone are
-// sorted, in that of their precedence.
+// Tables list objects as they come, but for FlowSchemas: these are sorted by their precedence, equals
+// staying in their order.
 bool IsSorted(const api::catalog::ResourceInfo& resource);
-std::vector<json::Value> InOrder(const api::catalog::ResourceInfo& resource,
-                                 std::span<const json::Value> objects);
+std::int64_t Precedence(json::Value flow_schema);
 
 // {"cells": […], "conditions": […], "object": …} of one object in the resource's version.
 json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, json::Value object,

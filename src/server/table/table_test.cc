@@ -137,13 +137,16 @@ TEST(Table, EventsComeFromAComponentAtAPlace) {
             "<unknown>|Normal|R|pod/p|spec|c, i|n|<unknown>|1|e|");
 }
 
-TEST(Table, FlowSchemasAreListedByPrecedence) {
+TEST(Table, OnlyFlowSchemasAreSorted) {
   json::Arena arena;
   api::catalog::ResourceInfo info;
   info.resource = {"flowcontrol.apiserver.k8s.io", "v1", "flowschemas"};
-  const json::Value list = *json::Parse(arena, R"([{"spec":{"matchingPrecedence":9}},
-      {"spec":{"matchingPrecedence":1}}])");
-  EXPECT_EQ(InOrder(info, list.elements())[0]["spec"]["matchingPrecedence"].AsInt(), 1);
+  EXPECT_TRUE(IsSorted(info));
+  EXPECT_EQ(Precedence(*json::Parse(arena, R"({"spec":{"matchingPrecedence":9}})")), 9);
+  info.custom = true;
+  EXPECT_FALSE(IsSorted(info));
+  info.resource = {"", "v1", "pods"};
+  EXPECT_FALSE(IsSorted(info));
 }
 
 }  // namespace
