@@ -284,4 +284,10 @@ std::shared_ptr<const RuleSet> Compiler::RulesOf(const void* owner, json::Value 
   return made;
 }
 
+void Compiler::ForgetRules() {
+  std::unordered_map<const void*, std::shared_ptr<const RuleSet>> forgotten;
+  const std::lock_guard lock(mutex_);
+  forgotten.swap(rule_sets_);
+}
+
 }  // namespace portcullis::kube_cel

@@ -111,6 +111,8 @@ class Compiler {
   // The rules of a schema, compiled when they are asked for first. `owner` stands for the schema;
   // asked again for another `props` with the same owner, the rules are compiled anew.
   std::shared_ptr<const RuleSet> RulesOf(const void* owner, json::Value props);
+  // Memory is short: they are compiled once more when they are asked for again.
+  void ForgetRules();
 
  private:
   // The release whose libraries the scope's expressions may use.

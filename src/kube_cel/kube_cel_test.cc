@@ -321,5 +321,16 @@ TEST_F(KubeCelTest, ConstructedObjectsBecomeJson) {
   EXPECT_EQ((*json)["spec"]["list"][0]["a"].AsString(), "b");
 }
 
+TEST(Compiler, CompilesRulesAgainOnceTheyAreForgotten) {
+  Compiler compiler;
+  json::Arena arena;
+  const json::Value props =
+      *json::Parse(arena, R"({"type":"object","x-kubernetes-validations":[{"rule":"true"}]})");
+  const auto rules = compiler.RulesOf(&arena, props);
+  EXPECT_EQ(compiler.RulesOf(&arena, props), rules);
+  compiler.ForgetRules();
+  EXPECT_NE(compiler.RulesOf(&arena, props), rules);
+}
+
 }  // namespace
 }  // namespace portcullis::kube_cel

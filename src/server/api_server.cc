@@ -27,6 +27,7 @@
 #include "engine/boot/boot_objects.h"
 #include "engine/engine.h"
 #include "json/writer.h"
+#include "kube_cel/compiler.h"
 #include "metrics/apiserver_metrics.h"
 #include "net/client.h"
 #include "net/io_threads.h"
@@ -51,8 +52,8 @@
 #include "server/token_objects.h"
 #include "server/watch_hub.h"
 #include "store/embedded/embedded_store.h"
-#include "store/history.h"
 #include "store/memory/memory_store.h"
+#include "store/shrink.h"
 
 namespace portcullis::server {
 namespace {
@@ -164,6 +165,9 @@ class Server final : public ApiServer {
     memory_->AddCache([this] { store::ShrinkHistory(*store_); });
     memory_->AddCache([this] { documents_.Forget(); });
     memory_->AddCache([this] { watches_->ForgetViews(); });
+    memory_->AddCache([this] { engine_->compiler().ForgetRules(); });
+    memory_->AddCache(
+        [this] { store::ForgetDocuments(*store_); });  // after those that hold objects
     return base::OkStatus();
   }
 

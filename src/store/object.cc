@@ -120,6 +120,17 @@ const json::Document& Object::document() const {
   return *made.release();
 }
 
+void Object::ForgetDocument() const {
+  delete document_.exchange(nullptr, std::memory_order_acq_rel);
+}
+
+json::Document DocumentOf(ObjectPtr object) {
+  const json::Value root = object->document().root();
+  auto arena = std::make_shared<json::Arena>();
+  arena->Retain(std::move(object));
+  return {std::move(arena), root};
+}
+
 std::string_view Object::uid() const {
   // Kubernetes' order of fields puts it before the resourceVersion, whose place is known.
   constexpr std::string_view kAfter = R"(","resourceVersion":")";

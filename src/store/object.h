@@ -43,9 +43,13 @@ class Object {
   // JSON in the storage version, metadata.resourceVersion included.
   std::string_view bytes() const { return {text() + position_size_, bytes_size_}; }
 
-  // The bytes parsed; done at the first call and kept as long as the object. For what is read often
-  // (namespaces, configurations); for passing scans parse bytes() into an arena of your own.
+  // The bytes parsed; done at the first call and kept until memory is short. For what is read often
+  // (namespaces, configurations); for passing scans parse bytes() into an arena of your own. The
+  // document and its values are valid as long as the caller holds the object: see DocumentOf().
   const json::Document& document() const;
+  bool has_document() const { return document_.load(std::memory_order_acquire) != nullptr; }
+  // REQUIRES: only the caller holds the object, and holds no value of its document.
+  void ForgetDocument() const;
   // metadata.uid; mostly without parsing.
   std::string_view uid() const;
 
@@ -84,5 +88,8 @@ class Object {
   std::uint32_t revision_at_;
   mutable std::atomic<std::uint32_t> checked_by_{0};
 };
+
+// The object's document, together with the object that its texts are in.
+json::Document DocumentOf(ObjectPtr object);
 
 }  // namespace portcullis::store

@@ -104,7 +104,7 @@ class WorldWriter final : public admission::ClusterWriter {
       return Recanonicalize(*op.catalog, op.arena, info->kind, next);
     };
     const Outcome outcome = TRY(UpdateObject(op, spec, ServerOptions()));
-    return outcome.stored->document();
+    return store::DocumentOf(outcome.stored);
   }
 
  private:

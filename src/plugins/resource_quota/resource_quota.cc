@@ -46,7 +46,7 @@ class StoreLookup final : public api::quota::Lookup {
   json::Document Find(std::string_view group, std::string_view resource, std::string_view ns,
                       std::string_view name) const override {
     const store::ObjectPtr object = common::Find(reader_, group, resource, ns, name);
-    return object == nullptr ? json::Document() : object->document();
+    return object == nullptr ? json::Document() : store::DocumentOf(object);
   }
 
  private:

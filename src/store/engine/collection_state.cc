@@ -132,6 +132,32 @@ ObjectPtr CollectionState::Previous(const Entry& entry) {
   return entry.previous == nullptr ? entry.event->previous : entry.previous->Restore();
 }
 
+bool CollectionState::IsHeldByOthers(const ObjectPtr& object) {
+  long ours = 1;
+  // A newest version stands in the event that made it, and in no other.
+  const Entry* maker = EntryOf(object->revision());
+  if (maker != nullptr && maker->event->object == object) {
+    if (maker->event.use_count() > 1) return true;
+    ++ours;
+  }
+  // Nobody can come by a new reference now. Letting go of one more comes after all that others have
+  // done with theirs.
+  const ObjectPtr one_more = object;
+  return one_more.use_count() > ours + 1;
+}
+
+bool CollectionState::ForgetDocuments(std::size_t max, std::string& after) {
+  std::size_t seen = 0;
+  const ObjectPtr* last = nullptr;
+  objects_.VisitFrom(after, !after.empty(), [&](const ObjectPtr& object) {
+    last = &object;
+    if (object->has_document() && !IsHeldByOthers(object)) object->ForgetDocument();
+    return ++seen < max;
+  });
+  if (last != nullptr) after = std::string((*last)->position());
+  return seen == max;
+}
+
 void CollectionState::HalveHistory(std::size_t keep, std::vector<EventPtr>& garbage) {
   Options smaller;
   smaller.history_events = std::max(keep, history_.size() / 2);

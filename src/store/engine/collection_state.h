@@ -45,6 +45,10 @@ class CollectionState {
   // Drops the older half of the history, but for the newest `keep` events.
   void HalveHistory(std::size_t keep, std::vector<EventPtr>& garbage);
 
+  // Drops the documents of up to `max` objects behind `after`, a position, which is moved on; those
+  // of objects that somebody else holds stay. False: there are no more objects.
+  bool ForgetDocuments(std::size_t max, std::string& after);
+
   std::vector<ObjectPtr> All(std::string_view ns) const;
   // Up to `limit` objects behind `after`; sets `remaining`.
   void Newest(const ListRequest& request, Page& page) const;
@@ -73,6 +77,7 @@ class CollectionState {
   static EventPtr Whole(const Entry& entry);
   static ObjectPtr Previous(const Entry& entry);
 
+  bool IsHeldByOthers(const ObjectPtr& object);
   std::size_t FirstBehind(std::int64_t revision) const;
   void Trim(const Options& options, std::vector<EventPtr>& garbage);
 

@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "store/engine/batch.h"
 #include "store/engine/turn.h"
-#include "store/history.h"
+#include "store/shrink.h"
 
 namespace portcullis::store {
 namespace {
@@ -396,6 +396,25 @@ std::unique_ptr<Subscription> Engine::Subscribe(std::vector<Collection> collecti
 
 // Every store is an Engine.
 void ShrinkHistory(Store& store) { static_cast<Engine&>(store).ShrinkHistory(); }
+
+void ForgetDocuments(Store& store) { static_cast<Engine&>(store).ForgetDocuments(); }
+
+void Engine::ForgetDocuments() {
+  constexpr std::size_t kAtOnce = 4096;  // readers wait meanwhile: less than a millisecond
+  std::vector<CollectionState*> states;  // there until the engine goes
+  {
+    base::ReaderLock lock(state_mutex_);
+    for (const auto& [name, state] : collections_) states.push_back(state.get());
+  }
+  for (CollectionState* state : states) {
+    std::string after;
+    bool more = true;
+    while (more) {
+      base::WriterLock lock(state_mutex_);
+      more = state->ForgetDocuments(kAtOnce, after);
+    }
+  }
+}
 
 void Engine::ShrinkHistory() {
   std::vector<EventPtr> garbage;  // destroyed outside the lock

@@ -52,7 +52,8 @@ class Engine final : public Store {
   std::unique_ptr<Subscription> Subscribe(std::vector<Collection> collections, Observer& observer,
                                           const std::function<void()>& start) override;
   base::Status Health() const override;
-  void ShrinkHistory();  // see store/history.h
+  void ShrinkHistory();    // see store/shrink.h
+  void ForgetDocuments();  // likewise
 
  private:
   struct Write;

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "store/history.h"
+#include "store/shrink.h"
 #include "store/testing/objects.h"
 
 namespace portcullis::store {
@@ -113,6 +113,73 @@ TEST(Engine, GivesBackTheOlderHalfOfItsHistory) {
   EXPECT_FALSE(reaches(5));
   EXPECT_TRUE(reaches(4)) << "watchers have hardly seen these";
   EXPECT_EQ(engine.Count({"", "configmaps"}), 20U);
+}
+
+TEST(Engine, ForgetsDocumentsThatNobodyHolds) {
+  Engine engine(std::make_unique<NullJournal>(), {}, {});
+  for (const std::string name : {"a", "b", "c"}) {
+    ASSERT_TRUE(engine.Create(ConfigMap("n", name), Encode("n", name)).ok());
+  }
+  const auto parse = [&](std::string_view name) {
+    return engine.Get(ConfigMap("n", name))->document()["metadata"]["name"].AsString() == name;
+  };
+  const auto is_parsed = [&](std::string_view name) {
+    return engine.Get(ConfigMap("n", name))->has_document();
+  };
+  ASSERT_TRUE(parse("a") && parse("b") && parse("c"));
+  const ObjectPtr held = engine.Get(ConfigMap("n", "b"));
+  const json::Document document = DocumentOf(engine.Get(ConfigMap("n", "c")));
+  ForgetDocuments(engine);
+  EXPECT_FALSE(is_parsed("a"));
+  EXPECT_TRUE(is_parsed("b") && is_parsed("c"));
+  EXPECT_TRUE(parse("a"));
+}
+
+TEST(Engine, ForgetsNoDocumentOfAnEventThatIsHeld) {
+  Engine engine(std::make_unique<NullJournal>(), {}, {});
+  const auto watch = engine.StartWatch({{"", "configmaps"}, "", 0}, [] {});
+  ASSERT_TRUE(engine.Create(ConfigMap("n", "a"), Encode("n", "a")).ok());
+  std::vector<EventPtr> events;
+  ASSERT_EQ(*(*watch)->Poll(10, events), 1U);
+  engine.Get(ConfigMap("n", "a"))->document();
+  ForgetDocuments(engine);
+  EXPECT_TRUE(events[0]->object->has_document());
+  events.clear();
+  ForgetDocuments(engine);
+  EXPECT_FALSE(engine.Get(ConfigMap("n", "a"))->has_document());
+}
+
+TEST(Engine, ForgetsDocumentsWhileTheyAreRead) {
+  Engine engine(std::make_unique<NullJournal>(), {}, {});
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = "c" + std::to_string(i);
+    ASSERT_TRUE(engine.Create(ConfigMap("n", name), Encode("n", name)).ok());
+  }
+  std::atomic<bool> done = false;
+  std::thread forgetting([&] {
+    while (!done) ForgetDocuments(engine);
+  });
+  for (int i = 0; i < 20000; ++i) {
+    const std::string name = "c" + std::to_string(i % 100);
+    const ObjectPtr object = engine.Get(ConfigMap("n", name));
+    ASSERT_EQ(object->document()["metadata"]["name"].AsString(), name);
+  }
+  done = true;
+  forgetting.join();
+}
+
+TEST(Engine, ADocumentOfAnObjectKeepsTheObject) {
+  json::Document document;
+  std::weak_ptr<const Object> object;
+  {
+    Engine engine(std::make_unique<NullJournal>(), {}, {});
+    const ObjectPtr made = *engine.Create(ConfigMap("n", "a"), Encode("n", "a"));
+    object = made;
+    document = DocumentOf(made);
+  }
+  EXPECT_EQ(document["metadata"]["name"].AsString(), "a");
+  document = {};
+  EXPECT_TRUE(object.expired());
 }
 
 TEST(Engine, RefusesWhatNoObjectCanHold) {
