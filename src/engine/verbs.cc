@@ -12,6 +12,7 @@
 #include "engine/write/patching.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
+#include "registry/service_network.h"
 
 namespace portcullis::engine {
 namespace {
@@ -39,25 +40,25 @@ base::Result<UpdateSpec> PatchBy(Operation& op, const Input& input) {
 }  // namespace
 
 base::Result<Outcome> Create(Operation& op, const Input& input) {
-  if (const Function function = FindFunction(op)) return function(op, input);
+  if (const Function function = FindFunction(op)) return Finish(op, *function(op, input));
   const json::Value object = TRY(DecodeInput(op, input));
   return CreateObject(op, object, input.options);
 }
 
 base::Result<Outcome> Update(Operation& op, const Input& input) {
-  if (const Function function = FindFunction(op)) return function(op, input);
+  if (const Function function = FindFunction(op)) return Finish(op, *function(op, input));
   const UpdateSpec spec = TRY(ReplacementBy(op, input));
   return UpdateObject(op, spec, input.options);
 }
 
 base::Result<Outcome> Patch(Operation& op, const Input& input) {
-  if (const Function function = FindFunction(op)) return function(op, input);
+  if (const Function function = FindFunction(op)) return Finish(op, *function(op, input));
   const UpdateSpec spec = TRY(PatchBy(op, input));
   return UpdateObject(op, spec, input.options);
 }
 
 std::unique_ptr<Execution> Begin(Operation& op, const Input& input) {
-  if (const Function function = FindFunction(op)) return MakeFinished(function(op, input));
+  if (const Function function = FindFunction(op)) return function(op, input);
   if (op.verb == Verb::kCreate) {
     const auto object = DecodeInput(op, input);
     if (!object.ok()) return MakeFinished(object.status());
@@ -69,17 +70,12 @@ std::unique_ptr<Execution> Begin(Operation& op, const Input& input) {
 }
 
 base::Result<Outcome> Delete(Operation& op, const DeleteOptions& options) {
+  return Finish(op, *BeginDelete(op, options));
+}
+
+std::unique_ptr<Execution> BeginDelete(Operation& op, DeleteOptions options) {
   op.request_object = options.value;
-  const Deleted deleted = TRY(DeleteObject(op, options));
-  if (deleted.gone && !StrategyOf(op).ReturnsDeletedObject()) {
-    return PlainOutcome(200, api::SuccessStatus(op.arena, op.group_resource(), op.name,
-                                                deleted.object["metadata"]["uid"].AsString()));
-  }
-  const bool accepted = !deleted.gone && options.orphan_dependents && !*options.orphan_dependents;
-  Outcome outcome;
-  outcome.code = accepted ? 202 : 200;
-  outcome.object = Ordered(op.arena, deleted.object);
-  return outcome;
+  return BeginDeletion(op, std::move(options));
 }
 
 base::Result<Listing> DeleteCollection(Operation& op, const ListOptions& list,
@@ -97,6 +93,11 @@ bool MayWait(const Operation& op) {
   if (op.resource->definition != nullptr && op.resource->definition->converter().blocks()) {
     return true;
   }
+  const bool reads = op.verb == Verb::kGet || op.verb == Verb::kList || op.verb == Verb::kWatch;
+  if (!reads && op.group_resource() == api::GroupResource{"", "services"} &&
+      world.services->MayWait()) {
+    return true;
+  }
   const bool of_namespaces = op.group_resource() == api::GroupResource{"", "namespaces"};
   switch (op.verb) {
     case Verb::kCreate:
@@ -106,8 +107,9 @@ bool MayWait(const Operation& op) {
     case Verb::kPatch:
       return AdmissionMayWait(op, admission::kUpdate) || AdmissionMayWait(op, admission::kCreate);
     case Verb::kDelete:
-    case Verb::kDeleteCollection:
       return AdmissionMayWait(op, admission::kDelete);
+    case Verb::kDeleteCollection:
+      return true;
     default:
       return false;
   }

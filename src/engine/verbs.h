@@ -21,17 +21,20 @@ base::Result<Outcome> Update(Operation& op, const Input& input);
 base::Result<Outcome> Patch(Operation& op, const Input& input);
 
 // Any of these three, by op.verb, as an execution: it stops at each commit, so that no thread is
-// held while the store writes. What functions of subresources.h do is done when this returns.
+// held while the store writes.
 std::unique_ptr<Execution> Begin(Operation& op, const Input& input);
 
 base::Result<Outcome> Delete(Operation& op, const DeleteOptions& options);
+// The same as an execution.
+std::unique_ptr<Execution> BeginDelete(Operation& op, DeleteOptions options);
 // What has been deleted, in the state before.
 base::Result<Listing> DeleteCollection(Operation& op, const ListOptions& list,
                                        const DeleteOptions& options);
 
-// Whether the operation may have to wait for somebody outside the process (a webhook, an
-// authorizer, the other end of a connection) or for controllers: known before it starts, from its
-// verb and resource. One that may not runs to its commit without ever waiting, on any thread.
+// Whether the operation may have to wait for anything but the commits at which it stops: for an
+// answer from outside the process (webhook, authorizer, the other end of a connection), for
+// controllers, or for writes within, as DeleteCollection does. Known before it starts, from its verb
+// and resource. One that may not runs from commit to commit without ever waiting, on any thread.
 bool MayWait(const Operation& op);
 
 }  // namespace portcullis::engine

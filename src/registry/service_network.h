@@ -38,6 +38,9 @@ class ServiceNetwork {
 
   // What is taken for an owner is entered there. Before the first Take; `book` outlives it.
   void set_book(AddressBook* book) { book_ = book; }
+  // Whether taking and giving back addresses waits: for the writes of the book, and what reviews
+  // these.
+  bool MayWait() const { return book_ != nullptr; }
 
   // A free address or port, taken from now on. Fails if none is left ("range is full").
   base::Result<std::string> TakeAnyAddress(const Owner& owner);

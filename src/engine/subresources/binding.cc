@@ -80,9 +80,27 @@ json::Value Bound(Operation& op, json::Value pod, json::Value binding) {
   return WithTrueCondition(op.arena, pod, {"PodScheduled", "", ""}, *op.world.clock);
 }
 
-}  // namespace
+// A binding that has been admitted, on its way into the pod. It is not tried again after a conflict.
+class Binding final : public Execution {
+ public:
+  Binding(Operation& op, std::optional<PendingWrite> write) : op_(op), write_(std::move(write)) {}
+  std::optional<PendingWrite> Advance() override { return std::exchange(write_, std::nullopt); }
+  void Committed(base::Result<store::ObjectPtr> stored) override {
+    status_ = std::move(stored).status();
+  }
+  base::Result<Outcome> TakeOutcome() override {
+    TRY(status_);
+    return PlainOutcome(201, CreatedStatus(op_.arena));
+  }
 
-base::Result<Outcome> CreateBinding(Operation& op, const Input& input) {
+ private:
+  Operation& op_;
+  std::optional<PendingWrite> write_;  // null: a dry run
+  base::Status status_;
+};
+
+// Up to the commit.
+base::Result<std::optional<PendingWrite>> PlanBinding(Operation& op, const Input& input) {
   // POST /bindings names the pod in its body, POST /pods/<name>/binding in its path.
   const bool of_pod = op.subresource != nullptr;
   const WriteOptions& options = input.options;
@@ -109,17 +127,28 @@ base::Result<Outcome> CreateBinding(Operation& op, const Input& input) {
   const store::ObjectPtr current = op.world.store->Get(key);
   if (current == nullptr) return api::NotFoundStatus(pods, name);
   const api::catalog::ResourceInfo& resource = *op.catalog->Find("", "v1", "pods");
-  json::Value pod = TRY(FromStore(op.arena, current, resource));
+  const json::Value pod = TRY(FromStore(op.arena, current, resource));
   TRY(CheckIdentity(binding, pod, key, op.dry_run));
   if (const std::string obstacle = ObstacleToBinding(pod, name); !obstacle.empty()) {
     return api::ConflictStatus({"", "pods/binding"}, name, obstacle);
   }
-  if (op.dry_run) return PlainOutcome(201, CreatedStatus(op.arena));
-  pod = Bound(op, pod, binding);
-  store::Preconditions preconditions;
-  preconditions.revision = current->revision();
-  TRY(op.world.store->Update(key, TRY(EncodeForStore(op.arena, pod, resource)), preconditions));
-  return PlainOutcome(201, CreatedStatus(op.arena));
+  if (op.dry_run) return std::optional<PendingWrite>();
+  PendingWrite write;
+  write.kind = PendingWrite::Kind::kUpdate;
+  write.resource = &resource;
+  write.ns = op.ns;
+  write.name = name;
+  write.encoded = TRY(EncodeForStore(op.arena, Bound(op, pod, binding), resource));
+  write.expected = current->revision();
+  return std::optional<PendingWrite>(std::move(write));
+}
+
+}  // namespace
+
+std::unique_ptr<Execution> CreateBinding(Operation& op, const Input& input) {
+  auto write = PlanBinding(op, input);
+  if (!write.ok()) return MakeFinished(std::move(write).status());
+  return std::make_unique<Binding>(op, *std::move(write));
 }
 
 }  // namespace portcullis::engine

@@ -157,28 +157,6 @@ json::Value Charged(Operation& op, json::Value budget) {
   return json::SetPath(arena, budget, {"status", "conditions"}, conditions.Build());
 }
 
-// Takes one disruption from the budget, if it has one.
-base::Status Charge(Operation& op, store::ObjectPtr budget, bool dry_run) {
-  const auto* resource = op.catalog->Find("policy", "v1", "poddisruptionbudgets");
-  for (int attempt = 0; budget != nullptr && resource != nullptr; ++attempt) {
-    const json::Value value = TRY(FromStore(op.arena, budget, *resource));
-    TRY(CheckBudget(value));
-    if (dry_run) return base::OkStatus();
-    const json::Value charged =
-        OwnedByServer(op.world, *resource, op.arena, value, Charged(op, value), "status");
-    auto written = WriteObject(op.world, *resource, op.arena, charged, budget);
-    if (written.ok()) return base::OkStatus();
-    const std::string name(budget->name());
-    if (written.status().reason() != base::Reason::kConflict) return std::move(written).status();
-    if (attempt == kRetries) {
-      return api::TimeoutStatus(
-          base::StrCat("couldn't update PodDisruptionBudget \"", name, "\" due to conflicts"), 10);
-    }
-    budget = op.world.store->Get({"policy", "poddisruptionbudgets", op.ns, name});
-  }
-  return base::OkStatus();
-}
-
 std::vector<store::ObjectPtr> BudgetsOf(Operation& op, json::Value pod) {
   std::vector<store::ObjectPtr> out;
   for (store::ObjectPtr& object : op.world.store->List({"policy", "poddisruptionbudgets"}, op.ns)) {
@@ -213,70 +191,194 @@ json::Value TooManyBudgets(json::Arena& arena) {
       .Build();
 }
 
-// The pod tells why it goes. Returns its revision then, or 0 if it is not the one that the options
-// mean, which deletion will say.
-base::Result<std::int64_t> MarkDisrupted(Operation& op, const DeleteOptions& options) {
-  const auto other = [](std::string_view wanted, json::Value actual) {
-    return !wanted.empty() && wanted != actual.AsString();
-  };
-  const PodCondition condition{"DisruptionTarget", "EvictionByEvictionAPI",
-                               "Eviction API: evicting"};
-  for (int attempt = 0;; ++attempt) {
-    const store::ObjectPtr current = op.world.store->Get(KeyOf(op, op.name));
-    if (current == nullptr) return 0;
-    const json::Value pod = TRY(FromStore(op, current));
-    const json::Value metadata = pod["metadata"];
-    if (other(options.uid, metadata["uid"]) ||
-        other(options.resource_version, metadata["resourceVersion"])) {
-      return 0;
-    }
-    const json::Value marked = WithTrueCondition(op.arena, pod, condition, *op.world.clock);
-    if (marked == pod) return current->revision();
-    const auto written = WriteObject(op.world, *op.resource, op.arena, marked, current);
-    if (written.ok()) return (*written)->revision();
-    const bool again = written.status().reason() == base::Reason::kConflict;
-    if (!again || attempt == kRetries) return written.status();
-  }
-}
+// The deletion that an eviction comes to, step by step: a disruption is taken from the budget, the pod
+// is marked with why it goes, and deleted in the state in which it was judged, unless the client
+// names another. Each step is tried again after a conflict.
+class Eviction final : public Execution {
+ public:
+  Eviction(Operation& op, DeleteOptions options) : op_(op), options_(std::move(options)) {}
 
-// Deletes the pod in the state in which it was judged, unless the client names another.
-base::Status Evict(Operation& op, const DeleteOptions& options) {
-  for (int attempt = 0;; ++attempt) {
-    const store::ObjectPtr current = op.world.store->Get(KeyOf(op, op.name));
-    if (current == nullptr) return api::NotFoundStatus(op.group_resource(), op.name);
-    const json::Value pod = TRY(FromStore(op, current));
-    DeleteOptions bound = options;
-    std::string unready_under;
-    if (!IsBeyondBudgets(pod)) {
-      const std::vector<store::ObjectPtr> budgets = BudgetsOf(op, pod);
-      if (!budgets.empty()) {
-        const json::Value budget = budgets.front()->document().root();
-        if (MayGoUnhealthy(pod, budget)) {
-          unready_under = std::string(budgets.front()->name());
-        } else {
-          TRY(Charge(op, budgets.front(), options.dry_run));
-        }
+  std::optional<PendingWrite> Advance() override {
+    while (!end_) {
+      auto next = Plan();
+      if (!next.ok()) {
+        end_ = std::move(next).status();
+      } else if (*next) {
+        return *std::move(next);
+      }
+    }
+    return std::nullopt;
+  }
+
+  void Committed(base::Result<store::ObjectPtr> stored) override {
+    if (step_ == Step::kDelete) return deletion_->Committed(std::move(stored));
+    if (!stored.ok()) {
+      end_ = Failed(std::move(stored).status());
+    } else if (step_ == Step::kCharge) {
+      Enter(Step::kMark);
+    } else {
+      Marked((*stored)->revision());
+    }
+  }
+
+  base::Result<Outcome> TakeOutcome() override {
+    TRY(*end_);
+    return PlainOutcome(201, CreatedStatus(op_.arena));
+  }
+
+ private:
+  enum class Step : std::uint8_t { kJudge, kCharge, kMark, kDelete };
+  using Next = base::Result<std::optional<PendingWrite>>;
+
+  // To the next commit; without one the next step follows, or the end has come.
+  Next Plan() {
+    switch (step_) {
+      case Step::kJudge:
+        TRY(Judge());
+        return std::optional<PendingWrite>();
+      case Step::kCharge:
+        return Charge();
+      case Step::kMark:
+        return Mark();
+      case Step::kDelete:
+        break;
+    }
+    if (auto write = deletion_->Advance()) return std::optional<PendingWrite>(std::move(write));
+    EndDeletion(deletion_->TakeOutcome().status());
+    return std::optional<PendingWrite>();
+  }
+
+  void Enter(Step step) {
+    step_ = step;
+    tries_ = 0;
+  }
+
+  base::Status Judge() {
+    const store::ObjectPtr current = op_.world.store->Get(KeyOf(op_, op_.name));
+    if (current == nullptr) return api::NotFoundStatus(op_.group_resource(), op_.name);
+    const json::Value pod = TRY(FromStore(op_, current));
+    bound_ = options_;
+    unready_under_.clear();
+    budget_ = nullptr;
+    const auto budgets =
+        IsBeyondBudgets(pod) ? std::vector<store::ObjectPtr>() : BudgetsOf(op_, pod);
+    if (!budgets.empty()) {
+      if (MayGoUnhealthy(pod, budgets.front()->document().root())) {
+        unready_under_ = std::string(budgets.front()->name());
+      } else {
+        budget_ = budgets.front();
       }
     }
     const bool pending = pod["status"]["phase"].AsString() == "Pending";
-    const bool bind = options.resource_version.empty() && (pending || !unready_under.empty());
-    if (bind) bound.resource_version = std::to_string(current->revision());
-    if (!options.dry_run) {
-      const std::int64_t revision = TRY(MarkDisrupted(op, bound));
-      if (revision > 0 && !bound.resource_version.empty()) {
-        bound.resource_version = std::to_string(revision);
-      }
-    }
-    const base::Status status = DeleteUnreviewed(op, bound).status();
-    if (status.ok() || !bind || status.reason() != base::Reason::kConflict) return status;
-    if (!unready_under.empty()) return StillProcessed(unready_under);
-    if (attempt == kRetries) return status;
+    binds_ = options_.resource_version.empty() && (pending || !unready_under_.empty());
+    if (binds_) bound_.resource_version = std::to_string(current->revision());
+    Enter(Step::kCharge);
+    return base::OkStatus();
   }
-}
 
-}  // namespace
+  // Takes one disruption from the budget, if there is one and it has one.
+  Next Charge() {
+    const auto* resource = op_.catalog->Find("policy", "v1", "poddisruptionbudgets");
+    if (budget_ == nullptr || resource == nullptr) {
+      Enter(Step::kMark);
+      return std::optional<PendingWrite>();
+    }
+    const json::Value value = TRY(FromStore(op_.arena, budget_, *resource));
+    TRY(CheckBudget(value));
+    if (options_.dry_run) {
+      Enter(Step::kMark);
+      return std::optional<PendingWrite>();
+    }
+    const json::Value charged =
+        OwnedByServer(op_.world, *resource, op_.arena, value, Charged(op_, value), "status");
+    return WriteOf(*resource, charged, *budget_);
+  }
 
-base::Result<Outcome> CreateEviction(Operation& op, const Input& input) {
+  // The pod tells why it goes; not if it is another one than the options mean, which deletion will
+  // say.
+  Next Mark() {
+    const auto is_other = [](std::string_view wanted, json::Value actual) {
+      return !wanted.empty() && wanted != actual.AsString();
+    };
+    const store::ObjectPtr current =
+        options_.dry_run ? nullptr : op_.world.store->Get(KeyOf(op_, op_.name));
+    if (current == nullptr) {
+      Marked(0);
+      return std::optional<PendingWrite>();
+    }
+    const json::Value pod = TRY(FromStore(op_, current));
+    const json::Value metadata = pod["metadata"];
+    const bool other = is_other(bound_.uid, metadata["uid"]) ||
+                       is_other(bound_.resource_version, metadata["resourceVersion"]);
+    const json::Value marked = WithTrueCondition(
+        op_.arena, pod, {"DisruptionTarget", "EvictionByEvictionAPI", "Eviction API: evicting"},
+        *op_.world.clock);
+    if (!other && marked != pod) return WriteOf(*op_.resource, marked, *current);
+    Marked(other ? 0 : current->revision());
+    return std::optional<PendingWrite>();
+  }
+
+  // `revision` of the marked pod; 0: it is not marked.
+  void Marked(std::int64_t revision) {
+    if (revision > 0 && !bound_.resource_version.empty()) {
+      bound_.resource_version = std::to_string(revision);
+    }
+    deletion_ = BeginUnreviewedDeletion(op_, bound_);
+    Enter(Step::kDelete);
+  }
+
+  void EndDeletion(base::Status status) {
+    const bool raced = !status.ok() && binds_ && status.reason() == base::Reason::kConflict;
+    if (raced && !unready_under_.empty()) {
+      end_ = StillProcessed(unready_under_);
+    } else if (raced && rounds_++ < kRetries) {
+      Enter(Step::kJudge);
+    } else {
+      end_ = std::move(status);
+    }
+  }
+
+  // Of the commit of a budget or a mark: nothing if it is tried again.
+  std::optional<base::Status> Failed(base::Status status) {
+    if (status.reason() != base::Reason::kConflict) return status;
+    const bool is_last = tries_++ == kRetries;
+    if (step_ == Step::kMark) return is_last ? std::optional(std::move(status)) : std::nullopt;
+    const std::string name(budget_->name());
+    if (is_last) {
+      return api::TimeoutStatus(
+          base::StrCat("couldn't update PodDisruptionBudget \"", name, "\" due to conflicts"), 10);
+    }
+    budget_ = op_.world.store->Get({"policy", "poddisruptionbudgets", op_.ns, name});
+    return std::nullopt;
+  }
+
+  Next WriteOf(const api::catalog::ResourceInfo& resource, json::Value object,
+               const store::Object& current) const {
+    PendingWrite write;
+    write.kind = PendingWrite::Kind::kUpdate;
+    write.resource = &resource;
+    write.ns = current.ns();
+    write.name = current.name();
+    write.encoded = TRY(EncodeForStore(op_.arena, object, resource));
+    write.expected = current.revision();
+    return std::optional<PendingWrite>(std::move(write));
+  }
+
+  Operation& op_;
+  const DeleteOptions options_;
+  Step step_ = Step::kJudge;
+  int tries_ = 0;   // of the step
+  int rounds_ = 0;  // of all of them
+  DeleteOptions bound_;
+  bool binds_ = false;         // the deletion is bound to the state that was judged
+  std::string unready_under_;  // the budget that lets pods go that are not ready
+  store::ObjectPtr budget_;    // null: none is charged
+  std::unique_ptr<Execution> deletion_;
+  std::optional<base::Status> end_;
+};
+
+// The deletion that is asked for; nothing if the pod has more than one budget.
+base::Result<std::optional<DeleteOptions>> AdmitEviction(Operation& op, const Input& input) {
   const WriteOptions& options = input.options;
   json::Value eviction = TRY(DecodeSubresourceBody(op, input));
   eviction = TRY(RunMutating(op, {.operation = admission::kCreate,
@@ -296,12 +398,20 @@ base::Result<Outcome> CreateEviction(Operation& op, const Input& input) {
   if (current != nullptr) {
     const json::Value pod = TRY(FromStore(op, current));
     if (!IsBeyondBudgets(pod) && BudgetsOf(op, pod).size() > 1) {
-      // Kubernetes takes this for a success of HTTP.
-      return PlainOutcome(201, TooManyBudgets(op.arena));
+      return std::optional<DeleteOptions>();
     }
   }
-  TRY(Evict(op, deletion));
-  return PlainOutcome(201, CreatedStatus(op.arena));
+  return std::optional<DeleteOptions>(deletion);
+}
+
+}  // namespace
+
+std::unique_ptr<Execution> CreateEviction(Operation& op, const Input& input) {
+  auto deletion = AdmitEviction(op, input);
+  if (!deletion.ok()) return MakeFinished(std::move(deletion).status());
+  // Kubernetes takes this for a success of HTTP.
+  if (!*deletion) return MakeFinished(PlainOutcome(201, TooManyBudgets(op.arena)));
+  return std::make_unique<Eviction>(op, **std::move(deletion));
 }
 
 }  // namespace portcullis::engine

@@ -124,25 +124,39 @@ struct ScaleSpec {
   bool track_fields = true;  // false: `transform` has done it (apply)
 };
 
-class ScaleUpdate {
+class ScaleUpdate final : public Execution {
  public:
-  ScaleUpdate(Operation& op, const WriteOptions& options, const ScaleSpec& spec)
+  ScaleUpdate(Operation& op, WriteOptions options, ScaleSpec spec)
       : op_(op),
-        options_(options),
-        spec_(spec),
+        options_(std::move(options)),
+        spec_(std::move(spec)),
         strategy_(StrategyOf(op)),
         paths_(PathsOfVersions(*op.resource)) {}
 
-  base::Result<json::Value> Run() {
-    for (int attempt = 0;; ++attempt) {
-      retry_ = false;
-      auto scale = RunOnce();
-      if (scale.ok() || !retry_ || attempt == kRetries) return scale;
+  std::optional<PendingWrite> Advance() override {
+    if (scale_) return std::nullopt;
+    auto next = Plan();
+    if (next.ok()) return *std::move(next);
+    scale_.emplace(std::move(next).status());
+    return std::nullopt;
+  }
+
+  void Committed(base::Result<store::ObjectPtr> stored) override {
+    if (stored.ok()) {
+      scale_.emplace(Shown(*stored));
+    } else if (stored.status().reason() != base::Reason::kConflict || tries_++ == kRetries) {
+      scale_.emplace(std::move(stored).status());
     }
   }
 
+  base::Result<Outcome> TakeOutcome() override {
+    Outcome outcome;
+    outcome.object = TRY(*std::move(scale_));
+    return outcome;
+  }
+
  private:
-  base::Result<json::Value> RunOnce() {
+  base::Result<std::optional<PendingWrite>> Plan() {
     const std::string& name = op_.name;
     const store::ObjectPtr current = op_.world.store->Get(KeyOf(op_, name));
     if (current == nullptr) return api::NotFoundStatus(op_.group_resource(), name);
@@ -157,16 +171,21 @@ class ScaleUpdate {
                             .object = ScaleOf(op_, next),
                             .old_object = ScaleOf(op_, live),
                             .options = options_.as_update}));
-    if (op_.dry_run || next == live) return ScaleOf(op_, next);
-    store::Encoded encoded = TRY(EncodeForStore(op_, next));
-    store::Preconditions preconditions;
-    preconditions.revision = current->revision();
-    auto stored = op_.world.store->Update(KeyOf(op_, name), std::move(encoded), preconditions);
-    if (!stored.ok()) {
-      retry_ = stored.status().reason() == base::Reason::kConflict;
-      return std::move(stored).status();
+    if (op_.dry_run || next == live) {
+      scale_.emplace(ScaleOf(op_, next));
+      return std::optional<PendingWrite>();
     }
-    return ScaleOf(op_, TRY(FromStore(op_, *stored)));
+    PendingWrite write;
+    write.kind = PendingWrite::Kind::kUpdate;
+    write.ns = op_.ns;
+    write.name = name;
+    write.encoded = TRY(EncodeForStore(op_, next));
+    write.expected = current->revision();
+    return std::optional<PendingWrite>(std::move(write));
+  }
+
+  base::Result<json::Value> Shown(const store::ObjectPtr& stored) {
+    return ScaleOf(op_, TRY(FromStore(op_, stored)));
   }
 
   // The scale as client and mutating admission want it.
@@ -253,12 +272,35 @@ class ScaleUpdate {
   }
 
   Operation& op_;
-  const WriteOptions& options_;
-  const ScaleSpec& spec_;
+  const WriteOptions options_;
+  const ScaleSpec spec_;
   const registry::Strategy& strategy_;
   const api::patch::ReplicasPaths paths_;
-  bool retry_ = false;
+  int tries_ = 0;
+  std::optional<base::Result<json::Value>> scale_;
 };
+
+base::Result<ScaleSpec> ReplacedBy(Operation& op, const Input& input) {
+  const json::Value scale = TRY(DecodeInput(op, input));
+  TRY(MatchNameForUpdate(op, scale));
+  ScaleSpec spec;
+  spec.transform = [scale](json::Value) -> base::Result<json::Value> { return scale; };
+  spec.uid = scale["metadata"]["uid"].AsString();
+  return spec;
+}
+
+base::Result<ScaleSpec> PatchedBy(Operation& op, const Input& input) {
+  ScaleSpec spec;
+  spec.transform = TRY(MakePatch(op, input, PatchTargetOf(op)));
+  spec.track_fields = input.patch != PatchType::kApply;
+  return spec;
+}
+
+std::unique_ptr<Execution> BeginScale(Operation& op, const Input& input,
+                                      base::Result<ScaleSpec> spec) {
+  if (!spec.ok()) return MakeFinished(std::move(spec).status());
+  return std::make_unique<ScaleUpdate>(op, input.options, *std::move(spec));
+}
 
 }  // namespace
 
@@ -275,24 +317,12 @@ base::Result<Outcome> GetScale(Operation& op, const Input&) {
   return outcome;
 }
 
-base::Result<Outcome> UpdateScale(Operation& op, const Input& input) {
-  const json::Value scale = TRY(DecodeInput(op, input));
-  TRY(MatchNameForUpdate(op, scale));
-  ScaleSpec spec;
-  spec.transform = [scale](json::Value) -> base::Result<json::Value> { return scale; };
-  spec.uid = scale["metadata"]["uid"].AsString();
-  Outcome outcome;
-  outcome.object = TRY(ScaleUpdate(op, input.options, spec).Run());
-  return outcome;
+std::unique_ptr<Execution> UpdateScale(Operation& op, const Input& input) {
+  return BeginScale(op, input, ReplacedBy(op, input));
 }
 
-base::Result<Outcome> PatchScale(Operation& op, const Input& input) {
-  ScaleSpec spec;
-  spec.transform = TRY(MakePatch(op, input, PatchTargetOf(op)));
-  spec.track_fields = input.patch != PatchType::kApply;
-  Outcome outcome;
-  outcome.object = TRY(ScaleUpdate(op, input.options, spec).Run());
-  return outcome;
+std::unique_ptr<Execution> PatchScale(Operation& op, const Input& input) {
+  return BeginScale(op, input, PatchedBy(op, input));
 }
 
 }  // namespace portcullis::engine

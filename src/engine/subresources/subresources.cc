@@ -3,23 +3,29 @@
 namespace portcullis::engine {
 namespace {
 
+// A function that writes nothing.
+template <base::Result<Outcome> (*function)(Operation&, const Input&)>
+std::unique_ptr<Execution> Without(Operation& op, const Input& input) {
+  return MakeFinished(function(op, input));
+}
+
 constexpr SubresourceRow kRows[] = {
-    {"*", "*", "scale", Verb::kGet, &GetScale},
+    {"*", "*", "scale", Verb::kGet, &Without<GetScale>},
     {"*", "*", "scale", Verb::kUpdate, &UpdateScale},
     {"*", "*", "scale", Verb::kPatch, &PatchScale},
     {"", "pods", "eviction", Verb::kCreate, &CreateEviction},
     {"", "pods", "binding", Verb::kCreate, &CreateBinding},
     {"", "bindings", "", Verb::kCreate, &CreateBinding},
-    {"", "serviceaccounts", "token", Verb::kCreate, &CreateToken},
-    {"", "pods", "log", Verb::kGet, &GetLog},
-    {"", "pods", "exec", Verb::kConnect, &Connect},
-    {"", "pods", "attach", Verb::kConnect, &Connect},
-    {"", "pods", "portforward", Verb::kConnect, &Connect},
-    {"", "pods", "proxy", Verb::kConnect, &Connect},
-    {"", "services", "proxy", Verb::kConnect, &Connect},
-    {"", "nodes", "proxy", Verb::kConnect, &Connect},
-    {"authentication.k8s.io", "*", "", Verb::kCreate, &CreateReview},
-    {"authorization.k8s.io", "*", "", Verb::kCreate, &CreateReview},
+    {"", "serviceaccounts", "token", Verb::kCreate, &Without<CreateToken>},
+    {"", "pods", "log", Verb::kGet, &Without<GetLog>},
+    {"", "pods", "exec", Verb::kConnect, &Without<Connect>},
+    {"", "pods", "attach", Verb::kConnect, &Without<Connect>},
+    {"", "pods", "portforward", Verb::kConnect, &Without<Connect>},
+    {"", "pods", "proxy", Verb::kConnect, &Without<Connect>},
+    {"", "services", "proxy", Verb::kConnect, &Without<Connect>},
+    {"", "nodes", "proxy", Verb::kConnect, &Without<Connect>},
+    {"authentication.k8s.io", "*", "", Verb::kCreate, &Without<CreateReview>},
+    {"authorization.k8s.io", "*", "", Verb::kCreate, &Without<CreateReview>},
 };
 
 bool Fits(std::string_view pattern, std::string_view text) {

@@ -2,6 +2,7 @@
 // row each, with the function that does it. Whatever has no row is an ordinary read or write.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -9,10 +10,13 @@
 #include "engine/operation.h"
 #include "engine/options.h"
 #include "engine/outcome.h"
+#include "engine/write/execution.h"
 
 namespace portcullis::engine {
 
-using Function = base::Result<Outcome> (*)(Operation& op, const Input& input);
+// Admission and all else has been done when it returns, up to the first commit. The input need not
+// outlive the call; its bytes outlive the operation.
+using Function = std::unique_ptr<Execution> (*)(Operation& op, const Input& input);
 
 struct SubresourceRow {
   std::string_view group;        // "*": every group
@@ -29,12 +33,12 @@ Function FindFunction(const Operation& op);
 // The same for another verb than the operation's.
 Function FindFunction(const Operation& op, Verb verb);
 
-// The functions, each in a file of its own.
+// The functions, each in a file of its own. Those that write stop at each commit.
+std::unique_ptr<Execution> UpdateScale(Operation& op, const Input& input);
+std::unique_ptr<Execution> PatchScale(Operation& op, const Input& input);
+std::unique_ptr<Execution> CreateEviction(Operation& op, const Input& input);
+std::unique_ptr<Execution> CreateBinding(Operation& op, const Input& input);
 base::Result<Outcome> GetScale(Operation& op, const Input& input);
-base::Result<Outcome> UpdateScale(Operation& op, const Input& input);
-base::Result<Outcome> PatchScale(Operation& op, const Input& input);
-base::Result<Outcome> CreateEviction(Operation& op, const Input& input);
-base::Result<Outcome> CreateBinding(Operation& op, const Input& input);
 base::Result<Outcome> CreateToken(Operation& op, const Input& input);
 // --api-audiences, by default the issuer.
 std::vector<std::string> ApiAudiences(const Operation& op);

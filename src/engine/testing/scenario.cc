@@ -229,7 +229,7 @@ class Scenario {
   }
 
   static base::Result<Outcome> Read(Operation& op, const Input& input) {
-    if (const Function function = FindFunction(op)) return function(op, input);
+    if (const Function function = FindFunction(op)) return Finish(op, *function(op, input));
     Outcome outcome;
     outcome.stored = op.world.store->Get(KeyOf(op, op.name));
     if (outcome.stored == nullptr) return base::NotFound("not found");

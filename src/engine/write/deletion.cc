@@ -57,30 +57,11 @@ json::Value WithPropagation(json::Arena& arena, json::Value object, const Delete
   return json::SetPath(arena, object, {"metadata", "finalizers"}, kept.Build());
 }
 
-// What a deletion is about to do to the store.
-struct Removal {
-  std::string ns;
-  std::string name;
-  store::ObjectPtr current;
-  json::Value live;                      // what goes
-  std::optional<store::Encoded> marked;  // it stays, as this
-  base::Status outcome;
-};
-
-base::Result<store::ObjectPtr> Commit(const Operation& op, Removal& removal) {
-  const store::Key key{op.resource->storage_kind.group, op.resource->resource.resource, removal.ns,
-                       removal.name};
-  store::Preconditions preconditions;
-  preconditions.revision = removal.current->revision();
-  if (!removal.marked) return op.world.store->Delete(key, preconditions);
-  return op.world.store->Update(key, *std::move(removal.marked), preconditions);
-}
-
 // Whose options admission sees: those of a single delete with what the strategy has filled in,
 // those of a collection as the client sent them.
 enum class Of : std::uint8_t { kOne, kCollection };
 
-// What the strategy is told: of the object that goes, which is not the operation's in a collection.
+// The strategy's context: of the object that goes, which is not the operation's in a collection.
 registry::Context DeletionContext(Operation& op, const DeletionTarget& target,
                                   const DeleteOptions& options) {
   registry::Context context = StrategyContext(op, target.name);
@@ -89,15 +70,18 @@ registry::Context DeletionContext(Operation& op, const DeletionTarget& target,
   return context;
 }
 
+// The deletion of one object, from its state in the store to the commit; once more if another
+// writer was faster.
 class Deletion {
  public:
-  Deletion(Operation& op, const DeletionTarget& target, const DeleteOptions& options,
-           Of of = Of::kOne)
+  Deletion(Operation& op, const DeletionTarget& target, const DeleteOptions& options, Of of,
+           bool reviewed = true)
       : op_(op),
         ns_(target.ns),
         name_(target.name),
         options_(options),
         of_(of),
+        reviewed_(reviewed),
         strategy_(StrategyOf(op)),
         admission_options_(options.value),
         grace_seconds_(options.grace_period_seconds) {
@@ -107,28 +91,42 @@ class Deletion {
     }
   }
 
-  base::Result<Deleted> RunUnreviewed() {
-    reviewed_ = false;
-    return Run();
+  // Runs to the commit, or to the end: then nothing, and the result is known.
+  std::optional<PendingWrite> Advance() {
+    if (result_) return std::nullopt;
+    auto next = Plan();
+    if (!next.ok()) {
+      result_.emplace(std::move(next).status());
+    } else if (*next) {
+      return *std::move(next);
+    } else {
+      result_.emplace(deleted_);
+    }
+    return std::nullopt;
   }
+
+  void Committed(base::Result<store::ObjectPtr> stored) {
+    if (!stored.ok()) {
+      base::Status failure = std::move(stored).status();
+      if (failure.reason() == base::Reason::kConflict && tries_++ < kRetries) return;
+      const bool is_gone = failure.reason() == base::Reason::kNotFound;
+      result_.emplace(is_gone ? api::NotFoundStatus(op_.group_resource(), name_)
+                              : std::move(failure));
+      return;
+    }
+    result_.emplace(Done(*stored));
+  }
+
+  // Once, after the end.
+  base::Result<Deleted> TakeResult() { return *std::move(result_); }
 
   base::Result<Deleted> Run() {
-    TRY(strategy_.CheckDelete(Context()));
-    for (int attempt = 0;; ++attempt) {
-      auto deleted = RunOnce();
-      if (deleted.ok() || deleted.status().reason() != base::Reason::kConflict || !raced_ ||
-          attempt == kRetries) {
-        return deleted;
-      }
-      raced_ = false;
-    }
+    while (auto write = Advance()) Committed(Commit(op_, *std::move(write)));
+    return TakeResult();
   }
 
-  // Everything but the commit, which is left to the caller.
-  base::Status RunUncommitted(std::vector<Removal>& later) {
-    later_ = &later;
-    return Run().status();
-  }
+  // What is about to go, as it lives.
+  json::Value live() const { return live_; }
 
  private:
   // What a grace period makes of a delete.
@@ -138,7 +136,10 @@ class Deletion {
     std::string ends;  // the deletionTimestamp
   };
 
-  base::Result<Deleted> RunOnce() {
+  using Next = base::Result<std::optional<PendingWrite>>;
+
+  Next Plan() {
+    if (tries_ == 0) TRY(strategy_.CheckDelete(Context()));
     current_ = op_.world.store->Get(KeyOf(*op_.resource, ns_, name_));
     if (current_ == nullptr) return api::NotFoundStatus(op_.group_resource(), name_);
     live_ = TRY(FromStore(op_, current_));
@@ -150,11 +151,11 @@ class Deletion {
         TRY(Admit(live_));
         return Store(Mark({Grace::kStarts, 0, In(0)}));
       }
-      if (IsNamespace() && strategy_.HeldByOther(live_)) return Deleted{false, live_};
+      if (IsNamespace() && strategy_.HeldByOther(live_)) return Without({false, live_});
     }
     TRY(CheckPreconditions());
     const Grace grace = GraceOf(terminating);
-    if (grace.kind == Grace::kPending) return Deleted{false, live_};
+    if (grace.kind == Grace::kPending) return Without({false, live_});
     const bool graceful = grace.kind == Grace::kStarts;
     if (graceful) FillOption({"gracePeriodSeconds"}, json::Value::Int(grace.seconds));
 
@@ -163,7 +164,7 @@ class Deletion {
     const bool held = !marked["metadata"]["finalizers"].empty() || strategy_.HeldByOther(marked);
     if (held || grace.seconds > 0) return Store(marked);
     // Nothing keeps it: where something might have, the removal itself is reviewed once more.
-    if (graceful && options_.dry_run) return Deleted{true, marked};
+    if (graceful && options_.dry_run) return Without({true, marked});
     const json::Value last = graceful ? marked : live_;
     if (graceful || !live_["metadata"]["finalizers"].empty()) TRY(Admit(last));
     return Remove(last);
@@ -285,49 +286,42 @@ class Deletion {
                          .dry_run = options_.dry_run});
   }
 
-  Removal Planned() const {
-    return {op_.resource->namespaced ? std::string(ns_) : std::string(),
-            std::string(name_),
-            current_,
-            live_,
-            {},
-            {}};
+  // The end without a commit.
+  Next Without(const Deleted& deleted) {
+    deleted_ = deleted;
+    return std::optional<PendingWrite>();
   }
 
-  base::Result<Deleted> Store(json::Value marked) {
-    if (options_.dry_run || marked == live_) return Deleted{false, marked};
-    Removal removal = Planned();
-    removal.marked = TRY(EncodeForStore(op_, marked));
-    if (later_ != nullptr) {
-      later_->push_back(std::move(removal));
-      return Deleted{false, marked};
-    }
-    auto stored = Commit(op_, removal);
-    if (!stored.ok()) return Raced(std::move(stored).status());
-    return Deleted{false, TRY(FromStore(op_, *stored))};
+  PendingWrite Planned(PendingWrite::Kind kind) const {
+    PendingWrite write;
+    write.kind = kind;
+    write.ns = op_.resource->namespaced ? ns_ : std::string_view();
+    write.name = name_;
+    write.expected = current_->revision();
+    return write;
   }
 
-  base::Result<Deleted> Remove(json::Value last) {
-    if (options_.dry_run) return Deleted{true, last};
-    Removal removal = Planned();
-    if (later_ != nullptr) {
-      later_->push_back(std::move(removal));
-      return Deleted{true, last};
-    }
-    auto gone = Commit(op_, removal);
-    if (!gone.ok()) return Raced(std::move(gone).status());
+  // It stays for now, as `marked`.
+  Next Store(json::Value marked) {
+    if (options_.dry_run || marked == live_) return Without({false, marked});
+    PendingWrite write = Planned(PendingWrite::Kind::kUpdate);
+    write.encoded = TRY(EncodeForStore(op_, marked));
+    deleted_ = {false, marked};
+    return std::optional<PendingWrite>(std::move(write));
+  }
+
+  Next Remove(json::Value last) {
+    if (options_.dry_run) return Without({true, last});
+    deleted_ = {true, last};
+    return std::optional<PendingWrite>(Planned(PendingWrite::Kind::kDelete));
+  }
+
+  base::Result<Deleted> Done(const store::ObjectPtr& stored) {
+    if (!deleted_.gone) return Deleted{false, TRY(FromStore(op_, stored))};
     strategy_.Release(Context(), live_, {});
     return Deleted{true,
-                   json::SetPath(op_.arena, last, {"metadata", "resourceVersion"},
-                                 json::String(op_.arena, std::to_string((*gone)->revision())))};
-  }
-
-  base::Status Raced(base::Status status) {
-    raced_ = status.reason() == base::Reason::kConflict;
-    if (status.reason() == base::Reason::kNotFound) {
-      return api::NotFoundStatus(op_.group_resource(), name_);
-    }
-    return status;
+                   json::SetPath(op_.arena, deleted_.object, {"metadata", "resourceVersion"},
+                                 json::String(op_.arena, std::to_string(stored->revision())))};
   }
 
   Operation& op_;
@@ -335,21 +329,66 @@ class Deletion {
   const std::string_view name_;
   const DeleteOptions& options_;
   const Of of_;
+  const bool reviewed_;  // by admission
   const registry::Strategy& strategy_;
   json::Value admission_options_;
   std::optional<std::int64_t> grace_seconds_;
   store::ObjectPtr current_;
   json::Value live_;
-  std::vector<Removal>* later_ = nullptr;
-  bool raced_ = false;
-  bool reviewed_ = true;
+  Deleted deleted_;  // once it is committed
+  int tries_ = 0;
+  std::optional<base::Result<Deleted>> result_;
+};
+
+// The same with all that it refers to, and the outcome as a client has it.
+class OwnedDeletion final : public Execution {
+ public:
+  OwnedDeletion(Operation& op, DeleteOptions options, bool reviewed)
+      : op_(op),
+        options_(std::move(options)),
+        deletion_(op, {op.ns, op.name}, options_, Of::kOne, reviewed) {}
+  std::optional<PendingWrite> Advance() override { return deletion_.Advance(); }
+  void Committed(base::Result<store::ObjectPtr> stored) override {
+    deletion_.Committed(std::move(stored));
+  }
+  base::Result<Outcome> TakeOutcome() override {
+    const Deleted deleted = TRY(deletion_.TakeResult());
+    if (deleted.gone && !StrategyOf(op_).ReturnsDeletedObject()) {
+      return PlainOutcome(200, api::SuccessStatus(op_.arena, op_.group_resource(), op_.name,
+                                                  deleted.object["metadata"]["uid"].AsString()));
+    }
+    const bool accepted =
+        !deleted.gone && options_.orphan_dependents && !*options_.orphan_dependents;
+    Outcome outcome;
+    outcome.code = accepted ? 202 : 200;
+    outcome.object = Ordered(op_.arena, deleted.object);
+    return outcome;
+  }
+
+ private:
+  Operation& op_;
+  const DeleteOptions options_;
+  Deletion deletion_;
+};
+
+// One deletion of a collection that has come to its commit.
+struct Removal {
+  PendingWrite write;
+  json::Value live;  // what goes
+  base::Status outcome;
 };
 
 void CommitSideBySide(const Operation& op, std::vector<Removal>& removals) {
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
     for (std::size_t at = next++; at < removals.size(); at = next++) {
-      removals[at].outcome = Commit(op, removals[at]).status();
+      PendingWrite& planned = removals[at].write;
+      removals[at].outcome = Commit(op, {.kind = planned.kind,
+                                         .ns = planned.ns,
+                                         .name = planned.name,
+                                         .encoded = std::move(planned.encoded),
+                                         .expected = planned.expected})
+                                 .status();
     }
   };
   std::vector<std::thread> others;
@@ -370,9 +409,10 @@ class CollectionDeletion {
       if (op_.world.clock->Steady() >= op_.deadline) {
         return base::InternalError("context deadline exceeded");
       }
-      base::Status status = Deletion(op_, {object->ns(), object->name()}, options_, Of::kCollection)
-                                .RunUncommitted(pending_);
-      if (IsFailure(status)) {
+      Deletion deletion(op_, {object->ns(), object->name()}, options_, Of::kCollection);
+      if (auto write = deletion.Advance()) {
+        pending_.push_back({*std::move(write), deletion.live(), {}});
+      } else if (base::Status status = deletion.TakeResult().status(); IsFailure(status)) {
         TRY(Flush());
         return status;
       }
@@ -397,14 +437,14 @@ class CollectionDeletion {
     return failure;
   }
 
-  // Somebody else may have been faster: then all is done once more, and at once.
+  // Another writer may have been faster: then all is done once more, and at once.
   base::Status Finish(Removal& removal) {
-    const DeletionTarget target{removal.ns, removal.name};
+    const DeletionTarget target{removal.write.ns, removal.write.name};
     if (removal.outcome.reason() == base::Reason::kConflict && !removal.outcome.ok()) {
       return Deletion(op_, target, options_, Of::kCollection).Run().status();
     }
     if (!removal.outcome.ok()) return removal.outcome;
-    if (!removal.marked) {
+    if (removal.write.kind == PendingWrite::Kind::kDelete) {
       StrategyOf(op_).Release(DeletionContext(op_, target, options_), removal.live, {});
     }
     return base::OkStatus();
@@ -417,12 +457,12 @@ class CollectionDeletion {
 
 }  // namespace
 
-base::Result<Deleted> DeleteObject(Operation& op, const DeleteOptions& options) {
-  return Deletion(op, {op.ns, op.name}, options).Run();
+std::unique_ptr<Execution> BeginDeletion(Operation& op, DeleteOptions options) {
+  return std::make_unique<OwnedDeletion>(op, std::move(options), true);
 }
 
-base::Result<Deleted> DeleteUnreviewed(Operation& op, const DeleteOptions& options) {
-  return Deletion(op, {op.ns, op.name}, options).RunUnreviewed();
+std::unique_ptr<Execution> BeginUnreviewedDeletion(Operation& op, DeleteOptions options) {
+  return std::make_unique<OwnedDeletion>(op, std::move(options), false);
 }
 
 base::Status DeleteEach(Operation& op, const std::vector<store::ObjectPtr>& objects,

@@ -2,12 +2,14 @@
 // finalizers (k8s.io/apiserver/pkg/registry/generic/registry, Store.Delete; rest.BeforeDelete).
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "engine/operation.h"
 #include "engine/options.h"
+#include "engine/write/execution.h"
 #include "json/value.h"
 #include "store/object.h"
 
@@ -24,11 +26,11 @@ struct Deleted {
   json::Value object;  // the last state, in the request's version
 };
 
-// The object that the operation names. Whether it is a dry run, the options say.
-base::Result<Deleted> DeleteObject(Operation& op, const DeleteOptions& options);
+// The deletion of the object that the operation names. Whether it is a dry run, the options say.
+std::unique_ptr<Execution> BeginDeletion(Operation& op, DeleteOptions options);
 
 // The same for a removal that is part of another request, which has been reviewed itself.
-base::Result<Deleted> DeleteUnreviewed(Operation& op, const DeleteOptions& options);
+std::unique_ptr<Execution> BeginUnreviewedDeletion(Operation& op, DeleteOptions options);
 
 // Deletes one after the other, as a deletecollection does; what is no longer there is no error.
 // Ends at the first failure: what came before it is deleted. What admission has let pass is

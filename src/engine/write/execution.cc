@@ -22,7 +22,8 @@ class FinishedExecution final : public Execution {
 
 base::Result<store::ObjectPtr> Commit(const Operation& op, PendingWrite write) {
   store::Store& store = *op.world.store;
-  const store::Key key = KeyOf(*op.resource, write.ns, write.name);
+  const api::catalog::ResourceInfo& resource = write.resource ? *write.resource : *op.resource;
+  const store::Key key = KeyOf(resource, write.ns, write.name);
   store::Preconditions preconditions;
   preconditions.revision = write.expected;
   switch (write.kind) {

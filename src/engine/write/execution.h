@@ -23,10 +23,11 @@
 
 namespace portcullis::engine {
 
-// One write that an operation has come to, of an object of its resource.
+// One write that an operation has come to.
 struct PendingWrite {
   enum class Kind : std::uint8_t { kCreate, kUpdate, kDelete };
   Kind kind = Kind::kCreate;
+  const api::catalog::ResourceInfo* resource = nullptr;  // of the object; null: the operation's
   std::string ns;
   std::string name;
   store::Encoded encoded;     // of creates and updates
@@ -55,7 +56,7 @@ base::Result<Outcome> Finish(const Operation& op, Execution& execution);
 using Done = std::function<void(base::Result<Outcome>)>;
 void Finish(const Operation& op, std::unique_ptr<Execution> execution, const Done& done);
 
-// An execution that has ended before it began, or whose function waits by itself.
+// An execution that has ended before it began: it writes nothing.
 std::unique_ptr<Execution> MakeFinished(base::Result<Outcome> outcome);
 
 }  // namespace portcullis::engine

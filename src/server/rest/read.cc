@@ -17,7 +17,7 @@ namespace portcullis::server::rest {
 
 VerbResult Get(Call& call) {
   if (const engine::Function function = engine::FindFunction(call)) {
-    return OutcomeReply(call, TRY(function(call, {})));
+    return OutcomeReply(call, TRY(engine::Finish(call, *function(call, {}))));
   }
   const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.name));
   if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.name);

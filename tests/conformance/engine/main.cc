@@ -65,6 +65,14 @@ base::Status ReadFlag(std::string_view name, std::string_view value,
   return base::OkStatus();
 }
 
+// Knows whether an operation has waited for others.
+class Place final : public admission::Place {
+ public:
+  void Leave() override { left = true; }
+  void Return() override {}
+  bool left = false;
+};
+
 // The engine with RBAC, a client for webhooks and the objects of every cluster.
 class World {
  public:
@@ -119,7 +127,6 @@ class World {
 
   base::Result<std::string> Carry(engine::Operation& op, const Request& request) {
     TRY(Identify(op, request));
-    const Answer answer(op);
     const authz::Attributes attributes = AttributesOf(request, op.user);
     const authz::Decision decision = authorizer_->Authorize(attributes);
     if (!decision.allowed()) return authz::Denied(attributes, decision.reason);
@@ -127,6 +134,19 @@ class World {
     if (!op.resource->deprecation_warning.empty()) {
       op.recorder.Warn(op.resource->deprecation_warning);
     }
+    Place place;
+    op.recorder.set_place(&place);
+    const bool may_wait = engine::MayWait(op);
+    auto line = Answered(op, request);
+    op.recorder.set_place(nullptr);
+    if (place.left && !may_wait) {
+      return base::InternalError("engine::MayWait() has promised that it does not wait");
+    }
+    return line;
+  }
+
+  static base::Result<std::string> Answered(engine::Operation& op, const Request& request) {
+    const Answer answer(op);
     switch (op.verb) {
       case Verb::kList: {
         const engine::ListOptions options = ReadListOptions(request);
@@ -146,7 +166,9 @@ class World {
   }
 
   static base::Result<engine::Outcome> Read(engine::Operation& op) {
-    if (const engine::Function function = engine::FindFunction(op)) return function(op, {});
+    if (const engine::Function function = engine::FindFunction(op)) {
+      return engine::Finish(op, *function(op, {}));
+    }
     engine::Outcome outcome;
     outcome.stored = op.world.store->Get(engine::KeyOf(op, op.name));
     if (outcome.stored == nullptr) return api::NotFoundStatus(op.group_resource(), op.name);
