@@ -4,9 +4,12 @@
 #include <stdlib.h>
 
 #include <atomic>
+#include <deque>
 #include <filesystem>
+#include <future>
 #include <thread>
 
+#include "base/mutex.h"
 #include "store/embedded/embedded_store.h"
 #include "store/memory/memory_store.h"
 #include "store/testing/objects.h"
@@ -381,6 +384,93 @@ TEST_P(StoreContract, ConcurrentWritersEachGetTheirOwnRevision) {
   for (std::size_t i = 0; i < events.size(); ++i) {
     EXPECT_EQ(events[i]->revision, static_cast<std::int64_t>(i) + 2);
   }
+}
+
+// Submits creates of the names "0" to "<count-1>" in a namespace and counts the answers.
+class Submissions {
+ public:
+  Submissions(Store& store, std::string ns) : store_(store), ns_(std::move(ns)) {}
+
+  void Create(int number) {
+    const std::string& name = names_.emplace_back(std::to_string(number));
+    Change change;
+    change.key = ConfigMap(ns_, name);
+    change.object = Encode(ns_, name, "");
+    store_.Submit(std::move(change), [this, &name](const base::Result<ObjectPtr>& made) {
+      // Visible to readers before its writer hears of it.
+      const bool is_stored = made.ok() && store_.Get(ConfigMap(ns_, name)) == *made;
+      base::MutexLock lock(mutex_);
+      (is_stored ? stored_ : refused_) += 1;
+      answered_.NotifyAll();
+    });
+  }
+  // Waits for all of them.
+  std::pair<int, int> StoredAndRefused() {
+    base::MutexLock lock(mutex_);
+    while (stored_ + refused_ < static_cast<int>(names_.size())) answered_.Wait(mutex_);
+    return {stored_, refused_};
+  }
+
+ private:
+  Store& store_;
+  const std::string ns_;
+  std::deque<std::string> names_;
+  base::Mutex mutex_;
+  base::CondVar answered_;
+  int stored_ PC_GUARDED_BY(mutex_) = 0;
+  int refused_ PC_GUARDED_BY(mutex_) = 0;
+};
+
+TEST_P(StoreContract, AnswersWritersThatDoNotWait) {
+  Create("a", "7");
+  Submissions submissions(*store_, "a");
+  for (int i = 0; i < 20; ++i) submissions.Create(i);
+  EXPECT_EQ(submissions.StoredAndRefused(), (std::pair{19, 1}));
+  EXPECT_EQ(store_->List(kConfigMaps).size(), 20U);
+}
+
+TEST_P(StoreContract, WritersThatWaitAndThatDoNotWorkSideBySide) {
+  constexpr int kEach = 300;
+  std::vector<std::thread> threads;
+  for (const std::string ns : {"a", "b"}) {
+    threads.emplace_back([&, ns] {
+      Submissions submissions(*store_, ns);
+      for (int i = 0; i < kEach; ++i) submissions.Create(i);
+      EXPECT_EQ(submissions.StoredAndRefused(), (std::pair{kEach, 0}));
+    });
+  }
+  for (const std::string ns : {"c", "d"}) {
+    threads.emplace_back([&, ns] {
+      for (int i = 0; i < kEach; ++i) Create(ns, std::to_string(i));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(store_->List(kConfigMaps).size(), 4U * kEach);
+  EXPECT_EQ(store_->revision(), 1 + 4 * kEach);
+}
+
+TEST_P(StoreContract, UpdatesAndDeletesWithoutWaiting) {
+  const ObjectPtr made = Create("a", "x");
+  std::promise<std::string> updated;
+  std::promise<base::Reason> deleted;
+  Change change;
+  change.kind = Change::Kind::kUpdate;
+  change.key = ConfigMap("a", "x");
+  change.object = Encode("a", "x", "new");
+  change.preconditions.revision = made->revision();
+  store_->Submit(std::move(change), [&](const base::Result<ObjectPtr>& stored) {
+    updated.set_value(stored.ok() ? std::to_string((*stored)->revision())
+                                  : std::string(stored.status().message()));
+  });
+  EXPECT_EQ(updated.get_future().get(), "3");
+  Change removal;
+  removal.kind = Change::Kind::kDelete;
+  removal.key = ConfigMap("a", "x");
+  removal.preconditions.revision = made->revision();
+  store_->Submit(std::move(removal), [&](const base::Result<ObjectPtr>& stored) {
+    deleted.set_value(stored.status().reason());
+  });
+  EXPECT_EQ(deleted.get_future().get(), base::Reason::kConflict);
 }
 
 TEST_P(StoreContract, OnlyOneOfManyUpdatesOfARevisionWins) {

@@ -63,6 +63,16 @@ struct Preconditions {
   std::string_view uid;
 };
 
+// A create, an update or a delete as a value, for Store::Submit.
+struct Change {
+  enum class Kind : std::uint8_t { kCreate, kUpdate, kDelete };
+  Kind kind = Kind::kCreate;
+  Key key;                      // what it views lives until the change is answered
+  Encoded object;               // of creates and updates
+  Preconditions preconditions;  // of updates and deletes; the same holds for its view
+};
+using Done = std::function<void(base::Result<ObjectPtr>)>;
+
 struct ListRequest {
   Collection collection;
   std::string_view ns;        // "" lists all namespaces (and cluster-scoped objects)
@@ -156,6 +166,10 @@ class Store : public Reader {
   virtual base::Result<ObjectPtr> Update(const Key& key, Encoded object,
                                          const Preconditions& preconditions) = 0;
   virtual base::Result<ObjectPtr> Delete(const Key& key, const Preconditions& preconditions) = 0;
+  // The same without waiting. `done` is called once, when the write is durable and visible or has
+  // failed, on a thread of the store that starts with the first such write. It must return at once
+  // (post to a queue) and must not write to the store itself.
+  virtual void Submit(Change change, Done done) = 0;
   // Deletes, in one batch, those versions that are still the newest of their objects, and leaves
   // the others alone. Returns why nothing could be stored.
   virtual base::Status DeleteVersions(std::span<const Version> versions) = 0;

@@ -13,8 +13,7 @@
 
 namespace portcullis::store {
 
-// One queued write and, in the end, its outcome. The views point into the waiting caller's
-// arguments.
+// One queued write and, in the end, its outcome. The views point into the caller's arguments.
 struct PendingWrite {
   enum class Kind : std::uint8_t { kCreate, kUpdate, kDelete, kCall };
   Kind kind = Kind::kCreate;

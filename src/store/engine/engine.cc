@@ -1,9 +1,13 @@
 #include "store/engine/engine.h"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "api/api_status.h"
+#include "base/futex.h"
 #include "base/strings.h"
 #include "store/engine/batch.h"
 #include "store/engine/turn.h"
@@ -11,6 +15,9 @@
 
 namespace portcullis::store {
 namespace {
+
+// What the committer is told.
+enum : int { kIdle, kLeadAll, kEnd };
 
 std::string PositionOf(const Key& key) {
   return key.ns.empty() ? std::string(key.name) : base::StrCat(key.ns, "/", key.name);
@@ -45,9 +52,11 @@ base::Status TooLarge(std::int64_t asked, std::int64_t current) {
 
 }  // namespace
 
-// A write in the queue.
+// A write in the queue. Its writer waits for its turn, or has left behind what is to be called;
+// then the queue owns it.
 struct Engine::Write : PendingWrite {
   Turn turn;
+  Done done;
 };
 
 // A watch: where it stands in the history of its collection.
@@ -151,7 +160,16 @@ Engine::Engine(std::unique_ptr<Journal> journal, Content content, const Options&
   }
 }
 
-Engine::~Engine() = default;
+Engine::~Engine() {
+  std::thread committer;
+  {
+    base::MutexLock lock(queue_mutex_);
+    committer.swap(committer_);
+  }
+  if (!committer.joinable()) return;
+  WakeCommitter(kEnd);
+  committer.join();
+}
 
 CollectionState* Engine::Find(const Collection& name) const {
   auto it = collections_.find(name);
@@ -211,7 +229,7 @@ base::Result<ObjectPtr> Engine::Create(const Key& key, Encoded object) {
   write.kind = PendingWrite::Kind::kCreate;
   write.key = key;
   write.object = std::move(object);
-  Submit(write);
+  Await(write);
   return std::move(write.result);
 }
 
@@ -222,7 +240,7 @@ base::Result<ObjectPtr> Engine::Update(const Key& key, Encoded object,
   write.key = key;
   write.object = std::move(object);
   write.preconditions = preconditions;
-  Submit(write);
+  Await(write);
   return std::move(write.result);
 }
 
@@ -231,7 +249,7 @@ base::Result<ObjectPtr> Engine::Delete(const Key& key, const Preconditions& prec
   write.kind = PendingWrite::Kind::kDelete;
   write.key = key;
   write.preconditions = preconditions;
-  Submit(write);
+  Await(write);
   return std::move(write.result);
 }
 
@@ -243,7 +261,7 @@ base::Status Engine::DeleteVersions(std::span<const Version> versions) {
     writes[i].key = versions[i].key;
     writes[i].preconditions.revision = versions[i].revision;
   }
-  Submit(writes);
+  Await(writes);
   for (const Write& write : writes) {
     const base::Reason reason = write.result.status().reason();
     const bool is_gone = reason == base::Reason::kNotFound || reason == base::Reason::kConflict;
@@ -252,9 +270,41 @@ base::Status Engine::DeleteVersions(std::span<const Version> versions) {
   return base::OkStatus();
 }
 
-void Engine::Submit(Write& write) { Submit(std::span<Write>(&write, 1)); }
+void Engine::Submit(Change change, Done done) {
+  auto write = std::make_unique<Write>();
+  switch (change.kind) {
+    case Change::Kind::kCreate:
+      write->kind = PendingWrite::Kind::kCreate;
+      break;
+    case Change::Kind::kUpdate:
+      write->kind = PendingWrite::Kind::kUpdate;
+      break;
+    case Change::Kind::kDelete:
+      write->kind = PendingWrite::Kind::kDelete;
+      break;
+  }
+  write->key = change.key;
+  write->object = std::move(change.object);
+  write->preconditions = change.preconditions;
+  write->done = std::move(done);
+  base::Status started;
+  bool lead = false;
+  {
+    base::MutexLock lock(queue_mutex_);
+    started = StartCommitter();
+    if (started.ok()) {
+      queue_.push_back(write.get());
+      (void)write.release();  // the queue's from here on
+      lead = !std::exchange(has_leader_, true);
+    }
+  }
+  if (!started.ok()) return write->done(std::move(started));
+  if (lead) WakeCommitter(kLeadAll);
+}
 
-void Engine::Submit(std::span<Write> writes) {
+void Engine::Await(Write& write) { Await(std::span<Write>(&write, 1)); }
+
+void Engine::Await(std::span<Write> writes) {
   Write& first = writes.front();
   bool lead = false;
   {
@@ -268,12 +318,56 @@ void Engine::Submit(std::span<Write> writes) {
   for (Write& write : writes.subspan(1)) write.turn.Wait();
 }
 
-void Engine::Lead(Write& own) {
-  std::vector<Write*> writes;
-  {
-    base::MutexLock lock(queue_mutex_);
-    writes.swap(queue_);
+std::vector<Engine::Write*> Engine::TakeQueue() {
+  base::MutexLock lock(queue_mutex_);
+  return std::exchange(queue_, {});
+}
+
+void Engine::Answer(Write& write) {
+  if (!write.done) return write.turn.Set(Turn::kDone);
+  const std::unique_ptr<Write> owned(&write);
+  owned->done(std::move(owned->result));
+}
+
+base::Status Engine::StartCommitter() {
+  if (committer_.joinable()) return base::OkStatus();
+  try {
+    committer_ = std::thread([this] { RunCommitter(); });
+  } catch (const std::system_error& error) {
+    return base::InternalError(base::StrCat("cannot start a thread: ", error.what()));
   }
+  return base::OkStatus();
+}
+
+void Engine::WakeCommitter(int signal) {
+  committer_signal_.store(signal, std::memory_order_release);
+  base::FutexWake(committer_signal_);
+}
+
+void Engine::RunCommitter() {
+  pthread_setname_np(pthread_self(), "committer");
+  while (true) {
+    base::FutexWait(committer_signal_, kIdle);
+    if (committer_signal_.exchange(kIdle, std::memory_order_acq_rel) == kEnd) return;
+    LeadAll();
+  }
+}
+
+void Engine::LeadAll() {
+  while (true) {
+    const std::vector<Write*> writes = TakeQueue();
+    Process(writes);
+    for (Write* write : writes) Answer(*write);
+    base::MutexLock lock(queue_mutex_);
+    if (queue_.empty()) {
+      has_leader_ = false;
+      return;
+    }
+  }
+}
+
+void Engine::Lead(Write& own) {
+  const std::vector<Write*> writes = TakeQueue();
   Process(writes);
   Write* next = nullptr;
   {
@@ -286,9 +380,13 @@ void Engine::Lead(Write& own) {
   }
   // The next batch goes to the disk first, then this one's writers get their answers. A write may
   // be gone as soon as its turn is set.
-  if (next != nullptr) next->turn.Set(Turn::kLead);
+  if (next != nullptr && next->done) {
+    WakeCommitter(kLeadAll);
+  } else if (next != nullptr) {
+    next->turn.Set(Turn::kLead);
+  }
   for (Write* write : writes) {
-    if (write != &own) write->turn.Set(Turn::kDone);
+    if (write != &own) Answer(*write);
   }
 }
 
@@ -390,7 +488,7 @@ std::unique_ptr<Subscription> Engine::Subscribe(std::vector<Collection> collecti
   Write write;
   write.kind = PendingWrite::Kind::kCall;
   write.call = &begin;
-  Submit(write);
+  Await(write);
   return observation;
 }
 

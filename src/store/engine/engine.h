@@ -5,7 +5,8 @@
 // everything queued as one batch, publishes it, hands the lead to the first writer that came
 // meanwhile, and wakes the writers of its batch. While one batch waits for the disk the next one
 // gathers, so the number of disk syncs per second stays the same however many writers there are,
-// and a lone writer pays for no thread switch. Thread-safe.
+// and a lone writer pays for no thread switch. Writers that do not wait (Submit) are led by a
+// thread of the engine's own. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -15,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -45,6 +47,7 @@ class Engine final : public Store {
   base::Result<ObjectPtr> Update(const Key& key, Encoded object,
                                  const Preconditions& preconditions) override;
   base::Result<ObjectPtr> Delete(const Key& key, const Preconditions& preconditions) override;
+  void Submit(Change change, Done done) override;
   base::Status DeleteVersions(std::span<const Version> versions) override;
 
   base::Result<std::unique_ptr<Watch>> StartWatch(const WatchRequest& request,
@@ -80,10 +83,19 @@ class Engine final : public Store {
 
   // Waits until the writes, of which there is at least one, have been committed as part of one
   // batch, by this or another thread.
-  void Submit(std::span<Write> writes) PC_EXCLUDES(queue_mutex_);
-  void Submit(Write& write) PC_EXCLUDES(queue_mutex_);
+  void Await(std::span<Write> writes) PC_EXCLUDES(queue_mutex_);
+  void Await(Write& write) PC_EXCLUDES(queue_mutex_);
   // Commits what is queued; `own` is among it.
   void Lead(Write& own) PC_EXCLUDES(queue_mutex_, state_mutex_);
+  std::vector<Write*> TakeQueue() PC_EXCLUDES(queue_mutex_);
+  // The thread that leads when the first in the queue does not wait.
+  base::Status StartCommitter() PC_REQUIRES(queue_mutex_);
+  void WakeCommitter(int signal);
+  void RunCommitter() PC_EXCLUDES(queue_mutex_, state_mutex_);
+  // Commits until the queue is empty.
+  void LeadAll() PC_EXCLUDES(queue_mutex_, state_mutex_);
+  // Tells the writer, who may destroy the write at once.
+  static void Answer(Write& write);
   void Process(const std::vector<Write*>& writes);
   // Commits and publishes the writes as one batch. A write that cannot be stored fails alone and is
   // returned: what the others were judged by has not happened then.
@@ -104,6 +116,8 @@ class Engine final : public Store {
   base::Mutex queue_mutex_;
   std::vector<Write*> queue_ PC_GUARDED_BY(queue_mutex_);
   bool has_leader_ PC_GUARDED_BY(queue_mutex_) = false;
+  std::thread committer_ PC_GUARDED_BY(queue_mutex_);
+  std::atomic<int> committer_signal_{0};
 
   std::int64_t first_revision_ = 0;  // constant after construction
   std::atomic<std::int64_t> revision_;
