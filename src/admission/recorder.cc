@@ -52,6 +52,26 @@ base::Status CheckKey(std::string_view key) {
 
 }  // namespace
 
+base::Status Recorder::CheckMayWait() const {
+  if (may_wait_) return base::OkStatus();
+  refused_to_wait_ = true;
+  return base::InternalError("the request would have to wait where nothing may");
+}
+
+void Recorder::Clear() {
+  const std::lock_guard lock(mutex_);
+  may_wait_ = true;
+  refused_to_wait_ = false;
+  warnings_.clear();
+  runes_ = 0;
+  truncating_ = false;
+  seen_.clear();
+  annotations_.clear();
+  foreign_status_.reset();
+  mutating_ = {};
+  validating_ = {};
+}
+
 void Recorder::Warn(std::string text) {
   if (text.empty() || !CanBeSent(text)) return;
   if (trace_ != nullptr) trace_->AddWarning(text);

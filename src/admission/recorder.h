@@ -5,6 +5,7 @@
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -57,6 +58,15 @@ class Recorder {
   void set_trace(Trace* trace) { trace_ = trace; }
   Trace* trace() const { return trace_; }
 
+  // The request runs where nothing may wait, because it is not expected to. A plugin that must wait
+  // nevertheless (its configuration has changed meanwhile) asks first, and fails with what it gets:
+  // the caller finds refused_to_wait() and runs the request anew where it may wait, after Clear().
+  void ForbidWaiting() { may_wait_ = false; }
+  base::Status CheckMayWait() const;
+  bool refused_to_wait() const { return refused_to_wait_; }
+  // Forgets everything that was recorded, and allows to wait.
+  void Clear();
+
   // Records a warning by the rules of Kubernetes: empty, repeated, with control characters or
   // invalid UTF-8: dropped; over a total of 4096 runes texts are cut to 256 and later ones dropped.
   void Warn(std::string text);
@@ -80,6 +90,8 @@ class Recorder {
  private:
   Place* place_ = nullptr;  // set before the request runs
   Trace* trace_ = nullptr;  // likewise
+  bool may_wait_ = true;    // likewise
+  mutable std::atomic<bool> refused_to_wait_{false};
   mutable std::mutex mutex_;
   std::vector<std::string> warnings_;
   std::size_t runes_ = 0;

@@ -52,6 +52,29 @@ TEST(RecorderTest, RefusesIllegalAnnotationKeys) {
   }
 }
 
+TEST(RecorderTest, RemembersThatARequestHadToWaitWhereItMayNot) {
+  Recorder recorder;
+  EXPECT_TRUE(recorder.CheckMayWait().ok());
+  recorder.ForbidWaiting();
+  EXPECT_FALSE(recorder.refused_to_wait());
+  EXPECT_FALSE(recorder.CheckMayWait().ok());
+  EXPECT_TRUE(recorder.refused_to_wait());
+}
+
+TEST(RecorderTest, ForgetsWhatARequestHasRecordedBeforeItBeginsAnew) {
+  Recorder recorder;
+  recorder.ForbidWaiting();
+  recorder.Warn("w");
+  EXPECT_TRUE(recorder.Annotate("a.b/c", "1", AuditLevel::kMetadata).ok());
+  EXPECT_FALSE(recorder.CheckMayWait().ok());
+  recorder.Clear();
+  EXPECT_TRUE(recorder.CheckMayWait().ok());
+  EXPECT_FALSE(recorder.refused_to_wait());
+  EXPECT_TRUE(recorder.annotations().empty());
+  recorder.Warn("w");
+  EXPECT_THAT(recorder.warnings(), ElementsAre("w"));
+}
+
 TEST(WarningHeaderTest, EscapesQuotes) {
   EXPECT_EQ(WarningHeader(R"(say "a\b")"), R"(299 - "say \"a\\b\"")");
 }

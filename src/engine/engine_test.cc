@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -85,7 +87,7 @@ class Executions : public ::testing::Test {
 
   std::unique_ptr<Operation> On(std::string_view resource, Verb verb, std::string_view name = "") {
     auto op = std::make_unique<Operation>(engine_->world());
-    const bool core = !resource.starts_with("validatingwebhook");
+    const bool core = !resource.starts_with("validating");
     const std::string_view group = core ? "" : "admissionregistration.k8s.io";
     const bool namespaced = core && resource != "namespaces";
     const ResourcePath path{group, "v1", resource, "", namespaced ? "team" : "", name};
@@ -173,12 +175,65 @@ TEST_F(Executions, CallBackWhenDone) {
   const auto op = On("configmaps", Verb::kCreate);
   Input input;
   input.body = kConfigMap;
+  std::promise<std::function<void()>> next;
   int calls = 0;
-  Finish(*op, Begin(*op, input), [&](const base::Result<Outcome>& outcome) {
-    ++calls;
-    EXPECT_TRUE(outcome.ok());
-  });
+  Finish(
+      *op, Begin(*op, input), [&](std::function<void()> step) { next.set_value(std::move(step)); },
+      [&](const base::Result<Outcome>& outcome) {
+        ++calls;
+        EXPECT_TRUE(outcome.ok());
+      });
+  const std::function<void()> step = next.get_future().get();
+  EXPECT_EQ(calls, 0);
+  EXPECT_NE(engine_->world().store->Get({"", "configmaps", "team", "a"}), nullptr);
+  step();
   EXPECT_EQ(calls, 1);
+}
+
+TEST_F(Executions, CallBackAtOnceIfThereIsNothingToWrite) {
+  const auto op = On("configmaps", Verb::kCreate);
+  op->dry_run = true;
+  Input input;
+  input.body = kConfigMap;
+  int calls = 0;
+  Finish(
+      *op, Begin(*op, input), [](const std::function<void()>&) { FAIL(); },
+      [&](const base::Result<Outcome>&) { ++calls; });
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(Executions, RefuseToWaitWhereNothingMay) {
+  const auto op = On("configmaps", Verb::kCreate);
+  op->recorder.ForbidWaiting();
+  Make("resourcequotas", R"({"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q"},
+                             "spec":{"hard":{"count/configmaps":"1"}}})");
+  Input input;
+  input.body = kConfigMap;
+  EXPECT_FALSE(Create(*op, input).ok());
+  EXPECT_TRUE(op->recorder.refused_to_wait());
+  op->recorder.Clear();
+  EXPECT_TRUE(Create(*op, input).ok());
+}
+
+TEST_F(Executions, MayWaitForAQuotaOfTheNamespace) {
+  EXPECT_FALSE(MayWait(*On("configmaps", Verb::kCreate)));
+  Make("resourcequotas", R"({"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q"}})");
+  EXPECT_TRUE(MayWait(*On("configmaps", Verb::kCreate)));
+}
+
+TEST_F(Executions, MayTakeLongInPolicies) {
+  Make("validatingadmissionpolicies", R"({
+    "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+    "metadata": {"name": "p"},
+    "spec": {"matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"],
+               "operations": ["CREATE"], "resources": ["configmaps"]}]},
+             "validations": [{"expression": "true"}]}})");
+  EXPECT_FALSE(MayWait(*On("configmaps", Verb::kCreate)));
+  Make("validatingadmissionpolicybindings", R"({
+    "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+    "metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}})");
+  EXPECT_TRUE(MayWait(*On("configmaps", Verb::kCreate)));
+  EXPECT_FALSE(MayWait(*On("secrets", Verb::kCreate)));
 }
 
 TEST_F(Executions, KnowBeforehandWhatTheyMayWaitFor) {

@@ -18,6 +18,56 @@ class FinishedExecution final : public Execution {
   base::Result<Outcome> outcome_;
 };
 
+store::Change ChangeOf(const Operation& op, PendingWrite& write) {
+  store::Change change;
+  change.key = KeyOf(*op.resource, write.ns, write.name);
+  change.preconditions.revision = write.expected;
+  change.object = std::move(write.encoded);
+  switch (write.kind) {
+    case PendingWrite::Kind::kCreate:
+      change.kind = store::Change::Kind::kCreate;
+      change.preconditions.revision.reset();
+      break;
+    case PendingWrite::Kind::kUpdate:
+      change.kind = store::Change::Kind::kUpdate;
+      break;
+    case PendingWrite::Kind::kDelete:
+      change.kind = store::Change::Kind::kDelete;
+      break;
+  }
+  return change;
+}
+
+// An execution on its way. Whoever will go on with it holds it.
+class Running : public std::enable_shared_from_this<Running> {
+ public:
+  Running(const Operation& op, std::unique_ptr<Execution> execution, Resume resume, Done done)
+      : op_(op),
+        resume_(std::move(resume)),
+        done_(std::move(done)),
+        execution_(std::move(execution)) {}
+
+  void Go() {
+    write_ = execution_->Advance();
+    if (!write_) return done_(execution_->TakeOutcome());
+    op_.world.store->Submit(ChangeOf(op_, *write_),
+                            [self = shared_from_this()](base::Result<store::ObjectPtr> stored) {
+                              self->resume_([self, stored = std::move(stored)]() mutable {
+                                self->execution_->Committed(std::move(stored));
+                                self->Go();
+                              });
+                            });
+  }
+
+ private:
+  const Operation& op_;
+  const Resume resume_;
+  const Done done_;
+  std::optional<PendingWrite> write_;  // the store views its names until it has answered
+  // Goes first: it refers to the operation, which the functions may hold.
+  const std::unique_ptr<Execution> execution_;
+};
+
 }  // namespace
 
 base::Result<store::ObjectPtr> Commit(const Operation& op, PendingWrite write) {
@@ -42,8 +92,10 @@ base::Result<Outcome> Finish(const Operation& op, Execution& execution) {
   return execution.TakeOutcome();
 }
 
-void Finish(const Operation& op, std::unique_ptr<Execution> execution, const Done& done) {
-  done(Finish(op, *execution));
+void Finish(const Operation& op, std::unique_ptr<Execution> execution, Resume resume, Done done) {
+  const auto running =
+      std::make_shared<Running>(op, std::move(execution), std::move(resume), std::move(done));
+  running->Go();
 }
 
 std::unique_ptr<Execution> MakeFinished(base::Result<Outcome> outcome) {

@@ -51,10 +51,13 @@ base::Result<store::ObjectPtr> Commit(const Operation& op, PendingWrite write);
 // Runs to the end, waiting for each commit.
 base::Result<Outcome> Finish(const Operation& op, Execution& execution);
 
-// Runs to the end and calls `done` with the outcome, exactly once: before it returns as long as the
-// store answers at once, later when it does not.
+// Runs to the end without waiting for a commit, and calls `done` with the outcome, once: before it
+// returns, or later on the thread that `resume` chooses. `resume` is called on a thread of the store
+// when that has answered; it runs the function that it is given, soon and on one thread at a time,
+// or drops it, and with it the execution.
+using Resume = std::function<void(std::function<void()>)>;
 using Done = std::function<void(base::Result<Outcome>)>;
-void Finish(const Operation& op, std::unique_ptr<Execution> execution, const Done& done);
+void Finish(const Operation& op, std::unique_ptr<Execution> execution, Resume resume, Done done);
 
 // An execution that has ended before it began: it writes nothing.
 std::unique_ptr<Execution> MakeFinished(base::Result<Outcome> outcome);

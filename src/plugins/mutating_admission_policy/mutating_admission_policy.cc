@@ -1,12 +1,13 @@
 #include "plugins/mutating_admission_policy/mutating_admission_policy.h"
 
+#include "admission/asks_outside.h"
 #include "policy/cel_policy/policy_plugin.h"
 
 namespace portcullis::plugins::mutating_admission_policy {
 namespace {
 
 // Thread-safe.
-class MutatingAdmissionPolicy final : public admission::Plugin {
+class MutatingAdmissionPolicy final : public admission::Plugin, public admission::AsksOutside {
  public:
   MutatingAdmissionPolicy(std::unique_ptr<const policy::PolicyPluginCore> core, bool enabled)
       : core_(std::move(core)), enabled_(enabled) {}
@@ -24,6 +25,10 @@ class MutatingAdmissionPolicy final : public admission::Plugin {
     const auto policies = core_->PoliciesFor(request);
     if (policies == nullptr) return base::OkStatus();
     return policy::DispatchMutating(core_->services(), *policies, request);
+  }
+
+  bool MayWait(const admission::Request& request) const override {
+    return enabled_ && core_->PoliciesFor(request) != nullptr;
   }
 
  private:

@@ -18,6 +18,7 @@ class MutatingAdmissionWebhook final : public admission::Plugin, public admissio
   base::Status Mutate(admission::Request& request) const override {
     const auto hooks = core_->HooksFor(request);
     if (hooks == nullptr) return base::OkStatus();
+    TRY(request.recorder().CheckMayWait());
     return webhook::DispatchMutating(core_->services(), *hooks, request);
   }
 

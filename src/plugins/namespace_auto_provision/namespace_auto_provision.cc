@@ -1,5 +1,6 @@
 #include "plugins/namespace_auto_provision/namespace_auto_provision.h"
 
+#include "admission/asks_outside.h"
 #include "admission/errors.h"
 #include "plugins/common/make.h"
 #include "plugins/common/state.h"
@@ -7,19 +8,14 @@
 namespace portcullis::plugins::namespace_auto_provision {
 namespace {
 
-class NamespaceAutoProvision final : public admission::Plugin {
+class NamespaceAutoProvision final : public admission::Plugin, public admission::AsksOutside {
  public:
   explicit NamespaceAutoProvision(const admission::PluginContext& context)
       : reader_(context.reader), writer_(context.writer) {}
 
   base::Status Mutate(admission::Request& request) const override {
-    if (request.dry_run() || request.namespace_name().empty() ||
-        (request.kind().group.empty() && request.kind().kind == "Namespace")) {
-      return base::OkStatus();
-    }
-    if (writer_ == nullptr || common::FindNamespace(reader_, request.namespace_name()) != nullptr) {
-      return base::OkStatus();
-    }
+    if (!MayWait(request)) return base::OkStatus();
+    TRY(request.recorder().CheckMayWait());
     json::Arena& arena = request.arena();
     const json::Value made = json::MakeObject(
         arena,
@@ -30,6 +26,16 @@ class NamespaceAutoProvision final : public admission::Plugin {
     const base::Status outcome = writer_->Create({"", "v1", "namespaces"}, "", made);
     if (outcome.ok() || outcome.reason() == base::Reason::kAlreadyExists) return base::OkStatus();
     return admission::Forbidden(request, outcome);
+  }
+
+  // Whether it makes the namespace.
+  bool MayWait(const admission::Request& request) const override {
+    if (request.dry_run() || request.namespace_name().empty() ||
+        (request.kind().group.empty() && request.kind().kind == "Namespace")) {
+      return false;
+    }
+    return writer_ != nullptr &&
+           common::FindNamespace(reader_, request.namespace_name()) == nullptr;
   }
 
  private:

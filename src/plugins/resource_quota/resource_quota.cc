@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "admission/asks_outside.h"
 #include "api/quota/evaluator.h"
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -54,7 +55,7 @@ class StoreLookup final : public api::quota::Lookup {
 };
 
 // Thread-safe.
-class ResourceQuota final : public admission::Plugin {
+class ResourceQuota final : public admission::Plugin, public admission::AsksOutside {
  public:
   ResourceQuota(const admission::PluginContext& context, std::vector<LimitedResource> limited)
       : reader_(context.reader),
@@ -64,24 +65,28 @@ class ResourceQuota final : public admission::Plugin {
         rounds_(context.reader, context.writer, checker_) {}
 
   base::Status Validate(const admission::Request& request) const override {
-    if (request.namespace_name().empty() || IsIgnored(request.resource())) return base::OkStatus();
-    if (request.operation() == admission::kCreate && request.Is("", "namespaces")) {
-      return base::OkStatus();
-    }
-    if (!checker_.limits_resources() &&
-        common::List(reader_, "", "resourcequotas", request.namespace_name()).empty()) {
-      return base::OkStatus();
-    }
+    if (!Concerns(request)) return base::OkStatus();
     const api::quota::Evaluator& evaluator = EvaluatorFor(request.resource().group_resource());
     const auto change = request.operation() == admission::kCreate ? api::quota::Change::kCreate
                                                                   : api::quota::Change::kUpdate;
     if (!evaluator.Handles(change, request.subresource(), request.object(), request.old_object())) {
       return base::OkStatus();
     }
+    TRY(request.recorder().CheckMayWait());
     return rounds_.Ask(request, evaluator, base::SystemClock().Steady() + kPatience);
   }
 
+  // It writes what has been used into the quotas.
+  bool MayWait(const admission::Request& request) const override { return Concerns(request); }
+
  private:
+  bool Concerns(const admission::Request& request) const {
+    if (request.namespace_name().empty() || IsIgnored(request.resource())) return false;
+    if (request.operation() == admission::kCreate && request.Is("", "namespaces")) return false;
+    return checker_.limits_resources() ||
+           !common::List(reader_, "", "resourcequotas", request.namespace_name()).empty();
+  }
+
   const api::quota::Evaluator& EvaluatorFor(const api::GroupResource& resource) const {
     base::MutexLock lock(mutex_);
     std::unique_ptr<const api::quota::Evaluator>& evaluator = evaluators_[resource];

@@ -1,12 +1,13 @@
 #include "plugins/validating_admission_policy/validating_admission_policy.h"
 
+#include "admission/asks_outside.h"
 #include "policy/cel_policy/policy_plugin.h"
 
 namespace portcullis::plugins::validating_admission_policy {
 namespace {
 
 // Thread-safe.
-class ValidatingAdmissionPolicy final : public admission::Plugin {
+class ValidatingAdmissionPolicy final : public admission::Plugin, public admission::AsksOutside {
  public:
   explicit ValidatingAdmissionPolicy(std::unique_ptr<const policy::PolicyPluginCore> core)
       : core_(std::move(core)) {}
@@ -22,6 +23,10 @@ class ValidatingAdmissionPolicy final : public admission::Plugin {
     const auto policies = core_->PoliciesFor(request);
     if (policies == nullptr) return base::OkStatus();
     return policy::DispatchValidating(core_->services(), *policies, request);
+  }
+
+  bool MayWait(const admission::Request& request) const override {
+    return core_->PoliciesFor(request) != nullptr;
   }
 
  private:

@@ -18,6 +18,7 @@ class ValidatingAdmissionWebhook final : public admission::Plugin, public admiss
   base::Status Validate(const admission::Request& request) const override {
     const auto hooks = core_->HooksFor(request);
     if (hooks == nullptr) return base::OkStatus();
+    TRY(request.recorder().CheckMayWait());
     return webhook::DispatchValidating(core_->services(), *hooks, request);
   }
 
