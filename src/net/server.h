@@ -82,6 +82,9 @@ class Exchange {
   virtual void ReadBody(BodyRequest request, std::function<void(BodyRead)> fn) = 0;
   // Moves the body out of the request. REQUIRES: body_complete().
   virtual std::string TakeBody() = 0;
+  // Runs `fn` on the I/O thread of the connection, where answers are cheapest; drops it if that
+  // thread has ended. The handler's: also when the client has gone. `fn` must not block.
+  virtual void RunOnIoThread(std::function<void()> fn) = 0;
   // Keeps `object` alive as long as this exchange: until the handler has let go of it and the
   // answer is complete. Its destructor may run on an I/O thread.
   virtual void Attach(std::shared_ptr<void> object) = 0;

@@ -335,6 +335,14 @@ class Server final : public ApiServer {
     return base::OkStatus();
   }
 
+  // Of a webhook that is called for each request, and of standard output, which may be a pipe.
+  bool AuditMayWait() const {
+    if (sink_ == nullptr) return false;
+    const bool calls =
+        !options_.audit_webhook_config_file.empty() && options_.audit_webhook_mode != "batch";
+    return calls || (options_.audit_log_path == "-" && options_.audit_log_mode != "batch");
+  }
+
   base::Result<std::unique_ptr<audit::Sink>> OpenAuditLog() const {
     audit::LogFileOptions file;
     file.path = options_.audit_log_path;
@@ -398,6 +406,7 @@ class Server final : public ApiServer {
                              options_.service_account_extend_token_expiration};
     engine_ = TRY(engine::Engine::Create(std::move(engine)));
     static_cast<engine::World&>(env_) = engine_->world();
+    env_.begins_may_wait = env_.authorizer_may_wait || AuditMayWait();
     for (admission::Phase phase : {admission::kMutate, admission::kValidate}) {
       base::LogInfo(engine_->chain().LoadedLine(phase));
     }
@@ -460,10 +469,9 @@ class Server final : public ApiServer {
     server.max_body_bytes = [](const net::Request&) { return kMaxBody; };
     server.max_streams_per_connection =
         static_cast<std::uint32_t>(std::max(1, options_.http2_max_streams_per_connection));
-    listener_ = TRY(net::HttpsServer::Listen(io_, std::move(server),
-                                             [this](std::shared_ptr<net::Exchange> exchange) {
-                                               dispatcher_->Handle(std::move(exchange));
-                                             }));
+    listener_ = TRY(net::HttpsServer::Listen(
+        io_, std::move(server),
+        [this](const std::shared_ptr<net::Exchange>& exchange) { dispatcher_->Handle(exchange); }));
     AddLimitMetrics();
     reloader_ =
         std::make_unique<net::TlsReloader>(io_, *listener_, tls.settings, tls.files, kReloadEvery);

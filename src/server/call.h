@@ -60,6 +60,7 @@ struct Call : engine::Operation {
   std::shared_ptr<Seat> seat;                             // null: it needs none
   std::optional<audit::Event> audit;
   std::string audit_id;
+  bool on_io_thread = false;         // runs where nothing may wait
   std::unique_ptr<CallTrace> trace;  // null: the call is not traced
 
   bool by_server_itself() const { return exchange == nullptr; }

@@ -1,9 +1,13 @@
 #include "server/dispatcher.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "api/api_status.h"
 #include "base/strings.h"
+#include "engine/subresources/subresources.h"
+#include "engine/verbs.h"
 #include "server/allocation_failure.h"
 #include "server/filters/access.h"
 #include "server/filters/finish.h"
@@ -13,6 +17,7 @@
 #include "server/reply.h"
 #include "server/router.h"
 #include "server/seats.h"
+#include "store/store.h"
 
 namespace portcullis::server {
 namespace {
@@ -20,6 +25,10 @@ namespace {
 // More requests than so many are not even looked at.
 constexpr int kMaxEntering = 1000;
 constexpr int kSpareThreads = 16;
+// What is larger would hold up the other requests of an I/O thread.
+constexpr std::size_t kMaxBodyOnIoThread = 64 * 1024;
+constexpr std::size_t kMaxAnswerOnIoThread = 128 * 1024;
+constexpr std::size_t kMaxListOnIoThread = 100;  // objects of the resource, all namespaces
 
 std::size_t MaxThreads(const Options& options) {
   const int limits = options.max_requests_inflight + options.max_mutating_requests_inflight;
@@ -77,9 +86,52 @@ class Entry {
 
 }  // namespace
 
+class Dispatcher::Flight {
+ public:
+  explicit Flight(Dispatcher& dispatcher) : dispatcher_(dispatcher) {
+    base::MutexLock lock(dispatcher_.mutex_);
+    ++dispatcher_.flights_;
+  }
+  ~Flight() {
+    base::MutexLock lock(dispatcher_.mutex_);
+    if (--dispatcher_.flights_ == 0) dispatcher_.landed_.NotifyAll();
+  }
+  Flight(const Flight&) = delete;
+  Flight& operator=(const Flight&) = delete;
+
+ private:
+  Dispatcher& dispatcher_;
+};
+
 Dispatcher::Dispatcher(const Environment& env) : env_(env), pool_(MaxThreads(*env.options)) {}
 
-void Dispatcher::Handle(std::shared_ptr<net::Exchange> exchange) {
+Dispatcher::~Dispatcher() { AwaitFlights(); }
+
+void Dispatcher::AwaitFlights() {
+  base::MutexLock lock(mutex_);
+  while (flights_ > 0) landed_.Wait(mutex_);
+}
+
+void Dispatcher::Handle(const std::shared_ptr<net::Exchange>& exchange) {
+  AnswerIfMemoryRunsOut(*exchange, [&] {
+    const auto call = std::make_shared<Call>(env_, exchange);
+    const net::Request& request = exchange->request();
+    call->info = ParseRequestInfo(request.method, request.target);
+    call->on_io_thread = !env_.begins_may_wait && FitsIoThread(*call);
+    call->on_io_thread ? Begin(call) : Queue(call);
+  });
+}
+
+bool Dispatcher::FitsIoThread(const Call& call) {
+  constexpr std::string_view kVerbs[] = {"get", "list", "create", "update", "patch"};
+  const RequestInfo& info = call.info;
+  return info.is_resource && (info.subresource.empty() || info.subresource == "status") &&
+         std::find(std::begin(kVerbs), std::end(kVerbs), info.verb) != std::end(kVerbs) &&
+         call.exchange->body_complete() &&
+         call.exchange->request().body.size() <= kMaxBodyOnIoThread;
+}
+
+void Dispatcher::Queue(const std::shared_ptr<Call>& call) {
   if (entering_.fetch_add(1) >= kMaxEntering) {
     entering_.fetch_sub(1);
     Reply reply = TooManyRequests();
@@ -88,22 +140,20 @@ void Dispatcher::Handle(std::shared_ptr<net::Exchange> exchange) {
     response.headers = std::move(reply.headers);
     response.headers.Set("Content-Type", reply.content_type);
     response.body = std::move(reply.body);
-    exchange->Respond(std::move(response));
+    call->exchange->Respond(std::move(response));
     return;
   }
   bool posted = false;
-  AnswerIfMemoryRunsOut(*exchange, [&] {
-    pool_.Post([this, exchange] { AnswerIfMemoryRunsOut(*exchange, [&] { Begin(exchange); }); });
+  AnswerIfMemoryRunsOut(*call->exchange, [&] {
+    pool_.Post([this, call] { AnswerIfMemoryRunsOut(*call->exchange, [&] { Begin(call); }); });
     posted = true;
   });
   if (!posted) entering_.fetch_sub(1);
 }
 
-void Dispatcher::Begin(std::shared_ptr<net::Exchange> exchange) {
-  std::optional<Entry> entry(std::in_place, entering_);
-  auto call = std::make_shared<Call>(env_, std::move(exchange));
-  const net::Request& request = call->exchange->request();
-  call->info = ParseRequestInfo(request.method, request.target);
+void Dispatcher::Begin(std::shared_ptr<Call> call) {
+  std::optional<Entry> entry;
+  if (!call->on_io_thread) entry.emplace(entering_);
   call->catalog = env_.catalog->Get();
   std::optional<Reply> instead;
   const base::Status status = CheckHead(*call, instead);
@@ -143,6 +193,7 @@ void Dispatcher::TakeSeat(std::shared_ptr<Call> call) {
 void Dispatcher::OnSeat(std::shared_ptr<Call> call, bool taken) {
   AnswerIfMemoryRunsOut(*call->exchange, [&] {
     pool_.Post([this, call, taken] {
+      call->on_io_thread = false;
       AnswerIfMemoryRunsOut(*call->exchange, [&] { taken ? Enter(call) : filters::Refuse(*call); });
     });
   });
@@ -161,7 +212,7 @@ void Dispatcher::Enter(std::shared_ptr<Call> call) {
   } else if (!call->exchange->body_complete()) {
     ReadBody(std::move(call));
   } else {
-    Serve(*call);
+    Serve(call);
   }
 }
 
@@ -173,32 +224,86 @@ void Dispatcher::ReadBody(std::shared_ptr<Call> call) {
   exchange->ReadBody(std::move(wanted), [this, call = std::move(call)](net::BodyRead outcome) {
     AnswerIfMemoryRunsOut(*call->exchange, [&] {
       pool_.Post([this, call, outcome] {
-        AnswerIfMemoryRunsOut(*call->exchange, [&] { Resume(*call, outcome); });
+        call->on_io_thread = false;
+        AnswerIfMemoryRunsOut(*call->exchange, [&] { Resume(call, outcome); });
       });
     });
   });
 }
 
-void Dispatcher::Resume(Call& call, net::BodyRead outcome) {
-  if (admission::Place* place = call.recorder.place()) place->Return();
+void Dispatcher::Resume(const std::shared_ptr<Call>& call, net::BodyRead outcome) {
+  if (admission::Place* place = call->recorder.place()) place->Return();
   switch (outcome) {
     case net::BodyRead::kComplete:
     case net::BodyRead::kTooLarge:
       return Serve(call);
     case net::BodyRead::kTimedOut:
       return filters::Finish(
-          call, ErrorReply(call, api::TimeoutStatus(
-                                     "request did not complete within the allotted timeout", 0)));
+          *call, ErrorReply(*call, api::TimeoutStatus(
+                                       "request did not complete within the allotted timeout", 0)));
     case net::BodyRead::kRefused:
-      return filters::Finish(call, TooManyRequests());
+      return filters::Finish(*call, TooManyRequests());
     case net::BodyRead::kClosed:  // for the audit log
-      return filters::Finish(call, ErrorReply(call, base::BadRequest("unexpected EOF")));
+      return filters::Finish(*call, ErrorReply(*call, base::BadRequest("unexpected EOF")));
   }
 }
 
-void Dispatcher::Serve(Call& call) {
-  call.body = call.exchange->TakeBody();
-  filters::Finish(call, Route(call));
+void Dispatcher::Serve(const std::shared_ptr<Call>& call) {
+  call->body = call->exchange->TakeBody();
+  Destination destination = FindDestination(*call);
+  if (destination.reply) {
+    filters::Finish(*call, *std::move(destination.reply));
+  } else if (!call->on_io_thread) {
+    filters::Finish(*call, ReplyOf(*call, destination.verb(*call)));
+  } else if (MustLeaveIoThread(*call, destination)) {
+    RunOnWorker(call, destination.verb);
+  } else {
+    RunOnIoThread(call, destination.verb);
+  }
+}
+
+bool Dispatcher::MustLeaveIoThread(const Call& call, const Destination& destination) {
+  if (call.trace != nullptr || engine::FindFunction(call) != nullptr || engine::MayWait(call)) {
+    return true;
+  }
+  const api::GroupVersionResource& resource = call.resource->resource;
+  if (destination.verb == &rest::List) {
+    return call.env.store->Count({resource.group, resource.resource}) > kMaxListOnIoThread;
+  }
+  return destination.verb != &rest::Get && destination.verb != &rest::Write;
+}
+
+void Dispatcher::RunOnWorker(const std::shared_ptr<Call>& call, rest::Verb verb) {
+  call->on_io_thread = false;
+  pool_.Post([call, verb] {
+    AnswerIfMemoryRunsOut(*call->exchange,
+                          [&] { filters::Finish(*call, ReplyOf(*call, verb(*call))); });
+  });
+}
+
+void Dispatcher::RunOnIoThread(const std::shared_ptr<Call>& call, rest::Verb verb) {
+  if (verb != &rest::Write) return FinishOnIoThread(call, ReplyOf(*call, verb(*call)));
+  call->recorder.ForbidWaiting();
+  rest::BeginWrite(*call,
+                   [this, call, flight = std::make_shared<Flight>(*this)](rest::VerbResult result) {
+                     if (!call->recorder.refused_to_wait()) {
+                       return FinishOnIoThread(call, ReplyOf(*call, std::move(result)));
+                     }
+                     call->recorder.Clear();
+                     call->request_object = {};
+                     RunOnWorker(call, &rest::Write);
+                   });
+}
+
+// What takes long, or waits for the client, is a worker's.
+void Dispatcher::FinishOnIoThread(const std::shared_ptr<Call>& call, Reply reply) {
+  const std::size_t size = reply.shared_body ? reply.shared_body->size() : reply.body.size();
+  if (!reply.rest && size <= kMaxAnswerOnIoThread) {
+    return filters::Finish(*call, std::move(reply));
+  }
+  pool_.Post([call, shared = std::make_shared<Reply>(std::move(reply))] {
+    AnswerIfMemoryRunsOut(*call->exchange, [&] { filters::Finish(*call, std::move(*shared)); });
+  });
 }
 
 }  // namespace portcullis::server

@@ -1,16 +1,21 @@
-// Dispatcher takes each HTTP request from the network to its answer, on a worker: authentication,
-// audit, impersonation, a seat, authorization, the body, and the verb; then warnings, compression
-// and metrics. A seat that is not free and a body that has not come along with the head are waited
-// for without a worker. ARCHITECTURE.md follows one request through it.
+// Dispatcher takes each HTTP request from the network to its answer: authentication, audit,
+// impersonation, a seat, authorization, the body, and the verb; then warnings, compression and
+// metrics. A request that is small and calls nothing outside the process runs on the I/O thread of
+// its connection: no thread switch, and no thread waits for its commit. Every other request runs on
+// a worker, which may wait. A seat that is not free and a body that has not come along with the head
+// are waited for without a thread. ARCHITECTURE.md follows one request through it.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
+#include "base/mutex.h"
 #include "net/server.h"
 #include "server/call.h"
 #include "server/environment.h"
+#include "server/router.h"
 #include "server/seats.h"
 #include "server/worker_pool.h"
 
@@ -22,14 +27,22 @@ class Dispatcher final : private SeatReceiver {
   // for webhooks: if one hangs, requests that do not call it find a thread and a seat.
   explicit Dispatcher(const Environment& env);
   // Waits for the requests under way. REQUIRES: env.seats is closed, and so are the connections of
-  // those whose bodies are awaited.
-  ~Dispatcher() override = default;
+  // those whose bodies are awaited; the I/O threads and the store still run.
+  ~Dispatcher() override;
 
-  // On an I/O thread: queues the request.
-  void Handle(std::shared_ptr<net::Exchange> exchange);
+  // On the I/O thread of the exchange's connection. Runs the request there, or queues it.
+  void Handle(const std::shared_ptr<net::Exchange>& exchange);
 
  private:
-  void Begin(std::shared_ptr<net::Exchange> exchange);
+  // Counts a request whose commit is awaited, from its beginning to its end.
+  class Flight;
+
+  // Whether the head allows the call to begin on an I/O thread.
+  static bool FitsIoThread(const Call& call);
+  // Whether the call, as far as it is known now, must not go on there.
+  static bool MustLeaveIoThread(const Call& call, const Destination& destination);
+  void Queue(const std::shared_ptr<Call>& call);
+  void Begin(std::shared_ptr<Call> call);
   // What the head alone decides, before there is a seat. `instead` is the answer of a request that
   // goes no further without having failed.
   static base::Status CheckHead(Call& call, std::optional<Reply>& instead);
@@ -38,11 +51,18 @@ class Dispatcher final : private SeatReceiver {
   // The request has its seat, or needs none.
   void Enter(std::shared_ptr<Call> call);
   void ReadBody(std::shared_ptr<Call> call);
-  void Resume(Call& call, net::BodyRead outcome);
-  static void Serve(Call& call);
+  void Resume(const std::shared_ptr<Call>& call, net::BodyRead outcome);
+  void Serve(const std::shared_ptr<Call>& call);
+  void RunOnIoThread(const std::shared_ptr<Call>& call, rest::Verb verb);
+  void RunOnWorker(const std::shared_ptr<Call>& call, rest::Verb verb);
+  void FinishOnIoThread(const std::shared_ptr<Call>& call, Reply reply);
+  void AwaitFlights() PC_EXCLUDES(mutex_);
 
   const Environment& env_;
   std::atomic<int> entering_{0};  // queued, or not as far as their seats
+  base::Mutex mutex_;
+  base::CondVar landed_;
+  int flights_ PC_GUARDED_BY(mutex_) = 0;
   WorkerPool pool_;
 };
 

@@ -37,6 +37,8 @@ struct Environment : engine::World {
   authz::LastModes* impersonation_modes = nullptr;  // null: ConstrainedImpersonation is off
   const audit::Policy* audit_policy = nullptr;      // null: nothing is audited
   audit::Sink* audit_sink = nullptr;
+  // Whether a request may have to wait before its verb: for an authorizer or an audit sink.
+  bool begins_may_wait = false;
   metrics::Registry* metrics = nullptr;
   const metrics::RequestMetrics* request_metrics = nullptr;
   MemoryBudget* memory = nullptr;

@@ -14,7 +14,7 @@
 namespace portcullis::server {
 namespace {
 
-using Verb = rest::VerbResult (*)(Call&);
+using rest::Verb;
 
 Reply PageNotFound() { return TextReply(404, "404 page not found\n"); }
 
@@ -37,17 +37,15 @@ engine::Verb VerbOf(std::string_view name) {
 Verb FindVerb(const Call& call) {
   switch (call.verb) {
     case engine::Verb::kCreate:
-      return &rest::Create;
+    case engine::Verb::kUpdate:
+    case engine::Verb::kPatch:
+      return &rest::Write;
     case engine::Verb::kGet:
       return call.subresource_name() == "log" ? &rest::GetLog : &rest::Get;
     case engine::Verb::kList:
       return &rest::List;
     case engine::Verb::kWatch:
       return &rest::Watch;
-    case engine::Verb::kUpdate:
-      return &rest::Update;
-    case engine::Verb::kPatch:
-      return &rest::Patch;
     case engine::Verb::kDelete:
       return &rest::Delete;
     case engine::Verb::kDeleteCollection:
@@ -105,28 +103,31 @@ bool TimedOut(const Call& call) {
   return writes && call.env.clock->Steady() >= engine::TimeLimit(call);
 }
 
-Reply RouteResource(Call& call) {
+Destination Answered(Reply reply) { return {nullptr, std::move(reply)}; }
+
+Destination FindResource(Call& call) {
   RequestInfo& info = call.info;
   call.resource = call.catalog->Find(info.api_group, info.api_version, info.resource);
   if (call.resource == nullptr) {
     const bool in_group = info.api_prefix == "api" ||
                           (!info.api_group.empty() && ServesBuiltIn(*call.catalog, info.api_group));
-    return in_group ? ErrorReply(call, UnknownResource()) : PageNotFound();
+    return Answered(in_group ? ErrorReply(call, UnknownResource()) : PageNotFound());
   }
   if (!info.subresource.empty()) {
     call.subresource = call.resource->FindSubresource(info.subresource);
   }
   const RouteMatch route = FindRoute(info, *call.resource, call.subresource);
-  if (route.path == RouteMatch::Path::kNoServer) return PageNotFound();
-  if (route.path == RouteMatch::Path::kNoPath) return ErrorReply(call, UnknownPath(call));
-  if (route.path == RouteMatch::Path::kNoMethod) return ErrorReply(call, UnknownMethod(call));
+  if (route.path == RouteMatch::Path::kNoServer) return Answered(PageNotFound());
+  if (route.path == RouteMatch::Path::kNoPath) return Answered(ErrorReply(call, UnknownPath(call)));
+  if (route.path == RouteMatch::Path::kNoMethod)
+    return Answered(ErrorReply(call, UnknownMethod(call)));
   const base::Status named = CheckNamed(call, route.verb);
-  if (!named.ok()) return ErrorReply(call, named);
+  if (!named.ok()) return Answered(ErrorReply(call, named));
   call.verb = VerbOf(route.verb);
   call.ns = info.name_space;
   call.name = info.name;
   const Verb verb = FindVerb(call);
-  if (verb == nullptr) return ErrorReply(call, MethodNotAllowed());
+  if (verb == nullptr) return Answered(ErrorReply(call, MethodNotAllowed()));
 
   const bool shown = call.subresource == nullptr || call.subresource->name == "status" ||
                      call.subresource->name == "scale";
@@ -135,23 +136,18 @@ Reply RouteResource(Call& call) {
                                   shown ? Offers::kTableAndMetadata : Offers::kObjectOnly);
   if (!accepted.ok()) {
     if (verb != &rest::GetLog && verb != &rest::Connect) {
-      return ErrorReply(call, accepted.status());
+      return Answered(ErrorReply(call, accepted.status()));
     }
   } else {
     call.accepted = *accepted;
   }
   if (call.exchange->body_too_large()) {
-    return ErrorReply(call, api::RequestEntityTooLargeStatus("limit is 3145728"));
+    return Answered(ErrorReply(call, api::RequestEntityTooLargeStatus("limit is 3145728")));
   }
   if (!call.resource->deprecation_warning.empty()) {
     call.recorder.Warn(call.resource->deprecation_warning);
   }
-  auto reply = verb(call);
-  if (!reply.ok()) {
-    call.accepted.form = Form::kObject;
-    return ErrorReply(call, WriteFailure(call, reply.status()));
-  }
-  return *std::move(reply);
+  return {verb, std::nullopt};
 }
 
 }  // namespace
@@ -162,9 +158,15 @@ base::Status WriteFailure(const Call& call, base::Status failure) {
       "request did not complete within requested timeout - context deadline exceeded", 0);
 }
 
-Reply Route(Call& call) {
-  if (call.info.is_resource) return RouteResource(call);
-  return call.env.documents->Serve(call);
+Destination FindDestination(Call& call) {
+  if (call.info.is_resource) return FindResource(call);
+  return Answered(call.env.documents->Serve(call));
+}
+
+Reply ReplyOf(Call& call, rest::VerbResult result) {
+  if (result.ok()) return *std::move(result);
+  call.accepted.form = Form::kObject;
+  return ErrorReply(call, WriteFailure(call, std::move(result).status()));
 }
 
 }  // namespace portcullis::server

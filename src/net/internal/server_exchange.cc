@@ -76,6 +76,12 @@ void ServerExchange::ReadBody(BodyRequest request, std::function<void(BodyRead)>
          When::kAtOnce);
 }
 
+void ServerExchange::RunOnIoThread(std::function<void()> fn) {
+  const bool posted =
+      base::UnlessMemoryRunsOut([&] { origin_.connection->shared_loop()->Post(std::move(fn)); });
+  if (!posted) origin_.connection->Doom();
+}
+
 bool ServerExchange::ReserveBody(std::size_t bytes) {
   if (has_room_ || room_) return has_room_;
   std::string owner;

@@ -3,21 +3,27 @@
 // objects at the caller.
 #pragma once
 
+#include <functional>
+
 #include "base/status.h"
 #include "server/call.h"
 
 namespace portcullis::server::rest {
 
 using VerbResult = base::Result<Reply>;
+using Verb = VerbResult (*)(Call& call);
 
 VerbResult Get(Call& call);
 VerbResult List(Call& call);
 VerbResult Watch(Call& call);  // the reply is streaming
-VerbResult Create(Call& call);
-VerbResult Update(Call& call);
-VerbResult Patch(Call& call);
+VerbResult Write(Call& call);  // create, update and patch
 VerbResult Delete(Call& call);
 VerbResult DeleteCollection(Call& call);
+
+// Write without waiting for the store: `done` is called once, with what Write() would return, before
+// this returns or later on the I/O thread of the call's connection. REQUIRES: the call may not wait
+// (engine::MayWait). `call` lives as long as `done`.
+void BeginWrite(Call& call, std::function<void(VerbResult)> done);
 
 VerbResult Connect(Call& call);  // exec, attach, portforward, proxy
 VerbResult GetLog(Call& call);

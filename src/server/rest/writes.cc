@@ -7,6 +7,7 @@
 #include "engine/verbs.h"
 #include "engine/write/patching.h"
 #include "json/reader.h"
+#include "server/allocation_failure.h"
 #include "server/rest/connect_options.h"
 #include "server/rest/present.h"
 #include "server/rest/verbs.h"
@@ -14,14 +15,6 @@
 
 namespace portcullis::server::rest {
 namespace {
-
-base::Result<engine::Input> ReadInput(Call& call, WriteKind kind) {
-  engine::Input input;
-  input.options = TRY(ReadWriteOptions(call, kind));
-  input.type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
-  input.body = call.body;
-  return input;
-}
 
 base::Result<engine::PatchType> ReadPatchType(const Call& call, bool strategic) {
   const std::string type = BareMediaType(call.headers().Get("Content-Type"));
@@ -39,19 +32,7 @@ base::Result<engine::PatchType> ReadPatchType(const Call& call, bool strategic) 
                    "application/apply-patch+yaml"));
 }
 
-}  // namespace
-
-VerbResult Create(Call& call) {
-  const engine::Input input = TRY(ReadInput(call, WriteKind::kCreate));
-  return OutcomeReply(call, TRY(engine::Create(call, input)));
-}
-
-VerbResult Update(Call& call) {
-  const engine::Input input = TRY(ReadInput(call, WriteKind::kUpdate));
-  return OutcomeReply(call, TRY(engine::Update(call, input)));
-}
-
-VerbResult Patch(Call& call) {
+base::Result<engine::Input> ReadPatch(Call& call) {
   engine::Input input;
   input.patch = TRY(ReadPatchType(call, engine::PatchTargetOf(call).strategic));
   input.options = TRY(ReadWriteOptions(call, WriteKind::kPatch));
@@ -60,7 +41,39 @@ VerbResult Patch(Call& call) {
     const auto patch = json::Parse(call.arena, call.body);
     if (patch.ok()) call.audit->SetRequestPatch(*patch);
   }
-  return OutcomeReply(call, TRY(engine::Patch(call, input)));
+  return input;
+}
+
+base::Result<engine::Input> ReadInput(Call& call) {
+  if (call.verb == engine::Verb::kPatch) return ReadPatch(call);
+  const bool creates = call.verb == engine::Verb::kCreate;
+  engine::Input input;
+  input.options = TRY(ReadWriteOptions(call, creates ? WriteKind::kCreate : WriteKind::kUpdate));
+  input.type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
+  input.body = call.body;
+  return input;
+}
+
+}  // namespace
+
+VerbResult Write(Call& call) {
+  const engine::Input input = TRY(ReadInput(call));
+  const auto execution = engine::Begin(call, input);
+  return OutcomeReply(call, TRY(engine::Finish(call, *execution)));
+}
+
+void BeginWrite(Call& call, std::function<void(VerbResult)> done) {
+  const auto input = ReadInput(call);
+  if (!input.ok()) return done(input.status());
+  const auto resume = [exchange = call.exchange](std::function<void()> step) {
+    exchange->RunOnIoThread(
+        [exchange, step = std::move(step)] { AnswerIfMemoryRunsOut(*exchange, step); });
+  };
+  engine::Finish(call, engine::Begin(call, *input), resume,
+                 [&call, done = std::move(done)](base::Result<engine::Outcome> outcome) {
+                   if (!outcome.ok()) return done(std::move(outcome).status());
+                   done(OutcomeReply(call, *outcome));
+                 });
 }
 
 VerbResult Connect(Call& call) {
