@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/user_info.h"
@@ -29,10 +30,17 @@ struct RequestView {
   const std::vector<std::string>* audiences = nullptr;
 };
 
+// What is to be said of a request because of how it was authenticated.
+struct Notes {
+  std::vector<std::string> warnings;  // for the client
+  std::vector<std::pair<std::string, std::string>> audit_annotations;
+};
+
 // `user` as the request is to be judged; the audiences a token was checked for.
 struct Identity {
   api::UserInfo user;
   std::vector<std::string> audiences;
+  Notes notes;
 };
 
 class Authenticator {

@@ -60,7 +60,7 @@ base::Result<std::unique_ptr<TokenSigner>> MakeTokenSigner(std::string_view priv
 using ClaimsCheck = std::function<base::Status(const ServiceAccountClaims&)>;
 // The same for a token of a secret: `claims.secret` has no uid; the secret has to hold `token`.
 using LegacyClaimsCheck =
-    std::function<base::Status(const ServiceAccountClaims& claims, std::string_view token)>;
+    std::function<base::Result<Notes>(const ServiceAccountClaims& claims, std::string_view token)>;
 
 struct ServiceAccountTokenOptions {
   std::vector<std::string> issuers;        // --service-account-issuer; the first one signs

@@ -186,7 +186,7 @@ class Verifier : public TokenAuthenticator {
     }
     Identity identity;
     identity.audiences = TRY(CommonAudiences(claims.audiences, audiences));
-    identity.user = TRY(Validate(token, claims, own));
+    identity.user = TRY(Validate(token, claims, own, identity.notes));
     return std::optional<Identity>(std::move(identity));
   }
 
@@ -194,7 +194,8 @@ class Verifier : public TokenAuthenticator {
   // The claims of this kind of token; an error if one has the wrong type.
   virtual base::Result<ServiceAccountClaims> OwnClaims(const json::Document& claims) const = 0;
   virtual base::Result<api::UserInfo> Validate(std::string_view token, const PublicClaims& claims,
-                                               const ServiceAccountClaims& own) const = 0;
+                                               const ServiceAccountClaims& own,
+                                               Notes& notes) const = 0;
 
   bool IsIssuer(std::string_view issuer) const {
     return std::find(issuers_.begin(), issuers_.end(), issuer) != issuers_.end();
@@ -269,7 +270,7 @@ class BoundTokens final : public Verifier {
   }
 
   base::Result<api::UserInfo> Validate(std::string_view, const PublicClaims& claims,
-                                       const ServiceAccountClaims& own) const override {
+                                       const ServiceAccountClaims& own, Notes&) const override {
     TRY(CheckTimes(claims));
     if (check_) TRY(check_(own));
     api::UserInfo user = UserOf(own);
@@ -323,7 +324,8 @@ class LegacyTokens final : public Verifier {
   }
 
   base::Result<api::UserInfo> Validate(std::string_view token, const PublicClaims& claims,
-                                       const ServiceAccountClaims& own) const override {
+                                       const ServiceAccountClaims& own,
+                                       Notes& notes) const override {
     if (claims.subject.empty()) return Refuse("sub claim is missing");
     if (own.ns.empty()) return Refuse("namespace claim is missing");
     if (own.secret->name.empty()) return Refuse("secretName claim is missing");
@@ -334,7 +336,7 @@ class LegacyTokens final : public Verifier {
         name != own.service_account.name) {
       return Refuse("sub claim is invalid");
     }
-    if (check_) TRY(check_(own, token));
+    if (check_) notes = TRY(check_(own, token));
     return UserOf(own);
   }
 

@@ -45,6 +45,7 @@
 #include "server/discovery/documents.h"
 #include "server/dispatcher.h"
 #include "server/environment.h"
+#include "server/legacy_tokens.h"
 #include "server/memory_budget.h"
 #include "server/own_requests.h"
 #include "server/seats.h"
@@ -175,6 +176,7 @@ class Server final : public ApiServer {
     engine_->Start();
     dispatcher_ = std::make_unique<Dispatcher>(env_);
     self_ = MakeOwnClient(env_, controllers::ServerItself(), Limits::kNone);
+    if (legacy_tokens_) legacy_tokens_->SetWriter(*self_);
     addresses_ = controllers::MakeAddressBook(*self_);
     env_.services->set_book(addresses_.get());
     TRY(controllers::ReleaseAddresses(env_));
@@ -246,9 +248,10 @@ class Server final : public ApiServer {
       return objects.Check(claims);
     };
     if (options_.service_account_lookup) {
-      accounts.legacy_check = [objects](const authn::ServiceAccountClaims& claims,
-                                        std::string_view token) {
-        return objects.CheckLegacy(claims, token);
+      legacy_tokens_.emplace(*store_, clock_, metrics_);
+      accounts.legacy_check = [this](const authn::ServiceAccountClaims& claims,
+                                     std::string_view token) {
+        return legacy_tokens_->Check(claims, token);
       };
     }
     authn::TokenAuthenticators tokens;
@@ -522,6 +525,7 @@ class Server final : public ApiServer {
   Credentials credentials_;
   std::unique_ptr<authn::TokenSigner> signer_;
   authz::LastModes impersonation_modes_;
+  std::optional<LegacyTokens> legacy_tokens_;
   std::unique_ptr<authn::Authenticator> authenticator_;
   std::unique_ptr<authn::TokenAuthenticator> token_reviewer_;  // of authenticator_
   std::optional<MemoryBudget> memory_;

@@ -21,10 +21,6 @@ base::Status CheckName(std::string_view ns, std::string_view name) {
   return base::OkStatus();
 }
 
-bool IsBeingDeleted(const store::Object& object) {
-  return !object.document()["metadata"]["deletionTimestamp"].is_null();
-}
-
 }  // namespace
 
 base::Status TokenObjects::Check(const authn::ServiceAccountClaims& claims) const {
@@ -60,35 +56,6 @@ base::Status TokenObjects::CheckBound(std::string_view kind, const store::Key& k
   }
   if (IsLongDeleted(*object)) return Refuse("service account token has been invalidated");
   return base::OkStatus();
-}
-
-base::Status TokenObjects::CheckLegacy(const authn::ServiceAccountClaims& claims,
-                                       std::string_view token) const {
-  constexpr std::string_view kInvalidSince = "kubernetes.io/legacy-token-invalid-since";
-  const std::string& name = claims.service_account.name;
-  const std::string& secret_name = claims.secret->name;
-  const store::ObjectPtr secret = store_.Get({"", "secrets", claims.ns, secret_name});
-  if (secret == nullptr || IsBeingDeleted(*secret)) return Refuse("Token has been invalidated");
-  const auto held = base::Base64Decode(secret->document()["data"]["token"].AsString());
-  if (!held || *held != token) return Refuse("Token does not match server's copy");
-  const store::ObjectPtr account = store_.Get({"", "serviceaccounts", claims.ns, name});
-  if (account == nullptr) return api::NotFoundStatus({"", "serviceaccounts"}, name);
-  if (IsBeingDeleted(*account)) {
-    return Refuse(base::StrCat("ServiceAccount ", claims.ns, "/", name, " has been deleted"));
-  }
-  if (account->uid() != claims.service_account.uid) {
-    return Refuse(base::StrCat("ServiceAccount UID (", account->uid(), ") does not match claim (",
-                               claims.service_account.uid, ")"));
-  }
-  if (secret->document()["metadata"]["labels"][kInvalidSince].AsString().empty()) {
-    return base::OkStatus();
-  }
-  return Refuse(base::StrCat("the token in secret ", claims.ns, "/", secret_name,
-                             " for service account ", claims.ns, "/", name,
-                             " has been marked invalid. Use tokens from the TokenRequest API or "
-                             "manually created secret-based tokens, or remove the '",
-                             kInvalidSince,
-                             "' label from the secret to temporarily allow use of this token"));
 }
 
 bool TokenObjects::IsLongDeleted(const store::Object& object) const {

@@ -1,5 +1,5 @@
 // The objects that tokens of service accounts depend on: a token ends when its account, or the pod, secret
-// or node it is bound to, is deleted or made anew.
+// or node it is bound to, is deleted or made anew. Tokens that live in secrets: legacy_tokens.h.
 #pragma once
 
 #include <string_view>
@@ -20,8 +20,6 @@ class TokenObjects {
   // Of a token of the TokenRequest API (authn::ClaimsCheck). What is being deleted still counts
   // for a minute.
   base::Status Check(const authn::ServiceAccountClaims& claims) const;
-  // Of a token of a secret (authn::LegacyClaimsCheck).
-  base::Status CheckLegacy(const authn::ServiceAccountClaims& claims, std::string_view token) const;
 
  private:
   base::Status CheckBound(std::string_view kind, const store::Key& key,

@@ -111,9 +111,10 @@ Answer TestServer::Call(std::string_view method, std::string_view path, std::str
   return ToAnswer(client_->Call(std::move(request), base::SystemClock().Steady() + kPatience));
 }
 
-Answer TestServer::Anonymous(std::string_view path) {
+Answer TestServer::Anonymous(std::string_view path, net::Headers headers) {
   net::ClientRequest request;
   request.method = "GET";
+  request.headers = std::move(headers);
   request.url = base::StrCat(server_->url(), path);
   request.tls = nobody_;
   return ToAnswer(client_->Call(std::move(request), base::SystemClock().Steady() + kPatience));

@@ -59,7 +59,7 @@ class TestServer {
   }
   Answer Delete(std::string_view path) { return Call("DELETE", path); }
   // Without the client certificate.
-  Answer Anonymous(std::string_view path);
+  Answer Anonymous(std::string_view path, net::Headers headers = {});
 
   // Reads a watch until `count` lines have come or it has ended.
   std::vector<json::Document> Watch(std::string_view path, std::size_t count,

@@ -29,6 +29,10 @@ base::Status Authenticate(Call& call) {
   }
   metrics.authentication_attempts.With({"success"}).Increment();
   call.user = (*identity)->user;
+  for (const std::string& warning : (*identity)->notes.warnings) call.recorder.Warn(warning);
+  for (const auto& [key, value] : (*identity)->notes.audit_annotations) {
+    TRY(call.recorder.Annotate(key, value, admission::AuditLevel::kMetadata));
+  }
   return base::OkStatus();
 }
 
