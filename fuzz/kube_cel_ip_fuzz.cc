@@ -1,9 +1,9 @@
 // Any text as an IP address: what is accepted prints as a text that is the same address and is
 // canonical, and belongs to the classes it can belong to.
-#include "kube_cel/ip_address.h"
+#include "golang/netip.h"
 #include "kube_cel_text.h"
 
-namespace kube_cel = portcullis::kube_cel;
+namespace golang = portcullis::golang;
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   static const portcullis::fuzz::TextExpression kLaws(
@@ -16,8 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   kLaws.Check(text);
   kReads.Check(text, /*may_fail=*/true);
-  if (const auto ip = kube_cel::ParseIpAddress(text); ip.ok()) {
-    const auto again = kube_cel::ParseIpAddress(ip->ToString());
+  if (const auto ip = golang::ParseIpAddress(text); ip.ok()) {
+    const auto again = golang::ParseIpAddress(ip->ToString());
     if (!again.ok() || !(*again == *ip)) std::abort();
   }
   return 0;

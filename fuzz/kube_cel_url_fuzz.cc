@@ -1,9 +1,9 @@
 // Any text as a request URI: what is accepted has parts that lie within it, and its text is
 // accepted again.
-#include "kube_cel/go_url.h"
+#include "golang/url.h"
 #include "kube_cel_text.h"
 
-namespace kube_cel = portcullis::kube_cel;
+namespace golang = portcullis::golang;
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   static const portcullis::fuzz::TextExpression kLaws(
@@ -16,12 +16,12 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   // What is a request need not be a URL: `//a|b/` is a path of the one, a host of the other.
   kLaws.Check(text, /*may_fail=*/true);
-  const auto uri = kube_cel::ParseRequestUri(text);
+  const auto uri = golang::ParseRequestUri(text);
   if (!uri.ok()) {
     if (!uri.status().message().starts_with("parse ")) std::abort();
     return 0;
   }
-  const auto again = kube_cel::ParseRequestUri(uri->text);
-  if (!again.ok() || again->text != uri->text || again->path != uri->path) std::abort();
+  const auto again = golang::ParseRequestUri(uri->ToString());
+  if (!again.ok() || again->ToString() != uri->ToString() || again->path != uri->path) std::abort();
   return 0;
 }

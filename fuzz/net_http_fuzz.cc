@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "golang/netip.h"
+#include "golang/url.h"
 #include "net/certificates.h"
 #include "net/internal/gzip.h"
 #include "net/internal/http1_parser.h"
@@ -92,8 +94,8 @@ void ReadUrls(std::string_view text) {
   if (url.ok() && !net::ParseUrl(url->ToString()).ok()) std::abort();
   static const auto base = net::ParseUrl("https://example.com/a/b?c").value();
   (void)net::ResolveReference(base, text);
-  (void)net::SplitHostPort(text);
-  (void)net::ParseQuery(text);
+  (void)golang::SplitHostPort(text);
+  (void)golang::ParseQuery(text);
 }
 
 }  // namespace

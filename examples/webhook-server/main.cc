@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/strings.h"
+#include "golang/netip.h"
 #include "net/certificates.h"
 #include "net/server.h"
 #include "net/url.h"
@@ -90,7 +91,7 @@ base::Status MakeCertificates(const Options& options) {
   request.common_name = options.hosts[0];
   request.server = true;
   for (const auto& host : options.hosts) {
-    (net::IsIpAddress(host) ? request.ip_addresses : request.dns_names).push_back(host);
+    (golang::ParseIp(host).has_value() ? request.ip_addresses : request.dns_names).push_back(host);
   }
   const auto serving = TRY(net::Issue(authority, request, now));
   const std::string& folder = options.make_certs;

@@ -4,10 +4,10 @@
 #include "api/api_status.h"
 #include "api/field_error.h"
 #include "api/names.h"
-#include "api/time.h"
 #include "api/user_info.h"
 #include "api/view/metadata.h"
 #include "api/view/pod.h"
+#include "golang/time.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -41,6 +41,7 @@ TEST(FieldErrorTest, HasKubernetesTexts) {
   EXPECT_EQ(Invalid(path, 5, "").Body(), "Invalid value: 5");
   EXPECT_EQ(Invalid(path, true, "").Body(), "Invalid value: true");
   EXPECT_EQ(Invalid(path, BadValue::Omitted(), "d").Body(), "Invalid value: d");
+  EXPECT_EQ(Invalid(path, 1e6, "d").Body(), "Invalid value: 1e+06: d");
   EXPECT_EQ(NotSupported(path, "z", {"a", "b"}).Body(),
             R"(Unsupported value: "z": supported values: "a", "b")");
   EXPECT_EQ(Forbidden(path, "no").Body(), "Forbidden: no");
@@ -87,20 +88,22 @@ TEST(UserInfoTest, SurvivesJson) {
 }
 
 TEST(TimeTest, ReadsAndWritesAsGo) {
-  EXPECT_EQ(FormatTime(*ParseTime("2024-02-29T23:59:59Z")), "2024-02-29T23:59:59Z");
-  EXPECT_EQ(FormatTime(*ParseTime("2024-03-01T01:00:00+02:00")), "2024-02-29T23:00:00Z");
-  EXPECT_EQ(FormatMicroTime(*ParseMicroTime("2024-01-01T00:00:00.000001Z")),
+  EXPECT_EQ(golang::FormatTime(*golang::ParseTime("2024-02-29T23:59:59Z")), "2024-02-29T23:59:59Z");
+  EXPECT_EQ(golang::FormatTime(*golang::ParseTime("2024-03-01T01:00:00+02:00")),
+            "2024-02-29T23:00:00Z");
+  EXPECT_EQ(golang::FormatMicroTime(*golang::ParseMicroTime("2024-01-01T00:00:00.000001Z")),
             "2024-01-01T00:00:00.000001Z");
-  EXPECT_EQ(ParseTime("2024-13-01T00:00:00Z").status().message(),
+  EXPECT_EQ(golang::ParseTime("2024-13-01T00:00:00Z").status().message(),
             R"(parsing time "2024-13-01T00:00:00Z": month out of range)");
-  EXPECT_EQ(ParseTime("2023-02-29T00:00:00Z").status().message(),
+  EXPECT_EQ(golang::ParseTime("2023-02-29T00:00:00Z").status().message(),
             R"(parsing time "2023-02-29T00:00:00Z": day out of range)");
-  EXPECT_EQ(ParseTime("2024-01-01T00:00:00Zx").status().message(),
+  EXPECT_EQ(golang::ParseTime("2024-01-01T00:00:00Zx").status().message(),
             R"(parsing time "2024-01-01T00:00:00Zx": extra text: "x")");
-  EXPECT_EQ(*ParseDuration("1h2m3.5s"), 3'723'500'000'000);
-  EXPECT_EQ(ParseDuration("5").status().message(), R"(time: missing unit in duration "5")");
-  EXPECT_EQ(ParseDuration("5x").status().message(), R"(time: unknown unit "x" in duration "5x")");
-  EXPECT_EQ(ParseDuration("").status().message(), R"(time: invalid duration "")");
+  EXPECT_EQ(*golang::ParseDuration("1h2m3.5s"), 3'723'500'000'000);
+  EXPECT_EQ(golang::ParseDuration("5").status().message(), R"(time: missing unit in duration "5")");
+  EXPECT_EQ(golang::ParseDuration("5x").status().message(),
+            R"(time: unknown unit "x" in duration "5x")");
+  EXPECT_EQ(golang::ParseDuration("").status().message(), R"(time: invalid duration "")");
 }
 
 TEST(PodViewTest, VisitsAllContainersInOrder) {

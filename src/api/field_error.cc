@@ -1,29 +1,16 @@
 #include "api/field_error.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdio>
 #include <unordered_set>
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/strconv.h"
 #include "json/writer.h"
 
 namespace portcullis::api {
 namespace {
-
-// fmt's %v of a float64: the shortest digits, with an exponent below -4 and from 21 on.
-std::string GoFloat(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
-  char buffer[64];
-  const double magnitude = std::fabs(value);
-  const bool scientific = magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e21);
-  const auto format = scientific ? std::chars_format::scientific : std::chars_format::fixed;
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value, format);
-  return error == std::errc() ? std::string(buffer, end) : std::string();
-}
 
 bool ShowsValue(FieldErrorType type) {
   switch (type) {
@@ -112,13 +99,13 @@ std::string_view FieldErrorText(FieldErrorType type) {
 
 BadValue::BadValue(std::string_view text) : text_(base::GoQuote(text)) {}
 
-BadValue::BadValue(double value) : text_(GoFloat(value)) {}
+BadValue::BadValue(double value) : text_(golang::FormatFloat(value)) {}
 
 BadValue::BadValue(json::Value value) {
   if (value.is_string()) {
     text_ = base::GoQuote(value.AsString());
   } else if (value.is_double()) {
-    text_ = GoFloat(value.AsDouble());
+    text_ = golang::FormatFloat(value.AsDouble());
   } else {
     json::Write(value, text_);
   }

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "golang/url.h"
 #include "net/certificates.h"
 #include "net/http.h"
 #include "net/server.h"
-#include "net/url.h"
 
 namespace portcullis::authn {
 namespace {
@@ -35,7 +35,7 @@ std::vector<std::string> AllValues(const net::Headers& headers,
 // Keys of extra data are lower case and may be percent-encoded; what cannot be decoded stays.
 std::string ExtraKey(std::string_view encoded) {
   const std::string lower = base::ToLower(encoded);
-  auto decoded = net::PathUnescape(lower);
+  auto decoded = golang::PathUnescape(lower);
   return decoded.ok() ? std::move(decoded).value() : lower;
 }
 

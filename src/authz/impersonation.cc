@@ -9,8 +9,8 @@
 #include "authn/service_account.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/url.h"
 #include "net/http.h"
-#include "net/url.h"
 
 namespace portcullis::authz {
 namespace {
@@ -27,7 +27,7 @@ constexpr std::size_t kMany = 4;
 // wrong is taken literally.
 std::string ExtraKey(std::string_view encoded) {
   const std::string lower = base::ToLower(encoded);
-  auto key = net::PathUnescape(lower);
+  auto key = golang::PathUnescape(lower);
   return key.ok() ? *std::move(key) : lower;
 }
 

@@ -6,6 +6,8 @@
 #include "base/strings.h"
 #include "cel/time_text.h"
 #include "cel/value.h"
+#include "golang/strconv.h"
+#include "golang/time.h"
 
 namespace portcullis::cel {
 namespace {
@@ -60,7 +62,7 @@ base::Result<json::Value> Convert(json::Arena& arena, Value value, int depth,
     case Kind::kBytes:
       return Text(arena, base::Base64Encode(value.text()));
     case Kind::kTimestamp:
-      return Text(arena, FormatTimestamp(value.seconds(), value.nanos(), value.offset_minutes()));
+      return Text(arena, golang::FormatTimeNano(MomentOf(value), value.offset_minutes()));
     case Kind::kDuration:
       return Text(arena, FormatDuration(value.nanoseconds()));
     case Kind::kOptional:
@@ -118,7 +120,7 @@ void Append(json::Arena& arena, Value value, std::string& out, int depth) {
       out += std::to_string(value.uint_value()) + "u";
       return;
     case Kind::kDouble: {
-      std::string text = FormatDouble(value.double_value(), 21);
+      std::string text = golang::FormatFloat(value.double_value());
       if (std::isfinite(value.double_value()) && text.find_first_of(".e") == std::string::npos) {
         text += ".0";
       }
@@ -132,7 +134,7 @@ void Append(json::Arena& arena, Value value, std::string& out, int depth) {
       out += "b" + base::GoQuote(value.text());
       return;
     case Kind::kTimestamp:
-      out += "timestamp(\"" + FormatTimestamp(value.seconds(), value.nanos()) + "\")";
+      out += "timestamp(\"" + golang::FormatTimeNano(MomentOf(value)) + "\")";
       return;
     case Kind::kDuration:
       out += "duration(\"" + FormatDuration(value.nanoseconds()) + "\")";
@@ -198,7 +200,7 @@ std::string PlainText(Value value) {
     case Kind::kUint:
       return std::to_string(value.uint_value());
     case Kind::kDouble:
-      return FormatDouble(value.double_value(), 21);
+      return golang::FormatFloat(value.double_value());
     default:
       return DebugString(value);
   }

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "api/time.h"
 #include "base/digest.h"
 #include "base/random.h"
 #include "base/strings.h"
+#include "golang/time.h"
 
 namespace portcullis::controllers {
 namespace {
@@ -123,7 +123,7 @@ class IdentityLease final : public Controller {
       const json::Value lease = object->document().root();
       if (lease["metadata"]["labels"][kIdentityLabel].AsString() != kComponent) continue;
       const json::Value spec = lease["spec"];
-      const auto renewed = api::ParseTime(spec["renewTime"].AsString());
+      const auto renewed = golang::ParseTime(spec["renewTime"].AsString());
       if (renewed.ok() && spec.Has("leaseDurationSeconds") &&
           renewed->seconds + spec["leaseDurationSeconds"].AsInt() >= now) {
         continue;

@@ -8,6 +8,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "flow_control/configuration.h"
+#include "golang/strconv.h"
 
 namespace portcullis::flow_control {
 namespace {
@@ -190,16 +191,10 @@ json::Value SchemaObject(json::Arena& arena, const Schema& schema) {
   return Named(arena, "FlowSchema", schema.name, spec.Build());
 }
 
-// What the annotation says, by Go's strconv.ParseBool; none if it is not there or says neither.
+// What the annotation says; none if it is not there or says neither.
 std::optional<bool> AutoUpdateOf(json::Value object) {
-  const std::string_view value = object["metadata"]["annotations"][kAutoUpdate].AsString();
-  for (std::string_view yes : {"1", "t", "T", "true", "TRUE", "True"}) {
-    if (value == yes) return true;
-  }
-  for (std::string_view no : {"0", "f", "F", "false", "FALSE", "False"}) {
-    if (value == no) return false;
-  }
-  return std::nullopt;
+  const auto value = golang::ParseBool(object["metadata"]["annotations"][kAutoUpdate].AsString());
+  return value.ok() ? std::optional(*value) : std::nullopt;
 }
 
 // Whether the spec is the wanted one. The shares of "exempt" are the operator's.

@@ -6,6 +6,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/strconv.h"
 #include "json/pointer.h"
 
 namespace portcullis::json::internal {
@@ -22,20 +23,9 @@ base::Status MissingKey(std::string_view key) {
   return Failure(base::StrCat("Unable to remove nonexistent key: ", key, ": missing value"));
 }
 
-// Go's strconv.Atoi.
 base::Result<std::int64_t> ParseIndex(std::string_view text) {
-  std::string_view digits = text;
-  const bool negative = !digits.empty() && digits[0] == '-';
-  if (!digits.empty() && (digits[0] == '-' || digits[0] == '+')) digits.remove_prefix(1);
-  const auto failed = [&](std::string_view why) {
-    return Failure(base::StrCat("strconv.Atoi: parsing ", base::GoQuote(text), ": ", why));
-  };
-  const bool all_digits =
-      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (digits.empty() || !all_digits) return failed("invalid syntax");
-  const std::optional<std::int64_t> index =
-      base::ParseInt(negative ? base::StrCat("-", digits) : std::string(digits));
-  if (!index) return failed("value out of range");
+  const auto index = golang::Atoi(text);
+  if (!index.ok()) return Failure(index.status().message());
   return *index;
 }
 

@@ -5,10 +5,10 @@
 #include <map>
 #include <optional>
 
-#include "api/time.h"
 #include "base/strings.h"
 #include "cel/checker/cost_estimate.h"
 #include "cel/syntax/ast.h"
+#include "golang/time.h"
 #include "kube_cel/schema_sizes.h"
 
 namespace portcullis::kube_cel {

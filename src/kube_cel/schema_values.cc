@@ -3,9 +3,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "api/time.h"
 #include "base/strings.h"
-#include "cel/time_text.h"
+#include "golang/time.h"
 #include "kube_cel/schema_rules.h"
 #include "kube_cel/schema_sizes.h"
 
@@ -26,12 +25,11 @@ std::string_view GoType(json::Value value) {
 }
 
 Value Moment(json::Arena& arena, std::string_view text) {
-  if (const auto instant = cel::ParseTimestamp(text)) {
-    return Value::Timestamp(instant->seconds, instant->nanos, instant->offset_minutes);
-  }
-  const auto moment = api::ParseTime(text);
+  int offset_seconds = 0;
+  const auto moment = golang::ParseTime(text, &offset_seconds);
   if (!moment.ok()) return Invalid(arena, moment.status().message());
-  return Value::Timestamp(moment->seconds, static_cast<std::uint32_t>(moment->nanos));
+  return Value::Timestamp(moment->seconds, static_cast<std::uint32_t>(moment->nanos),
+                          offset_seconds / 60);
 }
 
 Value TextValue(json::Arena& arena, std::string_view format, std::string_view text) {
@@ -42,7 +40,7 @@ Value TextValue(json::Arena& arena, std::string_view format, std::string_view te
                    base::StrCat("Invalid byte formatted string ", text, ": illegal base64 data"));
   }
   if (format == "duration") {
-    const auto duration = api::ParseDuration(text);
+    const auto duration = golang::ParseDuration(text);
     if (duration.ok()) return Value::Duration(*duration);
     return Invalid(arena,
                    base::StrCat("Invalid duration ", text, ": ", duration.status().message()));

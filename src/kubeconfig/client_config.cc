@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/url.h"
 #include "kubeconfig/rest.h"
 #include "net/url.h"
 
@@ -97,13 +98,13 @@ void CheckUser(const User& user, std::string_view name, Problems& problems) {
 }
 
 base::Result<net::Url> ParseProxyUrl(const std::string& text) {
-  const auto scheme = base::Cut(text, "://");
-  const auto url = net::ParseUrl(text);
-  const std::string name = base::ToLower(scheme ? scheme->first : std::string_view());
-  if (scheme && !url.ok()) return base::ConfigError(base::StrCat("could not parse: ", text));
-  if (name == "http" || name == "https" || name == "socks5") return url;
-  return base::ConfigError(
-      base::StrCat("unsupported scheme ", base::GoQuote(name), ", must be http, https, or socks5"));
+  const auto url = golang::ParseUrl(text);
+  if (!url.ok()) return base::ConfigError(base::StrCat("could not parse: ", text));
+  if (url->scheme == "http" || url->scheme == "https" || url->scheme == "socks5") {
+    return net::ParseUrl(text);
+  }
+  return base::ConfigError(base::StrCat("unsupported scheme ", base::GoQuote(url->scheme),
+                                        ", must be http, https, or socks5"));
 }
 
 void CheckCluster(const Cluster& cluster, const std::string& name, Problems& problems) {
@@ -163,15 +164,14 @@ base::Status CheckUsable(const Parts& parts, std::string_view context) {
 }
 
 // A host alone is called by http.
-base::Result<net::Url> ParseServer(const std::string& server) {
-  auto url = net::ParseUrl(server);
+base::Result<golang::Url> ParseServer(const std::string& server) {
+  auto url = golang::ParseUrl(server);
   if (url.ok() && !url->scheme.empty() && !url->host.empty()) return url;
-  url = net::ParseUrl(base::StrCat("http://", server));
-  if (!url.ok() || url->host.empty() || (!url->path.empty() && url->path != "/")) {
-    return base::ConfigError(
-        base::StrCat("host must be a URL or a host:port pair: ", base::GoQuote(server)));
-  }
-  return url;
+  url = golang::ParseUrl(base::StrCat("http://", server));
+  if (!url.ok()) return base::ConfigError(url.status().message());
+  if (url->path.empty() || url->path == "/") return url;
+  return base::ConfigError(
+      base::StrCat("host must be a URL or a host:port pair: ", base::GoQuote(server)));
 }
 
 base::Result<std::string> ReadAuthority(const Cluster& cluster) {
@@ -237,9 +237,9 @@ base::Result<ClientConfig> Resolve(const Config& config, std::string_view contex
   const Cluster& cluster = *parts.cluster;
 
   ClientConfig out;
-  const net::Url server = TRY(ParseServer(cluster.server));
-  out.url = base::StrCat(server.scheme, "://", server.Authority());
-  if (const std::string path = RequestPath(server.path); path != "/") out.url += path;
+  const golang::Url server = TRY(ParseServer(cluster.server));
+  out.url = base::StrCat(server.scheme, "://", server.host);
+  if (const std::string path = RequestPath(server.EscapedPath()); path != "/") out.url += path;
   out.disable_compression = cluster.disable_compression;
   if (!parts.context->namespace_name.empty()) out.namespace_name = parts.context->namespace_name;
   if (parts.user != nullptr) out.user = *parts.user;

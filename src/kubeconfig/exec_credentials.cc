@@ -11,10 +11,10 @@
 #include <cerrno>
 #include <csignal>
 
-#include "api/time.h"
 #include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/time.h"
 #include "json/reader.h"
 #include "json/value.h"
 #include "json/writer.h"
@@ -266,7 +266,7 @@ base::Result<ExecCredentials::Printed> ExecCredentials::Ask() const {
   if (fresh.certificate_pem.empty() != fresh.key_pem.empty()) {
     return base::ConfigError("exec plugin returned only certificate or key, not both");
   }
-  if (const auto until = api::ParseTime(status["expirationTimestamp"].AsString()); until.ok()) {
+  if (const auto until = golang::ParseTime(status["expirationTimestamp"].AsString()); until.ok()) {
     printed.expires = base::WallTime(std::chrono::seconds(until->seconds));
   }
   return printed;

@@ -6,10 +6,11 @@
 #include "api/schema/go_types.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+
+#include "golang/url.h"
 #include "json/duplicates.h"
 #include "json/reader.h"
 #include "json/yaml.h"
-#include "net/url.h"
 
 namespace portcullis::kubeconfig {
 namespace {
@@ -147,28 +148,10 @@ std::string GenericMessage(int code, const std::string& body_text) {
                       " but did not return more information");
 }
 
-// As Go writes the path of a URL (net/url, mode encodePath).
-std::string EscapePath(std::string_view path) {
-  constexpr std::string_view kPlain = "-_.~$&+,/:;=@";
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_alphanumeric =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (is_alphanumeric || kPlain.find(c) != std::string_view::npos) {
-      out.push_back(c);
-    } else {
-      out.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string RequestPath(std::string_view path) {
-  const auto decoded = net::PathUnescape(path);
+  const auto decoded = golang::PathUnescape(path);
   const std::string plain = decoded.ok() ? *decoded : std::string(path);
   std::vector<std::string_view> parts;
   for (const std::string_view part : base::Split(plain, '/')) {
@@ -179,7 +162,7 @@ std::string RequestPath(std::string_view path) {
     }
     parts.push_back(part);
   }
-  return EscapePath(base::StrCat("/", base::Join(parts, "/")));
+  return golang::EscapePath(base::StrCat("/", base::Join(parts, "/")));
 }
 
 base::Result<json::Value> ParseAnswer(json::Arena& arena, int http_status,

@@ -1,5 +1,7 @@
 #include "metrics/exposition.h"
 
+#include "golang/strconv.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -40,20 +42,7 @@ void AppendEscaped(std::string& out, std::string_view text, bool quotes) {
 }  // namespace
 
 std::string FormatNumber(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
-  if (value == 0) return "0";
-  char buffer[32];
-  auto end =
-      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
-  std::string_view text(buffer, static_cast<std::size_t>(end - buffer));
-  const std::size_t e = text.find('e');
-  const int exponent = std::atoi(std::string(text.substr(e + 1)).c_str());
-  if (exponent < -4 || exponent >= 6) {
-    return std::string(text);
-  }
-  end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed).ptr;
-  return {buffer, static_cast<std::size_t>(end - buffer)};
+  return value == 0 ? std::string("0") : golang::FormatFloat(value);
 }
 
 void Exposition::Head(const Description& description, std::string_view type) {

@@ -10,7 +10,6 @@
 #include "net/internal/certificate.h"
 #include "net/internal/der.h"
 #include "net/internal/mailbox.h"
-#include "net/internal/uri_host.h"
 #include "net/internal/x509.h"
 
 namespace portcullis::net::internal {
@@ -274,26 +273,6 @@ TEST(DerReader, RefusesWhatIsNotInTheShortestForm) {
   EXPECT_FALSE(DerReader("\x18\x11"
                          "19700101000000.5Z")
                    .Time());
-}
-
-TEST(HostOfUri, IsFoundAsGoFindsIt) {
-  const auto host = [](std::string_view uri) {
-    auto found = HostOfUri(uri);
-    return found.ok() ? *found : base::StrCat("error: ", found.status().message());
-  };
-  EXPECT_EQ(host("https://joe:x@a.example:1/b?c#d"), "a.example:1");
-  EXPECT_EQ(host("spiffe://a/b"), "a");
-  EXPECT_EQ(host("urn:a:b"), "");
-  EXPECT_EQ(host("/a/b"), "");
-  EXPECT_EQ(host("//a/b"), "a");
-  EXPECT_EQ(host("http://[::1]:80/"), "[::1]:80");
-  EXPECT_EQ(host("http://[1.2.3.4]/").substr(0, 6), "error:");
-  EXPECT_EQ(host(":a"), "error: parse \":a\": missing protocol scheme");
-  EXPECT_EQ(host("a:b c/%zz"), "");
-  EXPECT_EQ(host("/%zz"), "error: parse \"/%zz\": invalid URL escape \"%zz\"");
-  EXPECT_EQ(host("http://a b/"),
-            "error: parse \"http://a b/\": invalid character \" \" in host name");
-  EXPECT_EQ(host("http://a:b/"), "error: parse \"http://a:b/\": invalid port \":b\" after host");
 }
 
 TEST(Mailbox, IsReadAsGoReadsIt) {

@@ -22,7 +22,6 @@
 #include "net/internal/stream.h"
 #include "net/internal/verify.h"
 #include "net/internal/x509.h"
-#include "net/url.h"
 
 namespace portcullis::net {
 namespace {

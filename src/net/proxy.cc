@@ -1,24 +1,19 @@
 #include "net/proxy.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
-#include <array>
 
 #include "base/strings.h"
+#include "golang/netip.h"
 
 namespace portcullis::net {
 namespace {
 
 // The bytes of an address, "" if the text is none. IPv4 in IPv6 counts as IPv4.
 std::string AddressBytes(std::string_view text) {
-  const std::string copy(text);
-  std::array<char, 16> bytes{};
-  if (inet_pton(AF_INET, copy.c_str(), bytes.data()) == 1) return {bytes.data(), 4};
-  if (inet_pton(AF_INET6, copy.c_str(), bytes.data()) != 1) return "";
-  const std::string all(bytes.data(), 16);
-  const std::string mapped = std::string(10, '\0') + "\xff\xff";
-  return all.starts_with(mapped) ? all.substr(12) : all;
+  const auto address = golang::ParseIp(text);
+  if (!address) return "";
+  const golang::IpAddress plain = address->Unmap();
+  return {plain.bytes.begin(), plain.bytes.begin() + plain.bits() / 8};
 }
 
 bool SameNetwork(std::string_view address, std::string_view network, int prefix) {
@@ -71,7 +66,7 @@ void ProxyRules::AddException(std::string_view text) {
     exception = {};
   }
   std::string host(text);
-  if (auto split = SplitHostPort(text); split.ok()) {
+  if (auto split = golang::SplitHostPort(text); split.ok()) {
     host = split->first;
     exception.port = split->second;
   }

@@ -11,9 +11,9 @@
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "golang/netip.h"
 #include "net/internal/server_connection.h"
 #include "net/internal/server_core.h"
-#include "net/url.h"
 
 namespace portcullis::net {
 namespace {
@@ -103,7 +103,7 @@ base::Status ListenError(const std::string& address, std::string_view operation,
 }
 
 base::Result<int> BindSocket(const std::string& address) {
-  const auto [host, port] = TRY(SplitHostPort(address));
+  const auto [host, port] = TRY(golang::SplitHostPort(address));
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;

@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/strings.h"
+#include "golang/netip.h"
 #include "net/certificates.h"
 #include "net/internal/tls_context.h"
 #include "net/internal/verify.h"
-#include "net/url.h"
 
 namespace portcullis::net {
 namespace internal {
@@ -281,7 +281,7 @@ std::shared_ptr<const ClientCertificate> ServerTlsContext::PeerOf(SSL* ssl,
 SSL* ClientTlsContext::NewSession(const std::string& host) const {
   SSL* ssl = SSL_new(context_.get());
   const std::string& name = server_name_.empty() ? host : server_name_;
-  if (!IsIpAddress(name)) SSL_set_tlsext_host_name(ssl, name.c_str());
+  if (!golang::ParseIp(name).has_value()) SSL_set_tlsext_host_name(ssl, name.c_str());
   SSL_set_connect_state(ssl);
   return ssl;
 }

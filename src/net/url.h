@@ -1,11 +1,9 @@
-// Absolute URLs and query strings, parsed and printed as Go's net/url does where Kubernetes shows
-// them to users. Value types; pure functions.
+// The URLs that a client can call: those of golang/url.h in the parts that a connection and a request
+// line need. Value types; pure functions.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/status.h"
 
@@ -32,25 +30,11 @@ struct Url {
   std::string ToString() const;
 };
 
-// Error texts are Go's: `parse "…": invalid URL escape "%zz"`.
+// Errors are Go's: `parse "…": invalid URL escape "%zz"`, `unsupported protocol scheme ""`.
 base::Result<Url> ParseUrl(std::string_view text);
 // The URL that `reference` (a Location header) means when seen at `base`. RFC 3986 §5.2.
 base::Result<Url> ResolveReference(const Url& base, std::string_view reference);
 
-// "host:port" with brackets around IPv6 addresses (Go's net.JoinHostPort), and back. Splitting has
-// Go's error texts: "address x: missing port in address".
-std::string JoinHostPort(std::string_view host, std::string_view port);
-base::Result<std::pair<std::string, std::string>> SplitHostPort(std::string_view address);
-// True for IPv4 and IPv6 literals.
-bool IsIpAddress(std::string_view host);
 bool IsLoopbackHost(std::string_view host);  // "localhost", 127.0.0.0/8, ::1
-
-// Percent encoding; unescaping fails with Go's `invalid URL escape "%zz"`.
-std::string QueryEscape(std::string_view text);
-std::string PathEscape(std::string_view text);
-base::Result<std::string> QueryUnescape(std::string_view text);
-base::Result<std::string> PathUnescape(std::string_view text);
-// "a=1&b=%20" in order, unescaped; pairs that cannot be unescaped are left out, as Go does.
-std::vector<std::pair<std::string, std::string>> ParseQuery(std::string_view query);
 
 }  // namespace portcullis::net

@@ -4,19 +4,21 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "golang/netip.h"
 
 namespace portcullis::registry {
 namespace {
 
-bool ParseAddress(std::string_view text, std::uint32_t& address) {
-  const auto parts = base::Split(text, '.');
-  if (parts.size() != 4) return false;
-  address = 0;
-  for (std::string_view part : parts) {
-    const auto number = base::ParseInt(part);
-    if (!number || *number < 0 || *number > 255 || part.size() > 3) return false;
-    address = (address << 8) | static_cast<std::uint32_t>(*number);
-  }
+std::uint32_t NumberOf(const golang::IpAddress& address) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < 4; ++i) number = number << 8 | address.bytes[i];
+  return number;
+}
+
+bool ParseAddress(std::string_view text, std::uint32_t& number) {
+  const auto address = golang::ParseIpSloppy(text);
+  if (!address || address->is_v6) return false;
+  number = NumberOf(*address);
   return true;
 }
 
@@ -42,15 +44,13 @@ base::Result<std::unique_ptr<ServiceNetwork>> ServiceNetwork::Create(std::string
                                                                      std::string_view ports) {
   std::unique_ptr<ServiceNetwork> network(new ServiceNetwork);
   network->range_ = std::string(range);
-  const auto cidr = base::Cut(range, "/");
-  std::uint32_t address = 0;
-  const auto bits = cidr ? base::ParseInt(cidr->second) : std::nullopt;
-  if (!cidr || !ParseAddress(cidr->first, address) || !bits || *bits < 8 || *bits > 30) {
+  const auto cidr = golang::ParsePrefixSloppy(range);
+  if (!cidr || cidr->address.is_v6 || cidr->length < 8 || cidr->length > 30) {
     return base::ConfigError(base::StrCat("--service-cluster-ip-range: invalid value \"", range,
                                           "\": must be an IPv4 network such as 10.0.0.0/24"));
   }
-  network->size_ = 1U << (32 - static_cast<unsigned>(*bits));
-  network->network_ = address & ~(network->size_ - 1);
+  network->size_ = 1U << (32 - static_cast<unsigned>(cidr->length));
+  network->network_ = NumberOf(cidr->address) & ~(network->size_ - 1);
   const auto cut = base::Cut(ports, "-");
   const auto first = cut ? base::ParseInt(cut->first) : std::nullopt;
   const auto last = cut ? base::ParseInt(cut->second) : std::nullopt;

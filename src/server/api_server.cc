@@ -6,7 +6,6 @@
 
 #include "admission/chain.h"
 #include "api/api_status.h"
-#include "api/time.h"
 #include "audit/policy.h"
 #include "audit/sink.h"
 #include "authn/methods.h"
@@ -26,6 +25,8 @@
 #include "controllers/runner.h"
 #include "engine/boot/boot_objects.h"
 #include "engine/engine.h"
+#include "golang/netip.h"
+#include "golang/time.h"
 #include "json/writer.h"
 #include "kube_cel/compiler.h"
 #include "metrics/apiserver_metrics.h"
@@ -34,7 +35,6 @@
 #include "net/server.h"
 #include "net/tls.h"
 #include "net/tls_reload.h"
-#include "net/url.h"
 #include "registry/service_network.h"
 #include "release/release.h"
 #include "server/admission_traces.h"
@@ -459,7 +459,8 @@ class Server final : public ApiServer {
   base::Status Listen() {
     const ServingTls tls = TRY(MakeServingTls(options_, credentials_));
     net::ServerOptions server;
-    server.address = net::JoinHostPort(options_.bind_address, std::to_string(options_.secure_port));
+    server.address =
+        golang::JoinHostPort(options_.bind_address, std::to_string(options_.secure_port));
     server.tls = TRY(net::ServerTls::Create(tls.settings));
     server.clock = &clock_;
     server.bodies_on_demand = true;
@@ -480,7 +481,7 @@ class Server final : public ApiServer {
         std::make_unique<net::TlsReloader>(io_, *listener_, tls.settings, tls.files, kReloadEvery);
     const bool any = options_.bind_address == "0.0.0.0" || options_.bind_address == "::";
     const std::string host = any ? "127.0.0.1" : options_.bind_address;
-    env_.server_address = net::JoinHostPort(host, std::to_string(listener_->port()));
+    env_.server_address = golang::JoinHostPort(host, std::to_string(listener_->port()));
     url_ = base::StrCat("https://", env_.server_address);
     return base::OkStatus();
   }

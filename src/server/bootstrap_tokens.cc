@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "api/time.h"
 #include "base/strings.h"
+#include "golang/time.h"
 #include "json/value.h"
 
 namespace portcullis::server {
@@ -106,7 +106,7 @@ class BootstrapTokens final : public authn::TokenAuthenticator {
   // One that cannot be read has ended.
   bool HasEnded(const std::string& end) const {
     if (end.empty()) return false;
-    const auto moment = api::ParseTime(end);
+    const auto moment = golang::ParseTime(end);
     const auto now = std::chrono::system_clock::to_time_t(clock_.Now());
     return !moment.ok() || moment->seconds <= now;
   }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "api/time.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/time.h"
 #include "server/flag_values.h"
 #include "server/serving_tls.h"
 
@@ -30,7 +30,7 @@ base::Result<std::int64_t> ReadInt(std::string_view text) {
 }
 
 base::Result<std::chrono::nanoseconds> ReadDuration(std::string_view text) {
-  return std::chrono::nanoseconds(TRY(api::ParseDuration(text)));
+  return std::chrono::nanoseconds(TRY(golang::ParseDuration(text)));
 }
 
 }  // namespace internal

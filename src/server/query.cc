@@ -1,12 +1,12 @@
 #include "server/query.h"
 
 #include "base/strings.h"
-#include "net/url.h"
+#include "golang/url.h"
 
 namespace portcullis::server {
 
 bool PercentDecode(std::string_view text, std::string& out) {
-  auto decoded = net::PathUnescape(text);
+  auto decoded = golang::PathUnescape(text);
   if (!decoded.ok()) return false;
   out = *std::move(decoded);
   return true;
@@ -14,7 +14,7 @@ bool PercentDecode(std::string_view text, std::string& out) {
 
 Query Query::Parse(std::string_view text) {
   Query query;
-  if (!text.empty()) query.pairs_ = net::ParseQuery(text);
+  if (!text.empty()) query.pairs_ = golang::ParseQuery(text);
   return query;
 }
 

@@ -14,6 +14,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "engine/codec/body.h"
+#include "golang/strconv.h"
 #include "json/writer.h"
 
 namespace portcullis::server {
@@ -94,13 +95,7 @@ json::Value OptionsValue(json::Arena& arena, std::string_view kind, const Query&
 
 base::Result<std::optional<std::int64_t>> ReadInt(const Query& query, std::string_view name) {
   if (!query.Has(name)) return std::optional<std::int64_t>();
-  const std::string_view text = query.Get(name);
-  if (const auto number = base::ParseInt(text)) return std::optional<std::int64_t>(*number);
-  const std::string_view digits = text.substr(text.starts_with('-') || text.starts_with('+'));
-  const bool is_number =
-      !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
-  return base::BadRequest(base::StrCat("strconv.ParseInt: parsing ", base::GoQuote(text),
-                                       is_number ? ": value out of range" : ": invalid syntax"));
+  return std::optional<std::int64_t>(TRY(golang::ParseInt(query.Get(name))));
 }
 
 std::optional<bool> ReadBool(const Query& query, std::string_view name) {

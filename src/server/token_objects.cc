@@ -1,8 +1,8 @@
 #include "server/token_objects.h"
 
 #include "api/api_status.h"
-#include "api/time.h"
 #include "base/strings.h"
+#include "golang/time.h"
 #include "json/value.h"
 
 namespace portcullis::server {
@@ -61,7 +61,7 @@ base::Status TokenObjects::CheckBound(std::string_view kind, const store::Key& k
 bool TokenObjects::IsLongDeleted(const store::Object& object) const {
   constexpr std::int64_t kGrace = 60;
   const auto deleted =
-      api::ParseTime(object.document()["metadata"]["deletionTimestamp"].AsString());
+      golang::ParseTime(object.document()["metadata"]["deletionTimestamp"].AsString());
   const auto now = std::chrono::system_clock::to_time_t(clock_.Now());
   return deleted.ok() && deleted->seconds + kGrace < now;
 }

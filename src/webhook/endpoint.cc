@@ -5,6 +5,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/netip.h"
 #include "kubeconfig/rest.h"
 #include "net/url.h"
 #include "webhook/configuration.h"
@@ -142,7 +143,7 @@ base::Result<net::SharedRequest> Endpoint::MakeRequest(const Ready& ready,
     if (host_port != own || services == nullptr) return host_port;
     const admission::ServiceAddress address =
         TRY(services->Resolve(service.namespace_name, service.name, service.port));
-    return net::JoinHostPort(address.host, std::to_string(address.port));
+    return golang::JoinHostPort(address.host, std::to_string(address.port));
   };
   return std::make_shared<const net::ClientRequest>(std::move(request));
 }

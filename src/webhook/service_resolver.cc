@@ -6,7 +6,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "net/url.h"
+#include "golang/netip.h"
 
 namespace portcullis::webhook {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using admission::ServiceAddress;
 
 base::Result<ServiceAddress> ParseAddress(const std::string& text) {
-  const auto [host, port] = TRY(net::SplitHostPort(text));
+  const auto [host, port] = TRY(golang::SplitHostPort(text));
   const auto number = base::ParseInt(port);
   if (!number || *number < 1 || *number > 65535) {
     return base::ConfigError(base::StrCat("address ", text, ": invalid port"));

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/time.h"
 #include "base/strings.h"
+#include "golang/time.h"
 #include "harness/test_server.h"
 
 namespace portcullis {
@@ -28,7 +28,7 @@ void MakeConfigMaps(TestServer& server, int count, std::string_view metadata = {
 }
 
 std::int64_t Ends(const Answer& pod) {
-  const auto time = api::ParseTime(pod["metadata"]["deletionTimestamp"].AsString());
+  const auto time = golang::ParseTime(pod["metadata"]["deletionTimestamp"].AsString());
   return time.ok() ? time->seconds : 0;
 }
 

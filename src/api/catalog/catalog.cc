@@ -8,6 +8,7 @@
 #include "api/embedded_data.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/strconv.h"
 
 namespace portcullis::api::catalog {
 namespace {
@@ -47,17 +48,6 @@ bool IsStage(std::string_view key) {
   return key == "api/all" || key == "api/ga" || key == "api/beta" || key == "api/alpha";
 }
 
-// As Go's strconv.ParseBool; an empty text enables.
-std::optional<bool> ParseBool(std::string_view text) {
-  for (const std::string_view yes : {"", "1", "t", "T", "TRUE", "true", "True"}) {
-    if (text == yes) return true;
-  }
-  for (const std::string_view no : {"0", "f", "F", "FALSE", "false", "False"}) {
-    if (text == no) return false;
-  }
-  return std::nullopt;
-}
-
 bool ByName(const ResourceInfo* a, const ResourceInfo* b) {
   return a->resource.resource < b->resource.resource;
 }
@@ -82,14 +72,14 @@ base::Result<RuntimeConfig> ParseRuntimeConfig(std::string_view text) {
     const auto parts = base::Cut(piece, "=");
     const std::string key(base::Trim(parts ? parts->first : piece));
     const std::string_view value = base::Trim(parts ? parts->second : "true");
-    const std::optional<bool> enabled = ParseBool(value);
+    // A name alone, or with nothing behind its "=", enables.
+    const auto enabled = golang::ParseBool(value.empty() ? "true" : value);
     if (IsStage(key) && value != "true" && value != "false") {
       return base::ConfigError(base::StrCat("invalid value ", key, "=", value));
     }
-    if (!enabled) {
+    if (!enabled.ok()) {
       return base::ConfigError(base::StrCat("invalid value of ", key, ": ", value,
-                                            ", err: strconv.ParseBool: parsing ",
-                                            base::GoQuote(value), ": invalid syntax"));
+                                            ", err: ", enabled.status().message()));
     }
     config[key] = *enabled;
   }

@@ -6,8 +6,8 @@
 
 #include "api/quota/pod_resources.h"
 #include "api/selector/label_selector.h"
-#include "api/time.h"
 #include "base/strings.h"
+#include "golang/time.h"
 
 namespace portcullis::api::quota {
 namespace {
@@ -51,7 +51,7 @@ bool IsFinished(json::Value pod) {
 std::optional<base::WallTime> EndOfDeletion(json::Value pod) {
   const json::Value metadata = pod["metadata"];
   const json::Value grace = metadata["deletionGracePeriodSeconds"];
-  const auto deleted = ParseTime(metadata["deletionTimestamp"].AsString());
+  const auto deleted = golang::ParseTime(metadata["deletionTimestamp"].AsString());
   if (!deleted.ok() || !grace.is_int()) return std::nullopt;
   constexpr std::int64_t kLongest = 1'000'000'000;
   const std::int64_t seconds = deleted->seconds + std::clamp(grace.AsInt(), -kLongest, kLongest);

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "api/quantity.h"
-#include "api/time.h"
 #include "base/clock.h"
 #include "base/strings.h"
+#include "golang/time.h"
 #include "json/duplicates.h"
 #include "json/go_errors.h"
 #include "json/reader.h"
@@ -481,8 +481,10 @@ class Decoder {
     }
     const std::string_view text = input.AsString();
     const bool micro = schema.kind == Kind::kMicroTime;
-    const Moment moment = TRY(micro ? ParseMicroTime(text) : ParseTime(text));
-    const std::string canonical = micro ? FormatMicroTime(moment) : FormatTime(moment);
+    const golang::Moment moment =
+        TRY(micro ? golang::ParseMicroTime(text) : golang::ParseTime(text));
+    const std::string canonical =
+        micro ? golang::FormatMicroTime(moment) : golang::FormatTime(moment);
     return canonical == text ? input : json::String(arena_, canonical);
   }
 
@@ -491,7 +493,7 @@ class Decoder {
       return base::BadRequest(base::StrCat("json: cannot unmarshal ", json::GoTypeName(input),
                                            " into Go value of type string"));
     }
-    const std::int64_t nanos = TRY(ParseDuration(input.AsString()));
+    const std::int64_t nanos = TRY(golang::ParseDuration(input.AsString()));
     const std::string canonical = base::FormatDuration(base::Duration(nanos));
     return canonical == input.AsString() ? input : json::String(arena_, canonical);
   }

@@ -1,6 +1,5 @@
 #include "api/schema/validate.h"
 
-#include <arpa/inet.h>
 #include <re2/re2.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "api/schema/schema.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/netip.h"
 #include "json/value_set.h"
 #include "json/writer.h"
 
@@ -303,11 +303,6 @@ bool Matches(std::string_view text, const char* pattern) {
   return RE2::FullMatch(re2::StringPiece(text.data(), text.size()), pattern);
 }
 
-bool IsIpOf(int family, std::string_view text) {
-  unsigned char bytes[16];
-  return inet_pton(family, std::string(text).c_str(), bytes) == 1;
-}
-
 }  // namespace
 
 Counterparts::Counterparts(Value props, const Value* old) {
@@ -369,16 +364,13 @@ bool MatchesFormat(std::string_view format, std::string_view text) {
            Matches(text, R"(\d+\s*(w|wk|week|weeks|d|day|days|h|hr|hour|hours|m|min|minute|)"
                          R"(minutes|s|sec|second|seconds))");
   }
-  if (format == "ipv4") return IsIpOf(AF_INET, text);
-  if (format == "ipv6") return IsIpOf(AF_INET6, text);
-  if (format == "cidr") {
-    const auto parts = base::Cut(text, "/");
-    if (!parts) return false;
-    const auto bits = base::ParseInt(parts->second);
-    if (!bits || *bits < 0) return false;
-    return (IsIpOf(AF_INET, parts->first) && *bits <= 32) ||
-           (IsIpOf(AF_INET6, parts->first) && *bits <= 128);
+  if (format == "ipv4") {
+    return golang::ParseIpSloppy(text) && text.find('.') != std::string_view::npos;
   }
+  if (format == "ipv6") {
+    return golang::ParseIp(text) && text.find(':') != std::string_view::npos;
+  }
+  if (format == "cidr") return golang::ParsePrefixSloppy(text).has_value();
   if (format == "mac") return Matches(text, R"(([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2})");
   if (format == "uuid") {
     return Matches(text, R"((?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})");

@@ -18,6 +18,9 @@ class ValidateTest : public ::testing::Test {
         "size":{"type":"integer","minimum":1,"maximum":10,"multipleOf":2},
         "kind":{"type":"string","enum":["A","B"]},
         "when":{"type":"string","format":"date-time"},
+        "ipv4":{"type":"string","format":"ipv4"},
+        "ipv6":{"type":"string","format":"ipv6"},
+        "cidr":{"type":"string","format":"cidr"},
         "port":{"x-kubernetes-int-or-string":true},
         "tags":{"type":"array","items":{"type":"string"},"maxItems":2,
           "x-kubernetes-list-type":"set"},
@@ -56,6 +59,24 @@ TEST_F(ValidateTest, AcceptsWhatFits) {
   EXPECT_EQ(Errors(R"({"name":"abc","size":4,"kind":"A","when":"2024-01-01T00:00:00Z","port":"x",
                        "tags":["a","b"],"map":{"x":true},"one":{"a":"1"}})"),
             Texts{});
+}
+
+// kube-openapi/pkg/validation/strfmt: leading zeros are taken but in IPv6.
+TEST_F(ValidateTest, AddressesMayHaveLeadingZeros) {
+  const auto count = [this](std::string_view format, std::string_view text) {
+    return Errors(R"({"name":"abc",")" + std::string(format) + R"(":")" + std::string(text) + "\"}")
+        .size();
+  };
+  EXPECT_EQ(count("ipv4", "010.0.0.1"), 0U);
+  EXPECT_EQ(count("ipv4", "::ffff:1.2.3.4"), 0U);
+  EXPECT_EQ(count("ipv4", "1.2.3"), 1U);
+  EXPECT_EQ(count("ipv4", "::1"), 1U);
+  EXPECT_EQ(count("ipv6", "::1"), 0U);
+  EXPECT_EQ(count("ipv6", "::ffff:01.2.3.4"), 1U);
+  EXPECT_EQ(count("ipv6", "1.2.3.4"), 1U);
+  EXPECT_EQ(count("cidr", "010.0.0.0/08"), 0U);
+  EXPECT_EQ(count("cidr", "10.0.0.0/33"), 1U);
+  EXPECT_EQ(count("cidr", "10.0.0.0"), 1U);
 }
 
 TEST_F(ValidateTest, SaysWhatIsWrongAsKubernetesDoes) {

@@ -6,6 +6,7 @@
 #include "cel/library/format.h"
 #include "cel/library/regex.h"
 #include "cel/time_text.h"
+#include "golang/time.h"
 
 namespace portcullis::cel {
 namespace {
@@ -114,14 +115,14 @@ class Validator {
     if (pattern) {
       ok = !is_text || Regex::Compile(text).ok();
     } else if (expr->name == "duration") {
-      ok = is_text ? ParseDuration(text).has_value() : arg->constant.kind() == Kind::kDuration;
+      ok = is_text ? golang::ParseDuration(text).ok() : arg->constant.kind() == Kind::kDuration;
     } else if (!is_text) {
       const Value value = arg->constant;
       ok = value.kind() != Kind::kInt ||
            (value.int_value() >= kMinTimestamp && value.int_value() <= kMaxTimestamp);
     } else {
-      const auto instant = ParseTimestamp(text);
-      ok = instant && instant->seconds >= kMinTimestamp && instant->seconds <= kMaxTimestamp;
+      const auto instant = golang::ParseTime(text);
+      ok = instant.ok() && instant->seconds >= kMinTimestamp && instant->seconds <= kMaxTimestamp;
     }
     if (!ok) Report(arg, "invalid " + std::string(expr->name) + " argument");
   }

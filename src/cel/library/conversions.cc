@@ -10,6 +10,8 @@
 #include "cel/library/regex.h"
 #include "cel/library/standard_functions.h"
 #include "cel/time_text.h"
+#include "golang/strconv.h"
+#include "golang/time.h"
 
 namespace portcullis::cel::standard {
 namespace {
@@ -109,7 +111,9 @@ Value ToDouble(EvalContext& context, std::span<const Value> args) {
 
 Value ToDuration(EvalContext& context, std::span<const Value> args) {
   if (args[0].is_string()) {
-    if (const auto duration = ParseDuration(args[0].text())) return Value::Duration(*duration);
+    if (const auto duration = golang::ParseDuration(args[0].text()); duration.ok()) {
+      return Value::Duration(*duration);
+    }
   }
   return Fail(context, args[0], "google.protobuf.Duration");
 }
@@ -166,13 +170,12 @@ Value ToText(EvalContext& context, std::span<const Value> args) {
     case Kind::kUint:
       return MakeString(arena, std::to_string(value.uint_value()));
     case Kind::kDouble:
-      return MakeString(arena, FormatDouble(value.double_value()));
+      return MakeString(arena, golang::FormatFloat(value.double_value()));
     case Kind::kBytes:
       if (!base::IsValidUtf8(value.text())) return Value::Error(&kBadUtf8);
       return Value::String(value.text());
     case Kind::kTimestamp:
-      return MakeString(arena,
-                        FormatTimestamp(value.seconds(), value.nanos(), value.offset_minutes()));
+      return MakeString(arena, golang::FormatTimeNano(MomentOf(value), value.offset_minutes()));
     case Kind::kDuration:
       return MakeString(arena, FormatDuration(value.nanoseconds()));
     default:
@@ -182,8 +185,10 @@ Value ToText(EvalContext& context, std::span<const Value> args) {
 
 Value ToTimestamp(EvalContext& context, std::span<const Value> args) {
   if (args[0].kind() == Kind::kInt) return CheckedTimestamp(args[0].int_value(), 0);
-  if (const auto instant = ParseTimestamp(args[0].text())) {
-    return CheckedTimestamp(instant->seconds, instant->nanos, instant->offset_minutes);
+  int offset_seconds = 0;
+  if (const auto moment = golang::ParseTime(args[0].text(), &offset_seconds); moment.ok()) {
+    return CheckedTimestamp(moment->seconds, static_cast<std::uint32_t>(moment->nanos),
+                            offset_seconds / 60);
   }
   return Fail(context, args[0], "google.protobuf.Timestamp");
 }

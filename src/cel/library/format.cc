@@ -9,6 +9,8 @@
 #include "base/strings.h"
 #include "cel/library/format_clauses.h"
 #include "cel/time_text.h"
+#include "golang/strconv.h"
+#include "golang/time.h"
 
 namespace portcullis::cel {
 namespace {
@@ -104,8 +106,8 @@ class Formatter {
                    : "\"" + Special(value.double_value()) + "\"";
         return true;
       case Kind::kTimestamp:
-        out += "timestamp(\"" +
-               FormatTimestamp(value.seconds(), value.nanos(), value.offset_minutes()) + "\")";
+        out += "timestamp(\"" + golang::FormatTimeNano(MomentOf(value), value.offset_minutes()) +
+               "\")";
         return true;
       case Kind::kDuration:
         out += "duration(\"" + FormatDuration(value.nanoseconds()) + "\")";
@@ -130,11 +132,11 @@ class Formatter {
     if (AppendCommon(value, out)) return true;
     switch (value.kind()) {
       case Kind::kDouble:
-        out += std::isfinite(value.double_value()) ? FormatDouble(value.double_value())
+        out += std::isfinite(value.double_value()) ? golang::FormatFloat(value.double_value())
                                                    : Special(value.double_value());
         return true;
       case Kind::kTimestamp:
-        out += FormatTimestamp(value.seconds(), value.nanos(), value.offset_minutes());
+        out += golang::FormatTimeNano(MomentOf(value), value.offset_minutes());
         return true;
       case Kind::kList:
         return List(value, out, depth);

@@ -6,6 +6,7 @@
 
 #include "cel/library/format_clauses.h"
 #include "cel/time_text.h"
+#include "golang/time.h"
 
 namespace portcullis::cel {
 namespace {
@@ -36,7 +37,7 @@ class PlainFormatter {
         out += Shortest(value.double_value());
         return true;
       case Kind::kTimestamp:
-        out += FormatTimestamp(value.seconds(), value.nanos());
+        out += golang::FormatTimeNano(MomentOf(value));
         return true;
       case Kind::kList:
         return List(value, out, depth);

@@ -1,6 +1,7 @@
 #include "cel/library/standard_functions.h"
 #include "cel/library/time_zone.h"
 #include "cel/time_text.h"
+#include "golang/time.h"
 
 namespace portcullis::cel::standard {
 namespace {
@@ -10,7 +11,8 @@ constexpr std::int64_t kSecond = 1000 * kMillisecond;
 
 // The calendar fields of the first argument in the zone named by the second; false with `error` set
 // if there is no such zone.
-bool Civil(EvalContext& context, std::span<const Value> args, CivilTime& civil, Value& error) {
+bool Civil(EvalContext& context, std::span<const Value> args, golang::CivilTime& civil,
+           Value& error) {
   std::int64_t offset = 0;
   if (args.size() > 1) {
     const auto* zone = static_cast<const ZoneFile*>(context.prepared());
@@ -22,13 +24,13 @@ bool Civil(EvalContext& context, std::span<const Value> args, CivilTime& civil, 
     }
     offset = *found;
   }
-  civil = ToCivil(args[0].seconds() + offset);
+  civil = golang::ToCivil(args[0].seconds() + offset);
   return true;
 }
 
 template <typename Pick>
 Value Field(EvalContext& context, std::span<const Value> args, Pick pick) {
-  CivilTime civil;
+  golang::CivilTime civil;
   Value error;
   if (!Civil(context, args, civil, error)) return error;
   return Value::Int(static_cast<std::int64_t>(pick(civil)));
@@ -42,38 +44,39 @@ Value Whole(std::span<const Value> args, std::int64_t unit) {
 }  // namespace
 
 Value FullYear(EvalContext& context, std::span<const Value> args) {
-  return Field(context, args, [](const CivilTime& t) { return t.year; });
+  return Field(context, args, [](const golang::CivilTime& t) { return t.year; });
 }
 Value Month(EvalContext& context, std::span<const Value> args) {
-  return Field(context, args, [](const CivilTime& t) { return t.month - 1; });
+  return Field(context, args, [](const golang::CivilTime& t) { return t.month - 1; });
 }
 Value DayOfYear(EvalContext& context, std::span<const Value> args) {
-  return Field(context, args, [](const CivilTime& t) { return t.yearday; });
+  return Field(context, args, [](const golang::CivilTime& t) { return t.yearday; });
 }
 Value DayOfMonth(EvalContext& context, std::span<const Value> args) {
-  return Field(context, args, [](const CivilTime& t) { return t.day - 1; });
+  return Field(context, args, [](const golang::CivilTime& t) { return t.day - 1; });
 }
 Value Date(EvalContext& context, std::span<const Value> args) {
-  return Field(context, args, [](const CivilTime& t) { return t.day; });
+  return Field(context, args, [](const golang::CivilTime& t) { return t.day; });
 }
 Value DayOfWeek(EvalContext& context, std::span<const Value> args) {
-  return Field(context, args, [](const CivilTime& t) { return t.weekday; });
+  return Field(context, args, [](const golang::CivilTime& t) { return t.weekday; });
 }
 Value Hours(EvalContext& context, std::span<const Value> args) {
   if (IsDuration(args)) return Whole(args, 3600 * kSecond);
-  return Field(context, args, [](const CivilTime& t) { return t.hour; });
+  return Field(context, args, [](const golang::CivilTime& t) { return t.hour; });
 }
 Value Minutes(EvalContext& context, std::span<const Value> args) {
   if (IsDuration(args)) return Whole(args, 60 * kSecond);
-  return Field(context, args, [](const CivilTime& t) { return t.minute; });
+  return Field(context, args, [](const golang::CivilTime& t) { return t.minute; });
 }
 Value Seconds(EvalContext& context, std::span<const Value> args) {
   if (IsDuration(args)) return Whole(args, kSecond);
-  return Field(context, args, [](const CivilTime& t) { return t.second; });
+  return Field(context, args, [](const golang::CivilTime& t) { return t.second; });
 }
 Value Milliseconds(EvalContext& context, std::span<const Value> args) {
   if (IsDuration(args)) return Whole(args, kMillisecond);
-  return Field(context, args, [&](const CivilTime&) { return args[0].nanos() / kMillisecond; });
+  return Field(context, args,
+               [&](const golang::CivilTime&) { return args[0].nanos() / kMillisecond; });
 }
 
 }  // namespace portcullis::cel::standard

@@ -10,6 +10,8 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "cel/time_text.h"
+#include "golang/strconv.h"
+#include "golang/time.h"
 
 namespace portcullis::cel {
 namespace {
@@ -40,7 +42,7 @@ class Rule {
     if (!Name()) return std::nullopt;
     std::int64_t daylight = standard + 3600;
     if (!text_.empty() && text_[0] != ',') daylight = -Time();
-    const std::int64_t year = ToCivil(seconds + standard).year;
+    const std::int64_t year = golang::ToCivil(seconds + standard).year;
     const std::int64_t begin = Change(year) - standard;
     const std::int64_t end = Change(year) - daylight;
     if (bad_) return std::nullopt;
@@ -94,7 +96,7 @@ class Rule {
   std::int64_t Change(std::int64_t year) {
     bad_ = bad_ || !Skip(',');
     std::int64_t day = 0;
-    const std::int64_t first = FromCivil(year, 1, 1, 0, 0, 0);
+    const std::int64_t first = golang::FromCivil(year, 1, 1, 0, 0, 0);
     if (Skip('M')) {
       const auto month = static_cast<int>(Number());
       bad_ = bad_ || !Skip('.');
@@ -102,14 +104,15 @@ class Rule {
       bad_ = bad_ || !Skip('.');
       const std::int64_t weekday = Number();
       if (bad_ || month < 1 || month > 12) return 0;
-      const std::int64_t start = FromCivil(year, month, 1, 0, 0, 0);
-      const std::int64_t next =
-          month == 12 ? FromCivil(year + 1, 1, 1, 0, 0, 0) : FromCivil(year, month + 1, 1, 0, 0, 0);
-      day = start + (weekday - ToCivil(start).weekday + 7) % 7 * 86400 + (week - 1) * 7 * 86400;
+      const std::int64_t start = golang::FromCivil(year, month, 1, 0, 0, 0);
+      const std::int64_t next = month == 12 ? golang::FromCivil(year + 1, 1, 1, 0, 0, 0)
+                                            : golang::FromCivil(year, month + 1, 1, 0, 0, 0);
+      day = start + (weekday - golang::ToCivil(start).weekday + 7) % 7 * 86400 +
+            (week - 1) * 7 * 86400;
       while (day >= next) day -= 7 * 86400;
     } else if (Skip('J')) {
       day = first + (Number() - 1) * 86400;
-      const bool leap = FromCivil(year, 3, 1, 0, 0, 0) - first == 60 * 86400;
+      const bool leap = golang::FromCivil(year, 3, 1, 0, 0, 0) - first == 60 * 86400;
       if (leap && day >= first + 59 * 86400) day += 86400;
     } else {
       day = first + Number() * 86400;
@@ -215,12 +218,6 @@ std::string ReadZone(std::string_view zone) {
   return "";
 }
 
-base::Result<std::int64_t> Atoi(std::string_view text) {
-  const auto value = base::ParseInt(text);
-  if (value) return *value;
-  return base::ConfigError("strconv.Atoi: parsing " + base::GoQuote(text) + ": invalid syntax");
-}
-
 }  // namespace
 
 base::Result<std::int64_t> ZoneFile::Offset(std::int64_t seconds) const {
@@ -240,8 +237,8 @@ base::Result<std::int64_t> ZoneOffset(std::string_view zone, std::int64_t second
   if (const auto colon = zone.find(':'); colon != std::string_view::npos) {
     std::string_view hours = zone.substr(0, colon);
     const bool negative = hours.starts_with('-');
-    const std::int64_t hour = TRY(Atoi(hours));
-    const std::int64_t minute = TRY(Atoi(zone.substr(colon + 1)));
+    const std::int64_t hour = TRY(golang::Atoi(hours));
+    const std::int64_t minute = TRY(golang::Atoi(zone.substr(colon + 1)));
     return hour * 3600 + (negative ? -minute : minute) * 60;
   }
   if (zone.empty() || zone == "UTC" || zone == "Local") return 0;

@@ -1,5 +1,8 @@
 #include "engine/read/listing.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -7,6 +10,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
+#include "golang/strconv.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "store/store.h"
@@ -87,16 +91,18 @@ void OfferInconsistentRest(Operation& op, const Continue& from) {
   op.recorder.KeepForeignStatus(json::ObjectBuilder(op.arena).Set("metadata", metadata).Build());
 }
 
+// Go's versions are unsigned; no store gets that far.
+constexpr std::uint64_t kNewest = std::numeric_limits<std::int64_t>::max();
+
 }  // namespace
 
 base::Result<std::int64_t> ReadRevision(std::string_view text) {
   if (text.empty()) return std::int64_t{0};
-  const auto number = base::ParseInt(text);
-  if (number && *number >= 0) return *number;
-  return base::Status(
-      base::Reason::kUnknown,
-      base::StrCat("resourceVersion: Invalid value: ", base::GoQuote(text),
-                   ": strconv.ParseUint: parsing ", base::GoQuote(text), ": invalid syntax"));
+  const auto number = golang::ParseUint(text);
+  if (number.ok()) return static_cast<std::int64_t>(std::min(*number, kNewest));
+  return base::Status(base::Reason::kUnknown,
+                      base::StrCat("resourceVersion: Invalid value: ", base::GoQuote(text), ": ",
+                                   number.status().message()));
 }
 
 base::Status TooLargeVersion(std::int64_t wanted, std::int64_t current, int retry_after) {

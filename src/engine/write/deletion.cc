@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "api/api_status.h"
-#include "api/time.h"
 #include "api/view/metadata.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/write/admit.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
+#include "golang/time.h"
 
 namespace portcullis::engine {
 namespace {
@@ -192,13 +192,13 @@ class Deletion {
   // The time counts from the first delete. If it is over by now, whoever stops the object still
   // gets a second to see it.
   Grace Shortened(std::int64_t before, std::int64_t seconds) const {
-    const auto end = api::ParseTime(live_["metadata"]["deletionTimestamp"].AsString());
+    const auto end = golang::ParseTime(live_["metadata"]["deletionTimestamp"].AsString());
     const std::int64_t now =
         std::chrono::duration_cast<std::chrono::seconds>(op_.world.clock->Now().time_since_epoch())
             .count();
     const std::int64_t wanted = (end.ok() ? end->seconds : now) - before + seconds;
     if (wanted < now) return {Grace::kStarts, seconds == 0 ? 0 : 1, In(0)};
-    return {Grace::kStarts, seconds, api::FormatTime({wanted, 0})};
+    return {Grace::kStarts, seconds, golang::FormatTime({wanted, 0})};
   }
 
   base::Status CheckPreconditions() const {

@@ -1,10 +1,14 @@
 #include "engine/write/preconditions.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "api/api_status.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/strconv.h"
 
 namespace portcullis::engine {
 namespace {
@@ -18,18 +22,17 @@ std::string RegistryKey(const Operation& op, std::string_view name) {
   return key.append(name);
 }
 
+// Go's versions are unsigned; no store gets that far.
+constexpr std::uint64_t kNewest = std::numeric_limits<std::int64_t>::max();
+
 }  // namespace
 
 base::Result<RequestedVersion> ReadRequestedVersion(json::Value object) {
   const std::string_view text = object["metadata"]["resourceVersion"].AsString();
   if (text.empty()) return RequestedVersion{};
-  const auto number = base::ParseInt(text);
-  if (!number || *number < 0) {
-    return base::Status(
-        base::Reason::kUnknown,
-        base::StrCat("strconv.ParseUint: parsing ", base::GoQuote(text), ": invalid syntax"));
-  }
-  return RequestedVersion{*number != 0, *number};
+  const auto number = golang::ParseUint(text);
+  if (!number.ok()) return base::Status(base::Reason::kUnknown, number.status().message());
+  return RequestedVersion{*number != 0, static_cast<std::int64_t>(std::min(*number, kNewest))};
 }
 
 bool HasVersion(json::Value object) {

@@ -15,8 +15,8 @@ constexpr std::string_view kParseError =
 
 }  // namespace
 
-base::Result<IpPrefix> ParseCidr(std::string_view text) {
-  auto prefix = ParseIpPrefix(text);
+base::Result<golang::IpPrefix> ParseCidr(std::string_view text) {
+  auto prefix = golang::ParseIpPrefix(text);
   if (!prefix.ok()) {
     return base::BadRequest(base::StrCat(kParseError, prefix.status().message()));
   }
@@ -39,7 +39,9 @@ using cel::EvalContext;
 using cel::Style;
 using cel::Value;
 
-const IpPrefix& Of(Value value) { return static_cast<const CidrValue*>(value.object())->prefix(); }
+const golang::IpPrefix& Of(Value value) {
+  return static_cast<const CidrValue*>(value.object())->prefix();
+}
 
 Value ParseFailure(EvalContext& context, const base::Status& status) {
   return context.Error(base::StrCat(kParseError, status.message()));

@@ -8,7 +8,7 @@
 #include "base/strings.h"
 #include "cel/library/costs.h"
 #include "cel/program.h"
-#include "kube_cel/go_url.h"
+#include "golang/url.h"
 #include "kube_cel/libraries.h"
 
 namespace portcullis::kube_cel {
@@ -34,7 +34,7 @@ Texts AsPrefix(std::string_view text) {
 }
 
 Texts CheckUri(std::string_view text) {
-  const auto uri = ParseRequestUri(text);
+  const auto uri = golang::ParseRequestUri(text);
   return uri.ok() ? Texts{} : Texts{uri.status().message()};
 }
 

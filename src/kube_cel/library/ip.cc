@@ -10,8 +10,8 @@
 
 namespace portcullis::kube_cel {
 
-base::Result<IpAddress> ParseIp(std::string_view text) {
-  auto ip = ParseIpAddress(text);
+base::Result<golang::IpAddress> ParseIp(std::string_view text) {
+  auto ip = golang::ParseIpAddress(text);
   if (!ip.ok()) {
     return base::BadRequest(
         base::StrCat("IP Address ", base::GoQuote(text),
@@ -40,7 +40,9 @@ using cel::EvalContext;
 using cel::Style;
 using cel::Value;
 
-const IpAddress& Of(Value value) { return static_cast<const IpValue*>(value.object())->ip(); }
+const golang::IpAddress& Of(Value value) {
+  return static_cast<const IpValue*>(value.object())->ip();
+}
 
 Value Make(EvalContext& context, std::span<const Value> args) {
   auto ip = ParseIp(args[0].text());
@@ -62,7 +64,7 @@ Value Family(EvalContext&, std::span<const Value> args) {
   return Value::Int(Of(args[0]).is_v6 ? 6 : 4);
 }
 
-template <bool (IpAddress::*test)() const>
+template <bool (golang::IpAddress::*test)() const>
 Value Test(EvalContext&, std::span<const Value> args) {
   return Value::Bool((Of(args[0]).*test)());
 }
@@ -120,17 +122,17 @@ constexpr cel::Function kFunctions[] = {
      .since = 30,
      .doc = "4 or 6.",
      .example = "ip('::1').family() == 6"},
-    Property("isUnspecified", "ip_is_unspecified", &Test<&IpAddress::IsUnspecified>,
+    Property("isUnspecified", "ip_is_unspecified", &Test<&golang::IpAddress::IsUnspecified>,
              "Is it 0.0.0.0 or ::?", "ip('0.0.0.0').isUnspecified()"),
-    Property("isLoopback", "ip_is_loopback", &Test<&IpAddress::IsLoopback>,
+    Property("isLoopback", "ip_is_loopback", &Test<&golang::IpAddress::IsLoopback>,
              "Is it of this machine?", "ip('127.0.0.1').isLoopback()"),
     Property("isLinkLocalMulticast", "ip_is_link_local_multicast",
-             &Test<&IpAddress::IsLinkLocalMulticast>, "Is it of 224.0.0.0/24 or ff02::/16?",
+             &Test<&golang::IpAddress::IsLinkLocalMulticast>, "Is it of 224.0.0.0/24 or ff02::/16?",
              "ip('ff02::1').isLinkLocalMulticast()"),
     Property("isLinkLocalUnicast", "ip_is_link_local_unicast",
-             &Test<&IpAddress::IsLinkLocalUnicast>, "Is it of 169.254.0.0/16 or fe80::/10?",
+             &Test<&golang::IpAddress::IsLinkLocalUnicast>, "Is it of 169.254.0.0/16 or fe80::/10?",
              "ip('169.254.1.1').isLinkLocalUnicast()"),
-    Property("isGlobalUnicast", "ip_is_global_unicast", &Test<&IpAddress::IsGlobalUnicast>,
+    Property("isGlobalUnicast", "ip_is_global_unicast", &Test<&golang::IpAddress::IsGlobalUnicast>,
              "Is it none of the special ones? Private addresses are not special.",
              "ip('192.168.0.1').isGlobalUnicast()"),
     {.name = "string",

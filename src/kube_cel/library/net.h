@@ -5,17 +5,17 @@
 
 #include "base/status.h"
 #include "cel/value.h"
-#include "kube_cel/ip_address.h"
+#include "golang/netip.h"
 #include "kube_cel/libraries.h"
 
 namespace portcullis::kube_cel {
 
 class IpValue final : public cel::Object {
  public:
-  explicit IpValue(IpAddress ip) : ip_(std::move(ip)) {}
+  explicit IpValue(golang::IpAddress ip) : ip_(std::move(ip)) {}
   ~IpValue() = default;
   const cel::Type* type() const override { return &kIpType; }
-  const IpAddress& ip() const { return ip_; }
+  const golang::IpAddress& ip() const { return ip_; }
   cel::Value Equals(json::Arena& arena, cel::Value other) const override;
   // Bytes of the address.
   std::uint64_t CostSize() const override { return static_cast<std::uint64_t>(ip_.bits() / 8); }
@@ -24,15 +24,15 @@ class IpValue final : public cel::Object {
   }
 
  private:
-  IpAddress ip_;
+  golang::IpAddress ip_;
 };
 
 class CidrValue final : public cel::Object {
  public:
-  explicit CidrValue(IpPrefix prefix) : prefix_(std::move(prefix)) {}
+  explicit CidrValue(golang::IpPrefix prefix) : prefix_(std::move(prefix)) {}
   ~CidrValue() = default;
   const cel::Type* type() const override { return &kCidrType; }
-  const IpPrefix& prefix() const { return prefix_; }
+  const golang::IpPrefix& prefix() const { return prefix_; }
   cel::Value Equals(json::Arena& arena, cel::Value other) const override;
   // Bytes that the prefix spans.
   std::uint64_t CostSize() const override {
@@ -43,11 +43,11 @@ class CidrValue final : public cel::Object {
   }
 
  private:
-  IpPrefix prefix_;
+  golang::IpPrefix prefix_;
 };
 
 // As expressions accept them: no zones, no IPv4-mapped addresses. Texts as Kubernetes shows them.
-base::Result<IpAddress> ParseIp(std::string_view text);
-base::Result<IpPrefix> ParseCidr(std::string_view text);
+base::Result<golang::IpAddress> ParseIp(std::string_view text);
+base::Result<golang::IpPrefix> ParseCidr(std::string_view text);
 
 }  // namespace portcullis::kube_cel

@@ -1,5 +1,5 @@
 // Semantic versions.
-#include "kube_cel/semver.h"
+#include "golang/semver.h"
 
 #include "cel/program.h"
 #include "kube_cel/libraries.h"
@@ -11,13 +11,14 @@ namespace {
 
 using cel::EvalContext;
 using cel::Value;
-using SemverValue = Opaque<Semver, kSemverType>;
+using SemverValue = Opaque<golang::Semver, kSemverType>;
 
-const Semver& Of(Value value) { return *SemverValue::From(value); }
+const golang::Semver& Of(Value value) { return *SemverValue::From(value); }
 
-base::Result<Semver> Parse(std::span<const Value> args) {
+base::Result<golang::Semver> Parse(std::span<const Value> args) {
   const bool normalize = args.size() > 1 && args[1].bool_value();
-  return normalize ? ParseSemverNormalized(args[0].text()) : ParseSemver(args[0].text());
+  return normalize ? golang::ParseSemverNormalized(args[0].text())
+                   : golang::ParseSemver(args[0].text());
 }
 
 Value Make(EvalContext& context, std::span<const Value> args) {
@@ -28,7 +29,7 @@ Value Make(EvalContext& context, std::span<const Value> args) {
 
 Value IsSemver(EvalContext&, std::span<const Value> args) { return Value::Bool(Parse(args).ok()); }
 
-template <std::uint64_t Semver::*member>
+template <std::uint64_t golang::Semver::*member>
 Value Number(EvalContext&, std::span<const Value> args) {
   return Value::Int(static_cast<std::int64_t>(Of(args[0]).*member));
 }
@@ -49,11 +50,11 @@ constexpr cel::Function kFunctions[] = {
                  "Would semver() accept the text?", "isSemver('1.2.3') && !isSemver('1.2')")),
     Since(kRelease, Reader("isSemver", "is_semver_string_bool", "(string, bool) -> bool", &IsSemver,
                            "The same, with normalization.", "isSemver('v1.2', true)")),
-    Since(kRelease, Method("major", "semver_major", kToInt, &Number<&Semver::major>,
+    Since(kRelease, Method("major", "semver_major", kToInt, &Number<&golang::Semver::major>,
                            "The first number.", "semver('1.2.3').major() == 1")),
-    Since(kRelease, Method("minor", "semver_minor", kToInt, &Number<&Semver::minor>,
+    Since(kRelease, Method("minor", "semver_minor", kToInt, &Number<&golang::Semver::minor>,
                            "The second number.", "semver('1.2.3').minor() == 2")),
-    Since(kRelease, Method("patch", "semver_patch", kToInt, &Number<&Semver::patch>,
+    Since(kRelease, Method("patch", "semver_patch", kToInt, &Number<&golang::Semver::patch>,
                            "The third number.", "semver('1.2.3').patch() == 3")),
     Since(kRelease, Method("isGreaterThan", "semver_is_greater_than", kTwo, &IsGreaterThan<&Of>,
                            "Is it newer?", "semver('1.0.0').isGreaterThan(semver('1.0.0-rc.1'))")),

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cel/program.h"
-#include "kube_cel/go_url.h"
+#include "golang/url.h"
 #include "kube_cel/libraries.h"
 #include "kube_cel/library/rows.h"
 #include "kube_cel/opaque.h"
@@ -15,21 +15,27 @@ using cel::CostScope;
 using cel::EvalContext;
 using cel::Value;
 
-using Url = Opaque<RequestUri, kUrlType>;
+// Equal texts are equal URLs.
+struct UrlOfText : golang::Url {
+  bool operator==(const UrlOfText& other) const { return ToString() == other.ToString(); }
+};
+using Url = Opaque<UrlOfText, kUrlType>;
 
-const RequestUri& UriOf(Value value) { return *Url::From(value); }
+const golang::Url& UriOf(Value value) { return *Url::From(value); }
 
 Value Make(EvalContext& context, std::span<const Value> args) {
-  auto uri = ParseUrl(args[0].text());
-  if (!uri.ok()) {
+  // A request has no fragment: it would be part of the path or the query.
+  const auto request = golang::ParseRequestUri(args[0].text());
+  auto url = golang::ParseUrl(args[0].text());
+  if (!request.ok() || !url.ok()) {
     return context.Error("URL parse error during conversion from string: " +
-                         uri.status().message());
+                         (request.ok() ? url : request).status().message());
   }
-  return Value::FromObject(cel::New<Url>(context.arena(), *std::move(uri)));
+  return Value::FromObject(cel::New<Url>(context.arena(), UrlOfText{*std::move(url)}));
 }
 
 Value IsUrl(EvalContext&, std::span<const Value> args) {
-  return Value::Bool(ParseRequestUri(args[0].text()).ok());
+  return Value::Bool(golang::ParseRequestUri(args[0].text()).ok());
 }
 
 Value GetScheme(EvalContext&, std::span<const Value> args) {
@@ -44,13 +50,13 @@ Value GetHostname(EvalContext&, std::span<const Value> args) {
 Value GetPort(EvalContext&, std::span<const Value> args) {
   return Value::String(UriOf(args[0]).Port());
 }
-Value GetEscapedPath(EvalContext&, std::span<const Value> args) {
-  return Value::String(UriOf(args[0]).escaped_path);
+Value GetEscapedPath(EvalContext& context, std::span<const Value> args) {
+  return cel::MakeString(context.arena(), UriOf(args[0]).EscapedPath());
 }
 
 Value GetQuery(EvalContext& context, std::span<const Value> args) {
   std::map<std::string, std::vector<Value>> values;
-  for (const auto& [key, value] : UriOf(args[0]).Query()) {
+  for (const auto& [key, value] : golang::ParseQuery(UriOf(args[0]).raw_query)) {
     values[key].push_back(cel::MakeString(context.arena(), value));
   }
   std::vector<cel::MapEntry> entries;

@@ -3,11 +3,11 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/netip.h"
+#include "golang/url.h"
 #include "net/internal/certificate.h"
 #include "net/internal/der.h"
 #include "net/internal/mailbox.h"
-#include "net/internal/uri_host.h"
-#include "net/url.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -74,12 +74,12 @@ base::Status KeepAlternativeName(const DerElement& name, AlternativeNames& names
       break;
     case kUri: {
       if (!IsAscii(text)) return Error("SAN uniformResourceIdentifier is malformed");
-      auto host = HostOfUri(text);
-      if (!host.ok() || !IsValidDomain(*host, DomainUse::kName)) {
+      auto uri = golang::ParseUrl(text);
+      if (!uri.ok() || !IsValidDomain(uri->host, DomainUse::kName)) {
         return Error(base::StrCat("cannot parse URI ", base::GoQuote(text), ": ",
-                                  host.ok() ? "invalid domain" : host.status().message()));
+                                  uri.ok() ? "invalid domain" : uri.status().message()));
       }
-      names.uris.push_back({std::string(text), std::move(*host)});
+      names.uris.push_back({std::string(text), std::move(uri->host)});
       break;
     }
     case kIp:
@@ -142,7 +142,7 @@ base::Status KeepText(const DerElement& base_name, NameTrees& trees) {
     return Error(base::StrCat("invalid constraint value: x509: ", quoted,
                               " cannot be encoded as an IA5String"));
   }
-  if (base_name.tag == kUri && IsIpAddress(text)) {
+  if (base_name.tag == kUri && golang::ParseIp(text).has_value()) {
     return Error(base::StrCat("failed to parse URI constraint ", quoted, ": cannot be IP address"));
   }
   const bool is_box = base_name.tag == kEmail && text.find('@') != std::string_view::npos;

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/netip.h"
 #include "net/internal/gathering.h"
 #include "net/internal/tls_context.h"
 
@@ -40,7 +41,7 @@ void ClientConnection::Connect(std::shared_ptr<ClientCall> call, const std::stri
   call_->SetConnection(weak_from_this());
   stage_deadline_ = loop_->now() + core_->options().dial_timeout;
   ArmTimer();
-  const auto split = SplitHostPort(target);
+  const auto split = golang::SplitHostPort(target);
   const auto port = split.ok() ? base::ParseInt(split->second) : std::nullopt;
   if (!port || *port < 0 || *port > 65535) {
     return Fail(CallPhase::kResolve,

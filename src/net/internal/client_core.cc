@@ -27,12 +27,12 @@ void ClientCore::Start(const std::shared_ptr<ClientCall>& call, Gathering* waite
     if (!url.ok()) return call->Fail(CallPhase::kRequest, url.status().message());
     call->url = std::make_shared<const Url>(std::move(*url));
   }
-  if (call->url->host.empty()) {
-    return call->Fail(CallPhase::kRequest, "http: no Host in request URL");
-  }
   if (call->url->scheme != "https" && call->url->scheme != "http") {
     return call->Fail(CallPhase::kRequest, base::StrCat("unsupported protocol scheme ",
                                                         base::GoQuote(call->url->scheme)));
+  }
+  if (call->url->host.empty()) {
+    return call->Fail(CallPhase::kRequest, "http: no Host in request URL");
   }
   if (base::SystemClock().Steady() >= call->deadline) {
     return call->Fail(CallPhase::kConnect, "context deadline exceeded");

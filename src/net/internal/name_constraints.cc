@@ -5,9 +5,9 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/netip.h"
 #include "net/internal/mailbox.h"
 #include "net/internal/x509.h"
-#include "net/url.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -114,14 +114,14 @@ std::string ReadUri(const UriName& uri, ReadableNames& names) {
   }
   const bool is_bracketed = host.ends_with(']');
   if (host.find(':') != std::string::npos && !is_bracketed) {
-    auto parts = SplitHostPort(uri.host);
+    auto parts = golang::SplitHostPort(uri.host);
     if (!parts.ok()) {
       return base::StrCat("cannot parse URI host ", base::GoQuote(uri.host), ": ",
                           parts.status().message());
     }
     host = parts->first;
   }
-  if (IsIpAddress(host) || (host.starts_with('[') && is_bracketed)) {
+  if (golang::ParseIp(host).has_value() || (host.starts_with('[') && is_bracketed)) {
     return base::StrCat("URI with IP (", base::GoQuote(uri.text),
                         ") cannot be matched against constraints");
   }

@@ -1,12 +1,12 @@
 #include "net/internal/proxy_dialog.h"
 
-#include <arpa/inet.h>
-
 #include <array>
 #include <cstddef>
 #include <optional>
 
 #include "base/strings.h"
+#include "golang/netip.h"
+#include "golang/url.h"
 #include "net/internal/malformed.h"
 
 namespace portcullis::net::internal {
@@ -20,7 +20,7 @@ struct User {
 std::optional<User> UserOf(const Url& proxy) {
   if (proxy.userinfo.empty()) return std::nullopt;
   const auto decoded = [](std::string_view text) {
-    auto plain = PathUnescape(text);
+    auto plain = golang::PathUnescape(text);
     return plain.ok() ? std::move(*plain) : std::string(text);
   };
   const auto colon = proxy.userinfo.find(':');
@@ -154,13 +154,10 @@ class SocksDialog final : public ProxyDialog {
 
   State Ask() {
     output_.append({5, 1, 0});
-    std::array<char, 16> bytes{};
-    if (inet_pton(AF_INET, target_.host.c_str(), bytes.data()) == 1) {
-      output_.push_back(1);
-      output_.append(bytes.data(), 4);
-    } else if (inet_pton(AF_INET6, target_.host.c_str(), bytes.data()) == 1) {
-      output_.push_back(4);
-      output_.append(bytes.data(), 16);
+    if (const auto parsed = golang::ParseIp(target_.host)) {
+      const golang::IpAddress address = parsed->Unmap();
+      output_.push_back(address.is_v6 ? 4 : 1);
+      output_.append(address.bytes.begin(), address.bytes.begin() + address.bits() / 8);
     } else if (target_.host.size() > 255) {
       return Fail("FQDN too long");
     } else {

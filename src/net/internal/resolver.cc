@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/mutex.h"
 #include "base/strings.h"
-#include "net/url.h"
+#include "golang/netip.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -23,7 +23,8 @@ std::string NameServer() {
   const auto file = base::ReadFile("/etc/resolv.conf");
   if (!file.ok()) return "127.0.0.1:53";
   for (const std::string_view line : base::Split(*file, '\n')) {
-    if (line.starts_with("nameserver ")) return JoinHostPort(base::Trim(line.substr(11)), "53");
+    if (line.starts_with("nameserver "))
+      return golang::JoinHostPort(base::Trim(line.substr(11)), "53");
   }
   return "127.0.0.1:53";
 }
@@ -45,7 +46,7 @@ std::vector<SocketAddress> LookupAddresses(const std::string& host, int port, in
     std::array<char, NI_MAXHOST> text{};
     getnameinfo(entry->ai_addr, entry->ai_addrlen, text.data(), text.size(), nullptr, 0,
                 NI_NUMERICHOST);
-    address.text = JoinHostPort(text.data(), std::to_string(port));
+    address.text = golang::JoinHostPort(text.data(), std::to_string(port));
     addresses.push_back(std::move(address));
   }
   freeaddrinfo(found);

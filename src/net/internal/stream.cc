@@ -17,8 +17,8 @@
 #include "base/allocation_failure.h"
 #include "base/file.h"
 #include "base/strings.h"
+#include "golang/netip.h"
 #include "net/internal/tls_texts.h"
-#include "net/url.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -97,7 +97,7 @@ std::string AddressText(const sockaddr_storage& storage) {
     sockaddr_in address{};
     std::memcpy(&address, &storage, sizeof(address));
     inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size());
-    return JoinHostPort(text.data(), std::to_string(ntohs(address.sin_port)));
+    return golang::JoinHostPort(text.data(), std::to_string(ntohs(address.sin_port)));
   }
   if (storage.ss_family == AF_INET6) {
     sockaddr_in6 address{};
@@ -107,7 +107,7 @@ std::string AddressText(const sockaddr_storage& storage) {
     } else {
       inet_ntop(AF_INET6, &address.sin6_addr, text.data(), text.size());
     }
-    return JoinHostPort(text.data(), std::to_string(ntohs(address.sin6_port)));
+    return golang::JoinHostPort(text.data(), std::to_string(ntohs(address.sin6_port)));
   }
   return "";
 }

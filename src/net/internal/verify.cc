@@ -1,9 +1,6 @@
 #include "net/internal/verify.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <ctime>
@@ -11,18 +8,15 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/netip.h"
 #include "net/internal/chain.h"
-#include "net/url.h"
 
 namespace portcullis::net::internal {
 namespace {
 
 std::string NormalIp(std::string_view text) {
-  std::array<unsigned char, 16> bytes{};
-  const std::string copy(text);
-  if (inet_pton(AF_INET, copy.c_str(), bytes.data()) == 1) return IpText(bytes.data(), 4);
-  if (inet_pton(AF_INET6, copy.c_str(), bytes.data()) == 1) return IpText(bytes.data(), 16);
-  return "";
+  const auto address = golang::ParseIp(text);
+  return address ? address->Unmap().ToString() : std::string();
 }
 
 // RFC 6125 §6.4.3 as Go reads it: a wildcard stands for exactly the leftmost label.

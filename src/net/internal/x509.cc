@@ -1,6 +1,5 @@
 #include "net/internal/x509.h"
 
-#include <arpa/inet.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -8,6 +7,7 @@
 #include <array>
 
 #include "base/strings.h"
+#include "golang/netip.h"
 #include "net/internal/certificate.h"
 
 namespace portcullis::net::internal {
@@ -100,10 +100,11 @@ std::string SerialOf(const X509* certificate) {
 }
 
 std::string IpText(const unsigned char* bytes, int size) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
   if (size != 4 && size != 16) return "";
-  inet_ntop(size == 4 ? AF_INET : AF_INET6, bytes, text.data(), text.size());
-  return text.data();
+  golang::IpAddress address;
+  address.is_v6 = size == 16;
+  std::copy(bytes, bytes + size, address.bytes.begin());
+  return address.Unmap().ToString();
 }
 
 base::Result<std::vector<X509Ptr>> ParseChain(std::string_view pem) {

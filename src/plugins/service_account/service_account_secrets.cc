@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/strings.h"
+#include "golang/strconv.h"
 #include "plugins/common/pod_references.h"
 
 namespace portcullis::plugins::service_account {
@@ -11,16 +12,9 @@ namespace {
 
 constexpr std::string_view kEnforce = "kubernetes.io/enforce-mountable-secrets";
 
-// strconv.ParseBool; what it does not parse is false.
-bool ParseBool(std::string_view text) {
-  for (std::string_view yes : {"1", "t", "T", "TRUE", "true", "True"}) {
-    if (text == yes) return true;
-  }
-  return false;
-}
-
 bool LimitsSecrets(json::Value account) {
-  return ParseBool(account["metadata"]["annotations"][kEnforce].AsString());
+  const auto enforce = golang::ParseBool(account["metadata"]["annotations"][kEnforce].AsString());
+  return enforce.ok() && *enforce;
 }
 
 std::set<std::string_view> NameSet(json::Value references) {

@@ -1,8 +1,8 @@
 // Events, which two groups serve (pkg/apis/core/validation/events.go). Those of the old one are
 // taken nearly as they come; events.k8s.io asks for more.
 
-#include "api/time.h"
 #include "base/strings.h"
+#include "golang/time.h"
 #include "registry/kind_table.h"
 #include "registry/validation/checks.h"
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/strings.h"
-#include "kube_cel/ip_address.h"
+#include "golang/netip.h"
 #include "registry/kind_table.h"
 #include "registry/validation/addresses.h"
 #include "registry/validation/conditions.h"
@@ -169,13 +169,13 @@ void CheckIpBlock(json::Value block, const FieldPath& path, FieldErrors& errors)
     return;
   }
   CheckCidr(cidr, path.Child("cidr"), errors);
-  const auto network = kube_cel::ParseIpPrefix(cidr);
+  const auto network = golang::ParseIpPrefix(cidr);
   if (!network.ok()) return;
   std::size_t index = 0;
   for (const json::Value& except : block["except"].elements()) {
     const FieldPath at = path.Child("except").Index(index++);
     CheckCidr(except.AsString(), at, errors);
-    const auto inner = kube_cel::ParseIpPrefix(except.AsString());
+    const auto inner = golang::ParseIpPrefix(except.AsString());
     if (inner.ok() && (!network->Contains(*inner) || network->length >= inner->length)) {
       errors.push_back(api::Invalid(at, except.AsString(), "must be a strict subset of `cidr`"));
     }
@@ -423,8 +423,8 @@ void ValidateIpAddressUpdate(const Context&, json::Value object, json::Value old
 }
 
 bool AreOfBothFamilies(json::Value cidrs) {
-  const auto first = kube_cel::ParseIpPrefix(cidrs[std::size_t{0}].AsString());
-  const auto second = kube_cel::ParseIpPrefix(cidrs[std::size_t{1}].AsString());
+  const auto first = golang::ParseIpPrefix(cidrs[std::size_t{0}].AsString());
+  const auto second = golang::ParseIpPrefix(cidrs[std::size_t{1}].AsString());
   return first.ok() && second.ok() && first->address.is_v6 != second->address.is_v6;
 }
 

@@ -1,7 +1,7 @@
 // Slices of the devices that drivers offer (pkg/apis/resource/validation).
 
 #include "base/strings.h"
-#include "kube_cel/semver.h"
+#include "golang/semver.h"
 #include "registry/kind_table.h"
 #include "registry/validation/devices.h"
 #include "registry/validation/pod_parts.h"
@@ -23,7 +23,7 @@ void CheckAttribute(json::Value attribute, const FieldPath& path, FieldErrors& e
     errors.push_back(api::TooLong(path.Child("string"), static_cast<int>(kLongestValue)));
   }
   if (const json::Value version = attribute["version"]; !version.is_null()) {
-    if (!kube_cel::ParseSemver(version.AsString()).ok()) {
+    if (!golang::ParseSemver(version.AsString()).ok()) {
       errors.push_back(api::Invalid(path.Child("version"), version,
                                     "must be a string compatible with semver.org spec 2.0.0"));
     }

@@ -3,59 +3,16 @@
 #include <optional>
 
 #include "base/strings.h"
-#include "kube_cel/ip_address.h"
+#include "golang/netip.h"
 
 namespace portcullis::registry {
 namespace {
 
-using kube_cel::IpAddress;
-using kube_cel::IpPrefix;
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-// "010.0.0.1" becomes "10.0.0.1"; only decimal numbers next to a dot are touched.
-std::string WithoutLeadingZeros(std::string_view text) {
-  std::string out;
-  std::size_t i = 0;
-  while (i < text.size()) {
-    std::size_t end = i;
-    while (end < text.size() && IsDigit(text[end])) ++end;
-    const bool decimal = (i > 0 && text[i - 1] == '.') || (end < text.size() && text[end] == '.');
-    std::size_t start = i;
-    while (decimal && start + 1 < end && text[start] == '0') ++start;
-    if (end == i) ++end;
-    out += text.substr(start, end - start);
-    i = end;
-  }
-  return out;
-}
-
-std::optional<IpAddress> ParseSloppy(std::string_view text) {
-  const auto address = kube_cel::ParseIpAddress(WithoutLeadingZeros(text));
-  if (!address.ok() || !address->zone.empty()) return std::nullopt;
-  return *address;
-}
-
-std::optional<IpPrefix> ParseSloppyPrefix(std::string_view text) {
-  const auto parts = base::Cut(text, "/");
-  if (!parts) return std::nullopt;
-  const auto address = ParseSloppy(parts->first);
-  const std::string_view digits = parts->second;
-  if (!address || digits.empty() || digits.find_first_not_of("0123456789") != digits.npos) {
-    return std::nullopt;
-  }
-  const auto length = base::ParseInt(digits);
-  if (!length || *length > address->bits()) return std::nullopt;
-  return IpPrefix{*address, static_cast<int>(*length)};
-}
+using golang::IpAddress;
+using golang::IpPrefix;
 
 // As Go's net.IP prints it: an IPv4 address inside IPv6 is an IPv4 address.
-std::string Canonical(const IpAddress& address) {
-  if (!address.IsMapped()) return address.ToString();
-  IpAddress inner;
-  for (std::size_t i = 0; i < 4; ++i) inner.bytes[i] = address.bytes[12 + i];
-  return inner.ToString();
-}
+std::string Canonical(const IpAddress& address) { return address.Unmap().ToString(); }
 
 std::string Canonical(const IpPrefix& prefix) {
   return base::StrCat(Canonical(prefix.Masked().address), "/", std::to_string(prefix.length));
@@ -68,14 +25,14 @@ void AddError(const FieldPath& path, std::string_view text, std::string_view wha
 
 }  // namespace
 
-bool IsIp(std::string_view text) { return ParseSloppy(text).has_value(); }
+bool IsIp(std::string_view text) { return golang::ParseIpSloppy(text).has_value(); }
 
 bool CheckIp(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  if (!ParseSloppy(text)) {
+  if (!golang::ParseIpSloppy(text)) {
     AddError(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)", errors);
     return false;
   }
-  const auto strict = kube_cel::ParseIpAddress(text);
+  const auto strict = golang::ParseIpAddress(text);
   if (!strict.ok()) {
     AddError(path, text, "must not have leading 0s", errors);
   } else if (strict->IsMapped()) {
@@ -87,11 +44,11 @@ bool CheckIp(std::string_view text, const FieldPath& path, FieldErrors& errors) 
 }
 
 bool CheckCidr(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  if (!ParseSloppyPrefix(text)) {
+  if (!golang::ParsePrefixSloppy(text)) {
     AddError(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)", errors);
     return false;
   }
-  const auto strict = kube_cel::ParseIpPrefix(text);
+  const auto strict = golang::ParseIpPrefix(text);
   if (!strict.ok()) {
     AddError(path, text, "must not have leading 0s in IP or prefix length", errors);
   } else if (strict->address.IsMapped()) {
@@ -106,25 +63,25 @@ bool CheckCidr(std::string_view text, const FieldPath& path, FieldErrors& errors
 
 void CheckCanonicalIp(std::string_view text, const FieldPath& path, FieldErrors& errors) {
   if (!CheckIp(text, path, errors)) return;
-  const std::string canonical = Canonical(*ParseSloppy(text));
+  const std::string canonical = Canonical(*golang::ParseIpSloppy(text));
   if (text == canonical) return;
   AddError(path, text, base::StrCat("must be in canonical form (", Quoted(canonical), ")"), errors);
 }
 
 void CheckCanonicalCidr(std::string_view text, const FieldPath& path, FieldErrors& errors) {
   if (!CheckCidr(text, path, errors)) return;
-  const std::string canonical = Canonical(*ParseSloppyPrefix(text));
+  const std::string canonical = Canonical(*golang::ParsePrefixSloppy(text));
   if (text == canonical) return;
   AddError(path, text, base::StrCat("must be in canonical form (", Quoted(canonical), ")"), errors);
 }
 
 void CheckNonSpecialIp(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  auto address = ParseSloppy(text);
+  auto address = golang::ParseIpSloppy(text);
   if (!address) {
     AddError(path, text, "must be a valid IP address", errors);
     return;
   }
-  if (address->IsMapped()) address = *ParseSloppy(Canonical(*address));
+  address = address->Unmap();
   if (address->IsUnspecified()) {
     AddError(path, text, base::StrCat("may not be unspecified (", text, ")"), errors);
   }
@@ -141,9 +98,9 @@ void CheckNonSpecialIp(std::string_view text, const FieldPath& path, FieldErrors
 }
 
 void WarnOfIp(std::string_view text, const FieldPath& path, std::vector<std::string>& warnings) {
-  const auto sloppy = ParseSloppy(text);
+  const auto sloppy = golang::ParseIpSloppy(text);
   if (!sloppy) return;
-  const auto strict = kube_cel::ParseIpAddress(text);
+  const auto strict = golang::ParseIpAddress(text);
   if (!strict.ok() || strict->IsMapped()) {
     warnings.push_back(base::StrCat(path.ToString(), ": non-standard IP address ", Quoted(text),
                                     " is invalid: use ", Quoted(Canonical(*sloppy))));
@@ -155,7 +112,7 @@ void WarnOfIp(std::string_view text, const FieldPath& path, std::vector<std::str
 }
 
 void WarnOfCidr(std::string_view text, const FieldPath& path, std::vector<std::string>& warnings) {
-  const auto sloppy = ParseSloppyPrefix(text);
+  const auto sloppy = golang::ParsePrefixSloppy(text);
   if (!sloppy) return;
   const std::size_t known = warnings.size();
   const std::string canonical = Canonical(*sloppy);
@@ -167,7 +124,7 @@ void WarnOfCidr(std::string_view text, const FieldPath& path, std::vector<std::s
                                                         std::to_string(sloppy->address.bits()))),
                                     "?)"));
   }
-  const auto strict = kube_cel::ParseIpPrefix(text);
+  const auto strict = golang::ParseIpPrefix(text);
   if (!strict.ok() || strict->address.IsMapped()) {
     warnings.push_back(base::StrCat(path.ToString(), ": non-standard CIDR value ", Quoted(text),
                                     " is invalid: use ", Quoted(canonical)));

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "golang/strconv.h"
 
 namespace portcullis::registry {
 namespace {
@@ -97,10 +98,11 @@ void CheckFailureRule(json::Value spec, json::Value rule,
   }
 }
 
-// Go's strconv.Atoi of an index below `completions`; an error's text otherwise.
+// An index below `completions`; an error's text otherwise.
 std::string ParseIndex(std::string_view text, std::int64_t completions, std::int64_t& index) {
-  const auto number = base::ParseInt(text);
-  if (!number) return base::StrCat("cannot convert string to integer for index: ", Quoted(text));
+  const auto number = golang::Atoi(text);
+  if (!number.ok())
+    return base::StrCat("cannot convert string to integer for index: ", Quoted(text));
   if (*number >= completions) return base::StrCat("too large index: ", Quoted(text));
   index = *number;
   return "";

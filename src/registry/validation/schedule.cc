@@ -4,9 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "api/time.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/strconv.h"
+#include "golang/time.h"
 
 namespace portcullis::registry {
 namespace {
@@ -31,10 +32,9 @@ struct Number {
 };
 
 Number ParseNumber(std::string_view text) {
-  const auto number = base::ParseInt(text);
-  if (!number) {
-    return {0, base::StrCat("failed to parse int from ", text, ": strconv.Atoi: parsing ",
-                            base::GoQuote(text), ": invalid syntax")};
+  const auto number = golang::Atoi(text);
+  if (!number.ok()) {
+    return {0, base::StrCat("failed to parse int from ", text, ": ", number.status().message())};
   }
   if (*number < 0) {
     return {0, base::StrCat("negative number (", std::to_string(*number), ") not allowed: ", text)};
@@ -105,7 +105,7 @@ std::string CheckDescriptor(std::string_view descriptor) {
   constexpr std::string_view kEvery = "@every ";
   if (descriptor.starts_with(kEvery)) {
     const std::string_view duration = descriptor.substr(kEvery.size());
-    if (api::ParseDuration(duration).ok()) return "";
+    if (golang::ParseDuration(duration).ok()) return "";
     return base::StrCat("failed to parse duration ", descriptor, ": time: invalid duration ",
                         base::GoQuote(duration));
   }

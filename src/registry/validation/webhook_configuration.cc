@@ -8,7 +8,7 @@
 
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
-#include "registry/validation/go_url.h"
+#include "golang/url.h"
 
 namespace portcullis::registry {
 namespace {
@@ -137,7 +137,7 @@ void CheckSideEffects(json::Value value, const FieldPath& path, bool any, FieldE
 
 void CheckUrl(std::string_view text, const FieldPath& path, FieldErrors& errors) {
   constexpr std::string_view kForm = "; desired format: https://host[/path]";
-  const auto url = ParseGoUrl(text);
+  const auto url = golang::ParseUrl(text);
   if (!url.ok()) {
     errors.push_back(api::Required(
         path, base::StrCat("url must be a valid URL: ", url.status().message(), kForm)));
@@ -150,15 +150,16 @@ void CheckUrl(std::string_view text, const FieldPath& path, FieldErrors& errors)
   if (url->host.empty()) {
     errors.push_back(api::Invalid(path, url->host, base::StrCat("host must be specified", kForm)));
   }
-  if (url->has_user) {
-    errors.push_back(api::Invalid(path, url->user, "user information is not permitted in the URL"));
+  if (url->user) {
+    errors.push_back(
+        api::Invalid(path, url->user->ToString(), "user information is not permitted in the URL"));
   }
   if (!url->fragment.empty()) {
     errors.push_back(api::Invalid(path, url->fragment, "fragments are not permitted in the URL"));
   }
-  if (!url->query.empty()) {
+  if (!url->raw_query.empty()) {
     errors.push_back(
-        api::Invalid(path, url->query, "query parameters are not permitted in the URL"));
+        api::Invalid(path, url->raw_query, "query parameters are not permitted in the URL"));
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/strings.h"
 #include "json/reader.h"
-#include "registry/validation/go_url.h"
 
 namespace portcullis::registry {
 namespace {
@@ -159,29 +158,6 @@ TEST(WebhookConfigurationTest, UpdatesMayKeepWhatIsStored) {
   EXPECT_EQ(CheckUpdate(R"("matchConditions":[{"name":"","expression":""}])",
                         R"("matchConditions":[{"name":"","expression":""}])"),
             "");
-}
-
-TEST(GoUrlTest, NamesWhatCannotBeParsed) {
-  const Case cases[] = {
-      {"https://[::1", "parse \"https://[::1\": missing ']' in host"},
-      {"https://h:x/", "parse \"https://h:x/\": invalid port \":x\" after host"},
-      {"https://a b/", "parse \"https://a b/\": invalid character \" \" in host name"},
-      {"https://h/%zz", "parse \"https://h/%zz\": invalid URL escape \"%zz\""},
-      {":x", "parse \":x\": missing protocol scheme"},
-      {"1a:b", "parse \"1a:b\": first path segment in URL cannot contain colon"},
-  };
-  for (const Case& c : cases) EXPECT_EQ(ParseGoUrl(c.webhook).status().message(), c.error);
-}
-
-TEST(GoUrlTest, TakesUrlsApart) {
-  const auto url = ParseGoUrl("HTTPS://u@[::1]:8443/p?q#f");
-  ASSERT_TRUE(url.ok());
-  EXPECT_EQ(url->scheme, "https");
-  EXPECT_EQ(url->host, "[::1]:8443");
-  EXPECT_EQ(url->user, "u");
-  EXPECT_EQ(url->query, "q");
-  EXPECT_EQ(url->fragment, "f");
-  EXPECT_EQ(ParseGoUrl("x.y:443/z")->host, "");
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include "admission/config_format.h"
 #include "api/field_error.h"
 #include "api/selector/label_selector.h"
-#include "api/time.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/time.h"
 #include "release/release.h"
 
 namespace portcullis::server::authorization {
@@ -43,7 +43,7 @@ constexpr base::Duration kLongestTimeout = std::chrono::seconds(30);
 base::Result<base::Duration> ReadDuration(json::Value webhook, std::string_view name) {
   const std::string_view text = webhook[name].AsString();
   if (text.empty() && !webhook[name].is_string()) return base::Duration::zero();
-  const auto parsed = api::ParseDuration(text);
+  const auto parsed = golang::ParseDuration(text);
   if (!parsed.ok()) return base::ConfigError(parsed.status().message());
   return base::Duration(*parsed);
 }

@@ -8,6 +8,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
+#include "golang/strconv.h"
 
 namespace portcullis::server::rest {
 
@@ -29,13 +30,9 @@ base::Result<json::Value> ConnectOptions(Call& call) {
     json::ArrayBuilder ports(arena);
     for (const std::string& text : query.All("ports")) {
       for (std::string_view piece : base::Split(text, ',')) {
-        const auto port = base::ParseInt(piece);
-        if (!port || *port < 0 || *port > 65535) {
-          return base::BadRequest(base::StrCat(
-              "cannot convert to []int32: strconv.ParseUint: parsing ", base::GoQuote(piece),
-              port && *port > 65535 ? ": value out of range" : ": invalid syntax"));
-        }
-        ports.Add(json::Value::Int(*port));
+        const auto port = golang::ParseUint(piece, 10, 16);
+        if (!port.ok()) return port.status().Annotate("cannot convert to []int32");
+        ports.Add(json::Value::Int(static_cast<std::int64_t>(*port)));
       }
     }
     if (ports.size() > 0) options.Set("ports", ports.Build());
@@ -60,12 +57,8 @@ base::Status CheckLogOptions(Call& call) {
   const auto check = [&](std::string_view name, std::int64_t least, std::string_view text) {
     const std::string_view given = query.Get(name);
     if (given.empty()) return base::OkStatus();
-    const auto number = base::ParseInt(given);
-    if (!number) {
-      return base::BadRequest(
-          base::StrCat("strconv.ParseInt: parsing ", base::GoQuote(given), ": invalid syntax"));
-    }
-    if (*number < least) errors.push_back(api::Invalid(api::FieldPath(name), *number, text));
+    const std::int64_t number = TRY(golang::ParseInt(given));
+    if (number < least) errors.push_back(api::Invalid(api::FieldPath(name), number, text));
     return base::OkStatus();
   };
   TRY(check("tailLines", 0, "must be greater than or equal to 0"));

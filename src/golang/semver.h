@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-namespace portcullis::kube_cel {
+namespace portcullis::golang {
 
 struct Semver {
   std::uint64_t major = 0;
@@ -26,4 +26,4 @@ base::Result<Semver> ParseSemver(std::string_view text);
 // Lenient: a leading `v`, leading zeros and missing minor and patch are accepted.
 base::Result<Semver> ParseSemverNormalized(std::string_view text);
 
-}  // namespace portcullis::kube_cel
+}  // namespace portcullis::golang

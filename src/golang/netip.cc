@@ -1,4 +1,4 @@
-#include "kube_cel/ip_address.h"
+#include "golang/netip.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -6,7 +6,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 
-namespace portcullis::kube_cel {
+namespace portcullis::golang {
 namespace {
 
 // A failure with the place that Go names, if it names one.
@@ -15,9 +15,13 @@ struct Problem {
   std::string_view at;
 };
 
+// kSloppy: k8s.io/utils/net, which keeps what Go took before 1.17: leading zeros.
+enum class Rules { kStrict, kSloppy };
+
 class Reader {
  public:
-  explicit Reader(std::string_view input) : input_(input) {}
+  explicit Reader(std::string_view input, Rules rules = Rules::kStrict)
+      : input_(input), rules_(rules) {}
 
   base::Result<IpAddress> Read() {
     IpAddress ip;
@@ -44,14 +48,16 @@ class Reader {
   }
 
  private:
-  static Problem ReadV4(std::string_view text, std::uint8_t* out) {
+  Problem ReadV4(std::string_view text, std::uint8_t* out) const {
     int value = 0;
     int digits = 0;
     int field = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
       const char c = text[i];
       if (c >= '0' && c <= '9') {
-        if (digits == 1 && value == 0) return {"IPv4 field has octet with leading zero", ""};
+        if (digits == 1 && value == 0 && rules_ == Rules::kStrict) {
+          return {"IPv4 field has octet with leading zero", ""};
+        }
         value = value * 10 + (c - '0');
         ++digits;
         if (value > 255) return {"IPv4 field has value >255", ""};
@@ -73,7 +79,7 @@ class Reader {
   }
 
   // One group of hexadecimal digits; `size` is how many there are.
-  static Problem ReadGroup(std::string_view text, unsigned& value, std::size_t& size) {
+  Problem ReadGroup(std::string_view text, unsigned& value, std::size_t& size) const {
     value = 0;
     for (size = 0; size < text.size(); ++size) {
       const char c = text[size];
@@ -87,14 +93,17 @@ class Reader {
       } else {
         break;
       }
-      if (size > 3) return {"each group must have 4 or less digits", text};
+      if (size > 3 && rules_ == Rules::kStrict) {
+        return {"each group must have 4 or less digits", text};
+      }
       value = value * 16 + digit;
+      if (value > 0xffff) return {"group does not fit into 16 bits", text};
     }
     if (size == 0) return {"each colon-separated field must have at least one digit", text};
     return {};
   }
 
-  Problem ReadV6(IpAddress& ip) {
+  Problem ReadV6(IpAddress& ip) const {
     std::string_view rest = input_;
     if (const auto percent = rest.find('%'); percent != std::string_view::npos) {
       ip.zone = rest.substr(percent + 1);
@@ -157,7 +166,8 @@ class Reader {
     return {};
   }
 
-  std::string_view input_;
+  const std::string_view input_;
+  const Rules rules_;
 };
 
 unsigned Group(const IpAddress& ip, std::size_t index) {
@@ -174,12 +184,31 @@ std::string HexGroup(unsigned value) {
 
 base::Result<IpAddress> ParseIpAddress(std::string_view text) { return Reader(text).Read(); }
 
+std::optional<IpAddress> ParseIp(std::string_view text) {
+  auto address = ParseIpAddress(text);
+  if (!address.ok() || !address->zone.empty()) return std::nullopt;
+  return *std::move(address);
+}
+
+std::optional<IpAddress> ParseIpSloppy(std::string_view text) {
+  auto address = Reader(text, Rules::kSloppy).Read();
+  if (!address.ok() || !address->zone.empty()) return std::nullopt;
+  return *std::move(address);
+}
+
 bool IpAddress::IsMapped() const {
   if (!is_v6) return false;
   for (std::size_t i = 0; i < 10; ++i) {
     if (bytes[i] != 0) return false;
   }
   return bytes[10] == 0xff && bytes[11] == 0xff;
+}
+
+IpAddress IpAddress::Unmap() const {
+  if (!IsMapped()) return *this;
+  IpAddress inner;
+  std::copy(bytes.begin() + 12, bytes.end(), inner.bytes.begin());
+  return inner;
 }
 
 bool IpAddress::IsUnspecified() const {
@@ -216,6 +245,9 @@ std::string IpAddress::ToString() const {
     char text[16];
     std::snprintf(text, sizeof(text), "%u.%u.%u.%u", bytes[0], bytes[1], bytes[2], bytes[3]);
     return text;
+  }
+  if (IsMapped()) {
+    return base::StrCat("::ffff:", Unmap().ToString(), zone.empty() ? "" : "%", zone);
   }
   // The longest run of at least two zero groups is left out, the first of equal ones.
   std::size_t best = 8;
@@ -285,4 +317,53 @@ base::Result<IpPrefix> ParseIpPrefix(std::string_view text) {
   return IpPrefix{*std::move(ip), static_cast<int>(*length)};
 }
 
-}  // namespace portcullis::kube_cel
+std::optional<IpPrefix> ParsePrefixSloppy(std::string_view text) {
+  constexpr std::int64_t kTooBig = 0xffffff;
+  const auto parts = base::Cut(text, "/");
+  if (!parts) return std::nullopt;
+  auto address = ParseIpSloppy(parts->first);
+  const std::string_view digits = parts->second;
+  if (!address || digits.empty() || digits.find_first_not_of("0123456789") != digits.npos) {
+    return std::nullopt;
+  }
+  const auto length = base::ParseInt(digits);
+  if (!length || *length >= kTooBig || *length > address->bits()) return std::nullopt;
+  return IpPrefix{*std::move(address), static_cast<int>(*length)};
+}
+
+std::string JoinHostPort(std::string_view host, std::string_view port) {
+  if (host.find(':') != std::string_view::npos) return base::StrCat("[", host, "]:", port);
+  return base::StrCat(host, ":", port);
+}
+
+base::Result<std::pair<std::string, std::string>> SplitHostPort(std::string_view address) {
+  const auto fail = [&](std::string_view reason) {
+    if (address.empty()) return base::BadRequest(std::string(reason));
+    return base::BadRequest(base::StrCat("address ", address, ": ", reason));
+  };
+  const auto colon = address.rfind(':');
+  if (colon == std::string_view::npos) return fail("missing port in address");
+  std::string_view host = address.substr(0, colon);
+  std::size_t host_end = 0;  // where no bracket may stand any more
+  if (address.starts_with('[')) {
+    const auto end = address.find(']');
+    if (end == std::string_view::npos) return fail("missing ']' in address");
+    if (end + 1 == address.size()) return fail("missing port in address");
+    if (end + 1 != colon) {
+      return fail(address[end + 1] == ':' ? "too many colons in address"
+                                          : "missing port in address");
+    }
+    host = address.substr(1, end - 1);
+    host_end = end + 1;
+    if (address.find('[', 1) != std::string_view::npos) return fail("unexpected '[' in address");
+  } else {
+    if (host.find(':') != std::string_view::npos) return fail("too many colons in address");
+    if (address.find('[') != std::string_view::npos) return fail("unexpected '[' in address");
+  }
+  if (address.find(']', host_end) != std::string_view::npos) {
+    return fail("unexpected ']' in address");
+  }
+  return std::pair{std::string(host), std::string(address.substr(colon + 1))};
+}
+
+}  // namespace portcullis::golang

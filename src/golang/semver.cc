@@ -1,4 +1,4 @@
-#include "kube_cel/semver.h"
+#include "golang/semver.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,7 +6,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 
-namespace portcullis::kube_cel {
+namespace portcullis::golang {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -150,4 +150,4 @@ base::Result<Semver> ParseSemverNormalized(std::string_view text) {
   return ParseSemver(base::Join(parts, "."));
 }
 
-}  // namespace portcullis::kube_cel
+}  // namespace portcullis::golang

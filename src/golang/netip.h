@@ -1,14 +1,17 @@
-// IP addresses and prefixes with the semantics and error texts of Go's net/netip. Value types.
+// IP addresses and prefixes with the semantics and error texts of Go's net/netip and net, and of
+// k8s.io/utils/net. Value types.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/status.h"
 
-namespace portcullis::kube_cel {
+namespace portcullis::golang {
 
 struct IpAddress {
   bool is_v6 = false;
@@ -18,6 +21,8 @@ struct IpAddress {
   int bits() const { return is_v6 ? 128 : 32; }
   // ::ffff:1.2.3.4
   bool IsMapped() const;
+  // 1.2.3.4 of ::ffff:1.2.3.4; others unchanged.
+  IpAddress Unmap() const;
   bool IsUnspecified() const;
   bool IsLoopback() const;
   bool IsMulticast() const;
@@ -29,8 +34,12 @@ struct IpAddress {
   bool operator==(const IpAddress&) const = default;
 };
 
-// Errors: `ParseAddr("x"): unable to parse IP`.
+// netip.ParseAddr. Errors: `ParseAddr("x"): unable to parse IP`.
 base::Result<IpAddress> ParseIpAddress(std::string_view text);
+// net.ParseIP: without a zone. ::ffff:1.2.3.4 stays what it is: see Unmap().
+std::optional<IpAddress> ParseIp(std::string_view text);
+// k8s.io/utils/net.ParseIPSloppy: as Go before 1.17, leading zeros in decimal octets and in groups.
+std::optional<IpAddress> ParseIpSloppy(std::string_view text);
 
 struct IpPrefix {
   IpAddress address;  // as written, host bits included
@@ -44,7 +53,14 @@ struct IpPrefix {
   bool operator==(const IpPrefix&) const = default;
 };
 
-// Errors: `netip.ParsePrefix("x"): no '/'`.
+// netip.ParsePrefix. Errors: `netip.ParsePrefix("x"): no '/'`.
 base::Result<IpPrefix> ParseIpPrefix(std::string_view text);
+// k8s.io/utils/net.ParseCIDRSloppy.
+std::optional<IpPrefix> ParsePrefixSloppy(std::string_view text);
 
-}  // namespace portcullis::kube_cel
+// net.JoinHostPort: "host:port" with brackets around IPv6 addresses.
+std::string JoinHostPort(std::string_view host, std::string_view port);
+// net.SplitHostPort. Errors: "address x: missing port in address".
+base::Result<std::pair<std::string, std::string>> SplitHostPort(std::string_view address);
+
+}  // namespace portcullis::golang
