@@ -123,11 +123,14 @@ void Dispatcher::Handle(const std::shared_ptr<net::Exchange>& exchange) {
 }
 
 bool Dispatcher::FitsIoThread(const Call& call) {
-  constexpr std::string_view kVerbs[] = {"get", "list", "create", "update", "patch"};
+  constexpr std::string_view kVerbs[] = {"get", "list", "create", "update", "patch", "delete"};
+  constexpr std::string_view kSubresources[] = {"", "status", "scale", "binding", "eviction"};
+  const auto is_one_of = [](std::string_view name, const auto& names) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
   const RequestInfo& info = call.info;
-  return info.is_resource && (info.subresource.empty() || info.subresource == "status") &&
-         std::find(std::begin(kVerbs), std::end(kVerbs), info.verb) != std::end(kVerbs) &&
-         call.exchange->body_complete() &&
+  return info.is_resource && is_one_of(info.verb, kVerbs) &&
+         is_one_of(info.subresource, kSubresources) && call.exchange->body_complete() &&
          call.exchange->request().body.size() <= kMaxBodyOnIoThread;
 }
 
@@ -263,9 +266,9 @@ void Dispatcher::Serve(const std::shared_ptr<Call>& call) {
 }
 
 bool Dispatcher::MustLeaveIoThread(const Call& call, const Destination& destination) {
-  if (call.trace != nullptr || engine::FindFunction(call) != nullptr || engine::MayWait(call)) {
-    return true;
-  }
+  // Reviews are no writes, and take as long as the rules they are held against.
+  const bool is_review = call.subresource == nullptr && engine::FindFunction(call) != nullptr;
+  if (call.trace != nullptr || is_review || engine::MayWait(call)) return true;
   const api::GroupVersionResource& resource = call.resource->resource;
   if (destination.verb == &rest::List) {
     return call.env.store->Count({resource.group, resource.resource}) > kMaxListOnIoThread;

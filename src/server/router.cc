@@ -39,6 +39,7 @@ Verb FindVerb(const Call& call) {
     case engine::Verb::kCreate:
     case engine::Verb::kUpdate:
     case engine::Verb::kPatch:
+    case engine::Verb::kDelete:
       return &rest::Write;
     case engine::Verb::kGet:
       return call.subresource_name() == "log" ? &rest::GetLog : &rest::Get;
@@ -46,8 +47,6 @@ Verb FindVerb(const Call& call) {
       return &rest::List;
     case engine::Verb::kWatch:
       return &rest::Watch;
-    case engine::Verb::kDelete:
-      return &rest::Delete;
     case engine::Verb::kDeleteCollection:
       return &rest::DeleteCollection;
     case engine::Verb::kConnect:

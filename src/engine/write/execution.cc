@@ -18,9 +18,10 @@ class FinishedExecution final : public Execution {
   base::Result<Outcome> outcome_;
 };
 
+// Takes the bytes out of the write; views its names.
 store::Change ChangeOf(const Operation& op, PendingWrite& write) {
   store::Change change;
-  change.key = KeyOf(*op.resource, write.ns, write.name);
+  change.key = KeyOf(write.resource ? *write.resource : *op.resource, write.ns, write.name);
   change.preconditions.revision = write.expected;
   change.object = std::move(write.encoded);
   switch (write.kind) {
@@ -72,17 +73,14 @@ class Running : public std::enable_shared_from_this<Running> {
 
 base::Result<store::ObjectPtr> Commit(const Operation& op, PendingWrite write) {
   store::Store& store = *op.world.store;
-  const api::catalog::ResourceInfo& resource = write.resource ? *write.resource : *op.resource;
-  const store::Key key = KeyOf(resource, write.ns, write.name);
-  store::Preconditions preconditions;
-  preconditions.revision = write.expected;
-  switch (write.kind) {
-    case PendingWrite::Kind::kCreate:
-      return store.Create(key, std::move(write.encoded));
-    case PendingWrite::Kind::kUpdate:
-      return store.Update(key, std::move(write.encoded), preconditions);
-    case PendingWrite::Kind::kDelete:
-      return store.Delete(key, preconditions);
+  store::Change change = ChangeOf(op, write);
+  switch (change.kind) {
+    case store::Change::Kind::kCreate:
+      return store.Create(change.key, std::move(change.object));
+    case store::Change::Kind::kUpdate:
+      return store.Update(change.key, std::move(change.object), change.preconditions);
+    case store::Change::Kind::kDelete:
+      return store.Delete(change.key, change.preconditions);
   }
   return base::InternalError("unknown write");
 }

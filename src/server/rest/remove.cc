@@ -1,4 +1,4 @@
-// DELETE of one object and of a collection.
+// DELETE of a collection.
 
 #include "engine/codec/codec.h"
 #include "engine/verbs.h"
@@ -7,12 +7,6 @@
 #include "server/rest_options.h"
 
 namespace portcullis::server::rest {
-
-VerbResult Delete(Call& call) {
-  const engine::DeleteOptions options = TRY(ReadDeleteOptions(call));
-  call.dry_run = options.dry_run;
-  return OutcomeReply(call, TRY(engine::Delete(call, options)));
-}
 
 VerbResult DeleteCollection(Call& call) {
   const engine::ListOptions list = TRY(ReadListOptions(call, false));

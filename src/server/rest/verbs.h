@@ -16,8 +16,7 @@ using Verb = VerbResult (*)(Call& call);
 VerbResult Get(Call& call);
 VerbResult List(Call& call);
 VerbResult Watch(Call& call);  // the reply is streaming
-VerbResult Write(Call& call);  // create, update and patch
-VerbResult Delete(Call& call);
+VerbResult Write(Call& call);  // create, update, patch and delete
 VerbResult DeleteCollection(Call& call);
 
 // Write without waiting for the store: `done` is called once, with what Write() would return, before

@@ -1,5 +1,5 @@
-// POST, PUT and PATCH of a resource or a subresource, and connections: reads the options and hands
-// the body to the engine.
+// POST, PUT, PATCH and DELETE of a resource or a subresource, and connections: reads the options and
+// hands the body to the engine.
 
 #include "base/strings.h"
 #include "engine/codec/codec.h"
@@ -54,22 +54,28 @@ base::Result<engine::Input> ReadInput(Call& call) {
   return input;
 }
 
+base::Result<std::unique_ptr<engine::Execution>> Begin(Call& call) {
+  if (call.verb != engine::Verb::kDelete) return engine::Begin(call, TRY(ReadInput(call)));
+  const engine::DeleteOptions options = TRY(ReadDeleteOptions(call));
+  call.dry_run = options.dry_run;
+  return engine::BeginDelete(call, options);
+}
+
 }  // namespace
 
 VerbResult Write(Call& call) {
-  const engine::Input input = TRY(ReadInput(call));
-  const auto execution = engine::Begin(call, input);
+  const auto execution = TRY(Begin(call));
   return OutcomeReply(call, TRY(engine::Finish(call, *execution)));
 }
 
 void BeginWrite(Call& call, std::function<void(VerbResult)> done) {
-  const auto input = ReadInput(call);
-  if (!input.ok()) return done(input.status());
+  auto execution = Begin(call);
+  if (!execution.ok()) return done(std::move(execution).status());
   const auto resume = [exchange = call.exchange](std::function<void()> step) {
     exchange->RunOnIoThread(
         [exchange, step = std::move(step)] { AnswerIfMemoryRunsOut(*exchange, step); });
   };
-  engine::Finish(call, engine::Begin(call, *input), resume,
+  engine::Finish(call, *std::move(execution), resume,
                  [&call, done = std::move(done)](base::Result<engine::Outcome> outcome) {
                    if (!outcome.ok()) return done(std::move(outcome).status());
                    done(OutcomeReply(call, *outcome));
