@@ -17,80 +17,45 @@
 #include "cel/syntax/unparser.h"
 #include "cli/cel_command_inputs.h"
 #include "cli/cel_reference.h"
+#include "flags/setters.h"
+#include "golang/strconv.h"
 
 namespace portcullis::cli {
 namespace {
 
 constexpr std::string_view kUsage =
-    "Evaluates CEL expressions, one result a line.\n"
-    "\n"
-    "Usage:\n"
-    "  portcullis cel [flags] EXPRESSION...\n"
-    "  portcullis cel [flags] -f FILE...\n"
-    "  portcullis cel --batch [--kubernetes] < requests.jsonl\n"
-    "\n"
-    "Examples:\n"
-    "  portcullis cel '1 + 2'\n"
-    "  portcullis cel --var 'x=[1, 2]' --types --cost 'x.all(i, i > 0)'\n"
-    "  portcullis cel --kubernetes \"quantity('1Gi').isGreaterThan(quantity('1G'))\"\n"
-    "  portcullis cel --as admission --vars review.yaml 'object.metadata.name'\n"
-    "  portcullis cel --as admission --authorizer allowed.yaml \\\n"
-    "      \"authorizer.group('apps').resource('deployments').check('create').allowed()\"\n"
-    "\n"
-    "What is evaluated:\n"
-    "  -f, --file FILE        expressions from a file (- is standard input). A line with nothing "
-    "but\n"
-    "                         --- stands between two expressions; // begins a comment.\n"
-    "\n"
-    "What the expressions see:\n"
-    "      --var NAME=YAML    a variable\n"
-    "      --vars FILE        variables: the members of a YAML or JSON object\n"
-    "      --kubernetes       Kubernetes' function libraries and rules for literals, and "
-    "what\n"
-    "                         an expression may cost; without it the plain language with the\n"
-    "                         string library and optional types\n"
-    "      --as admission     what a policy sees: object, oldObject, request, params,\n"
-    "                         namespaceObject (null unless --var or --vars give them), "
-    "authorizer,\n"
-    "                         authorizer.requestResource (of request) and variables\n"
-    "      --variables FILE   with --as admission: a list of {name, expression}, as in\n"
-    "                         spec.variables of a policy\n"
-    "      --authorizer FILE  with --as admission: a list of attributes that are allowed. The "
-    "first\n"
-    "                         entry that fits decides; what an entry leaves out fits everything;\n"
-    "                         without one nothing is allowed.\n"
-    "                           - {verb: create, group: apps, resource: deployments}\n"
-    "                           - {user: alice, verb: \"*\", path: /healthz}\n"
-    "                           - {resource: secrets, allowed: false, reason: never}\n"
-    "                         Attributes: user, verb, path, group, resource, subresource, "
-    "namespace,\n"
-    "                         name; decision: allowed, reason, error.\n"
-    "\n"
-    "What is printed:\n"
-    "      --types            the type the checker finds\n"
-    "      --cost             the cost it had, and how little and much it is estimated to cost\n"
-    "      --trace            the value of every sub-expression, in the order of evaluation\n"
-    "      --bench            nanoseconds per evaluation and per compilation\n"
-    "      --functions        the reference of all functions, instead\n"
-    "\n"
-    "  --batch answers requests, one JSON object a line:\n"
-    "    in:   {\"id\": any, \"expr\": text, \"container\": \"\", \"check\": true,\n"
-    "           \"types\": {name: \"list(int)\"}, \"vars\": {name: value}}\n"
-    "    out:  {\"id\": any, \"value\": typed} or {\"id\": any, \"error\": text, \"phase\": "
-    "\"parse\"}\n"
-    "  A typed value is {\"$type\": \"int\", \"value\": \"1\"}; the types are int, uint (text), "
-    "double\n"
-    "  (number, \"NaN\", \"inf\", \"-inf\"), bool, string, bytes (base64), null, type, timestamp "
-    "and\n"
-    "  duration ([seconds, nanoseconds]), list (of typed) and map (of [typed, typed]). Any other "
-    "JSON\n"
-    "  stands for itself, a number for what its variable is declared as. Phases are parse, check "
-    "and\n"
-    "  eval.\n"
-    "\n"
-    "Exit status: 0 if every expression had a value, 1 if one had none, 2 if the flags or files "
-    "are\n"
-    "wrong. With --batch 0.\n";
+    R"help(Evaluates CEL expressions, one result a line.
+
+Usage:
+  portcullis cel [flags] EXPRESSION...
+  portcullis cel [flags] -f FILE...
+  portcullis cel --batch [--kubernetes] < requests.jsonl
+
+Examples:
+  portcullis cel '1 + 2'
+  portcullis cel --var 'x=[1, 2]' --types --cost 'x.all(i, i > 0)'
+  portcullis cel --kubernetes "quantity('1Gi').isGreaterThan(quantity('1G'))"
+  portcullis cel --as admission --vars review.yaml 'object.metadata.name'
+  portcullis cel --as admission --authorizer allowed.yaml \
+      "authorizer.group('apps').resource('deployments').check('create').allowed()"
+
+Flags:
+)help";
+
+constexpr std::string_view kFormats = R"help(
+  --batch answers requests, one JSON object a line:
+    in:   {"id": any, "expr": text, "container": "", "check": true,
+           "types": {name: "list(int)"}, "vars": {name: value}}
+    out:  {"id": any, "value": typed} or {"id": any, "error": text, "phase": "parse"}
+  A typed value is {"$type": "int", "value": "1"}; the types are int, uint (text), double
+  (number, "NaN", "inf", "-inf"), bool, string, bytes (base64), null, type, timestamp and
+  duration ([seconds, nanoseconds]), list (of typed) and map (of [typed, typed]). Any other JSON
+  stands for itself, a number for what its variable is declared as. Phases are parse, check and
+  eval.
+
+Exit status: 0 if every expression had a value, 1 if one had none, 2 if the flags or files are
+wrong. With --batch 0.
+)help";
 
 struct Source {
   std::string text;
@@ -107,7 +72,6 @@ struct Options {
   bool bench = false;
   bool batch = false;
   bool functions = false;
-  bool help = false;
 };
 
 // Expressions between lines of three dashes; ones that hold nothing are left out.
@@ -133,73 +97,89 @@ void AddExpressions(Options& options, const std::string& path, std::string_view 
   finish();
 }
 
-base::Status ParseFlag(Options& options, const std::string& name, const std::string* value,
-                       bool& used) {
-  const auto set = [](bool& flag) {
-    flag = true;
-    return base::OkStatus();
-  };
-  if (name == "--kubernetes") return set(options.inputs.kubernetes);
-  if (name == "--types") return set(options.types);
-  if (name == "--cost") return set(options.cost);
-  if (name == "--trace") return set(options.trace);
-  if (name == "--bench") return set(options.bench);
-  if (name == "--batch") return set(options.batch);
-  if (name == "--functions") return set(options.functions);
-  if (name == "--help" || name == "-h") return set(options.help);
-  constexpr std::string_view kWithValue[] = {"--as",   "--var", "--vars",      "--variables",
-                                             "--file", "-f",    "--authorizer"};
-  if (std::find(std::begin(kWithValue), std::end(kWithValue), name) == std::end(kWithValue)) {
-    const std::string_view near = base::Nearest(
-        name,
-        std::vector<std::string_view>{"--kubernetes", "--types", "--cost", "--trace", "--bench",
-                                      "--batch", "--functions", "--help", "--as", "--var", "--vars",
-                                      "--variables", "--file", "--authorizer"});
-    const std::string hint = near.empty() ? "" : base::StrCat("; did you mean ", near, "?");
-    return base::ConfigError("unknown flag: " + name + hint);
-  }
-  if (!value) return base::ConfigError("flag needs an argument: " + name);
-  used = true;
-  if (name == "--var") return options.inputs.AddVariable(*value);
-  if (name == "--as") {
-    if (*value != "admission") return base::ConfigError("--as knows only admission");
-    return set(options.inputs.admission);
-  }
-  const std::string text = TRY(*value == "-" ? base::ReadStandardInput() : base::ReadFile(*value));
-  if (name == "--vars") return options.inputs.AddVariables(text, *value);
-  if (name == "--variables") return options.inputs.AddPolicyVariables(text, *value);
-  if (name == "--authorizer") return options.inputs.AddDecisions(text, *value);
-  AddExpressions(options, *value == "-" ? "<stdin>" : *value, text);
+// "-" is standard input.
+base::Result<std::string> ReadInput(std::string_view path) {
+  return path == "-" ? base::ReadStandardInput() : base::ReadFile(std::string(path));
+}
+
+base::Status AddFile(Options& options, std::string_view path) {
+  AddExpressions(options, path == "-" ? "<stdin>" : std::string(path), TRY(ReadInput(path)));
   return base::OkStatus();
 }
 
-base::Status Parse(Options& options, const std::vector<std::string>& arguments) {
-  bool flags = true;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& word = arguments[i];
-    if (flags && word == "--") {
-      flags = false;
-      continue;
-    }
-    // Dashes begin expressions too (`-1`, `--x`): a flag is two dashes and a known letter.
-    const bool is_flag =
-        flags && ((word.starts_with("--") && word.size() > 2 && word[2] >= 'a' && word[2] <= 'z') ||
-                  word == "-f" || word == "-h");
-    if (!is_flag) {
-      options.expressions.push_back({word, "", 1});
-      continue;
-    }
-    const auto cut = base::Cut(word, "=");
-    const std::string name(cut ? cut->first : std::string_view(word));
-    const std::string inline_value(cut ? cut->second : std::string_view());
-    const std::string* value = cut ? &inline_value : nullptr;
-    if (!value && i + 1 < arguments.size()) value = &arguments[i + 1];
-    bool used = false;
-    TRY(ParseFlag(options, name, value, used));
-    if (used && !cut) ++i;
-  }
+base::Status AddVariable(Options& options, std::string_view value) {
+  return options.inputs.AddVariable(std::string(value));
+}
+
+// Gives the file to a member of the inputs.
+template <auto Add>
+base::Status AddInput(Options& options, std::string_view path) {
+  return (options.inputs.*Add)(TRY(ReadInput(path)), std::string(path));
+}
+
+template <auto Member>
+base::Status SetInput(Options& options, std::string_view value) {
+  options.inputs.*Member = TRY(golang::ParseBool(value));
   return base::OkStatus();
 }
+
+base::Status SetAs(Options& options, std::string_view value) {
+  if (value != "admission") return base::BadRequest("must be admission");
+  options.inputs.admission = true;
+  return base::OkStatus();
+}
+
+using flags::SetBool;
+constexpr flags::Type kText = flags::Type::kString;
+constexpr flags::Type kSwitch = flags::Type::kBool;
+
+// In the order of --help: name, type, default, meaning, setter, note, shorthand, value.
+constexpr flags::Flag<Options> kFlags[] = {
+    {"file", kText, "",
+     "Expressions from a file (- is standard input). A line with nothing but\n"
+     "--- stands between two expressions; // begins a comment.",
+     &AddFile, "", 'f', "FILE"},
+    {"var", kText, "", "A variable", &AddVariable, "", '\0', "NAME=YAML"},
+    {"vars", kText, "", "Variables: the members of a YAML or JSON object",
+     &AddInput<&CelInputs::AddVariables>, "", '\0', "FILE"},
+    {"kubernetes", kSwitch, "",
+     "Kubernetes' function libraries and rules for literals, and what an expression\n"
+     "may cost; without it the plain language with the string library and optional\n"
+     "types",
+     &SetInput<&CelInputs::kubernetes>, ""},
+    {"as", kText, "",
+     "What a policy sees: object, oldObject, request, params, namespaceObject (null\n"
+     "unless --var or --vars give them), authorizer, authorizer.requestResource (of\n"
+     "request) and variables",
+     &SetAs, "", '\0', "admission"},
+    {"variables", kText, "",
+     "With --as admission: a list of {name, expression}, as in spec.variables of a\n"
+     "policy",
+     &AddInput<&CelInputs::AddPolicyVariables>, "", '\0', "FILE"},
+    {"authorizer", kText, "",
+     "With --as admission: a list of attributes that are allowed. The first entry that\n"
+     "fits decides; what an entry leaves out fits everything; without one nothing is\n"
+     "allowed.\n"
+     "  - {verb: create, group: apps, resource: deployments}\n"
+     "  - {user: alice, verb: \"*\", path: /healthz}\n"
+     "  - {resource: secrets, allowed: false, reason: never}\n"
+     "Attributes: user, verb, path, group, resource, subresource, namespace, name;\n"
+     "decision: allowed, reason, error.",
+     &AddInput<&CelInputs::AddDecisions>, "", '\0', "FILE"},
+    {"types", kSwitch, "", "Print the type the checker finds", &SetBool<&Options::types>, ""},
+    {"cost", kSwitch, "", "Print the cost it had, and how little and much it is estimated to cost",
+     &SetBool<&Options::cost>, ""},
+    {"trace", kSwitch, "", "Print the value of every sub-expression, in the order of evaluation",
+     &SetBool<&Options::trace>, ""},
+    {"bench", kSwitch, "", "Print nanoseconds per evaluation and per compilation",
+     &SetBool<&Options::bench>, ""},
+    {"functions", kSwitch, "", "Print the reference of all functions, instead",
+     &SetBool<&Options::functions>, ""},
+    {"batch", kSwitch, "", "Answer requests of standard input, see below",
+     &SetBool<&Options::batch>, ""},
+};
+
+std::vector<flags::Info> Flags() { return flags::InfosOf<Options>(kFlags); }
 
 class Tracer final : public cel::Observer {
  public:
@@ -344,27 +324,24 @@ int RunBatch(const std::shared_ptr<const cel::Environment>& environment,
   return kExitOk;
 }
 
-int Usage(const std::string& message) {
-  std::fprintf(stderr, "Error: %s\n\nRun 'portcullis cel --help' for usage.\n", message.c_str());
-  return kExitUsage;
-}
-
 int Run(const std::vector<std::string>& arguments) {
   Options options;
-  const base::Status parsed = Parse(options, arguments);
-  if (!parsed.ok()) return Usage(parsed.message());
-  if (options.help) {
-    std::fwrite(kUsage.data(), 1, kUsage.size(), stdout);
+  const auto line = flags::Parse<Options>(
+      kFlags, arguments, {"portcullis cel", flags::Arguments::kExpressions}, options);
+  if (!line.ok()) return UsageError(kCel.name, line.status().message());
+  if (line->help) {
+    std::fputs(base::StrCat(kUsage, flags::Help(Flags()), kFormats).c_str(), stdout);
     return kExitOk;
   }
+  for (const std::string& text : line->arguments) options.expressions.push_back({text, "", 1});
   if (options.functions) {
     std::fputs(CelReference().c_str(), stdout);
     return kExitOk;
   }
   const auto environment = options.inputs.Declare();
-  if (!environment.ok()) return Usage(environment.status().message());
+  if (!environment.ok()) return UsageError(kCel.name, environment.status().message());
   if (options.batch) return RunBatch(*environment, LimitsOf(options));
-  if (options.expressions.empty()) return Usage("no expression given");
+  if (options.expressions.empty()) return UsageError(kCel.name, "no expression given");
   bool ok = true;
   for (const Source& source : options.expressions) {
     ok = EvaluateOne(options, **environment, source) && ok;
@@ -374,6 +351,6 @@ int Run(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-const Command kCel = {"cel", "evaluate CEL expressions", &Run};
+const Command kCel = {"cel", "evaluate CEL expressions", &Run, &Flags};
 
 }  // namespace portcullis::cli

@@ -108,10 +108,10 @@ TEST_F(CelCommandTest, VariablesAreYaml) {
 
 TEST_F(CelCommandTest, SaysWhatIsWrongWithTheCommand) {
   const std::pair<std::vector<std::string>, const char*> rows[] = {
-      {{"--typs", "1"}, "unknown flag: --typs; did you mean --types?"},
+      {{"--typs", "1"}, "unknown flag: --typs (did you mean --types?)"},
       {{"--var"}, "flag needs an argument: --var"},
       {{"--var", "x", "1"}, "--var x: NAME=YAML is needed"},
-      {{"--as", "king", "1"}, "--as knows only admission"},
+      {{"--as", "king", "1"}, "invalid argument \"king\" for \"--as\" flag: must be admission"},
       {{"-f", "/nope/x"}, "open /nope/x: no such file or directory"},
       {{"--vars", File("list.yaml", "[1]"), "1"}, "an object with a member for each variable"},
       {{"--authorizer", File("verbs.yaml", "[{verbs: get}]"), "1"}, "unknown attribute \"verbs\""},

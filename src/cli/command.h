@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "flags/flags.h"
+
 namespace portcullis::cli {
 
 // Exit codes of every subcommand.
@@ -19,7 +21,12 @@ struct Command {
   std::string_view summary;  // one line of `portcullis --help`
   // Arguments after the name, without it. Writes to stdout and stderr; returns the exit code.
   int (*run)(const std::vector<std::string>& arguments);
+  // The rows of its flag table; null: it has none.
+  std::vector<flags::Info> (*flags)() = nullptr;
 };
+
+// Prints `Error: …` and where help is; returns kExitUsage.
+int UsageError(std::string_view command, std::string_view message);
 
 // Every subcommand, in the order of the help.
 const std::vector<Command>& Commands();

@@ -49,6 +49,14 @@ const std::vector<Command>& Commands() {
   return kCommands;
 }
 
+int UsageError(std::string_view command, std::string_view message) {
+  std::fputs(
+      base::StrCat("Error: ", message, "\n\nRun 'portcullis ", command, " --help' for usage.\n")
+          .c_str(),
+      stderr);
+  return kExitUsage;
+}
+
 int RunProgram(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {

@@ -1,8 +1,10 @@
 #include "cli/plugins_command.h"
 
 #include <cstdio>
+#include <string>
 
 #include "base/strings.h"
+#include "flags/setters.h"
 #include "plugins/listing.h"
 #include "plugins/registry.h"
 
@@ -10,48 +12,50 @@ namespace portcullis::cli {
 namespace {
 
 constexpr std::string_view kUsage =
-    "portcullis plugins [-o table|json|markdown]\n"
-    "\n"
-    "Lists the admission plugins in execution order.\n";
+    R"(Lists the admission plugins in execution order.
 
-int Usage(std::FILE* stream, int code) {
-  std::fputs(std::string(kUsage).c_str(), stream);
-  return code;
-}
+Usage:
+  portcullis plugins [-o table|json|markdown]
+
+Flags:
+)";
+
+struct Options {
+  std::string format = "table";
+};
+
+constexpr std::string_view kFormats[] = {"table", "json", "markdown"};
+
+constexpr flags::Flag<Options> kFlags[] = {
+    {.name = "output",
+     .type = flags::Type::kString,
+     .default_text = "table",
+     .meaning = "Form of the list: table, json or markdown",
+     .set = &flags::SetOneOf<&Options::format, kFormats>,
+     .shorthand = 'o',
+     .value_name = "FORMAT"},
+};
+
+std::vector<flags::Info> Flags() { return flags::InfosOf<Options>(kFlags); }
 
 int Run(const std::vector<std::string>& arguments) {
-  std::string format = "table";
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (argument == "--help" || argument == "-h") return Usage(stdout, kExitOk);
-    if ((argument == "-o" || argument == "--output") && i + 1 < arguments.size()) {
-      format = arguments[++i];
-    } else if (argument.starts_with("--output=")) {
-      format = argument.substr(9);
-    } else if (argument == "--json" || argument == "--markdown") {
-      format = argument.substr(2);
-    } else {
-      std::fputs(base::StrCat("Error: unknown argument \"", argument, "\"\n\n").c_str(), stderr);
-      return Usage(stderr, kExitUsage);
-    }
+  Options options;
+  const auto line = flags::Parse<Options>(kFlags, arguments, {"portcullis plugins"}, options);
+  if (!line.ok()) return UsageError(kPlugins.name, line.status().message());
+  if (line->help) {
+    std::fputs(base::StrCat(kUsage, flags::Help(Flags())).c_str(), stdout);
+    return kExitOk;
   }
   const auto plugins = plugins::Registered();
-  std::string text;
-  if (format == "table") {
-    text = plugins::ListingTable(plugins);
-  } else if (format == "json") {
-    text = plugins::ListingJson(plugins);
-  } else if (format == "markdown") {
-    text = plugins::ListingMarkdown(plugins);
-  } else {
-    return Usage(stderr, kExitUsage);
-  }
+  const std::string text = options.format == "json"       ? plugins::ListingJson(plugins)
+                           : options.format == "markdown" ? plugins::ListingMarkdown(plugins)
+                                                          : plugins::ListingTable(plugins);
   std::fputs(text.c_str(), stdout);
   return kExitOk;
 }
 
 }  // namespace
 
-const Command kPlugins = {"plugins", "list the built-in plugins", &Run};
+const Command kPlugins = {"plugins", "list the built-in plugins", &Run, &Flags};
 
 }  // namespace portcullis::cli

@@ -4,12 +4,12 @@
 
 #include <cstdio>
 #include <fstream>
-#include <map>
 
 #include "api/catalog/import.h"
 #include "base/file.h"
 #include "base/strings.h"
 #include "cli/live_schema.h"
+#include "flags/setters.h"
 #include "json/reader.h"
 #include "kubeconfig/client_config.h"
 #include "net/certificates.h"
@@ -18,19 +18,62 @@ namespace portcullis::cli {
 namespace {
 
 constexpr std::string_view kUsage =
-    "Makes a catalog of kinds from what an API server answers: files, or a running server.\n"
-    "\n"
-    "Usage:\n"
-    "  portcullis schema import --discovery=FILE --openapi-v2=FILE [--openapi-v3=FILE]\n"
-    "      [--table-columns=FILE] [--additions=FILE] [--go-facts=FILE]\n"
-    "      --output=FILE\n"
-    "  portcullis schema import --kubeconfig=FILE [--context=NAME] [--go-facts=FILE] "
-    "--output=FILE\n"
-    "  portcullis schema import --server=URL [--certificate-authority=FILE]\n"
-    "      [--client-certificate=FILE --client-key=FILE] [--token=TEXT]\n"
-    "      [--insecure-skip-tls-verify=true] [--go-facts=FILE] --output=FILE\n"
-    "\n"
-    "Files may be compressed with gzip. docs/internals/catalog.md describes them and the result.\n";
+    R"(Makes a catalog of kinds from what an API server answers: files, or a running server.
+
+Usage:
+  portcullis schema import --discovery=FILE --openapi-v2=FILE [--openapi-v3=FILE]
+      [--table-columns=FILE] [--additions=FILE] [--go-facts=FILE] --output=FILE
+  portcullis schema import --kubeconfig=FILE [--context=NAME] [--go-facts=FILE] --output=FILE
+  portcullis schema import --server=URL [--go-facts=FILE] --output=FILE
+
+Files may be compressed with gzip. docs/internals/catalog.md describes them and the result.
+
+Flags:
+)";
+
+struct Options {
+  std::string discovery, openapi_v2, openapi_v3, table_columns, additions, go_facts, output;
+  std::string kubeconfig, context, server, certificate_authority, client_certificate, client_key;
+  std::string token;
+  bool insecure = false;
+};
+
+template <auto Member>
+constexpr flags::Flag<Options> Text(std::string_view name, std::string_view meaning,
+                                    std::string_view value = "FILE") {
+  return {.name = name,
+          .type = flags::Type::kString,
+          .default_text = "",
+          .meaning = meaning,
+          .set = &flags::SetText<Member>,
+          .note = "",
+          .value_name = value};
+}
+
+constexpr flags::Flag<Options> kFlags[] = {
+    Text<&Options::additions>("additions", "Kinds and fields that the server does not tell of"),
+    Text<&Options::certificate_authority>("certificate-authority",
+                                          "CA bundle used to verify --server"),
+    Text<&Options::client_certificate>("client-certificate", "Client certificate for --server"),
+    Text<&Options::client_key>("client-key", "Key of --client-certificate"),
+    Text<&Options::context>("context", "Context of --kubeconfig; default: its current one", "NAME"),
+    Text<&Options::discovery>("discovery", "Discovery documents"),
+    Text<&Options::go_facts>("go-facts", "What no server tells: Go's types and texts"),
+    {.name = "insecure-skip-tls-verify",
+     .type = flags::Type::kBool,
+     .default_text = "false",
+     .meaning = "Do not verify the certificate of --server",
+     .set = &flags::SetBool<&Options::insecure>},
+    Text<&Options::kubeconfig>("kubeconfig", "Kubeconfig of a running server"),
+    Text<&Options::openapi_v2>("openapi-v2", "OpenAPI v2 document"),
+    Text<&Options::openapi_v3>("openapi-v3", "OpenAPI v3 documents"),
+    Text<&Options::output>("output", "The catalog that is made"),
+    Text<&Options::server>("server", "Running server, https://host:port", "URL"),
+    Text<&Options::table_columns>("table-columns", "Columns of tables"),
+    Text<&Options::token>("token", "Bearer token for --server", "TEXT"),
+};
+
+std::vector<flags::Info> Flags() { return flags::InfosOf<Options>(kFlags); }
 
 base::Result<std::string> ReadMaybeCompressed(const std::string& path) {
   std::string text = TRY(base::ReadFile(path));
@@ -54,55 +97,48 @@ base::Result<std::string> ReadMaybeCompressed(const std::string& path) {
 }
 
 // The context of --kubeconfig, or what the flags say one by one.
-base::Result<kubeconfig::ClientConfig> ServerOf(const std::map<std::string, std::string>& flags) {
-  const auto value = [&](const char* flag) {
-    const auto found = flags.find(flag);
-    return found == flags.end() ? std::string() : found->second;
-  };
-  if (flags.contains("kubeconfig")) {
-    return kubeconfig::Resolve(TRY(kubeconfig::Load(value("kubeconfig"))), value("context"));
+base::Result<kubeconfig::ClientConfig> ServerOf(const Options& options) {
+  if (!options.kubeconfig.empty()) {
+    return kubeconfig::Resolve(TRY(kubeconfig::Load(options.kubeconfig)), options.context);
   }
   kubeconfig::Config config;
   config.contexts["flags"] = {"server", "user", ""};
   config.current_context = "flags";
   kubeconfig::Cluster& cluster = config.clusters["server"];
-  cluster.server = value("server");
-  cluster.certificate_authority = value("certificate-authority");
-  cluster.insecure_skip_tls_verify = value("insecure-skip-tls-verify") == "true";
+  cluster.server = options.server;
+  cluster.certificate_authority = options.certificate_authority;
+  cluster.insecure_skip_tls_verify = options.insecure;
   kubeconfig::User& user = config.users["user"];
-  user.client_certificate = value("client-certificate");
-  user.client_key = value("client-key");
-  user.token = value("token");
+  user.client_certificate = options.client_certificate;
+  user.client_key = options.client_key;
+  user.token = options.token;
   return kubeconfig::Resolve(config);
 }
 
-base::Status Import(const std::map<std::string, std::string>& flags) {
+base::Status Import(const Options& options) {
   json::Arena arena;
-  const auto document = [&](const char* flag) -> base::Result<json::Value> {
-    const auto found = flags.find(flag);
-    if (found == flags.end()) return json::Value();
-    const std::string text = TRY(ReadMaybeCompressed(found->second));
+  const auto document = [&](const std::string& path) -> base::Result<json::Value> {
+    if (path.empty()) return json::Value();
+    const std::string text = TRY(ReadMaybeCompressed(path));
     auto value = json::Parse(arena, text);
-    if (!value.ok()) return value.status().Annotate(found->second);
+    if (!value.ok()) return value.status().Annotate(path);
     return *value;
   };
   api::catalog::ImportInput input;
-  if (flags.contains("server") || flags.contains("kubeconfig")) {
-    TRY(FetchSchema(TRY(ServerOf(flags)), arena, input));
+  if (options.discovery.empty()) {
+    TRY(FetchSchema(TRY(ServerOf(options)), arena, input));
   } else {
-    input.discovery = TRY(document("discovery"));
-    input.openapi_v2 = TRY(document("openapi-v2"));
-    input.openapi_v3 = TRY(document("openapi-v3"));
-    input.table_columns = TRY(document("table-columns"));
+    input.discovery = TRY(document(options.discovery));
+    input.openapi_v2 = TRY(document(options.openapi_v2));
+    input.openapi_v3 = TRY(document(options.openapi_v3));
+    input.table_columns = TRY(document(options.table_columns));
   }
-  input.additions = TRY(document("additions"));
+  input.additions = TRY(document(options.additions));
   std::string facts;
-  if (const auto found = flags.find("go-facts"); found != flags.end()) {
-    facts = TRY(ReadMaybeCompressed(found->second));
-  }
+  if (!options.go_facts.empty()) facts = TRY(ReadMaybeCompressed(options.go_facts));
   input.go_facts = facts;
   const std::string catalog = TRY(api::catalog::Import(input));
-  const std::string& path = flags.find("output")->second;  // a required flag
+  const std::string& path = options.output;
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   out.write(catalog.data(), static_cast<std::streamsize>(catalog.size()));
   out.close();
@@ -111,48 +147,21 @@ base::Status Import(const std::map<std::string, std::string>& flags) {
 }
 
 int Run(const std::vector<std::string>& arguments) {
-  std::map<std::string, std::string> flags;
-  constexpr std::string_view kNames[] = {"discovery",
-                                         "openapi-v2",
-                                         "openapi-v3",
-                                         "table-columns",
-                                         "additions",
-                                         "go-facts",
-                                         "output",
-                                         "kubeconfig",
-                                         "context",
-                                         "server",
-                                         "certificate-authority",
-                                         "client-certificate",
-                                         "client-key",
-                                         "token",
-                                         "insecure-skip-tls-verify"};
-  for (const std::string& argument : arguments) {
-    if (argument == "--help" || argument == "-h") {
-      std::fputs(std::string(kUsage).c_str(), stdout);
-      return kExitOk;
-    }
-    const auto cut = base::Cut(argument, "=");
-    bool known = false;
-    for (std::string_view name : kNames)
-      known = known || argument.starts_with(base::StrCat("--", name, "="));
-    if (!cut || !known) {
-      std::fprintf(stderr, "Error: unknown argument %s\n\n%s", argument.c_str(),
-                   std::string(kUsage).c_str());
-      return kExitUsage;
-    }
-    flags[std::string(cut->first.substr(2))] = std::string(cut->second);
+  Options options;
+  const auto line = flags::Parse<Options>(kFlags, arguments, {"portcullis schema import"}, options);
+  if (!line.ok()) return UsageError(kSchemaImport.name, line.status().message());
+  if (line->help) {
+    std::fputs(base::StrCat(kUsage, flags::Help(Flags())).c_str(), stdout);
+    return kExitOk;
   }
-  const int sources =
-      flags.contains("discovery") + flags.contains("server") + flags.contains("kubeconfig");
-  if (sources != 1 || !flags.contains("output")) {
-    std::fprintf(
-        stderr,
-        "Error: --output and one of --discovery, --kubeconfig and --server are required\n\n%s",
-        std::string(kUsage).c_str());
-    return kExitUsage;
+  const int sources = static_cast<int>(!options.discovery.empty()) +
+                      static_cast<int>(!options.server.empty()) +
+                      static_cast<int>(!options.kubeconfig.empty());
+  if (sources != 1 || options.output.empty()) {
+    return UsageError(kSchemaImport.name,
+                      "--output and one of --discovery, --kubeconfig and --server are required");
   }
-  const base::Status status = Import(flags);
+  const base::Status status = Import(options);
   if (status.ok()) return kExitOk;
   std::fprintf(stderr, "Error: %s\n", status.message().c_str());
   return kExitUsage;
@@ -161,6 +170,6 @@ int Run(const std::vector<std::string>& arguments) {
 }  // namespace
 
 const Command kSchemaImport = {"schema import", "make a catalog of what an API server publishes",
-                               &Run};
+                               &Run, &Flags};
 
 }  // namespace portcullis::cli

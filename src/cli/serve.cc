@@ -21,26 +21,18 @@ constexpr std::chrono::seconds kGrace{10};
 constexpr int kFirstFreePort = 1024;  // those below take a capability
 
 constexpr std::string_view kUsage =
-    "Serves the Kubernetes API: objects are kept in --data-dir, every built-in admission "
-    "controller\n"
-    "runs, webhooks and policies are called. Certificates and a kubeconfig are made at first "
-    "start.\n"
-    "\n"
-    "Usage:\n"
-    "  portcullis serve [flags]\n"
-    "\n"
-    "Examples:\n"
-    "  portcullis serve                                     port 6443, data in ./portcullis-data\n"
-    "  portcullis serve --store=memory --secure-port=0      nothing on disk but certificates, any "
-    "port\n"
-    "  portcullis serve --webhook-service-map=default/hook:443=127.0.0.1:8443\n"
-    "\n";
+    R"(Serves the Kubernetes API: objects are kept in --data-dir, every built-in admission controller
+runs, webhooks and policies are called. Certificates and a kubeconfig are made at first start.
 
-int Usage(const base::Status& status) {
-  std::fprintf(stderr, "Error: %s\n\nRun 'portcullis serve --help' for usage.\n",
-               status.message().c_str());
-  return kExitUsage;
-}
+Usage:
+  portcullis serve [flags]
+
+Examples:
+  portcullis serve                                     port 6443, data in ./portcullis-data
+  portcullis serve --store=memory --secure-port=0      nothing on disk but certificates, any port
+  portcullis serve --webhook-service-map=default/hook:443=127.0.0.1:8443
+
+)";
 
 // Every request takes memory and gives it back at its end. By default glibc would return it to the
 // system each time, one mprotect and some page faults per request; what is large (a list) still is
@@ -82,7 +74,7 @@ void Delay(const sigset_t& signals, std::chrono::nanoseconds duration) {
 int Run(const std::vector<std::string>& arguments) {
   const base::SteadyTime started = base::SystemClock().Steady();
   auto parsed = server::ParseOptions(arguments);
-  if (!parsed.ok()) return Usage(parsed.status());
+  if (!parsed.ok()) return UsageError(kServe.name, parsed.status().message());
   server::Options& options = *parsed;
   options.https_proxy = Environment("HTTPS_PROXY", "https_proxy");
   options.no_proxy = Environment("NO_PROXY", "no_proxy");
@@ -148,6 +140,6 @@ int Run(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-const Command kServe = {"serve", "run the API server", &Run};
+const Command kServe = {"serve", "run the API server", &Run, &server::Flags};
 
 }  // namespace portcullis::cli

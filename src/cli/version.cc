@@ -8,7 +8,16 @@
 namespace portcullis::cli {
 namespace {
 
-int Run(const std::vector<std::string>&) {
+struct Options {};
+
+int Run(const std::vector<std::string>& arguments) {
+  Options options;
+  const auto line = flags::Parse<Options>({}, arguments, {"portcullis version"}, options);
+  if (!line.ok()) return UsageError(kVersion.name, line.status().message());
+  if (line->help) {
+    std::puts("Prints the version.\n\nUsage:\n  portcullis version");
+    return kExitOk;
+  }
   std::printf("portcullis 0.1.0, speaks Kubernetes %s\n",
               server::GitVersion(release::Release::Newest()).c_str());
   return kExitOk;

@@ -6,7 +6,6 @@
 #include "api/schema/go_types.h"
 #include "base/gotext.h"
 #include "base/strings.h"
-
 #include "golang/url.h"
 #include "json/duplicates.h"
 #include "json/reader.h"

@@ -1,47 +1,20 @@
 #include "server/options.h"
 
-#include <algorithm>
-#include <set>
-
-#include "base/gotext.h"
 #include "base/strings.h"
-#include "golang/time.h"
-#include "server/flag_values.h"
+#include "flags/flags.h"
+#include "flags/setters.h"
+#include "golang/strconv.h"
 #include "server/serving_tls.h"
 
 namespace portcullis::server {
-namespace internal {
-
-base::Result<bool> ReadBool(std::string_view text) {
-  for (std::string_view yes : {"1", "t", "T", "TRUE", "true", "True"}) {
-    if (text == yes) return true;
-  }
-  for (std::string_view no : {"0", "f", "F", "FALSE", "false", "False"}) {
-    if (text == no) return false;
-  }
-  return base::BadRequest(
-      base::StrCat("strconv.ParseBool: parsing ", base::GoQuote(text), ": invalid syntax"));
-}
-
-base::Result<std::int64_t> ReadInt(std::string_view text) {
-  if (const auto number = base::ParseInt(text)) return *number;
-  return base::BadRequest(
-      base::StrCat("strconv.ParseInt: parsing ", base::GoQuote(text), ": invalid syntax"));
-}
-
-base::Result<std::chrono::nanoseconds> ReadDuration(std::string_view text) {
-  return std::chrono::nanoseconds(TRY(golang::ParseDuration(text)));
-}
-
-}  // namespace internal
 
 namespace {
 
-using internal::AddToList;
-using internal::SetBool;
-using internal::SetDuration;
-using internal::SetInt;
-using internal::SetText;
+using flags::AddToList;
+using flags::SetBool;
+using flags::SetDuration;
+using flags::SetInt;
+using flags::SetText;
 
 base::Status SetIssuer(Options& options, std::string_view value) {
   if (options.service_account_issuers.empty()) {
@@ -76,7 +49,7 @@ base::Status SetFeatureGates(Options& options, std::string_view value) {
     if (piece.empty()) continue;
     const auto cut = base::Cut(piece, "=");
     if (!cut) return base::BadRequest(base::StrCat("missing bool value for ", piece));
-    const auto enabled = internal::ReadBool(base::Trim(cut->second));
+    const auto enabled = golang::ParseBool(base::Trim(cut->second));
     if (!enabled.ok()) {
       return base::BadRequest(base::StrCat("invalid value of ", cut->first, "=", cut->second,
                                            ", err: ", enabled.status().message()));
@@ -125,15 +98,15 @@ constexpr std::string_view kOwnFlow = "reads never leave the store's memory";
 constexpr std::string_view kNoAggregation = "no aggregated API servers are called";
 constexpr std::string_view kOneServer = "there is one server";
 
-constexpr FlagType kText = FlagType::kString;
-constexpr FlagType kNumber = FlagType::kInt;
-constexpr FlagType kSwitch = FlagType::kBool;
-constexpr FlagType kTime = FlagType::kDuration;
-constexpr FlagType kMany = FlagType::kList;
-constexpr FlagType kPairs = FlagType::kMap;
+constexpr flags::Type kText = flags::Type::kString;
+constexpr flags::Type kNumber = flags::Type::kInt;
+constexpr flags::Type kSwitch = flags::Type::kBool;
+constexpr flags::Type kTime = flags::Type::kDuration;
+constexpr flags::Type kMany = flags::Type::kList;
+constexpr flags::Type kPairs = flags::Type::kMap;
 
 // In the order of names: name, type, default, meaning, setter, note.
-constexpr Flag kFlags[] = {
+constexpr flags::Flag<Options> kFlags[] = {
     {"admission-control", kMany, "",
      "Deprecated: use --enable-admission-plugins and --disable-admission-plugins",
      &SetAdmissionControl, ""},
@@ -188,7 +161,8 @@ constexpr Flag kFlags[] = {
      &SetText<&Options::authorization_config>, ""},
     {"authorization-mode", kMany, "RBAC",
      "Ordered list of AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node, Webhook",
-     &AddToList<&Options::authorization_modes>, ""},
+     &AddToList<&Options::authorization_modes>, "", '\0', "",
+     &flags::ClearList<&Options::authorization_modes>},
     {"authorization-policy-file", kText, "",
      "File with a policy in JSON on each line, for the mode ABAC",
      &SetText<&Options::authorization_policy_file>, ""},
@@ -213,7 +187,7 @@ constexpr Flag kFlags[] = {
     {"contention-profiling", kSwitch, "false", "", nullptr, "there is no profiler"},
     {"controllers", kMany, "*",
      "In-process controllers to run: * for all, name for one, -name or -* for none",
-     &AddToList<&Options::controllers>, ""},
+     &AddToList<&Options::controllers>, "", '\0', "", &flags::ClearList<&Options::controllers>},
     {"cors-allowed-origins", kMany, "", "", nullptr, "CORS is not served"},
     {"data-dir", kText, "portcullis-data", "Folder of the store, certificates and kubeconfig",
      &SetText<&Options::data_dir>, ""},
@@ -356,7 +330,7 @@ constexpr Flag kFlags[] = {
      &AddSniCertificate, ""},
     {"token-auth-file", kText, "", "CSV file of bearer tokens: token,user,uid,\"groups\"",
      &SetText<&Options::token_auth_file>, ""},
-    {"v", kNumber, "0", "Verbosity of the log", &SetInt<&Options::verbosity>, ""},
+    {"v", kNumber, "0", "Verbosity of the log", &SetInt<&Options::verbosity>, "", 'v'},
     {"watch-cache", kSwitch, "true", "", nullptr, kOwnFlow},
     {"watch-cache-sizes", kMany, "", "", nullptr, kOwnFlow},
     {"webhook-service-map", kPairs, "",
@@ -407,108 +381,40 @@ std::string_view RiskOf(std::string_view flag) {
   return "";
 }
 
-const Flag* FindFlag(std::string_view name) {
-  for (const Flag& flag : kFlags) {
-    if (flag.name == name) return &flag;
-  }
-  return nullptr;
-}
-
-base::Status UnknownFlag(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Flag& flag : kFlags) names.push_back(flag.name);
-  const std::string_view near = base::Nearest(name, names);
-  std::string text = base::StrCat("unknown flag: --", name);
-  if (!near.empty()) text += base::StrCat(" (did you mean --", near, "?)");
-  return base::ConfigError(std::move(text));
-}
-
-base::Status Apply(const Flag& flag, std::string_view value, Options& options) {
-  if (flag.set == nullptr) {
-    options.notes.push_back(
-        base::StrCat("--", flag.name, " is accepted and has no effect: ", flag.note));
-    return base::OkStatus();
-  }
-  const base::Status status = flag.set(options, value);
-  if (status.ok()) return status;
-  return base::ConfigError(base::StrCat("invalid argument ", base::GoQuote(value), " for \"--",
-                                        flag.name, "\" flag: ", status.message()));
-}
-
-// Defaults that lists have are replaced, not extended, by the first use of their flag.
-void ClearDefaultList(std::string_view name, std::set<std::string_view>& seen, Options& options) {
-  if (!seen.insert(name).second) return;
-  if (name == "authorization-mode") options.authorization_modes.clear();
-  if (name == "controllers") options.controllers.clear();
-}
-
 }  // namespace
 
-std::span<const Flag> Flags() { return kFlags; }
+std::vector<flags::Info> Flags() {
+  std::vector<flags::Info> infos = flags::InfosOf<Options>(kFlags);
+  for (flags::Info& info : infos) info.risk = RiskOf(info.name);
+  return infos;
+}
 
 base::Result<Options> ParseOptions(std::span<const std::string> arguments) {
   Options options;
-  std::set<std::string_view> seen;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view argument = arguments[i];
-    if (argument == "-h" || argument == "--help") {
-      options.help = true;
-      return options;
+  const flags::Line line =
+      TRY(flags::Parse<Options>(kFlags, arguments, {"portcullis serve"}, options));
+  options.help = line.help;
+  for (const flags::Flag<Options>& flag : kFlags) {
+    if (!line.given.contains(flag.name)) continue;
+    if (flag.set == nullptr) {
+      options.notes.push_back(
+          base::StrCat("--", flag.name, " is accepted and has no effect: ", flag.note));
     }
-    if (argument.substr(0, 2) != "--") {
-      if (argument.size() > 1 && argument.front() == '-' && argument.substr(0, 3) != "-v=") {
-        return base::ConfigError(
-            base::StrCat("unknown shorthand flag: '", argument.substr(1, 1), "' in ", argument));
-      }
-      if (argument.substr(0, 3) == "-v=") {
-        TRY(Apply(*FindFlag("v"), argument.substr(3), options));
-        continue;
-      }
-      return base::ConfigError(
-          base::StrCat("unknown command ", base::GoQuote(argument), " for \"portcullis serve\""));
-    }
-    const std::string_view body = argument.substr(2);
-    const std::size_t equals = body.find('=');
-    const std::string_view name = body.substr(0, equals);
-    const Flag* flag = FindFlag(name);
-    if (flag == nullptr) return UnknownFlag(name);
-    ClearDefaultList(flag->name, seen, options);
-    if (flag->name == "authorization-mode" || flag->name.starts_with("authorization-webhook-")) {
+    if (flag.name == "authorization-mode" || flag.name.starts_with("authorization-webhook-")) {
       options.authorization_flags_given = true;
-    }
-    if (equals != std::string_view::npos) {
-      TRY(Apply(*flag, body.substr(equals + 1), options));
-    } else if (flag->type == FlagType::kBool) {
-      TRY(Apply(*flag, "true", options));
-    } else if (i + 1 < arguments.size()) {
-      TRY(Apply(*flag, arguments[++i], options));
-    } else {
-      return base::ConfigError(base::StrCat("flag needs an argument: --", name));
     }
   }
   return options;
 }
 
 std::string FlagHelp() {
-  std::string text;
+  const std::vector<flags::Info> infos = Flags();
   std::string ignored;
-  for (const Flag& flag : kFlags) {
-    if (flag.set == nullptr) {
-      ignored += base::StrCat("  --", flag.name, "\n      ", flag.note, "\n");
-      continue;
-    }
-    constexpr std::string_view kTypes[] = {" string",   " int",     "",
-                                           " duration", " strings", " mapStringString"};
-    text += base::StrCat("  --", flag.name, kTypes[static_cast<std::size_t>(flag.type)], "\n      ",
-                         flag.meaning);
-    if (!flag.default_text.empty()) text += base::StrCat(" (default ", flag.default_text, ")");
-    if (const auto risk = RiskOf(flag.name); !risk.empty()) {
-      text += base::StrCat("\n      Opens a door: ", risk);
-    }
-    text += '\n';
+  for (const flags::Info& info : infos) {
+    if (!info.note.empty()) ignored += base::StrCat("  --", info.name, "\n      ", info.note, "\n");
   }
-  return base::StrCat("Flags:\n", text, "\nAccepted as kube-apiserver's, without effect:\n",
-                      ignored);
+  return base::StrCat("Flags:\n", flags::Help(infos),
+                      "\nAccepted as kube-apiserver's, without effect:\n", ignored);
 }
 
 }  // namespace portcullis::server

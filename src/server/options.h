@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "flags/flags.h"
 #include "release/release.h"
 
 namespace portcullis::server {
@@ -135,23 +136,10 @@ struct Options {
   bool help = false;
 };
 
-enum class FlagType { kString, kInt, kBool, kDuration, kList, kMap };
+// The rows of the flag table, by name.
+std::vector<flags::Info> Flags();
 
-struct Flag {
-  std::string_view name;  // without dashes
-  FlagType type;
-  std::string_view default_text;  // "" if there is none
-  std::string_view meaning;
-  // Stores the value, or says what is wrong with it. Null for flags that are ignored.
-  base::Status (*set)(Options& options, std::string_view value);
-  std::string_view note;  // why an ignored flag is ignored
-};
-
-// All rows, by name.
-std::span<const Flag> Flags();
-
-// Reads a pflag command line: --name=value, --name value, --bool, --bool=false; lists split at
-// commas and add up over repeated flags. Errors carry pflag's texts ("unknown flag: --x").
+// Reads the command line of `portcullis serve` (flags/flags.h).
 base::Result<Options> ParseOptions(std::span<const std::string> arguments);
 
 // What the flags contradict in, and files that are named but cannot be read: one message per
@@ -162,7 +150,7 @@ std::vector<std::string> CheckOptions(const Options& options);
 // users can read, no client authentication, …
 std::vector<std::string> OpenDoors(const Options& options);
 
-// The text of `portcullis serve --help`, flags grouped as kube-apiserver's help.
+// The flags as `portcullis serve --help` shows them.
 std::string FlagHelp();
 
 }  // namespace portcullis::server

@@ -101,11 +101,12 @@ TEST(Options, AnUnknownFlagGetsTheNearestName) {
 }
 
 TEST(Options, RowsStandInOrderAndSayWhatTheyMean) {
-  const auto flags = Flags();
-  EXPECT_TRUE(std::is_sorted(flags.begin(), flags.end(),
-                             [](const Flag& a, const Flag& b) { return a.name < b.name; }));
-  for (const Flag& flag : flags) {
-    EXPECT_FALSE(flag.set != nullptr ? flag.meaning.empty() : flag.note.empty()) << flag.name;
+  const std::vector<flags::Info> rows = Flags();
+  EXPECT_TRUE(
+      std::is_sorted(rows.begin(), rows.end(),
+                     [](const flags::Info& a, const flags::Info& b) { return a.name < b.name; }));
+  for (const flags::Info& row : rows) {
+    EXPECT_NE(row.meaning.empty(), row.note.empty()) << row.name;
   }
 }
 

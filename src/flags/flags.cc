@@ -1,0 +1,176 @@
+#include "flags/flags.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/gotext.h"
+#include "base/strings.h"
+
+namespace portcullis::flags {
+namespace {
+
+constexpr std::string_view kTypeNames[] = {"string",   "int",     "",
+                                           "duration", "strings", "mapStringString"};
+
+bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
+
+// As pflag names a flag in errors: "--name", "-n, --name".
+std::string NameOf(const Info& flag) {
+  const std::string name = base::StrCat("--", flag.name);
+  if (flag.shorthand == '\0') return name;
+  return base::StrCat("-", std::string(1, flag.shorthand), ", ", name);
+}
+
+class Reader {
+ public:
+  Reader(std::span<const Info> table, std::span<const std::string> words, const Grammar& grammar,
+         const std::function<base::Status(std::size_t, std::string_view)>& apply)
+      : table_(table), words_(words), grammar_(grammar), apply_(apply) {}
+
+  base::Result<Line> Run() {
+    while (next_ < words_.size() && !line_.help) {
+      const std::string& word = words_[next_++];
+      if (word == "--") {
+        while (next_ < words_.size()) TRY(Argument(words_[next_++]));
+      } else if (!IsFlag(word)) {
+        TRY(Argument(word));
+      } else if (word.starts_with("--")) {
+        TRY(Long(word));
+      } else {
+        TRY(Short(word));
+      }
+    }
+    return std::move(line_);
+  }
+
+ private:
+  bool IsFlag(std::string_view word) const {
+    if (word.size() < 2 || word[0] != '-') return false;
+    if (grammar_.arguments != Arguments::kExpressions) return true;
+    if (word[1] == '-') return word.size() > 2 && IsLetter(word[2]);
+    return word.size() == 2 && (word[1] == 'h' || FindShort(word[1]));
+  }
+
+  base::Status Argument(const std::string& word) {
+    if (grammar_.arguments == Arguments::kNone) {
+      return base::ConfigError(base::StrCat("unknown command ", base::GoQuote(word), " for ",
+                                            base::GoQuote(grammar_.command)));
+    }
+    line_.arguments.push_back(word);
+    return base::OkStatus();
+  }
+
+  base::Status Long(std::string_view word) {
+    const std::string_view body = word.substr(2);
+    if (body.starts_with('-') || body.starts_with('=')) {
+      return base::ConfigError(base::StrCat("bad flag syntax: ", word));
+    }
+    const auto parts = base::Cut(body, "=");
+    const std::string_view name = parts ? parts->first : body;
+    const auto row = FindLong(name);
+    if (!row && name == "help") {
+      line_.help = true;
+      return base::OkStatus();
+    }
+    if (!row) return Unknown(name);
+    if (parts) return Apply(*row, parts->second);
+    return ApplyNext(*row, word);
+  }
+
+  // "-abc": switches, the last of them perhaps with a value; "-n=value" and "-nvalue".
+  base::Status Short(std::string_view word) {
+    for (std::size_t at = 1; at < word.size(); ++at) {
+      const auto row = FindShort(word[at]);
+      if (!row && word[at] == 'h') {
+        line_.help = true;
+        return base::OkStatus();
+      }
+      if (!row) {
+        return base::ConfigError(
+            base::StrCat("unknown shorthand flag: '", word.substr(at, 1), "' in ", word));
+      }
+      const std::string_view rest = word.substr(at + 1);
+      if (rest.size() > 1 && rest[0] == '=') return Apply(*row, rest.substr(1));
+      if (table_[*row].type == Type::kBool) {
+        TRY(Apply(*row, "true"));
+        continue;
+      }
+      if (!rest.empty()) return Apply(*row, rest);
+      return ApplyNext(*row, word, word.substr(at, 1));
+    }
+    return base::OkStatus();
+  }
+
+  // Without a value of its own: a switch is on, everything else takes the next word.
+  base::Status ApplyNext(std::size_t row, std::string_view word, std::string_view letter = {}) {
+    if (table_[row].type == Type::kBool) return Apply(row, "true");
+    if (next_ < words_.size()) return Apply(row, words_[next_++]);
+    if (letter.empty()) {
+      return base::ConfigError(base::StrCat("flag needs an argument: --", table_[row].name));
+    }
+    return base::ConfigError(base::StrCat("flag needs an argument: '", letter, "' in ", word));
+  }
+
+  base::Status Apply(std::size_t row, std::string_view value) {
+    line_.given.insert(table_[row].name);
+    const base::Status status = apply_(row, value);
+    if (status.ok()) return status;
+    return base::ConfigError(base::StrCat("invalid argument ", base::GoQuote(value), " for \"",
+                                          NameOf(table_[row]), "\" flag: ", status.message()));
+  }
+
+  base::Status Unknown(std::string_view name) const {
+    std::vector<std::string_view> names = {"help"};
+    for (const Info& flag : table_) names.push_back(flag.name);
+    const std::string_view near = base::Nearest(name, names);
+    std::string text = base::StrCat("unknown flag: --", name);
+    if (!near.empty()) text += base::StrCat(" (did you mean --", near, "?)");
+    return base::ConfigError(std::move(text));
+  }
+
+  std::optional<std::size_t> FindLong(std::string_view name) const {
+    return Find([name](const Info& flag) { return flag.name == name; });
+  }
+  std::optional<std::size_t> FindShort(char letter) const {
+    return Find([letter](const Info& flag) { return flag.shorthand == letter; });
+  }
+  template <typename Predicate>
+  std::optional<std::size_t> Find(Predicate predicate) const {
+    const auto found = std::find_if(table_.begin(), table_.end(), predicate);
+    if (found == table_.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - table_.begin());
+  }
+
+  const std::span<const Info> table_;
+  const std::span<const std::string> words_;
+  const Grammar grammar_;
+  const std::function<base::Status(std::size_t, std::string_view)>& apply_;
+  std::size_t next_ = 0;
+  Line line_;
+};
+
+}  // namespace
+
+base::Result<Line> Read(
+    std::span<const Info> table, std::span<const std::string> words, const Grammar& grammar,
+    const std::function<base::Status(std::size_t row, std::string_view value)>& apply) {
+  return Reader(table, words, grammar, apply).Run();
+}
+
+std::string Help(std::span<const Info> table) {
+  constexpr std::string_view kIndent = "\n      ";
+  std::string text;
+  for (const Info& flag : table) {
+    if (!flag.note.empty()) continue;
+    const std::string_view value =
+        flag.value_name.empty() ? kTypeNames[static_cast<std::size_t>(flag.type)] : flag.value_name;
+    text += base::StrCat("  ", NameOf(flag), value.empty() ? "" : " ", value, kIndent,
+                         base::ReplaceAll(flag.meaning, "\n", kIndent));
+    if (!flag.default_text.empty()) text += base::StrCat(" (default ", flag.default_text, ")");
+    if (!flag.risk.empty()) text += base::StrCat(kIndent, "Opens a door: ", flag.risk);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace portcullis::flags
