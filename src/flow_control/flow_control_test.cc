@@ -167,10 +167,11 @@ class SmallServer : public FlowControlTest {
 };
 
 TEST_F(FlowControlTest, MastersAreExemptEvenWithoutObjects) {
+  std::vector<std::unique_ptr<TestTicket>> tickets;
   for (int i = 0; i < 2000; ++i) {
-    auto ticket = TicketOf("admin", "system:masters").release();
-    ASSERT_EQ(Begin(*ticket), Verdict::kExecute);
-    EXPECT_EQ(ticket->schema()->name, "exempt");
+    tickets.push_back(TicketOf("admin", "system:masters"));
+    ASSERT_EQ(Begin(*tickets.back()), Verdict::kExecute);
+    EXPECT_EQ(tickets.back()->schema()->name, "exempt");
   }
 }
 

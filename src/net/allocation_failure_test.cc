@@ -29,6 +29,10 @@ void* Allocate(std::size_t size) {
 #endif
 
 void* operator new(std::size_t size) { return Allocate(size); }
+// std::stable_sort asks this one. Sanitizers would bring their own, which goes with another delete.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return std::malloc(size == 0 ? 1 : size);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
