@@ -5,13 +5,13 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "api/names.h"
 #include "base/clock.h"
 #include "base/strings.h"
 #include "engine/codec/embedded_fields.h"
+#include "engine/codec/protobuf_fields.h"
 #include "json/reader.h"
 
 namespace portcullis::engine {
@@ -20,62 +20,10 @@ namespace {
 constexpr std::string_view kMagic("k8s\0", 4);
 constexpr int kMaxDepth = 100;
 
-enum class Mode { kSingle, kRepeated, kMap, kInline };
-
-struct FieldLine {
-  std::string_view name;
-  Mode mode = Mode::kSingle;
-  std::string_view type;  // one letter for scalars
-  std::string package;    // of a message type
-};
-using Message = std::unordered_map<std::uint32_t, FieldLine>;
-
-// The parsed table. Immutable after construction.
-class Fields {
- public:
-  explicit Fields(std::string_view text) {
-    std::string package;
-    for (std::string_view line : base::Split(text, '\n')) {
-      if (line.empty() || line.front() == '#') continue;
-      if (line.front() == '@') {
-        package = std::string(line.substr(1));
-      } else {
-        AddMessage(package, line);
-      }
-    }
-  }
-
-  const Message* Find(std::string_view package, std::string_view message) const {
-    const auto found = messages_.find(base::StrCat(package, ".", message));
-    return found == messages_.end() ? nullptr : &found->second;
-  }
-
- private:
-  void AddMessage(const std::string& package, std::string_view line) {
-    const auto words = base::Split(line, ' ');
-    Message& message = messages_[base::StrCat(package, ".", words[0])];
-    for (std::size_t i = 1; i < words.size(); ++i) {
-      const std::size_t equals = words[i].find('=');
-      std::string_view rest = words[i].substr(equals + 1);
-      const std::size_t digits = rest.find_first_not_of("0123456789");
-      const auto number = base::ParseInt(rest.substr(0, digits));
-      rest.remove_prefix(digits);
-      FieldLine field;
-      field.name = words[i].substr(0, equals);
-      const std::size_t mode = std::string_view("*%^").find(rest.front());
-      if (mode != std::string_view::npos) {
-        field.mode = static_cast<Mode>(mode + 1);
-        rest.remove_prefix(1);
-      }
-      const std::size_t dot = rest.rfind('.');
-      field.package = dot == std::string_view::npos ? package : std::string(rest.substr(0, dot));
-      field.type = dot == std::string_view::npos ? rest : rest.substr(dot + 1);
-      message[static_cast<std::uint32_t>(number.value_or(0))] = std::move(field);
-    }
-  }
-
-  std::unordered_map<std::string, Message> messages_;
-};
+using protobuf::FieldLine;
+using protobuf::Fields;
+using protobuf::Message;
+using protobuf::Mode;
 
 base::Status UnexpectedEnd() { return base::BadRequest("unexpected EOF"); }
 base::Status Overflow() { return base::BadRequest("proto: integer overflow"); }
@@ -237,19 +185,37 @@ struct IntOrString {
   std::string_view text;
 };
 
+// Messages whose JSON is no object but one of their fields: lists with a name of their own, and the
+// members of a schema that are a schema or something else.
+json::Value InJson(json::Arena& arena, std::string_view type, json::Value message) {
+  const auto list = [&](std::string_view name) {
+    const json::Value* items = message.Find(name);
+    return items != nullptr ? *items : json::MakeArray(arena, {});
+  };
+  if (type == "ExtraValue" || type == "Verbs") return list("items");
+  if (!type.starts_with("JSONSchemaPropsOr")) return message;
+  const json::Value schema = message["schema"];
+  if (type == "JSONSchemaPropsOrBool") {
+    return schema.is_null() ? json::Value::Bool(message["allows"].AsBool()) : schema;
+  }
+  const json::Value others = list(type == "JSONSchemaPropsOrArray" ? "jsonSchemas" : "property");
+  return others.empty() ? schema : others;
+}
+
 // The JSON of a message while its fields arrive. The elements of a list, the entries of a map and
 // the parts of a message that comes in several parts are fields of their own; they are collected and
 // made a value once.
 class MessageBuilder {
  public:
-  explicit MessageBuilder(json::Arena& arena) : arena_(arena), object_(arena) {}
+  explicit MessageBuilder(json::Arena& arena, std::string_view type = {})
+      : arena_(arena), type_(type), object_(arena) {}
 
   void Set(std::string_view name, json::Value value) { object_.Set(name, value); }
   // The message in a field, to which every part is added.
-  MessageBuilder& Child(std::string_view name) {
+  MessageBuilder& Child(std::string_view name, std::string_view type) {
     auto& child = children_[name];
     if (child == nullptr) {
-      child = std::make_unique<MessageBuilder>(arena_);
+      child = std::make_unique<MessageBuilder>(arena_, type);
       object_.Set(name, json::Value());  // keeps the place
     }
     return *child;
@@ -270,11 +236,12 @@ class MessageBuilder {
     for (auto& [name, list] : lists_) object_.Set(name, list.Build());
     for (auto& [name, map] : maps_) object_.Set(name, map.Build());
     for (auto& [name, child] : children_) object_.Set(name, child->Build());
-    return object_.Build();
+    return InJson(arena_, type_, object_.Build());
   }
 
  private:
   json::Arena& arena_;
+  const std::string_view type_;
   json::ObjectBuilder object_;
   std::map<std::string_view, json::ArrayBuilder> lists_;
   std::map<std::string_view, json::ObjectBuilder> maps_;
@@ -366,7 +333,8 @@ class Reader {
     bool special = true;
     const json::Value known = TRY(Special(field.type, bytes, special));
     if (!special) {
-      return Into(object.Child(field.name), {field.package, field.type, schema}, bytes, depth + 1);
+      return Into(object.Child(field.name, field.type), {field.package, field.type, schema}, bytes,
+                  depth + 1);
     }
     // Times begin anew with each part; of the others, a part without the only field changes nothing.
     const bool is_time = field.type == "Time" || field.type == "MicroTime";
@@ -439,15 +407,9 @@ class Reader {
     bool special = true;
     const json::Value known = TRY(Special(field.type, part.bytes, special));
     if (special) return known;
-    MessageBuilder message(arena_);
+    MessageBuilder message(arena_, field.type);
     TRY(Into(message, {field.package, field.type, schema}, part.bytes, depth + 1));
-    const json::Value object = message.Build();
-    // A list of strings with a name of its own is a message with one field.
-    if (field.type == "ExtraValue" || field.type == "Verbs") {
-      const json::Value* items = object.Find("items");
-      return items != nullptr ? *items : json::MakeArray(arena_, {});
-    }
-    return object;
+    return message.Build();
   }
 
   json::Value Scalar(char type, const Part& part, const api::schema::Schema* schema = nullptr) {

@@ -65,6 +65,46 @@ TEST(Protobuf, MembersOfInlineMessagesBelongToTheObjectAround) {
             R"({"apiVersion":"v1","kind":"Pod","spec":{"volumes":[{"emptyDir":{},"name":"v"}]}})");
 }
 
+// A CustomResourceDefinition whose only version has this schema.
+std::string Definition(std::string_view schema) {
+  const std::string version = Bytes(1, "v1") + Bytes(4, Bytes(1, schema));
+  return Body("apiextensions.k8s.io/v1", "CustomResourceDefinition", Bytes(2, Bytes(7, version)));
+}
+std::string SchemaIn(const std::string& body) {
+  json::Arena arena;
+  const auto value = Read(arena, body);
+  if (!value.ok()) return value.status().message();
+  json::WriteOptions sorted;
+  sorted.sort_keys = true;
+  const json::Value version = (*value)["spec"]["versions"].elements()[0];
+  return json::ToString(version["schema"]["openAPIV3Schema"], sorted);
+}
+
+TEST(Protobuf, MembersOfSchemasHaveTheirNamesInJson) {
+  EXPECT_EQ(SchemaIn(Definition(Bytes(3, "r") + Bytes(5, "object") + Bytes(8, Bytes(1, "[1]")))),
+            R"({"$ref":"r","default":[1],"type":"object"})");
+  // Field 38 has a tag of two bytes.
+  EXPECT_EQ(SchemaIn(Definition("\xb0\x02\x01")),
+            R"({"x-kubernetes-preserve-unknown-fields":true})");
+}
+
+TEST(Protobuf, MembersThatAreASchemaOrSomethingElse) {
+  const auto field = [](int number, std::string_view content) {
+    std::string out = {static_cast<char>(((number << 3 | 2) & 127) | 128),
+                       static_cast<char>(number >> 4), static_cast<char>(content.size())};
+    return out.append(content);
+  };
+  const std::string text = Bytes(5, "string");
+  EXPECT_EQ(SchemaIn(Definition(field(24, Bytes(1, text)))), R"({"items":{"type":"string"}})");
+  EXPECT_EQ(SchemaIn(Definition(field(24, Bytes(2, text)))), R"({"items":[{"type":"string"}]})");
+  EXPECT_EQ(SchemaIn(Definition(field(30, Number(1, 1)))), R"({"additionalProperties":true})");
+  EXPECT_EQ(SchemaIn(Definition(field(30, ""))), R"({"additionalProperties":false})");
+  EXPECT_EQ(SchemaIn(Definition(field(30, Number(1, 1) + Bytes(2, text)))),
+            R"({"additionalProperties":{"type":"string"}})");
+  EXPECT_EQ(SchemaIn(Definition(field(32, Bytes(1, "a") + Bytes(2, Bytes(2, "b"))))),
+            R"({"dependencies":{"a":["b"]}})");
+}
+
 // A Secret with that many entries of data and finalizers.
 std::size_t BytesOfReading(int size) {
   std::string metadata;

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Makes src/engine/data/protobuf.fields, the field numbers of the protobuf form of the built-in kinds.
+
+  tools/protobuf_fields.py FOLDER > src/engine/data/protobuf.fields
+
+FOLDER holds the Go modules that Kubernetes publishes (k8s.io/api, k8s.io/apimachinery,
+k8s.io/apiextensions-apiserver, k8s.io/kube-aggregator), at any depth: the numbers are read from
+generated.proto, names in JSON and embedded structs from the Go types beside it. The format of the table
+is described in src/engine/codec/protobuf.h.
+"""
+import pathlib
+import re
+import sys
+
+SCALARS = {"string": "s", "bytes": "b", "bool": "t", "double": "d"}
+SCALARS |= dict.fromkeys(("int32", "int64", "uint32", "uint64"), "i")
+
+# Packages whose messages are known under another name, and those that are no part of the API.
+PACKAGES = {"apimachinery.pkg.apis.meta.v1": "meta"}
+SKIPPED = ("apimachinery.", "testapigroup", ".apiserver.", "metrics.", "imagepolicy", "apidiscovery", "api.admission.",
+           "apiextensions.v1beta1")
+
+
+def go_members(folder):
+    """What Go's structs say of each protobuf field: the name in JSON, "" for an embedded struct."""
+    members = {}
+    for path in folder.glob("*.go"):
+        for struct in re.finditer(r"^type (\w+) struct \{\n(.*?)^\}", path.read_text(), re.M | re.S):
+            for tags in re.finditer(r'json:"([^",]*)[^`]*? protobuf:"\w+,(\d+),', struct[2]):
+                if tags[1] != "-":
+                    members[struct[1], tags[2]] = tags[1]
+    return members
+
+
+def short(package):
+    package = package.removeprefix("k8s.io.")
+    if package in PACKAGES:
+        return PACKAGES[package]
+    package = package.replace("apiserverinternal", "internal")  # the group is internal.apiserver.k8s.io
+    package = re.sub(r"^(apiextensions_apiserver|kube_aggregator)\.pkg\.apis\.", "api.", package)
+    return package
+
+
+def type_of(text, package):
+    if text in SCALARS:
+        return SCALARS[text]
+    full = text.lstrip(".")
+    if "." not in full:
+        return full
+    owner, name = full.rsplit(".", 1)
+    # Quantities, raw objects and the like are the same in every package.
+    if owner.startswith(("k8s.io.apimachinery.pkg.runtime", "k8s.io.apimachinery.pkg.api.resource",
+                         "k8s.io.apimachinery.pkg.util")):
+        return name
+    owner = short(owner)
+    return name if owner == package else f"{owner}.{name}"
+
+
+def messages(text, package, members):
+    text = re.sub(r"//[^\n]*", "", text)
+    for match in re.finditer(r"^message (\w+) \{(.*?)^\}", text, re.M | re.S):
+        message, body = match[1], match[2]
+        fields = []
+        for field in re.finditer(r"(?:(optional|repeated) ([\w.]+)|map<string, *([\w.]+)>) (\w+) = (\d+)", body):
+            label, single, value, name, number = field.groups()
+            in_json = members.get((message, number), name).replace("jSON", "json")
+            mode = "%" if value else "*" if label == "repeated" else "" if in_json else "^"
+            fields.append(f"{in_json or name}={number}{mode}{type_of(value or single, package)}")
+        yield message, fields
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    table = {}
+    for path in sorted(pathlib.Path(sys.argv[1]).rglob("generated.proto")):
+        text = path.read_text()
+        declared = re.search(r"^package ([\w.]+);", text, re.M)[1]
+        package = short(declared)
+        if package != "meta" and any(part in declared for part in SKIPPED):
+            continue
+        table.setdefault(package, {}).update(messages(text, package, go_members(path.parent)))
+    print("# Field numbers of the protobuf form of the built-in kinds (Kubernetes 1.36), made by\n"
+          "# tools/protobuf_fields.py; see engine/codec/protobuf.h.")
+    for package, known in sorted(table.items()):
+        print(f"@{package}")
+        for message, fields in sorted(known.items()):
+            print(" ".join([message, *fields]))
+
+
+if __name__ == "__main__":
+    main()
