@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "net/certificates.h"
 #include "net/client.h"
 #include "net/server.h"
+#include "pki/certificates.h"
 
 namespace {
 
@@ -18,11 +18,11 @@ namespace net = portcullis::net;
 struct Pair {
   Pair() {
     const auto now = base::SystemClock().Now();
-    const auto authority = net::MakeAuthority("bench", now).value();
-    net::CertificateRequest request;
+    const auto authority = pki::MakeAuthority("bench", now).value();
+    pki::CertificateRequest request;
     request.ip_addresses = {"127.0.0.1"};
     request.server = true;
-    const auto serving = net::Issue(authority, request, now).value();
+    const auto serving = pki::Issue(authority, request, now).value();
     net::ServerTlsOptions server_tls;
     server_tls.certificate = {serving.certificate_pem, serving.key_pem, {}};
     net::ServerOptions options;

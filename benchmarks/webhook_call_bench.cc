@@ -11,9 +11,9 @@
 #include "api/catalog/catalog.h"
 #include "base/strings.h"
 #include "json/reader.h"
-#include "net/certificates.h"
 #include "net/client.h"
 #include "net/server.h"
+#include "pki/certificates.h"
 #include "store/memory/memory_store.h"
 #include "webhook/validating_dispatcher.h"
 #include "webhook/webhook_plugin.h"
@@ -26,11 +26,11 @@ class Stage {
  public:
   explicit Stage(int hooks) {
     const auto now = base::SystemClock().Now();
-    const auto authority = net::MakeAuthority("bench", now).value();
-    net::CertificateRequest certificate;
+    const auto authority = pki::MakeAuthority("bench", now).value();
+    pki::CertificateRequest certificate;
     certificate.ip_addresses = {"127.0.0.1"};
     certificate.server = true;
-    const auto serving = net::Issue(authority, certificate, now).value();
+    const auto serving = pki::Issue(authority, certificate, now).value();
     net::ServerOptions options;
     net::ServerTlsOptions tls;
     tls.certificate = {serving.certificate_pem, serving.key_pem, {}};

@@ -13,11 +13,11 @@
 
 #include "golang/netip.h"
 #include "golang/url.h"
-#include "net/certificates.h"
 #include "net/internal/gzip.h"
 #include "net/internal/http1_parser.h"
 #include "net/server.h"
 #include "net/url.h"
+#include "pki/certificates.h"
 
 namespace {
 
@@ -125,8 +125,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       ReadUrls(text);
       break;
     case 3:
-      (void)net::ParseCertificates(text);
-      (void)net::CheckKeyPair(text, text);
+      (void)pki::ParseCertificates(text);
+      (void)pki::CheckKeyPair(text, text);
       break;
     case 4:
       Inflate(text);

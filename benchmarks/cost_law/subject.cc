@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "net/certificates.h"
+#include "pki/certificates.h"
 #include "plugins/registry.h"
 
 namespace portcullis::cost_law {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "net/certificates.h"
+#include "pki/certificates.h"
 
 namespace portcullis::load {
 namespace {
@@ -22,13 +22,13 @@ std::string_view UidOf(std::string_view review) {
 
 base::Result<WebhookServer::Identity> WebhookServer::MakeIdentity() {
   const auto now = base::SystemClock().Now();
-  const auto authority = TRY(net::MakeAuthority("portcullis-load", now));
-  net::CertificateRequest request;
+  const auto authority = TRY(pki::MakeAuthority("portcullis-load", now));
+  pki::CertificateRequest request;
   request.common_name = "webhook";
   request.dns_names = {"localhost"};
   request.ip_addresses = {"127.0.0.1"};
   request.server = true;
-  const auto serving = TRY(net::Issue(authority, request, now));
+  const auto serving = TRY(pki::Issue(authority, request, now));
   net::ServerTlsOptions tls;
   tls.certificate = {serving.certificate_pem, serving.key_pem, {}};
   return Identity{authority.certificate_pem, TRY(net::ServerTls::Create(tls))};

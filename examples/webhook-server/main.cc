@@ -13,9 +13,9 @@
 
 #include "base/strings.h"
 #include "golang/netip.h"
-#include "net/certificates.h"
 #include "net/server.h"
 #include "net/url.h"
+#include "pki/certificates.h"
 #include "review.h"
 
 namespace {
@@ -86,14 +86,14 @@ base::Status WriteFile(const std::string& path, const std::string& text, mode_t 
 
 base::Status MakeCertificates(const Options& options) {
   const auto now = base::SystemClock().Now();
-  const auto authority = TRY(net::MakeAuthority("example-webhook-ca", now));
-  net::CertificateRequest request;
+  const auto authority = TRY(pki::MakeAuthority("example-webhook-ca", now));
+  pki::CertificateRequest request;
   request.common_name = options.hosts[0];
   request.server = true;
   for (const auto& host : options.hosts) {
     (golang::ParseIp(host).has_value() ? request.ip_addresses : request.dns_names).push_back(host);
   }
-  const auto serving = TRY(net::Issue(authority, request, now));
+  const auto serving = TRY(pki::Issue(authority, request, now));
   const std::string& folder = options.make_certs;
   mkdir(folder.c_str(), 0700);
   TRY(WriteFile(folder + "/ca.crt", authority.certificate_pem, 0644));
@@ -175,12 +175,12 @@ base::Result<std::shared_ptr<const net::ServerTls>> LoadTls(const Options& optio
     return base::ConfigError(
         "--tls-cert-file and --tls-private-key-file are needed; --make-certs makes some");
   }
-  const auto pair = TRY(net::LoadKeyPair(options.certificate_file, options.key_file));
+  const auto pair = TRY(pki::LoadKeyPair(options.certificate_file, options.key_file));
   net::ServerTlsOptions tls;
   tls.certificate = {pair.certificate_pem, pair.key_pem, {}};
   if (!options.client_ca_file.empty()) {
     tls.client_certificates = net::ClientCertificates::kRequire;
-    tls.client_ca_pem = TRY(net::LoadCertificates(options.client_ca_file));
+    tls.client_ca_pem = TRY(pki::LoadCertificates(options.client_ca_file));
   }
   return net::ServerTls::Create(tls);
 }

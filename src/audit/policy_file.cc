@@ -16,7 +16,6 @@
 #include "json/go_errors.h"
 #include "json/writer.h"
 #include "json/yaml.h"
-#include "net/certificates.h"
 
 namespace portcullis::audit {
 namespace {

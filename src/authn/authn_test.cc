@@ -6,9 +6,9 @@
 #include "authn/service_account.h"
 #include "base/strings.h"
 #include "base/testing/fake_clock.h"
-#include "net/certificates.h"
 #include "net/http.h"
 #include "net/server.h"
+#include "pki/certificates.h"
 
 namespace portcullis::authn {
 namespace {
@@ -106,9 +106,9 @@ class ServiceAccountToken : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     if (GetParam() == "RS256") {
-      key_ = *net::MakeRsaKey();
+      key_ = *pki::MakeRsaKey();
     } else {
-      key_ = net::MakeAuthority("x", clock_.Now())->key_pem;
+      key_ = pki::MakeAuthority("x", clock_.Now())->key_pem;
     }
     signer_ = std::move(MakeTokenSigner(key_, "https://issuer", clock_)).value();
   }
@@ -185,7 +185,7 @@ INSTANTIATE_TEST_SUITE_P(All, ServiceAccountToken, ::testing::Values("RS256", "E
 
 TEST(TokenSigner, PublishesItsKey) {
   base::FakeClock clock;
-  auto signer = MakeTokenSigner(*net::MakeRsaKey(), "i", clock);
+  auto signer = MakeTokenSigner(*pki::MakeRsaKey(), "i", clock);
   ASSERT_TRUE(signer.ok());
   EXPECT_EQ((*signer)->KeySetJson().substr(0, 38), R"({"keys":[{"use":"sig","kty":"RSA","kid)");
   EXPECT_NE((*signer)->KeySetJson().find(R"("e":"AQAB")"), std::string::npos);

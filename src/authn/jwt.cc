@@ -6,7 +6,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/reader.h"
-#include "net/certificates.h"
+#include "pki/certificates.h"
 
 namespace portcullis::authn {
 namespace {
@@ -51,7 +51,7 @@ bool AreCertificates(json::Value chain) {
   if (!chain.is_array()) return false;
   return std::all_of(chain.elements().begin(), chain.elements().end(), [](json::Value one) {
     const auto der = base::Base64Decode(one.AsString());
-    return one.is_string() && der && !net::DescribeCertificate(*der).sha256.empty();
+    return one.is_string() && der && !pki::DescribeCertificate(*der).sha256.empty();
   });
 }
 

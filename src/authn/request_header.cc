@@ -4,9 +4,9 @@
 
 #include "base/strings.h"
 #include "golang/url.h"
-#include "net/certificates.h"
 #include "net/http.h"
 #include "net/server.h"
+#include "pki/certificates.h"
 
 namespace portcullis::authn {
 namespace {
@@ -42,7 +42,7 @@ std::string ExtraKey(std::string_view encoded) {
 class RequestHeader final : public Authenticator {
  public:
   RequestHeader(const RequestHeaderOptions& options,
-                std::shared_ptr<const net::CertificatePool> authorities, const base::Clock& clock)
+                std::shared_ptr<const pki::CertificatePool> authorities, const base::Clock& clock)
       : options_(options), authorities_(std::move(authorities)), clock_(clock) {}
 
   base::Result<std::optional<Identity>> Authenticate(const RequestView& request) const override {
@@ -86,7 +86,7 @@ class RequestHeader final : public Authenticator {
   }
 
   const RequestHeaderOptions options_;
-  const std::shared_ptr<const net::CertificatePool> authorities_;
+  const std::shared_ptr<const pki::CertificatePool> authorities_;
   const base::Clock& clock_;
 };
 
@@ -94,7 +94,7 @@ class RequestHeader final : public Authenticator {
 
 base::Result<std::unique_ptr<Authenticator>> MakeRequestHeader(const RequestHeaderOptions& options,
                                                                const base::Clock& clock) {
-  auto authorities = TRY(net::CertificatePool::Create(options.authorities_pem));
+  auto authorities = TRY(pki::CertificatePool::Create(options.authorities_pem));
   return std::unique_ptr<Authenticator>(
       std::make_unique<RequestHeader>(options, std::move(authorities), clock));
 }

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "net/certificates.h"
 #include "net/http.h"
 #include "net/server.h"
+#include "pki/certificates.h"
 
 namespace portcullis::authn {
 namespace {
@@ -34,16 +34,16 @@ class RequestHeaderTest : public ::testing::Test {
     return text;
   }
 
-  void Present(const net::KeyPair& authority, std::string name) {
+  void Present(const pki::KeyPair& authority, std::string name) {
     const auto pair =
-        net::Issue(authority, {.common_name = name, .client = true}, clock_.Now()).value();
-    certificate_.chain = {net::ParseCertificates(pair.certificate_pem).value()[0].der};
+        pki::Issue(authority, {.common_name = name, .client = true}, clock_.Now()).value();
+    certificate_.chain = {pki::ParseCertificates(pair.certificate_pem).value()[0].der};
     certificate_.common_name = std::move(name);
     certificate_.serial = "7";
   }
 
   const base::Clock& clock_ = base::SystemClock();
-  const net::KeyPair ca_ = net::MakeAuthority("front-proxies", clock_.Now()).value();
+  const pki::KeyPair ca_ = pki::MakeAuthority("front-proxies", clock_.Now()).value();
   net::ClientCertificate certificate_;
   bool has_certificate_ = true;
 };
@@ -65,7 +65,7 @@ TEST_F(RequestHeaderTest, BelievesNobodyElse) {
   const net::Headers headers = {{"X-Remote-User", "anna"}};
   Present(ca_, "proxy");
   EXPECT_EQ(Ask(headers, {"other"}), "x509: subject with cn=proxy is not in the allowed list");
-  Present(net::MakeAuthority("clients", clock_.Now()).value(), "proxy");
+  Present(pki::MakeAuthority("clients", clock_.Now()).value(), "proxy");
   EXPECT_EQ(Ask(headers),
             "verifying certificate SN=7 failed: x509: certificate signed by unknown authority");
   has_certificate_ = false;

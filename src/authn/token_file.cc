@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "net/certificates.h"
 
 namespace portcullis::authn {
 namespace {

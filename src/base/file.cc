@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -45,6 +46,30 @@ Result<std::string> ReadFile(const std::string& path, std::size_t limit) {
 
 Result<std::string> ReadStandardInput(std::size_t limit) {
   return ReadToEnd(STDIN_FILENO, "standard input", limit);
+}
+
+Status WriteFile(const std::string& path, std::string_view content) {
+  const std::string temporary = path + ".new";
+  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return FileError("open", path, ErrnoText(errno));
+  while (!content.empty()) {
+    const ssize_t count = write(file, content.data(), content.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const int error = errno;
+      close(file);
+      return FileError("write", path, ErrnoText(error));
+    }
+    content.remove_prefix(static_cast<std::size_t>(count));
+  }
+  // On the disk before it gets its name: a power cut leaves no empty file behind.
+  const int error = fsync(file) == 0 ? 0 : errno;
+  close(file);
+  if (error != 0) return FileError("fsync", path, ErrnoText(error));
+  if (rename(temporary.c_str(), path.c_str()) != 0) {
+    return FileError("rename", path, ErrnoText(errno));
+  }
+  return OkStatus();
 }
 
 std::string FolderOf(const std::string& path) {

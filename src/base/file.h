@@ -1,8 +1,9 @@
-// Files read whole: the only reader of the program.
+// Files read and written whole: the only reader of the program.
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 
@@ -16,6 +17,10 @@ inline constexpr std::size_t kMaxFileSize = std::size_t{256} << 20;
 Result<std::string> ReadFile(const std::string& path, std::size_t limit = kMaxFileSize);
 // The same of standard input: `read standard input: …`.
 Result<std::string> ReadStandardInput(std::size_t limit = kMaxFileSize);
+
+// Writes a file that its owner alone can read: beside it, then renamed, so that a crash or a power
+// cut leaves the old content or the new. Errors: `open /x: permission denied`.
+Status WriteFile(const std::string& path, std::string_view content);
 
 // The folder that relative paths inside of the file `path` start from: "." for a bare name.
 std::string FolderOf(const std::string& path);

@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -37,6 +38,17 @@ TEST_F(FileTest, SaysWhyAFileCannotBeReadAsGoDoes) {
             "open /no/such/file: no such file or directory");
   EXPECT_EQ(ReadFile("/tmp").status().message(), "read /tmp: is a directory");
   EXPECT_EQ(ReadFile("/etc/passwd/x").status().message(), "open /etc/passwd/x: not a directory");
+}
+
+TEST_F(FileTest, WritesForItsOwnerAlone) {
+  ASSERT_TRUE(WriteFile(path_, "one").ok());
+  ASSERT_TRUE(WriteFile(path_, "two").ok());
+  EXPECT_EQ(ReadFile(path_).value(), "two");
+  struct stat info {};
+  ASSERT_EQ(stat(path_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0600U);
+  EXPECT_EQ(WriteFile("/no/such/folder/x", "").message(),
+            "open /no/such/folder/x: no such file or directory");
 }
 
 TEST(PathTest, RelativePathsStartAtTheFolderOfTheirFile) {

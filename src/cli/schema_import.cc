@@ -12,7 +12,6 @@
 #include "flags/setters.h"
 #include "json/reader.h"
 #include "kubeconfig/client_config.h"
-#include "net/certificates.h"
 
 namespace portcullis::cli {
 namespace {

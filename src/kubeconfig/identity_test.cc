@@ -8,7 +8,7 @@
 
 #include "base/strings.h"
 #include "base/testing/fake_clock.h"
-#include "net/certificates.h"
+#include "pki/certificates.h"
 
 namespace portcullis::kubeconfig {
 namespace {
@@ -95,7 +95,7 @@ TEST_F(IdentityTest, ATokenFileWinsOverAToken) {
 TEST_F(IdentityTest, ReadsItsCertificateAgainAfterASecond) {
   const auto issue = [&](std::string_view name) {
     const auto pair =
-        net::MakeSelfSigned({.common_name = std::string(name), .client = true}, clock_.Now());
+        pki::MakeSelfSigned({.common_name = std::string(name), .client = true}, clock_.Now());
     Write("key", pair->key_pem);
     return Write("crt", pair->certificate_pem);
   };

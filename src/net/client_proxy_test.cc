@@ -49,12 +49,12 @@ class ClientProxyTest : public ClientTest {
 
   // What kTarget really is: a server with a certificate for hook.example.
   struct Target {
-    KeyPair authority = MakeAuthority("test-ca", base::SystemClock().Now()).value();
+    pki::KeyPair authority = pki::MakeAuthority("test-ca", base::SystemClock().Now()).value();
     RawServer server{testing::AnswerOk, Issue({"127.0.0.1"})};
 
     // A certificate for hook.example, and for these addresses.
-    KeyPair Issue(std::vector<std::string> addresses) const {
-      return net::Issue(authority,
+    pki::KeyPair Issue(std::vector<std::string> addresses) const {
+      return pki::Issue(authority,
                         {.common_name = "hook",
                          .organizations = {},
                          .dns_names = {"hook.example"},
@@ -73,7 +73,7 @@ TEST_F(ClientProxyTest, ARequestMayBringItsOwnProxy) {
   options.proxies = std::make_shared<const ProxyRules>(ProxySettings{"http://127.0.0.1:2", ""});
   const auto client = HttpsClient::Create(io_, options);
   ClientRequest request =
-      Secure(1, MakeAuthority("ca", base::SystemClock().Now())->certificate_pem);
+      Secure(1, pki::MakeAuthority("ca", base::SystemClock().Now())->certificate_pem);
   request.url = "https://127.0.0.1:3/";
   const auto cause = [&] { return client->Call(request, TestServer::Soon()).failure->cause; };
 

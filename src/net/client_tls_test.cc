@@ -34,7 +34,7 @@ TEST_F(ClientTlsTest, HandshakeFailuresReadAsInGo) {
   const auto now = base::SystemClock().Now();
   const auto certificates = TestCertificates::Make();
   const auto& ca = certificates.authority;
-  const auto call = [&](const KeyPair& serving, const std::string& ca_pem) {
+  const auto call = [&](const pki::KeyPair& serving, const std::string& ca_pem) {
     RawServer server(AnswerOk, serving);
     const auto result = Call(Secure(server.port(), ca_pem));
     return result.ok() ? "" : result.failure->cause;
@@ -44,19 +44,19 @@ TEST_F(ClientTlsTest, HandshakeFailuresReadAsInGo) {
 
   EXPECT_EQ(call(certificates.serving, ca.certificate_pem), "");
 
-  const auto other = MakeAuthority("other", now).value();
+  const auto other = pki::MakeAuthority("other", now).value();
   EXPECT_EQ(call(certificates.serving, other.certificate_pem),
             verify + "certificate signed by unknown authority");
   EXPECT_EQ(call(certificates.serving, ""), verify + "certificate signed by unknown authority");
 
-  const auto namesake = MakeAuthority("test-ca", now).value();
+  const auto namesake = pki::MakeAuthority("test-ca", now).value();
   EXPECT_EQ(call(certificates.serving, namesake.certificate_pem),
             verify +
                 "certificate signed by unknown authority (possibly because of \"x509: ECDSA "
                 "verification failure\" while trying to verify candidate authority "
                 "certificate \"test-ca\")");
 
-  const CertificateRequest loopback{
+  const pki::CertificateRequest loopback{
       .common_name = "x", .ip_addresses = {"127.0.0.1"}, .server = true, .valid_days = 1};
   const auto expired = Issue(ca, loopback, now - std::chrono::hours(48)).value();
   const auto expired_text = call(expired, ca.certificate_pem);
@@ -83,12 +83,12 @@ TEST_F(ClientTlsTest, HandshakeFailuresReadAsInGo) {
   EXPECT_EQ(call(named({}, {"10.0.0.1", "::1"}), ca.certificate_pem),
             verify + "certificate is valid for 10.0.0.1, ::1, not 127.0.0.1");
 
-  const CertificateRequest for_clients{
+  const pki::CertificateRequest for_clients{
       .common_name = "x", .ip_addresses = {"127.0.0.1"}, .client = true};
   EXPECT_EQ(call(Issue(ca, for_clients, now).value(), ca.certificate_pem),
             verify + "certificate specifies an incompatible key usage");
 
-  const auto self_signed = MakeSelfSigned(loopback, now).value();
+  const auto self_signed = pki::MakeSelfSigned(loopback, now).value();
   EXPECT_EQ(call(self_signed, ca.certificate_pem),
             verify + "certificate signed by unknown authority");
   EXPECT_EQ(call(self_signed, self_signed.certificate_pem), "");
@@ -97,21 +97,21 @@ TEST_F(ClientTlsTest, HandshakeFailuresReadAsInGo) {
 // Certificates that Pepr makes look like this.
 TEST_F(ClientTlsTest, AuthoritiesWithoutANameAreBelieved) {
   const auto now = base::SystemClock().Now();
-  const auto ca = MakeAuthority("", now).value();
-  const CertificateRequest loopback{.ip_addresses = {"127.0.0.1"}};
+  const auto ca = pki::MakeAuthority("", now).value();
+  const pki::CertificateRequest loopback{.ip_addresses = {"127.0.0.1"}};
   RawServer server(AnswerOk, Issue(ca, loopback, now).value());
 
   EXPECT_TRUE(Call(Secure(server.port(), ca.certificate_pem)).ok());
   const auto refused =
-      Call(Secure(server.port(), MakeAuthority("", now).value().certificate_pem)).failure;
+      Call(Secure(server.port(), pki::MakeAuthority("", now).value().certificate_pem)).failure;
   ASSERT_TRUE(refused);
   EXPECT_NE(refused->cause.find("ECDSA verification failure"), std::string::npos) << refused->cause;
 }
 
 TEST_F(ClientTlsTest, ChainsMayHaveIntermediatesAndAnchorsThatAreNoRoots) {
   const auto now = base::SystemClock().Now();
-  const auto ca = MakeAuthority("ca", now).value();
-  const CertificateRequest loopback{.common_name = "x", .ip_addresses = {"127.0.0.1"}};
+  const auto ca = pki::MakeAuthority("ca", now).value();
+  const pki::CertificateRequest loopback{.common_name = "x", .ip_addresses = {"127.0.0.1"}};
   const auto no_authority = Issue(ca, {.common_name = "middle"}, now).value();
   auto below = Issue(no_authority, loopback, now).value();
   below.certificate_pem += no_authority.certificate_pem;
@@ -133,7 +133,7 @@ TEST_F(ClientTlsTest, ChainsMayHaveIntermediatesAndAnchorsThatAreNoRoots) {
 
 TEST_F(ClientTlsTest, NamesAreCheckedAsInGo) {
   const auto now = base::SystemClock().Now();
-  const auto ca = MakeAuthority("ca", now).value();
+  const auto ca = pki::MakeAuthority("ca", now).value();
   const auto call = [&](std::vector<std::string> dns, std::string host) {
     const auto serving = Issue(ca, {.common_name = host, .dns_names = dns, .server = true}, now);
     RawServer server(AnswerOk, serving.value());
@@ -158,7 +158,7 @@ TEST_F(ClientTlsTest, NamesAreCheckedAsInGo) {
 
 TEST_F(ClientTlsTest, ACertificateWithoutNamesIsReported) {
   const auto now = base::SystemClock().Now();
-  const auto ca = MakeAuthority("ca", now).value();
+  const auto ca = pki::MakeAuthority("ca", now).value();
   RawServer server(AnswerOk, Issue(ca, {.common_name = "x", .server = true}, now).value());
 
   const auto result = Call(Secure(server.port(), ca.certificate_pem));

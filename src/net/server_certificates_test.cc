@@ -32,12 +32,12 @@ class ServerCertificatesTest : public ::testing::Test {
             Options()) {}
 
   // Valid for ten days from an hour ago.
-  KeyPair Alice() const {
-    const CertificateRequest request{.common_name = "alice", .client = true, .valid_days = 10};
+  pki::KeyPair Alice() const {
+    const pki::CertificateRequest request{.common_name = "alice", .client = true, .valid_days = 10};
     return Issue(test_.certificates.authority, request, start_).value();
   }
-  base::WallTime EndOf(const KeyPair& pair) const {
-    return ParseCertificates(pair.certificate_pem).value()[0].not_after;
+  base::WallTime EndOf(const pki::KeyPair& pair) const {
+    return pki::ParseCertificates(pair.certificate_pem).value()[0].not_after;
   }
   // What the handler sees of one more request on the connection.
   std::shared_ptr<const ClientCertificate> Ask(RawPeer& peer) {
@@ -45,7 +45,7 @@ class ServerCertificatesTest : public ::testing::Test {
     EXPECT_NE(peer.ReadUntil("GET /\n"), "");
     return queue_.Take()->client_certificate();
   }
-  void TrustOnly(const KeyPair& authority) {
+  void TrustOnly(const pki::KeyPair& authority) {
     ServerTlsOptions tls;
     tls.certificate = {
         test_.certificates.serving.certificate_pem, test_.certificates.serving.key_pem, {}};
@@ -71,7 +71,7 @@ class ServerCertificatesTest : public ::testing::Test {
 };
 
 TEST_F(ServerCertificatesTest, AnExpiredOneIsRefusedOnAKeptConnection) {
-  const KeyPair alice = Alice();
+  const pki::KeyPair alice = Alice();
   const auto peer = RawPeer::ConnectTls(test_.server->port(), {.client = alice});
   EXPECT_EQ(Ask(*peer)->error, "");
   clock_.Advance(EndOf(alice) - start_);
@@ -100,9 +100,9 @@ TEST_F(ServerCertificatesTest, GoesByTheWallClockBothWays) {
 }
 
 TEST_F(ServerCertificatesTest, GoesByTheTimeOfTheAuthorityToo) {
-  const KeyPair authority = MakeAuthority("short", start_, 5).value();
+  const pki::KeyPair authority = pki::MakeAuthority("short", start_, 5).value();
   TrustOnly(authority);
-  const CertificateRequest request{.common_name = "alice", .client = true, .valid_days = 10};
+  const pki::CertificateRequest request{.common_name = "alice", .client = true, .valid_days = 10};
   const auto peer = RawPeer::ConnectTls(test_.server->port(),
                                         {.client = Issue(authority, request, start_).value()});
   EXPECT_EQ(Ask(*peer)->error, "");
@@ -113,14 +113,14 @@ TEST_F(ServerCertificatesTest, GoesByTheTimeOfTheAuthorityToo) {
 TEST_F(ServerCertificatesTest, GoesByTheClientCaOfNow) {
   const auto peer = RawPeer::ConnectTls(test_.server->port(), {.client = Alice()});
   EXPECT_EQ(Ask(*peer)->error, "");
-  TrustOnly(MakeAuthority("other", start_).value());
+  TrustOnly(pki::MakeAuthority("other", start_).value());
   EXPECT_EQ(Ask(*peer)->error, "x509: certificate signed by unknown authority");
   TrustOnly(test_.certificates.authority);
   EXPECT_EQ(Ask(*peer)->error, "");
 }
 
 TEST_F(ServerCertificatesTest, VerifiesAgainOnlyWhenTheVerdictMayChange) {
-  const KeyPair alice = Alice();
+  const pki::KeyPair alice = Alice();
   const auto peer = RawPeer::ConnectTls(test_.server->port(), {.client = alice});
   const auto first = Ask(*peer);
   clock_.Advance(EndOf(alice) - start_ - 1ns);

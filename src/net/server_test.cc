@@ -413,9 +413,9 @@ TEST(ServerTest, JudgesClientCertificates) {
     queue.Push(std::move(exchange));
   });
   const auto now = base::SystemClock().Now();
-  const CertificateRequest alice{
+  const pki::CertificateRequest alice{
       .common_name = "alice", .organizations = {"dev", "ops"}, .client = true};
-  const auto call = [&](const KeyPair& pair) {
+  const auto call = [&](const pki::KeyPair& pair) {
     auto request = test.Request("GET", "/");
     request.tls = ClientTls::Create({.ca_pem = test.certificates.authority.certificate_pem,
                                      .certificate_pem = pair.certificate_pem,
@@ -433,10 +433,10 @@ TEST(ServerTest, JudgesClientCertificates) {
   EXPECT_EQ(good->chain.size(), 1U);
   EXPECT_EQ(good->sha256.size(), 64U);
 
-  const auto stranger = MakeAuthority("stranger", now).value();
+  const auto stranger = pki::MakeAuthority("stranger", now).value();
   EXPECT_EQ(call(Issue(stranger, alice, now).value())->error,
             "x509: certificate signed by unknown authority");
-  const CertificateRequest serving{.common_name = "alice", .server = true};
+  const pki::CertificateRequest serving{.common_name = "alice", .server = true};
   EXPECT_EQ(call(Issue(test.certificates.authority, serving, now).value())->error,
             "x509: certificate specifies an incompatible key usage");
   const auto expired =
@@ -473,7 +473,7 @@ TEST(ServerTest, UsesTheNewCertificateForNewConnections) {
 
 TEST(ServerTest, ChoosesTheCertificateByName) {
   const auto now = base::SystemClock().Now();
-  const auto ca = MakeAuthority("ca", now).value();
+  const auto ca = pki::MakeAuthority("ca", now).value();
   const auto issue = [&](std::string name) {
     return Issue(ca, {.common_name = name, .dns_names = {name}, .server = true}, now).value();
   };
@@ -488,7 +488,7 @@ TEST(ServerTest, ChoosesTheCertificateByName) {
           .value();
   auto server = HttpsServer::Listen(io, options, Echo).value();
   const auto seen = [&](std::string name) {
-    return ParseCertificates(
+    return pki::ParseCertificates(
                RawPeer::ConnectTls(server->port(), {.server_name = name})->PeerCertificate())
         .value()[0]
         .common_name;

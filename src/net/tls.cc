@@ -8,9 +8,9 @@
 #include "base/mutex.h"
 #include "base/strings.h"
 #include "golang/netip.h"
-#include "net/certificates.h"
 #include "net/internal/tls_context.h"
-#include "net/internal/verify.h"
+#include "pki/certificates.h"
+#include "pki/verify.h"
 
 namespace portcullis::net {
 namespace internal {
@@ -26,10 +26,10 @@ PeerCheck* CheckOf(X509_STORE_CTX* context) {
 }
 
 // What the peer has sent, as Go reads it; it refuses long RSA keys for the time they take.
-base::Result<ReadCertificates> ReadPeer(X509* leaf, const STACK_OF(X509) * others,
-                                        std::string_view peer) {
+base::Result<pki::ReadCertificates> ReadPeer(X509* leaf, const STACK_OF(X509) * others,
+                                             std::string_view peer) {
   constexpr int kMaxRsaBits = 8192;
-  auto all = ReadAll(leaf, others);
+  auto all = pki::ReadAll(leaf, others);
   if (!all.ok()) return all;
   for (const auto& certificate : *all) {
     EVP_PKEY* key = X509_get0_pubkey(certificate.x509.get());
@@ -50,8 +50,8 @@ int Judge(X509_STORE_CTX* context, std::string error) {
   return 0;
 }
 
-std::string VerificationError(const VerifyRequest& request) {
-  const std::string error = VerifyCertificate(request).error;
+std::string VerificationError(const pki::VerifyRequest& request) {
+  const std::string error = pki::VerifyCertificate(request).error;
   return error.empty() ? error : base::StrCat("tls: failed to verify certificate: ", error);
 }
 
@@ -78,13 +78,13 @@ int VerifyServer(X509_STORE_CTX* context, void* unused) {
   check->without_san = !(*chain)[0].parsed.has_alternative_names;
   for (const auto& certificate : *chain) {
     const bool self_issued = certificate.parsed.raw_subject == certificate.parsed.raw_issuer;
-    if (!self_issued && HasInsecureSignature(certificate.x509.get())) check->with_sha1 = true;
+    if (!self_issued && pki::HasInsecureSignature(certificate.x509.get())) check->with_sha1 = true;
   }
   if (check->roots == nullptr) return 1;
   return Judge(context, VerificationError({.chain = *chain,
                                            .roots = const_cast<X509_STORE*>(check->roots),
                                            .host = check->host,
-                                           .use = CertificateUse::kServer,
+                                           .use = pki::CertificateUse::kServer,
                                            .now = base::SystemClock().Now()}));
 }
 
@@ -101,7 +101,7 @@ int VerifyClient(X509_STORE_CTX* context, void* unused) {
   return Judge(context, VerificationError({.chain = *chain,
                                            .roots = const_cast<X509_STORE*>(check->roots),
                                            .host = {},
-                                           .use = CertificateUse::kClient,
+                                           .use = pki::CertificateUse::kClient,
                                            .now = base::SystemClock().Now()}));
 }
 
@@ -143,7 +143,7 @@ void SetCommonOptions(SSL_CTX* context) {
 
 base::Status UseKeyPair(SSL_CTX* context, std::string_view certificate_pem,
                         std::string_view key_pem) {
-  const ChainAndKey pair = TRY(ParseKeyPair(certificate_pem, key_pem));
+  const pki::ChainAndKey pair = TRY(pki::ParseKeyPair(certificate_pem, key_pem));
   bool good = SSL_CTX_use_certificate(context, pair.chain[0].get()) == 1 &&
               SSL_CTX_use_PrivateKey(context, pair.key.get()) == 1;
   for (std::size_t i = 1; good && i < pair.chain.size(); ++i) {
@@ -179,9 +179,9 @@ base::Status SetCiphers(SSL_CTX* context, const std::vector<std::string>& suites
 
 // The names of the CAs a client may choose a certificate by.
 void AnnounceClientCas(SSL_CTX* context, std::string_view pem) {
-  PemBlock block;
-  while (NextPemBlock(pem, block)) {
-    const auto certificate = ParseDer(block.bytes);
+  pki::PemBlock block;
+  while (pki::NextPemBlock(pem, block)) {
+    const auto certificate = pki::ParseDer(block.bytes);
     if (certificate) SSL_CTX_add_client_CA(context, certificate.get());
   }
 }
@@ -213,7 +213,7 @@ base::Status ServerTlsContext::AddCertificate(const ServingCertificate& certific
   TRY(UseKeyPair(context, certificate.certificate_pem, certificate.key_pem));
   for (const auto& name : certificate.names) entry.names.push_back(base::ToLower(name));
   if (entry.names.empty()) {
-    const auto infos = TRY(ParseCertificates(certificate.certificate_pem));
+    const auto infos = TRY(pki::ParseCertificates(certificate.certificate_pem));
     for (const auto& name : infos[0].dns_names) entry.names.push_back(base::ToLower(name));
   }
   SSL_CTX_set_alpn_select_cb(context, ChooseProtocol, this);
@@ -250,14 +250,14 @@ std::shared_ptr<const ClientCertificate> ServerTlsContext::PeerOf(SSL* ssl,
                                                                   base::WallTime now) const {
   X509* leaf = SSL_get0_peer_certificate(ssl);
   if (leaf == nullptr) return nullptr;
-  const auto chain = ReadAll(leaf, SSL_get_peer_cert_chain(ssl));
+  const auto chain = pki::ReadAll(leaf, SSL_get_peer_cert_chain(ssl));
   auto peer = std::make_shared<ClientCertificate>();
   if (!chain.ok()) {
     peer->error = chain.status().message();
     return peer;
   }
-  for (const auto& certificate : *chain) peer->chain.push_back(DerOf(certificate.x509.get()));
-  auto info = DescribeCertificate(peer->chain[0]);
+  for (const auto& certificate : *chain) peer->chain.push_back(pki::DerOf(certificate.x509.get()));
+  auto info = pki::DescribeCertificate(peer->chain[0]);
   peer->common_name = std::move(info.common_name);
   peer->organizations = std::move(info.organizations);
   peer->uids = std::move(info.uids);
@@ -266,11 +266,11 @@ std::shared_ptr<const ClientCertificate> ServerTlsContext::PeerOf(SSL* ssl,
   if (!client_roots_) {
     peer->error = "x509: certificate signed by unknown authority";
   } else {
-    Verdict verdict = VerifyCertificate({.chain = *chain,
-                                         .roots = client_roots_.get(),
-                                         .host = {},
-                                         .use = CertificateUse::kClient,
-                                         .now = now});
+    pki::Verdict verdict = pki::VerifyCertificate({.chain = *chain,
+                                                   .roots = client_roots_.get(),
+                                                   .host = {},
+                                                   .use = pki::CertificateUse::kClient,
+                                                   .now = now});
     peer->error = std::move(verdict.error);
     peer->judged_from = verdict.from;
     peer->judged_until = verdict.until;
@@ -301,7 +301,7 @@ base::Result<std::shared_ptr<const ServerTls>> ServerTls::Create(const ServerTls
   tls->require_ = options.client_certificates == ClientCertificates::kRequire;
   if (options.client_certificates != ClientCertificates::kNone && !options.client_ca_pem.empty()) {
     tls->client_roots_.reset(X509_STORE_new());
-    TRY(internal::AddRoots(*tls->client_roots_, options.client_ca_pem));
+    TRY(pki::AddRoots(*tls->client_roots_, options.client_ca_pem));
   }
   if (tls->require_ && !tls->client_roots_) {
     return base::ConfigError("client certificates are required but there is no client CA");
@@ -326,7 +326,7 @@ base::Result<std::shared_ptr<const ClientTls>> ClientTls::Create(const ClientTls
     if (options.ca_pem.empty()) {
       X509_STORE_set_default_paths(tls->roots_.get());
       ERR_clear_error();
-    } else if (auto status = internal::AddRoots(*tls->roots_, options.ca_pem); !status.ok()) {
+    } else if (auto status = pki::AddRoots(*tls->roots_, options.ca_pem); !status.ok()) {
       return status.Annotate("unable to load root certificates");
     }
   }

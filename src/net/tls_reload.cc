@@ -3,8 +3,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mutex.h"
-#include "net/certificates.h"
 #include "net/internal/loop.h"
+#include "pki/certificates.h"
 
 namespace portcullis::net {
 

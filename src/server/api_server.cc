@@ -124,7 +124,7 @@ base::Result<engine::BootFacts> BootFactsOf(const Options& options,
   list("requestheader-allowed-names", options.requestheader_allowed_names);
   facts.authentication.emplace_back(
       "requestheader-client-ca-file",
-      TRY(net::LoadCertificates(options.requestheader_client_ca_file)));
+      TRY(pki::LoadCertificates(options.requestheader_client_ca_file)));
   list("requestheader-extra-headers-prefix", options.requestheader_extra_headers_prefix);
   list("requestheader-group-headers", options.requestheader_group_headers);
   list("requestheader-uid-headers", options.requestheader_uid_headers);
@@ -226,7 +226,7 @@ class Server final : public ApiServer {
     std::vector<std::unique_ptr<authn::Authenticator>> members;
     if (!options_.requestheader_client_ca_file.empty()) {
       authn::RequestHeaderOptions proxies;
-      proxies.authorities_pem = TRY(net::LoadCertificates(options_.requestheader_client_ca_file));
+      proxies.authorities_pem = TRY(pki::LoadCertificates(options_.requestheader_client_ca_file));
       proxies.allowed_names = options_.requestheader_allowed_names;
       proxies.username_headers = options_.requestheader_username_headers;
       proxies.uid_headers = options_.requestheader_uid_headers;

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "net/certificates.h"
+#include "pki/certificates.h"
 #include "server/options.h"
 
 namespace portcullis::server {
@@ -20,8 +20,8 @@ namespace portcullis::server {
 struct Credentials {
   std::string authority_pem;  // our own
   std::string client_ca_pem;  // our own and those of --client-ca-file
-  net::KeyPair serving;
-  net::KeyPair administrator;
+  pki::KeyPair serving;
+  pki::KeyPair administrator;
   std::string signing_key_pem;
   std::vector<std::string> verifying_keys_pem;
 };

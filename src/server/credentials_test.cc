@@ -31,7 +31,7 @@ class CredentialsTest : public ::testing::Test {
            std::to_string(getpid());
   }
 
-  void Write(const std::string& name, const net::KeyPair& pair) const {
+  void Write(const std::string& name, const pki::KeyPair& pair) const {
     fs::create_directories(folder_ / "pki");
     std::ofstream(folder_ / "pki" / (name + ".crt")) << pair.certificate_pem;
     std::ofstream(folder_ / "pki" / (name + ".key")) << pair.key_pem;
@@ -67,7 +67,7 @@ TEST_F(CredentialsTest, ReplacesWhatItHasMadeWhileTheClockWasAhead) {
 }
 
 TEST_F(CredentialsTest, NeverReplacesTheAuthorityOfSomebodyElse) {
-  const net::KeyPair theirs = net::MakeAuthority("corporate-ca", clock_.Now(), 20).value();
+  const pki::KeyPair theirs = pki::MakeAuthority("corporate-ca", clock_.Now(), 20).value();
   Write("ca", theirs);
   ASSERT_TRUE(Prepare().ok());
   EXPECT_EQ(Read("ca.crt"), theirs.certificate_pem);
@@ -80,7 +80,7 @@ TEST_F(CredentialsTest, NeverReplacesTheAuthorityOfSomebodyElse) {
               ::testing::MatchesRegex(
                   ".*/pki/ca.crt: the certificate has expired at 2026-01-21T00:00:00Z and is not "
                   "replaced, because it was not made by Portcullis: renew it, or choose another "
-                  "--cert-dir"));
+                  "folder"));
   EXPECT_EQ(Read("ca.key"), theirs.key_pem);
 }
 

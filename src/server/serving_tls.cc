@@ -2,7 +2,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "net/certificates.h"
+#include "pki/certificates.h"
 
 namespace portcullis::server {
 
@@ -49,7 +49,7 @@ base::Result<ServingTls> MakeServingTls(const Options& options, const Credential
   tls.files.more_client_cas_pem = credentials.authority_pem;
   for (const std::string& value : options.tls_sni_cert_keys) {
     NamedCertificate named = TRY(ParseNamedCertificate(value));
-    auto pair = net::LoadKeyPair(named.certificate_file, named.key_file);
+    auto pair = pki::LoadKeyPair(named.certificate_file, named.key_file);
     if (!pair.ok()) {
       return base::ConfigError(
           base::StrCat("failed to load SNI cert and key: ", pair.status().message()));
@@ -58,7 +58,7 @@ base::Result<ServingTls> MakeServingTls(const Options& options, const Credential
     tls.files.sni.emplace_back(std::move(named.certificate_file), std::move(named.key_file));
   }
   if (!options.requestheader_client_ca_file.empty()) {
-    settings.announced_ca_pem = TRY(net::LoadCertificates(options.requestheader_client_ca_file));
+    settings.announced_ca_pem = TRY(pki::LoadCertificates(options.requestheader_client_ca_file));
   }
   return tls;
 }

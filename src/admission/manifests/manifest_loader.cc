@@ -12,7 +12,6 @@
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/yaml.h"
-#include "net/certificates.h"
 
 namespace portcullis::admission {
 namespace {

@@ -1,16 +1,20 @@
 // The OpenSSL side of ServerTls and ClientTls, for the sources of this module.
 #pragma once
 
+#include <openssl/ssl.h>
+
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "net/internal/stream.h"
-#include "net/internal/x509.h"
 #include "net/server.h"
 #include "net/tls.h"
+#include "pki/x509.h"
 
 namespace portcullis::net::internal {
+
+using SslContextPtr = std::unique_ptr<SSL_CTX, pki::Freer<SSL_CTX_free>>;
 
 class ServerTlsContext final : public ServerTls {
  public:
@@ -33,7 +37,7 @@ class ServerTlsContext final : public ServerTls {
                               const ServerTlsOptions& options);
 
   std::vector<Entry> entries_;  // the first is the default
-  X509StorePtr client_roots_;
+  pki::X509StorePtr client_roots_;
   bool require_ = false;
   bool http2_ = false;
 };
@@ -47,7 +51,7 @@ class ClientTlsContext final : public ClientTls {
  private:
   friend base::Result<std::shared_ptr<const ClientTls>> ClientTls::Create(const ClientTlsOptions&);
   SslContextPtr context_;
-  X509StorePtr roots_;  // null: no verification
+  pki::X509StorePtr roots_;  // null: no verification
   std::string server_name_;
 };
 

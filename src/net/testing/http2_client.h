@@ -28,7 +28,7 @@ struct H2Answer {
 class H2Client {
  public:
   // `window` is what each stream, and the connection, may be sent before it is read.
-  explicit H2Client(int port, std::int32_t window = 65535, const KeyPair& certificate = {}) {
+  explicit H2Client(int port, std::int32_t window = 65535, const pki::KeyPair& certificate = {}) {
     peer_ = RawPeer::ConnectTls(port, {.alpn = "h2", .client = certificate});
     nghttp2_session_callbacks* callbacks = nullptr;
     nghttp2_session_callbacks_new(&callbacks);

@@ -15,7 +15,7 @@
 #include <tuple>
 
 #include "net/internal/tls_texts.h"
-#include "net/internal/x509.h"
+#include "pki/x509.h"
 
 namespace portcullis::net::testing {
 namespace {
@@ -30,8 +30,8 @@ sockaddr_in Loopback(int port) {
   return address;
 }
 
-void Use(SSL_CTX* context, const KeyPair& pair) {
-  const auto parsed = internal::ParseKeyPair(pair.certificate_pem, pair.key_pem);
+void Use(SSL_CTX* context, const pki::KeyPair& pair) {
+  const auto parsed = pki::ParseKeyPair(pair.certificate_pem, pair.key_pem);
   if (!parsed.ok()) return;
   SSL_CTX_use_certificate(context, parsed->chain[0].get());
   for (std::size_t i = 1; i < parsed->chain.size(); ++i) {
@@ -170,9 +170,9 @@ std::string RawPeer::PeerCertificate() const {
   return pem;
 }
 
-RawServer::RawServer(Script script) : RawServer(std::move(script), KeyPair{}) {}
+RawServer::RawServer(Script script) : RawServer(std::move(script), pki::KeyPair{}) {}
 
-RawServer::RawServer(Script script, KeyPair serving, int max_tls_version)
+RawServer::RawServer(Script script, pki::KeyPair serving, int max_tls_version)
     : script_(std::move(script)), serving_(std::move(serving)), max_tls_version_(max_tls_version) {
   fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   auto address = Loopback(0);
@@ -234,7 +234,7 @@ void RawServer::Serve(int fd, int number) {
 TestCertificates TestCertificates::Make() {
   const auto now = base::SystemClock().Now();
   TestCertificates certificates;
-  certificates.authority = MakeAuthority("test-ca", now).value();
+  certificates.authority = pki::MakeAuthority("test-ca", now).value();
   certificates.serving = Issue(certificates.authority,
                                {.common_name = "test",
                                 .organizations = {},

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "net/certificates.h"
+#include "pki/certificates.h"
 
 namespace portcullis::net::testing {
 
@@ -21,7 +21,7 @@ class RawPeer {
  public:
   struct Tls {
     std::string alpn;     // "", "h2" or "http/1.1"
-    KeyPair client;       // client certificate, optional
+    pki::KeyPair client;  // client certificate, optional
     int max_version = 0;  // OpenSSL's number; 0: any
     int min_version = 0;
     std::string server_name;  // SNI
@@ -60,7 +60,7 @@ class RawServer {
   using Script = std::function<void(RawPeer& peer, int number)>;  // number counts from 1
 
   explicit RawServer(Script script);
-  RawServer(Script script, KeyPair serving, int max_tls_version = 0);
+  RawServer(Script script, pki::KeyPair serving, int max_tls_version = 0);
   ~RawServer();
   int port() const { return port_; }
   int connections() const { return connections_; }
@@ -69,7 +69,7 @@ class RawServer {
   void Run();
   void Serve(int fd, int number);
   Script script_;
-  KeyPair serving_;
+  pki::KeyPair serving_;
   int max_tls_version_ = 0;
   int fd_ = -1;
   int port_ = 0;
@@ -82,8 +82,8 @@ class RawServer {
 
 // A certificate authority with a serving certificate for 127.0.0.1 and localhost.
 struct TestCertificates {
-  KeyPair authority;
-  KeyPair serving;
+  pki::KeyPair authority;
+  pki::KeyPair serving;
   static TestCertificates Make();
 };
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "net/certificate_request.h"
+#include "pki/certificate_request.h"
 #include "registry/kind_table.h"
 #include "registry/validation/certificate_request_bytes.h"
 
@@ -93,7 +93,7 @@ void CheckRequest(json::Value request, FieldErrors& errors) {
   }
   const auto der = PemContent(*pem);
   std::string problem = der ? CertificateRequestProblem(*der) : std::string();
-  if (der && problem.empty()) problem = net::RequestSignatureProblem(*der);
+  if (der && problem.empty()) problem = pki::RequestSignatureProblem(*der);
   if (problem.empty()) return;
   errors.push_back(api::Invalid(FieldPath("spec", "request"), request, problem));
 }

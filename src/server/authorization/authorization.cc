@@ -13,7 +13,6 @@
 #include "base/mutex.h"
 #include "base/published.h"
 #include "base/strings.h"
-#include "net/certificates.h"
 #include "server/authorization/configuration.h"
 #include "server/authorization/webhook_authorizer.h"
 

@@ -1,10 +1,10 @@
-#include "net/certificate_request.h"
+#include "pki/certificate_request.h"
 
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
 
-namespace portcullis::net {
+namespace portcullis::pki {
 namespace {
 
 // Signed with the key in it, on the curve P-256.
@@ -22,4 +22,4 @@ TEST(CertificateRequestTest, KnowsWhoSigned) {
 }
 
 }  // namespace
-}  // namespace portcullis::net
+}  // namespace portcullis::pki

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <openssl/evp.h>
-#include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
@@ -15,7 +14,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 
 template <auto Free>
 struct Freer {
@@ -32,7 +31,6 @@ using X509StackPtr = std::unique_ptr<STACK_OF(X509), StackFreer>;
 using X509StorePtr = std::unique_ptr<X509_STORE, Freer<X509_STORE_free>>;
 using X509StoreContextPtr = std::unique_ptr<X509_STORE_CTX, Freer<X509_STORE_CTX_free>>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
-using SslContextPtr = std::unique_ptr<SSL_CTX, Freer<SSL_CTX_free>>;
 
 struct PemBlock {
   std::string type;
@@ -64,4 +62,4 @@ base::Result<ChainAndKey> ParseKeyPair(std::string_view certificate_pem, std::st
 // if there is not one, is client-go's for CA data.
 base::Status AddRoots(X509_STORE& store, std::string_view pem);
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

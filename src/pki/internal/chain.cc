@@ -1,4 +1,4 @@
-#include "net/internal/chain.h"
+#include "pki/internal/chain.h"
 
 #include <openssl/err.h>
 
@@ -8,9 +8,9 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "net/internal/name_constraints.h"
+#include "pki/internal/name_constraints.h"
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 namespace {
 
 // Against chains made to be expensive: as many as Go tries.
@@ -319,4 +319,4 @@ Verdict VerifyChain(const VerifyRequest& request) {
   return verdict;
 }
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

@@ -8,13 +8,13 @@
 
 #include <string>
 
-#include "net/internal/verify.h"
+#include "pki/verify.h"
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 
 // Of chain and extended key usages: "x509: certificate signed by unknown authority (possibly because
 // of …)"; the verdict depends on the roots that were tried. The leaf's own validity and names, and
 // on what else the verdict depends, are VerifyCertificate's.
 Verdict VerifyChain(const VerifyRequest& request);
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

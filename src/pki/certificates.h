@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 
-namespace portcullis::net {
+namespace portcullis::pki {
 
 // A certificate (chain, leaf first) with its private key.
 struct KeyPair {
@@ -91,4 +91,4 @@ class CertificatePool {
 base::Result<KeyPair> LoadKeyPair(const std::string& certificate_file, const std::string& key_file);
 base::Result<std::string> LoadCertificates(const std::string& file);
 
-}  // namespace portcullis::net
+}  // namespace portcullis::pki

@@ -1,10 +1,10 @@
-#include "net/internal/mailbox.h"
+#include "pki/internal/mailbox.h"
 
 #include <algorithm>
 
 #include "base/strings.h"
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 namespace {
 
 bool IsAtomCharacter(char c) {
@@ -74,4 +74,4 @@ std::optional<Mailbox> ParseMailbox(std::string_view text) {
   return Mailbox{std::move(*local), std::string(text)};
 }
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

@@ -1,4 +1,4 @@
-#include "net/internal/name_constraints.h"
+#include "pki/internal/name_constraints.h"
 
 #include <algorithm>
 #include <vector>
@@ -6,10 +6,10 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/netip.h"
-#include "net/internal/mailbox.h"
-#include "net/internal/x509.h"
+#include "pki/internal/mailbox.h"
+#include "pki/x509.h"
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 namespace {
 
 enum class Side { kPermitted, kExcluded };
@@ -230,4 +230,4 @@ std::string NameConstraintError(std::span<const Certificate* const> chain) {
   return "";
 }
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

@@ -1,4 +1,4 @@
-#include "net/internal/x509.h"
+#include "pki/x509.h"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -8,9 +8,9 @@
 
 #include "base/strings.h"
 #include "golang/netip.h"
-#include "net/internal/certificate.h"
+#include "pki/certificate.h"
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 namespace {
 
 constexpr std::string_view kBegin = "-----BEGIN ";
@@ -199,4 +199,4 @@ base::Status AddRoots(X509_STORE& store, std::string_view pem) {
                                      : "unable to parse bytes as PEM block");
 }
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

@@ -5,11 +5,11 @@
 #include "base/strings.h"
 #include "golang/netip.h"
 #include "golang/url.h"
-#include "net/internal/certificate.h"
-#include "net/internal/der.h"
-#include "net/internal/mailbox.h"
+#include "pki/certificate.h"
+#include "pki/internal/der.h"
+#include "pki/internal/mailbox.h"
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 namespace {
 
 using namespace std::string_view_literals;
@@ -379,4 +379,4 @@ bool IsValidDomain(std::string_view text, DomainUse use) {
   return true;
 }
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

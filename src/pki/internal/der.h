@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 
 inline constexpr unsigned char kDerBoolean = 0x01;
 inline constexpr unsigned char kDerInteger = 0x02;
@@ -64,4 +64,4 @@ class DerReader {
 // The value of an INTEGER's body of at most 64 bits.
 std::optional<std::int64_t> DerSmallInteger(std::string_view body);
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

@@ -6,13 +6,13 @@
 #include <functional>
 
 #include "base/strings.h"
-#include "net/certificates.h"
-#include "net/internal/certificate.h"
-#include "net/internal/der.h"
-#include "net/internal/mailbox.h"
-#include "net/internal/x509.h"
+#include "pki/certificate.h"
+#include "pki/certificates.h"
+#include "pki/internal/der.h"
+#include "pki/internal/mailbox.h"
+#include "pki/x509.h"
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 namespace {
 
 using namespace std::string_view_literals;
@@ -291,4 +291,4 @@ TEST(Mailbox, IsReadAsGoReadsIt) {
 }
 
 }  // namespace
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-namespace portcullis::net {
+namespace portcullis::pki {
 
 // What Go's CertificateRequest.CheckSignature says of a request in DER, as in `x509: ECDSA
 // verification failure`; "" if it is signed with the key in it.
 std::string RequestSignatureProblem(std::string_view der);
 
-}  // namespace portcullis::net
+}  // namespace portcullis::pki

@@ -1,10 +1,8 @@
-#include "net/certificates.h"
+#include "pki/certificates.h"
 
 #include <gtest/gtest.h>
 
-#include "net/tls.h"
-
-namespace portcullis::net {
+namespace portcullis::pki {
 namespace {
 
 base::WallTime Now() { return base::SystemClock().Now(); }
@@ -58,28 +56,5 @@ TEST(CertificatesTest, KeyPairErrorsAreGos) {
             "tls: private key type does not match public key type");
 }
 
-TEST(CertificatesTest, CaBundleErrorsAreClientGos) {
-  const auto make = [](std::string pem) {
-    return ClientTls::Create({.ca_pem = std::move(pem)}).status().message();
-  };
-
-  EXPECT_EQ(make("nonsense"),
-            "unable to load root certificates: unable to parse bytes as PEM block");
-  EXPECT_EQ(make("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
-            "unable to load root certificates: failed to parse certificate: x509: malformed "
-            "certificate");
-  EXPECT_EQ(make(MakeAuthority("a", Now()).value().key_pem),
-            "unable to load root certificates: no valid certificate authority data seen");
-}
-
-TEST(CertificatesTest, ACacheGivesEqualOptionsTheSameIdentity) {
-  const auto ca = MakeAuthority("a", Now()).value();
-  ClientTlsCache cache;
-  const auto first = cache.Get({.ca_pem = ca.certificate_pem}).value();
-
-  EXPECT_EQ(cache.Get({.ca_pem = ca.certificate_pem}).value(), first);
-  EXPECT_NE(cache.Get({.ca_pem = ca.certificate_pem, .server_name = "x"}).value(), first);
-}
-
 }  // namespace
-}  // namespace portcullis::net
+}  // namespace portcullis::pki

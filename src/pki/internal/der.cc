@@ -1,9 +1,9 @@
-#include "net/internal/der.h"
+#include "pki/internal/der.h"
 
 #include <algorithm>
 #include <ctime>
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 namespace {
 
 unsigned char ByteAt(std::string_view text, std::size_t at) {
@@ -180,4 +180,4 @@ std::optional<std::int64_t> DerSmallInteger(std::string_view body) {
   return static_cast<std::int64_t>(value);
 }
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 
 struct Mailbox {
   std::string local;
@@ -14,4 +14,4 @@ struct Mailbox {
 };
 std::optional<Mailbox> ParseMailbox(std::string_view text);
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

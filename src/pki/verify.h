@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "net/internal/certificate.h"
-#include "net/internal/x509.h"
+#include "pki/certificate.h"
+#include "pki/x509.h"
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 
 enum class CertificateUse { kServer, kClient };
 
@@ -66,4 +66,4 @@ std::string ValidityError(const Certificate& certificate, base::WallTime now);
 std::string CriticalExtensionError(const Certificate& certificate);
 bool HasInsecureSignature(const X509* certificate);  // SHA-1 or MD5
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

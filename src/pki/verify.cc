@@ -1,4 +1,4 @@
-#include "net/internal/verify.h"
+#include "pki/verify.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,9 +9,9 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/netip.h"
-#include "net/internal/chain.h"
+#include "pki/internal/chain.h"
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 namespace {
 
 std::string NormalIp(std::string_view text) {
@@ -142,4 +142,4 @@ Verdict VerifyCertificate(const VerifyRequest& request) {
   return verdict;
 }
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

@@ -1,4 +1,4 @@
-#include "net/internal/certificate.h"
+#include "pki/certificate.h"
 
 #include <openssl/err.h>
 
@@ -7,10 +7,10 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "net/internal/der.h"
-#include "net/internal/x509.h"
+#include "pki/internal/der.h"
+#include "pki/x509.h"
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 namespace {
 
 using namespace std::string_view_literals;
@@ -379,4 +379,4 @@ base::Result<Certificate> ParseCertificate(std::string_view der) {
   return certificate;
 }
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

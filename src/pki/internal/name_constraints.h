@@ -6,11 +6,11 @@
 #include <span>
 #include <string>
 
-#include "net/internal/certificate.h"
+#include "pki/certificate.h"
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 
 // Of a chain, leaf first: "" or what is wrong, `DNS name "a.b" is not permitted by any constraint`.
 std::string NameConstraintError(std::span<const Certificate* const> chain);
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

@@ -1,4 +1,4 @@
-#include "net/certificate_request.h"
+#include "pki/certificate_request.h"
 
 #include <openssl/evp.h>
 #include <openssl/objects.h>
@@ -10,7 +10,7 @@
 
 #include "base/strings.h"
 
-namespace portcullis::net {
+namespace portcullis::pki {
 namespace {
 
 using RequestPtr = std::unique_ptr<X509_REQ, decltype(&X509_REQ_free)>;
@@ -76,4 +76,4 @@ std::string RequestSignatureProblem(std::string_view der) {
   return std::string(held->failure);
 }
 
-}  // namespace portcullis::net
+}  // namespace portcullis::pki

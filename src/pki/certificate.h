@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 
-namespace portcullis::net::internal {
+namespace portcullis::pki {
 
 // A distinguished name, in UTF-8. Of several common names the last counts.
 struct DistinguishedName {
@@ -97,4 +97,4 @@ base::Status ReadExtension(const CertificateExtension& extension, Certificate& c
 enum class DomainUse { kName, kConstraint };
 bool IsValidDomain(std::string_view text, DomainUse use);
 
-}  // namespace portcullis::net::internal
+}  // namespace portcullis::pki

@@ -1,4 +1,4 @@
-#include "net/certificates.h"
+#include "pki/certificates.h"
 
 #include <fcntl.h>
 #include <openssl/bio.h>
@@ -18,16 +18,12 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "base/strings.h"
-#include "net/internal/certificate.h"
-#include "net/internal/stream.h"
-#include "net/internal/verify.h"
-#include "net/internal/x509.h"
+#include "pki/certificate.h"
+#include "pki/verify.h"
+#include "pki/x509.h"
 
-namespace portcullis::net {
+namespace portcullis::pki {
 namespace {
-
-using internal::KeyPtr;
-using internal::X509Ptr;
 
 base::Status LibraryError(std::string_view what) {
   const char* reason = ERR_reason_error_string(ERR_get_error());
@@ -166,8 +162,7 @@ base::Result<KeyPair> MakeAuthority(std::string_view common_name, base::WallTime
 
 base::Result<KeyPair> Issue(const KeyPair& authority, const CertificateRequest& request,
                             base::WallTime now) {
-  const internal::ChainAndKey signer =
-      TRY(internal::ParseKeyPair(authority.certificate_pem, authority.key_pem));
+  const ChainAndKey signer = TRY(ParseKeyPair(authority.certificate_pem, authority.key_pem));
   const KeyPtr key = TRY(NewEcKey());
   const X509Ptr certificate = NewCertificate(key.get(), request.common_name, request.organizations,
                                              now, request.valid_days);
@@ -200,15 +195,15 @@ base::Result<std::string> MakeRsaKey(int bits) {
 namespace {
 
 base::Result<CertificateInfo> Describe(std::string_view der) {
-  internal::Certificate parsed = TRY(internal::ParseCertificate(der));
-  const X509Ptr certificate = internal::ParseDer(der);
+  Certificate parsed = TRY(ParseCertificate(der));
+  const X509Ptr certificate = ParseDer(der);
   if (!certificate) return base::ConfigError("x509: malformed certificate");
   CertificateInfo info;
   info.der = der;
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(der.data()), der.size(), digest.data());
   info.sha256 = base::HexEncode(std::span<const unsigned char>(digest));
-  info.serial = internal::SerialOf(certificate.get());
+  info.serial = SerialOf(certificate.get());
   info.common_name = std::move(parsed.subject.common_name);
   info.organizations = std::move(parsed.subject.organizations);
   info.uids = std::move(parsed.subject.uids);
@@ -221,7 +216,7 @@ base::Result<CertificateInfo> Describe(std::string_view der) {
   for (auto& uri : parsed.names.uris) info.uris.push_back(std::move(uri.text));
   for (const auto& ip : parsed.names.ips) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(ip.data());
-    info.ip_addresses.push_back(internal::IpText(bytes, static_cast<int>(ip.size())));
+    info.ip_addresses.push_back(IpText(bytes, static_cast<int>(ip.size())));
   }
   return info;
 }
@@ -238,8 +233,8 @@ CertificateInfo DescribeCertificate(std::string_view der) {
 
 base::Result<std::vector<CertificateInfo>> ParseCertificates(std::string_view pem) {
   std::vector<CertificateInfo> list;
-  internal::PemBlock block;
-  while (internal::NextPemBlock(pem, block)) {
+  PemBlock block;
+  while (NextPemBlock(pem, block)) {
     if (block.type != "CERTIFICATE" || block.has_headers) continue;
     list.push_back(TRY(Describe(block.bytes)));
   }
@@ -250,43 +245,43 @@ base::Result<std::vector<CertificateInfo>> ParseCertificates(std::string_view pe
 }
 
 base::Status CheckKeyPair(std::string_view certificate_pem, std::string_view key_pem) {
-  return internal::ParseKeyPair(certificate_pem, key_pem).status();
+  return ParseKeyPair(certificate_pem, key_pem).status();
 }
 
 namespace {
 
 class Pool final : public CertificatePool {
  public:
-  explicit Pool(internal::X509StorePtr roots) : roots_(std::move(roots)) {}
+  explicit Pool(X509StorePtr roots) : roots_(std::move(roots)) {}
 
   std::string VerifyClient(const std::vector<std::string>& chain,
                            base::WallTime now) const override {
-    internal::ReadCertificates certificates;
+    ReadCertificates certificates;
     for (const std::string& der : chain) {
-      const internal::X509Ptr certificate = internal::ParseDer(der);
+      const X509Ptr certificate = ParseDer(der);
       if (!certificate) return "x509: malformed certificate";
-      auto read = internal::Read(certificate.get());
+      auto read = Read(certificate.get());
       if (!read.ok()) return std::string(read.status().message());
       certificates.push_back(std::move(*read));
     }
     if (certificates.empty()) return "x509: malformed certificate";
-    return internal::VerifyCertificate({.chain = certificates,
-                                        .roots = roots_.get(),
-                                        .host = {},
-                                        .use = internal::CertificateUse::kClient,
-                                        .now = now})
+    return VerifyCertificate({.chain = certificates,
+                              .roots = roots_.get(),
+                              .host = {},
+                              .use = CertificateUse::kClient,
+                              .now = now})
         .error;
   }
 
  private:
-  const internal::X509StorePtr roots_;
+  const X509StorePtr roots_;
 };
 
 }  // namespace
 
 base::Result<std::shared_ptr<const CertificatePool>> CertificatePool::Create(std::string_view pem) {
-  internal::X509StorePtr roots(X509_STORE_new());
-  TRY(internal::AddRoots(*roots, pem));
+  X509StorePtr roots(X509_STORE_new());
+  TRY(AddRoots(*roots, pem));
   return std::shared_ptr<const CertificatePool>(std::make_shared<Pool>(std::move(roots)));
 }
 
@@ -309,4 +304,4 @@ base::Result<std::string> LoadCertificates(const std::string& file) {
   return pem;
 }
 
-}  // namespace portcullis::net
+}  // namespace portcullis::pki
