@@ -14,6 +14,7 @@ namespace {
 
 namespace base = portcullis::base;
 namespace net = portcullis::net;
+namespace pki = portcullis::pki;
 
 struct Pair {
   Pair() {

@@ -21,7 +21,9 @@
 
 namespace {
 
+namespace golang = portcullis::golang;
 namespace net = portcullis::net;
+namespace pki = portcullis::pki;
 using net::internal::Http1Parser;
 
 // Takes everything, and remembers it for comparison.

@@ -22,6 +22,7 @@ namespace {
 
 namespace base = portcullis::base;
 namespace net = portcullis::net;
+namespace pki = portcullis::pki;
 
 constexpr const char* kUsage =
     R"(example-webhook-server: answers AdmissionReviews; what it answers depends on the path.

@@ -1,19 +1,19 @@
 #include "review.h"
-#include "golang/url.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "base/strings.h"
+#include "golang/url.h"
 #include "json/reader.h"
 #include "json/value.h"
 #include "json/writer.h"
-#include "net/url.h"
 
 namespace example {
 namespace {
 
 namespace base = portcullis::base;
+namespace golang = portcullis::golang;
 namespace json = portcullis::json;
 namespace net = portcullis::net;
 
