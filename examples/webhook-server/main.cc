@@ -21,6 +21,7 @@
 namespace {
 
 namespace base = portcullis::base;
+namespace golang = portcullis::golang;
 namespace net = portcullis::net;
 namespace pki = portcullis::pki;
 

@@ -15,7 +15,6 @@ namespace {
 namespace base = portcullis::base;
 namespace golang = portcullis::golang;
 namespace json = portcullis::json;
-namespace net = portcullis::net;
 
 constexpr std::string_view kDelayPrefix = "/delay/";
 
