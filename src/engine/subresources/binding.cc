@@ -121,7 +121,7 @@ base::Result<std::optional<PendingWrite>> PlanBinding(Operation& op, const Input
                          .options = options.as_create}));
   const api::GroupResource pods{"", "pods"};
   if (name.empty()) return base::BadRequest("Name parameter required.");
-  // Whoever posts to the collection cannot mean a certain pod: its uid is taken for none.
+  // A POST to the collection means no certain pod: the uid in its body does not count.
   if (!of_pod) binding = json::RemovePath(op.arena, binding, {"metadata", "uid"});
   const store::Key key{"", "pods", op.ns, name};
   const store::ObjectPtr current = op.world.store->Get(key);

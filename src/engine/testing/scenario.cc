@@ -11,6 +11,7 @@
 #include "engine/codec/codec.h"
 #include "engine/engine.h"
 #include "engine/subresources/subresources.h"
+#include "engine/testing/difference.h"
 #include "engine/verbs.h"
 #include "engine/write/write.h"
 #include "json/writer.h"
@@ -28,29 +29,6 @@ Verb VerbNamed(std::string_view name) {
                               Verb::kDelete, Verb::kDeleteCollection, Verb::kConnect};
   const auto* found = std::find(std::begin(kVerbs), std::end(kVerbs), name);
   return kValues[found - std::begin(kVerbs)];
-}
-
-// What differs between `wanted` and the part of `actual` that it speaks of; "" if nothing. A null
-// stands for a field that is absent.
-std::string Difference(json::Value wanted, json::Value actual, const std::string& path) {
-  if (wanted.is_object() && actual.is_object()) {
-    for (const json::Member& member : wanted.members()) {
-      std::string inner =
-          Difference(member.value, actual[member.name()], base::StrCat(path, ".", member.name()));
-      if (!inner.empty()) return inner;
-    }
-    return {};
-  }
-  if (wanted.is_array() && actual.is_array() && wanted.size() == actual.size()) {
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      std::string inner = Difference(wanted.elements()[i], actual.elements()[i],
-                                     base::StrCat(path, "[", std::to_string(i), "]"));
-      if (!inner.empty()) return inner;
-    }
-    return {};
-  }
-  if (wanted == actual) return {};
-  return base::StrCat(path, ": wanted ", json::ToString(wanted), ", is ", json::ToString(actual));
 }
 
 class Scenario {
