@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
 constexpr std::string_view kResource = "clusterroles";
+constexpr std::string_view kManager = "clusterrole-aggregation-controller";
 
 class ClusterRoleAggregation final : public Controller {
  public:
@@ -42,11 +43,18 @@ class ClusterRoleAggregation final : public Controller {
     json::Arena arena;
     const json::Value rules = Gather(arena, aggregation, name);
     if (rules == object["rules"] || (rules.empty() && object["rules"].empty())) return std::nullopt;
+    json::ObjectBuilder body(arena);
+    body.Set("apiVersion", object["apiVersion"]).Set("kind", object["kind"]);
+    body.Set("metadata", json::ObjectBuilder(arena).Set("name", name).Build());
+    if (!rules.empty()) body.Set("rules", rules);
     const auto written =
-        context_.client.Do({.verb = engine::Verb::kUpdate,
+        context_.client.Do({.verb = engine::Verb::kPatch,
                             .resource = {std::string(kGroup), "v1", std::string(kResource)},
                             .name = name,
-                            .body = json::With(arena, object, "rules", rules)});
+                            .body = body.Build(),
+                            .patch = engine::PatchType::kApply,
+                            .field_manager = kManager,
+                            .force = true});
     if (written.ok() || written.status().reason() == base::Reason::kNotFound) return std::nullopt;
     return 1s;
   }

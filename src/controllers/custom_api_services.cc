@@ -3,7 +3,6 @@
 #include <set>
 
 #include "base/strings.h"
-#include "engine/boot/api_service_objects.h"
 #include "json/reader.h"
 
 namespace portcullis::controllers {
@@ -80,7 +79,11 @@ class CustomApiServices final : public Controller {
     const json::Value service = TRY(json::Parse(arena, current->bytes(), {.borrow_text = true}));
     // Those of built-in groups, and what somebody looks after himself.
     if (!IsOurs(service)) return base::OkStatus();
-    return PutRight(arena, *current, service, group, version);
+    const json::Value spec = Spec(arena, group, version);
+    if (service["spec"] == spec) return base::OkStatus();
+    return Send({.verb = engine::Verb::kUpdate,
+                 .name = current->name(),
+                 .body = json::With(arena, service, "spec", spec)});
   }
 
   static json::Value Spec(json::Arena& arena, std::string_view group, std::string_view version) {
@@ -92,7 +95,6 @@ class CustomApiServices final : public Controller {
         .Build();
   }
 
-  // The event of the creation brings the key back, and PutRight tells the status.
   base::Status Create(json::Arena& arena, std::string_view name, std::string_view group,
                       std::string_view version) {
     const json::Value labels = json::ObjectBuilder(arena).Set(kAutomanaged, "true").Build();
@@ -109,23 +111,6 @@ class CustomApiServices final : public Controller {
 
   base::Status Remove(const store::Object& current) {
     return Send({.verb = engine::Verb::kDelete, .name = current.name(), .uid = current.uid()});
-  }
-
-  base::Status PutRight(json::Arena& arena, const store::Object& current, json::Value service,
-                        std::string_view group, std::string_view version) {
-    const json::Value spec = Spec(arena, group, version);
-    if (service["spec"] != spec) {
-      return Send({.verb = engine::Verb::kUpdate,
-                   .name = current.name(),
-                   .body = json::With(arena, service, "spec", spec)});
-    }
-    if (!service["status"]["conditions"].empty()) return base::OkStatus();
-    const json::Value status =
-        engine::LocalServiceStatus(arena, base::FormatTime(context_.clock.Now()));
-    return Send({.verb = engine::Verb::kUpdate,
-                 .subresource = "status",
-                 .name = current.name(),
-                 .body = json::With(arena, service, "status", status)});
   }
 
   base::Status Send(Request request) {

@@ -90,16 +90,4 @@ std::vector<json::Value> ApiServiceObjects(json::Arena& arena,
   return objects;
 }
 
-json::Value LocalServiceStatus(json::Arena& arena, std::string_view now) {
-  json::ArrayBuilder conditions(arena);
-  conditions.Add(json::ObjectBuilder(arena)
-                     .Set("type", "Available")
-                     .Set("status", "True")
-                     .Set("lastTransitionTime", now)
-                     .Set("reason", "Local")
-                     .Set("message", "Local APIServices are always available")
-                     .Build());
-  return json::ObjectBuilder(arena).Set("conditions", conditions.Build()).Build();
-}
-
 }  // namespace portcullis::engine

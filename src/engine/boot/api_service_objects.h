@@ -14,7 +14,4 @@ namespace portcullis::engine {
 std::vector<json::Value> ApiServiceObjects(json::Arena& arena,
                                            const api::catalog::Catalog& catalog);
 
-// The status of each of them.
-json::Value LocalServiceStatus(json::Arena& arena, std::string_view now);
-
 }  // namespace portcullis::engine

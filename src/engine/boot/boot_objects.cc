@@ -19,6 +19,9 @@
 namespace portcullis::engine {
 namespace {
 
+// Owns the status of the ServiceCIDR (pkg/controlplane/controller/defaultservicecidr).
+constexpr std::string_view kServiceCidrController = "kubernetes-service-cidr-controller";
+
 constexpr std::string_view kObjects[] = {
     R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})",
     R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"kube-system"}})",
@@ -44,29 +47,7 @@ json::Value KubernetesService(json::Arena& arena, const World& world) {
   return value.ok() ? *value : json::Value();
 }
 
-// Creates the object if it is not there, and once tells its status, which no client has told yet.
-base::Status EnsureWithStatus(const World& world, json::Value object, json::Value status) {
-  TRY(EnsureObject(world, object));
-  const auto catalog = world.catalog->Get();
-  const auto version = TRY(api::ParseGroupVersion(object["apiVersion"].AsString()));
-  const api::catalog::ResourceInfo* resource =
-      catalog->FindKind({version.group, version.version, std::string(object["kind"].AsString())});
-  if (resource == nullptr) return base::OkStatus();
-  const store::ObjectPtr existing =
-      world.store->Get({resource->storage_kind.group, resource->resource.resource, "",
-                        object["metadata"]["name"].AsString()});
-  if (existing == nullptr || !existing->document()["status"]["conditions"].empty()) {
-    return base::OkStatus();
-  }
-  json::Arena arena;
-  const json::Value live = TRY(FromStore(arena, existing, *resource));
-  const json::Value next = json::With(arena, live, "status", status);
-  return WriteObject(world, *resource, arena,
-                     OwnedByServer(world, *resource, arena, live, next, "status"), existing)
-      .status();
-}
-
-// The range that clusterIPs come from, as the server makes it known.
+// The range that clusterIPs come from, as the server makes it known, and once its status.
 base::Status EnsureServiceRange(const World& world, const BootFacts& facts, json::Arena& arena) {
   json::ArrayBuilder ranges(arena);
   for (std::string_view range : base::Split(facts.service_cluster_ip_range, ',')) {
@@ -77,16 +58,22 @@ base::Status EnsureServiceRange(const World& world, const BootFacts& facts, json
                                {"kind", json::Value::StringView("ServiceCIDR")}});
   object = json::SetPath(arena, object, {"metadata", "name"}, json::String(arena, "kubernetes"));
   object = json::SetPath(arena, object, {"spec", "cidrs"}, ranges.Build());
+  TRY(EnsureObject(world, object));
+  const store::ObjectPtr existing =
+      world.store->Get({"networking.k8s.io", "servicecidrs", "", "kubernetes"});
+  if (existing == nullptr || !existing->document()["status"]["conditions"].empty()) {
+    return base::OkStatus();
+  }
   json::ArrayBuilder conditions(arena);
   conditions.Add(json::ObjectBuilder(arena)
                      .Set("type", "Ready")
                      .Set("status", "True")
                      .Set("lastTransitionTime", base::FormatTime(world.clock->Now()))
-                     .Set("reason", "")
                      .Set("message", "Kubernetes default Service CIDR is ready")
                      .Build());
-  return EnsureWithStatus(world, object,
-                          json::ObjectBuilder(arena).Set("conditions", conditions.Build()).Build());
+  object = json::RemovePath(arena, object, {"spec"});
+  object = json::SetPath(arena, object, {"status", "conditions"}, conditions.Build());
+  return ApplyByServer(world, object, "status", kServiceCidrController);
 }
 
 json::Value SystemConfigMap(json::Arena& arena, std::string_view name, json::Value data) {
@@ -116,9 +103,7 @@ base::Status EnsureAuthenticationFacts(const World& world, const BootFacts& fact
     return base::OkStatus();
   }
   const json::Value live = TRY(FromStore(arena, existing, *resource));
-  return WriteObject(world, *resource, arena, json::With(arena, live, "data", wanted["data"]),
-                     existing)
-      .status();
+  return UpdateByServer(world, *resource, json::With(arena, live, "data", wanted["data"]));
 }
 
 // Since when tokens kept in Secrets have been tracked; cleaners of such Secrets ask.
@@ -142,7 +127,7 @@ base::Status EnsureRole(const World& world, json::Arena& arena,
   const json::Value live = TRY(FromStore(arena, existing, *resource));
   const json::Value next = authz::rbac::Reconcile(arena, live, wanted);
   if (next.is_null()) return base::OkStatus();
-  return WriteObject(world, *resource, arena, next, existing).status();
+  return UpdateByServer(world, *resource, next);
 }
 
 // Many writers at a time share the store's commits; one after the other would wait for the disk
@@ -182,11 +167,9 @@ base::Status MakeBootObjects(const World& world, const BootFacts& facts) {
   }
   const json::Value service = KubernetesService(arena, world);
   jobs.emplace_back([&world, service] { return EnsureObject(world, service); });
-  const std::string now = base::FormatTime(world.clock->Now());
   jobs.insert(jobs.end(), facts.also.begin(), facts.also.end());
-  const json::Value local = LocalServiceStatus(arena, now);
   for (const json::Value& object : ApiServiceObjects(arena, *world.catalog->Get())) {
-    jobs.emplace_back([&world, object, local] { return EnsureWithStatus(world, object, local); });
+    jobs.emplace_back([&world, object] { return EnsureObject(world, object); });
   }
   jobs.emplace_back([&] {
     json::Arena own;

@@ -224,7 +224,7 @@ bool CustomResourceDefinitions::Sync(const std::string& name) {
   if (deleting && HasCondition(next, "Established")) {
     next = WithCondition(arena, next, kDeletingInstances, now);
   }
-  if (!(next == object)) return Write(definition.object, arena, next);
+  if (!(next == object)) return Write(next);
   return !deleting || Finish(name, definition.object);
 }
 
@@ -253,7 +253,7 @@ bool CustomResourceDefinitions::Finish(const std::string& name, const store::Obj
   const Value next = WithCondition(
       arena, json::SetPath(arena, definition, {"metadata", "finalizers"}, kept.Build()),
       established ? kInstancesDeleted : kNeverEstablished, base::FormatTime(world_.clock->Now()));
-  return Write(object, arena, next);
+  return Write(next);
 }
 
 // Finalizers of the objects are honoured: such an object is only marked, and holds the rest up.
@@ -283,15 +283,16 @@ std::size_t CustomResourceDefinitions::ClearInstances(Value definition) {
   return world_.store->Count(collection);
 }
 
-bool CustomResourceDefinitions::Write(const store::ObjectPtr& old, json::Arena& arena, Value next) {
+bool CustomResourceDefinitions::Write(Value next) {
   const auto catalog = catalog_.Get();
   const auto* resource = catalog->Find(kDefinitions.group, "v1", kDefinitions.resource);
   if (resource == nullptr) return true;
-  const auto written = WriteObject(world_, *resource, arena, next, old);
-  if (written.ok()) return true;
-  if (written.status().reason() == base::Reason::kConflict) return false;
-  base::LogWarning("a custom resource definition was not written",
-                   {{"name", std::string(old->name())}, {"error", written.status().message()}});
+  const base::Status written = UpdateByServer(world_, *resource, next, "status");
+  if (written.ok() || written.reason() == base::Reason::kNotFound) return true;
+  if (written.reason() == base::Reason::kConflict) return false;
+  base::LogWarning(
+      "a custom resource definition was not written",
+      {{"name", std::string(next["metadata"]["name"].AsString())}, {"error", written.message()}});
   return true;
 }
 

@@ -74,7 +74,7 @@ class CustomResourceDefinitions final : public store::Observer {
   bool Finish(const std::string& name, const store::ObjectPtr& object);
   // Deletes or marks every object; how many are still there.
   std::size_t ClearInstances(json::Value definition);
-  bool Write(const store::ObjectPtr& old, json::Arena& arena, json::Value next);
+  bool Write(json::Value next);
 
   const World& world_;
   base::Published<api::catalog::Catalog>& catalog_;

@@ -9,8 +9,11 @@
 #include "base/clock.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
+#include "engine/engine.h"
 #include "engine/operation.h"
+#include "engine/verbs.h"
 #include "engine/write/write.h"
+#include "json/writer.h"
 #include "store/store.h"
 
 namespace portcullis::engine {
@@ -140,16 +143,33 @@ json::Value OwnedByServer(const World& world, const api::catalog::ResourceInfo& 
   return api::patch::Track(arena, *resource.schema, live, next, writer);
 }
 
-base::Result<store::ObjectPtr> WriteObject(const World& world,
-                                           const api::catalog::ResourceInfo& resource,
-                                           json::Arena& arena, json::Value object,
-                                           const store::ObjectPtr& expected) {
-  const store::Key key = KeyOf(resource, object);
-  store::Encoded encoded = TRY(EncodeForStore(arena, object, resource));
-  if (expected == nullptr) return world.store->Create(key, std::move(encoded));
-  store::Preconditions preconditions;
-  preconditions.revision = expected->revision();
-  return world.store->Update(key, std::move(encoded), preconditions);
+base::Status UpdateByServer(const World& world, const api::catalog::ResourceInfo& resource,
+                            json::Value object, std::string_view subresource) {
+  Operation op(world);
+  Fill(op, world.catalog->Get(), resource, object);
+  op.verb = Verb::kUpdate;
+  if (!subresource.empty()) op.subresource = resource.FindSubresource(subresource);
+  UpdateSpec spec;
+  spec.name = op.name;
+  spec.transform = [&](json::Value) -> base::Result<json::Value> {
+    return Recanonicalize(*op.catalog, op.arena, resource.kind, object);
+  };
+  return UpdateObject(op, spec, ServerOptions()).status();
+}
+
+base::Status ApplyByServer(const World& world, json::Value object, std::string_view subresource,
+                           std::string_view manager) {
+  Operation op(world);
+  TRY(ResolveObject(op, object));
+  Fill(op, op.catalog, *op.resource, object);
+  op.verb = Verb::kPatch;
+  op.subresource = op.resource->FindSubresource(subresource);
+  Input input;
+  input.body = op.arena.Copy(json::ToString(object));
+  input.patch = PatchType::kApply;
+  input.options.field_manager = manager;
+  input.options.force = true;
+  return Patch(op, input).status();
 }
 
 base::Status EnsureObject(const World& world, json::Value object) {

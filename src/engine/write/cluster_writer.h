@@ -13,7 +13,7 @@
 
 namespace portcullis::engine {
 
-// `env` outlives the result.
+// `world` outlives the result.
 std::unique_ptr<admission::ClusterWriter> MakeClusterWriter(const World& world);
 
 // Creates the object if there is none of its name. `object` names its kind; its metadata names it.
@@ -25,10 +25,12 @@ json::Value OwnedByServer(const World& world, const api::catalog::ResourceInfo& 
                           json::Arena& arena, json::Value live, json::Value next,
                           std::string_view subresource = {});
 
-// The object of `env`'s store, written whole against `expected` (null: must be absent).
-base::Result<store::ObjectPtr> WriteObject(const World& world,
-                                           const api::catalog::ResourceInfo& resource,
-                                           json::Arena& arena, json::Value object,
-                                           const store::ObjectPtr& expected);
+// Writes the object, which the server itself has made of the one that is stored with its
+// resourceVersion. kConflict if there is another version by now.
+base::Status UpdateByServer(const World& world, const api::catalog::ResourceInfo& resource,
+                            json::Value object, std::string_view subresource = {});
+// Applies what the object says, as a field manager of the server's own.
+base::Status ApplyByServer(const World& world, json::Value object, std::string_view subresource,
+                           std::string_view manager);
 
 }  // namespace portcullis::engine

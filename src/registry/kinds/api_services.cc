@@ -1,5 +1,6 @@
 // APIServices (k8s.io/kube-aggregator/pkg/apis/apiregistration/validation).
 
+#include "base/clock.h"
 #include "base/strings.h"
 #include "registry/kind_table.h"
 
@@ -74,6 +75,26 @@ void ValidateApiServiceUpdate(const Context& ctx, json::Value object, json::Valu
   }
 }
 
+// Those without a Service are served by this process: they are available as soon as they are there.
+class ApiServices final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    object = DefaultStrategy::PrepareForCreate(ctx, object);
+    if (!object["spec"]["service"].is_null()) return object;
+    json::ArrayBuilder conditions(ctx.arena);
+    conditions.Add(json::ObjectBuilder(ctx.arena)
+                       .Set("type", "Available")
+                       .Set("status", "True")
+                       .Set("lastTransitionTime", base::FormatTime(ctx.clock.Now()))
+                       .Set("reason", "Local")
+                       .Set("message", "Local APIServices are always available")
+                       .Build());
+    return json::SetPath(ctx.arena, object, {"status", "conditions"}, conditions.Build());
+  }
+};
+
 }  // namespace
 
 void AddApiServices(KindTable& table) {
@@ -83,7 +104,8 @@ void AddApiServices(KindTable& table) {
              .validate_update = &ValidateApiServiceUpdate,
              .traits = {.needs_version = true,
                         .status_keeps_metadata = true,
-                        .names = NameStyle::kPathSegment}});
+                        .names = NameStyle::kPathSegment},
+             .make = &Make<ApiServices>});
 }
 
 }  // namespace portcullis::registry
