@@ -63,16 +63,18 @@ TEST(Engine, RefusesResourcesThatAreNotServed) {
   EXPECT_EQ(status.message(), "the server could not find the requested resource");
 }
 
-std::size_t Threads() {
-  const std::filesystem::directory_iterator tasks("/proc/self/task");
-  return static_cast<std::size_t>(std::distance(tasks, std::filesystem::directory_iterator()));
+std::size_t Entries(const char* folder) {
+  const std::filesystem::directory_iterator entries(folder);
+  return static_cast<std::size_t>(std::distance(entries, std::filesystem::directory_iterator()));
 }
 
-TEST(Engine, OpensWithoutThreads) {
-  const std::size_t before = Threads();
+TEST(Engine, OpensWithoutThreadsFilesAndPorts) {
+  const std::size_t threads = Entries("/proc/self/task");
+  const std::size_t descriptors = Entries("/proc/self/fd");
   const auto engine = Engine::Create({});
   ASSERT_TRUE(engine.ok()) << engine.status().message();
-  EXPECT_EQ(Threads(), before);
+  EXPECT_EQ(Entries("/proc/self/task"), threads);
+  EXPECT_EQ(Entries("/proc/self/fd"), descriptors);
 }
 
 // An engine with the namespace "team", and operations on ConfigMaps in it.

@@ -1,5 +1,6 @@
 #include "release/release.h"
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -26,6 +27,16 @@ std::string_view StageText(std::string_view stage) {
   return stage == "Deprecated" ? "DEPRECATED" : "";
 }
 
+// Calls fn(part) for each part of the text between separators, as long as it returns true.
+template <typename Fn>
+void ForEachPart(std::string_view text, char separator, Fn&& fn) {
+  while (true) {
+    const std::size_t end = text.find(separator);
+    if (!fn(text.substr(0, end)) || end == std::string_view::npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace
 
 Release::Release(int minor, GateSettings given)
@@ -39,15 +50,23 @@ Release::Release(int minor, GateSettings given)
 // Lines of `<name> <release>:<stage>:<default>[:locked] …`: the newest change that the release has
 // counts; a gate without one is younger.
 void Release::ReadGates() {
-  for (const std::string_view line : base::Split(EmbeddedFeatureGates(), '\n')) {
+  ForEachPart(EmbeddedFeatureGates(), '\n', [this](std::string_view line) {
     const auto cut = base::Cut(line, " ");
-    if (!cut || line.starts_with('#')) continue;
-    for (const std::string_view change : base::Split(cut->second, ' ')) {
-      const auto parts = base::Split(change, ':');
-      if (parts.size() < 3 || MinorOf(parts[0]) > minor_) break;
-      gates_[cut->first] = {parts[1], parts[2] == "true", parts.size() > 3};
-    }
-  }
+    if (!cut || line.starts_with('#')) return true;
+    ForEachPart(cut->second, ' ', [&](std::string_view change) {
+      std::array<std::string_view, 4> parts;
+      std::size_t count = 0;
+      ForEachPart(change, ':', [&](std::string_view part) {
+        parts[count++] = part;
+        return count < parts.size();
+      });
+      if (count < 3 || MinorOf(parts[0]) > minor_) return false;
+      gates_.insert_or_assign(gates_.end(), cut->first,
+                              Gate{parts[1], parts[2] == "true", count > 3});
+      return true;
+    });
+    return true;
+  });
 }
 
 // Lines of `<name> <first release>[-<last release>]`.
