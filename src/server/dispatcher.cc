@@ -287,8 +287,9 @@ void Dispatcher::RunOnWorker(const std::shared_ptr<Call>& call, rest::Verb verb)
 void Dispatcher::RunOnIoThread(const std::shared_ptr<Call>& call, rest::Verb verb) {
   if (verb != &rest::Write) return FinishOnIoThread(call, ReplyOf(*call, verb(*call)));
   call->recorder.ForbidWaiting();
+  // The flight ends when the call is no longer held: captures go in the reverse order.
   rest::BeginWrite(*call,
-                   [this, call, flight = std::make_shared<Flight>(*this)](rest::VerbResult result) {
+                   [flight = std::make_shared<Flight>(*this), this, call](rest::VerbResult result) {
                      if (!call->recorder.refused_to_wait()) {
                        return FinishOnIoThread(call, ReplyOf(*call, std::move(result)));
                      }

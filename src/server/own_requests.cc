@@ -82,8 +82,9 @@ class SeatWait final : public SeatReceiver {
     return taken_;
   }
 
-  void OnSeat(std::shared_ptr<Call>, bool taken) override {
+  void OnSeat(std::shared_ptr<Call> call, bool taken) override {
     base::MutexLock lock(mutex_);
+    call_ = std::move(call);  // flow control must not be the last to hold it
     taken_ = taken;
     answered_ = true;
     changed_.NotifyAll();
@@ -93,6 +94,7 @@ class SeatWait final : public SeatReceiver {
   Seats& seats_;
   base::Mutex mutex_;
   base::CondVar changed_;
+  std::shared_ptr<Call> call_ PC_GUARDED_BY(mutex_);
   bool answered_ PC_GUARDED_BY(mutex_) = false;
   bool taken_ PC_GUARDED_BY(mutex_) = false;
 };

@@ -44,8 +44,8 @@ class Running : public std::enable_shared_from_this<Running> {
  public:
   Running(const Operation& op, std::unique_ptr<Execution> execution, Resume resume, Done done)
       : op_(op),
-        resume_(std::move(resume)),
         done_(std::move(done)),
+        resume_(std::move(resume)),
         execution_(std::move(execution)) {}
 
   void Go() {
@@ -62,8 +62,10 @@ class Running : public std::enable_shared_from_this<Running> {
 
  private:
   const Operation& op_;
-  const Resume resume_;
+  // Goes last: the caller may take its end for a sign that nothing of the execution is left. The
+  // thread of the store may be the last to hold it, after the step that it has handed on.
   const Done done_;
+  const Resume resume_;
   std::optional<PendingWrite> write_;  // the store views its names until it has answered
   // Goes first: it refers to the operation, which the functions may hold.
   const std::unique_ptr<Execution> execution_;

@@ -54,7 +54,7 @@ base::Result<Outcome> Finish(const Operation& op, Execution& execution);
 // Runs to the end without waiting for a commit, and calls `done` with the outcome, once: before it
 // returns, or later on the thread that `resume` chooses. `resume` is called on a thread of the store
 // when that has answered; it runs the function that it is given, soon and on one thread at a time,
-// or drops it, and with it the execution.
+// or drops it, and with it the execution. `done` is destroyed when nothing else of it is left.
 using Resume = std::function<void(std::function<void()>)>;
 using Done = std::function<void(base::Result<Outcome>)>;
 void Finish(const Operation& op, std::unique_ptr<Execution> execution, Resume resume, Done done);
