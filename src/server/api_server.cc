@@ -60,7 +60,12 @@ namespace portcullis::server {
 namespace {
 
 constexpr std::size_t kMaxBody = 3 * 1024 * 1024;
-constexpr int kIoThreads = 2;
+// One for each core, because most requests run there; at least two, so that a
+// request that takes long does not hold up every connection.
+int IoThreadCount() {
+  constexpr unsigned kMost = 32;
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2U, kMost));
+}
 constexpr std::string_view kNoAuditPolicy =
     "No audit policy file provided, no events will be recorded";
 constexpr std::chrono::seconds kReloadEvery{1};  // looking at a few small files costs nothing
@@ -532,7 +537,7 @@ class Server final : public ApiServer {
   std::optional<MemoryBudget> memory_;
   std::optional<audit::Policy> audit_policy_;
   std::unique_ptr<audit::Sink> sink_;
-  net::IoThreads io_{kIoThreads};
+  net::IoThreads io_{IoThreadCount()};
   std::unique_ptr<net::HttpsClient> audit_https_;
   std::unique_ptr<net::HttpsClient> https_;
   std::unique_ptr<authorization::Authorization> authorization_;
