@@ -96,8 +96,8 @@ void ReadUrls(std::string_view text) {
   if (url.ok() && !net::ParseUrl(url->ToString()).ok()) std::abort();
   static const auto base = net::ParseUrl("https://example.com/a/b?c").value();
   (void)net::ResolveReference(base, text);
-  (void)golang::SplitHostPort(text);
-  (void)golang::ParseQuery(text);
+  (void)portcullis::golang::SplitHostPort(text);
+  (void)portcullis::golang::ParseQuery(text);
 }
 
 }  // namespace

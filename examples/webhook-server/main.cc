@@ -93,7 +93,8 @@ base::Status MakeCertificates(const Options& options) {
   request.common_name = options.hosts[0];
   request.server = true;
   for (const auto& host : options.hosts) {
-    (golang::ParseIp(host).has_value() ? request.ip_addresses : request.dns_names).push_back(host);
+    (portcullis::golang::ParseIp(host).has_value() ? request.ip_addresses : request.dns_names)
+        .push_back(host);
   }
   const auto serving = TRY(pki::Issue(authority, request, now));
   const std::string& folder = options.make_certs;

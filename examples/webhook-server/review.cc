@@ -20,7 +20,7 @@ constexpr std::string_view kDelayPrefix = "/delay/";
 
 // The value of a query parameter, or `fallback` if there is none.
 std::string Parameter(std::string_view query, std::string_view name, std::string fallback) {
-  for (auto& [key, value] : golang::ParseQuery(query)) {
+  for (auto& [key, value] : portcullis::golang::ParseQuery(query)) {
     if (key == name) return value;
   }
   return fallback;
