@@ -68,7 +68,7 @@ std::string Question(const ExecConfig& plugin, const ExecCluster* cluster) {
       "\"interactive\":false}}\n");
 }
 
-// Nobody is there to be asked.
+// A server has no terminal to ask at.
 base::Status CheckInteraction(const ExecConfig& plugin) {
   constexpr std::string_view kPrefix = "exec plugin cannot support interactive mode: ";
   const std::string& mode = plugin.interactive_mode;

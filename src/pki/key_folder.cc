@@ -34,7 +34,7 @@ base::Result<Renewal> JudgeAge(const std::string& path, const KeyPair& pair,
   const auto chain = ParseCertificates(pair.certificate_pem);
   if (!chain.ok()) return chain.status().Annotate(path);
   const CertificateInfo& leaf = chain->front();
-  // Made while the clock was ahead: nobody would accept it for all that time.
+  // Made while the clock was ahead: it would be refused for all that time.
   const bool is_premature = leaf.not_before > now;
   if (!is_premature && leaf.not_after > now + kRenewBefore) return Renewal::kNotNeeded;
   if (leaf.common_name == subject && leaf.issuer_common_name == issuer) return Renewal::kDue;
