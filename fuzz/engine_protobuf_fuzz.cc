@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/catalog/catalog.h"
 #include "engine/codec/protobuf.h"
 #include "json/value.h"
 
@@ -17,6 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!version.ok()) return 0;
   const portcullis::api::GroupVersionKind kind{version->group, version->version,
                                                std::string(envelope->kind)};
-  static_cast<void>(portcullis::engine::ReadProtobufObject(arena, kind, envelope->raw, nullptr));
+  static const auto catalog = portcullis::api::catalog::Catalog::BuiltIn({}).value();
+  static_cast<void>(portcullis::engine::ReadProtobufObject(arena, kind, envelope->raw,
+                                                           catalog->FindSchema(kind)));
   return 0;
 }

@@ -1,0 +1,47 @@
+// The head of a request as the server reads it before it knows who asks: target and query, the media
+// types of bodies and answers, addresses of proxies. The input is lines: method, target, and values
+// of headers.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "audit/event.h"
+#include "base/strings.h"
+#include "server/negotiation.h"
+#include "server/query.h"
+#include "server/request_info.h"
+
+namespace server = portcullis::server;
+
+namespace {
+
+void Negotiate(std::string_view header) {
+  for (const auto offers : {server::Offers::kObjectOnly, server::Offers::kTableAndMetadata,
+                            server::Offers::kDiscovery}) {
+    const auto accepted = server::NegotiateOutput(header, header, header, offers);
+    if (accepted.ok() && accepted->ContentType().empty()) std::abort();
+  }
+  (void)server::NegotiateInput(header);
+  std::string version;
+  (void)server::AsksForAggregatedDiscovery(header, version);
+  (void)portcullis::audit::SourceIps(header, header, header);
+  (void)portcullis::audit::AuditId(header);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto lines = portcullis::base::Split(text, '\n');
+  const std::string_view target = lines.size() > 1 ? lines[1] : lines[0];
+  const server::RequestInfo info = server::ParseRequestInfo(lines[0], target);
+  if (info.is_resource && info.verb.empty()) std::abort();
+  // Nothing of a path may be taken for another namespace or name than the path itself says.
+  if (info.path.find(info.name_space) == std::string::npos) std::abort();
+  if (info.path.find(info.resource) == std::string::npos) std::abort();
+  for (const auto& [name, value] : info.query.pairs()) {
+    if (!info.query.Has(name) || info.query.All(name).empty()) std::abort();
+  }
+  for (std::size_t i = 2; i < lines.size() && i < 10; ++i) Negotiate(lines[i]);
+  return 0;
+}
