@@ -18,6 +18,15 @@ struct Case {
   const char* canonical;
 };
 
+// Exponents that would take gigabytes if they were written out.
+TEST(QuantityTest, HugeExponentsCostNothing) {
+  for (const std::string text : {"1e1000000000", "1e-1000000000", "9e999999999999", "1E2147483648",
+                                 "123456789e2147483647", "0e1000000000"}) {
+    const auto quantity = Quantity::Parse(text);
+    EXPECT_LT(quantity.ok() ? quantity->ToString().size() : 0U, 100U) << text;
+  }
+}
+
 TEST(QuantityTest, PrintsWhatKubernetesPrints) {
   const Case cases[] = {
       {"0", "0"},

@@ -135,6 +135,42 @@ class HostileHttp:
                 self.fail(what, f"the hidden request was carried out: {received[:300]}")
         self.lives("smuggling")
 
+    def trailers(self):
+        """What follows a body is no header: nobody becomes somebody by it."""
+        path, body = "/apis/authentication.k8s.io/v1/selfsubjectreviews", b"{}"
+        named = ["Impersonate-User", "X-Remote-User", "Authorization"]
+        trailers = "".join(f"{name}: joe\r\n" for name in named)
+        connection = self.tls("http/1.1")
+        connection.sendall((f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+                            f"Connection: close\r\nTrailer: {', '.join(named)}\r\n\r\n2\r\n{{}}\r\n0\r\n{trailers}\r\n").encode())
+        self.is_admin("trailers of HTTP/1.1", self.received(connection))
+
+        def literal(name, value):
+            return bytes([0, len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
+        head = b"\x83\x87\x41\x01a" + literal(":path", path) + literal("content-type", "application/json")
+        connection = self.tls("h2")
+        connection.sendall(PREFACE + frame(HEADERS, 4, 1, head) + frame(0, 0, 1, body) + frame(
+            HEADERS, 5, 1, b"".join(literal(name.lower(), "joe") for name in named)))
+        self.is_admin("trailers of HTTP/2", self.received(connection, b"userInfo"))
+
+    def received(self, connection, until=None):
+        connection.settimeout(5)
+        received = b""
+        try:
+            while piece := connection.recv(65536):
+                received += piece
+                if until is not None and until in received and b"}}" in received:
+                    break
+        except (OSError, ssl.SSLError):
+            pass
+        finally:
+            connection.close()
+        return received
+
+    def is_admin(self, what, received):
+        if b"joe" in received or b"system:masters" not in received:
+            self.fail(what, f"answered as {received[-600:]}")
+
     def floods(self):
         for what, make in FLOODS:
             before = self.memory()
@@ -213,14 +249,14 @@ def main():
         server = Server(program, folder, "--store=memory")
         hostile = HostileHttp(server)
         try:
-            for story in (hostile.smuggling, hostile.floods, hostile.connections):
+            for story in (hostile.smuggling, hostile.trailers, hostile.floods, hostile.connections):
                 story()
         finally:
             code = server.end(signal.SIGTERM)
         if code != 0:
             sys.exit(f"the server ended with {code}")
     few_files(program)
-    print(f"hostile HTTP: {len(SMUGGLED)} hidden requests, {len(FLOODS)} floods, connections, few files: all hold")
+    print(f"hostile HTTP: {len(SMUGGLED)} hidden requests, {len(FLOODS)} floods, trailers, connections, few files: all hold")
 
 
 if __name__ == "__main__":
