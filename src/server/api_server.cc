@@ -181,7 +181,7 @@ class Server final : public ApiServer {
     engine_->Start();
     dispatcher_ = std::make_unique<Dispatcher>(env_);
     self_ = MakeOwnClient(env_, controllers::ServerItself(), Limits::kNone);
-    if (legacy_tokens_) legacy_tokens_->SetWriter(*self_);
+    if (legacy_tokens_) legacy_tokens_->Start(*self_);
     addresses_ = controllers::MakeAddressBook(*self_);
     env_.services->set_book(addresses_.get());
     TRY(controllers::ReleaseAddresses(env_));
@@ -215,6 +215,7 @@ class Server final : public ApiServer {
     if (listener_) listener_->Shutdown(grace);
     if (seats_) seats_->Close();
     dispatcher_.reset();
+    if (legacy_tokens_) legacy_tokens_->Stop();
     listener_.reset();  // of which requests may have told until here
     watches_.reset();
     if (engine_) engine_->Stop();

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "audit/event.h"
+#include "authn/authenticator.h"
 #include "base/status.h"
 #include "engine/operation.h"
 #include "net/http.h"
@@ -54,6 +55,7 @@ struct Call : engine::Operation {
   const Environment& env;
   std::shared_ptr<net::Exchange> exchange;  // null: of the server itself
   RequestInfo info;
+  authn::Notes notes;  // of the authentication
   Accepted accepted;
   std::string body;
   const std::unique_ptr<const net::Request> own_request;  // null: it came by HTTP

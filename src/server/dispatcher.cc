@@ -294,6 +294,7 @@ void Dispatcher::RunOnIoThread(const std::shared_ptr<Call>& call, rest::Verb ver
                        return FinishOnIoThread(call, ReplyOf(*call, std::move(result)));
                      }
                      call->recorder.Clear();
+                     filters::NoteIdentity(*call);
                      call->request_object = {};
                      RunOnWorker(call, &rest::Write);
                    });

@@ -64,7 +64,7 @@ base::Result<authn::Notes> LegacyTokens::Check(const authn::ServiceAccountClaims
   store::ObjectPtr account;
   TRY(CheckObjects(claims, token, secret, account));
   uses_.Increment();
-  NoteUse(*secret);
+  NoteUse(secret);
   const std::string name(secret->name());
   if (!secret->document()["metadata"]["labels"][kInvalidSince].AsString().empty()) {
     uses_of_invalid_.Increment();
@@ -101,13 +101,35 @@ base::Status LegacyTokens::CheckObjects(const authn::ServiceAccountClaims& claim
                              claims.service_account.uid, ")"));
 }
 
-void LegacyTokens::NoteUse(const store::Object& secret) const {
+void LegacyTokens::Start(controllers::Client& writer) {
+  writer_ = &writer;
+  base::MutexLock lock(mutex_);
+  worker_ = std::make_unique<WorkerPool>(1);
+}
+
+void LegacyTokens::Stop() {
+  std::unique_ptr<WorkerPool> worker;
+  base::MutexLock lock(mutex_);
+  worker.swap(worker_);
+}
+
+void LegacyTokens::NoteUse(const store::ObjectPtr& secret) const {
   constexpr std::chrono::hours kDay{24};
   const auto day_of = [](base::WallTime time) { return base::FormatTime(time).substr(0, 10); };
   const std::string today = day_of(clock_.Now());
-  const std::string_view noted = secret.document()["metadata"]["labels"][kLastUsed].AsString();
+  const std::string_view noted = secret->document()["metadata"]["labels"][kLastUsed].AsString();
   // Another server's clock may be ahead.
-  if (noted == today || noted == day_of(clock_.Now() + kDay) || writer_ == nullptr) return;
+  if (noted == today || noted == day_of(clock_.Now() + kDay)) return;
+  base::MutexLock lock(mutex_);
+  if (worker_ == nullptr || !labelling_.emplace(secret->position()).second) return;
+  worker_->Post([this, secret, today] {
+    Label(*secret, today);
+    base::MutexLock done(mutex_);
+    labelling_.erase(std::string(secret->position()));
+  });
+}
+
+void LegacyTokens::Label(const store::Object& secret, const std::string& today) const {
   json::Arena arena;
   json::Value patch =
       json::SetPath(arena, {}, {"metadata", "uid"}, json::String(arena, secret.uid()));

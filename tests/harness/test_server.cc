@@ -111,11 +111,18 @@ Answer TestServer::Call(std::string_view method, std::string_view path, std::str
   return ToAnswer(client_->Call(std::move(request), base::SystemClock().Steady() + kPatience));
 }
 
-Answer TestServer::Anonymous(std::string_view path, net::Headers headers) {
+Answer TestServer::Anonymous(std::string_view path) { return As("", "GET", path); }
+
+Answer TestServer::As(std::string_view token, std::string_view method, std::string_view path,
+                      std::string_view body) {
   net::ClientRequest request;
-  request.method = "GET";
-  request.headers = std::move(headers);
+  request.method = std::string(method);
   request.url = base::StrCat(server_->url(), path);
+  if (!token.empty()) request.headers.Set("Authorization", base::StrCat("Bearer ", token));
+  if (!body.empty()) {
+    request.headers.Set("Content-Type", "application/json");
+    request.body = std::make_shared<const std::string>(body);
+  }
   request.tls = nobody_;
   return ToAnswer(client_->Call(std::move(request), base::SystemClock().Steady() + kPatience));
 }

@@ -59,7 +59,10 @@ class TestServer {
   }
   Answer Delete(std::string_view path) { return Call("DELETE", path); }
   // Without the client certificate.
-  Answer Anonymous(std::string_view path, net::Headers headers = {});
+  Answer Anonymous(std::string_view path);
+  // By a bearer token and no client certificate; a body is JSON.
+  Answer As(std::string_view token, std::string_view method, std::string_view path,
+            std::string_view body = {});
 
   // Reads a watch until `count` lines have come or it has ended.
   std::vector<json::Document> Watch(std::string_view path, std::size_t count,

@@ -2,39 +2,23 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 
 #include "base/clock.h"
 #include "base/strings.h"
+#include "harness/jumping_clock.h"
 #include "harness/test_server.h"
 
 namespace portcullis {
 namespace {
 
 using testing::Answer;
+using testing::JumpingClock;
 using testing::TestServer;
 using namespace std::chrono_literals;
 
 constexpr std::string_view kConfigMaps = "/api/v1/namespaces/default/configmaps";
 constexpr std::string_view kTokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews";
-
-// The machine's clock, its wall time moved; Pass() lets time pass.
-class JumpingClock final : public base::Clock {
- public:
-  base::WallTime Now() const override {
-    return base::SystemClock().Now() + std::chrono::seconds(offset_ + passed_);
-  }
-  base::SteadyTime Steady() const override {
-    return base::SystemClock().Steady() + std::chrono::seconds(passed_);
-  }
-  void JumpTo(std::chrono::seconds offset) { offset_ = offset.count(); }
-  void Pass(std::chrono::seconds time) { passed_ += time.count(); }
-
- private:
-  std::atomic<std::int64_t> offset_{0};
-  std::atomic<std::int64_t> passed_{0};
-};
 
 // As far back as the certificates that the server makes are valid already.
 constexpr std::chrono::seconds kBack = -30min;

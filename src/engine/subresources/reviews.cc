@@ -128,7 +128,7 @@ base::Result<json::Value> ReviewToken(Operation& op, json::Value spec) {
       status.Set("authenticated", true);
       for (const std::string& warning : (*identity)->notes.warnings) op.recorder.Warn(warning);
       for (const auto& [key, value] : (*identity)->notes.audit_annotations) {
-        TRY(op.recorder.Annotate(key, value, admission::AuditLevel::kMetadata));
+        (void)op.recorder.Annotate(key, value, admission::AuditLevel::kMetadata);
       }
       user = api::UserInfoToJson(op.arena, (*identity)->user);
       if (!(*identity)->audiences.empty()) {

@@ -29,10 +29,8 @@ base::Status Authenticate(Call& call) {
   }
   metrics.authentication_attempts.With({"success"}).Increment();
   call.user = (*identity)->user;
-  for (const std::string& warning : (*identity)->notes.warnings) call.recorder.Warn(warning);
-  for (const auto& [key, value] : (*identity)->notes.audit_annotations) {
-    TRY(call.recorder.Annotate(key, value, admission::AuditLevel::kMetadata));
-  }
+  call.notes = (*identity)->notes;
+  NoteIdentity(call);
   return base::OkStatus();
 }
 
@@ -131,6 +129,14 @@ base::Status Impersonate(Call& call) {
 }
 
 }  // namespace
+
+void NoteIdentity(Call& call) {
+  for (const std::string& warning : call.notes.warnings) call.recorder.Warn(warning);
+  for (const auto& [key, value] : call.notes.audit_annotations) {
+    // Refuses only what is there already.
+    (void)call.recorder.Annotate(key, value, admission::AuditLevel::kMetadata);
+  }
+}
 
 base::Status Identify(Call& call, std::optional<Reply>& instead) {
   if (!call.info.error.empty()) {

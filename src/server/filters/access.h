@@ -12,6 +12,8 @@ namespace portcullis::server::filters {
 // Sets call.user, call.audit_id and call.audit. The error is the refusal. Where the request could
 // not be noted `instead` is the answer.
 base::Status Identify(Call& call, std::optional<Reply>& instead);
+// What the authentication has said of the request, once more for a recorder that was cleared.
+void NoteIdentity(Call& call);
 // The same for a request of the server itself: who asks is known.
 void IdentifyOwn(Call& call, const api::UserInfo& user, std::optional<Reply>& instead);
 // May call.user do it? Where an authorizer has failed and none has allowed it, `instead` is the
