@@ -35,7 +35,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto lines = portcullis::base::Split(text, '\n');
   const std::string_view target = lines.size() > 1 ? lines[1] : lines[0];
   const server::RequestInfo info = server::ParseRequestInfo(lines[0], target);
-  if (info.is_resource && info.verb.empty()) std::abort();
+  // A method that is none has no verb.
+  const bool known = lines[0] == "GET" || lines[0] == "POST" || lines[0] == "DELETE";
+  if (known && info.verb.empty()) std::abort();
   // Nothing of a path may be taken for another namespace or name than the path itself says.
   if (info.path.find(info.name_space) == std::string::npos) std::abort();
   if (info.path.find(info.resource) == std::string::npos) std::abort();
