@@ -177,6 +177,10 @@ const Schema kPolicies[] = {
        return Policy(StrCat(R"("validations":[{"expression":"true)", Repeat(n, " && object.a != 7"),
                             R"("}])"));
      }},
+    {"characters that no expression has",
+     [](std::size_t n) {
+       return Policy(StrCat(R"("validations":[{"expression":")", Repeat(n, "\u00e9"), R"("}])"));
+     }},
     {"variables",
      [](std::size_t n) {
        return Policy(StrCat(R"("variables":)", List(n, R"({"name":"v#","expression":"1"})"),

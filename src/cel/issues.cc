@@ -56,22 +56,29 @@ void AppendIssue(std::string_view source, const Issue& issue, std::string& out) 
 }  // namespace
 
 Position PositionOf(std::string_view source, std::int32_t offset) {
+  return Positions(source).Of(offset);
+}
+
+Position Positions::Of(std::int32_t offset) {
   if (offset < 0) return {};
-  Position position{1, 0};
-  const auto end = std::min(static_cast<std::size_t>(offset), source.size());
-  for (std::size_t at = 0; at < end;) {
-    if (source[at] == '\n') {
-      ++position.line;
-      position.column = 0;
-      ++at;
+  const auto end = std::min(static_cast<std::size_t>(offset), source_.size());
+  if (end < at_) {
+    at_ = 0;
+    position_ = {1, 0};
+  }
+  while (at_ < end) {
+    if (source_[at_] == '\n') {
+      ++position_.line;
+      position_.column = 0;
+      ++at_;
       continue;
     }
     std::size_t size = 1;
-    base::DecodeRune(source.substr(at), size);
-    at += size;
-    ++position.column;
+    base::DecodeRune(source_.substr(at_), size);
+    at_ += size;
+    ++position_.column;
   }
-  return position;
+  return position_;
 }
 
 void Issues::Truncate(std::size_t count) {

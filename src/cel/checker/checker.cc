@@ -29,6 +29,7 @@ class Checker {
         ast_(ast),
         arena_(ast.arena()),
         unifier_(arena_),
+        positions_(ast.source()),
         issues_(issues) {}
 
   void Run() {
@@ -40,7 +41,7 @@ class Checker {
   // --- Issues ---
 
   void Report(std::int32_t offset, std::string message) {
-    issues_.Add(PositionOf(ast_.source(), offset), std::move(message));
+    issues_.Add(positions_.Of(offset), std::move(message));
   }
   static std::string Quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
   std::string Shown(const Type* type) {
@@ -453,6 +454,7 @@ class Checker {
   Ast& ast_;
   json::Arena& arena_;
   Unifier unifier_;
+  Positions positions_;
   Issues& issues_;
   std::vector<Local> locals_;
   std::vector<const Type*> arguments_;

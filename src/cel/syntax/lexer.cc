@@ -24,7 +24,8 @@ struct Attempt {
 
 class Lexer {
  public:
-  Lexer(std::string_view source, Issues& issues) : source_(source), issues_(issues) {}
+  Lexer(std::string_view source, Issues& issues)
+      : source_(source), positions_(source), issues_(issues) {}
 
   std::vector<TokenAt> Run() {
     std::vector<TokenAt> tokens;
@@ -76,7 +77,7 @@ class Lexer {
         shown += c;
       }
     }
-    issues_.Add(PositionOf(source_, Offset(at_)),
+    issues_.Add(positions_.Of(Offset(at_)),
                 "Syntax error: token recognition error at: '" + shown + "'");
     at_ = next > at_ ? next : at_ + 1;
   }
@@ -275,6 +276,7 @@ class Lexer {
   }
 
   std::string_view source_;
+  Positions positions_;
   Issues& issues_;
   std::size_t at_ = 0;
 };
