@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/gotext.h"
-#include "cel/syntax/ast.h"
 
 namespace portcullis::cel {
 namespace {

@@ -8,6 +8,8 @@
 // is a base::Status.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,22 @@ namespace portcullis::cel {
 struct Position {
   int line = -1;
   int column = -1;
+};
+
+// Where a byte offset is, in cel-go's counting.
+Position PositionOf(std::string_view source, std::int32_t offset);
+
+// The same for many offsets of one source: each costs the way from the one before it, if it lies
+// behind that. Confined to one thread; the source outlives it.
+class Positions {
+ public:
+  explicit Positions(std::string_view source) : source_(source) {}
+  Position Of(std::int32_t offset);
+
+ private:
+  const std::string_view source_;
+  std::size_t at_ = 0;
+  Position position_{1, 0};  // of at_
 };
 
 struct Issue {

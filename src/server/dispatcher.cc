@@ -270,6 +270,13 @@ bool Dispatcher::MustLeaveIoThread(const Call& call, const Destination& destinat
   const bool is_review = call.subresource == nullptr && engine::FindFunction(call) != nullptr;
   if (call.trace != nullptr || is_review || engine::MayWait(call)) return true;
   const api::GroupVersionResource& resource = call.resource->resource;
+  // Writing these means to compile or evaluate expressions, which may take long.
+  constexpr std::string_view kExpressive[] = {"admissionregistration.k8s.io",
+                                              "apiextensions.k8s.io", "resource.k8s.io"};
+  const bool is_expressive =
+      call.resource->custom || std::find(std::begin(kExpressive), std::end(kExpressive),
+                                         resource.group) != std::end(kExpressive);
+  if (destination.verb == &rest::Write && is_expressive) return true;
   if (destination.verb == &rest::List) {
     return call.env.store->Count({resource.group, resource.resource}) > kMaxListOnIoThread;
   }

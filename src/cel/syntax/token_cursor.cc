@@ -80,7 +80,7 @@ std::string TokenCursor::Escape(std::string_view text) {
 }
 
 void TokenCursor::Report(std::int32_t offset, std::string message) {
-  if (!halted_) reports_.Add(PositionOf(source_, offset), std::move(message));
+  if (!halted_) reports_.Add(positions_.Of(offset), std::move(message));
 }
 
 void TokenCursor::SyntaxError(std::string message) { SyntaxError(Offset(), std::move(message)); }
@@ -88,7 +88,7 @@ void TokenCursor::SyntaxError(std::string message) { SyntaxError(Offset(), std::
 void TokenCursor::SyntaxError(std::int32_t offset, std::string message) {
   if (recovering_ || halted_) return;
   recovering_ = true;
-  issues_.Add(PositionOf(source_, offset), "Syntax error: " + std::move(message));
+  issues_.Add(positions_.Of(offset), "Syntax error: " + std::move(message));
 }
 
 void TokenCursor::Mismatched(Mask expected, Place place) {

@@ -120,6 +120,7 @@ class TokenCursor {
   Mask RecoverySet() const;
 
   std::string_view source_;
+  Positions positions_{source_};
   Issues& issues_;
   std::vector<TokenAt> tokens_;
   std::size_t next_ = 0;
