@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "controllers/controller.h"
-#include "registry/service_network.h"
+#include "registry/services/service_network.h"
 
 namespace portcullis::controllers {
 

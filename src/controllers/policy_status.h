@@ -1,6 +1,6 @@
 // validatingadmissionpolicy-status-controller: keeps `status.typeChecking` of
 // ValidatingAdmissionPolicies true. Writes of policies are checked before they return
-// (registry/kinds/admission_configurations.cc); this looks after what was stored before, and after
+// (registry/admission/admission_policy_strategy.cc); this looks after what was stored before, and after
 // policies whose custom resources have changed.
 #pragma once
 

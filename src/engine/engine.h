@@ -25,7 +25,7 @@
 #include "base/status.h"
 #include "engine/operation.h"
 #include "engine/world.h"
-#include "registry/service_network.h"
+#include "registry/services/service_network.h"
 #include "release/release.h"
 
 namespace portcullis::kube_cel {

@@ -12,7 +12,7 @@
 #include "engine/write/patching.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
-#include "registry/service_network.h"
+#include "registry/services/service_network.h"
 
 namespace portcullis::engine {
 namespace {

@@ -12,7 +12,7 @@
 #include "engine/engine.h"
 #include "engine/subresources/subresources.h"
 #include "engine/verbs.h"
-#include "registry/service_network.h"
+#include "registry/services/service_network.h"
 
 namespace portcullis::engine {
 namespace {

@@ -2,30 +2,51 @@
 
 #include "api/selector/label_selector.h"
 #include "registry/kind_table.h"
-#include "registry/validation.h"
+#include "registry/pods/pod_disabled_fields.h"
 
 namespace portcullis::registry {
 
-DefaultStrategy::DefaultStrategy(const Kind& kind) : traits_(kind.traits), kind_(&kind) {}
+namespace {
+
+// Finalizers of most built-in kinds are qualified or standard ones.
+void CheckFinalizers(json::Value object, api::FieldErrors& errors) {
+  std::size_t index = 0;
+  for (const json::Value& finalizer : object["metadata"]["finalizers"].elements()) {
+    const api::FieldPath at = api::FieldPath("metadata", "finalizers").Index(index++);
+    const std::string_view name = finalizer.AsString();
+    const bool standard = name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
+    if (standard || name.find('/') != std::string_view::npos) continue;
+    errors.push_back(api::Invalid(
+        at, name, "name is neither a standard finalizer name nor is it fully qualified"));
+  }
+}
+
+}  // namespace
+
+DefaultStrategy::DefaultStrategy(const Kind& kind) : kind_(kind) {}
+
+const Traits& DefaultStrategy::traits() const { return kind_.traits; }
+bool DefaultStrategy::ReturnsDeletedObject() const { return traits().returns_deleted; }
+bool DefaultStrategy::AllowCreateOnUpdate() const { return traits().created_by_put; }
+bool DefaultStrategy::AllowUnconditionalUpdate() const { return !traits().needs_version; }
 
 json::Value DefaultStrategy::WithoutDisabled(const Context& ctx, json::Value object,
                                              json::Value old) const {
-  if (kind_ == nullptr) return object;
-  if (!kind_->pod_spec.empty()) {
-    object = WithoutDisabledFields(ctx, DisabledFieldsOfPods(), kind_->pod_spec, object, old);
+  if (!kind_.pod_spec.empty()) {
+    object = WithoutDisabledFields(ctx, DisabledFieldsOfPods(), kind_.pod_spec, object, old);
   }
-  return WithoutDisabledFields(ctx, kind_->disabled, {}, object, old);
+  return WithoutDisabledFields(ctx, kind_.disabled, {}, object, old);
 }
 
 json::Value DefaultStrategy::PrepareForCreate(const Context& ctx, json::Value object) const {
   object = WithoutDisabled(ctx, object, {});
-  if (traits_.has_status) {
+  if (traits().has_status) {
     // Go writes the empty struct; kinds whose status is left out when empty lose it on encoding.
     if (object.Has("status")) {
       object = json::With(ctx.arena, object, "status", json::MakeObject(ctx.arena, {}));
     }
   }
-  if (traits_.counts_generation) {
+  if (traits().counts_generation) {
     object = json::SetPath(ctx.arena, object, {"metadata", "generation"}, json::Value::Int(1));
   }
   return object;
@@ -39,8 +60,8 @@ json::Value DefaultStrategy::StatusOf(const Context& ctx, json::Value object,
     object = value.is_null() ? json::RemovePath(ctx.arena, object, {"metadata", name})
                              : json::SetPath(ctx.arena, object, {"metadata", name}, value);
   };
-  if (traits_.status_keeps_labels || traits_.status_keeps_metadata) keep("labels");
-  if (!traits_.status_keeps_metadata) return object;
+  if (traits().status_keeps_labels || traits().status_keeps_metadata) keep("labels");
+  if (!traits().status_keeps_metadata) return object;
   for (const std::string_view name : {"annotations", "ownerReferences", "finalizers"}) keep(name);
   return object;
 }
@@ -49,36 +70,44 @@ json::Value DefaultStrategy::PrepareForUpdate(const Context& ctx, json::Value ob
                                               json::Value old) const {
   if (ctx.subresource == "status") return StatusOf(ctx, object, old);
   object = WithoutDisabled(ctx, object, old);
-  if (traits_.has_status) object = KeepStatus(ctx.arena, object, old);
-  if (traits_.counts_generation) object = CountGeneration(ctx.arena, object, old);
+  if (traits().has_status) object = KeepStatus(ctx.arena, object, old);
+  if (traits().counts_generation) object = CountGeneration(ctx.arena, object, old);
   return object;
 }
 
 void DefaultStrategy::Validate(const Context& ctx, json::Value object,
                                api::FieldErrors& errors) const {
-  ValidateKind(kind_, ctx, object, errors);
+  if (!traits().free_finalizers) CheckFinalizers(object, errors);
+  if (kind_.validate != nullptr) kind_.validate(ctx, object, errors);
+  CheckFieldRules(kind_.rules, object, nullptr, errors);
 }
 
 void DefaultStrategy::ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                                      api::FieldErrors& errors) const {
-  ValidateKindUpdate(kind_, ctx, object, old, errors);
+  if (!traits().free_finalizers) CheckFinalizers(object, errors);
+  if (kind_.validate_update != nullptr) {
+    kind_.validate_update(ctx, object, old, errors);
+  } else if (kind_.validate != nullptr && ctx.subresource.empty()) {
+    kind_.validate(ctx, object, errors);
+  }
+  if (ctx.subresource.empty()) CheckFieldRules(kind_.rules, object, &old, errors);
 }
 
 void DefaultStrategy::Warnings(const Context& ctx, json::Value object,
                                std::vector<std::string>& warnings) const {
-  if (kind_ != nullptr && kind_->warn != nullptr) kind_->warn(ctx, object, {}, warnings);
+  if (kind_.warn != nullptr) kind_.warn(ctx, object, {}, warnings);
 }
 
 void DefaultStrategy::UpdateWarnings(const Context& ctx, json::Value object, json::Value old,
                                      std::vector<std::string>& warnings) const {
-  if (kind_ == nullptr || kind_->warn == nullptr || !ctx.subresource.empty()) return;
-  kind_->warn(ctx, object, old, warnings);
+  if (kind_.warn == nullptr || !ctx.subresource.empty()) return;
+  kind_.warn(ctx, object, old, warnings);
 }
 
 // k8s.io/apimachinery/pkg/api/validation/path.
 std::vector<std::string> DefaultStrategy::CheckName(std::string_view name, bool is_prefix) const {
-  if (traits_.names == NameStyle::kSubdomain) return Strategy::CheckName(name, is_prefix);
-  if (traits_.names == NameStyle::kLabel) {
+  if (traits().names == NameStyle::kSubdomain) return Strategy::CheckName(name, is_prefix);
+  if (traits().names == NameStyle::kLabel) {
     if (!is_prefix || !name.ends_with('-')) return api::IsDns1123Label(name);
     // A generateName may end in a dash: the generated part follows.
     return api::IsDns1123Label(std::string(name.substr(0, name.size() - 1)) + "a");

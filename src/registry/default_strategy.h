@@ -22,6 +22,7 @@ struct Traits {
   // What a write of the status cannot change besides: nothing of the metadata, or not the labels.
   bool status_keeps_metadata = false;
   bool status_keeps_labels = false;
+  bool free_finalizers = false;  // they need not be qualified names
   NameStyle names = NameStyle::kSubdomain;
 };
 
@@ -30,13 +31,12 @@ struct Kind;
 // Immutable after construction.
 class DefaultStrategy : public Strategy {
  public:
-  explicit DefaultStrategy(Traits traits) : traits_(traits) {}
   explicit DefaultStrategy(const Kind& kind);  // a row of the table of kinds; outlives this
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override;
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                json::Value old) const override;
-  // Those of the row.
+  // The row's functions, then its rules about single fields.
   void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override;
   void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                       api::FieldErrors& errors) const override;
@@ -45,19 +45,18 @@ class DefaultStrategy : public Strategy {
   void UpdateWarnings(const Context& ctx, json::Value object, json::Value old,
                       std::vector<std::string>& warnings) const override;
   std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const override;
-  bool ReturnsDeletedObject() const override { return traits_.returns_deleted; }
-  bool AllowCreateOnUpdate() const override { return traits_.created_by_put; }
-  bool AllowUnconditionalUpdate() const override { return !traits_.needs_version; }
+  bool ReturnsDeletedObject() const override;
+  bool AllowCreateOnUpdate() const override;
+  bool AllowUnconditionalUpdate() const override;
 
  protected:
-  const Traits& traits() const { return traits_; }
+  const Traits& traits() const;
 
  private:
   json::Value StatusOf(const Context& ctx, json::Value object, json::Value old) const;
   json::Value WithoutDisabled(const Context& ctx, json::Value object, json::Value old) const;
 
-  const Traits traits_;
-  const Kind* kind_ = nullptr;
+  const Kind& kind_;
 };
 
 }  // namespace portcullis::registry

@@ -7,15 +7,6 @@
 namespace portcullis::registry {
 namespace {
 
-constexpr DisabledField kOfPods[] = {
-    {"ClusterTrustBundleProjection", "volumes[].projected.sources[].clusterTrustBundle"},
-    {"PodCertificateRequest", "volumes[].projected.sources[].podCertificate"},
-    {"GenericWorkload", "schedulingGroup"},
-    {"ContainerStopSignals", "containers[].lifecycle.stopSignal", true},
-    {"ContainerStopSignals", "initContainers[].lifecycle.stopSignal", true},
-    {"ContainerStopSignals", "ephemeralContainers[].lifecycle.stopSignal", true},
-};
-
 struct Step {
   std::string_view name;
   bool each = false;  // the member is a list, go through its elements
@@ -102,7 +93,5 @@ json::Value WithoutDisabledFields(const Context& ctx, std::span<const DisabledFi
   if (base.empty()) return after;
   return json::SetPath(ctx.arena, object, Names(base), after);
 }
-
-std::span<const DisabledField> DisabledFieldsOfPods() { return kOfPods; }
 
 }  // namespace portcullis::registry

@@ -22,7 +22,4 @@ struct DisabledField {
 json::Value WithoutDisabledFields(const Context& ctx, std::span<const DisabledField> fields,
                                   std::string_view base, json::Value object, json::Value old);
 
-// Those of every pod spec.
-std::span<const DisabledField> DisabledFieldsOfPods();
-
 }  // namespace portcullis::registry

@@ -1,4 +1,4 @@
-// The families below registry/kinds/, as the build finds them. Private to the registry.
+// The kinds whose files the build has found (see CMakeLists.txt). Private to the registry.
 #pragma once
 
 #include "registry/kind_table.h"

@@ -1,8 +1,10 @@
 // KindTable: what surrounds admission for each built-in kind that needs more than the catalog says.
 //
-// Every file of registry/kinds/ holds one family of kinds and exports one function, named after the
-// file: `networking.cc` has `void AddNetworking(KindTable& table)`. The build finds the files; a new
-// kind is a new file (or a new row in its family's) and nothing else.
+// The files are grouped by domain; each kind has one, named after it, which holds its row and
+// everything that is said of this kind alone: `apps/deployment_strategy.cc` has
+// `void AddDeploymentStrategy(KindTable& table)`. The build finds the files; a new kind is a new file
+// and nothing else. What is too long for it stands beside it (`pods/pod_validation.cc`), what kinds
+// of several domains share in validation/.
 #pragma once
 
 #include <deque>
@@ -50,11 +52,15 @@ class KindTable {
   static const KindTable& BuiltIn();
 
   void Add(const Kind& kind) { kinds_.push_back(kind); }
+  // The row of all custom resources; its group and resource are empty.
+  void AddCustomResources(const Kind& kind) { custom_resources_ = kind; }
   const Kind* Find(std::string_view group, std::string_view resource) const;
   const std::deque<Kind>& kinds() const { return kinds_; }
+  const Kind& custom_resources() const { return custom_resources_; }
 
  private:
   std::deque<Kind> kinds_;
+  Kind custom_resources_;
 };
 
 // Short for a row's `make`.

@@ -7,10 +7,9 @@
 // creationTimestamp, generation 1 on create, resourceVersion, finalizer rules, and the checks of
 // ObjectMeta.
 //
-// The kinds that have one add it to the KindTable (registry/kind_table.h) from their file below
-// registry/kinds/. A resource without one takes the default strategy, which knows only what the
-// catalog says: kinds with a status subresource keep it on updates of the main resource, and count
-// generations. StrategyTable makes them.
+// The kinds that have one add it to the KindTable (kind_table.h) from their file. A resource without
+// one takes the default strategy, which knows only what the catalog says: kinds with a status
+// subresource keep it on updates of the main resource. StrategyTable (strategy_table.h) makes them.
 //
 // Objects are in the version they are stored in; a kind with one version has no other. Threads: a
 // strategy is asked from many threads at once, hence every method is const. Immutable after
@@ -144,23 +143,6 @@ class Strategy {
   // Gives back what `gone` holds and `kept` (may be null) does not: when an object is gone, when an
   // update has been stored, or when a create or update has failed after Allocate().
   virtual void Release(const Context& ctx, json::Value gone, json::Value kept) const;
-};
-
-// The strategy of each resource. Thread-safe: immutable after construction.
-class StrategyTable {
- public:
-  StrategyTable();
-  ~StrategyTable();
-  StrategyTable(const StrategyTable&) = delete;
-  StrategyTable& operator=(const StrategyTable&) = delete;
-
-  // The row of the resource (any version), else one of the default strategies: what the catalog
-  // says about a status subresource, and whether objects of the kind count generations.
-  const Strategy& Find(const api::catalog::ResourceInfo& resource) const;
-
- private:
-  struct Rows;
-  std::unique_ptr<const Rows> rows_;
 };
 
 // Puts `status` of `old` (or nothing) into `object`: what every kind with a status subresource does

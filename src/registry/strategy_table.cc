@@ -1,13 +1,12 @@
-// The strategies of all kinds: one for each row of the table of kinds, and the defaults for
-// resources without a row.
+#include "registry/strategy_table.h"
 
 #include <deque>
 #include <map>
+#include <string_view>
+#include <utility>
 
 #include "api/catalog/catalog.h"
-#include "registry/custom_resources.h"
 #include "registry/kind_table.h"
-#include "registry/strategy.h"
 
 namespace portcullis::registry {
 namespace {
@@ -46,9 +45,7 @@ StrategyTable::StrategyTable() {
     rows->by_resource[{kind.group, kind.resource}] = rows->Add(kind);
   }
   rows->others = rows->Add({});
-  for (const bool has_status : {false, true}) {
-    rows->custom.strategies[has_status ? 1 : 0] = MakeCustomResources(has_status);
-  }
+  rows->custom = rows->Add(KindTable::BuiltIn().custom_resources());
   rows_ = std::move(rows);
 }
 

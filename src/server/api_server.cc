@@ -35,7 +35,7 @@
 #include "net/server.h"
 #include "net/tls.h"
 #include "net/tls_reload.h"
-#include "registry/service_network.h"
+#include "registry/services/service_network.h"
 #include "release/release.h"
 #include "server/admission_traces.h"
 #include "server/authorization/authorization.h"

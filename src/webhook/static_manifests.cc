@@ -4,7 +4,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "registry/validation/webhook_configuration.h"
+#include "registry/admission/webhook_configuration_validation.h"
 
 namespace portcullis::webhook {
 namespace {

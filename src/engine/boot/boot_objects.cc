@@ -13,7 +13,7 @@
 #include "engine/codec/codec.h"
 #include "engine/write/cluster_writer.h"
 #include "json/reader.h"
-#include "registry/service_network.h"
+#include "registry/services/service_network.h"
 #include "store/store.h"
 
 namespace portcullis::engine {

@@ -2,7 +2,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "registry/validation/definition_parts.h"
+#include "registry/custom_resources/definition_parts.h"
 
 namespace portcullis::engine {
 namespace {

@@ -14,7 +14,7 @@
 #include "engine/write/preconditions.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
-#include "registry/object_meta.h"
+#include "registry/validation/object_meta.h"
 
 namespace portcullis::engine {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "json/value_set.h"
+#include "registry/strategy_table.h"
 #include "store/store.h"
 
 namespace portcullis::engine {

@@ -20,7 +20,7 @@
 #include "engine/write/stages.h"
 #include "engine/write/system_fields.h"
 #include "json/writer.h"
-#include "registry/object_meta.h"
+#include "registry/validation/object_meta.h"
 
 namespace portcullis::engine {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "base/strings.h"
-#include "registry/validation/certificate_request_bytes.h"
+#include "registry/certificates/certificate_request_bytes.h"
 
 namespace portcullis::plugins::common {
 namespace {

@@ -7,7 +7,7 @@
 #include "admission/match/cel_conditions.h"
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "registry/validation/admission_policies.h"
+#include "registry/admission/admission_policy_validation.h"
 
 namespace portcullis::policy {
 namespace {

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "api/selector/label_selector.h"
-#include "base/strings.h"
 #include "registry/validation/checks.h"
 
 namespace portcullis::registry {

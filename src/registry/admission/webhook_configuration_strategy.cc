@@ -1,0 +1,35 @@
+// MutatingWebhookConfigurations and ValidatingWebhookConfigurations.
+
+#include "registry/admission/configurations.h"
+#include "registry/admission/static_names.h"
+#include "registry/admission/webhook_configuration_validation.h"
+#include "registry/kind_table.h"
+
+namespace portcullis::registry {
+namespace {
+
+template <WebhookKind kKind>
+class Webhooks final : public Configurations {
+ public:
+  using Configurations::Configurations;
+
+  void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override {
+    ValidateWebhookConfiguration(object, kKind, ctx.expressions, errors);
+    CheckStaticName(ctx, object, errors);
+  }
+
+  void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
+                      api::FieldErrors& errors) const override {
+    ValidateWebhookConfigurationUpdate(object, old, kKind, ctx.expressions, errors);
+  }
+};
+
+}  // namespace
+
+void AddWebhookConfigurationStrategy(KindTable& table) {
+  table.Add(ConfigurationRow<Webhooks<WebhookKind::kMutating>>("mutatingwebhookconfigurations"));
+  table.Add(
+      ConfigurationRow<Webhooks<WebhookKind::kValidating>>("validatingwebhookconfigurations"));
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,38 @@
+// ControllerRevisions (pkg/apis/apps/validation).
+
+#include "registry/kind_table.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr FieldRule kRevisionRules[] = {
+    {"revision", FieldRuleKind::kMinimum, "0"},
+    {"data", FieldRuleKind::kImmutable},
+};
+
+void ValidateControllerRevision(const Context& ctx, json::Value object, FieldErrors& errors) {
+  (void)ctx;
+  CheckFieldRules(kRevisionRules, object, nullptr, errors);
+  const json::Value data = object["data"];
+  if (data.is_object()) return;
+  errors.push_back(api::Required(FieldPath("data"), data.is_null()
+                                                        ? "data is mandatory"
+                                                        : "data must be a valid JSON object"));
+}
+
+void ValidateControllerRevisionUpdate(const Context& ctx, json::Value object, json::Value old,
+                                      FieldErrors& errors) {
+  (void)ctx;
+  CheckFieldRules(kRevisionRules, object, &old, errors);
+}
+
+}  // namespace
+
+void AddControllerRevisionStrategy(KindTable& table) {
+  table.Add({.group = "apps",
+             .resource = "controllerrevisions",
+             .validate = ValidateControllerRevision,
+             .validate_update = ValidateControllerRevisionUpdate});
+}
+
+}  // namespace portcullis::registry

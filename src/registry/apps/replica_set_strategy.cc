@@ -1,0 +1,38 @@
+// ReplicaSets (pkg/apis/apps/validation).
+
+#include "registry/apps/workload_checks.h"
+#include "registry/kind_table.h"
+#include "registry/pods/template_warnings.h"
+
+namespace portcullis::registry {
+namespace {
+
+void ValidateReplicaSet(const Context& ctx, json::Value object, FieldErrors& errors) {
+  const json::Value spec = object["spec"];
+  CheckNonNegative(spec["replicas"], FieldPath("spec", "replicas"), errors);
+  CheckNonNegative(spec["minReadySeconds"], FieldPath("spec", "minReadySeconds"), errors);
+  CheckWorkloadSelector(spec, "deployment", errors);
+  CheckReplicaTemplate(ctx, spec, errors);
+}
+
+void ValidateReplicaSetUpdate(const Context& ctx, json::Value object, json::Value old,
+                              FieldErrors& errors) {
+  if (ctx.subresource == "status") return CheckReplicaStatus(object["status"], errors);
+  ValidateReplicaSet(ctx, object, errors);
+  CheckImmutable(object["spec"]["selector"], old["spec"]["selector"], FieldPath("spec", "selector"),
+                 errors);
+}
+
+}  // namespace
+
+void AddReplicaSetStrategy(KindTable& table) {
+  table.Add({.group = "apps",
+             .resource = "replicasets",
+             .validate = &ValidateReplicaSet,
+             .validate_update = &ValidateReplicaSetUpdate,
+             .warn = &WarnOfTemplate,
+             .traits = {.counts_generation = true},
+             .pod_spec = "spec.template.spec"});
+}
+
+}  // namespace portcullis::registry

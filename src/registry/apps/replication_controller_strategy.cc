@@ -1,0 +1,49 @@
+// ReplicationControllers (pkg/apis/core/validation).
+
+#include "api/selector/label_selector.h"
+#include "registry/apps/workload_checks.h"
+#include "registry/kind_table.h"
+#include "registry/pods/pod_parts.h"
+#include "registry/pods/template_warnings.h"
+
+namespace portcullis::registry {
+namespace {
+
+void ValidateReplicationController(const Context& ctx, json::Value object, FieldErrors& errors) {
+  const json::Value spec = object["spec"];
+  const FieldPath path("spec");
+  CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
+  if (spec["selector"].empty()) errors.push_back(api::Required(path.Child("selector"), ""));
+  CheckNonNegative(spec["replicas"], path.Child("replicas"), errors);
+  if (spec["template"].is_null()) {
+    errors.push_back(api::Required(path.Child("template"), ""));
+    return;
+  }
+  const json::Value labels = spec["template"]["metadata"]["labels"];
+  if (!api::LabelSelector::FromSet(spec["selector"]).Matches(labels)) {
+    errors.push_back(api::Invalid(path.Child("template", "metadata", "labels"), labels,
+                                  "`selector` does not match template `labels`"));
+  }
+  ValidatePodTemplate(ctx, spec["template"], path.Child("template"), errors);
+  CheckAlwaysRestarts(spec["template"], "ReplicationController", errors);
+}
+
+void ValidateReplicationControllerUpdate(const Context& ctx, json::Value object, json::Value,
+                                         FieldErrors& errors) {
+  if (ctx.subresource == "status") return CheckReplicaStatus(object["status"], errors);
+  ValidateReplicationController(ctx, object, errors);
+}
+
+}  // namespace
+
+void AddReplicationControllerStrategy(KindTable& table) {
+  table.Add({.group = "",
+             .resource = "replicationcontrollers",
+             .validate = &ValidateReplicationController,
+             .validate_update = &ValidateReplicationControllerUpdate,
+             .warn = &WarnOfTemplate,
+             .traits = {.counts_generation = true},
+             .pod_spec = "spec.template.spec"});
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,155 @@
+// StatefulSets (pkg/apis/apps/validation).
+
+#include <set>
+
+#include "registry/apps/workload_checks.h"
+#include "registry/kind_table.h"
+#include "registry/pods/pod_parts.h"
+#include "registry/pods/template_warnings.h"
+#include "registry/validation/go_diff.h"
+
+namespace portcullis::registry {
+namespace {
+
+void CheckStatefulStrategy(const Context& ctx, json::Value strategy, FieldErrors& errors) {
+  const FieldPath path("spec", "updateStrategy");
+  const FieldPath rolling_path = path.Child("rollingUpdate");
+  const json::Value rolling = strategy["rollingUpdate"];
+  const std::string_view type = strategy["type"].AsString();
+  if (type.empty()) {
+    errors.push_back(api::Required(path, ""));
+  } else if (type == "OnDelete") {
+    if (rolling.is_null()) return;
+    errors.push_back(api::Invalid(
+        rolling_path, GoValue(ctx, "io.k8s.api.apps.v1.RollingUpdateStatefulSetStrategy", rolling),
+        "only allowed for updateStrategy 'RollingUpdate'"));
+  } else if (type != "RollingUpdate") {
+    errors.push_back(
+        api::Invalid(path, GoValue(ctx, "io.k8s.api.apps.v1.StatefulSetUpdateStrategy", strategy),
+                     "must be 'RollingUpdate' or 'OnDelete'"));
+  } else {
+    CheckNonNegative(rolling["partition"], rolling_path.Child("partition"), errors);
+    const json::Value most = rolling["maxUnavailable"];
+    if (most.is_null()) return;
+    const FieldPath at = rolling_path.Child("maxUnavailable");
+    CheckIntOrPercent(most, at, errors);
+    if (NumberOrPercent(most) == 0) errors.push_back(api::Invalid(at, most, "cannot be 0"));
+    CheckAtMostHundredPercent(most, at, errors);
+  }
+}
+
+// The template with the volumes that the claims will be.
+json::Value WithClaims(json::Arena& arena, json::Value spec) {
+  const json::Value volumes = spec["template"]["spec"]["volumes"];
+  json::ArrayBuilder all(arena);
+  std::set<std::string_view> claims;
+  for (const json::Value& claim : spec["volumeClaimTemplates"].elements()) {
+    const json::Value name = claim["metadata"]["name"];
+    claims.insert(name.AsString());
+    all.Add(json::MakeObject(
+        arena, {{"name", name},
+                {"persistentVolumeClaim", json::MakeObject(arena, {{"claimName", name}})}}));
+  }
+  if (all.size() == 0) return spec["template"];
+  for (const json::Value& volume : volumes.elements()) {
+    if (!claims.contains(volume["name"].AsString())) all.Add(volume);
+  }
+  return json::SetPath(arena, spec["template"], {"spec", "volumes"}, all.Build());
+}
+
+// What was good enough when the object was made is not looked at again.
+void CheckStatefulSet(const Context& ctx, json::Value object, bool is_new, FieldErrors& errors) {
+  const json::Value spec = object["spec"];
+  const FieldPath path("spec");
+  const std::string_view management = spec["podManagementPolicy"].AsString();
+  if (management.empty()) {
+    errors.push_back(api::Required(path.Child("podManagementPolicy"), ""));
+  } else if (management != "OrderedReady" && management != "Parallel") {
+    errors.push_back(api::Invalid(path.Child("podManagementPolicy"), management,
+                                  "must be 'OrderedReady' or 'Parallel'"));
+  }
+  CheckStatefulStrategy(ctx, spec["updateStrategy"], errors);
+  if (const json::Value retention = spec["persistentVolumeClaimRetentionPolicy"];
+      !retention.is_null()) {
+    for (const std::string_view when : {"whenDeleted", "whenScaled"}) {
+      CheckOneOf(retention[when], path.Child("persistentVolumeClaimRetentionPolicy", when),
+                 {"Retain", "Delete"}, errors);
+    }
+  }
+  std::size_t index = 0;
+  for (const json::Value& claim : spec["volumeClaimTemplates"].elements()) {
+    if (!is_new) break;
+    CheckClaimSpec(claim["spec"], path.Child("volumeClaimTemplates").Index(index++).Child("spec"),
+                   errors);
+  }
+  CheckNonNegative(spec["replicas"], path.Child("replicas"), errors);
+  CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
+  CheckNonNegative(spec["ordinals"]["start"], path.Child("ordinals.start"), errors);
+  if (const std::string_view service = spec["serviceName"].AsString(); is_new && !service.empty()) {
+    CheckDnsLabel(service, path.Child("serviceName"), errors);
+  }
+  CheckWorkloadSelector(spec, "statefulset", errors);
+  if (CheckTemplateMatches(spec, "", errors)) {
+    ValidatePodTemplate(ctx, WithClaims(ctx.arena, spec), path.Child("template"), errors);
+  }
+  CheckAlwaysRestarts(spec["template"], "StatefulSet", errors);
+}
+
+void ValidateStatefulSet(const Context& ctx, json::Value object, FieldErrors& errors) {
+  CheckStatefulSet(ctx, object, /*is_new=*/true, errors);
+}
+
+void CheckStatefulStatus(json::Value status, json::Value old, FieldErrors& errors) {
+  CheckStatusCounts(status,
+                    {"replicas", "readyReplicas", "currentReplicas", "updatedReplicas",
+                     "availableReplicas", "observedGeneration", "collisionCount"},
+                    errors);
+  for (const std::string_view field :
+       {"readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"}) {
+    CheckStatusAtMost(status, field, "replicas", kMoreThanReplicas, errors);
+  }
+  CheckStatusAtMost(status, "availableReplicas", "readyReplicas",
+                    "cannot be greater than status.readyReplicas", errors);
+  CheckCollisionCount(status, old, errors);
+}
+
+void ValidateStatefulSetUpdate(const Context& ctx, json::Value object, json::Value old,
+                               FieldErrors& errors) {
+  if (ctx.subresource == "status") {
+    return CheckStatefulStatus(object["status"], old["status"], errors);
+  }
+  CheckStatefulSet(ctx, object, /*is_new=*/false, errors);
+  const auto fixed = [&](json::Value spec) {
+    for (const std::string_view field :
+         {"replicas", "ordinals", "template", "updateStrategy", "minReadySeconds",
+          "revisionHistoryLimit", "persistentVolumeClaimRetentionPolicy"}) {
+      spec = json::Without(ctx.arena, spec, field);
+    }
+    return spec;
+  };
+  if (!(fixed(object["spec"]) == fixed(old["spec"]))) {
+    errors.push_back(api::Forbidden(
+        FieldPath("spec"),
+        "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
+        "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "
+        "'minReadySeconds' are forbidden"));
+  }
+}
+
+constexpr DisabledField kDisabledOfStatefulSets[] = {
+    {"MaxUnavailableStatefulSet", "spec.updateStrategy.rollingUpdate.maxUnavailable"}};
+
+}  // namespace
+
+void AddStatefulSetStrategy(KindTable& table) {
+  table.Add({.group = "apps",
+             .resource = "statefulsets",
+             .validate = &ValidateStatefulSet,
+             .validate_update = &ValidateStatefulSetUpdate,
+             .warn = &WarnOfTemplate,
+             .traits = {.counts_generation = true, .names = NameStyle::kLabel},
+             .pod_spec = "spec.template.spec",
+             .disabled = kDisabledOfStatefulSets});
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,34 @@
+// Checks that deployments, replica sets, stateful sets, daemon sets and replication controllers
+// share (pkg/apis/apps/validation). Pure functions; any thread.
+#pragma once
+
+#include "registry/validation/checks.h"
+
+namespace portcullis::registry {
+
+// spec.selector: required, well formed, not empty. `kind` is named in the message.
+void CheckWorkloadSelector(json::Value spec, std::string_view kind, FieldErrors& errors);
+// The labels of spec.template match spec.selector; an absent selector matches nothing. False, with
+// the text `unreadable`, if the selector cannot be read.
+bool CheckTemplateMatches(json::Value spec, std::string_view unreadable, FieldErrors& errors);
+// restartPolicy is Always, and there is no activeDeadlineSeconds.
+void CheckAlwaysRestarts(json::Value pod_template, std::string_view kind, FieldErrors& errors);
+// The template of a ReplicaSet or a Deployment.
+void CheckReplicaTemplate(const Context& ctx, json::Value spec, FieldErrors& errors);
+
+// The number, or the number before the percent sign.
+std::int64_t NumberOrPercent(json::Value value);
+void CheckAtMostHundredPercent(json::Value value, const FieldPath& path, FieldErrors& errors);
+
+// Fields of a status: not negative; at most another field, with `text` as the error's detail.
+void CheckStatusCounts(json::Value status, std::initializer_list<std::string_view> fields,
+                       FieldErrors& errors);
+void CheckStatusAtMost(json::Value status, std::string_view field, std::string_view limit,
+                       std::string_view text, FieldErrors& errors);
+inline constexpr std::string_view kMoreThanReplicas = "cannot be greater than status.replicas";
+// status.collisionCount does not become less.
+void CheckCollisionCount(json::Value status, json::Value old, FieldErrors& errors);
+// The status of a ReplicaSet or a ReplicationController.
+void CheckReplicaStatus(json::Value status, FieldErrors& errors);
+
+}  // namespace portcullis::registry

@@ -1,0 +1,310 @@
+#include "registry/batch/job_policies.h"
+
+#include <set>
+
+#include "base/strings.h"
+#include "golang/strconv.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr std::size_t kMostRules = 20;
+constexpr std::size_t kMostCodes = 255;
+constexpr std::size_t kLongestIndexes = 64 * 1024;
+
+// A required choice: the detail names what there is.
+void CheckChoice(json::Value value, const FieldPath& path, std::string_view choices,
+                 std::initializer_list<std::string_view> allowed, FieldErrors& errors) {
+  if (value.AsString().empty()) {
+    errors.push_back(api::Required(path, base::StrCat("valid values: ", choices)));
+  } else {
+    CheckOneOf(value, path, allowed, errors);
+  }
+}
+
+void CheckExitCodes(json::Value codes, const std::set<std::string_view>& containers,
+                    const FieldPath& path, FieldErrors& errors) {
+  CheckChoice(codes["operator"], path.Child("operator"), R"(["In" "NotIn"])", {"In", "NotIn"},
+              errors);
+  const json::Value name = codes["containerName"];
+  if (!name.is_null() && !containers.contains(name.AsString())) {
+    errors.push_back(
+        api::Invalid(path.Child("containerName"), name,
+                     "must be one of the container or initContainer names in the pod template"));
+  }
+  const json::Value values = codes["values"];
+  const FieldPath values_path = path.Child("values");
+  if (values.empty()) {
+    errors.push_back(api::Invalid(values_path, values, "at least one value is required"));
+  } else if (values.size() > kMostCodes) {
+    errors.push_back(
+        api::TooMany(values_path, static_cast<int>(values.size()), static_cast<int>(kMostCodes)));
+  }
+  bool ordered = true;
+  std::set<std::int64_t> seen;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::int64_t code = values[i].AsInt();
+    if (codes["operator"].AsString() == "In" && code == 0) {
+      errors.push_back(
+          api::Invalid(values_path.Index(i), code, "must not be 0 for the In operator"));
+    }
+    if (!seen.insert(code).second) errors.push_back(api::Duplicate(values_path.Index(i), code));
+    ordered = ordered && (i == 0 || values[i - 1].AsInt() <= code);
+  }
+  if (!ordered) errors.push_back(api::Invalid(values_path, values, "must be ordered"));
+}
+
+void CheckPodConditions(json::Value patterns, const FieldPath& path, FieldErrors& errors) {
+  if (patterns.size() > kMostRules) {
+    errors.push_back(
+        api::TooMany(path, static_cast<int>(patterns.size()), static_cast<int>(kMostRules)));
+  }
+  std::size_t index = 0;
+  for (const json::Value& pattern : patterns.elements()) {
+    const FieldPath at = path.Index(index++);
+    const std::string_view type = pattern["type"].AsString();
+    AddInvalid(at.Child("type"), type, api::IsQualifiedName(type), errors);
+    CheckChoice(pattern["status"], at.Child("status"), R"(["False" "True" "Unknown"])",
+                {"False", "True", "Unknown"}, errors);
+  }
+}
+
+void CheckFailureRule(json::Value spec, json::Value rule,
+                      const std::set<std::string_view>& containers, const FieldPath& path,
+                      FieldErrors& errors) {
+  const json::Value action = rule["action"];
+  if (action.AsString() == "FailIndex") {
+    if (spec["backoffLimitPerIndex"].is_null()) {
+      errors.push_back(api::Invalid(path.Child("action"), action,
+                                    "requires the backoffLimitPerIndex to be set"));
+    }
+  } else {
+    CheckChoice(action, path.Child("action"), R"(["Count" "FailIndex" "FailJob" "Ignore"])",
+                {"Count", "FailIndex", "FailJob", "Ignore"}, errors);
+  }
+  const bool by_codes = !rule["onExitCodes"].is_null();
+  const bool by_conditions = !rule["onPodConditions"].empty();
+  if (by_codes) CheckExitCodes(rule["onExitCodes"], containers, path.Child("onExitCodes"), errors);
+  if (by_conditions) {
+    CheckPodConditions(rule["onPodConditions"], path.Child("onPodConditions"), errors);
+  }
+  if (by_codes && by_conditions) {
+    errors.push_back(
+        api::Invalid(path, api::BadValue::Omitted(),
+                     "specifying both OnExitCodes and OnPodConditions is not supported"));
+  } else if (!by_codes && !by_conditions) {
+    errors.push_back(api::Invalid(path, api::BadValue::Omitted(),
+                                  "specifying one of OnExitCodes and OnPodConditions is required"));
+  }
+}
+
+// An index below `completions`; an error's text otherwise.
+std::string ParseIndex(std::string_view text, std::int64_t completions, std::int64_t& index) {
+  const auto number = golang::Atoi(text);
+  if (!number.ok())
+    return base::StrCat("cannot convert string to integer for index: ", Quoted(text));
+  if (*number >= completions) return base::StrCat("too large index: ", Quoted(text));
+  index = *number;
+  return "";
+}
+
+std::string Falling(std::int64_t before, std::int64_t now) {
+  return base::StrCat("non-increasing order, previous: ", std::to_string(before),
+                      ", current: ", std::to_string(now));
+}
+
+// "1,3-5": how many indexes are meant, or what is wrong.
+std::string CountIndexes(std::string_view text, std::int64_t completions, std::int64_t& total) {
+  total = 0;
+  if (text.empty()) return "";
+  std::int64_t last = -1;
+  bool first = true;
+  for (const std::string_view part : base::Split(text, ',')) {
+    const auto ends = base::Split(part, '-');
+    if (ends.size() > 2) {
+      return base::StrCat("the fragment ", Quoted(part),
+                          " violates the requirement that an index interval can have at most two "
+                          "parts separated by '-'");
+    }
+    std::int64_t from = 0;
+    std::string wrong = ParseIndex(ends[0], completions, from);
+    std::int64_t to = from;
+    if (wrong.empty() && ends.size() == 2) {
+      wrong = ParseIndex(ends[1], completions, to);
+      if (wrong.empty() && from >= to) wrong = Falling(from, to);
+    }
+    if (!wrong.empty()) return wrong;
+    if (!first && last >= from) return Falling(last, from);
+    first = false;
+    total += to - from + 1;
+    last = to;
+  }
+  return "";
+}
+
+bool IsTrue(json::Value job, std::string_view type) {
+  for (const json::Value& condition : job["status"]["conditions"].elements()) {
+    if (condition["type"].AsString() == type && condition["status"].AsString() == "True") {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Conditions that exclude or need each other.
+void CheckJobConditions(json::Value job, json::Value old, FieldErrors& errors) {
+  const FieldPath path("status", "conditions");
+  const auto refuse = [&](bool wrong, std::string_view text) {
+    if (wrong) errors.push_back(api::Invalid(path, api::BadValue::Omitted(), text));
+  };
+  const bool complete = IsTrue(job, "Complete");
+  const bool failed = IsTrue(job, "Failed");
+  const bool failing = IsTrue(job, "FailureTarget");
+  const bool succeeding = IsTrue(job, "SuccessCriteriaMet");
+  refuse(complete && failed, "cannot set Complete=True and Failed=true conditions");
+  refuse(complete && failing, "cannot set Complete=True and FailureTarget=true conditions");
+  refuse(failed && !failing,
+         "cannot set Failed=True condition without the FailureTarget=true condition");
+  refuse(complete && !succeeding,
+         "cannot set Complete=True condition without the SuccessCriteriaMet=true condition");
+  refuse(succeeding && failed, "cannot set SuccessCriteriaMet=True and Failed=true conditions");
+  refuse(succeeding && failing,
+         "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions");
+  for (const std::string_view type : {"Failed", "Complete", "FailureTarget"}) {
+    refuse(IsTrue(old, type) && !IsTrue(job, type),
+           base::StrCat("cannot disable the terminal ", type, "=True condition"));
+  }
+}
+
+void CheckJobTimes(json::Value job, json::Value old, FieldErrors& errors) {
+  const json::Value status = job["status"];
+  const json::Value start = status["startTime"];
+  const json::Value end = status["completionTime"];
+  const FieldPath path("status", "completionTime");
+  const bool complete = IsTrue(job, "Complete");
+  const bool finished = complete || IsTrue(job, "Failed");
+  if (!end.is_null() && !complete) {
+    errors.push_back(api::Invalid(
+        path, end, "cannot set completionTime when there is no Complete=True condition"));
+  }
+  if (end.is_null() && complete) {
+    errors.push_back(api::Required(path, "completionTime is required for Complete jobs"));
+  }
+  if (!start.is_null() && !end.is_null() && end.AsString() < start.AsString()) {
+    errors.push_back(api::Invalid(path, end, "completionTime cannot be set before startTime"));
+  }
+  if (status["active"].AsInt() > 0 && finished) {
+    errors.push_back(api::Invalid(FieldPath("status", "active"), status["active"].AsInt(),
+                                  "active>0 is invalid for finished job"));
+  }
+  if (start.is_null() && finished) {
+    errors.push_back(
+        api::Required(FieldPath("status", "startTime"), "startTime is required for finished job"));
+  }
+  const json::Value was = old["status"]["startTime"];
+  if (!was.is_null() && !(was == start) && !job["spec"]["suspend"].AsBool()) {
+    errors.push_back(api::Required(FieldPath("status", "startTime"),
+                                   "startTime cannot be removed for unsuspended job"));
+  }
+  const json::Value ended = old["status"]["completionTime"];
+  if (!ended.is_null() && !end.is_null() && !(ended == end)) {
+    errors.push_back(api::Invalid(path, end, "completionTime cannot be mutated"));
+  }
+}
+
+}  // namespace
+
+void CheckPodFailurePolicy(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  const json::Value rules = spec["podFailurePolicy"]["rules"];
+  if (rules.size() > kMostRules) {
+    errors.push_back(api::TooMany(path.Child("rules"), static_cast<int>(rules.size()),
+                                  static_cast<int>(kMostRules)));
+  }
+  std::set<std::string_view> containers;
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    for (const json::Value& container : spec["template"]["spec"][list].elements()) {
+      containers.insert(container["name"].AsString());
+    }
+  }
+  std::size_t index = 0;
+  for (const json::Value& rule : rules.elements()) {
+    CheckFailureRule(spec, rule, containers, path.Child("rules").Index(index++), errors);
+  }
+}
+
+void CheckSuccessPolicy(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  const json::Value rules = spec["successPolicy"]["rules"];
+  const FieldPath list = path.Child("rules");
+  const std::int64_t completions = spec["completions"].AsInt();
+  if (rules.empty()) {
+    errors.push_back(api::Required(
+        list, "at least one rules must be specified when the successPolicy is specified"));
+  }
+  if (rules.size() > kMostRules) {
+    errors.push_back(
+        api::TooMany(list, static_cast<int>(rules.size()), static_cast<int>(kMostRules)));
+  }
+  std::size_t position = 0;
+  for (const json::Value& rule : rules.elements()) {
+    const FieldPath at = list.Index(position++);
+    const json::Value indexes = rule["succeededIndexes"];
+    const json::Value count = rule["succeededCount"];
+    if (indexes.is_null() && count.is_null()) {
+      errors.push_back(api::Required(
+          at, "at least one of succeededCount or succeededIndexes must be specified"));
+    }
+    std::int64_t total = 0;
+    if (!indexes.is_null()) {
+      const FieldPath indexes_path = at.Child("succeededIndexes");
+      if (indexes.AsString().size() > kLongestIndexes) {
+        errors.push_back(api::TooLong(indexes_path, static_cast<int>(kLongestIndexes)));
+      }
+      const std::string wrong = CountIndexes(indexes.AsString(), completions, total);
+      if (!wrong.empty()) {
+        total = 0;
+        errors.push_back(api::Invalid(indexes_path, indexes,
+                                      base::StrCat("error parsing succeededIndexes: ", wrong)));
+      }
+    }
+    if (count.is_null()) continue;
+    const FieldPath count_path = at.Child("succeededCount");
+    CheckNonNegative(count, count_path, errors);
+    if (count.AsInt() > completions) {
+      errors.push_back(
+          api::Invalid(count_path, count.AsInt(),
+                       base::StrCat("must be less than or equal to ", std::to_string(completions),
+                                    " (the number of specified completions)")));
+    }
+    if (!indexes.is_null() && count.AsInt() > total) {
+      errors.push_back(api::Invalid(
+          count_path, count.AsInt(),
+          base::StrCat("must be less than or equal to ", std::to_string(total),
+                       " (the number of indexes in the specified succeededIndexes field)")));
+    }
+  }
+}
+
+void CheckJobStatus(json::Value job, json::Value old, FieldErrors& errors) {
+  const json::Value status = job["status"];
+  for (const std::string_view field : {"active", "succeeded", "failed", "ready", "terminating"}) {
+    CheckNonNegative(status[field], FieldPath("status", field), errors);
+  }
+  CheckJobConditions(job, old, errors);
+  CheckJobTimes(job, old, errors);
+  if (!status["ready"].is_null() && status["ready"].AsInt() > status["active"].AsInt()) {
+    errors.push_back(api::Invalid(FieldPath("status", "ready"), status["ready"].AsInt(),
+                                  "cannot set more ready pods than active"));
+  }
+  if (status["failed"].AsInt() < old["status"]["failed"].AsInt()) {
+    errors.push_back(api::Invalid(FieldPath("status", "failed"), status["failed"].AsInt(),
+                                  "cannot decrease the failed counter"));
+  }
+  const bool elastic = job["spec"]["completionMode"].AsString() == "Indexed" &&
+                       job["spec"]["completions"] == job["spec"]["parallelism"];
+  if (!elastic && status["succeeded"].AsInt() < old["status"]["succeeded"].AsInt()) {
+    errors.push_back(api::Invalid(FieldPath("status", "succeeded"), status["succeeded"].AsInt(),
+                                  "cannot decrease the succeeded counter"));
+  }
+}
+
+}  // namespace portcullis::registry

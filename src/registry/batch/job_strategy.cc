@@ -1,0 +1,223 @@
+// Jobs (pkg/apis/batch/validation, pkg/registry/batch/job).
+
+#include "api/selector/label_selector.h"
+#include "base/strings.h"
+#include "registry/batch/job_policies.h"
+#include "registry/batch/job_spec.h"
+#include "registry/kind_table.h"
+#include "registry/pods/template_warnings.h"
+#include "registry/validation/go_diff.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr std::string_view kControllerUid = "batch.kubernetes.io/controller-uid";
+constexpr std::string_view kJobName = "batch.kubernetes.io/job-name";
+constexpr std::string_view kLegacyControllerUid = "controller-uid";
+constexpr std::string_view kLegacyJobName = "job-name";
+
+void CheckLabelIs(json::Value labels, std::string_view key, std::string_view expected,
+                  FieldErrors& errors) {
+  const FieldPath path = FieldPath("spec", "template", "metadata", "labels").Key(key);
+  const std::string text = base::StrCat("must be '", expected, "'");
+  if (!labels.Has(key)) {
+    errors.push_back(api::Required(path, text));
+  } else if (labels[key].AsString() != expected) {
+    errors.push_back(api::Invalid(path, labels, text));
+  }
+}
+
+// What the server has generated may not be contradicted.
+void CheckGeneratedSelector(const Context& ctx, json::Value object, FieldErrors& errors) {
+  const json::Value spec = object["spec"];
+  if (spec["manualSelector"].AsBool() || spec["selector"].is_null()) return;
+  const json::Value labels = spec["template"]["metadata"]["labels"];
+  const json::Value uid = object["metadata"]["uid"];
+  const json::Value name = object["metadata"]["name"];
+  const std::pair<std::string_view, json::Value> generated[] = {
+      {kLegacyControllerUid, uid}, {kLegacyJobName, name}, {kControllerUid, uid}, {kJobName, name}};
+  json::ObjectBuilder expected(ctx.arena);
+  for (const auto& [key, value] : generated) {
+    CheckLabelIs(labels, key, value.AsString(), errors);
+    expected.Set(key, value);
+  }
+  const auto selector = api::LabelSelector::FromJson(spec["selector"]);
+  if (selector.ok() && !selector->Matches(expected.Build())) {
+    errors.push_back(api::Invalid(FieldPath("spec", "selector"), spec["selector"],
+                                  "`selector` not auto-generated"));
+  }
+}
+
+void CheckJobWithSelector(const Context& ctx, json::Value spec, FieldErrors& errors) {
+  const FieldPath path("spec");
+  CheckJobSpec(ctx, spec, path, errors);
+  if (spec["selector"].is_null()) {
+    errors.push_back(api::Required(path.Child("selector"), ""));
+  } else {
+    CheckLabelSelector(spec["selector"], path.Child("selector"), errors);
+  }
+  const auto selector = api::LabelSelector::FromJson(spec["selector"]);
+  const json::Value labels = spec["template"]["metadata"]["labels"];
+  if (selector.ok() && !selector->Matches(labels)) {
+    errors.push_back(api::Invalid(path.Child("template", "metadata", "labels"), labels,
+                                  "`selector` does not match template `labels`"));
+  }
+}
+
+void ValidateJob(const Context& ctx, json::Value object, FieldErrors& errors) {
+  const json::Value spec = object["spec"];
+  CheckGeneratedSelector(ctx, object, errors);
+  CheckJobWithSelector(ctx, spec, errors);
+  const std::int64_t completions = spec["completions"].AsInt();
+  if (spec["completionMode"].AsString() != "Indexed" || completions <= 0) return;
+  const std::string_view name = object["metadata"]["name"].AsString();
+  const std::string last = base::StrCat(name, "-", std::to_string(completions - 1));
+  if (!api::IsDns1123Label(last).empty()) {
+    errors.push_back(
+        api::Invalid(FieldPath("metadata", "name"), name,
+                     base::StrCat("will not able to create pod with invalid DNS label: ", last)));
+  }
+}
+
+// The old template with what a job that has not begun may still change.
+json::Value Unstarted(json::Arena& arena, json::Value old, json::Value now) {
+  const auto take = [&](json::Value object, std::string_view name, json::Value source) {
+    const json::Value* value = source.Find(name);
+    return value == nullptr ? json::Without(arena, object, name)
+                            : json::With(arena, object, name, *value);
+  };
+  json::Value metadata = old["metadata"];
+  for (const std::string_view name : {"labels", "annotations"}) {
+    metadata = take(metadata, name, now["metadata"]);
+  }
+  json::Value spec = old["spec"];
+  for (const std::string_view name : {"nodeSelector", "tolerations", "schedulingGates"}) {
+    spec = take(spec, name, now["spec"]);
+  }
+  json::Value affinity = take(spec["affinity"], "nodeAffinity", now["spec"]["affinity"]);
+  spec = affinity.empty() && !now["spec"].Has("affinity")
+             ? json::Without(arena, spec, "affinity")
+             : json::With(arena, spec, "affinity", affinity);
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    const json::Value before = spec[list];
+    const json::Value after = now["spec"][list];
+    if (before.empty() || before.size() != after.size()) continue;
+    json::ArrayBuilder containers(arena);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      containers.Add(take(before[i], "resources", after[i]));
+    }
+    spec = json::With(arena, spec, list, containers.Build());
+  }
+  return json::With(arena, json::With(arena, old, "metadata", metadata), "spec", spec);
+}
+
+bool IsTrue(json::Value job, std::string_view type) {
+  for (const json::Value& condition : job["status"]["conditions"].elements()) {
+    if (condition["type"].AsString() == type) return condition["status"].AsString() == "True";
+  }
+  return false;
+}
+
+void CheckCompletionsChange(json::Value spec, json::Value before, FieldErrors& errors) {
+  const FieldPath path("spec", "completions");
+  if (spec["completionMode"].AsString() != "Indexed") {
+    CheckImmutable(spec["completions"], before["completions"], path, errors);
+  } else if (!(spec["completions"] == before["completions"]) && !spec["completions"].is_null() &&
+             !(spec["completions"] == spec["parallelism"])) {
+    errors.push_back(api::Invalid(path, spec["completions"].AsInt(),
+                                  "can only be modified in tandem with spec.parallelism"));
+  }
+}
+
+void ValidateJobUpdate(const Context& ctx, json::Value object, json::Value old,
+                       FieldErrors& errors) {
+  if (ctx.subresource == "status") return CheckJobStatus(object, old, errors);
+  const json::Value spec = object["spec"];
+  const json::Value before = old["spec"];
+  const FieldPath path("spec");
+  CheckJobWithSelector(ctx, spec, errors);
+  CheckCompletionsChange(spec, before, errors);
+  CheckImmutable(spec["selector"], before["selector"], path.Child("selector"), errors);
+  const bool unstarted = before["suspend"].AsBool() &&
+                         (old["status"]["startTime"].is_null() || IsTrue(old, "Suspended"));
+  const json::Value fixed =
+      unstarted ? Unstarted(ctx.arena, before["template"], spec["template"]) : before["template"];
+  if (!(spec["template"] == fixed)) {
+    errors.push_back(
+        api::Invalid(path.Child("template"),
+                     GoValue(ctx, "io.k8s.api.core.v1.PodTemplateSpec", spec["template"]),
+                     "field is immutable"));
+  }
+  constexpr std::pair<std::string_view, std::string_view> kFixed[] = {
+      {"completionMode", ""},
+      {"podFailurePolicy", "io.k8s.api.batch.v1.PodFailurePolicy"},
+      {"backoffLimitPerIndex", ""},
+      {"managedBy", ""},
+      {"successPolicy", "io.k8s.api.batch.v1.SuccessPolicy"}};
+  for (const auto& [field, type] : kFixed) {
+    if (spec[field] == before[field]) continue;
+    errors.push_back(
+        api::Invalid(path.Child(field),
+                     type.empty() ? api::BadValue(spec[field]) : GoValue(ctx, type, spec[field]),
+                     "field is immutable"));
+  }
+}
+
+// Unless the user has chosen a selector, the job's pods are told by its uid.
+class Jobs final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  bool OrphansDependentsByDefault() const override { return true; }
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    object = DefaultStrategy::PrepareForCreate(ctx, object);
+    if (object["spec"]["manualSelector"].AsBool()) return object;
+    json::Arena& arena = ctx.arena;
+    const json::Value name = object["metadata"]["name"];
+    const json::Value uid = object["metadata"]["uid"];
+    const std::pair<std::string_view, json::Value> labels[] = {{kControllerUid, uid},
+                                                               {kJobName, name},
+                                                               {kLegacyControllerUid, uid},
+                                                               {kLegacyJobName, name}};
+    for (const auto& [key, value] : labels) {
+      object = json::SetPath(arena, object, {"spec", "template", "metadata", "labels", key}, value);
+    }
+    // What the defaults had copied of the template's labels before is completed likewise.
+    for (const auto& [key, value] : labels) {
+      object = json::SetPath(arena, object, {"metadata", "labels", key}, value);
+    }
+    return json::SetPath(arena, object, {"spec", "selector", "matchLabels", kControllerUid}, uid);
+  }
+};
+
+// Too many indexes to remember which failed.
+void WarnOfJob(const Context& ctx, json::Value object, json::Value old,
+               std::vector<std::string>& warnings) {
+  const json::Value spec = object["spec"];
+  if (old.is_null()) WarnOfPodName(ctx, object, warnings);
+  if (spec["completionMode"].AsString() == "Indexed" &&
+      spec["completions"].AsInt() > kManyCompletions &&
+      spec["parallelism"].AsInt() > kMostForManyCompletions) {
+    warnings.emplace_back(
+        "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher "
+        "than 10^4, Kubernetes might not be able to track completedIndexes when a big number of "
+        "indexes fail");
+  }
+  WarnOfTemplateOnly(ctx, object, old, warnings);
+}
+
+}  // namespace
+
+void AddJobStrategy(KindTable& table) {
+  table.Add({.group = "batch",
+             .resource = "jobs",
+             .validate = &ValidateJob,
+             .validate_update = &ValidateJobUpdate,
+             .warn = &WarnOfJob,
+             .traits = {.counts_generation = true},
+             .pod_spec = "spec.template.spec",
+             .make = &Make<Jobs>});
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,13 @@
+// What signing requests and trust bundles share (pkg/apis/certificates/validation). Pure functions.
+#pragma once
+
+#include "registry/validation/checks.h"
+
+namespace portcullis::registry {
+
+// `example.com/signer-name`; the path may have several segments.
+void CheckSignerName(std::string_view name, const FieldPath& path, FieldErrors& errors);
+// The type of a PEM file's first block ("CERTIFICATE"), or "" if there is none.
+std::string_view PemType(std::string_view pem);
+
+}  // namespace portcullis::registry

@@ -1,0 +1,131 @@
+// Nodes (pkg/apis/core/validation).
+
+#include <set>
+#include <utility>
+
+#include "registry/kind_table.h"
+#include "registry/pods/pod_parts.h"
+#include "registry/validation/addresses.h"
+#include "registry/validation/resource_names.h"
+
+namespace portcullis::registry {
+namespace {
+
+void CheckNodeResources(json::Value status, FieldErrors& errors) {
+  for (const std::string_view field : {"capacity", "allocatable"}) {
+    for (const json::Member* amount : SortedMembers(status[field])) {
+      CheckAmountOfResource(amount->name(), QuantityOf(amount->value),
+                            FieldPath("status", field, amount->name()), errors);
+    }
+  }
+}
+
+void CheckPodCidrs(json::Value cidrs, const FieldPath& path, FieldErrors& errors) {
+  std::size_t index = 0;
+  bool has_v4 = false;
+  bool has_v6 = false;
+  for (const json::Value& cidr : cidrs.elements()) {
+    CheckCidr(cidr.AsString(), path.Index(index++), errors);
+    (cidr.AsString().find(':') != std::string_view::npos ? has_v6 : has_v4) = true;
+  }
+  if (cidrs.size() < 2) return;
+  if (!has_v4 || !has_v6 || cidrs.size() > 2) {
+    errors.push_back(
+        api::Invalid(path, cidrs, "may specify no more than one CIDR for each IP family"));
+  }
+  std::set<std::string_view> seen;
+  index = 0;
+  for (const json::Value& cidr : cidrs.elements()) {
+    const FieldPath at = path.Index(index++);
+    if (!seen.insert(cidr.AsString()).second) {
+      errors.push_back(api::Duplicate(at, cidr.AsString()));
+    }
+  }
+}
+
+void ValidateNode(const Context&, json::Value object, FieldErrors& errors) {
+  CheckTaints(object["spec"]["taints"], FieldPath("metadata", "taints"), errors);
+  CheckNodeResources(object["status"], errors);
+  CheckPodCidrs(object["spec"]["podCIDRs"], FieldPath("spec", "podCIDRs"), errors);
+}
+
+void CheckNodeAddresses(json::Value addresses, FieldErrors& errors) {
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  std::size_t index = 0;
+  for (const json::Value& address : addresses.elements()) {
+    const FieldPath at = FieldPath("status", "addresses").Index(index++);
+    const std::string_view type = address["type"].AsString();
+    const std::string_view text = address["address"].AsString();
+    if (seen.emplace(type, text).second) continue;
+    errors.push_back(api::Duplicate(
+        at, api::BadValue::Raw(StructJson({{"Type", Quoted(type)}, {"Address", Quoted(text)}}))));
+  }
+}
+
+void ValidateNodeUpdate(const Context& ctx, json::Value object, json::Value old,
+                        FieldErrors& errors) {
+  // An update of the node itself is judged like a new node as well.
+  if (ctx.subresource.empty()) ValidateNode(ctx, object, errors);
+  CheckNodeResources(object["status"], errors);
+  CheckNodeAddresses(object["status"]["addresses"], errors);
+  const json::Value spec = object["spec"];
+  const json::Value before = old["spec"];
+  const FieldPath path("spec");
+  if (!before["podCIDRs"].empty() && !(before["podCIDRs"] == spec["podCIDRs"])) {
+    errors.push_back(api::Forbidden(
+        path.Child("podCIDRs"), "node updates may not change podCIDR except from \"\" to valid"));
+  }
+  if (!before["providerID"].AsString().empty() && !(before["providerID"] == spec["providerID"])) {
+    errors.push_back(
+        api::Forbidden(path.Child("providerID"),
+                       "node updates may not change providerID except from \"\" to valid"));
+  }
+  CheckTaints(spec["taints"], FieldPath("metadata", "taints"), errors);
+  if (spec["externalID"].AsString() != before["externalID"].AsString()) {
+    errors.push_back(api::Forbidden(path.Child("externalID"), "may not be updated"));
+  }
+}
+
+void WarnOfNode(const Context&, json::Value object, json::Value,
+                std::vector<std::string>& warnings) {
+  const json::Value spec = object["spec"];
+  if (!spec["configSource"].is_null()) {
+    warnings.emplace_back("spec.configSource: the feature is removed");
+  }
+  if (!spec["externalID"].AsString().empty()) {
+    warnings.emplace_back("spec.externalID: this field is deprecated, and is unused by Kubernetes");
+  }
+  std::size_t index = 0;
+  for (const json::Value& cidr : spec["podCIDRs"].elements()) {
+    WarnOfCidr(cidr.AsString(), FieldPath("spec", "podCIDRs").Index(index++), warnings);
+  }
+}
+
+// Nodes make themselves known with their status.
+class Nodes final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    const json::Value status = object["status"];
+    object = DefaultStrategy::PrepareForCreate(ctx, object);
+    if (!status.is_object()) return object;
+    return json::With(ctx.arena, object, "status", json::Without(ctx.arena, status, "config"));
+  }
+};
+
+constexpr DisabledField kDisabledOfNodes[] = {{"DynamicKubeletConfig", "spec.configSource"}};
+
+}  // namespace
+
+void AddNodeStrategy(KindTable& table) {
+  table.Add({.group = "",
+             .resource = "nodes",
+             .validate = &ValidateNode,
+             .validate_update = &ValidateNodeUpdate,
+             .warn = &WarnOfNode,
+             .disabled = kDisabledOfNodes,
+             .make = &Make<Nodes>});
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,74 @@
+// PriorityClasses (pkg/apis/scheduling/validation).
+
+#include "api/api_status.h"
+#include "base/strings.h"
+#include "registry/kind_table.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr FieldRule kPriorityClassRules[] = {
+    {"value", FieldRuleKind::kFrozen, "may not be changed in an update."},
+    {"preemptionPolicy", FieldRuleKind::kImmutable},
+};
+
+constexpr std::int64_t kHighestUserPriority = 1000000000;
+
+struct SystemPriority {
+  std::string_view name;
+  std::int64_t value;
+};
+constexpr SystemPriority kSystemPriorities[] = {{"system-node-critical", 2000001000},
+                                                {"system-cluster-critical", 2000000000}};
+
+void ValidatePriorityClass(const Context&, json::Value object, FieldErrors& errors) {
+  const std::string_view name = object["metadata"]["name"].AsString();
+  const std::int64_t value = object["value"].AsInt();
+  if (name.starts_with("system-")) {
+    bool known = false;
+    for (const SystemPriority& system : kSystemPriorities) {
+      known |= system.name == name && system.value == value;
+    }
+    if (!known) {
+      errors.push_back(api::Forbidden(
+          FieldPath("metadata", "name"),
+          base::StrCat("priority class names with 'system-' prefix are reserved for system use "
+                       "only. error: ",
+                       name, " is not a known system priority class")));
+    }
+  } else if (value > kHighestUserPriority) {
+    errors.push_back(api::Forbidden(
+        FieldPath("value"), base::StrCat("maximum allowed value of a user defined priority is ",
+                                         std::to_string(kHighestUserPriority))));
+  }
+  if (const json::Value policy = object["preemptionPolicy"]; !policy.is_null()) {
+    CheckOneOf(policy, FieldPath("preemptionPolicy"), {"PreemptLowerPriority", "Never"}, errors);
+  }
+}
+
+// The two classes of the system cannot be deleted.
+class PriorityClasses final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  base::Status CheckDelete(const Context& ctx) const override {
+    if (ctx.name != "system-node-critical" && ctx.name != "system-cluster-critical") {
+      return base::OkStatus();
+    }
+    return api::ForbiddenStatus(ctx.resource.group_resource(), ctx.name,
+                                "this is a system priority class and cannot be deleted");
+  }
+};
+
+}  // namespace
+
+void AddPriorityClassStrategy(KindTable& table) {
+  table.Add({.group = "scheduling.k8s.io",
+             .resource = "priorityclasses",
+             .validate = &ValidatePriorityClass,
+             .rules = kPriorityClassRules,
+             .traits = {.counts_generation = true},
+             .make = &Make<PriorityClasses>});
+}
+
+}  // namespace portcullis::registry

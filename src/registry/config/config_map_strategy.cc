@@ -1,0 +1,44 @@
+// ConfigMaps (pkg/apis/core/validation).
+
+#include "registry/config/data_checks.h"
+#include "registry/kind_table.h"
+
+namespace portcullis::registry {
+namespace {
+
+void ValidateConfigMap(const Context&, json::Value object, FieldErrors& errors) {
+  const json::Value data = object["data"];
+  const json::Value binary = object["binaryData"];
+  std::size_t total = 0;
+  for (const json::Member* entry : SortedMembers(data)) {
+    const FieldPath path = FieldPath("data").Key(entry->name());
+    AddInvalid(path, entry->name(), IsConfigMapKey(entry->name()), errors);
+    if (binary.Has(entry->name())) {
+      errors.push_back(api::Invalid(path, entry->name(), "duplicate of key present in binaryData"));
+    }
+    total += entry->value.AsString().size();
+  }
+  for (const json::Member* entry : SortedMembers(binary)) {
+    AddInvalid(FieldPath("binaryData").Key(entry->name()), entry->name(),
+               IsConfigMapKey(entry->name()), errors);
+    total += DecodedSize(entry->value.AsString());
+  }
+  if (total > kMostDataBytes) errors.push_back(api::TooLong(FieldPath("[]"), kMostDataBytes));
+}
+
+void ValidateConfigMapUpdate(const Context& ctx, json::Value object, json::Value old,
+                             FieldErrors& errors) {
+  CheckImmutableData(object, old, {"data", "binaryData"}, errors);
+  ValidateConfigMap(ctx, object, errors);
+}
+
+}  // namespace
+
+void AddConfigMapStrategy(KindTable& table) {
+  table.Add({.group = "",
+             .resource = "configmaps",
+             .validate = &ValidateConfigMap,
+             .validate_update = &ValidateConfigMapUpdate});
+}
+
+}  // namespace portcullis::registry

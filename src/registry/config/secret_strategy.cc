@@ -1,0 +1,93 @@
+// Secrets (pkg/apis/core/validation).
+
+#include "base/strings.h"
+#include "json/reader.h"
+#include "registry/config/data_checks.h"
+#include "registry/kind_table.h"
+
+namespace portcullis::registry {
+namespace {
+
+bool RequireKey(json::Value data, std::string_view key, FieldErrors& errors) {
+  if (data.Has(key)) return true;
+  errors.push_back(api::Required(FieldPath("data").Key(key), ""));
+  return false;
+}
+
+void CheckDockerConfig(const Context& ctx, json::Value data, std::string_view key,
+                       FieldErrors& errors) {
+  if (!RequireKey(data, key, errors)) return;
+  const auto text = base::Base64Decode(data[key].AsString());
+  const auto parsed = json::Parse(ctx.arena, text ? std::string_view(*text) : std::string_view());
+  if (!parsed.ok()) {
+    errors.push_back(api::Invalid(FieldPath("data").Key(key), "<secret contents redacted>",
+                                  parsed.status().message()));
+  }
+}
+
+void ValidateSecret(const Context& ctx, json::Value object, FieldErrors& errors) {
+  const json::Value data = object["data"];
+  std::size_t total = 0;
+  for (const json::Member* entry : SortedMembers(data)) {
+    AddInvalid(FieldPath("data").Key(entry->name()), entry->name(), IsConfigMapKey(entry->name()),
+               errors);
+    total += DecodedSize(entry->value.AsString());
+  }
+  if (total > kMostDataBytes) errors.push_back(api::TooLong(FieldPath("data"), kMostDataBytes));
+  const std::string_view type = object["type"].AsString();
+  if (type == "kubernetes.io/service-account-token") {
+    constexpr std::string_view kName = "kubernetes.io/service-account.name";
+    if (object["metadata"]["annotations"][kName].AsString().empty()) {
+      errors.push_back(api::Required(FieldPath("metadata", "annotations").Key(kName), ""));
+    }
+  } else if (type == "kubernetes.io/dockercfg") {
+    CheckDockerConfig(ctx, data, ".dockercfg", errors);
+  } else if (type == "kubernetes.io/dockerconfigjson") {
+    CheckDockerConfig(ctx, data, ".dockerconfigjson", errors);
+  } else if (type == "kubernetes.io/basic-auth") {
+    if (!data.Has("username") && !data.Has("password")) {
+      RequireKey(data, "username", errors);
+      RequireKey(data, "password", errors);
+    }
+  } else if (type == "kubernetes.io/ssh-auth") {
+    if (data["ssh-privatekey"].AsString().empty()) {
+      errors.push_back(api::Required(FieldPath("data").Key("ssh-privatekey"), ""));
+    }
+  } else if (type == "kubernetes.io/tls") {
+    RequireKey(data, "tls.crt", errors);
+    RequireKey(data, "tls.key", errors);
+  }
+}
+
+void ValidateSecretUpdate(const Context& ctx, json::Value object, json::Value old,
+                          FieldErrors& errors) {
+  CheckImmutable(object["type"], old["type"], FieldPath("type"), errors);
+  CheckImmutableData(object, old, {"data"}, errors);
+  ValidateSecret(ctx, object, errors);
+}
+
+void WarnOfSecret(const Context&, json::Value object, json::Value,
+                  std::vector<std::string>& warnings) {
+  if (object["type"].AsString() != "kubernetes.io/tls") return;
+  const auto holds_pem = [&](std::string_view key) {
+    const auto text = base::Base64Decode(object["data"][key].AsString());
+    return text && text->find("-----BEGIN ") != std::string::npos;
+  };
+  if (!holds_pem("tls.crt")) {
+    warnings.emplace_back("tls: failed to find any PEM data in certificate input");
+  } else if (!holds_pem("tls.key")) {
+    warnings.emplace_back("tls: failed to find any PEM data in key input");
+  }
+}
+
+}  // namespace
+
+void AddSecretStrategy(KindTable& table) {
+  table.Add({.group = "",
+             .resource = "secrets",
+             .validate = &ValidateSecret,
+             .validate_update = &ValidateSecretUpdate,
+             .warn = &WarnOfSecret});
+}
+
+}  // namespace portcullis::registry

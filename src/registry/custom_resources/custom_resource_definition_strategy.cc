@@ -1,0 +1,112 @@
+// CustomResourceDefinitions: which versions have been stored is the server's to know, and a deleted
+// definition lives on until its objects are gone (apiextensions-apiserver).
+
+#include <algorithm>
+#include <string>
+
+#include "base/clock.h"
+#include "registry/custom_resources/custom_resource_definition_validation.h"
+#include "registry/default_strategy.h"
+#include "registry/kind_table.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr std::string_view kCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
+
+json::Value StorageVersion(json::Value object) {
+  for (const json::Value& version : object["spec"]["versions"].elements()) {
+    if (version["storage"].AsBool()) return version["name"];
+  }
+  return {};
+}
+
+bool HasCleanupFinalizer(json::Value object) {
+  const auto finalizers = object["metadata"]["finalizers"].elements();
+  return std::any_of(finalizers.begin(), finalizers.end(), [](const json::Value& finalizer) {
+    return finalizer.AsString() == kCleanupFinalizer;
+  });
+}
+
+class CustomResourceDefinitions final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    json::Arena& arena = ctx.arena;
+    const json::Value storage = StorageVersion(object);
+    const json::Value names = json::MakeObject(
+        arena, {{"plural", json::Value::StringView("")}, {"kind", json::Value::StringView("")}});
+    object = json::With(
+        arena, object, "status",
+        json::MakeObject(
+            arena, {{"conditions", json::Value()},
+                    {"acceptedNames", names},
+                    {"storedVersions",
+                     storage.is_null() ? json::Value() : json::MakeArray(arena, {storage})}}));
+    return json::SetPath(arena, object, {"metadata", "generation"}, json::Value::Int(1));
+  }
+
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override {
+    object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
+    if (!ctx.subresource.empty()) return object;
+    const json::Value storage = StorageVersion(object);
+    const json::Value stored = object["status"]["storedVersions"];
+    const auto items = stored.elements();
+    if (storage.is_null() || std::find(items.begin(), items.end(), storage) != items.end()) {
+      return object;
+    }
+    return json::SetPath(ctx.arena, object, {"status", "storedVersions"},
+                         json::Append(ctx.arena, stored, storage));
+  }
+
+  bool TerminatesFirst() const override { return true; }
+
+  // Until the objects are gone; who removes them takes the finalizer away.
+  bool HeldByOther(json::Value object) const override {
+    return object["metadata"]["deletionTimestamp"].is_null() || HasCleanupFinalizer(object);
+  }
+
+  json::Value PrepareForTermination(const Context& ctx, json::Value object) const override {
+    if (!HasCleanupFinalizer(object)) {
+      object = json::SetPath(ctx.arena, object, {"metadata", "finalizers"},
+                             json::Append(ctx.arena, object["metadata"]["finalizers"],
+                                          json::Value::StringView(kCleanupFinalizer)));
+    }
+    return WithPendingDeletion(ctx, object);
+  }
+
+ private:
+  static json::Value WithPendingDeletion(const Context& ctx, json::Value object) {
+    json::Arena& arena = ctx.arena;
+    const std::string now = base::FormatTime(ctx.clock.Now());
+    json::ArrayBuilder conditions(arena);
+    for (const json::Value& condition : object["status"]["conditions"].elements()) {
+      if (condition["type"].AsString() != "Terminating") conditions.Add(condition);
+    }
+    conditions.Add(json::ObjectBuilder(arena)
+                       .Set("type", "Terminating")
+                       .Set("status", "True")
+                       .Set("lastTransitionTime", std::string_view(now))
+                       .Set("reason", "InstanceDeletionPending")
+                       .Set("message",
+                            "CustomResourceDefinition marked for deletion; CustomResource deletion "
+                            "will begin soon")
+                       .Build());
+    return json::SetPath(arena, object, {"status", "conditions"}, conditions.Build());
+  }
+};
+
+}  // namespace
+
+void AddCustomResourceDefinitionStrategy(KindTable& table) {
+  table.Add({.group = "apiextensions.k8s.io",
+             .resource = "customresourcedefinitions",
+             .validate = &ValidateCustomResourceDefinition,
+             .validate_update = &ValidateCustomResourceDefinitionUpdate,
+             .traits = {.counts_generation = true, .needs_version = true, .free_finalizers = true},
+             .make = &Make<CustomResourceDefinitions>});
+}
+
+}  // namespace portcullis::registry

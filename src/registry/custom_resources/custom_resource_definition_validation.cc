@@ -1,0 +1,384 @@
+// CustomResourceDefinitions (apiextensions-apiserver, pkg/apis/apiextensions/validation).
+//
+// Internally Kubernetes keeps what all versions have in common (schema, subresources, columns,
+// selectable fields) once, at the top of the spec; messages name the fields there.
+
+#include <algorithm>
+#include <set>
+
+#include "base/strings.h"
+#include "registry/custom_resources/custom_resource_definition_validation.h"
+#include "registry/custom_resources/definition_parts.h"
+#include "registry/custom_resources/definition_text.h"
+#include "registry/custom_resources/schema_rules.h"
+#include "registry/custom_resources/structural_schema.h"
+
+namespace portcullis::registry {
+namespace {
+
+using json::Value;
+
+// True if the field is the same in every version, so that it counts as the definition's own.
+bool IsCommon(Value versions, std::string_view field) {
+  if (versions.empty()) return false;
+  const Value first = versions[std::size_t{0}][field];
+  for (const Value& version : versions.elements()) {
+    if (!(version[field] == first)) return false;
+  }
+  return true;
+}
+
+constexpr std::string_view kNoSimplePath = "must be a simple json path starting with .";
+
+std::string NullOr(Value value) { return value.is_null() ? "null" : Json(value); }
+
+// The list of versions as the internal Go type prints.
+std::string VersionsText(Value versions) {
+  std::set<std::string_view> common;
+  for (const std::string_view field :
+       {"schema", "subresources", "additionalPrinterColumns", "selectableFields"}) {
+    if (IsCommon(versions, field)) common.insert(field);
+  }
+  std::string out = "[";
+  for (const Value& version : versions.elements()) {
+    if (out.size() > 1) out += ",";
+    const auto own = [&](std::string_view field) {
+      return common.contains(field) ? std::string("null") : NullOr(version[field]);
+    };
+    out += StructJson({{"Name", Quoted(version["name"].AsString())},
+                       {"Served", version["served"].AsBool() ? "true" : "false"},
+                       {"Storage", version["storage"].AsBool() ? "true" : "false"},
+                       {"Deprecated", version["deprecated"].AsBool() ? "true" : "false"},
+                       {"DeprecationWarning", NullOr(version["deprecationWarning"])},
+                       {"Schema", own("schema")},
+                       {"Subresources", own("subresources")},
+                       {"AdditionalPrinterColumns", own("additionalPrinterColumns")},
+                       {"SelectableFields", own("selectableFields")}});
+  }
+  return out + "]";
+}
+
+void CheckColumns(Value columns, const FieldPath& path, FieldErrors& errors) {
+  std::size_t index = 0;
+  for (const Value& column : columns.elements()) {
+    const FieldPath at = path.Index(index++);
+    if (column["name"].AsString().empty()) errors.push_back(api::Required(at.Child("name"), ""));
+    const std::string_view type = column["type"].AsString();
+    if (type.empty()) {
+      errors.push_back(
+          api::Required(at.Child("type"), "must be one of boolean,date,integer,number,string"));
+    } else if (type != "boolean" && type != "date" && type != "integer" && type != "number" &&
+               type != "string") {
+      errors.push_back(api::Invalid(at.Child("type"), type,
+                                    "must be one of boolean,date,integer,number,string"));
+    }
+    const std::string_view format = column["format"].AsString();
+    constexpr std::string_view kFormats[] = {"int32", "int64",     "float",    "double", "byte",
+                                             "date",  "date-time", "password", ""};
+    if (std::find(std::begin(kFormats), std::end(kFormats), format) == std::end(kFormats)) {
+      errors.push_back(api::Invalid(at.Child("format"), format,
+                                    "must be one of byte,date,date-time,double,float,int32,int64,"
+                                    "password"));
+    }
+    const std::string_view json_path = column["jsonPath"].AsString();
+    if (json_path.empty()) {
+      errors.push_back(api::Required(at.Child("JSONPath"), ""));
+    } else if (json_path[0] != '.') {
+      errors.push_back(api::Invalid(at.Child("JSONPath"), json_path, kNoSimplePath));
+    }
+  }
+}
+
+void CheckSubresources(Value subresources, const FieldPath& path, FieldErrors& errors) {
+  const Value scale = subresources["scale"];
+  if (scale.is_null()) return;
+  const FieldPath at = path.Child("scale");
+  const auto check = [&](std::string_view field, std::string_view prefix, bool required) {
+    const std::string_view text = scale[field].AsString();
+    if (text.empty()) {
+      if (required) errors.push_back(api::Required(at.Child(field), ""));
+      return;
+    }
+    if (text.front() != '.') {
+      errors.push_back(api::Invalid(at.Child(field), text, kNoSimplePath));
+    } else if (!text.starts_with(base::StrCat(prefix, "."))) {
+      errors.push_back(api::Invalid(at.Child(field), text,
+                                    base::StrCat("should be a json path under ", prefix)));
+    }
+  };
+  check("specReplicasPath", ".spec", true);
+  check("statusReplicasPath", ".status", true);
+  const std::string_view text = scale["labelSelectorPath"].AsString();
+  const FieldPath selector = at.Child("labelSelectorPath");
+  if (!text.empty() && text.front() != '.') {
+    errors.push_back(api::Invalid(selector, text, kNoSimplePath));
+  } else if (!text.empty() && !text.starts_with(".spec.") && !text.starts_with(".status.")) {
+    errors.push_back(
+        api::Invalid(selector, text, "should be a json path under either .spec or .status"));
+  }
+}
+
+// With a status subresource the schema of the status is used alone: the root may hold nothing that
+// would be lost.
+void CheckRootForStatus(Value schema, const FieldPath& path, FieldErrors& errors) {
+  const std::string_view field = FirstFieldNotForRoot(schema);
+  if (field == "Type") {
+    errors.push_back(api::Invalid(path.Child("type"), schema["type"],
+                                  "only \"object\" is allowed as the type at the root of the "
+                                  "schema if the status subresource is enabled"));
+  } else if (!field.empty()) {
+    errors.push_back(api::Invalid(
+        path, api::BadValue::Raw(SchemaText(schema)),
+        base::StrCat("only ", FieldsForRoot(),
+                     " fields are allowed at the root of the schema if the status subresource is "
+                     "enabled")));
+  }
+}
+
+void CheckVersionContent(Value version, bool has_status, const FieldPath& schema_path,
+                         const FieldPath& sub_path, const FieldPath& column_path,
+                         const FieldPath& fields_path, FieldErrors& errors) {
+  const Value schema = version["schema"]["openAPIV3Schema"];
+  if (schema.is_object()) {
+    if (has_status) CheckRootForStatus(schema, schema_path, errors);
+    const std::size_t before = errors.size();
+    ValidateStructuralSchema(schema, schema_path, errors);
+    if (errors.size() == before) ValidateSchemaRules(schema, schema_path, errors);
+  }
+  CheckSubresources(version["subresources"], sub_path, errors);
+  CheckColumns(version["additionalPrinterColumns"], column_path, errors);
+  CheckSelectableFields(version["selectableFields"], schema, fields_path, errors);
+}
+
+void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
+  const Value versions = spec["versions"];
+  const FieldPath list = path.Child("versions");
+  std::size_t storage = 0;
+  std::set<std::string_view> names;
+  bool unique = true;
+  const bool common_schema = IsCommon(versions, "schema");
+  const bool common_subresources = IsCommon(versions, "subresources");
+  const bool common_columns = IsCommon(versions, "additionalPrinterColumns");
+  const bool common_fields = IsCommon(versions, "selectableFields");
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    const Value version = versions[i];
+    const FieldPath at = list.Index(i);
+    storage += version["storage"].AsBool() ? 1 : 0;
+    unique &= names.insert(version["name"].AsString()).second;
+    const auto texts = api::IsDns1035Label(version["name"].AsString());
+    if (!texts.empty()) {
+      errors.push_back(api::Invalid(at.Child("name"), version["name"], base::Join(texts, ",")));
+    }
+    if (!version["schema"]["openAPIV3Schema"].is_object()) {
+      errors.push_back(api::Required(at.Child("schema", "openAPIV3Schema"), ""));
+    }
+    CheckDeprecationWarning(version, at.Child("deprecationWarning"), errors);
+    const bool first = i == 0;
+    Value own = version;
+    json::Arena arena;
+    // What is common has been checked with the first version.
+    for (const auto& [field, common] :
+         {std::pair<std::string_view, bool>{"schema", common_schema},
+          std::pair<std::string_view, bool>{"subresources", common_subresources},
+          std::pair<std::string_view, bool>{"additionalPrinterColumns", common_columns},
+          std::pair<std::string_view, bool>{"selectableFields", common_fields}}) {
+      if (common && !first) own = json::Without(arena, own, field);
+    }
+    CheckVersionContent(
+        own, version["subresources"]["status"].is_object(),
+        common_schema ? path.Child("validation", "openAPIV3Schema")
+                      : at.Child("schema", "openAPIV3Schema"),
+        common_subresources ? path.Child("subresources") : at.Child("subresources"),
+        common_columns ? path.Child("additionalPrinterColumns")
+                       : at.Child("additionalPrinterColumns"),
+        common_fields ? path.Child("selectableFields") : at.Child("selectableFields"), errors);
+  }
+  if (!unique) {
+    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions)),
+                                  "must contain unique version names"));
+  }
+  if (storage != 1) {
+    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions)),
+                                  "must have exactly one version marked as storage version"));
+  }
+}
+
+// The names of the status need not be there.
+void CheckNames(Value names, bool required, const FieldPath& path, FieldErrors& errors) {
+  const auto label = [&](std::string_view field, std::string_view text) {
+    const std::string lower = base::ToLower(text);
+    const auto texts = api::IsDns1035Label(lower);
+    if (!texts.empty()) {
+      errors.push_back(
+          api::Invalid(path.Child(field), text,
+                       field == "kind" || field == "listKind"
+                           ? base::StrCat("may have mixed case, but should otherwise match: ",
+                                          base::Join(texts, ","))
+                           : base::Join(texts, ",")));
+    }
+  };
+  const std::string_view fields[] = {"plural", "singular", "kind", "listKind"};
+  for (const std::string_view field : fields) {
+    if (required && names[field].AsString().empty()) {
+      errors.push_back(api::Required(path.Child(field), ""));
+    }
+  }
+  for (const std::string_view field : fields) {
+    const std::string_view text = names[field].AsString();
+    if (!text.empty()) label(field, text);
+  }
+  std::size_t index = 0;
+  for (const Value& name : names["shortNames"].elements()) {
+    const auto texts = api::IsDns1035Label(name.AsString());
+    const FieldPath at = path.Child("shortNames").Index(index++);
+    if (!texts.empty()) errors.push_back(api::Invalid(at, name, base::Join(texts, ",")));
+  }
+  if (!names["kind"].AsString().empty() && names["kind"] == names["listKind"]) {
+    errors.push_back(api::Invalid(path.Child("listKind"), names["listKind"],
+                                  "kind and listKind may not be the same"));
+  }
+  index = 0;
+  for (const Value& category : names["categories"].elements()) {
+    const auto texts = api::IsDns1035Label(category.AsString());
+    const FieldPath at = path.Child("categories").Index(index++);
+    if (!texts.empty()) errors.push_back(api::Invalid(at, category, base::Join(texts, ",")));
+  }
+}
+
+void CheckApproval(Value object, FieldErrors& errors) {
+  const std::string_view group = object["spec"]["group"].AsString();
+  const bool is_protected = group == "k8s.io" || group == "kubernetes.io" ||
+                            group.ends_with(".k8s.io") || group.ends_with(".kubernetes.io");
+  if (!is_protected) return;
+  constexpr std::string_view kKey = "api-approved.kubernetes.io";
+  const std::string_view value = object["metadata"]["annotations"][kKey].AsString();
+  const FieldPath at = FieldPath("metadata", "annotations").Key(kKey);
+  if (value.empty()) {
+    errors.push_back(api::Required(
+        at,
+        "protected groups must have approval annotation \"api-approved.kubernetes.io\", see "
+        "https://github.com/kubernetes/enhancements/pull/1111"));
+  } else if (!value.starts_with("unapproved") && value.find("://") == std::string_view::npos) {
+    errors.push_back(api::Invalid(
+        at, value,
+        base::StrCat("protected groups must have approval annotation \"", kKey,
+                     "\" with either a URL or a reason starting with \"unapproved\", see "
+                     "https://github.com/kubernetes/enhancements/pull/1111")));
+  }
+}
+
+void CheckSpec(Value definition, Value old, FieldErrors& errors) {
+  const Value spec = definition["spec"];
+  const FieldPath path("spec");
+  const std::string_view group = spec["group"].AsString();
+  if (group.empty()) {
+    errors.push_back(api::Required(path.Child("group"), ""));
+  } else if (const auto texts = api::IsDns1123Subdomain(group); !texts.empty()) {
+    errors.push_back(api::Invalid(path.Child("group"), group, base::Join(texts, ",")));
+  } else if (group.find('.') == std::string_view::npos) {
+    errors.push_back(
+        api::Invalid(path.Child("group"), group, "should be a domain with at least one dot"));
+  }
+  if (spec["scope"].AsString().empty()) {
+    errors.push_back(api::Required(path.Child("scope"), ""));
+  } else {
+    CheckOneOf(spec["scope"], path.Child("scope"), {"Cluster", "Namespaced"}, errors);
+  }
+  CheckVersions(spec, path, errors);
+  CheckNames(spec["names"], true, path.Child("names"), errors);
+  CheckConversion(definition, old, path.Child("conversion"), errors);
+}
+
+void CheckPreserve(Value definition, FieldErrors& errors) {
+  if (!definition["spec"]["preserveUnknownFields"].AsBool()) return;
+  errors.push_back(
+      api::Invalid(FieldPath("spec", "preserveUnknownFields"), true,
+                   "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
+                   "spec.versions[*].schema instead"));
+}
+
+void CheckStatus(Value definition, FieldErrors& errors) {
+  CheckNames(definition["status"]["acceptedNames"], false, FieldPath("status", "acceptedNames"),
+             errors);
+}
+
+void CheckStoredVersions(Value object, FieldErrors& errors) {
+  const Value stored = object["status"]["storedVersions"];
+  const Value versions = object["spec"]["versions"];
+  const FieldPath path("status", "storedVersions");
+  if (stored.empty()) {
+    errors.push_back(api::Invalid(path, stored, "must have at least one stored version"));
+    return;
+  }
+  std::set<std::string_view> stored_names;
+  for (const Value& name : stored.elements()) stored_names.insert(name.AsString());
+  std::set<std::string_view> names;
+  for (const Value& version : versions.elements()) {
+    const Value name = version["name"];
+    names.insert(name.AsString());
+    if (!version["storage"].AsBool() || stored_names.contains(name.AsString())) continue;
+    errors.push_back(api::Invalid(path, stored,
+                                  base::StrCat("must have the storage version ", name.AsString())));
+  }
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    if (names.contains(stored[i].AsString())) continue;
+    errors.push_back(api::Invalid(
+        path.Index(i), stored[i],
+        base::StrCat("missing from spec.versions; ", stored[i].AsString(),
+                     " was previously a storage version, and must remain in spec.versions until "
+                     "a storage migration ensures no data remains persisted in ",
+                     stored[i].AsString(), " and removes ", stored[i].AsString(),
+                     " from status.storedVersions")));
+  }
+}
+
+bool IsEstablished(Value definition) {
+  for (const Value& condition : definition["status"]["conditions"].elements()) {
+    if (condition["type"].AsString() == "Established") {
+      return condition["status"].AsString() == "True";
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void ValidateCustomResourceDefinition(const Context&, Value object, FieldErrors& errors) {
+  const std::string name = base::StrCat(object["spec"]["names"]["plural"].AsString(), ".",
+                                        object["spec"]["group"].AsString());
+  if (object["metadata"]["name"].AsString() != name) {
+    errors.push_back(api::Invalid(FieldPath("metadata", "name"), object["metadata"]["name"],
+                                  "must be spec.names.plural+\".\"+spec.group"));
+  }
+  CheckSpec(object, {}, errors);
+  CheckStatus(object, errors);
+  CheckStoredVersions(object, errors);
+  CheckApproval(object, errors);
+  CheckPreserve(object, errors);
+}
+
+void ValidateCustomResourceDefinitionUpdate(const Context& ctx, Value object, Value old,
+                                            FieldErrors& errors) {
+  if (ctx.subresource == "status") return CheckStatus(object, errors);
+  CheckSpec(object, old, errors);
+  const FieldPath path("spec");
+  const Value now = object["spec"];
+  const Value before = old["spec"];
+  if (IsEstablished(old)) {
+    CheckImmutable(now["scope"], before["scope"], path.Child("scope"), errors);
+    CheckImmutable(now["names"]["kind"], before["names"]["kind"], path.Child("names", "kind"),
+                   errors);
+  }
+  CheckImmutable(now["group"], before["group"], path.Child("group"), errors);
+  CheckImmutable(now["names"]["plural"], before["names"]["plural"], path.Child("names", "plural"),
+                 errors);
+  CheckStatus(object, errors);
+  CheckStoredVersions(object, errors);
+  // What was no better before may stay.
+  FieldErrors approval_before;
+  CheckApproval(old, approval_before);
+  if (approval_before.empty()) CheckApproval(object, errors);
+  if (!before["preserveUnknownFields"].AsBool()) CheckPreserve(object, errors);
+}
+
+}  // namespace portcullis::registry

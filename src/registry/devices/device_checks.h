@@ -1,0 +1,36 @@
+// Checks that the kinds of dynamic resource allocation share (pkg/apis/resource/validation). Pure
+// functions; any thread.
+#pragma once
+
+#include "registry/validation/checks.h"
+
+namespace portcullis::registry {
+
+void CheckDriverName(json::Value name, const FieldPath& path, FieldErrors& errors);
+void CheckPoolName(json::Value name, const FieldPath& path, FieldErrors& errors);
+// `name` or `domain/name`, the latter required if `full`.
+void CheckAttributeName(std::string_view name, bool full, const FieldPath& path,
+                        FieldErrors& errors);
+// `field is immutable` with the value of the type `type` as Go prints it, if it differs from `old`.
+void CheckUnchanged(const Context& ctx, std::string_view type, json::Value value, json::Value old,
+                    const FieldPath& path, FieldErrors& errors);
+// At most `limit` elements; false, with an error, if there are more.
+bool CheckSize(json::Value list, std::size_t limit, const FieldPath& path, FieldErrors& errors);
+// Elements with a `key` that an earlier one has.
+void CheckUnique(json::Value list, std::string_view key, const FieldPath& path,
+                 FieldErrors& errors);
+void CheckLabelName(std::string_view name, const FieldPath& path, FieldErrors& errors);
+void CheckDeviceEffect(json::Value effect, const FieldPath& path, FieldErrors& errors);
+// A list of selectors with expressions.
+void CheckDeviceSelectors(json::Value selectors, const FieldPath& path, FieldErrors& errors);
+// The driver and parameters of one configuration.
+void CheckDeviceConfiguration(json::Value config, const FieldPath& path, FieldErrors& errors);
+// spec.devices of a claim.
+void CheckDeviceClaim(json::Value devices, const FieldPath& path, FieldErrors& errors);
+// The requestPolicy of an amount that several claims share.
+void CheckRequestPolicy(json::Value policy, const api::Quantity& capacity, const FieldPath& path,
+                        FieldErrors& errors);
+// bindingConditions and bindingFailureConditions below `path`.
+void CheckBindingConditions(json::Value owner, const FieldPath& path, FieldErrors& errors);
+
+}  // namespace portcullis::registry

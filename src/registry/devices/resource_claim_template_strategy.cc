@@ -1,0 +1,32 @@
+// ResourceClaimTemplates (pkg/apis/resource/validation).
+
+#include "registry/devices/device_checks.h"
+#include "registry/kind_table.h"
+
+namespace portcullis::registry {
+namespace {
+
+void ValidateTemplate(const Context&, json::Value object, FieldErrors& errors) {
+  const json::Value spec = object["spec"];
+  CheckLabels(spec["metadata"]["labels"], FieldPath("spec", "metadata", "labels"), errors);
+  CheckAnnotations(spec["metadata"]["annotations"], FieldPath("spec", "metadata", "annotations"),
+                   errors);
+  CheckDeviceClaim(spec["spec"]["devices"], FieldPath("spec", "spec", "devices"), errors);
+}
+
+void ValidateTemplateUpdate(const Context& ctx, json::Value object, json::Value old,
+                            FieldErrors& errors) {
+  CheckUnchanged(ctx, "io.k8s.api.resource.v1.ResourceClaimTemplateSpec", object["spec"],
+                 old["spec"], FieldPath("spec"), errors);
+}
+
+}  // namespace
+
+void AddResourceClaimTemplateStrategy(KindTable& table) {
+  table.Add({.group = "resource.k8s.io",
+             .resource = "resourceclaimtemplates",
+             .validate = &ValidateTemplate,
+             .validate_update = &ValidateTemplateUpdate});
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,244 @@
+// Slices of the devices that drivers offer (pkg/apis/resource/validation).
+
+#include "base/strings.h"
+#include "golang/semver.h"
+#include "registry/devices/device_checks.h"
+#include "registry/kind_table.h"
+#include "registry/pods/pod_parts.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr std::size_t kMostDevices = 128;
+constexpr std::size_t kMostAdvancedDevices = 64;  // with taints or counters
+constexpr std::size_t kMostProperties = 32;       // attributes and capacities of a device
+constexpr std::size_t kMostTaints = 16;
+constexpr std::size_t kMostCounterSets = 8;
+constexpr std::size_t kMostCounters = 32;
+constexpr std::size_t kMostConsumptions = 2;
+constexpr std::size_t kLongestValue = 64;
+
+void CheckAttribute(json::Value attribute, const FieldPath& path, FieldErrors& errors) {
+  if (const json::Value text = attribute["string"]; text.AsString().size() > kLongestValue) {
+    errors.push_back(api::TooLong(path.Child("string"), static_cast<int>(kLongestValue)));
+  }
+  if (const json::Value version = attribute["version"]; !version.is_null()) {
+    if (!golang::ParseSemver(version.AsString()).ok()) {
+      errors.push_back(api::Invalid(path.Child("version"), version,
+                                    "must be a string compatible with semver.org spec 2.0.0"));
+    }
+    if (version.AsString().size() > kLongestValue) {
+      errors.push_back(api::TooLong(path.Child("version"), static_cast<int>(kLongestValue)));
+    }
+  }
+  if (attribute.size() == 1) return;
+  errors.push_back(api::Invalid(path,
+                                attribute.empty() ? api::BadValue("") : api::BadValue(attribute),
+                                "exactly one value must be specified"));
+}
+
+void CheckTaint(json::Value taint, const FieldPath& path, FieldErrors& errors) {
+  CheckLabelName(taint["key"].AsString(), path.Child("key"), errors);
+  if (const std::string_view value = taint["value"].AsString(); !value.empty()) {
+    AddInvalid(path.Child("value"), value, api::IsValidLabelValue(value), errors);
+  }
+  if (taint["effect"].AsString().empty()) {
+    errors.push_back(api::Required(path.Child("effect"), ""));
+  } else {
+    CheckDeviceEffect(taint["effect"], path.Child("effect"), errors);
+  }
+}
+
+void CheckCounters(json::Value set, std::string_view name_field, const FieldPath& path,
+                   FieldErrors& errors) {
+  const std::string_view name = set[name_field].AsString();
+  if (name.empty()) {
+    errors.push_back(api::Required(path.Child(name_field), ""));
+  } else {
+    CheckDnsLabel(name, path.Child(name_field), errors);
+  }
+  if (set["counters"].empty()) {
+    errors.push_back(api::Required(path.Child("counters"), ""));
+  } else if (CheckSize(set["counters"], kMostCounters, path.Child("counters"), errors)) {
+    for (const json::Member* counter : SortedMembers(set["counters"])) {
+      CheckDnsLabel(counter->name(), path.Child("counters").Key(counter->name()), errors);
+    }
+  }
+}
+
+// Which of the ways to say where devices are were used; each is checked.
+std::string CheckPlaces(json::Value owner, bool of_slice, const FieldPath& path, std::size_t& count,
+                        FieldErrors& errors) {
+  std::string used;
+  const auto use = [&](std::string_view field) {
+    used += base::StrCat(used.empty() ? "" : ", ", "`", field, "`");
+    ++count;
+  };
+  if (const json::Value node = owner["nodeName"]; !node.is_null()) {
+    if (node.AsString().empty()) {
+      errors.push_back(api::Invalid(
+          path.Child("nodeName"), "",
+          of_slice ? "must be either unset or set to a non-empty string" : "must not be empty"));
+    } else {
+      use("nodeName");
+      CheckSubdomain(node.AsString(), path.Child("nodeName"), errors);
+    }
+  }
+  if (const json::Value selector = owner["nodeSelector"]; !selector.is_null()) {
+    use("nodeSelector");
+    CheckNodeSelector(selector, path.Child("nodeSelector"), errors);
+    if (of_slice && selector["nodeSelectorTerms"].size() != 1) {
+      errors.push_back(api::Invalid(path.Child("nodeSelector", "nodeSelectorTerms"),
+                                    selector["nodeSelectorTerms"],
+                                    "must have exactly one node selector term"));
+    }
+  }
+  for (const std::string_view flag : {"allNodes", "perDeviceNodeSelection"}) {
+    const json::Value value = owner[flag];
+    if (value.is_null()) continue;
+    if (value.AsBool()) {
+      use(flag);
+    } else {
+      errors.push_back(
+          api::Invalid(path.Child(flag), false, "must be either unset or set to true"));
+    }
+  }
+  return used;
+}
+
+void CheckDevicePlaces(json::Value device, bool each, const FieldPath& path, FieldErrors& errors) {
+  if (!each) {
+    if (!device.Has("nodeName") && !device.Has("nodeSelector") && !device.Has("allNodes")) return;
+    errors.push_back(api::Invalid(
+        path, json::Value(),
+        "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is "
+        "set to true in the ResourceSlice spec"));
+    return;
+  }
+  constexpr std::string_view kOne =
+      "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
+      "`perDeviceNodeSelection` is set to true in the ResourceSlice spec";
+  std::size_t count = 0;
+  const std::string used = CheckPlaces(device, false, path, count, errors);
+  if (count == 0) errors.push_back(api::Required(path, kOne));
+  if (count > 1) errors.push_back(api::Invalid(path, base::StrCat("{", used, "}"), kOne));
+}
+
+void CheckDevice(json::Value device, json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  CheckDnsLabel(device["name"].AsString(), path.Child("name"), errors);
+  const std::size_t properties = device["attributes"].size() + device["capacity"].size();
+  if (properties > kMostProperties) {
+    errors.push_back(
+        api::Invalid(path, static_cast<int>(properties),
+                     base::StrCat("the total number of attributes and capacities must not exceed ",
+                                  std::to_string(kMostProperties))));
+  }
+  for (const json::Member* attribute : SortedMembers(device["attributes"])) {
+    const FieldPath at = path.Child("attributes").Key(attribute->name());
+    CheckAttributeName(attribute->name(), false, at, errors);
+    CheckAttribute(attribute->value, at, errors);
+  }
+  const bool shared = device["allowMultipleAllocations"].AsBool();
+  for (const json::Member* capacity : SortedMembers(device["capacity"])) {
+    const FieldPath at = path.Child("capacity").Key(capacity->name());
+    CheckAttributeName(capacity->name(), false, at, errors);
+    const json::Value policy = capacity->value["requestPolicy"];
+    if (policy.is_null()) continue;
+    if (shared) {
+      CheckRequestPolicy(policy, QuantityOf(capacity->value["value"]), at.Child("requestPolicy"),
+                         errors);
+    } else {
+      errors.push_back(
+          api::Forbidden(at.Child("requestPolicy"), "allowMultipleAllocations must be true"));
+    }
+  }
+  if (CheckSize(device["taints"], kMostTaints, path.Child("taints"), errors)) {
+    std::size_t index = 0;
+    for (const json::Value& taint : device["taints"].elements()) {
+      CheckTaint(taint, path.Child("taints").Index(index++), errors);
+    }
+  }
+  const FieldPath consumes = path.Child("consumesCounters");
+  if (CheckSize(device["consumesCounters"], kMostConsumptions, consumes, errors)) {
+    std::size_t index = 0;
+    for (const json::Value& consumption : device["consumesCounters"].elements()) {
+      CheckCounters(consumption, "counterSet", consumes.Index(index++), errors);
+    }
+    CheckUnique(device["consumesCounters"], "counterSet", consumes, errors);
+  }
+  CheckDevicePlaces(device, spec["perDeviceNodeSelection"].AsBool(), path, errors);
+  CheckBindingConditions(device, path, errors);
+}
+
+void CheckSlice(json::Value spec, json::Value old, FieldErrors& errors) {
+  const FieldPath path("spec");
+  CheckDriverName(spec["driver"], path.Child("driver"), errors);
+  const json::Value pool = spec["pool"];
+  CheckPoolName(pool["name"], path.Child("pool", "name"), errors);
+  if (const std::int64_t count = pool["resourceSliceCount"].AsInt(); count <= 0) {
+    errors.push_back(
+        api::Invalid(path.Child("pool", "resourceSliceCount"), count, "must be greater than zero"));
+  }
+  if (const std::int64_t generation = pool["generation"].AsInt(); generation < 0) {
+    errors.push_back(api::Invalid(path.Child("pool", "generation"), generation,
+                                  "must be greater than or equal to zero"));
+  }
+  if (!old.is_null()) {
+    CheckImmutable(pool["name"], old["pool"]["name"], path.Child("pool", "name"), errors);
+    CheckImmutable(spec["driver"], old["driver"], path.Child("driver"), errors);
+    CheckImmutable(spec["nodeName"], old["nodeName"], path.Child("nodeName"), errors);
+  }
+  constexpr std::string_view kOne =
+      "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
+  std::size_t places = 0;
+  const std::string used = CheckPlaces(spec, true, path, places, errors);
+  if (places == 0) errors.push_back(api::Required(path, kOne));
+  if (places > 1) {
+    errors.push_back(api::Invalid(path, base::StrCat("{", used, "}"),
+                                  base::StrCat(kOne, ", but multiple fields are set")));
+  }
+  if (!spec["sharedCounters"].is_null() && !spec["devices"].is_null()) {
+    errors.push_back(
+        api::Invalid(path, "", "only one of `sharedCounters` or `devices` is allowed"));
+  }
+  std::size_t most = kMostDevices;
+  for (const json::Value& device : spec["devices"].elements()) {
+    if (!device["taints"].empty() || !device["consumesCounters"].empty()) {
+      most = kMostAdvancedDevices;
+    }
+  }
+  if (CheckSize(spec["devices"], most, path.Child("devices"), errors)) {
+    std::size_t index = 0;
+    for (const json::Value& device : spec["devices"].elements()) {
+      CheckDevice(device, spec, path.Child("devices").Index(index++), errors);
+    }
+    CheckUnique(spec["devices"], "name", path.Child("devices"), errors);
+  }
+  const FieldPath counters = path.Child("sharedCounters");
+  if (!CheckSize(spec["sharedCounters"], kMostCounterSets, counters, errors)) return;
+  std::size_t index = 0;
+  for (const json::Value& set : spec["sharedCounters"].elements()) {
+    CheckCounters(set, "name", counters.Index(index++), errors);
+  }
+  CheckUnique(spec["sharedCounters"], "name", counters, errors);
+}
+
+void ValidateSlice(const Context&, json::Value object, FieldErrors& errors) {
+  CheckSlice(object["spec"], {}, errors);
+}
+
+void ValidateSliceUpdate(const Context&, json::Value object, json::Value old, FieldErrors& errors) {
+  CheckSlice(object["spec"], old["spec"], errors);
+}
+
+}  // namespace
+
+void AddResourceSliceStrategy(KindTable& table) {
+  table.Add({.group = "resource.k8s.io",
+             .resource = "resourceslices",
+             .validate = &ValidateSlice,
+             .validate_update = &ValidateSliceUpdate,
+             .traits = {.counts_generation = true}});
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,53 @@
+#include "registry/pods/app_armor.h"
+
+#include <string>
+#include <string_view>
+
+#include "base/strings.h"
+#include "json/edit.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr std::string_view kPrefix = "container.apparmor.security.beta.kubernetes.io/";
+constexpr std::string_view kLocalhost = "localhost/";
+
+json::Value MakeProfile(json::Arena& arena, std::string_view type) {
+  return json::MakeObject(arena, {{"type", json::Value::StringView(type)}});
+}
+
+// Null for an annotation that says nothing known.
+json::Value ProfileOf(json::Arena& arena, std::string_view annotation) {
+  if (annotation == "runtime/default") return MakeProfile(arena, "RuntimeDefault");
+  if (annotation == "unconfined") return MakeProfile(arena, "Unconfined");
+  if (!annotation.starts_with(kLocalhost) || annotation.size() == kLocalhost.size()) return {};
+  return json::With(arena, MakeProfile(arena, "Localhost"), "localhostProfile",
+                    json::String(arena, annotation.substr(kLocalhost.size())));
+}
+
+json::Value ReadForContainer(json::Arena& arena, json::Value pod, json::Value container) {
+  const json::Value own = container["securityContext"]["appArmorProfile"];
+  const json::Value of_pod = pod["spec"]["securityContext"]["appArmorProfile"];
+  const std::string key = base::StrCat(kPrefix, container["name"].AsString());
+  const json::Value* annotation = pod["metadata"]["annotations"].Find(key);
+  if (annotation == nullptr || !own.is_null()) return container;
+  const json::Value profile = ProfileOf(arena, annotation->AsString());
+  if (profile.is_null() || profile == of_pod) return container;
+  return json::SetPath(arena, container, {"securityContext", "appArmorProfile"}, profile);
+}
+
+}  // namespace
+
+json::Value ReadAppArmorAnnotations(json::Arena& arena, json::Value pod) {
+  if (pod["spec"]["os"]["name"].AsString() == "windows") return pod;
+  for (std::string_view list : {"initContainers", "containers", "ephemeralContainers"}) {
+    const json::Value before = pod["spec"][list];
+    const json::Value after = json::EditElements(arena, before, [&](json::Value container) {
+      return ReadForContainer(arena, pod, container);
+    });
+    if (!after.IsSameAs(before)) pod = json::SetPath(arena, pod, {"spec", list}, after);
+  }
+  return pod;
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,473 @@
+// Containers of a pod: regular, init and ephemeral ones.
+
+#include <array>
+
+#include "base/strings.h"
+#include "registry/pods/pod_parts.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr std::string_view kOneHandler = "may not specify more than 1 handler type";
+constexpr std::string_view kNotInit =
+    "may not be set for init containers without restartPolicy=Always";
+constexpr std::string_view kNotEphemeral = "cannot be set for an Ephemeral Container";
+
+void CheckContainerPorts(json::Value ports, const FieldPath& path, FieldErrors& errors) {
+  std::set<std::string_view> names;
+  std::size_t index = 0;
+  for (const json::Value& port : ports.elements()) {
+    const FieldPath at = path.Index(index++);
+    if (const std::string_view name = port["name"].AsString(); !name.empty()) {
+      const auto texts = IsValidPortName(name);
+      AddInvalid(at.Child("name"), name, texts, errors);
+      if (texts.empty() && !names.insert(name).second) {
+        errors.push_back(api::Duplicate(at.Child("name"), name));
+      }
+    }
+    if (port["containerPort"].AsInt() == 0) {
+      errors.push_back(api::Required(at.Child("containerPort"), ""));
+    } else {
+      CheckPort(port["containerPort"].AsInt(), at.Child("containerPort"), errors);
+    }
+    if (port["hostPort"].AsInt() != 0) {
+      CheckPort(port["hostPort"].AsInt(), at.Child("hostPort"), errors);
+    }
+    if (port["protocol"].AsString().empty()) {
+      errors.push_back(api::Required(at.Child("protocol"), ""));
+    } else {
+      CheckOneOf(port["protocol"], at.Child("protocol"), {"SCTP", "TCP", "UDP"}, errors);
+    }
+  }
+}
+
+std::set<std::string_view> TextsOf(json::Value list, std::string_view field) {
+  std::set<std::string_view> out;
+  for (const json::Value& element : list.elements()) out.insert(element[field].AsString());
+  return out;
+}
+
+// Where a mount breaks a rule about its path, Kubernetes names the list and not the element.
+void CheckMountDetails(json::Value mount, json::Value container, const FieldPath& list,
+                       const FieldPath& at, FieldErrors& errors) {
+  if (const std::string_view sub = mount["subPath"].AsString(); !sub.empty()) {
+    CheckDescendingPath(sub, list.Child("subPath"), errors);
+  }
+  if (const std::string_view sub = mount["subPathExpr"].AsString(); !sub.empty()) {
+    if (!mount["subPath"].AsString().empty()) {
+      errors.push_back(api::Invalid(at.Child("subPathExpr"), sub,
+                                    "subPathExpr and subPath are mutually exclusive"));
+    }
+    CheckDescendingPath(sub, list.Child("subPathExpr"), errors);
+  }
+  const json::Value propagation = mount["mountPropagation"];
+  if (!propagation.is_null()) {
+    const FieldPath path = list.Child("mountPropagation");
+    CheckOneOf(propagation, path, {"Bidirectional", "HostToContainer", "None"}, errors);
+    if (propagation.AsString() == "Bidirectional" &&
+        !container["securityContext"]["privileged"].AsBool()) {
+      errors.push_back(api::Forbidden(
+          path, "Bidirectional mount propagation is available only to privileged containers"));
+    }
+  }
+  const std::string_view recursive = mount["recursiveReadOnly"].AsString();
+  if (mount["recursiveReadOnly"].is_null() || recursive == "Disabled") return;
+  const FieldPath path = list.Child("recursiveReadOnly");
+  if (recursive != "Enabled" && recursive != "IfPossible") {
+    errors.push_back(api::NotSupported(path, recursive, {"Disabled", "Enabled", "IfPossible"}));
+    return;
+  }
+  if (!mount["readOnly"].AsBool()) {
+    errors.push_back(api::Forbidden(path, "may only be specified when readOnly is true"));
+  }
+  if (!propagation.is_null() && propagation.AsString() != "None") {
+    errors.push_back(api::Forbidden(
+        path, "may only be specified when mountPropagation is None or not specified"));
+  }
+}
+
+void CheckVolumeMounts(json::Value container, const PodContext& pod, const FieldPath& path,
+                       FieldErrors& errors) {
+  const auto device_names = TextsOf(container["volumeDevices"], "name");
+  const auto device_paths = TextsOf(container["volumeDevices"], "devicePath");
+  std::set<std::string_view> places;
+  std::size_t index = 0;
+  for (const json::Value& mount : container["volumeMounts"].elements()) {
+    const FieldPath at = path.Index(index++);
+    const std::string_view name = mount["name"].AsString();
+    const std::string_view place = mount["mountPath"].AsString();
+    if (name.empty()) errors.push_back(api::Required(at.Child("name"), ""));
+    if (!pod.volumes.contains(name)) errors.push_back(api::NotFound(at.Child("name"), name));
+    if (place.empty()) errors.push_back(api::Required(at.Child("mountPath"), ""));
+    if (!places.insert(place).second) {
+      errors.push_back(api::Invalid(at.Child("mountPath"), place, "must be unique"));
+    }
+    if (device_names.contains(name)) {
+      errors.push_back(
+          api::Invalid(at.Child("name"), name, "must not already exist in volumeDevices"));
+    }
+    if (device_paths.contains(place)) {
+      errors.push_back(api::Invalid(at.Child("mountPath"), place,
+                                    "must not already exist as a path in volumeDevices"));
+    }
+    CheckMountDetails(mount, container, path, at, errors);
+  }
+}
+
+void CheckVolumeDevices(json::Value container, const PodContext& pod, const FieldPath& path,
+                        FieldErrors& errors) {
+  const auto mount_names = TextsOf(container["volumeMounts"], "name");
+  const auto mount_paths = TextsOf(container["volumeMounts"], "mountPath");
+  std::set<std::string_view> names;
+  std::set<std::string_view> places;
+  std::size_t index = 0;
+  for (const json::Value& device : container["volumeDevices"].elements()) {
+    const FieldPath at = path.Index(index++);
+    const std::string_view name = device["name"].AsString();
+    const std::string_view place = device["devicePath"].AsString();
+    const auto volume = pod.volumes.find(name);
+    if (name.empty()) errors.push_back(api::Required(at.Child("name"), ""));
+    if (names.contains(name)) {
+      errors.push_back(api::Invalid(at.Child("name"), name, "must be unique"));
+    }
+    if (volume == pod.volumes.end()) {
+      errors.push_back(api::NotFound(at.Child("name"), name));
+    } else if (!volume->second.Has("persistentVolumeClaim") && !volume->second.Has("ephemeral")) {
+      errors.push_back(api::Invalid(at.Child("name"), name,
+                                    "can only use volume source type of PersistentVolumeClaim or "
+                                    "Ephemeral for block mode"));
+    }
+    if (place.empty()) errors.push_back(api::Required(at.Child("devicePath"), ""));
+    if (places.contains(place)) {
+      errors.push_back(api::Invalid(at.Child("devicePath"), place, "must be unique"));
+    }
+    FieldErrors backsteps;
+    CheckNoBacksteps(place, at, backsteps);
+    if (!backsteps.empty()) {
+      errors.push_back(
+          api::Invalid(at.Child("devicePath"), place, "can not contain backsteps ('..')"));
+    } else {
+      places.insert(place);
+    }
+    if (mount_names.contains(name)) {
+      errors.push_back(
+          api::Invalid(at.Child("name"), name, "must not already exist in volumeMounts"));
+    }
+    if (mount_paths.contains(place)) {
+      errors.push_back(api::Invalid(at.Child("devicePath"), place,
+                                    "must not already exist as a path in volumeMounts"));
+    }
+    if (!name.empty()) names.insert(name);
+  }
+}
+
+void CheckHttpGet(json::Value get, const FieldPath& path, FieldErrors& errors) {
+  RequireField(get, "path", path, errors);
+  CheckPortNumOrName(get["port"], path.Child("port"), errors);
+  CheckOneOf(get["scheme"], path.Child("scheme"), {"HTTP", "HTTPS"}, errors);
+  for (const json::Value& header : get["httpHeaders"].elements()) {
+    const std::string_view name = header["name"].AsString();
+    bool good = !name.empty();
+    for (const char c : name) {
+      good = good && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '-');
+    }
+    if (good) continue;
+    errors.push_back(api::Invalid(path.Child("httpHeaders"), name,
+                                  "a valid HTTP header must consist of alphanumeric characters or "
+                                  "'-' (e.g. 'X-Header-Name', regex used for validation is "
+                                  "'[-A-Za-z0-9]+')"));
+  }
+}
+
+void CheckSleep(json::Value sleep, json::Value grace, const FieldPath& path, FieldErrors& errors) {
+  const std::int64_t seconds = sleep["seconds"].AsInt();
+  if (!grace.is_int() || (seconds >= 0 && seconds <= grace.AsInt())) return;
+  errors.push_back(api::Invalid(
+      path, seconds,
+      base::StrCat("must be non-negative and less than terminationGracePeriodSeconds (",
+                   std::to_string(grace.AsInt()), ")")));
+}
+
+void CheckHandler(json::Value handler, json::Value grace, const FieldPath& path,
+                  FieldErrors& errors) {
+  bool found = false;
+  for (const std::string_view kind : {"exec", "httpGet", "tcpSocket", "grpc", "sleep"}) {
+    const json::Value held = handler[kind];
+    if (held.is_null()) continue;
+    const FieldPath at = path.Child(kind);
+    if (found) {
+      errors.push_back(api::Forbidden(at, kOneHandler));
+      continue;
+    }
+    found = true;
+    if (kind == "exec") {
+      RequireField(held, "command", at, errors);
+    } else if (kind == "httpGet") {
+      CheckHttpGet(held, at, errors);
+    } else if (kind == "tcpSocket") {
+      CheckPortNumOrName(held["port"], at.Child("port"), errors);
+    } else if (kind == "grpc") {
+      CheckPort(held["port"].AsInt(), at.Child("port"), errors);
+    } else {
+      CheckSleep(held, grace, at, errors);
+    }
+  }
+  if (!found) errors.push_back(api::Required(path, "must specify a handler type"));
+}
+
+void CheckProbe(json::Value container, std::string_view name, json::Value grace,
+                const FieldPath& container_path, FieldErrors& errors) {
+  const json::Value probe = container[name];
+  if (probe.is_null()) return;
+  const FieldPath path = container_path.Child(name);
+  CheckHandler(probe, grace, path, errors);
+  for (const std::string_view field : {"initialDelaySeconds", "timeoutSeconds", "periodSeconds",
+                                       "successThreshold", "failureThreshold"}) {
+    CheckNonNegative(probe[field], path.Child(field), errors);
+  }
+  CheckPositive(probe["terminationGracePeriodSeconds"], path.Child("terminationGracePeriodSeconds"),
+                errors);
+  if (name == "readinessProbe") {
+    if (!probe["terminationGracePeriodSeconds"].is_null()) {
+      errors.push_back(api::Invalid(path.Child("terminationGracePeriodSeconds"),
+                                    probe["terminationGracePeriodSeconds"].AsInt(),
+                                    "must not be set for readinessProbes"));
+    }
+  } else if (probe["successThreshold"].AsInt() != 1) {
+    errors.push_back(api::Invalid(path.Child("successThreshold"), probe["successThreshold"].AsInt(),
+                                  "must be 1"));
+  }
+}
+
+void CheckHooksAndProbes(json::Value container, json::Value grace, const FieldPath& path,
+                         FieldErrors& errors) {
+  const json::Value hooks = container["lifecycle"];
+  for (const std::string_view hook : {"postStart", "preStop"}) {
+    if (!hooks[hook].is_null()) {
+      CheckHandler(hooks[hook], grace, path.Child("lifecycle", hook), errors);
+    }
+  }
+  for (const std::string_view probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
+    CheckProbe(container, probe, grace, path, errors);
+  }
+}
+
+void CheckResizePolicy(json::Value policies, std::string_view restart_policy, const FieldPath& path,
+                       FieldErrors& errors) {
+  std::set<std::string_view> resources;
+  std::size_t index = 0;
+  for (const json::Value& policy : policies.elements()) {
+    const std::string_view resource = policy["resourceName"].AsString();
+    const std::string_view restart = policy["restartPolicy"].AsString();
+    if (!resources.insert(resource).second) {
+      errors.push_back(api::Duplicate(path.Index(index), resource));
+    }
+    ++index;
+    if (resource.empty()) {
+      errors.push_back(api::Required(path, ""));
+    } else {
+      CheckOneOf(policy["resourceName"], path, {"cpu", "memory"}, errors);
+    }
+    if (restart.empty()) {
+      errors.push_back(api::Required(path, ""));
+    } else {
+      CheckOneOf(policy["restartPolicy"], path, {"NotRequired", "RestartContainer"}, errors);
+    }
+    if (restart_policy == "Never" && restart != "NotRequired") {
+      errors.push_back(
+          api::Invalid(path, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'"));
+    }
+  }
+}
+
+void CheckRestartRules(json::Value rules, const FieldPath& path, FieldErrors& errors) {
+  if (rules.size() > 20) {
+    errors.push_back(api::TooMany(path, static_cast<int>(rules.size()), 20));
+  }
+  std::size_t index = 0;
+  for (const json::Value& rule : rules.elements()) {
+    const FieldPath at = path.Index(index++);
+    // Kubernetes names only the first of the two that it takes.
+    if (rule["action"].AsString() != "RestartAllContainers") {
+      CheckOneOf(rule["action"], at.Child("action"), {"Restart"}, errors);
+    }
+    const json::Value codes = rule["exitCodes"];
+    if (codes.is_null()) {
+      errors.push_back(api::Required(at.Child("exitCodes"), "must be specified"));
+      continue;
+    }
+    CheckOneOf(codes["operator"], at.Child("exitCodes", "operator"), {"In", "NotIn"}, errors);
+    if (codes["values"].size() > 255) {
+      errors.push_back(api::TooMany(at.Child("exitCodes", "values"),
+                                    static_cast<int>(codes["values"].size()), 255));
+    }
+  }
+}
+
+void CheckRestartPolicy(json::Value container, const FieldPath& path, FieldErrors& errors) {
+  const json::Value policy = container["restartPolicy"];
+  const json::Value rules = container["restartPolicyRules"];
+  if (policy.is_null()) {
+    if (!rules.empty()) {
+      errors.push_back(api::Required(path.Child("restartPolicy"),
+                                     "must specify restartPolicy when restart rules are used"));
+    }
+    return;
+  }
+  CheckOneOf(policy, path.Child("restartPolicy"), {"Always", "Never", "OnFailure"}, errors);
+  CheckRestartRules(rules, path.Child("restartPolicyRules"), errors);
+}
+
+void CheckCommon(json::Value container, const PodContext& pod, const FieldPath& path,
+                 FieldErrors& errors) {
+  const std::string_view name = container["name"].AsString();
+  if (name.empty()) {
+    errors.push_back(api::Required(path.Child("name"), ""));
+  } else {
+    CheckDnsLabel(name, path.Child("name"), errors);
+  }
+  if (container["image"].AsString().empty()) {
+    errors.push_back(api::Required(path.Child("image"), ""));
+  }
+  const json::Value policy = container["terminationMessagePolicy"];
+  if (policy.AsString().empty()) {
+    errors.push_back(api::Required(path.Child("terminationMessagePolicy"), ""));
+  } else {
+    CheckOneOf(policy, path.Child("terminationMessagePolicy"), {"File", "FallbackToLogsOnError"},
+               errors);
+  }
+  CheckContainerPorts(container["ports"], path.Child("ports"), errors);
+  CheckEnv(container["env"], path.Child("env"), errors);
+  CheckEnvFrom(container["envFrom"], path.Child("envFrom"), errors);
+  CheckVolumeMounts(container, pod, path.Child("volumeMounts"), errors);
+  CheckVolumeDevices(container, pod, path.Child("volumeDevices"), errors);
+  const json::Value pull = container["imagePullPolicy"];
+  if (pull.AsString().empty()) {
+    errors.push_back(api::Required(path.Child("imagePullPolicy"), ""));
+  } else {
+    CheckOneOf(pull, path.Child("imagePullPolicy"), {"Always", "IfNotPresent", "Never"}, errors);
+  }
+  CheckContainerResources(container["resources"], pod.claims, path.Child("resources"), errors);
+  CheckResizePolicy(container["resizePolicy"], pod.spec["restartPolicy"].AsString(),
+                    path.Child("resizePolicy"), errors);
+  CheckSecurityContext(pod, container["securityContext"], path.Child("securityContext"), errors);
+}
+
+void CheckImageSpace(json::Value container, const FieldPath& path, FieldErrors& errors) {
+  const std::string_view image = container["image"].AsString();
+  if (base::Trim(image) == image) return;
+  errors.push_back(
+      api::Invalid(path.Child("image"), image, "must not have leading or trailing whitespace"));
+}
+
+void CheckHostPortConflicts(json::Value container, std::set<std::string>& taken,
+                            const FieldPath& path, FieldErrors& errors) {
+  std::size_t index = 0;
+  for (const json::Value& port : container["ports"].elements()) {
+    const FieldPath at = path.Child("ports").Index(index++).Child("hostPort");
+    if (port["hostPort"].AsInt() == 0) continue;
+    const std::string key =
+        base::StrCat(port["protocol"].AsString(), "/", port["hostIP"].AsString(), "/",
+                     std::to_string(port["hostPort"].AsInt()));
+    if (!taken.insert(key).second) errors.push_back(api::Duplicate(at, key));
+  }
+}
+
+void CheckInitContainer(json::Value container, const PodContext& pod, const FieldPath& list,
+                        const FieldPath& path, FieldErrors& errors) {
+  std::set<std::string> ports;  // init containers run one by one
+  CheckHostPortConflicts(container, ports, list.Index(0), errors);
+  if (container["restartPolicy"].AsString() == "Always") {
+    CheckHooksAndProbes(container, pod.spec["terminationGracePeriodSeconds"], path, errors);
+    return;
+  }
+  for (const std::string_view field :
+       {"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"}) {
+    if (!container[field].is_null()) errors.push_back(api::Forbidden(path.Child(field), kNotInit));
+  }
+}
+
+}  // namespace
+
+void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
+  const json::Value spec = pod.spec;
+  const FieldPath list = path.Child("containers");
+  if (spec["containers"].empty()) errors.push_back(api::Required(list, ""));
+  std::set<std::string_view> names;
+  std::size_t index = 0;
+  for (const json::Value& container : spec["containers"].elements()) {
+    const FieldPath at = list.Index(index++);
+    CheckCommon(container, pod, at, errors);
+    const std::string_view name = container["name"].AsString();
+    if (!names.insert(name).second) errors.push_back(api::Duplicate(at.Child("name"), name));
+    CheckHooksAndProbes(container, spec["terminationGracePeriodSeconds"], at, errors);
+    CheckRestartPolicy(container, at, errors);
+  }
+  std::set<std::string> ports;
+  index = 0;
+  for (const json::Value& container : spec["containers"].elements()) {
+    CheckHostPortConflicts(container, ports, list.Index(index++), errors);
+  }
+  const FieldPath init_list = path.Child("initContainers");
+  index = 0;
+  for (const json::Value& container : spec["initContainers"].elements()) {
+    const FieldPath at = init_list.Index(index++);
+    CheckCommon(container, pod, at, errors);
+    CheckRestartPolicy(container, at, errors);
+    const std::string_view name = container["name"].AsString();
+    if (!name.empty() && !names.insert(name).second) {
+      errors.push_back(api::Duplicate(at.Child("name"), name));
+    }
+    CheckInitContainer(container, pod, init_list, at, errors);
+  }
+}
+
+void CheckEphemeralContainers(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
+  std::set<std::string_view> others;
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    for (const json::Value& container : pod.spec[list].elements()) {
+      others.insert(container["name"].AsString());
+    }
+  }
+  std::set<std::string_view> names = others;
+  std::size_t index = 0;
+  for (const json::Value& container : pod.spec["ephemeralContainers"].elements()) {
+    const FieldPath at = path.Index(index++);
+    CheckCommon(container, pod, at, errors);
+    CheckImageSpace(container, at, errors);
+    const std::string_view name = container["name"].AsString();
+    if (!names.insert(name).second) errors.push_back(api::Duplicate(at.Child("name"), name));
+    const std::string_view target = container["targetContainerName"].AsString();
+    if (!target.empty() && !others.contains(target)) {
+      errors.push_back(api::NotFound(at.Child("targetContainerName"), target));
+    }
+    constexpr std::array<std::string_view, 9> kRefused = {
+        "ports",         "resources",      "resizePolicy", "restartPolicy", "restartPolicyRules",
+        "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"};
+    for (const std::string_view field : kRefused) {
+      const json::Value held = container[field];
+      const bool set = !held.is_null() && !((held.is_array() || held.is_object()) && held.empty());
+      if (set) errors.push_back(api::Forbidden(at.Child(field), kNotEphemeral));
+    }
+    std::size_t mount_index = 0;
+    for (const json::Value& mount : container["volumeMounts"].elements()) {
+      const FieldPath mount_path = at.Child("volumeMounts").Index(mount_index++);
+      for (const std::string_view field : {"subPath", "subPathExpr"}) {
+        if (mount[field].AsString().empty()) continue;
+        errors.push_back(api::Forbidden(mount_path.Child(field), kNotEphemeral));
+      }
+    }
+  }
+}
+
+void CheckContainersOfPod(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    std::size_t index = 0;
+    for (const json::Value& container : spec[list].elements()) {
+      CheckImageSpace(container, path.Child(list).Index(index++), errors);
+    }
+  }
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,97 @@
+// The parts of the validation of a PodSpec, in the order in which ValidatePodSpec runs them
+// (pkg/apis/core/validation). Private to the validation of pods and of volumes.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "registry/validation/checks.h"
+
+namespace portcullis::registry {
+
+// What the checks of one PodSpec share.
+struct PodContext {
+  json::Value spec;
+  std::map<std::string_view, json::Value> volumes;  // the valid ones, by name
+  std::set<std::string_view> claims;                // names of spec.resourceClaims
+  bool is_pod = false;                              // not a template
+  bool allow_privileged = true;                     // Context::allow_privileged
+};
+
+// pod_validation.cc, pod_update.cc
+void ValidatePod(const Context& ctx, json::Value object, FieldErrors& errors);
+void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
+                       FieldErrors& errors);
+// pod_resize.cc, pod_status.cc
+void ValidatePodResize(const Context& ctx, json::Value object, json::Value old,
+                       FieldErrors& errors);
+void ValidatePodStatus(json::Value object, json::Value old, FieldErrors& errors);
+// What holds for a pod however it comes to be: annotations and spec.
+void ValidatePodContent(const Context& ctx, json::Value object, FieldErrors& errors);
+// A pod template at `path`: metadata's labels and annotations, and the spec.
+void ValidatePodTemplate(const Context& ctx, json::Value pod_template, const FieldPath& path,
+                         FieldErrors& errors);
+// Only the metadata: of a StatefulSet's template Kubernetes judges nothing else, because the
+// volumes that its claim templates will bring are not in it.
+void ValidatePodTemplateMetadata(json::Value pod_template, const FieldPath& path,
+                                 FieldErrors& errors);
+
+// pod_volumes.cc. `metadata` is the pod's, null for a template.
+void CheckVolumes(PodContext& pod, json::Value metadata, const FieldPath& path,
+                  FieldErrors& errors);
+// Sources that volumes of pods and persistent volumes share.
+void CheckHostPath(json::Value source, const FieldPath& path, FieldErrors& errors);
+void CheckVolumeField(json::Value source, std::string_view name, const FieldPath& path,
+                      bool persistent, FieldErrors& errors);
+void CheckCsiDriverName(std::string_view name, const FieldPath& path, FieldErrors& errors);
+void CheckNoBacksteps(std::string_view text, const FieldPath& path, FieldErrors& errors);
+// Relative, without "..".
+void CheckDescendingPath(std::string_view text, const FieldPath& path, FieldErrors& errors);
+void CheckLocalPath(std::string_view text, const FieldPath& path, FieldErrors& errors);
+void CheckClaimSpec(json::Value spec, const FieldPath& path, FieldErrors& errors);
+void CheckAccessModes(json::Value modes, const FieldPath& path, FieldErrors& errors);
+
+// pod_environment.cc
+void CheckEnv(json::Value env, const FieldPath& path, FieldErrors& errors);
+void CheckEnvFrom(json::Value sources, const FieldPath& path, FieldErrors& errors);
+void CheckFieldRef(json::Value selector, bool volume, const FieldPath& path, FieldErrors& errors);
+void CheckResourceFieldRef(json::Value selector, bool volume, const FieldPath& path,
+                           FieldErrors& errors);
+
+// pod_resources.cc
+void CheckContainerResources(json::Value resources, const std::set<std::string_view>& claims,
+                             const FieldPath& path, FieldErrors& errors);
+void CheckPodResources(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
+
+// pod_containers.cc
+void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
+void CheckEphemeralContainers(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
+// What holds for containers of pods but not of templates.
+void CheckContainersOfPod(json::Value spec, const FieldPath& path, FieldErrors& errors);
+
+// security_context.cc
+void CheckSecurityContext(const PodContext& pod, json::Value context, const FieldPath& path,
+                          FieldErrors& errors);
+void CheckPodSecurityContext(json::Value spec, const FieldPath& path, FieldErrors& errors);
+void CheckHostUsers(json::Value spec, const FieldPath& path, FieldErrors& errors);
+void CheckHostProcess(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
+void CheckOperatingSystem(json::Value spec, const FieldPath& path, FieldErrors& errors);
+// Annotations of pods and templates; `spec_path` is that of the PodSpec.
+void CheckPodAnnotations(json::Value annotations, json::Value spec, const FieldPath& path,
+                         FieldErrors& errors);
+void CheckSeccompAnnotations(json::Value annotations, json::Value spec, const FieldPath& spec_path,
+                             FieldErrors& errors);
+// A profile says the same as the annotation that was there before profiles.
+void CheckAppArmorAgreement(json::Value annotations, json::Value spec, const FieldPath& spec_path,
+                            FieldErrors& errors);
+
+// pod_scheduling.cc
+void CheckAffinity(json::Value affinity, const FieldPath& path, FieldErrors& errors);
+void CheckNodeSelector(json::Value selector, const FieldPath& path, FieldErrors& errors);
+void CheckTolerations(json::Value tolerations, const FieldPath& path, FieldErrors& errors);
+void CheckTaints(json::Value taints, const FieldPath& path, FieldErrors& errors);
+void CheckTopologySpread(json::Value constraints, const FieldPath& path, FieldErrors& errors);
+void CheckSchedulingGates(json::Value gates, const FieldPath& path, FieldErrors& errors);
+
+}  // namespace portcullis::registry

@@ -1,0 +1,169 @@
+// Resources of containers and of pods as a whole.
+
+#include "api/quota/pod_resources.h"
+#include "base/strings.h"
+#include "registry/pods/pod_parts.h"
+#include "registry/validation/resource_names.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr std::string_view kHugePages = "hugepages-";
+
+bool IsHugePages(std::string_view name) { return name.starts_with(kHugePages); }
+
+void CheckPodResourceName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
+  const std::size_t before = errors.size();
+  CheckNameOfResource(name, path, errors);
+  if (errors.size() == before && name != "cpu" && name != "memory" && !IsHugePages(name)) {
+    errors.push_back(api::NotSupported(path, name, {"cpu", "memory"}));
+  }
+}
+
+void CheckAmount(std::string_view name, const api::Quantity& amount, const FieldPath& path,
+                 FieldErrors& errors) {
+  CheckAmountOfResource(name, amount, path, errors);
+  if (!IsHugePages(name)) return;
+  const auto page = api::Quantity::Parse(name.substr(kHugePages.size()));
+  const double size = page.ok() ? page->AsDouble() : 0;
+  const double count = size > 0 ? amount.AsDouble() / size : 0.5;
+  if (count != static_cast<double>(static_cast<std::int64_t>(count))) {
+    errors.push_back(api::Invalid(
+        path, amount.ToString(),
+        base::StrCat(amount.ToString(), " is not positive integer multiple of ", name)));
+  }
+}
+
+void CheckRequest(std::string_view name, const api::Quantity& amount, const json::Value* limit,
+                  const FieldPath& path, FieldErrors& errors) {
+  if (limit == nullptr) {
+    if (IsOvercommitAllowed(name)) return;
+    errors.push_back(
+        api::Required(path.Child("limits"), "Limit must be set for non overcommitable resources"));
+    return;
+  }
+  const api::Quantity most = QuantityOf(*limit);
+  if (amount != most && !IsOvercommitAllowed(name)) {
+    errors.push_back(
+        api::Invalid(path.Child("requests"), amount.ToString(),
+                     base::StrCat("must be equal to ", name, " limit of ", most.ToString())));
+  } else if (amount > most) {
+    errors.push_back(api::Invalid(
+        path.Child("requests"), amount.ToString(),
+        base::StrCat("must be less than or equal to ", name, " limit of ", most.ToString())));
+  }
+}
+
+void CheckClaims(json::Value claims, const std::set<std::string_view>& known, const FieldPath& path,
+                 FieldErrors& errors) {
+  std::set<std::string> seen;
+  std::size_t index = 0;
+  for (const json::Value& claim : claims.elements()) {
+    const FieldPath at = path.Index(index++);
+    const std::string_view name = claim["name"].AsString();
+    if (name.empty()) {
+      errors.push_back(api::Required(at, ""));
+      continue;
+    }
+    const std::string_view request = claim["request"].AsString();
+    if (seen.contains(std::string(name))) {
+      errors.push_back(api::Duplicate(at, name));
+    } else {
+      std::string key(name);
+      if (!request.empty()) {
+        CheckDnsLabel(request, at.Child("request"), errors);
+        key += base::StrCat("/", request);
+      }
+      if (!seen.insert(key).second) errors.push_back(api::Duplicate(at, key));
+    }
+    if (known.contains(name)) continue;
+    api::FieldError error = api::NotFound(at, name);
+    error.detail = "must be one of the names in pod.spec.resourceClaims";
+    if (known.empty()) error.detail += " which is empty";
+    for (const std::string_view other : known) {
+      error.detail += base::StrCat(other == *known.begin() ? ": " : ", ", other);
+    }
+    errors.push_back(std::move(error));
+  }
+}
+
+template <typename NameCheck>
+void CheckRequirements(json::Value resources, const std::set<std::string_view>& claims,
+                       const NameCheck& check_name, const FieldPath& path, FieldErrors& errors) {
+  const json::Value limits = resources["limits"];
+  bool computes = false;
+  bool huge = false;
+  for (const std::string_view list : {"limits", "requests"}) {
+    for (const json::Member* entry : SortedMembers(resources[list])) {
+      const std::string_view name = entry->name();
+      const FieldPath at = path.Child(list).Key(name);
+      const api::Quantity amount = QuantityOf(entry->value);
+      check_name(name, at);
+      CheckAmount(name, amount, at, errors);
+      if (list == "requests") CheckRequest(name, amount, limits.Find(name), path, errors);
+      computes = computes || name == "cpu" || name == "memory";
+      huge = huge || IsHugePages(name);
+    }
+  }
+  if (huge && !computes) {
+    errors.push_back(api::Forbidden(path, "HugePages require cpu or memory"));
+  }
+  CheckClaims(resources["claims"], claims, path.Child("claims"), errors);
+}
+
+// The pod as a whole asks for no less than its containers together.
+void CheckAggregate(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
+  json::Arena arena;
+  const json::Value whole = json::MakeObject(arena, {{"spec", pod.spec}});
+  const api::quota::Resources sum = api::quota::PodRequests(
+      whole, {.pod_level = false, .pod_level_huge_pages = false, .overhead = false});
+  for (const auto& [name, amount] : sum) {
+    const api::Quantity asked = QuantityOf(pod.spec["resources"]["requests"][name]);
+    if (amount <= asked) continue;
+    errors.push_back(api::Invalid(
+        path.Child("requests").Key(name), asked.ToString(),
+        base::StrCat("must be greater than or equal to aggregate container requests of ",
+                     amount.ToString())));
+  }
+}
+
+}  // namespace
+
+void CheckContainerResources(json::Value resources, const std::set<std::string_view>& claims,
+                             const FieldPath& path, FieldErrors& errors) {
+  CheckRequirements(
+      resources, claims,
+      [&](std::string_view name, const FieldPath& at) {
+        CheckNameOfContainerResource(name, at, errors);
+      },
+      path, errors);
+}
+
+void CheckPodResources(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
+  const json::Value resources = pod.spec["resources"];
+  if (resources.is_null()) return;
+  if (!resources["claims"].is_null()) {
+    errors.push_back(
+        api::Forbidden(path.Child("claims"), "claims cannot be set for Resources at pod-level"));
+  }
+  CheckRequirements(
+      resources, pod.claims,
+      [&](std::string_view name, const FieldPath& at) { CheckPodResourceName(name, at, errors); },
+      path, errors);
+  CheckAggregate(pod, path, errors);
+  const json::Value limits = resources["limits"];
+  std::size_t index = 0;
+  for (const json::Value& container : pod.spec["containers"].elements()) {
+    const FieldPath at = path.Child("containers").Index(index++);
+    for (const json::Member* limit : SortedMembers(container["resources"]["limits"])) {
+      const json::Value* most = limits.Find(limit->name());
+      if (most == nullptr || QuantityOf(limit->value) <= QuantityOf(*most)) continue;
+      errors.push_back(api::Invalid(at.Key(limit->name()).Child("limits"),
+                                    QuantityOf(limit->value).ToString(),
+                                    base::StrCat("must be less than or equal to pod limits of ",
+                                                 QuantityOf(*most).ToString())));
+    }
+  }
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,177 @@
+// What may not happen to a pod's status (pkg/apis/core/validation, ValidatePodStatusUpdate).
+
+#include <set>
+
+#include "base/strings.h"
+#include "registry/pods/pod_parts.h"
+#include "registry/validation/addresses.h"
+
+namespace portcullis::registry {
+namespace {
+
+void CheckConditions(json::Value conditions, const FieldPath& path, FieldErrors& errors) {
+  std::size_t index = 0;
+  for (const json::Value& condition : conditions.elements()) {
+    const FieldPath at = path.Index(index++);
+    if (const json::Value number = condition["observedGeneration"]; number.AsInt() < 0) {
+      errors.push_back(api::Invalid(at.Child("observedGeneration"), number.AsInt(),
+                                    "must be a non-negative integer"));
+    }
+    const std::string_view type = condition["type"].AsString();
+    if (type == "PodScheduled" || type == "Ready" || type == "Initialized") continue;
+    AddInvalid(at.Child("Type"), type, api::IsQualifiedName(type), errors);
+  }
+}
+
+struct StatusList {
+  std::string_view name;
+  std::string_view containers;  // the list of the spec
+};
+constexpr StatusList kStatusLists[] = {{"containerStatuses", "containers"},
+                                       {"initContainerStatuses", "initContainers"},
+                                       {"ephemeralContainerStatuses", "ephemeralContainers"}};
+
+json::Value FindNamed(json::Value list, json::Value name) {
+  for (const json::Value& element : list.elements()) {
+    if (element["name"] == name) return element;
+  }
+  return {};
+}
+
+// A container whose rules say what to do with an exit code.
+bool RuleRestarts(json::Value container, std::int64_t code, bool& decided) {
+  for (const json::Value& rule : container["restartPolicyRules"].elements()) {
+    const json::Value exit = rule["exitCodes"];
+    bool listed = false;
+    for (const json::Value& value : exit["values"].elements()) {
+      listed = listed || value.AsInt() == code;
+    }
+    if (listed != (exit["operator"].AsString() == "In")) continue;
+    decided = true;
+    return rule["action"].AsString() == "Restart";
+  }
+  return false;
+}
+
+bool MayRestart(json::Value container, json::Value spec, std::int64_t code, bool ephemeral) {
+  if (ephemeral) return false;
+  bool decided = false;
+  const bool restarts = RuleRestarts(container, code, decided);
+  if (decided) return restarts;
+  std::string_view policy = container["restartPolicy"].AsString();
+  if (policy.empty()) policy = spec["restartPolicy"].AsString();
+  return policy == "Always" || (policy == "OnFailure" && code != 0);
+}
+
+// One container's rule may start all of them again.
+bool AllMayRestart(json::Value spec) {
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    for (const json::Value& container : spec[list].elements()) {
+      for (const json::Value& rule : container["restartPolicyRules"].elements()) {
+        if (rule["action"].AsString() == "RestartAllContainers") return true;
+      }
+    }
+  }
+  return false;
+}
+
+// What has ended for good does not run again.
+void CheckTransitions(json::Value now, json::Value before, json::Value spec, FieldErrors& errors) {
+  const bool all = AllMayRestart(spec);
+  for (const StatusList& list : kStatusLists) {
+    if (all && list.containers != "ephemeralContainers") continue;
+    std::size_t index = 0;
+    for (const json::Value& status : before[list.name].elements()) {
+      const FieldPath at = FieldPath("status", list.name).Index(index++).Child("state");
+      const json::Value* ended = status["state"].Find("terminated");
+      if (ended == nullptr) continue;
+      const json::Value next = FindNamed(now[list.name], status["name"]);
+      if (next.is_null() || next["state"].Has("terminated")) continue;
+      const json::Value container = FindNamed(spec[list.containers], status["name"]);
+      if (MayRestart(container, spec, (*ended)["exitCode"].AsInt(),
+                     list.containers == "ephemeralContainers")) {
+        continue;
+      }
+      errors.push_back(api::Forbidden(at, "may not be transitioned to non-terminated state"));
+    }
+  }
+}
+
+void CheckClaimStatuses(json::Value statuses, json::Value claims, FieldErrors& errors) {
+  const FieldPath path("status", "resourceClaimStatuses");
+  std::set<std::string_view> seen;
+  std::size_t index = 0;
+  for (const json::Value& status : statuses.elements()) {
+    const FieldPath at = path.Index(index++).Child("name");
+    const std::string_view name = status["name"].AsString();
+    if (FindNamed(claims, status["name"]).is_null()) {
+      errors.push_back(
+          api::Invalid(at, name, "must match the name of an entry in `spec.resourceClaims`"));
+    }
+    if (!seen.insert(name).second) errors.push_back(api::Duplicate(at, name));
+    if (const json::Value claim = status["resourceClaimName"]; !claim.is_null()) {
+      CheckSubdomain(claim.AsString(), at, errors);
+    }
+  }
+}
+
+// At most one address of each family; what was there before may stay.
+void CheckAddresses(json::Value now, json::Value before, std::string_view list,
+                    FieldErrors& errors) {
+  const FieldPath path("status", list);
+  int families[2] = {0, 0};
+  std::size_t index = 0;
+  for (const json::Value& entry : now[list].elements()) {
+    const FieldPath at = path.Index(index++);
+    const std::string_view ip = entry["ip"].AsString();
+    ++families[ip.find(':') == std::string_view::npos ? 0 : 1];
+    bool known = false;
+    for (const json::Value& old : before[list].elements())
+      known = known || old["ip"] == entry["ip"];
+    if (!known) CheckIp(ip, at, errors);
+  }
+  if (families[0] > 1 || families[1] > 1) {
+    std::string shown;
+    for (const json::Value& entry : now[list].elements()) {
+      shown += base::StrCat(shown.empty() ? "[" : ",",
+                            StructJson({{"IP", Quoted(entry["ip"].AsString())}}));
+    }
+    errors.push_back(api::Invalid(path, api::BadValue::Raw(shown + "]"),
+                                  "may specify no more than one IP for each IP family"));
+  }
+}
+
+}  // namespace
+
+void ValidatePodStatus(json::Value object, json::Value old, FieldErrors& errors) {
+  const FieldPath path("status");
+  const json::Value now = object["status"];
+  const json::Value before = old["status"];
+  CheckConditions(now["conditions"], path.Child("conditions"), errors);
+  const std::string_view node = now["nominatedNodeName"].AsString();
+  if (!node.empty() && !(now["nominatedNodeName"] == before["nominatedNodeName"])) {
+    CheckSubdomain(node, path.Child("nominatedNodeName"), errors);
+    if (!old["spec"]["nodeName"].AsString().empty()) {
+      errors.push_back(api::Forbidden(path.Child("nominatedNodeName"),
+                                      "may not be set on pods that are already bound to a node"));
+    }
+  }
+  if (const json::Value number = now["observedGeneration"]; number.AsInt() < 0) {
+    errors.push_back(api::Invalid(path.Child("observedGeneration"), number.AsInt(),
+                                  "must be a non-negative integer"));
+  }
+  CheckImmutable(now["qosClass"], before["qosClass"], path.Child("qosClass"), errors);
+  CheckTransitions(now, before, old["spec"], errors);
+  CheckClaimStatuses(now["resourceClaimStatuses"], object["spec"]["resourceClaims"], errors);
+  CheckAddresses(now, before, "podIPs", errors);
+  if (const json::Value hosts = now["hostIPs"]; !hosts.empty()) {
+    const json::Value first = hosts[std::size_t{0}]["ip"];
+    if (first.AsString() != now["hostIP"].AsString()) {
+      errors.push_back(api::Invalid(path.Child("hostIPs").Index(0).Child("ip"), first.AsString(),
+                                    "must be equal to `hostIP`"));
+    }
+    CheckAddresses(now, before, "hostIPs", errors);
+  }
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,26 @@
+// PodTemplates (pkg/apis/core/validation).
+
+#include "registry/default_strategy.h"
+#include "registry/kind_table.h"
+#include "registry/pods/pod_parts.h"
+#include "registry/pods/template_warnings.h"
+
+namespace portcullis::registry {
+namespace {
+
+void ValidatePodTemplateObject(const Context& ctx, json::Value object, FieldErrors& errors) {
+  ValidatePodTemplate(ctx, object["template"], FieldPath("template"), errors);
+}
+
+}  // namespace
+
+void AddPodTemplateStrategy(KindTable& table) {
+  table.Add({.group = "",
+             .resource = "podtemplates",
+             .validate = &ValidatePodTemplateObject,
+             .warn = &WarnOfTemplateOnly,
+             .traits = {.counts_generation = true, .returns_deleted = true, .created_by_put = true},
+             .pod_spec = "template.spec"});
+}
+
+}  // namespace portcullis::registry

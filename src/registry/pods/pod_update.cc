@@ -1,0 +1,279 @@
+// What may change of a pod that exists: images, a few more fields, and additions to tolerations.
+// The refusal shows the difference as Kubernetes does: a unified diff of both specs in the JSON
+// form of the server's internal Go types.
+
+#include <map>
+#include <set>
+
+#include "api/catalog/catalog.h"
+#include "base/strings.h"
+#include "json/value_set.h"
+#include "registry/pods/pod_parts.h"
+#include "registry/validation/go_diff.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr std::string_view kMayNotChange =
+    "pod updates may not change fields other than "
+    "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec."
+    "tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` "
+    "(allow it to be set to 1 if it was previously negative)";
+
+json::Value WithImagesOf(json::Arena& arena, json::Value containers, json::Value source) {
+  json::ArrayBuilder out(arena);
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const json::Value* image = source[i].Find("image");
+    out.Add(image == nullptr ? json::Without(arena, containers[i], "image")
+                             : json::With(arena, containers[i], "image", *image));
+  }
+  return out.Build();
+}
+
+// `spec` with everything that may change taken from `old`.
+json::Value Munged(json::Arena& arena, json::Value spec, json::Value old) {
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    if (spec[list].size() == old[list].size() && !spec[list].empty()) {
+      spec = json::With(arena, spec, list, WithImagesOf(arena, spec[list], old[list]));
+    }
+  }
+  for (const std::string_view field : {"activeDeadlineSeconds", "tolerations", "schedulingGates"}) {
+    const json::Value* before = old.Find(field);
+    spec = before == nullptr ? json::Without(arena, spec, field)
+                             : json::With(arena, spec, field, *before);
+  }
+  if (old["terminationGracePeriodSeconds"].AsInt() < 0 &&
+      spec["terminationGracePeriodSeconds"].AsInt() == 1) {
+    spec = json::With(arena, spec, "terminationGracePeriodSeconds",
+                      old["terminationGracePeriodSeconds"]);
+  }
+  return spec;
+}
+
+void CheckActiveDeadline(json::Value spec, json::Value old, FieldErrors& errors) {
+  const json::Value now = spec["activeDeadlineSeconds"];
+  const json::Value before = old["activeDeadlineSeconds"];
+  const FieldPath path("spec", "activeDeadlineSeconds");
+  if (now.is_int()) {
+    if (now.AsInt() < 0 || now.AsInt() > 2147483647) {
+      errors.push_back(
+          api::Invalid(path, now.AsInt(), "must be between 0 and 2147483647, inclusive"));
+    } else if (before.is_int() && before.AsInt() < now.AsInt()) {
+      errors.push_back(
+          api::Invalid(path, now.AsInt(), "must be less than or equal to previous value"));
+    }
+  } else if (before.is_int()) {
+    errors.push_back(
+        api::Invalid(path, json::Value(), "must not update from a positive integer to nil value"));
+  }
+}
+
+void CheckTolerationAdditions(json::Arena& arena, json::Value spec, json::Value old,
+                              FieldErrors& errors) {
+  const FieldPath path("spec", "tolerations");
+  const auto timeless = [&](json::Value toleration) {
+    return json::Without(arena, toleration, "tolerationSeconds");
+  };
+  json::ValueSet now;
+  for (const json::Value& toleration : spec["tolerations"].elements()) {
+    now.Insert(timeless(toleration));
+  }
+  for (const json::Value& before : old["tolerations"].elements()) {
+    if (now.Contains(timeless(before))) continue;
+    errors.push_back(api::Forbidden(
+        path, "existing toleration can not be modified except its tolerationSeconds"));
+    return;
+  }
+  CheckTolerations(spec["tolerations"], path, errors);
+}
+
+void CheckGateRemovals(json::Value spec, json::Value old, FieldErrors& errors) {
+  std::set<std::string_view> before;
+  for (const json::Value& gate : old["schedulingGates"].elements()) {
+    before.insert(gate["name"].AsString());
+  }
+  std::size_t index = 0;
+  for (const json::Value& gate : spec["schedulingGates"].elements()) {
+    const FieldPath at = FieldPath("spec", "schedulingGates").Index(index++).Child("name");
+    if (before.contains(gate["name"].AsString())) continue;
+    errors.push_back(
+        api::Forbidden(at, base::StrCat("only deletion is allowed, but found new scheduling gate '",
+                                        gate["name"].AsString(), "'")));
+  }
+}
+
+void CheckAnnotationChanges(json::Value now, json::Value before, FieldErrors& errors) {
+  constexpr std::string_view kAppArmor = "container.apparmor.security.beta.kubernetes.io/";
+  constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
+  const FieldPath path("metadata", "annotations");
+  const auto refuse = [&](std::string_view key, std::string_view verb) {
+    if (key.starts_with(kAppArmor)) {
+      errors.push_back(
+          api::Forbidden(path.Key(key), base::StrCat("may not ", verb, " AppArmor annotations")));
+    } else if (key == kMirror) {
+      errors.push_back(
+          api::Forbidden(path.Key(key), base::StrCat("may not ", verb, " mirror pod annotation")));
+    }
+  };
+  for (const json::Member* old : SortedMembers(before)) {
+    const json::Value* value = now.Find(old->name());
+    if (value == nullptr || !(*value == old->value)) refuse(old->name(), "remove or update");
+  }
+  for (const json::Member* added : SortedMembers(now)) {
+    if (!before.Has(added->name())) refuse(added->name(), "add");
+  }
+}
+
+// True if `term` is `old` with nothing but more requirements.
+bool OnlyNarrows(json::Value term, json::Value old) {
+  constexpr std::string_view kLists[] = {"matchExpressions", "matchFields"};
+  bool was_empty = true;
+  bool is_empty = true;
+  for (const std::string_view list : kLists) {
+    was_empty = was_empty && old[list].empty();
+    is_empty = is_empty && term[list].empty();
+    if (term[list].size() < old[list].size()) return false;
+    for (std::size_t i = 0; i < old[list].size(); ++i) {
+      if (!(term[list][i] == old[list][i])) return false;
+    }
+  }
+  return !was_empty || is_empty;
+}
+
+void CheckNodeAffinityChange(json::Value now, json::Value before, FieldErrors& errors) {
+  constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
+  const FieldPath path =
+      FieldPath("spec", "affinity", "nodeAffinity", kRequired).Child("nodeSelectorTerms");
+  const json::Value old_terms = before[kRequired]["nodeSelectorTerms"];
+  const json::Value terms = now[kRequired]["nodeSelectorTerms"];
+  if (old_terms.empty()) return;
+  if (old_terms.size() != terms.size()) {
+    errors.push_back(api::Invalid(
+        path, terms, "no additions/deletions to non-empty NodeSelectorTerms list are allowed"));
+    return;
+  }
+  for (std::size_t i = 0; i < old_terms.size(); ++i) {
+    if (OnlyNarrows(terms[i], old_terms[i])) continue;
+    errors.push_back(api::Invalid(path.Index(i), terms[i],
+                                  "only additions are allowed (no mutations or deletions)"));
+  }
+}
+
+// Which node selector and affinity a gated pod may still be given: only narrower ones. Returns the
+// spec with the old ones.
+json::Value WithoutNarrowing(const Context& ctx, json::Value spec, json::Value old,
+                             FieldErrors& errors) {
+  json::Arena& arena = ctx.arena;
+  const json::Value selector = spec["nodeSelector"];
+  for (const json::Member& entry : old["nodeSelector"].members()) {
+    const json::Value* value = selector.Find(entry.name());
+    if (value != nullptr && *value == entry.value) continue;
+    errors.push_back(api::Invalid(
+        FieldPath("spec", "nodeSelector"), selector,
+        "only additions to spec.nodeSelector are allowed (no mutations or deletions)"));
+    break;
+  }
+  const json::Value* selector_before = old.Find("nodeSelector");
+  spec = selector_before == nullptr ? json::Without(arena, spec, "nodeSelector")
+                                    : json::With(arena, spec, "nodeSelector", *selector_before);
+  const json::Value now = spec["affinity"]["nodeAffinity"];
+  const json::Value before = old["affinity"]["nodeAffinity"];
+  if (now == before) return spec;
+  CheckNodeAffinityChange(now, before, errors);
+  if (!before.is_null()) return json::SetPath(arena, spec, {"affinity", "nodeAffinity"}, before);
+  spec = json::RemovePath(arena, spec, {"affinity", "nodeAffinity"});
+  if (spec["affinity"].empty() && !old.Has("affinity")) {
+    spec = json::Without(arena, spec, "affinity");
+  }
+  return spec;
+}
+
+// Ephemeral containers are only ever added.
+void CheckEphemeralChanges(const Context& ctx, json::Value object, json::Value old,
+                           FieldErrors& errors) {
+  if (old["metadata"]["annotations"].Has("kubernetes.io/config.mirror")) {
+    errors = {api::Forbidden(FieldPath("[]"), "static pods do not support ephemeral containers")};
+    return;
+  }
+  const FieldPath path("spec", "ephemeralContainers");
+  std::map<std::string_view, json::Value> containers;
+  for (const json::Value& container : object["spec"]["ephemeralContainers"].elements()) {
+    containers.try_emplace(container["name"].AsString(), container);
+  }
+  for (const json::Value& before : old["spec"]["ephemeralContainers"].elements()) {
+    const auto now = containers.find(before["name"].AsString());
+    const std::string what = base::StrCat("existing ephemeral containers \"",
+                                          before["name"].AsString(), "\" may not be ");
+    if (now == containers.end()) {
+      errors.push_back(api::Forbidden(path, what + "removed\n"));
+    } else if (!(now->second == before)) {
+      std::string diff;
+      if (ctx.catalog != nullptr) {
+        constexpr std::string_view kType = "io.k8s.api.core.v1.EphemeralContainer";
+        if (const auto* schema = ctx.catalog->FindDefinition(kType)) {
+          diff = GoDiff(*schema, before, now->second);
+        }
+      }
+      errors.push_back(api::Forbidden(path, base::StrCat(what, "changed\n", diff)));
+    }
+  }
+}
+
+}  // namespace
+
+void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
+                       FieldErrors& errors) {
+  if (ctx.subresource == "resize") return ValidatePodResize(ctx, object, old, errors);
+  if (ctx.subresource == "status") {
+    CheckAnnotationChanges(object["metadata"]["annotations"], old["metadata"]["annotations"],
+                           errors);
+    ValidatePodStatus(object, old, errors);
+    return;
+  }
+  ValidatePodContent(ctx, object, errors);
+  CheckAnnotationChanges(object["metadata"]["annotations"], old["metadata"]["annotations"], errors);
+  const json::Value spec = object["spec"];
+  const json::Value before = old["spec"];
+  if (ctx.subresource == "ephemeralcontainers") {
+    CheckEphemeralChanges(ctx, object, old, errors);
+    return;
+  }
+  if (spec["containers"].size() != before["containers"].size()) {
+    errors.push_back(api::Forbidden(FieldPath("spec", "containers"),
+                                    "pod updates may not add or remove containers"));
+    return;
+  }
+  if (spec["initContainers"].size() != before["initContainers"].size()) {
+    errors.push_back(api::Forbidden(FieldPath("spec", "initContainers"),
+                                    "pod updates may not add or remove containers"));
+    return;
+  }
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    std::size_t index = 0;
+    for (const json::Value& container : spec[list].elements()) {
+      const std::string_view image = container["image"].AsString();
+      const FieldPath at = FieldPath("spec", list).Index(index++).Child("image");
+      if (image.empty()) errors.push_back(api::Required(at, ""));
+      if (base::Trim(image) != image) {
+        errors.push_back(api::Invalid(at, image, "must not have leading or trailing whitespace"));
+      }
+    }
+  }
+  CheckActiveDeadline(spec, before, errors);
+  CheckTolerationAdditions(ctx.arena, spec, before, errors);
+  CheckGateRemovals(spec, before, errors);
+  json::Value munged = Munged(ctx.arena, spec, before);
+  if (!before["schedulingGates"].empty()) {
+    munged = WithoutNarrowing(ctx, munged, before, errors);
+  }
+  if (munged == before) return;
+  std::string diff;
+  if (ctx.catalog != nullptr) {
+    if (const auto* schema = ctx.catalog->FindDefinition("io.k8s.api.core.v1.PodSpec")) {
+      diff = "\n" + GoDiff(*schema, before, munged);
+    }
+  }
+  errors.push_back(api::Forbidden(FieldPath("spec"), base::StrCat(kMayNotChange, diff)));
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,302 @@
+// Pods and pod templates (pkg/apis/core/validation, ValidatePodSpec). The parts are in pod_*.cc.
+
+#include "base/strings.h"
+#include "registry/pods/pod_parts.h"
+#include "registry/validation/addresses.h"
+
+namespace portcullis::registry {
+namespace {
+
+void CheckResourceClaims(json::Value claims, const FieldPath& path, FieldErrors& errors) {
+  std::set<std::string_view> names;
+  std::size_t index = 0;
+  for (const json::Value& claim : claims.elements()) {
+    const FieldPath at = path.Index(index++);
+    const std::string_view name = claim["name"].AsString();
+    if (name.empty()) {
+      errors.push_back(api::Required(at.Child("name"), ""));
+    } else if (!names.insert(name).second) {
+      errors.push_back(api::Duplicate(at.Child("name"), name));
+    } else {
+      CheckDnsLabel(name, at.Child("name"), errors);
+    }
+    const json::Value by_name = claim["resourceClaimName"];
+    const json::Value by_template = claim["resourceClaimTemplateName"];
+    const auto refuse = [&](std::string_view why) {
+      const std::string go = StructJson({{"Name", Quoted(name)},
+                                         {"ResourceClaimName", Json(by_name)},
+                                         {"ResourceClaimTemplateName", Json(by_template)}});
+      errors.push_back(api::Invalid(at, api::BadValue::Raw(go), why));
+    };
+    if (!by_name.is_null() && !by_template.is_null()) {
+      refuse("at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified");
+    }
+    if (by_name.is_null() && by_template.is_null()) {
+      refuse("must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
+    }
+    if (!by_name.is_null()) {
+      CheckSubdomain(by_name.AsString(), at.Child("resourceClaimName"), errors);
+    }
+    if (!by_template.is_null()) {
+      CheckSubdomain(by_template.AsString(), at.Child("resourceClaimTemplateName"), errors);
+    }
+  }
+}
+
+void CheckHostNetworkPorts(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
+  if (!pod.spec["hostNetwork"].AsBool()) return;
+  std::size_t index = 0;
+  for (const json::Value& container : pod.spec["containers"].elements()) {
+    const FieldPath at = path.Child("containers").Index(index++);
+    std::size_t port_index = 0;
+    for (const json::Value& port : container["ports"].elements()) {
+      const FieldPath port_path = at.Child("ports").Index(port_index++);
+      const std::int64_t host = port["hostPort"].AsInt();
+      if (host == port["containerPort"].AsInt() || (!pod.is_pod && host == 0)) continue;
+      errors.push_back(api::Invalid(port_path.Child("hostPort"), host,
+                                    "must match `containerPort` when `hostNetwork` is true"));
+    }
+  }
+}
+
+void CheckSearches(json::Value searches, const FieldPath& path, FieldErrors& errors) {
+  if (searches.size() > 32) {
+    errors.push_back(api::Invalid(path, searches, "must not have more than 32 search paths"));
+  }
+  std::size_t characters = 0;
+  for (const json::Value& search : searches.elements()) characters += search.AsString().size() + 1;
+  if (characters > 2049) {
+    errors.push_back(api::Invalid(
+        path, searches,
+        "must not have more than 2048 characters (including spaces) in the search list"));
+  }
+  std::size_t index = 0;
+  for (const json::Value& search : searches.elements()) {
+    const FieldPath at = path.Index(index++);
+    std::string_view text = search.AsString();
+    if (text == ".") continue;
+    if (text.ends_with(".")) text.remove_suffix(1);
+    AddInvalid(at, text, IsSubdomainWithUnderscore(text), errors);
+  }
+}
+
+void CheckDnsConfig(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  const json::Value config = spec["dnsConfig"];
+  const json::Value servers = config["nameservers"];
+  if (spec["dnsPolicy"].AsString() == "None") {
+    if (config.is_null()) {
+      errors.push_back(api::Required(path, "must provide `dnsConfig` when `dnsPolicy` is None"));
+      return;
+    }
+    if (servers.empty()) {
+      errors.push_back(
+          api::Required(path.Child("nameservers"),
+                        "must provide at least one DNS nameserver when `dnsPolicy` is None"));
+      return;
+    }
+  }
+  if (servers.size() > 3) {
+    errors.push_back(
+        api::Invalid(path.Child("nameservers"), servers, "must not have more than 3 nameservers"));
+  }
+  std::size_t index = 0;
+  for (const json::Value& server : servers.elements()) {
+    CheckIp(server.AsString(), path.Child("nameservers").Index(index++), errors);
+  }
+  CheckSearches(config["searches"], path.Child("searches"), errors);
+  index = 0;
+  for (const json::Value& option : config["options"].elements()) {
+    const FieldPath at = path.Child("options").Index(index++);
+    if (option["name"].AsString().empty()) {
+      errors.push_back(api::Required(at, "must not be empty"));
+    }
+  }
+}
+
+void CheckPolicies(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  if (spec["restartPolicy"].AsString().empty()) {
+    errors.push_back(api::Required(path.Child("restartPolicy"), ""));
+  } else {
+    CheckOneOf(spec["restartPolicy"], path.Child("restartPolicy"), {"Always", "OnFailure", "Never"},
+               errors);
+  }
+  if (spec["dnsPolicy"].AsString().empty()) {
+    errors.push_back(api::Required(path.Child("dnsPolicy"), ""));
+  } else {
+    CheckOneOf(spec["dnsPolicy"], path.Child("dnsPolicy"),
+               {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"}, errors);
+  }
+}
+
+void CheckHostAliases(json::Value aliases, const FieldPath& path, FieldErrors& errors) {
+  std::size_t index = 0;
+  for (const json::Value& alias : aliases.elements()) {
+    const FieldPath at = path.Index(index++);
+    CheckIp(alias["ip"].AsString(), at.Child("ip"), errors);
+    std::size_t name = 0;
+    for (const json::Value& host : alias["hostnames"].elements()) {
+      CheckSubdomain(host.AsString(), at.Child("hostnames").Index(name++), errors);
+    }
+  }
+}
+
+void CheckNames(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  for (const std::string_view field : {"serviceAccountName", "nodeName"}) {
+    if (const std::string_view name = spec[field].AsString(); !name.empty()) {
+      CheckSubdomain(name, path.Child(field), errors);
+    }
+  }
+  if (const json::Value seconds = spec["activeDeadlineSeconds"]; seconds.is_int()) {
+    if (seconds.AsInt() < 1 || seconds.AsInt() > 2147483647) {
+      errors.push_back(api::Invalid(path.Child("activeDeadlineSeconds"), seconds.AsInt(),
+                                    "must be between 1 and 2147483647, inclusive"));
+    }
+  }
+  for (const std::string_view field : {"hostname", "subdomain"}) {
+    if (const std::string_view name = spec[field].AsString(); !name.empty()) {
+      CheckDnsLabel(name, path.Child(field), errors);
+    }
+  }
+}
+
+void CheckHostnameOverride(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  const json::Value name = spec["hostnameOverride"];
+  if (name.is_null()) return;
+  for (const std::string_view field : {"setHostnameAsFQDN", "hostNetwork"}) {
+    if (!spec[field].AsBool()) continue;
+    errors.push_back(
+        api::Forbidden(path, base::StrCat("may not be specified when ", field, " is true")));
+  }
+  if (name.AsString().size() > 64) errors.push_back(api::TooLong(path, 64));
+  CheckSubdomain(name.AsString(), path, errors);
+}
+
+void CheckRest(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  CheckTolerations(spec["tolerations"], path.Child("tolerations"), errors);
+  CheckHostAliases(spec["hostAliases"], path.Child("hostAliases"), errors);
+  if (const std::string_view name = spec["priorityClassName"].AsString(); !name.empty()) {
+    CheckSubdomain(name, path.Child("priorityClassName"), errors);
+  }
+  if (const json::Value name = spec["runtimeClassName"]; !name.is_null()) {
+    CheckSubdomain(name.AsString(), path.Child("runtimeClassName"), errors);
+  }
+  if (const json::Value policy = spec["preemptionPolicy"]; !policy.is_null()) {
+    CheckOneOf(policy, path.Child("preemptionPolicy"), {"PreemptLowerPriority", "Never"}, errors);
+  }
+  if (const json::Value overhead = spec["overhead"]; !overhead.is_null()) {
+    json::Arena arena;
+    CheckContainerResources(json::MakeObject(arena, {{"limits", overhead}}), {},
+                            path.Child("overhead"), errors);
+  }
+  CheckOperatingSystem(spec, path, errors);
+}
+
+// `metadata` is the pod's, null for a template.
+void CheckSpec(const Context& ctx, json::Value spec, json::Value metadata, const FieldPath& path,
+               FieldErrors& errors) {
+  if (spec["terminationGracePeriodSeconds"].is_null()) {
+    errors.push_back(api::Required(path.Child("terminationGracePeriodSeconds"), ""));
+  }
+  PodContext pod;
+  pod.spec = spec;
+  pod.is_pod = !metadata.is_null();
+  pod.allow_privileged = ctx.allow_privileged;
+  for (const json::Value& claim : spec["resourceClaims"].elements()) {
+    if (const std::string_view name = claim["name"].AsString(); !name.empty()) {
+      pod.claims.insert(name);
+    }
+  }
+  CheckVolumes(pod, metadata, path.Child("volumes"), errors);
+  CheckResourceClaims(spec["resourceClaims"], path.Child("resourceClaims"), errors);
+  CheckContainers(pod, path, errors);
+  CheckEphemeralContainers(pod, path.Child("ephemeralContainers"), errors);
+  CheckPodResources(pod, path.Child("resources"), errors);
+  CheckHostNetworkPorts(pod, path, errors);
+  CheckPolicies(spec, path, errors);
+  CheckLabels(spec["nodeSelector"], path.Child("nodeSelector"), errors);
+  CheckPodSecurityContext(spec, path.Child("securityContext"), errors);
+  CheckAffinity(spec["affinity"], path.Child("affinity"), errors);
+  CheckDnsConfig(spec, path.Child("dnsConfig"), errors);
+  std::size_t index = 0;
+  for (const json::Value& gate : spec["readinessGates"].elements()) {
+    const std::string_view type = gate["conditionType"].AsString();
+    AddInvalid(path.Child("readinessGates").Index(index++).Child("conditionType"), type,
+               api::IsQualifiedName(type), errors);
+  }
+  CheckSchedulingGates(spec["schedulingGates"], path.Child("schedulingGates"), errors);
+  CheckTopologySpread(spec["topologySpreadConstraints"], path.Child("topologySpreadConstraints"),
+                      errors);
+  CheckHostProcess(pod, path, errors);
+  CheckHostUsers(spec, path, errors);
+  CheckHostnameOverride(spec, path.Child("hostnameOverride"), errors);
+  CheckNames(spec, path, errors);
+  CheckRest(spec, path, errors);
+}
+
+// Tokens can be projected only for a service account.
+void CheckTokenSources(json::Value spec, FieldErrors& errors) {
+  if (!spec["serviceAccountName"].AsString().empty()) return;
+  std::size_t index = 0;
+  for (const json::Value& volume : spec["volumes"].elements()) {
+    const FieldPath at = FieldPath("spec", "volumes").Index(index++).Child("projected");
+    std::size_t source_index = 0;
+    for (const json::Value& source : volume["projected"]["sources"].elements()) {
+      const FieldPath source_path = at.Child("sources").Index(source_index++);
+      if (source["serviceAccountToken"].is_null()) continue;
+      errors.push_back(api::Forbidden(source_path.Child("serviceAccountToken"),
+                                      "must not be specified when serviceAccountName is not set"));
+    }
+  }
+}
+
+}  // namespace
+
+void ValidatePodTemplateMetadata(json::Value pod_template, const FieldPath& path,
+                                 FieldErrors& errors) {
+  const json::Value metadata = pod_template["metadata"];
+  CheckLabels(metadata["labels"], path.Child("labels"), errors);
+  CheckAnnotations(metadata["annotations"], path.Child("annotations"), errors);
+  CheckPodAnnotations(metadata["annotations"], pod_template["spec"], path.Child("annotations"),
+                      errors);
+}
+
+void ValidatePodTemplate(const Context& ctx, json::Value pod_template, const FieldPath& path,
+                         FieldErrors& errors) {
+  const json::Value metadata = pod_template["metadata"];
+  const json::Value spec = pod_template["spec"];
+  ValidatePodTemplateMetadata(pod_template, path, errors);
+  CheckSpec(ctx, spec, json::Value(), path.Child("spec"), errors);
+  CheckSeccompAnnotations(metadata["annotations"], spec, path.Child("spec"), errors);
+  CheckAppArmorAgreement(metadata["annotations"], spec, path.Child("spec"), errors);
+  if (!spec["ephemeralContainers"].empty()) {
+    errors.push_back(api::Forbidden(path.Child("spec", "ephemeralContainers"),
+                                    "ephemeral containers not allowed in pod template"));
+  }
+}
+
+void ValidatePodContent(const Context& ctx, json::Value object, FieldErrors& errors) {
+  const json::Value spec = object["spec"];
+  const FieldPath path("spec");
+  CheckPodAnnotations(object["metadata"]["annotations"], spec, FieldPath("metadata", "annotations"),
+                      errors);
+  CheckSpec(ctx, spec, object["metadata"], path, errors);
+  CheckTokenSources(spec, errors);
+  CheckContainersOfPod(spec, path, errors);
+}
+
+void ValidatePod(const Context& ctx, json::Value object, FieldErrors& errors) {
+  ValidatePodContent(ctx, object, errors);
+  const json::Value spec = object["spec"];
+  const FieldPath path("spec");
+  if (!spec["ephemeralContainers"].empty()) {
+    errors.push_back(api::Forbidden(path.Child("ephemeralContainers"), "cannot be set on create"));
+  }
+  if (!spec["nodeName"].AsString().empty() && !spec["schedulingGates"].empty()) {
+    errors.push_back(api::Forbidden(path.Child("nodeName"),
+                                    "cannot be set until all schedulingGates have been cleared"));
+  }
+  CheckSeccompAnnotations(object["metadata"]["annotations"], spec, path, errors);
+  CheckAppArmorAgreement(object["metadata"]["annotations"], spec, path, errors);
+}
+
+}  // namespace portcullis::registry

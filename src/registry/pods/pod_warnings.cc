@@ -1,0 +1,401 @@
+#include "registry/pods/pod_warnings.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "api/field_error.h"
+#include "api/quantity.h"
+#include "api/selector/label_selector.h"
+#include "api/view/pod.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "registry/validation/addresses.h"
+#include "registry/validation/checks.h"
+
+namespace portcullis::registry {
+namespace {
+
+using api::FieldPath;
+using Texts = std::vector<std::string>;
+
+struct DeprecatedLabel {
+  std::string_view key;
+  std::string_view since;
+  std::string_view instead;
+};
+constexpr DeprecatedLabel kNodeLabels[] = {
+    {"beta.kubernetes.io/arch", "v1.14", "kubernetes.io/arch"},
+    {"beta.kubernetes.io/os", "v1.14", "kubernetes.io/os"},
+    {"failure-domain.beta.kubernetes.io/region", "v1.17", "topology.kubernetes.io/region"},
+    {"failure-domain.beta.kubernetes.io/zone", "v1.17", "topology.kubernetes.io/zone"},
+    {"beta.kubernetes.io/instance-type", "v1.17", "node.kubernetes.io/instance-type"},
+};
+
+struct Deprecation {
+  std::string_view name;
+  std::string_view text;
+};
+constexpr Deprecation kVolumes[] = {
+    {"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
+    {"gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"},
+    {"scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
+    {"flocker", "deprecated in v1.22, non-functional in v1.25+"},
+    {"storageos", "deprecated in v1.22, non-functional in v1.25+"},
+    {"quobyte", "deprecated in v1.22, non-functional in v1.25+"},
+    {"glusterfs", "deprecated in v1.25, non-functional in v1.26+"},
+    {"cephfs", "deprecated in v1.28, non-functional in v1.31+"},
+    {"rbd", "deprecated in v1.28, non-functional in v1.31+"},
+};
+constexpr Deprecation kAnnotations[] = {
+    {"scheduler.alpha.kubernetes.io/critical-pod",
+     "non-functional in v1.16+; use the \"priorityClassName\" field instead"},
+    {"security.alpha.kubernetes.io/sysctls",
+     "non-functional in v1.11+; use the \"sysctls\" field instead"},
+    {"security.alpha.kubernetes.io/unsafe-sysctls",
+     "non-functional in v1.11+; use the \"sysctls\" field instead"},
+};
+
+constexpr std::string_view kAppArmor = "container.apparmor.security.beta.kubernetes.io/";
+constexpr std::string_view kSeccompContainer = "container.seccomp.security.alpha.kubernetes.io/";
+constexpr std::string_view kSeccompPod = "seccomp.security.alpha.kubernetes.io/pod";
+constexpr std::string_view kUseSeccomp =
+    ": non-functional in v1.27+; use the \"seccompProfile\" field instead";
+constexpr std::string_view kNoSelector = ": a null labelSelector results in matching no pod";
+
+void Fraction(json::Value amounts, std::string_view resource, const FieldPath& path,
+              Texts& warnings) {
+  const json::Value* value = amounts.Find(resource);
+  if (value == nullptr) return;
+  const api::Quantity amount = QuantityOf(*value);
+  if (amount.IsInteger()) return;
+  warnings.push_back(base::StrCat(path.Key(resource).ToString(), ": fractional byte value ",
+                                  base::GoQuote(amount.ToString()),
+                                  " is invalid, must be an integer"));
+}
+
+void SchedulingWarnings(json::Value spec, const FieldPath& path, Texts& warnings) {
+  for (const json::Member* entry : SortedMembers(spec["nodeSelector"])) {
+    const std::string text = DeprecatedNodeLabel(entry->name());
+    if (text.empty()) continue;
+    warnings.push_back(
+        base::StrCat(path.Child("nodeSelector").Key(entry->name()).ToString(), ": ", text));
+  }
+  const json::Value node = spec["affinity"]["nodeAffinity"];
+  const FieldPath node_path = path.Child("affinity", "nodeAffinity");
+  std::size_t index = 0;
+  const FieldPath required =
+      node_path.Child("requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms");
+  for (const json::Value& term :
+       node["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"].elements()) {
+    NodeTermWarnings(term, false, required.Index(index++), warnings);
+  }
+  index = 0;
+  const FieldPath preferred = node_path.Child("preferredDuringSchedulingIgnoredDuringExecution");
+  for (const json::Value& term :
+       node["preferredDuringSchedulingIgnoredDuringExecution"].elements()) {
+    NodeTermWarnings(term["preference"], true, preferred.Index(index++).Child("preference"),
+                     warnings);
+  }
+  index = 0;
+  for (const json::Value& constraint : spec["topologySpreadConstraints"].elements()) {
+    const FieldPath at = path.Child("topologySpreadConstraints").Index(index++);
+    const std::string_view key = constraint["topologyKey"].AsString();
+    if (const std::string text = DeprecatedNodeLabel(key); !text.empty()) {
+      warnings.push_back(base::StrCat(at.Child("topologyKey").ToString(), ": ", key, " is ", text));
+    }
+    if (constraint["labelSelector"].is_null()) {
+      warnings.push_back(base::StrCat(at.Child("labelSelector").ToString(), kNoSelector));
+    }
+  }
+}
+
+void VolumeWarnings(json::Value spec, const FieldPath& path, Texts& warnings) {
+  std::size_t index = 0;
+  for (const json::Value& volume : spec["volumes"].elements()) {
+    const FieldPath at = path.Child("volumes").Index(index++);
+    const auto deprecated = [&](std::string_view source) {
+      if (volume[source].is_null()) return;
+      warnings.push_back(
+          base::StrCat(at.Child(source == "storageos" ? "storageOS" : source).ToString(), ": ",
+                       DeprecatedVolume(source)));
+    };
+    for (const std::string_view source : {"photonPersistentDisk", "gitRepo", "scaleIO", "flocker",
+                                          "storageos", "quobyte", "glusterfs"}) {
+      deprecated(source);
+    }
+    if (const json::Value claim = volume["ephemeral"]["volumeClaimTemplate"]; !claim.is_null()) {
+      ClaimSpecWarnings(claim["spec"], at.Child("ephemeral", "volumeClaimTemplate", "spec"),
+                        warnings);
+    }
+    deprecated("cephfs");
+    deprecated("rbd");
+  }
+}
+
+// "<place>: duplicate <what> "<text>"" for each that was there before.
+void Duplicates(json::Value list, std::string_view field, std::string_view what,
+                const FieldPath& path, Texts& warnings) {
+  std::set<std::string_view> seen;
+  std::size_t index = 0;
+  for (const json::Value& element : list.elements()) {
+    const FieldPath at = path.Index(index++).Child(field);
+    const std::string_view text = element[field].AsString();
+    if (seen.insert(text).second) continue;
+    warnings.push_back(base::StrCat(at.ToString(), ": duplicate ", what, " ", base::GoQuote(text)));
+  }
+}
+
+void EnvWarnings(json::Value env, const FieldPath& path, Texts& warnings) {
+  std::set<std::string_view> names;
+  std::size_t index = 0;
+  for (const json::Value& variable : env.elements()) {
+    const FieldPath at = path.Index(index++);
+    const std::string_view name = variable["name"].AsString();
+    if (names.insert(name).second) continue;
+    const std::string reference = base::StrCat("$(", name, ")");
+    const std::string_view value = variable["value"].AsString();
+    const bool bad = !variable["valueFrom"].is_null() || value == reference ||
+                     value.find(reference) == std::string_view::npos;
+    if (!bad) continue;
+    warnings.push_back(base::StrCat(at.ToString(), ": hides previous definition of ",
+                                    base::GoQuote(name),
+                                    ", which may be dropped when using apply"));
+  }
+}
+
+// kube-apiserver sends 4096 runes of warnings at most, so that more texts than that cannot matter.
+constexpr std::size_t kMostWarnings = 4096;
+
+struct Port {
+  std::string place;
+  std::int64_t host_port = 0;
+  std::string_view host_ip;
+};
+
+// The ports of one number and protocol so far.
+class SamePorts {
+ public:
+  // Warns of each earlier one that this one may conflict with, in their order.
+  void Add(Port one, Texts& warnings) {
+    for (const std::size_t index : Conflicts(one)) {
+      if (warnings.size() >= kMostWarnings) break;
+      const Port& other = ports_[index];
+      const bool same = one.host_ip == other.host_ip && one.host_port == other.host_port;
+      const bool redundant = one.host_port == 0 || other.host_port == 0;
+      warnings.push_back(base::StrCat(one.place,
+                                      same        ? ": duplicate port definition with "
+                                      : redundant ? ": overlapping port definition with "
+                                                  : ": dangerously ambiguous port definition with ",
+                                      other.place));
+    }
+    by_host_port_[one.host_port].push_back(ports_.size());
+    by_address_[{one.host_port, one.host_ip}].push_back(ports_.size());
+    ports_.push_back(std::move(one));
+  }
+
+ private:
+  using Indices = std::vector<std::size_t>;
+
+  // Without a host port it conflicts with all; else with those without one, and with those of the
+  // same one whose host IP is the same or says nothing, or that have any if it says nothing itself.
+  Indices Conflicts(const Port& one) const {
+    Indices out;
+    const auto add = [&](const auto& index, const auto& key) {
+      const auto found = index.find(key);
+      if (found == index.end()) return;
+      const std::size_t most = std::min(found->second.size(), kMostWarnings);
+      out.insert(out.end(), found->second.begin(),
+                 found->second.begin() + static_cast<std::ptrdiff_t>(most));
+    };
+    if (one.host_port == 0) {
+      out.resize(std::min(ports_.size(), kMostWarnings));
+      std::iota(out.begin(), out.end(), 0U);
+      return out;
+    }
+    add(by_host_port_, std::int64_t{0});
+    if (one.host_ip.empty()) {
+      add(by_host_port_, one.host_port);
+    } else {
+      add(by_address_, std::pair(one.host_port, one.host_ip));
+      add(by_address_, std::pair(one.host_port, std::string_view()));
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  std::vector<Port> ports_;
+  std::map<std::int64_t, Indices> by_host_port_;
+  std::map<std::pair<std::int64_t, std::string_view>, Indices> by_address_;
+};
+
+void PortWarnings(json::Value container, const FieldPath& path,
+                  std::map<std::string, SamePorts>& all, Texts& warnings) {
+  std::size_t index = 0;
+  for (const json::Value& port : container["ports"].elements()) {
+    Port one{path.Child("ports").Index(index++).ToString(), port["hostPort"].AsInt(),
+             port["hostIP"].AsString()};
+    const std::string number = std::to_string(port["containerPort"].AsInt());
+    const std::string_view protocol = port["protocol"].AsString();
+    if (!one.host_ip.empty() && one.host_port == 0) {
+      warnings.push_back(base::StrCat(one.place, ": hostIP set without hostPort: {Name:",
+                                      port["name"].AsString(), " HostPort:0 ContainerPort:", number,
+                                      " Protocol:", protocol, " HostIP:", one.host_ip, "}"));
+    }
+    all[base::StrCat(number, "/", protocol)].Add(std::move(one), warnings);
+  }
+}
+
+void ContainerWarnings(json::Value container, json::Value metadata, json::Value spec,
+                       bool is_template, const FieldPath& annotations, const FieldPath& path,
+                       Texts& warnings) {
+  const json::Value held = metadata["annotations"];
+  const std::string_view name = container["name"].AsString();
+  const json::Value context = container["securityContext"];
+  const std::string seccomp = base::StrCat(kSeccompContainer, name);
+  if (context["seccompProfile"].is_null() && held.Has(seccomp)) {
+    warnings.push_back(base::StrCat(annotations.Key(seccomp).ToString(), kUseSeccomp));
+  }
+  const std::string apparmor = base::StrCat(kAppArmor, name);
+  const bool has_field = !context["appArmorProfile"].is_null() ||
+                         !spec["securityContext"]["appArmorProfile"].is_null();
+  // Of a pod itself the annotation has become the field by now.
+  if (held.Has(apparmor) && (!is_template || !has_field)) {
+    warnings.push_back(
+        base::StrCat(annotations.Key(apparmor).ToString(),
+                     ": deprecated since v1.30; use the \"appArmorProfile\" field instead"));
+  }
+  const json::Value resources = container["resources"];
+  for (const std::string_view resource : {"memory", "ephemeral-storage"}) {
+    for (const std::string_view list : {"limits", "requests"}) {
+      Fraction(resources[list], resource, path.Child("resources", list), warnings);
+    }
+  }
+  EnvWarnings(container["env"], path.Child("env"), warnings);
+}
+
+void AffinityWarnings(json::Value affinity, const FieldPath& path, Texts& warnings) {
+  std::size_t index = 0;
+  const FieldPath required = path.Child("requiredDuringSchedulingIgnoredDuringExecution");
+  for (const json::Value& term :
+       affinity["requiredDuringSchedulingIgnoredDuringExecution"].elements()) {
+    const FieldPath at = required.Index(index++);
+    if (!term["labelSelector"].is_null()) continue;
+    warnings.push_back(base::StrCat(at.Child("labelSelector").ToString(), kNoSelector));
+  }
+  index = 0;
+  const FieldPath preferred = path.Child("preferredDuringSchedulingIgnoredDuringExecution");
+  for (const json::Value& term :
+       affinity["preferredDuringSchedulingIgnoredDuringExecution"].elements()) {
+    const FieldPath at = preferred.Index(index++);
+    if (!term["podAffinityTerm"]["labelSelector"].is_null()) continue;
+    warnings.push_back(
+        base::StrCat(at.Child("podAffinityTerm", "labelSelector").ToString(), kNoSelector));
+  }
+}
+
+}  // namespace
+
+std::string DeprecatedNodeLabel(std::string_view key) {
+  for (const DeprecatedLabel& label : kNodeLabels) {
+    if (label.key != key) continue;
+    return base::StrCat("deprecated since ", label.since, "; use ", base::GoQuote(label.instead),
+                        " instead");
+  }
+  return "";
+}
+
+std::string_view DeprecatedVolume(std::string_view source) {
+  for (const Deprecation& volume : kVolumes) {
+    if (volume.name == source) return volume.text;
+  }
+  return "";
+}
+
+void NodeTermWarnings(json::Value term, bool check_values, const FieldPath& path, Texts& warnings) {
+  std::size_t index = 0;
+  for (const json::Value& expression : term["matchExpressions"].elements()) {
+    const FieldPath at = path.Child("matchExpressions").Index(index++);
+    const std::string_view key = expression["key"].AsString();
+    if (const std::string text = DeprecatedNodeLabel(key); !text.empty()) {
+      warnings.push_back(base::StrCat(at.Child("key").ToString(), ": ", key, " is ", text));
+    }
+    if (!check_values) continue;
+    std::size_t value_index = 0;
+    for (const json::Value& value : expression["values"].elements()) {
+      const FieldPath value_path = at.Child("values").Index(value_index++);
+      for (const std::string& text : api::IsValidLabelValue(value.AsString())) {
+        warnings.push_back(api::Invalid(value_path, value.AsString(), text).ToString());
+      }
+    }
+  }
+}
+
+void ClaimSpecWarnings(json::Value spec, const FieldPath& path, Texts& warnings) {
+  for (const std::string_view list : {"requests", "limits"}) {
+    Fraction(spec["resources"][list], "storage", path.Child("resources", list), warnings);
+  }
+}
+
+void PodWarnings(json::Value metadata, json::Value spec, const FieldPath& root, Texts& warnings) {
+  const bool is_template = !root.empty();
+  const FieldPath annotations =
+      is_template ? root.Child("metadata", "annotations") : FieldPath("metadata", "annotations");
+  const FieldPath path = is_template ? root.Child("spec") : FieldPath("spec");
+  SchedulingWarnings(spec, path, warnings);
+  for (const Deprecation& annotation : kAnnotations) {
+    if (!metadata["annotations"].Has(annotation.name)) continue;
+    warnings.push_back(
+        base::StrCat(annotations.Key(annotation.name).ToString(), ": ", annotation.text));
+  }
+  VolumeWarnings(spec, path, warnings);
+  Duplicates(spec["hostAliases"], "ip", "ip", path.Child("hostAliases"), warnings);
+  Duplicates(spec["imagePullSecrets"], "name", "name", path.Child("imagePullSecrets"), warnings);
+  std::size_t index = 0;
+  for (const json::Value& secret : spec["imagePullSecrets"].elements()) {
+    const FieldPath at = path.Child("imagePullSecrets").Index(index++).Child("name");
+    if (secret["name"].AsString().empty()) {
+      warnings.push_back(base::StrCat(at.ToString(), ": invalid empty name \"\""));
+    }
+  }
+  for (const std::string_view resource : {"memory", "ephemeral-storage"}) {
+    Fraction(spec["overhead"], resource, path.Child("overhead"), warnings);
+  }
+  if (spec["securityContext"]["seccompProfile"].is_null() &&
+      metadata["annotations"].Has(kSeccompPod)) {
+    warnings.push_back(base::StrCat(annotations.Key(kSeccompPod).ToString(), kUseSeccomp));
+  }
+  api::view::VisitContainers(
+      spec, path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
+        ContainerWarnings(container, metadata, spec, is_template, annotations, at, warnings);
+        return true;
+      });
+  std::map<std::string, SamePorts> ports;
+  api::view::VisitContainers(
+      spec, path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
+        PortWarnings(container, at, ports, warnings);
+        return true;
+      });
+  const json::Value grace = spec["terminationGracePeriodSeconds"];
+  if (grace.is_int() && grace.AsInt() < 0) {
+    warnings.push_back(
+        base::StrCat(path.Child("terminationGracePeriodSeconds").ToString(),
+                     ": must be >= 0; negative values are invalid and will be treated as 1"));
+  }
+  for (const std::string_view kind : {"podAffinity", "podAntiAffinity"}) {
+    AffinityWarnings(spec["affinity"][kind], path.Child("affinity", kind), warnings);
+  }
+  index = 0;
+  for (const json::Value& server : spec["dnsConfig"]["nameservers"].elements()) {
+    WarnOfIp(server.AsString(), path.Child("dnsConfig", "nameservers").Index(index++), warnings);
+  }
+  index = 0;
+  for (const json::Value& alias : spec["hostAliases"].elements()) {
+    WarnOfIp(alias["ip"].AsString(), path.Child("hostAliases").Index(index++).Child("ip"),
+             warnings);
+  }
+}
+
+}  // namespace portcullis::registry

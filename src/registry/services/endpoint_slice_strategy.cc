@@ -1,0 +1,159 @@
+// EndpointSlices (pkg/apis/discovery/validation, pkg/registry/discovery/endpointslice).
+
+#include <set>
+
+#include "base/strings.h"
+#include "registry/kind_table.h"
+#include "registry/services/endpoint_port.h"
+#include "registry/validation/addresses.h"
+
+namespace portcullis::registry {
+namespace {
+
+void CheckSliceAddress(std::string_view address, std::string_view type, const FieldPath& path,
+                       FieldErrors& errors) {
+  if (type == "FQDN") {
+    std::string_view name = address;
+    if (name.ends_with(".")) name.remove_suffix(1);
+    if (name.empty()) {
+      errors.push_back(api::Required(path, ""));
+      return;
+    }
+    const auto texts = api::IsDns1123Subdomain(name);
+    AddInvalid(path, address, texts, errors);
+    if (texts.empty() && name.find('.') == std::string_view::npos) {
+      errors.push_back(api::Invalid(
+          path, address, "should be a domain with at least two segments separated by dots"));
+    }
+    return;
+  }
+  if (type != "IPv4" && type != "IPv6") return;
+  if (!IsIp(address)) {
+    CheckIp(address, path, errors);
+    return;
+  }
+  if ((address.find(':') != std::string_view::npos) != (type == "IPv6")) {
+    errors.push_back(api::Invalid(path, address, base::StrCat("must be an ", type, " address")));
+  }
+  CheckNonSpecialIp(address, path, errors);
+}
+
+void CheckEndpoint(json::Value endpoint, std::string_view type, const FieldPath& path,
+                   FieldErrors& errors) {
+  const json::Value addresses = endpoint["addresses"];
+  const FieldPath list = path.Child("addresses");
+  if (addresses.empty()) {
+    errors.push_back(api::Required(list, "must contain at least 1 address"));
+  } else if (addresses.size() > 100) {
+    errors.push_back(api::TooMany(list, static_cast<int>(addresses.size()), 100));
+  }
+  std::size_t index = 0;
+  for (const json::Value& address : addresses.elements()) {
+    CheckSliceAddress(address.AsString(), type, list.Index(index++), errors);
+  }
+  if (const json::Value node = endpoint["nodeName"]; !node.is_null()) {
+    CheckSubdomain(node.AsString(), path.Child("nodeName"), errors);
+  }
+  CheckLabels(endpoint["deprecatedTopology"], path.Child("deprecatedTopology"), errors);
+  if (const json::Value host = endpoint["hostname"]; !host.is_null()) {
+    CheckDnsLabel(host.AsString(), path.Child("hostname"), errors);
+  }
+}
+
+void ValidateEndpointSlice(const Context&, json::Value object, FieldErrors& errors) {
+  const std::string_view type = object["addressType"].AsString();
+  if (type.empty()) {
+    errors.push_back(api::Required(FieldPath("addressType"), ""));
+  } else {
+    CheckOneOf(object["addressType"], FieldPath("addressType"), {"FQDN", "IPv4", "IPv6"}, errors);
+  }
+  const json::Value endpoints = object["endpoints"];
+  if (endpoints.size() > 1000) {
+    errors.push_back(
+        api::TooMany(FieldPath("endpoints"), static_cast<int>(endpoints.size()), 1000));
+    return;
+  }
+  std::size_t index = 0;
+  for (const json::Value& endpoint : endpoints.elements()) {
+    CheckEndpoint(endpoint, type, FieldPath("endpoints").Index(index++), errors);
+  }
+  std::set<std::string_view> names;
+  index = 0;
+  for (const json::Value& port : object["ports"].elements()) {
+    const FieldPath at = FieldPath("ports").Index(index++);
+    const std::string_view name = port["name"].AsString();
+    if (!name.empty()) CheckDnsLabel(name, at.Child("name"), errors);
+    if (!names.insert(name).second) errors.push_back(api::Duplicate(at.Child("name"), name));
+    if (!port["port"].is_null()) CheckPort(port["port"].AsInt(), at.Child("port"), errors);
+    CheckProtocolAndApp(port, at, errors);
+  }
+}
+
+void ValidateEndpointSliceUpdate(const Context& ctx, json::Value object, json::Value old,
+                                 FieldErrors& errors) {
+  ValidateEndpointSlice(ctx, object, errors);
+  CheckImmutable(object["addressType"], old["addressType"], FieldPath("addressType"), errors);
+}
+
+// v1 has no topology but the node's name; what an older version wrote stays until it is touched.
+json::Value WithoutTopology(json::Arena& arena, json::Value object) {
+  json::ArrayBuilder endpoints(arena);
+  for (const json::Value& endpoint : object["endpoints"].elements()) {
+    endpoints.Add(json::Without(arena, endpoint, "deprecatedTopology"));
+  }
+  if (endpoints.size() == 0) return object;
+  return json::With(arena, object, "endpoints", endpoints.Build());
+}
+
+// Labels count as a change too: they tell whose slice it is.
+class EndpointSlices final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    return WithoutTopology(ctx.arena, DefaultStrategy::PrepareForCreate(ctx, object));
+  }
+
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override {
+    if (!(object["endpoints"] == old["endpoints"])) object = WithoutTopology(ctx.arena, object);
+    object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
+    const std::int64_t before = old["metadata"]["generation"].AsInt();
+    if (object["metadata"]["labels"] == old["metadata"]["labels"] ||
+        object["metadata"]["generation"].AsInt() != before) {
+      return object;
+    }
+    return json::SetPath(ctx.arena, object, {"metadata", "generation"},
+                         json::Value::Int(before + 1));
+  }
+};
+
+void WarnOfSlice(const Context&, json::Value object, json::Value,
+                 std::vector<std::string>& warnings) {
+  if (object["addressType"].AsString() == "FQDN") {
+    warnings.emplace_back("spec.addressType: FQDN endpoints are deprecated");
+    return;
+  }
+  std::size_t index = 0;
+  for (const json::Value& endpoint : object["endpoints"].elements()) {
+    const FieldPath list = FieldPath("endpoints").Index(index++).Child("addresses");
+    std::size_t position = 0;
+    for (const json::Value& address : endpoint["addresses"].elements()) {
+      WarnOfIp(address.AsString(), list.Index(position++), warnings);
+    }
+  }
+}
+
+}  // namespace
+
+void AddEndpointSliceStrategy(KindTable& table) {
+  table.Add({.group = "discovery.k8s.io",
+             .resource = "endpointslices",
+             .validate = &ValidateEndpointSlice,
+             .validate_update = &ValidateEndpointSliceUpdate,
+             .warn = &WarnOfSlice,
+             .traits = {.counts_generation = true},
+             .make = &Make<EndpointSlices>});
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,177 @@
+#include "registry/services/service_network.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/strings.h"
+#include "golang/netip.h"
+
+namespace portcullis::registry {
+namespace {
+
+std::uint32_t NumberOf(const golang::IpAddress& address) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < 4; ++i) number = number << 8 | address.bytes[i];
+  return number;
+}
+
+bool ParseAddress(std::string_view text, std::uint32_t& number) {
+  const auto address = golang::ParseIpSloppy(text);
+  if (!address || address->is_v6) return false;
+  number = NumberOf(*address);
+  return true;
+}
+
+// The dynamic part of the range begins behind a band kept for addresses that users choose
+// (Kubernetes docs: Service ClusterIP allocation): min(max(16, size/16), 256).
+std::uint32_t StaticBand(std::uint32_t size) {
+  if (size <= 16) return 0;
+  return std::min(std::max<std::uint32_t>(16, size / 16), std::uint32_t{256});
+}
+
+}  // namespace
+
+std::string ServiceNetwork::Text(std::uint32_t address) {
+  std::string text;
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    if (!text.empty()) text += '.';
+    text += std::to_string((address >> shift) & 255U);
+  }
+  return text;
+}
+
+base::Result<std::unique_ptr<ServiceNetwork>> ServiceNetwork::Create(std::string_view range,
+                                                                     std::string_view ports) {
+  std::unique_ptr<ServiceNetwork> network(new ServiceNetwork);
+  network->range_ = std::string(range);
+  const auto cidr = golang::ParsePrefixSloppy(range);
+  if (!cidr || cidr->address.is_v6 || cidr->length < 8 || cidr->length > 30) {
+    return base::ConfigError(base::StrCat("--service-cluster-ip-range: invalid value \"", range,
+                                          "\": must be an IPv4 network such as 10.0.0.0/24"));
+  }
+  network->size_ = 1U << (32 - static_cast<unsigned>(cidr->length));
+  network->network_ = NumberOf(cidr->address) & ~(network->size_ - 1);
+  const auto cut = base::Cut(ports, "-");
+  const auto first = cut ? base::ParseInt(cut->first) : std::nullopt;
+  const auto last = cut ? base::ParseInt(cut->second) : std::nullopt;
+  if (!first || !last || *first < 1 || *last > 65535 || *first > *last) {
+    return base::ConfigError(base::StrCat("--service-node-port-range: invalid value \"", ports,
+                                          "\": must be two ports such as 30000-32767"));
+  }
+  network->first_port_ = static_cast<int>(*first);
+  network->last_port_ = static_cast<int>(*last);
+  return network;
+}
+
+std::optional<std::uint32_t> ServiceNetwork::Reserve() {
+  base::MutexLock lock(mutex_);
+  const std::uint32_t first = network_ + 1 + StaticBand(size_);
+  const std::uint32_t last = network_ + size_ - 2;
+  for (std::uint32_t tried = 0; tried <= last - (network_ + 1); ++tried) {
+    if (next_address_ < first || next_address_ > last) next_address_ = first;
+    const std::uint32_t candidate = next_address_++;
+    if (addresses_.insert(candidate).second) return candidate;
+  }
+  for (std::uint32_t candidate = network_ + 1; candidate < first; ++candidate) {
+    if (addresses_.insert(candidate).second) return candidate;
+  }
+  return std::nullopt;
+}
+
+base::Status ServiceNetwork::Enter(std::uint32_t address, const Owner& owner) {
+  if (book_ == nullptr || owner.name.empty()) return base::OkStatus();
+  return book_->Enter(Text(address), owner.ns, owner.name);
+}
+
+void ServiceNetwork::Free(std::uint32_t address) {
+  base::MutexLock lock(mutex_);
+  addresses_.erase(address);
+}
+
+base::Result<std::string> ServiceNetwork::TakeAnyAddress(const Owner& owner) {
+  // Addresses that somebody has entered by hand are passed over.
+  std::vector<std::uint32_t> foreign;
+  base::Result<std::string> result = base::Status(base::Reason::kUnknown, "range is full");
+  while (const auto address = Reserve()) {
+    const base::Status entered = Enter(*address, owner);
+    if (entered.ok()) {
+      result = Text(*address);
+      break;
+    }
+    foreign.push_back(*address);
+    if (entered.reason() == base::Reason::kAlreadyExists) continue;
+    result = entered;
+    break;
+  }
+  for (std::uint32_t address : foreign) Free(address);
+  return result;
+}
+
+base::Result<int> ServiceNetwork::TakeAnyPort() {
+  base::MutexLock lock(mutex_);
+  for (int tried = 0; tried <= last_port_ - first_port_; ++tried) {
+    if (next_port_ < first_port_ || next_port_ > last_port_) next_port_ = first_port_;
+    const int candidate = next_port_++;
+    if (ports_.insert(candidate).second) return candidate;
+  }
+  return base::InternalError("range is full");
+}
+
+std::optional<std::uint32_t> ServiceNetwork::Usable(std::string_view address) const {
+  std::uint32_t number = 0;
+  if (!ParseAddress(address, number)) return std::nullopt;
+  if (number <= network_ || number >= network_ + size_ - 1) return std::nullopt;
+  return number;
+}
+
+base::Status ServiceNetwork::CheckAddress(std::string_view address) const {
+  if (Usable(address)) return base::OkStatus();
+  return base::Invalid(base::StrCat("the provided IP (", address,
+                                    ") is not in the valid range. The range of valid IPs is ",
+                                    range_));
+}
+
+base::Status ServiceNetwork::CheckPort(int port) const {
+  base::MutexLock lock(mutex_);
+  if (ports_.contains(port)) return base::Invalid("provided port is already allocated");
+  return base::OkStatus();
+}
+
+base::Status ServiceNetwork::TakeAddress(std::string_view address, const Owner& owner) {
+  const auto number = Usable(address);
+  if (!number) return base::Invalid("the provided network does not match the current range");
+  const base::Status taken = base::Invalid("provided IP is already allocated");
+  {
+    base::MutexLock lock(mutex_);
+    if (!addresses_.insert(*number).second) return taken;
+  }
+  base::Status entered = Enter(*number, owner);
+  if (entered.ok()) return entered;
+  Free(*number);
+  return entered.reason() == base::Reason::kAlreadyExists ? taken : entered;
+}
+
+base::Status ServiceNetwork::TakePort(int port) {
+  if (port < first_port_ || port > last_port_) {
+    return base::Invalid(
+        base::StrCat("provided port is not in the valid range. The range of valid ports is ",
+                     std::to_string(first_port_), "-", std::to_string(last_port_)));
+  }
+  base::MutexLock lock(mutex_);
+  if (!ports_.insert(port).second) return base::Invalid("provided port is already allocated");
+  return base::OkStatus();
+}
+
+void ServiceNetwork::ReleaseAddress(std::string_view address) {
+  std::uint32_t number = 0;
+  if (!ParseAddress(address, number)) return;
+  if (book_ != nullptr) book_->Strike(Text(number));
+  Free(number);
+}
+
+void ServiceNetwork::ReleasePort(int port) {
+  base::MutexLock lock(mutex_);
+  ports_.erase(port);
+}
+
+}  // namespace portcullis::registry

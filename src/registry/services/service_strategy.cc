@@ -1,0 +1,443 @@
+// Services get their cluster IPs and node ports from the server
+// (Kubernetes docs: Service, ClusterIP allocation).
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "api/api_status.h"
+#include "api/field_error.h"
+#include "base/strings.h"
+#include "json/edit.h"
+#include "registry/default_strategy.h"
+#include "registry/kind_table.h"
+#include "registry/services/service_network.h"
+#include "registry/services/service_validation.h"
+#include "registry/validation/addresses.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr std::string_view kNone = "None";
+
+std::string_view TypeOf(json::Value service) { return service["spec"]["type"].AsString(); }
+
+bool WantsNodePorts(json::Value service) {
+  const std::string_view type = TypeOf(service);
+  if (type == "NodePort") return true;
+  return type == "LoadBalancer" && service["spec"]["allocateLoadBalancerNodePorts"].AsBool(true);
+}
+
+// Of a type that may have node ports.
+bool HasNodePorts(json::Value service) {
+  return TypeOf(service) == "NodePort" || TypeOf(service) == "LoadBalancer";
+}
+
+bool ChecksHealth(json::Value service) {
+  return TypeOf(service) == "LoadBalancer" &&
+         service["spec"]["externalTrafficPolicy"].AsString() == "Local";
+}
+
+std::set<int> NodePorts(json::Value service) {
+  std::set<int> ports;
+  for (const json::Value& port : service["spec"]["ports"].elements()) {
+    const int number = static_cast<int>(port["nodePort"].AsInt());
+    if (number != 0) ports.insert(number);
+  }
+  const int health = static_cast<int>(service["spec"]["healthCheckNodePort"].AsInt());
+  if (health != 0) ports.insert(health);
+  return ports;
+}
+
+std::vector<std::string_view> Addresses(json::Value service) {
+  std::vector<std::string_view> addresses;
+  for (const json::Value& address : service["spec"]["clusterIPs"].elements()) {
+    if (!address.AsString().empty() && address.AsString() != kNone) {
+      addresses.push_back(address.AsString());
+    }
+  }
+  return addresses;
+}
+
+class Services final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  bool ReturnsDeletedObject() const override { return true; }
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    object = DefaultStrategy::PrepareForCreate(ctx, object);
+    return InitFamilies(ctx, PairAddresses(ctx, object, {}));
+  }
+
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override {
+    if (ctx.subresource == "status") return OnlyStatus(ctx.arena, object, old);
+    object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
+    object = PairAddresses(ctx, KeepAllocated(ctx, object, old), old);
+    return InitFamilies(ctx, DropOfOldType(ctx, object, old));
+  }
+
+  base::Result<json::Value> Allocate(const Context& ctx, json::Value object,
+                                     json::Value old) const override {
+    if (ctx.services == nullptr || !ctx.subresource.empty()) return object;
+    object = TRY(AllocateAddress(ctx, object, old));
+    auto with_ports = AllocatePorts(ctx, object, old);
+    if (!with_ports.ok()) Release(ctx, object, old);
+    return with_ports;
+  }
+
+  void Release(const Context& ctx, json::Value gone, json::Value kept) const override {
+    if (ctx.services == nullptr || ctx.dry_run) return;
+    const auto addresses = Addresses(kept);
+    for (std::string_view address : Addresses(gone)) {
+      if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
+        ctx.services->ReleaseAddress(address);
+      }
+    }
+    const auto ports = NodePorts(kept);
+    for (int port : NodePorts(gone)) {
+      if (!ports.contains(port)) ctx.services->ReleasePort(port);
+    }
+  }
+
+ private:
+  // What a client that knows one of clusterIP and clusterIPs says of it holds for the other. One
+  // that has changed both is left to validation.
+  static json::Value PairAddresses(const Context& ctx, json::Value object, json::Value old) {
+    const json::Value spec = object["spec"];
+    const std::string_view one = spec["clusterIP"].AsString();
+    const std::string_view before = old["spec"]["clusterIP"].AsString();
+    const bool same_list = spec["clusterIPs"] == old["spec"]["clusterIPs"];
+    const bool is_new = old.is_null() && spec["clusterIPs"].empty();
+    if (!one.empty() && (is_new || (one != before && same_list))) {
+      return json::SetPath(ctx.arena, object, {"spec", "clusterIPs"},
+                           json::MakeArray(ctx.arena, {spec["clusterIP"]}));
+    }
+    if (one.empty() && !before.empty() && same_list) {
+      return json::RemovePath(ctx.arena, object, {"spec", "clusterIPs"});
+    }
+    return object;
+  }
+
+  // Families and policy that the client left to the server. This network knows IPv4 alone; what
+  // asks for more is left for validation to refuse.
+  static json::Value InitFamilies(const Context& ctx, json::Value object) {
+    const json::Value spec = object["spec"];
+    if (TypeOf(object) == "ExternalName") return object;
+    const bool free_form = spec["clusterIP"].AsString() == kNone && spec["selector"].empty();
+    const auto set = [&](std::string_view name, json::Value value) {
+      object = json::SetPath(ctx.arena, object, {"spec", name}, value);
+    };
+    if (!spec.Has("ipFamilyPolicy")) {
+      set("ipFamilyPolicy",
+          json::Value::StringView(free_form ? "RequireDualStack" : "SingleStack"));
+    }
+    json::ArrayBuilder families(ctx.arena);
+    for (const json::Value& family : spec["ipFamilies"].elements()) families.Add(family);
+    const json::Value addresses = spec["clusterIPs"];
+    const bool is_v6 = addresses[std::size_t{0}].AsString().find(':') != std::string_view::npos;
+    if (spec["ipFamilies"].empty()) {
+      if (is_v6 && addresses[std::size_t{0}].AsString() != kNone) return object;
+      families.Add(json::Value::StringView("IPv4"));
+    }
+    const std::string_view policy = object["spec"]["ipFamilyPolicy"].AsString();
+    if (free_form && spec["ipFamilies"].size() < 2 && policy != "SingleStack") {
+      const bool first_is_v6 = spec["ipFamilies"][std::size_t{0}].AsString() == "IPv6";
+      families.Add(json::Value::StringView(first_is_v6 ? "IPv4" : "IPv6"));
+    }
+    set("ipFamilies", families.Build());
+    return object;
+  }
+
+  // What an update leaves out stays as it was, as long as the type still has it.
+  static json::Value KeepAllocated(const Context& ctx, json::Value object, json::Value old) {
+    const std::string_view type = TypeOf(object);
+    if (type == "ExternalName" || TypeOf(old) == "ExternalName") {
+      if (type == "ExternalName" && TypeOf(old) != "ExternalName") {
+        for (std::string_view name : {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"}) {
+          if (object["spec"][name] == old["spec"][name]) {
+            object = json::RemovePath(ctx.arena, object, {"spec", name});
+          }
+        }
+      }
+      return object;
+    }
+    const json::Value address = old["spec"]["clusterIP"];
+    if (object["spec"]["clusterIP"].AsString().empty() && !address.is_null()) {
+      object = json::SetPath(ctx.arena, object, {"spec", "clusterIP"}, address);
+    }
+    if (object["spec"]["clusterIPs"].empty() && old["spec"].Has("clusterIPs")) {
+      object = json::SetPath(ctx.arena, object, {"spec", "clusterIPs"}, old["spec"]["clusterIPs"]);
+    }
+    for (std::string_view name : {"ipFamilies", "ipFamilyPolicy"}) {
+      if (object["spec"].Has(name)) continue;
+      if (const json::Value* value = old["spec"].Find(name)) {
+        object = json::SetPath(ctx.arena, object, {"spec", name}, *value);
+      }
+    }
+    if (ChecksHealth(object) && ChecksHealth(old) && !object["spec"].Has("healthCheckNodePort")) {
+      if (const json::Value* port = old["spec"].Find("healthCheckNodePort")) {
+        object = json::SetPath(ctx.arena, object, {"spec", "healthCheckNodePort"}, *port);
+      }
+    }
+    return KeepNodePorts(ctx, object, old);
+  }
+
+  // Fields that only the old type has go with it, unless the update changes them too.
+  static json::Value DropOfOldType(const Context& ctx, json::Value object, json::Value old) {
+    const auto is_balanced = [](json::Value service) { return TypeOf(service) == "LoadBalancer"; };
+    const auto drop = [&](std::string_view field, bool (*has)(json::Value)) {
+      const json::Value spec = object["spec"];
+      if (has(old) && !has(object) && spec[field] == old["spec"][field]) {
+        object = json::With(ctx.arena, object, "spec", json::Without(ctx.arena, spec, field));
+      }
+    };
+    drop(
+        "healthCheckNodePort", +[](json::Value service) {
+          return TypeOf(service) == "LoadBalancer" &&
+                 service["spec"]["externalTrafficPolicy"].AsString() == "Local";
+        });
+    drop("allocateLoadBalancerNodePorts", +is_balanced);
+    drop("loadBalancerClass", +is_balanced);
+    drop(
+        "externalTrafficPolicy", +[](json::Value service) {
+          return TypeOf(service) == "LoadBalancer" || TypeOf(service) == "NodePort" ||
+                 (TypeOf(service) == "ClusterIP" && !service["spec"]["externalIPs"].empty());
+        });
+    return DropNodePorts(ctx, object, old);
+  }
+
+  static std::set<std::int64_t> NumbersOf(json::Value ports) {
+    std::set<std::int64_t> numbers;
+    for (const json::Value& port : ports.elements()) {
+      if (port.Has("nodePort")) numbers.insert(port["nodePort"].AsInt());
+    }
+    return numbers;
+  }
+
+  // Node ports that an update leaves out are those that ports of the same name had, unless another
+  // port has been given them.
+  static json::Value KeepNodePorts(const Context& ctx, json::Value object, json::Value old) {
+    const json::Value ports = object["spec"]["ports"];
+    if (ports.empty() || !HasNodePorts(object) || !HasNodePorts(old)) return object;
+    const std::set<std::int64_t> taken = NumbersOf(ports);
+    std::map<std::string_view, json::Value> free;  // by the port's name
+    for (const json::Value& before : old["spec"]["ports"].elements()) {
+      const json::Value number = before["nodePort"];
+      if (!before.Has("nodePort") || taken.contains(number.AsInt())) continue;
+      free.try_emplace(before["name"].AsString(), number);
+    }
+    const auto keep = [&](json::Value port) {
+      const auto number = free.find(port["name"].AsString());
+      if (port.Has("nodePort") || number == free.end()) return port;
+      return json::With(ctx.arena, port, "nodePort", number->second);
+    };
+    return json::SetPath(ctx.arena, object, {"spec", "ports"},
+                         json::EditElements(ctx.arena, ports, keep));
+  }
+
+  // Types without node ports lose them, unless the update has changed them.
+  static json::Value DropNodePorts(const Context& ctx, json::Value object, json::Value old) {
+    const json::Value ports = object["spec"]["ports"];
+    if (ports.empty() || !HasNodePorts(old) || HasNodePorts(object)) return object;
+    const std::set<std::int64_t> before = NumbersOf(old["spec"]["ports"]);
+    for (const std::int64_t number : NumbersOf(ports)) {
+      if (before.count(number) == 0) return object;
+    }
+    json::ArrayBuilder result(ctx.arena);
+    for (const json::Value& port : ports.elements()) {
+      result.Add(json::Without(ctx.arena, port, "nodePort"));
+    }
+    return json::SetPath(ctx.arena, object, {"spec", "ports"}, result.Build());
+  }
+
+  static base::Status Refuse(const Context& ctx, const api::FieldPath& path, json::Value value,
+                             std::string_view detail) {
+    const api::FieldErrors errors = {api::Invalid(path, value, detail)};
+    return api::InvalidStatus(ctx.kind.group_kind(), ctx.name, errors);
+  }
+
+  static base::Status Failed(std::string_view what, const base::Status& why) {
+    return base::InternalError(base::StrCat("failed to allocate a ", what, ": ", why.message()));
+  }
+
+  static base::Result<json::Value> AllocateAddress(const Context& ctx, json::Value object,
+                                                   json::Value old) {
+    if (TypeOf(object) == "ExternalName") return object;
+    const json::Value wanted = object["spec"]["clusterIPs"];
+    if (wanted[0].AsString() == kNone) return object;
+    const json::Value metadata = object["metadata"];
+    const ServiceNetwork::Owner owner{metadata["namespace"].AsString(),
+                                      metadata["name"].AsString()};
+    if (wanted[0].AsString().empty()) {
+      std::string address = ctx.services->dry_run_address();
+      if (!ctx.dry_run) {
+        auto taken = ctx.services->TakeAnyAddress(owner);
+        if (!taken.ok()) return Failed("serviceIP", taken.status());
+        address = *std::move(taken);
+      }
+      const json::Value text = json::String(ctx.arena, address);
+      object = json::SetPath(ctx.arena, object, {"spec", "clusterIP"}, text);
+      return json::SetPath(ctx.arena, object, {"spec", "clusterIPs"},
+                           json::MakeArray(ctx.arena, {text}));
+    }
+    const auto held = Addresses(old);
+    for (std::string_view address : Addresses(object)) {
+      if (std::find(held.begin(), held.end(), address) != held.end()) continue;
+      const base::Status taken = ctx.dry_run ? ctx.services->CheckAddress(address)
+                                             : ctx.services->TakeAddress(address, owner);
+      if (!taken.ok()) {
+        return Refuse(ctx, api::FieldPath("spec", "clusterIPs"), wanted,
+                      base::StrCat("failed to allocate IP ", address, ": ", taken.message()));
+      }
+    }
+    return object;
+  }
+
+  // The node ports that one write takes; a dry run takes none and numbers them as Kubernetes does.
+  class PortsOfOneWrite {
+   public:
+    explicit PortsOfOneWrite(const Context& ctx) : ctx_(ctx) {}
+
+    base::Result<int> TakeAny() {
+      if (!ctx_.dry_run) return ctx_.services->TakeAnyPort();
+      const int number = (taken_.empty() ? kBeforeDryRun : *taken_.rbegin()) + 1;
+      taken_.insert(number);
+      return number;
+    }
+
+    base::Status Take(int port) {
+      if (!ctx_.dry_run) return ctx_.services->TakePort(port);
+      TRY(ctx_.services->CheckPort(port));
+      if (taken_.insert(port).second) return base::OkStatus();
+      return base::Invalid("provided port is already allocated");
+    }
+
+   private:
+    static constexpr int kBeforeDryRun = 32768;
+    const Context& ctx_;
+    std::set<int> taken_;  // on a dry run
+  };
+
+  static base::Result<json::Value> AllocatePorts(const Context& ctx, json::Value object,
+                                                 json::Value old) {
+    PortsOfOneWrite taking(ctx);
+    if (WantsNodePorts(object)) object = TRY(AllocateNodePorts(ctx, object, old, taking));
+    if (!ChecksHealth(object)) return object;
+    const int wanted = static_cast<int>(object["spec"]["healthCheckNodePort"].AsInt());
+    const auto refuse = [&](std::string_view which, const base::Status& why) {
+      return base::Status(base::Reason::kUnknown,
+                          base::StrCat("failed to allocate ", which, " HealthCheck NodePort ",
+                                       std::to_string(wanted), ": ", why.message()));
+    };
+    if (wanted == 0) {
+      const auto number = taking.TakeAny();
+      if (!number.ok()) return refuse("a", number.status());
+      return json::SetPath(ctx.arena, object, {"spec", "healthCheckNodePort"},
+                           json::Value::Int(*number));
+    }
+    if (NodePorts(old).contains(wanted)) return object;
+    if (const base::Status taken = taking.Take(wanted); !taken.ok()) {
+      return refuse("requested", taken);
+    }
+    return object;
+  }
+
+  static base::Result<json::Value> AllocateNodePorts(const Context& ctx, json::Value object,
+                                                     json::Value old, PortsOfOneWrite& taking) {
+    // Of a new Service, protocols that share a port share its node port.
+    std::map<std::int64_t, int> by_port;
+    std::set<int> held = NodePorts(old);
+    json::ArrayBuilder ports(ctx.arena);
+    std::size_t index = 0;
+    for (json::Value port : object["spec"]["ports"].elements()) {
+      int wanted = static_cast<int>(port["nodePort"].AsInt());
+      const auto shared = by_port.find(port["port"].AsInt());
+      if (wanted == 0 && old.is_null() && shared != by_port.end()) wanted = shared->second;
+      if (wanted == 0) {
+        const auto number = taking.TakeAny();
+        if (!number.ok()) return Failed("nodePort", number.status());
+        wanted = *number;
+      } else if (!held.contains(wanted) && (shared == by_port.end() || shared->second != wanted)) {
+        const base::Status taken = taking.Take(wanted);
+        if (!taken.ok()) {
+          return Refuse(ctx, api::FieldPath("spec", "ports").Index(index).Child("nodePort"),
+                        port["nodePort"], taken.message());
+        }
+      }
+      by_port.emplace(port["port"].AsInt(), wanted);
+      if (!old.is_null()) held.insert(wanted);
+      ports.Add(json::With(ctx.arena, port, "nodePort", json::Value::Int(wanted)));
+      ++index;
+    }
+    return json::SetPath(ctx.arena, object, {"spec", "ports"}, ports.Build());
+  }
+};
+
+void WarnOfService(const Context&, json::Value object, json::Value,
+                   std::vector<std::string>& warnings) {
+  const json::Value spec = object["spec"];
+  const api::FieldPath path("spec");
+  const std::string_view type = spec["type"].AsString();
+  const bool external_name = type == "ExternalName";
+  const bool headless = type == "ClusterIP" && spec["clusterIP"].AsString() == kNone;
+  const json::Value addresses = spec["externalIPs"];
+  if (object["metadata"]["annotations"].Has("service.kubernetes.io/topology-aware-hints")) {
+    warnings.emplace_back(
+        "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use "
+        "service.kubernetes.io/topology-mode instead");
+  }
+  const auto each = [&](std::string_view field, auto warn) {
+    std::size_t index = 0;
+    for (const json::Value& text : spec[field].elements()) {
+      warn(text.AsString(), path.Child(field).Index(index++), warnings);
+    }
+  };
+  if (!headless) each("clusterIPs", &WarnOfIp);
+  if (headless) {
+    if (!spec["loadBalancerIP"].AsString().empty()) {
+      warnings.emplace_back("spec.loadBalancerIP is ignored for headless services");
+    }
+    if (!addresses.empty()) {
+      warnings.emplace_back("spec.externalIPs is ignored for headless services");
+    }
+    if (spec["sessionAffinity"].AsString() != kNone) {
+      warnings.emplace_back("spec.SessionAffinity is ignored for headless services");
+    }
+  }
+  if (!addresses.empty() && !headless && !external_name) {
+    warnings.emplace_back(
+        "spec.externalIPs is deprecated and may no longer be implemented in some clusters");
+  }
+  each("externalIPs", &WarnOfIp);
+  if (const std::string_view ip = spec["loadBalancerIP"].AsString(); !ip.empty()) {
+    WarnOfIp(ip, path.Child("loadBalancerIP"), warnings);
+  }
+  each("loadBalancerSourceRanges", &WarnOfCidr);
+  if (!addresses.empty() && external_name) {
+    warnings.emplace_back("spec.externalIPs is ignored when spec.type is \"ExternalName\"");
+  }
+  if (!external_name && !spec["externalName"].AsString().empty()) {
+    warnings.emplace_back("spec.externalName is ignored when spec.type is not \"ExternalName\"");
+  }
+  if (spec["trafficDistribution"].AsString() == "PreferClose") {
+    warnings.emplace_back(
+        "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"");
+  }
+}
+
+}  // namespace
+
+void AddServiceStrategy(KindTable& table) {
+  table.Add({.group = "",
+             .resource = "services",
+             .validate = &ValidateService,
+             .validate_update = &ValidateServiceUpdate,
+             .warn = &WarnOfService,
+             .traits = {.created_by_put = true, .names = NameStyle::kLabel},
+             .make = &Make<Services>});
+}
+
+}  // namespace portcullis::registry

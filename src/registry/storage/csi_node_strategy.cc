@@ -1,0 +1,65 @@
+// CSINodes (pkg/apis/storage/validation).
+
+#include <set>
+
+#include "registry/kind_table.h"
+#include "registry/pods/pod_parts.h"
+#include "registry/validation/go_diff.h"
+
+namespace portcullis::registry {
+namespace {
+
+void ValidateCsiNode(const Context&, json::Value object, FieldErrors& errors) {
+  std::set<std::string_view> names;
+  std::size_t index = 0;
+  for (const json::Value& driver : object["spec"]["drivers"].elements()) {
+    const FieldPath at = FieldPath("spec", "drivers").Index(index++);
+    const std::string_view name = driver["name"].AsString();
+    CheckCsiDriverName(name, at.Child("name"), errors);
+    const std::string_view id = driver["nodeID"].AsString();
+    if (id.empty()) errors.push_back(api::Required(at.Child("nodeID"), ""));
+    if (id.size() > 192) {
+      errors.push_back(api::Invalid(at.Child("nodeID"), id, "must be 192 characters or less"));
+    }
+    if (const json::Value count = driver["allocatable"]["count"]; count.is_int()) {
+      CheckNonNegative(count, at.Child("allocatable", "count"), errors);
+    }
+    if (!names.insert(name).second) errors.push_back(api::Duplicate(at.Child("name"), name));
+    std::set<std::string_view> keys;
+    for (const json::Value& key : driver["topologyKeys"].elements()) {
+      if (key.AsString().empty()) errors.push_back(api::Required(at, ""));
+      if (!keys.insert(key.AsString()).second) {
+        errors.push_back(api::Duplicate(at, key.AsString()));
+      }
+      AddInvalid(at, key.AsString(), api::IsQualifiedName(key.AsString()), errors);
+    }
+  }
+}
+
+// What a driver has said of itself may not change, except how many volumes it takes.
+void ValidateCsiNodeUpdate(const Context& ctx, json::Value object, json::Value old,
+                           FieldErrors& errors) {
+  ValidateCsiNode(ctx, object, errors);
+  for (const json::Value& before : old["spec"]["drivers"].elements()) {
+    for (const json::Value& driver : object["spec"]["drivers"].elements()) {
+      if (!(before["name"] == driver["name"])) continue;
+      const json::Value now = json::Without(ctx.arena, driver, "allocatable");
+      if (now == json::Without(ctx.arena, before, "allocatable")) continue;
+      errors.push_back(api::Invalid(FieldPath("spec", "drivers"),
+                                    GoValue(ctx, "io.k8s.api.storage.v1.CSINodeDriver", now),
+                                    "field is immutable"));
+    }
+  }
+}
+
+}  // namespace
+
+void AddCsiNodeStrategy(KindTable& table) {
+  table.Add({.group = "storage.k8s.io",
+             .resource = "csinodes",
+             .validate = &ValidateCsiNode,
+             .validate_update = &ValidateCsiNodeUpdate,
+             .traits = {.returns_deleted = true, .needs_version = true}});
+}
+
+}  // namespace portcullis::registry

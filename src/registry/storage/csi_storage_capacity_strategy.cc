@@ -1,0 +1,50 @@
+// CSIStorageCapacities (pkg/apis/storage/validation).
+
+#include <vector>
+
+#include "registry/kind_table.h"
+#include "registry/storage/class_checks.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr FieldRule kCapacityRules[] = {
+    {"nodeTopology", FieldRuleKind::kImmutable},
+    {"storageClassName", FieldRuleKind::kImmutable},
+};
+
+void ValidateCsiStorageCapacity(const Context&, json::Value object, FieldErrors& errors) {
+  CheckLabelSelector(object["nodeTopology"], FieldPath("nodeTopology"), errors);
+  CheckSubdomain(object["storageClassName"].AsString(), FieldPath("storageClassName"), errors);
+  if (const api::Quantity amount = QuantityOf(object["capacity"]); amount.Sign() < 0) {
+    errors.push_back(api::Invalid(FieldPath("capacity"), amount.ToString(),
+                                  "must be greater than or equal to 0"));
+  }
+}
+
+void WarnOfCapacity(const Context&, json::Value object, json::Value,
+                    std::vector<std::string>& warnings) {
+  const json::Value topology = object["nodeTopology"];
+  const FieldPath path("nodeTopology");
+  std::size_t index = 0;
+  for (const json::Value& expression : topology["matchExpressions"].elements()) {
+    WarnOfLabel(expression["key"].AsString(),
+                path.Child("matchExpressions").Index(index++).Child("key"), warnings);
+  }
+  for (const json::Member* label : SortedMembers(topology["matchLabels"])) {
+    WarnOfLabel(label->name(), path.Child("matchLabels").Child(label->name()), warnings);
+  }
+}
+
+}  // namespace
+
+void AddCsiStorageCapacityStrategy(KindTable& table) {
+  table.Add({.group = "storage.k8s.io",
+             .resource = "csistoragecapacities",
+             .validate = &ValidateCsiStorageCapacity,
+             .rules = kCapacityRules,
+             .warn = &WarnOfCapacity,
+             .traits = {.needs_version = true}});
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,185 @@
+// PersistentVolumeClaims (pkg/apis/core/validation).
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "registry/kind_table.h"
+#include "registry/pods/pod_parts.h"
+#include "registry/pods/pod_warnings.h"
+#include "registry/storage/volume_checks.h"
+
+namespace portcullis::registry {
+namespace {
+
+void ValidatePersistentVolumeClaim(const Context&, json::Value object, FieldErrors& errors) {
+  CheckClaimSpec(object["spec"], FieldPath("spec"), errors);
+}
+
+bool CheckNotNegative(const api::Quantity& amount, const FieldPath& path, FieldErrors& errors) {
+  if (amount.Sign() >= 0) return true;
+  errors.push_back(api::Invalid(path, amount.Value(), "must be a valid resource quantity"));
+  return false;
+}
+
+// Of what a claim has amounts: storage, and whatever has a domain of its own.
+bool CheckClaimResource(std::string_view name, const FieldPath& path, FieldErrors& errors) {
+  const std::size_t before = errors.size();
+  AddInvalid(path, name, api::IsQualifiedName(name), errors);
+  if (errors.size() != before) return false;
+  const std::size_t slash = name.find('/');
+  const bool native =
+      slash == std::string_view::npos || name.find("kubernetes.io/") != std::string_view::npos;
+  if (!native || name == "storage") return true;
+  errors.push_back(api::NotSupported(path, name, {"storage"}));
+  return false;
+}
+
+void CheckClaimStatus(json::Value status, FieldErrors& errors) {
+  const FieldPath path("status");
+  for (const json::Member* amount : SortedMembers(status["capacity"])) {
+    CheckNotNegative(QuantityOf(amount->value), path.Child("capacity").Key(amount->name()), errors);
+  }
+  const FieldPath resizes = path.Child("allocatedResourceStatus");
+  constexpr std::string_view kStates[] = {"ControllerResizeInProgress",
+                                          "ControllerResizeInfeasible", "NodeResizeInProgress",
+                                          "NodeResizeInfeasible", "NodeResizePending"};
+  for (const json::Member* resize : SortedMembers(status["allocatedResourceStatuses"])) {
+    CheckClaimResource(resize->name(), resizes, errors);
+    const std::string_view state = resize->value.AsString();
+    if (std::find(std::begin(kStates), std::end(kStates), state) != std::end(kStates)) continue;
+    // The name is told, not the state.
+    errors.push_back(
+        api::NotSupported(resizes, resize->name(),
+                          {"ControllerResizeInProgress", "ControllerResizeInfeasible",
+                           "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"}));
+  }
+  const FieldPath allocated = path.Child("allocatedResources");
+  for (const json::Member* amount : SortedMembers(status["allocatedResources"])) {
+    if (!CheckClaimResource(amount->name(), allocated, errors)) continue;
+    CheckNotNegative(QuantityOf(amount->value), allocated.Key(amount->name()), errors);
+  }
+}
+
+void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object, json::Value old,
+                                         FieldErrors& errors) {
+  if (ctx.subresource == "status") return CheckClaimStatus(object["status"], errors);
+  ValidatePersistentVolumeClaim(ctx, object, errors);
+  const FieldPath path("spec");
+  const json::Value before = old["spec"];
+  json::Value after = object["spec"];
+  const auto take_old = [&](std::string_view field) {
+    const json::Value* value = before.Find(field);
+    after = value == nullptr ? json::Without(ctx.arena, after, field)
+                             : json::With(ctx.arena, after, field, *value);
+  };
+  // A claim that has no volume, or no class, may be given one.
+  if (before["volumeName"].AsString().empty()) take_old("volumeName");
+  const std::string_view beta_class = old["metadata"]["annotations"][kBetaClass].AsString();
+  const bool had_beta = old["metadata"]["annotations"].Has(kBetaClass);
+  if (before["storageClassName"].is_null() && !after["storageClassName"].is_null() &&
+      (!had_beta || after["storageClassName"].AsString() == beta_class)) {
+    take_old("storageClassName");
+  }
+  if (!(object["metadata"]["annotations"][kBetaClass] ==
+        old["metadata"]["annotations"][kBetaClass]) &&
+      (!had_beta || object["metadata"]["annotations"].Has(kBetaClass))) {
+    errors.push_back(api::Invalid(FieldPath("metadata", "annotations", kBetaClass),
+                                  object["metadata"]["annotations"][kBetaClass].AsString(),
+                                  "field is immutable"));
+  }
+  const bool bound = object["status"]["phase"].AsString() == "Bound";
+  if (bound && !after["resources"]["requests"].is_null()) {
+    after = json::SetPath(ctx.arena, after, {"resources", "requests", "storage"},
+                          before["resources"]["requests"]["storage"]);
+  }
+  if (bound && !after["volumeAttributesClassName"].is_null()) take_old("volumeAttributesClassName");
+  if (!(after == before)) {
+    errors.push_back(api::Forbidden(
+        path, base::StrCat("spec is immutable after creation except resources.requests and "
+                           "volumeAttributesClassName for bound claims",
+                           StructDifference(ctx, "io.k8s.api.core.v1.PersistentVolumeClaimSpec",
+                                            before, after))));
+  }
+  const api::Quantity size = QuantityOf(object["spec"]["resources"]["requests"]["storage"]);
+  if (size < QuantityOf(before["resources"]["requests"]["storage"]) &&
+      size <= QuantityOf(old["status"]["capacity"]["storage"])) {
+    errors.push_back(api::Forbidden(path.Child("resources", "requests", "storage"),
+                                    "field can not be less than status.capacity"));
+  }
+  CheckImmutable(object["spec"]["volumeMode"], before["volumeMode"], FieldPath("volumeMode"),
+                 errors);
+  const json::Value attributes = object["spec"]["volumeAttributesClassName"];
+  if (!before["volumeAttributesClassName"].is_null() && attributes.is_null()) {
+    errors.push_back(api::Forbidden(path.Child("volumeAttributesClassName"),
+                                    "update from non-nil value to nil is forbidden"));
+  } else if (!before["volumeAttributesClassName"].is_null() && attributes.AsString().empty() &&
+             !before["volumeAttributesClassName"].AsString().empty()) {
+    errors.push_back(api::Forbidden(path.Child("volumeAttributesClassName"),
+                                    "update from non-nil value to an empty string is forbidden"));
+  }
+}
+
+constexpr DisabledField kForeignSource[] = {{"CrossNamespaceVolumeDataSource", "dataSourceRef"}};
+
+// What a volume may be filled from by dataSource; dataSourceRef takes anything (KEP-1495).
+bool IsClaimOrSnapshot(json::Value source) {
+  const std::string_view group = source["apiGroup"].AsString();
+  const std::string_view kind = source["kind"].AsString();
+  return (kind == "PersistentVolumeClaim" && group.empty()) ||
+         (kind == "VolumeSnapshot" && group == "snapshot.storage.k8s.io");
+}
+
+// dataSource and dataSourceRef say the same, unless the reference leads to another namespace.
+json::Value NormalizeDataSources(json::Arena& arena, json::Value spec) {
+  const json::Value reference = spec["dataSourceRef"];
+  json::Value source = spec["dataSource"];
+  if (source.is_object() && !reference.is_object() && !IsClaimOrSnapshot(source)) {
+    spec = json::Without(arena, spec, "dataSource");
+    source = json::Value();
+  }
+  if (source.is_object() && !reference.is_object()) {
+    return json::With(arena, spec, "dataSourceRef", source);
+  }
+  if (reference.is_object() && !source.is_object() && reference["namespace"].AsString().empty()) {
+    return json::With(arena, spec, "dataSource", json::Without(arena, reference, "namespace"));
+  }
+  return spec;
+}
+
+// A source in another namespace needs a gate that is off: the whole reference is passed over.
+json::Value WithoutForeignSource(const Context& ctx, json::Value spec) {
+  if (spec["dataSourceRef"]["namespace"].AsString().empty()) return spec;
+  return WithoutDisabledFields(ctx, kForeignSource, {}, spec, {});
+}
+
+class Claims final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    const json::Value spec = WithoutForeignSource(ctx, object["spec"]);
+    object = json::With(ctx.arena, object, "spec", NormalizeDataSources(ctx.arena, spec));
+    return json::With(ctx.arena, object, "status",
+                      json::MakeObject(ctx.arena, {json::Member("phase", PendingPhase())}));
+  }
+};
+
+void WarnOfClaim(const Context&, json::Value object, json::Value,
+                 std::vector<std::string>& warnings) {
+  WarnOfBetaClass(object, warnings);
+  ClaimSpecWarnings(object["spec"], FieldPath("spec"), warnings);
+}
+
+}  // namespace
+
+void AddPersistentVolumeClaimStrategy(KindTable& table) {
+  table.Add({.group = "",
+             .resource = "persistentvolumeclaims",
+             .validate = &ValidatePersistentVolumeClaim,
+             .validate_update = &ValidatePersistentVolumeClaimUpdate,
+             .warn = &WarnOfClaim,
+             .traits = {.returns_deleted = true},
+             .make = &Make<Claims>});
+}
+
+}  // namespace portcullis::registry

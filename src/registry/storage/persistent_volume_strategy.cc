@@ -1,0 +1,210 @@
+// PersistentVolumes (pkg/apis/core/validation).
+
+#include "base/strings.h"
+#include "registry/kind_table.h"
+#include "registry/pods/pod_parts.h"
+#include "registry/pods/pod_warnings.h"
+#include "registry/storage/volume_checks.h"
+
+namespace portcullis::registry {
+namespace {
+
+// Sources in the order in which they are looked at.
+constexpr std::string_view kVolumeSources[] = {"hostPath",
+                                               "gcePersistentDisk",
+                                               "awsElasticBlockStore",
+                                               "glusterfs",
+                                               "flocker",
+                                               "nfs",
+                                               "rbd",
+                                               "quobyte",
+                                               "cephfs",
+                                               "iscsi",
+                                               "cinder",
+                                               "fc",
+                                               "flexVolume",
+                                               "azureFile",
+                                               "vsphereVolume",
+                                               "photonPersistentDisk",
+                                               "portworxVolume",
+                                               "azureDisk",
+                                               "scaleIO",
+                                               "local",
+                                               "storageos",
+                                               "csi"};
+
+void CheckVolumeSources(json::Value spec, bool has_affinity, const FieldPath& path,
+                        FieldErrors& errors) {
+  bool found = false;
+  for (const std::string_view source : kVolumeSources) {
+    if (spec[source].is_null()) continue;
+    if (found && source != "flexVolume") {
+      errors.push_back(api::Forbidden(path.Child(source == "cephfs" ? "cephFS" : source),
+                                      "may not specify more than 1 volume type"));
+      continue;
+    }
+    found = true;
+    const std::string_view place = source == "gcePersistentDisk" ? "persistentDisk" : source;
+    CheckVolumeField(spec[source], source, path.Child(place), true, errors);
+    if (source == "local" && !has_affinity) {
+      errors.push_back(
+          api::Required(path.Child("nodeAffinity"), "Local volume requires node affinity"));
+    }
+  }
+  if (!found) errors.push_back(api::Required(path, "must specify a volume type"));
+}
+
+// A Go map in JSON: its keys in order.
+std::string MapJson(json::Value map) {
+  if (map.is_null()) return "null";
+  std::string out = "{";
+  for (const json::Member* member : SortedMembers(map)) {
+    if (out.size() > 1) out += ",";
+    out += base::StrCat(Quoted(member->name()), ":", Json(member->value));
+  }
+  return out + "}";
+}
+
+void CheckCapacity(json::Value capacity, const FieldPath& path, FieldErrors& errors) {
+  if (capacity.empty()) errors.push_back(api::Required(path, ""));
+  if (capacity["storage"].is_null() || capacity.size() > 1) {
+    errors.push_back(api::NotSupported(path, api::BadValue::Raw(MapJson(capacity)), {"storage"}));
+  }
+  for (const json::Member* entry : SortedMembers(capacity)) {
+    const api::Quantity amount = QuantityOf(entry->value);
+    if (amount.Sign() <= 0) {
+      errors.push_back(
+          api::Invalid(path.Key(entry->name()), amount.ToString(), "must be greater than zero"));
+    }
+  }
+}
+
+// The sources of a volume alone.
+json::Value SourcesOf(json::Arena& arena, json::Value spec) {
+  json::ObjectBuilder out(arena);
+  for (const std::string_view source : kVolumeSources) {
+    if (!spec[source].is_null()) out.Set(source, spec[source]);
+  }
+  return out.Build();
+}
+
+void ValidatePersistentVolume(const Context& ctx, json::Value object, FieldErrors& errors) {
+  if (ctx.subresource == "status") return;
+  const json::Value spec = object["spec"];
+  const FieldPath path("spec");
+  if (spec["accessModes"].empty()) errors.push_back(api::Required(path.Child("accessModes"), ""));
+  CheckAccessModes(spec["accessModes"], path.Child("accessModes"), errors);
+  CheckCapacity(spec["capacity"], path.Child("capacity"), errors);
+  if (!spec["persistentVolumeReclaimPolicy"].AsString().empty()) {
+    CheckOneOf(spec["persistentVolumeReclaimPolicy"], path.Child("persistentVolumeReclaimPolicy"),
+               {"Delete", "Recycle", "Retain"}, errors);
+  }
+  const json::Value affinity = spec["nodeAffinity"];
+  if (!affinity.is_null()) {
+    const FieldPath required = path.Child("nodeAffinity", "required");
+    if (affinity["required"].is_null()) {
+      errors.push_back(api::Required(required, "must specify required node constraints"));
+    } else {
+      CheckNodeSelector(affinity["required"], required, errors);
+    }
+  }
+  CheckVolumeSources(spec, !affinity.is_null(), path, errors);
+  if (spec["hostPath"]["path"].AsString() == "/" &&
+      spec["persistentVolumeReclaimPolicy"].AsString() == "Recycle") {
+    errors.push_back(api::Forbidden(path.Child("persistentVolumeReclaimPolicy"),
+                                    "may not be 'recycle' for a hostPath mount of '/'"));
+  }
+  if (const std::string_view name = spec["storageClassName"].AsString(); !name.empty()) {
+    CheckSubdomain(name, path.Child("storageClassName"), errors);
+  }
+  if (!spec["volumeMode"].is_null()) {
+    CheckOneOf(spec["volumeMode"], path.Child("volumeMode"), {"Block", "Filesystem"}, errors);
+  }
+  const json::Value attributes = spec["volumeAttributesClassName"];
+  if (attributes.is_null()) return;
+  if (attributes.AsString().empty()) {
+    errors.push_back(
+        api::Required(path.Child("volumeAttributesClassName"), "an empty string is disallowed"));
+  } else {
+    CheckSubdomain(attributes.AsString(), path.Child("volumeAttributesClassName"), errors);
+  }
+  if (spec["csi"].is_null()) {
+    errors.push_back(api::Required(path.Child("csi"),
+                                   "has to be specified when using volumeAttributesClassName"));
+  }
+}
+
+void ValidatePersistentVolumeUpdate(const Context& ctx, json::Value object, json::Value old,
+                                    FieldErrors& errors) {
+  if (ctx.subresource == "status") return;
+  ValidatePersistentVolume(ctx, object, errors);
+  const json::Value before = SourcesOf(ctx.arena, old["spec"]);
+  json::Value after = SourcesOf(ctx.arena, object["spec"]);
+  const bool expands = !before["csi"].is_null() && !before["csi"].Has("controllerExpandSecretRef");
+  if (expands && !after["csi"].is_null()) {
+    after = json::RemovePath(ctx.arena, after, {"csi", "controllerExpandSecretRef"});
+  }
+  if (!(before == after)) {
+    errors.push_back(api::Forbidden(
+        FieldPath("spec", "persistentvolumesource"),
+        base::StrCat(
+            "spec.persistentvolumesource is immutable after creation",
+            StructDifference(ctx, "io.k8s.api.core.v1.PersistentVolumeSource", before, after))));
+  }
+  CheckImmutable(object["spec"]["volumeMode"], old["spec"]["volumeMode"], FieldPath("volumeMode"),
+                 errors);
+  const json::Value affinity = old["spec"]["nodeAffinity"];
+  if (!affinity.is_null() && !(affinity == object["spec"]["nodeAffinity"])) {
+    errors.push_back(api::Invalid(FieldPath("nodeAffinity"), object["spec"]["nodeAffinity"],
+                                  "field is immutable, except for updating from beta label to GA"));
+  }
+}
+
+class Volumes final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    const std::string now = base::FormatTime(ctx.clock.Now());
+    return json::With(
+        ctx.arena, object, "status",
+        json::MakeObject(ctx.arena, {{"phase", PendingPhase()},
+                                     {"lastPhaseTransitionTime", json::String(ctx.arena, now)}}));
+  }
+};
+
+void WarnOfVolume(const Context&, json::Value object, json::Value,
+                  std::vector<std::string>& warnings) {
+  WarnOfBetaClass(object, warnings);
+  const json::Value spec = object["spec"];
+  if (spec["persistentVolumeReclaimPolicy"].AsString() == "Recycle") {
+    warnings.emplace_back(
+        "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, "
+        "the recommended approach is to use dynamic provisioning.");
+  }
+  const FieldPath terms("spec", "nodeAffinity", "required", "nodeSelectorTerms");
+  std::size_t index = 0;
+  for (const json::Value& term : spec["nodeAffinity"]["required"]["nodeSelectorTerms"].elements()) {
+    NodeTermWarnings(term, false, terms.Index(index++), warnings);
+  }
+  for (const json::Member& field : spec.members()) {
+    const std::string_view text = DeprecatedVolume(field.name());
+    if (text.empty()) continue;
+    const std::string_view place = field.name() == "storageos" ? "storageOS" : field.name();
+    warnings.push_back(base::StrCat("spec.", place, ": ", text));
+  }
+}
+
+}  // namespace
+
+void AddPersistentVolumeStrategy(KindTable& table) {
+  table.Add({.group = "",
+             .resource = "persistentvolumes",
+             .validate = &ValidatePersistentVolume,
+             .validate_update = &ValidatePersistentVolumeUpdate,
+             .warn = &WarnOfVolume,
+             .traits = {.returns_deleted = true},
+             .make = &Make<Volumes>});
+}
+
+}  // namespace portcullis::registry

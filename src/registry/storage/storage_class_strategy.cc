@@ -1,0 +1,90 @@
+// StorageClasses (pkg/apis/storage/validation).
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "registry/kind_table.h"
+#include "registry/storage/class_checks.h"
+
+namespace portcullis::registry {
+namespace {
+
+constexpr FieldRule kStorageClassRules[] = {
+    {"parameters", FieldRuleKind::kFrozen, "updates to parameters are forbidden."},
+    {"provisioner", FieldRuleKind::kFrozen, "updates to provisioner are forbidden."},
+    {"reclaimPolicy", FieldRuleKind::kFrozen, "updates to reclaimPolicy are forbidden."},
+    {"volumeBindingMode", FieldRuleKind::kImmutable},
+};
+
+using Topology = std::map<std::string_view, std::set<std::string_view>>;
+
+void CheckTopologies(json::Value terms, const FieldPath& path, FieldErrors& errors) {
+  // Kubernetes starts with as many empty topologies as there are terms.
+  std::vector<Topology> seen(terms.size());
+  std::size_t index = 0;
+  for (const json::Value& term : terms.elements()) {
+    const FieldPath list = path.Index(index++).Child("matchLabelExpressions");
+    std::set<std::string_view> keys;
+    Topology topology;
+    std::size_t expression_index = 0;
+    for (const json::Value& expression : term["matchLabelExpressions"].elements()) {
+      const FieldPath at = list.Index(expression_index++);
+      if (expression["values"].empty()) errors.push_back(api::Required(at.Child("values"), ""));
+      std::set<std::string_view> values;
+      std::size_t value_index = 0;
+      for (const json::Value& value : expression["values"].elements()) {
+        const FieldPath value_path = at.Child("values").Index(value_index++);
+        if (!values.insert(value.AsString()).second) {
+          errors.push_back(api::Duplicate(value_path, value.AsString()));
+        }
+      }
+      const std::string_view key = expression["key"].AsString();
+      AddInvalid(at.Child("key"), key, api::IsQualifiedName(key), errors);
+      if (!keys.insert(key).second) {
+        errors.push_back(api::Duplicate(at.Child("key"), key));
+      } else {
+        topology[key] = std::move(values);
+      }
+    }
+    for (const Topology& other : seen) {
+      if (other == topology) errors.push_back(api::Duplicate(list, ""));
+    }
+    seen.push_back(std::move(topology));
+  }
+}
+
+void ValidateStorageClass(const Context&, json::Value object, FieldErrors& errors) {
+  CheckProvisioner(object["provisioner"], FieldPath("provisioner"), errors);
+  CheckParameters(object["parameters"], true, FieldPath("parameters"), errors);
+  CheckOneOf(object["reclaimPolicy"], FieldPath("reclaimPolicy"), {"Delete", "Retain"}, errors);
+  CheckOneOf(object["volumeBindingMode"], FieldPath("volumeBindingMode"),
+             {"Immediate", "WaitForFirstConsumer"}, errors);
+  CheckTopologies(object["allowedTopologies"], FieldPath("allowedTopologies"), errors);
+}
+
+void WarnOfStorageClass(const Context&, json::Value object, json::Value,
+                        std::vector<std::string>& warnings) {
+  std::size_t index = 0;
+  for (const json::Value& term : object["allowedTopologies"].elements()) {
+    const FieldPath list =
+        FieldPath("allowedTopologies").Index(index++).Child("matchLabelExpressions");
+    std::size_t position = 0;
+    for (const json::Value& expression : term["matchLabelExpressions"].elements()) {
+      WarnOfLabel(expression["key"].AsString(), list.Index(position++).Child("key"), warnings);
+    }
+  }
+}
+
+}  // namespace
+
+void AddStorageClassStrategy(KindTable& table) {
+  table.Add({.group = "storage.k8s.io",
+             .resource = "storageclasses",
+             .validate = &ValidateStorageClass,
+             .rules = kStorageClassRules,
+             .warn = &WarnOfStorageClass,
+             .traits = {.returns_deleted = true}});
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,25 @@
+#include "registry/storage/volume_checks.h"
+
+#include "api/catalog/catalog.h"
+#include "base/strings.h"
+#include "registry/validation/go_diff.h"
+
+namespace portcullis::registry {
+
+std::string StructDifference(const Context& ctx, std::string_view definition, json::Value before,
+                             json::Value after) {
+  if (ctx.catalog == nullptr) return "";
+  const auto* schema = ctx.catalog->FindDefinition(definition);
+  return schema == nullptr ? "" : "\n" + GoDiff(*schema, before, after);
+}
+
+json::Value PendingPhase() { return json::Value::StringView("Pending"); }
+
+void WarnOfBetaClass(json::Value object, std::vector<std::string>& warnings) {
+  if (!object["metadata"]["annotations"].Has(kBetaClass)) return;
+  warnings.push_back(
+      base::StrCat("metadata.annotations[", kBetaClass,
+                   "]: deprecated since v1.8; use \"storageClassName\" attribute instead"));
+}
+
+}  // namespace portcullis::registry

@@ -1,0 +1,18 @@
+// What volumes and the claims on them share (pkg/apis/core/validation). Pure functions.
+#pragma once
+
+#include "registry/validation/checks.h"
+
+namespace portcullis::registry {
+
+// "" if the catalog is not known; else the difference of two structs of the type `definition`, as
+// Kubernetes appends it to "… is immutable after creation".
+std::string StructDifference(const Context& ctx, std::string_view definition, json::Value before,
+                             json::Value after);
+// The phase of a new object: "Pending".
+json::Value PendingPhase();
+// The annotation that was the storage class before v1.8.
+inline constexpr std::string_view kBetaClass = "volume.beta.kubernetes.io/storage-class";
+void WarnOfBetaClass(json::Value object, std::vector<std::string>& warnings);
+
+}  // namespace portcullis::registry
