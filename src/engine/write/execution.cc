@@ -21,25 +21,14 @@ class FinishedExecution final : public Execution {
 // Takes the bytes out of the write; views its names.
 store::Change ChangeOf(const Operation& op, PendingWrite& write) {
   store::Change change;
+  change.kind = write.kind;
   change.key = KeyOf(write.resource ? *write.resource : *op.resource, write.ns, write.name);
-  change.preconditions.revision = write.expected;
   change.object = std::move(write.encoded);
-  switch (write.kind) {
-    case PendingWrite::Kind::kCreate:
-      change.kind = store::Change::Kind::kCreate;
-      change.preconditions.revision.reset();
-      break;
-    case PendingWrite::Kind::kUpdate:
-      change.kind = store::Change::Kind::kUpdate;
-      break;
-    case PendingWrite::Kind::kDelete:
-      change.kind = store::Change::Kind::kDelete;
-      break;
-  }
+  if (write.kind != PendingWrite::Kind::kCreate) change.preconditions.revision = write.expected;
   return change;
 }
 
-// An execution on its way. Whoever will go on with it holds it.
+// An execution between its commits. The step that comes next holds it.
 class Running : public std::enable_shared_from_this<Running> {
  public:
   Running(const Operation& op, std::unique_ptr<Execution> execution, Resume resume, Done done)

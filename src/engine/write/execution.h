@@ -25,7 +25,7 @@ namespace portcullis::engine {
 
 // One write that an operation has come to.
 struct PendingWrite {
-  enum class Kind : std::uint8_t { kCreate, kUpdate, kDelete };
+  using Kind = store::Change::Kind;
   Kind kind = Kind::kCreate;
   const api::catalog::ResourceInfo* resource = nullptr;  // of the object; null: the operation's
   std::string ns;

@@ -69,14 +69,14 @@ void Batch::Add(PendingWrite& write) {
 
 base::Result<ObjectPtr> Batch::Judge(PendingWrite& write) {
   Place& place = Find(write.key);
-  if (write.kind == PendingWrite::Kind::kCreate) {
+  if (write.kind == Change::Kind::kCreate) {
     if (place.stored != nullptr) {
       return api::AlreadyExistsStatus(ResourceOf(write.key), write.key.name);
     }
     return Put(write, place);
   }
   TRY(Check(write, place));
-  return write.kind == PendingWrite::Kind::kUpdate ? Put(write, place) : Remove(place);
+  return write.kind == Change::Kind::kUpdate ? Put(write, place) : Remove(place);
 }
 
 base::Status Batch::Check(const PendingWrite& write, const Place& place) {
@@ -87,7 +87,7 @@ base::Status Batch::Check(const PendingWrite& write, const Place& place) {
     return Mismatch(write.key, "UID", wanted.uid, place.stored->uid());
   }
   if (wanted.revision && *wanted.revision != place.stored->revision()) {
-    if (write.kind == PendingWrite::Kind::kDelete) {
+    if (write.kind == Change::Kind::kDelete) {
       return Mismatch(write.key, "ResourceVersion", std::to_string(*wanted.revision),
                       std::to_string(place.stored->revision()));
     }

@@ -13,14 +13,9 @@
 
 namespace portcullis::store {
 
-// One queued write and, in the end, its outcome. The views point into the caller's arguments.
-struct PendingWrite {
-  enum class Kind : std::uint8_t { kCreate, kUpdate, kDelete, kCall };
-  Kind kind = Kind::kCreate;
-  Key key;
-  Encoded object;
-  Preconditions preconditions;
-  const std::function<void()>* call = nullptr;  // kCall: run between two commits
+// One queued change and, in the end, its outcome. The views point into the caller's arguments.
+struct PendingWrite : Change {
+  const std::function<void()>* call = nullptr;  // if set, no change: run between two commits
   base::Result<ObjectPtr> result = ObjectPtr();
 };
 

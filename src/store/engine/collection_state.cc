@@ -140,8 +140,8 @@ bool CollectionState::IsHeldByOthers(const ObjectPtr& object) {
     if (maker->event.use_count() > 1) return true;
     ++ours;
   }
-  // Nobody can come by a new reference now. Letting go of one more comes after all that others have
-  // done with theirs.
+  // No new reference can be made now. Letting go of one more comes after all that others have done
+  // with theirs.
   const ObjectPtr one_more = object;
   return one_more.use_count() > ours + 1;
 }

@@ -46,7 +46,7 @@ class CollectionState {
   void HalveHistory(std::size_t keep, std::vector<EventPtr>& garbage);
 
   // Drops the documents of up to `max` objects behind `after`, a position, which is moved on; those
-  // of objects that somebody else holds stay. False: there are no more objects.
+  // of objects that others hold stay. False: there are no more objects.
   bool ForgetDocuments(std::size_t max, std::string& after);
 
   std::vector<ObjectPtr> All(std::string_view ns) const;

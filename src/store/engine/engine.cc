@@ -225,30 +225,21 @@ std::size_t Engine::Count(const Collection& collection) const {
 }
 
 base::Result<ObjectPtr> Engine::Create(const Key& key, Encoded object) {
-  Write write;
-  write.kind = PendingWrite::Kind::kCreate;
-  write.key = key;
-  write.object = std::move(object);
-  Await(write);
-  return std::move(write.result);
+  return Wait({Change::Kind::kCreate, key, std::move(object), {}});
 }
 
 base::Result<ObjectPtr> Engine::Update(const Key& key, Encoded object,
                                        const Preconditions& preconditions) {
-  Write write;
-  write.kind = PendingWrite::Kind::kUpdate;
-  write.key = key;
-  write.object = std::move(object);
-  write.preconditions = preconditions;
-  Await(write);
-  return std::move(write.result);
+  return Wait({Change::Kind::kUpdate, key, std::move(object), preconditions});
 }
 
 base::Result<ObjectPtr> Engine::Delete(const Key& key, const Preconditions& preconditions) {
+  return Wait({Change::Kind::kDelete, key, {}, preconditions});
+}
+
+base::Result<ObjectPtr> Engine::Wait(Change change) {
   Write write;
-  write.kind = PendingWrite::Kind::kDelete;
-  write.key = key;
-  write.preconditions = preconditions;
+  static_cast<Change&>(write) = std::move(change);
   Await(write);
   return std::move(write.result);
 }
@@ -257,7 +248,7 @@ base::Status Engine::DeleteVersions(std::span<const Version> versions) {
   if (versions.empty()) return base::OkStatus();
   std::vector<Write> writes(versions.size());
   for (std::size_t i = 0; i < versions.size(); ++i) {
-    writes[i].kind = PendingWrite::Kind::kDelete;
+    writes[i].kind = Change::Kind::kDelete;
     writes[i].key = versions[i].key;
     writes[i].preconditions.revision = versions[i].revision;
   }
@@ -272,20 +263,7 @@ base::Status Engine::DeleteVersions(std::span<const Version> versions) {
 
 void Engine::Submit(Change change, Done done) {
   auto write = std::make_unique<Write>();
-  switch (change.kind) {
-    case Change::Kind::kCreate:
-      write->kind = PendingWrite::Kind::kCreate;
-      break;
-    case Change::Kind::kUpdate:
-      write->kind = PendingWrite::Kind::kUpdate;
-      break;
-    case Change::Kind::kDelete:
-      write->kind = PendingWrite::Kind::kDelete;
-      break;
-  }
-  write->key = change.key;
-  write->object = std::move(change.object);
-  write->preconditions = change.preconditions;
+  static_cast<Change&>(*write) = std::move(change);
   write->done = std::move(done);
   base::Status started;
   bool lead = false;
@@ -422,11 +400,11 @@ void Engine::Process(const std::vector<Write*>& writes) {
   std::vector<Write*> left;
   left.reserve(writes.size());
   for (Write* write : writes) {
-    if (write->kind != PendingWrite::Kind::kCall) left.push_back(write);
+    if (write->call == nullptr) left.push_back(write);
   }
   while (PendingWrite* failed = CommitBatch(left)) std::erase(left, failed);
   for (Write* write : writes) {
-    if (write->kind == PendingWrite::Kind::kCall) (*write->call)();
+    if (write->call != nullptr) (*write->call)();
   }
 }
 
@@ -486,7 +464,6 @@ std::unique_ptr<Subscription> Engine::Subscribe(std::vector<Collection> collecti
     observers_.push_back(observation.get());
   };
   Write write;
-  write.kind = PendingWrite::Kind::kCall;
   write.call = &begin;
   Await(write);
   return observation;

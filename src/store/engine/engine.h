@@ -1,7 +1,7 @@
 // Engine is the store in memory with a Journal behind it; the memory and the embedded store are
 // this with different journals.
 //
-// A write joins a queue; the first one to find nobody at work becomes the leader, commits
+// A write joins a queue; the first one to find no other at work becomes the leader, commits
 // everything queued as one batch, publishes it, hands the lead to the first writer that came
 // meanwhile, and wakes the writers of its batch. While one batch waits for the disk the next one
 // gathers, so the number of disk syncs per second stays the same however many writers there are,
@@ -81,6 +81,7 @@ class Engine final : public Store {
     bool operator()(const Name& a, const Collection& b) const { return (*this)(b, a); }
   };
 
+  base::Result<ObjectPtr> Wait(Change change) PC_EXCLUDES(queue_mutex_);
   // Waits until the writes, of which there is at least one, have been committed as part of one
   // batch, by this or another thread.
   void Await(std::span<Write> writes) PC_EXCLUDES(queue_mutex_);

@@ -115,7 +115,7 @@ TEST(Engine, GivesBackTheOlderHalfOfItsHistory) {
   EXPECT_EQ(engine.Count({"", "configmaps"}), 20U);
 }
 
-TEST(Engine, ForgetsDocumentsThatNobodyHolds) {
+TEST(Engine, ForgetsDocumentsThatOnlyItHolds) {
   Engine engine(std::make_unique<NullJournal>(), {}, {});
   for (const std::string name : {"a", "b", "c"}) {
     ASSERT_TRUE(engine.Create(ConfigMap("n", name), Encode("n", name)).ok());
