@@ -69,7 +69,7 @@ bool Make(const Engine& engine, std::string_view resource, std::string_view ns,
   Input input;
   input.body = body;
   input.options.dry_run = dry_run;
-  const auto outcome = Create(op, input);
+  const auto outcome = Write(op, input);
   if (tracing == Tracing::kDocument) {
     FinishTrace(*trace, outcome);
     benchmark::DoNotOptimize(

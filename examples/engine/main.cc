@@ -68,7 +68,7 @@ bool Create(const engine::Engine& engine, std::string_view document, bool shown)
 
   admission::Trace trace(base::SystemClock());
   if (shown) op.recorder.set_trace(&trace);
-  const auto outcome = engine::Create(op, input);
+  const auto outcome = engine::Write(op, input);
   engine::FinishTrace(trace, outcome);
   if (shown) Show(op, trace, outcome);
   if (!shown && !outcome.ok()) std::fprintf(stderr, "%s\n", outcome.status().message().c_str());

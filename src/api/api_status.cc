@@ -193,6 +193,17 @@ Status RequestEntityTooLargeStatus(std::string_view message) {
   return Status(Reason::kRequestEntityTooLarge, StrCat("Request entity too large: ", message));
 }
 
+Status UnknownResourceStatus() {
+  return Status(Reason::kNotFound, "the server could not find the requested resource",
+                base::StatusDetails{});
+}
+
+Status MethodNotAllowedStatus() {
+  return Status(Reason::kMethodNotAllowed,
+                "the server does not allow this method on the requested resource",
+                base::StatusDetails{});
+}
+
 Status UnauthorizedStatus() { return Status(Reason::kUnauthorized, "Unauthorized"); }
 
 Status ResourceExpiredStatus(std::string_view message) {

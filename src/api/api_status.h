@@ -49,6 +49,10 @@ base::Status TimeoutStatus(std::string_view message, int retry_after_seconds);
 base::Status TooManyRequestsStatus(std::string_view message, int retry_after_seconds);
 // `Request entity too large: <message>`
 base::Status RequestEntityTooLargeStatus(std::string_view message);
+// 404 "the server could not find the requested resource": there is no such resource.
+base::Status UnknownResourceStatus();
+// 405 "the server does not allow this method on the requested resource".
+base::Status MethodNotAllowedStatus();
 base::Status UnauthorizedStatus();  // "Unauthorized"
 // Reason Expired, code 410.
 base::Status ResourceExpiredStatus(std::string_view message);

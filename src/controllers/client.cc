@@ -18,23 +18,6 @@ using engine::Verb;
 
 constexpr std::string_view kMetaVersion = "meta.k8s.io/v1";
 
-std::string_view VerbText(Verb verb) {
-  switch (verb) {
-    case Verb::kCreate:
-      return "create";
-    case Verb::kUpdate:
-      return "update";
-    case Verb::kPatch:
-      return "patch";
-    case Verb::kDelete:
-      return "delete";
-    case Verb::kDeleteCollection:
-      return "deletecollection";
-    default:
-      return "";
-  }
-}
-
 engine::WriteOptions WriteOptionsOf(json::Arena& arena, const Request& request,
                                     const Identity& identity) {
   const auto value = [&](std::string_view kind) {
@@ -77,10 +60,8 @@ class EngineClient final : public Client {
 
   base::Result<store::ObjectPtr> Do(const Request& request) override {
     engine::Operation op(world_);
-    op.catalog = world_.catalog->Get();
     TRY(Resolve(op, request));
     op.user = identity_.user;
-    op.started = world_.clock->Steady();
     op.deadline = base::SteadyTime::max();
     TRY(Authorize(op));
     return StoredBy(TRY(Perform(op, request, identity_)));
@@ -90,7 +71,7 @@ class EngineClient final : public Client {
   base::Status Authorize(const engine::Operation& op) const {
     authz::Attributes attributes;
     attributes.user = &op.user;
-    attributes.verb = VerbText(op.verb);
+    attributes.verb = engine::VerbName(op.verb);
     attributes.group = op.resource->resource.group;
     attributes.version = op.resource->resource.version;
     attributes.resource = op.resource->resource.resource;
@@ -131,22 +112,14 @@ std::unique_ptr<Client> MakeClient(const engine::World& world, Identity identity
 }
 
 base::Status Resolve(engine::Operation& op, const Request& request) {
-  const base::Status unknown(base::Reason::kNotFound,
-                             "the server could not find the requested resource",
-                             base::StatusDetails{});
-  op.resource = op.catalog->Find(request.resource);
-  if (op.resource == nullptr) return unknown;
-  if (!request.subresource.empty()) {
-    op.subresource = op.resource->FindSubresource(request.subresource);
-    if (op.subresource == nullptr) return unknown;
-  }
-  op.verb = request.verb;
-  op.name = request.name;
+  const api::GroupVersionResource& resource = request.resource;
   // A Namespace counts as being in itself, as its path says.
-  const bool is_namespace = request.resource.group.empty() &&
-                            request.resource.resource == "namespaces" && !request.name.empty();
-  op.ns = is_namespace ? request.name : request.ns;
-  return base::OkStatus();
+  const bool is_namespace =
+      resource.group.empty() && resource.resource == "namespaces" && !request.name.empty();
+  op.verb = request.verb;
+  return engine::Resolve(op,
+                         {resource.group, resource.version, resource.resource, request.subresource,
+                          is_namespace ? request.name : request.ns, request.name});
 }
 
 base::Result<Done> Perform(engine::Operation& op, const Request& request,
@@ -163,16 +136,7 @@ base::Result<Done> Perform(engine::Operation& op, const Request& request,
   input.body = op.arena.Copy(json::ToString(request.body));
   input.patch = request.patch;
   input.options = WriteOptionsOf(op.arena, request, identity);
-  switch (request.verb) {
-    case Verb::kCreate:
-      return Done(TRY(engine::Create(op, input)));
-    case Verb::kUpdate:
-      return Done(TRY(engine::Update(op, input)));
-    case Verb::kPatch:
-      return Done(TRY(engine::Patch(op, input)));
-    default:
-      return base::InternalError("a controller may not ask for this verb");
-  }
+  return Done(TRY(engine::Write(op, input)));
 }
 
 store::ObjectPtr StoredBy(const Done& done) {

@@ -7,6 +7,7 @@
 #include "admission/chain.h"
 #include "admission/match/cel_conditions.h"
 #include "admission/store_feed.h"
+#include "api/api_status.h"
 #include "api/conversion/custom_converter.h"
 #include "api/schema/defaulting.h"
 #include "authz/authorizer.h"
@@ -210,15 +211,12 @@ base::Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
 }
 
 base::Status Resolve(Operation& op, const ResourcePath& path) {
-  const base::Status unknown(base::Reason::kNotFound,
-                             "the server could not find the requested resource",
-                             base::StatusDetails{});
   op.catalog = op.world.catalog->Get();
   op.resource = op.catalog->Find(path.group, path.version, path.resource);
-  if (op.resource == nullptr) return unknown;
+  if (op.resource == nullptr) return api::UnknownResourceStatus();
   if (!path.subresource.empty()) {
     op.subresource = op.resource->FindSubresource(path.subresource);
-    if (op.subresource == nullptr) return unknown;
+    if (op.subresource == nullptr) return api::UnknownResourceStatus();
   }
   op.ns = path.ns;
   op.name = path.name;

@@ -7,7 +7,7 @@
 //   TRY(engine::Resolve(op, {.version = "v1", .resource = "pods", .ns = "default"}));
 //   op.verb = engine::Verb::kCreate;
 //   op.user.name = "alice";
-//   auto outcome = engine::Create(op, {.body = R"({"kind":"Pod",…})"});   // verbs.h
+//   auto outcome = engine::Write(op, {.body = R"({"kind":"Pod",…})"});   // verbs.h
 //
 // Thread-safe once created. Destroying it ends what it started; operations have ended before.
 #pragma once

@@ -103,7 +103,7 @@ class Executions : public ::testing::Test {
     const auto op = On(resource, Verb::kCreate);
     Input input;
     input.body = body;
-    const auto made = Create(*op, input);
+    const auto made = Write(*op, input);
     EXPECT_TRUE(made.ok()) << made.status().message();
   }
 
@@ -117,7 +117,7 @@ TEST_F(Executions, StopAtTheCommit) {
   const auto op = On("configmaps", Verb::kCreate);
   Input input;
   input.body = kConfigMap;
-  const auto execution = Begin(*op, input);
+  const auto execution = BeginWrite(*op, input);
   auto write = execution->Advance();
   ASSERT_TRUE(write.has_value());
   EXPECT_EQ(write->kind, PendingWrite::Kind::kCreate);
@@ -136,14 +136,14 @@ TEST_F(Executions, GoOnAfterAConflict) {
   const auto op = On("configmaps", Verb::kPatch, "a");
   Input input;
   input.body = R"({"data":{"k":"v"}})";
-  const auto execution = Begin(*op, input);
+  const auto execution = BeginWrite(*op, input);
   auto first = execution->Advance();
   ASSERT_TRUE(first.has_value());
 
   const auto other = On("configmaps", Verb::kPatch, "a");
   Input faster;
   faster.body = R"({"data":{"other":"w"}})";
-  ASSERT_TRUE(Patch(*other, faster).ok());
+  ASSERT_TRUE(Write(*other, faster).ok());
 
   const std::int64_t expected = first->expected;
   execution->Committed(Commit(*op, *std::move(first)));
@@ -163,7 +163,7 @@ TEST_F(Executions, ChooseAnotherNameIfAGeneratedOneIsTaken) {
   const auto op = On("configmaps", Verb::kCreate);
   Input input;
   input.body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"a-"}})";
-  const auto execution = Begin(*op, input);
+  const auto execution = BeginWrite(*op, input);
   const auto first = execution->Advance();
   ASSERT_TRUE(first.has_value());
   execution->Committed(base::Status(base::Reason::kAlreadyExists, "taken"));
@@ -180,7 +180,8 @@ TEST_F(Executions, CallBackWhenDone) {
   std::promise<std::function<void()>> next;
   int calls = 0;
   Finish(
-      *op, Begin(*op, input), [&](std::function<void()> step) { next.set_value(std::move(step)); },
+      *op, BeginWrite(*op, input),
+      [&](std::function<void()> step) { next.set_value(std::move(step)); },
       [&](const base::Result<Outcome>& outcome) {
         ++calls;
         EXPECT_TRUE(outcome.ok());
@@ -199,7 +200,7 @@ TEST_F(Executions, CallBackAtOnceIfThereIsNothingToWrite) {
   input.body = kConfigMap;
   int calls = 0;
   Finish(
-      *op, Begin(*op, input), [](const std::function<void()>&) { FAIL(); },
+      *op, BeginWrite(*op, input), [](const std::function<void()>&) { FAIL(); },
       [&](const base::Result<Outcome>&) { ++calls; });
   EXPECT_EQ(calls, 1);
 }
@@ -211,10 +212,10 @@ TEST_F(Executions, RefuseToWaitWhereNothingMay) {
                              "spec":{"hard":{"count/configmaps":"1"}}})");
   Input input;
   input.body = kConfigMap;
-  EXPECT_FALSE(Create(*op, input).ok());
+  EXPECT_FALSE(Write(*op, input).ok());
   EXPECT_TRUE(op->recorder.refused_to_wait());
   op->recorder.Clear();
-  EXPECT_TRUE(Create(*op, input).ok());
+  EXPECT_TRUE(Write(*op, input).ok());
 }
 
 TEST_F(Executions, MayWaitForAQuotaOfTheNamespace) {

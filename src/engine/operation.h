@@ -34,6 +34,11 @@ enum class Verb : std::uint8_t {
   kConnect,  // exec, attach, portforward, proxy
 };
 
+// "deletecollection", as rules of RBAC name it; "" for kNone.
+std::string_view VerbName(Verb verb);
+// kNone if no verb is named so.
+Verb VerbNamed(std::string_view name);
+
 struct Operation {
   explicit Operation(const World& its_world)
       : world(its_world), arena_owner(std::make_shared<json::Arena>()), arena(*arena_owner) {}

@@ -3,39 +3,9 @@
 #include "api/api_status.h"
 
 namespace portcullis::engine {
-namespace {
-
-std::string_view VerbText(Verb verb) {
-  switch (verb) {
-    case Verb::kGet:
-      return "get";
-    case Verb::kList:
-      return "list";
-    case Verb::kWatch:
-      return "watch";
-    case Verb::kCreate:
-      return "create";
-    case Verb::kUpdate:
-      return "update";
-    case Verb::kPatch:
-      return "patch";
-    case Verb::kDelete:
-      return "delete";
-    case Verb::kDeleteCollection:
-      return "deletecollection";
-    case Verb::kConnect:
-      return "connect";
-    case Verb::kNone:
-      break;
-  }
-  return "";
-}
-
-}  // namespace
-
 admission::TraceSubject DescribeOperation(const Operation& op) {
   admission::TraceSubject subject;
-  subject.verb = VerbText(op.verb);
+  subject.verb = VerbName(op.verb);
   subject.resource = op.resource->resource;
   subject.subresource = op.subresource_name();
   subject.ns = op.ns;

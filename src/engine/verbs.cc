@@ -37,27 +37,15 @@ base::Result<UpdateSpec> PatchBy(Operation& op, const Input& input) {
   return spec;
 }
 
+bool Reads(Verb verb) { return verb == Verb::kGet || verb == Verb::kList || verb == Verb::kWatch; }
+
 }  // namespace
 
-base::Result<Outcome> Create(Operation& op, const Input& input) {
-  if (const Function function = FindFunction(op)) return Finish(op, *function(op, input));
-  const json::Value object = TRY(DecodeInput(op, input));
-  return CreateObject(op, object, input.options);
+base::Result<Outcome> Write(Operation& op, const Input& input) {
+  return Finish(op, *BeginWrite(op, input));
 }
 
-base::Result<Outcome> Update(Operation& op, const Input& input) {
-  if (const Function function = FindFunction(op)) return Finish(op, *function(op, input));
-  const UpdateSpec spec = TRY(ReplacementBy(op, input));
-  return UpdateObject(op, spec, input.options);
-}
-
-base::Result<Outcome> Patch(Operation& op, const Input& input) {
-  if (const Function function = FindFunction(op)) return Finish(op, *function(op, input));
-  const UpdateSpec spec = TRY(PatchBy(op, input));
-  return UpdateObject(op, spec, input.options);
-}
-
-std::unique_ptr<Execution> Begin(Operation& op, const Input& input) {
+std::unique_ptr<Execution> BeginWrite(Operation& op, const Input& input) {
   if (const Function function = FindFunction(op)) return function(op, input);
   if (op.verb == Verb::kCreate) {
     const auto object = DecodeInput(op, input);
@@ -93,8 +81,7 @@ bool MayWait(const Operation& op) {
   if (op.resource->definition != nullptr && op.resource->definition->converter().blocks()) {
     return true;
   }
-  const bool reads = op.verb == Verb::kGet || op.verb == Verb::kList || op.verb == Verb::kWatch;
-  if (!reads && op.group_resource() == api::GroupResource{"", "services"} &&
+  if (!Reads(op.verb) && op.group_resource() == api::GroupResource{"", "services"} &&
       world.services->MayWait()) {
     return true;
   }

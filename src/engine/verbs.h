@@ -15,14 +15,12 @@
 
 namespace portcullis::engine {
 
-// Of a resource or a subresource; functions of subresources.h do what is no plain write.
-base::Result<Outcome> Create(Operation& op, const Input& input);
-base::Result<Outcome> Update(Operation& op, const Input& input);
-base::Result<Outcome> Patch(Operation& op, const Input& input);
-
-// Any of these three, by op.verb, as an execution: it stops at each commit, so that no thread is
-// held while the store writes.
-std::unique_ptr<Execution> Begin(Operation& op, const Input& input);
+// Creates, updates or patches, by op.verb, a resource or a subresource; functions of subresources.h
+// do what is no plain write. REQUIRES: op.verb is one of the three.
+base::Result<Outcome> Write(Operation& op, const Input& input);
+// The same as an execution: it stops at each commit, so that no thread is held while the store
+// writes.
+std::unique_ptr<Execution> BeginWrite(Operation& op, const Input& input);
 
 base::Result<Outcome> Delete(Operation& op, const DeleteOptions& options);
 // The same as an execution.

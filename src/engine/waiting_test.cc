@@ -60,7 +60,7 @@ class Waiting : public ::testing::Test {
     const auto op = On(resource, Verb::kCreate);
     Input input;
     input.body = body;
-    const auto made = Create(*op, input);
+    const auto made = Write(*op, input);
     EXPECT_TRUE(made.ok()) << made.status().message();
   }
 
@@ -68,7 +68,7 @@ class Waiting : public ::testing::Test {
     const auto op = On(resource, Verb::kPatch, name);
     Input input;
     input.body = body;
-    const auto made = Patch(*op, input);
+    const auto made = Write(*op, input);
     EXPECT_TRUE(made.ok()) << made.status().message();
   }
 
@@ -106,7 +106,7 @@ class Waiting : public ::testing::Test {
     const auto op = On(resource, verb, name);
     Input input;
     input.body = body;
-    return Commits(*op, *Begin(*op, input));
+    return Commits(*op, *BeginWrite(*op, input));
   }
 
   std::vector<std::string> CommitsOfDelete(std::string_view resource, std::string_view name) {
@@ -215,7 +215,7 @@ TEST_F(Waiting, AnEvictionTakesTheBudgetAnewAfterAConflict) {
   const auto op = On("pods/eviction", Verb::kCreate, "p");
   Input input;
   input.body = kEviction;
-  const auto execution = Begin(*op, input);
+  const auto execution = BeginWrite(*op, input);
   auto write = execution->Advance();
   ASSERT_TRUE(write.has_value());
   PatchBy("poddisruptionbudgets.policy/status", "b", R"({"status":{"disruptionsAllowed":0}})");

@@ -4,6 +4,7 @@
 
 #include "admission/trace/document.h"
 #include "admission/trace/table.h"
+#include "api/api_status.h"
 #include "authz/authorizer.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -183,7 +184,7 @@ Reply AdmissionTraces::ServeOne(Call& call, std::string_view id) {
 }
 
 Reply AdmissionTraces::Serve(Call& call) {
-  if (call.info.method != "GET") return ErrorReply(call, MethodNotAllowed());
+  if (call.info.method != "GET") return ErrorReply(call, api::MethodNotAllowedStatus());
   const std::string_view path = call.info.path;
   if (path == kPath) return ServeList(call);
   return ServeOne(call, path.substr(kPath.size() + 1));

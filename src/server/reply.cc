@@ -106,15 +106,4 @@ void SetFlowHeaders(const Call& call, net::Headers& headers) {
   headers.Set("X-Kubernetes-Pf-Prioritylevel-Uid", schema->level_uid);
 }
 
-base::Status UnknownResource() {
-  return base::Status(base::Reason::kNotFound, "the server could not find the requested resource",
-                      base::StatusDetails{});
-}
-
-base::Status MethodNotAllowed() {
-  return base::Status(base::Reason::kMethodNotAllowed,
-                      "the server does not allow this method on the requested resource",
-                      base::StatusDetails{});
-}
-
 }  // namespace portcullis::server

@@ -26,9 +26,4 @@ Reply TextReply(int http_status, std::string text);
 // By which FlowSchema and priority level the call was classified, if it was.
 void SetFlowHeaders(const Call& call, net::Headers& headers);
 
-// 404 "the server could not find the requested resource" and 405 "the server does not allow this
-// method on the requested resource", as kube-apiserver's router answers.
-base::Status UnknownResource();
-base::Status MethodNotAllowed();
-
 }  // namespace portcullis::server

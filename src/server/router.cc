@@ -18,22 +18,6 @@ using rest::Verb;
 
 Reply PageNotFound() { return TextReply(404, "404 page not found\n"); }
 
-// What the route asks the engine for.
-engine::Verb VerbOf(std::string_view name) {
-  using engine::Verb;
-  constexpr std::pair<std::string_view, Verb> kVerbs[] = {
-      {"create", Verb::kCreate},   {"get", Verb::kGet},
-      {"list", Verb::kList},       {"update", Verb::kUpdate},
-      {"patch", Verb::kPatch},     {"watch", Verb::kWatch},
-      {"delete", Verb::kDelete},   {"deletecollection", Verb::kDeleteCollection},
-      {"connect", Verb::kConnect},
-  };
-  for (const auto& [text, verb] : kVerbs) {
-    if (name == text) return verb;
-  }
-  return Verb::kNone;
-}
-
 Verb FindVerb(const Call& call) {
   switch (call.verb) {
     case engine::Verb::kCreate:
@@ -77,12 +61,12 @@ base::Status CheckNamed(const Call& call, std::string_view verb) {
 }
 
 base::Status UnknownPath(const Call& call) {
-  if (!call.resource->custom) return UnknownResource();  // else it is a subresource
+  if (!call.resource->custom) return api::UnknownResourceStatus();  // else it is a subresource
   return api::NotFoundStatus(call.group_resource(), call.info.name);
 }
 
 base::Status UnknownMethod(const Call& call) {
-  if (!call.resource->custom) return MethodNotAllowed();
+  if (!call.resource->custom) return api::MethodNotAllowedStatus();
   const std::string kind = base::StrCat(call.info.resource, ".", call.info.api_group);
   base::StatusDetails details;
   details.group = call.info.api_group;
@@ -110,7 +94,7 @@ Destination FindResource(Call& call) {
   if (call.resource == nullptr) {
     const bool in_group = info.api_prefix == "api" ||
                           (!info.api_group.empty() && ServesBuiltIn(*call.catalog, info.api_group));
-    return Answered(in_group ? ErrorReply(call, UnknownResource()) : PageNotFound());
+    return Answered(in_group ? ErrorReply(call, api::UnknownResourceStatus()) : PageNotFound());
   }
   if (!info.subresource.empty()) {
     call.subresource = call.resource->FindSubresource(info.subresource);
@@ -122,11 +106,11 @@ Destination FindResource(Call& call) {
     return Answered(ErrorReply(call, UnknownMethod(call)));
   const base::Status named = CheckNamed(call, route.verb);
   if (!named.ok()) return Answered(ErrorReply(call, named));
-  call.verb = VerbOf(route.verb);
+  call.verb = engine::VerbNamed(route.verb);
   call.ns = info.name_space;
   call.name = info.name;
   const Verb verb = FindVerb(call);
-  if (verb == nullptr) return Answered(ErrorReply(call, MethodNotAllowed()));
+  if (verb == nullptr) return Answered(ErrorReply(call, api::MethodNotAllowedStatus()));
 
   const bool shown = call.subresource == nullptr || call.subresource->name == "status" ||
                      call.subresource->name == "scale";

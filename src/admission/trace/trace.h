@@ -4,7 +4,7 @@
 //
 //   admission::Trace trace(base::SystemClock());
 //   op.recorder.set_trace(&trace);                        // before the operation begins
-//   auto outcome = engine::Create(op, input);
+//   auto outcome = engine::Write(op, input);
 //   trace.Finish(…);
 //   json::Value document = TraceDocument(op.arena, trace, {…});   // trace/document.h
 //

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 
+#include "api/api_status.h"
 #include "api/catalog/catalog_file.h"
 #include "api/catalog/custom_openapi.h"
 #include "base/strings.h"
@@ -137,7 +138,7 @@ base::Result<std::string> OpenApiV3(const Catalog& catalog, std::string_view pat
   }
   const Value* document = documents.Find(path);
   if (document == nullptr || !IsServed(catalog, path)) {
-    return base::NotFound("the server could not find the requested resource");
+    return UnknownResourceStatus();
   }
   return json::ToString(*document, Plain());
 }

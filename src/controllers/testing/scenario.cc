@@ -37,21 +37,6 @@ using json::Value;
 constexpr int kMostRounds = 1000;
 constexpr std::string_view kRootCa = "-----BEGIN CERTIFICATE-----";
 
-constexpr std::pair<std::string_view, Verb> kVerbs[] = {
-    {"create", Verb::kCreate},
-    {"update", Verb::kUpdate},
-    {"patch", Verb::kPatch},
-    {"delete", Verb::kDelete},
-    {"deletecollection", Verb::kDeleteCollection},
-};
-
-std::string_view TextOf(Verb verb) {
-  for (const auto& [text, value] : kVerbs) {
-    if (value == verb) return text;
-  }
-  return "";
-}
-
 // The text with every `from` replaced.
 std::string Replaced(std::string_view text, std::string_view from, std::string_view to) {
   std::string out;
@@ -92,7 +77,7 @@ class NotingClient final : public Client {
   base::Result<store::ObjectPtr> Do(const Request& request) override {
     const std::string_view name =
         request.name.empty() ? request.body["metadata"]["name"].AsString() : request.name;
-    std::string note = base::StrCat(TextOf(request.verb), " ", request.resource.resource);
+    std::string note = base::StrCat(engine::VerbName(request.verb), " ", request.resource.resource);
     if (!request.subresource.empty()) note += base::StrCat("/", request.subresource);
     note += request.ns.empty() ? " " : base::StrCat(" ", request.ns, "/");
     if (request.verb != Verb::kDeleteCollection) note += name;
@@ -304,7 +289,7 @@ class Scenario {
     TRY(Resolve(op, object, Verb::kCreate));
     engine::Input input;
     input.body = op.arena.Copy(WithUids(json::ToString(object)));
-    TRY(engine::Create(op, input));
+    TRY(engine::Write(op, input));
     if (object["status"].is_null() || op.resource->FindSubresource("status") == nullptr) {
       return base::OkStatus();
     }
@@ -321,7 +306,7 @@ class Scenario {
     if (!subresource.empty()) op.subresource = op.resource->FindSubresource(subresource);
     engine::Input input;
     input.body = op.arena.Copy(json::ToString(patch));
-    return engine::Patch(op, input).status();
+    return engine::Write(op, input).status();
   }
 
   base::Status Delete(Value object, std::string_view policy) {
@@ -336,12 +321,10 @@ class Scenario {
   base::Status Act(Value step) {
     if (step.Has("refuse")) {
       const Value refuse = step["refuse"];
-      for (const auto& [text, verb] : kVerbs) {
-        if (refuse["verb"].AsString() != text) continue;
-        const bool conflict = refuse["reason"].AsString() == "Conflict";
-        client_->RefuseNext(verb,
-                            conflict ? base::Reason::kConflict : base::Reason::kInternalError);
-      }
+      const Verb verb = engine::VerbNamed(refuse["verb"].AsString());
+      if (verb == Verb::kNone) return base::BadRequest("refuse names no verb");
+      const bool conflict = refuse["reason"].AsString() == "Conflict";
+      client_->RefuseNext(verb, conflict ? base::Reason::kConflict : base::Reason::kInternalError);
     }
     if (step.Has("create")) return Create(step["create"]);
     if (step.Has("patch")) return Patch(step["patch"], step["subresource"].AsString());

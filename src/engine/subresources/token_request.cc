@@ -152,8 +152,7 @@ base::Result<Outcome> CreateToken(Operation& op, const Input& input) {
                          .object = request,
                          .options = options.as_create}));
   if (op.world.signer == nullptr) {
-    return base::Status(base::Reason::kNotFound, "the server could not find the requested resource",
-                        base::StatusDetails{});
+    return api::UnknownResourceStatus();
   }
   authn::ServiceAccountClaims claims;
   claims.ns = op.ns;

@@ -24,13 +24,6 @@ namespace {
 constexpr std::string_view kVerbs[] = {"create", "update",           "patch",  "get",
                                        "delete", "deletecollection", "connect"};
 
-Verb VerbNamed(std::string_view name) {
-  constexpr Verb kValues[] = {Verb::kCreate, Verb::kUpdate,           Verb::kPatch,  Verb::kGet,
-                              Verb::kDelete, Verb::kDeleteCollection, Verb::kConnect};
-  const auto* found = std::find(std::begin(kVerbs), std::end(kVerbs), name);
-  return kValues[found - std::begin(kVerbs)];
-}
-
 class Scenario {
  public:
   explicit Scenario(std::string_view yaml) : yaml_(yaml) {}
@@ -114,7 +107,7 @@ class Scenario {
       SetUser(op, "admin");
       Input input;
       input.body = text;
-      status = Create(op, input).status();
+      status = Write(op, input).status();
     }
     if (!status.ok()) Note(base::StrCat("given ", text, ": ", status.message()));
     return status.ok();
@@ -194,11 +187,9 @@ class Scenario {
                                         : PatchType::kMerge;
     switch (op.verb) {
       case Verb::kCreate:
-        return Create(op, input);
       case Verb::kUpdate:
-        return Update(op, input);
       case Verb::kPatch:
-        return Patch(op, input);
+        return Write(op, input);
       case Verb::kConnect:
         return Connect(op, input);
       default:

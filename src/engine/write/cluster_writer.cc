@@ -72,7 +72,7 @@ class WorldWriter final : public admission::ClusterWriter {
                       json::Value object) override {
     auto catalog = world_.catalog->Get();
     const api::catalog::ResourceInfo* info = catalog->Find(resource);
-    if (info == nullptr) return base::NotFound("the server could not find the requested resource");
+    if (info == nullptr) return api::UnknownResourceStatus();
     json::Arena arena;
     if (info->namespaced) {
       object = json::SetPath(arena, object, {"metadata", "namespace"},
@@ -88,7 +88,7 @@ class WorldWriter final : public admission::ClusterWriter {
                                             json::Value object) override {
     auto catalog = world_.catalog->Get();
     const api::catalog::ResourceInfo* info = catalog->Find(resource);
-    if (info == nullptr) return base::NotFound("the server could not find the requested resource");
+    if (info == nullptr) return api::UnknownResourceStatus();
     Operation op(world_);
     Fill(op, std::move(catalog), *info, object);
     op.verb = Verb::kUpdate;
@@ -169,7 +169,7 @@ base::Status ApplyByServer(const World& world, json::Value object, std::string_v
   input.patch = PatchType::kApply;
   input.options.field_manager = manager;
   input.options.force = true;
-  return Patch(op, input).status();
+  return Write(op, input).status();
 }
 
 base::Status EnsureObject(const World& world, json::Value object) {

@@ -73,9 +73,10 @@ std::optional<Reply> RefuseDiscovery(Call& call, const std::vector<std::string>&
   const bool built_in = core || (parts.size() > 1 && ServesBuiltIn(*call.catalog, parts[1]));
   const bool doubled = call.info.path.find("//") != std::string::npos;
   if (!built_in && (!found || doubled)) return PageNotFound();
-  if (!found) return ErrorReply(call, UnknownResource());
+  if (!found) return ErrorReply(call, api::UnknownResourceStatus());
   const bool by_method = core || (built_in && (doubled || parts.size() > 2));
-  if (by_method && call.info.method != "GET") return ErrorReply(call, MethodNotAllowed());
+  if (by_method && call.info.method != "GET")
+    return ErrorReply(call, api::MethodNotAllowedStatus());
   return std::nullopt;
 }
 
@@ -320,7 +321,7 @@ Reply Documents::ServePaths(Call& call) {
 }
 
 Reply Documents::ServeKeys(Call& call) {
-  if (call.info.method != "GET") return ErrorReply(call, MethodNotAllowed());
+  if (call.info.method != "GET") return ErrorReply(call, api::MethodNotAllowedStatus());
   Reply reply;
   reply.content_type = "application/jwk-set+json";
   reply.body = env_.signer->KeySetJson();
@@ -328,7 +329,7 @@ Reply Documents::ServeKeys(Call& call) {
 }
 
 Reply Documents::ServeIssuer(Call& call) {
-  if (call.info.method != "GET") return ErrorReply(call, MethodNotAllowed());
+  if (call.info.method != "GET") return ErrorReply(call, api::MethodNotAllowedStatus());
   const std::string& issuer = env_.options->service_account_issuer;
   json::ObjectBuilder document(call.arena);
   const json::Value algorithms = json::ArrayBuilder(call.arena).Add("ES256").Build();
@@ -343,7 +344,7 @@ Reply Documents::ServeIssuer(Call& call) {
 }
 
 Reply Documents::ServeVersion(Call& call) {
-  if (call.info.method != "GET") return ErrorReply(call, MethodNotAllowed());
+  if (call.info.method != "GET") return ErrorReply(call, api::MethodNotAllowedStatus());
   Reply reply;
   reply.body = VersionDocument(*env_.release);
   return reply;
@@ -377,7 +378,7 @@ Reply Documents::Serve(Call& call) {
     if (trimmed == root || path.starts_with(base::StrCat(root, "/"))) return ServeDiscovery(call);
   }
   if (trimmed == "/version") return ServeVersion(call);
-  if (path.starts_with("/version/")) return ErrorReply(call, UnknownResource());
+  if (path.starts_with("/version/")) return ErrorReply(call, api::UnknownResourceStatus());
   if (path == "/openapi/v2" || path == "/openapi/v3" || path.starts_with("/openapi/v3/")) {
     return ServeOpenApi(call);
   }

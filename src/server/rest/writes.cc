@@ -55,7 +55,7 @@ base::Result<engine::Input> ReadInput(Call& call) {
 }
 
 base::Result<std::unique_ptr<engine::Execution>> Begin(Call& call) {
-  if (call.verb != engine::Verb::kDelete) return engine::Begin(call, TRY(ReadInput(call)));
+  if (call.verb != engine::Verb::kDelete) return engine::BeginWrite(call, TRY(ReadInput(call)));
   const engine::DeleteOptions options = TRY(ReadDeleteOptions(call));
   call.dry_run = options.dry_run;
   return engine::BeginDelete(call, options);

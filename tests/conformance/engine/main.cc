@@ -176,16 +176,7 @@ class World {
   }
 
   static base::Result<engine::Outcome> Write(engine::Operation& op, const engine::Input& input) {
-    switch (op.verb) {
-      case Verb::kCreate:
-        return engine::Create(op, input);
-      case Verb::kUpdate:
-        return engine::Update(op, input);
-      case Verb::kPatch:
-        return engine::Patch(op, input);
-      default:
-        return engine::Connect(op, input);
-    }
+    return op.verb == Verb::kConnect ? engine::Connect(op, input) : engine::Write(op, input);
   }
 
   net::IoThreads io_;

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "api/api_status.h"
 #include "api/patch/managed_fields.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
@@ -46,7 +47,7 @@ base::Status ReadPath(Request& request, std::string_view path) {
   return base::OkStatus();
 }
 
-Verb WriteVerb(const Request& request) {
+Verb VerbOf(const Request& request) {
   if (request.method == "POST") return Verb::kCreate;
   if (request.method == "PUT") return Verb::kUpdate;
   if (request.method == "PATCH") return Verb::kPatch;
@@ -157,29 +158,10 @@ base::Result<Request> ReadRequest(json::Value line) {
   return request;
 }
 
-std::string_view VerbOf(const Request& request) {
-  switch (WriteVerb(request)) {
-    case Verb::kCreate:
-      return "create";
-    case Verb::kUpdate:
-      return "update";
-    case Verb::kPatch:
-      return "patch";
-    case Verb::kDelete:
-      return "delete";
-    case Verb::kDeleteCollection:
-      return "deletecollection";
-    case Verb::kList:
-      return "list";
-    default:
-      return "get";
-  }
-}
-
 authz::Attributes AttributesOf(const Request& request, const api::UserInfo& user) {
   authz::Attributes attributes;
   attributes.user = &user;
-  attributes.verb = VerbOf(request);
+  attributes.verb = engine::VerbName(VerbOf(request));
   attributes.group = request.group;
   attributes.version = request.version;
   attributes.resource = request.resource;
@@ -190,26 +172,21 @@ authz::Attributes AttributesOf(const Request& request, const api::UserInfo& user
 }
 
 base::Status Resolve(engine::Operation& op, const Request& request) {
-  const base::Status unknown(base::Reason::kNotFound,
-                             "the server could not find the requested resource",
-                             base::StatusDetails{});
   op.resource = op.catalog->Find(request.group, request.version, request.resource);
-  if (op.resource == nullptr) return unknown;
+  if (op.resource == nullptr) return api::UnknownResourceStatus();
   if (!request.subresource.empty()) {
     op.subresource = op.resource->FindSubresource(request.subresource);
-    if (op.subresource == nullptr) return unknown;
+    if (op.subresource == nullptr) return api::UnknownResourceStatus();
   }
   op.ns = request.ns;
   op.name = request.name;
   const bool connects = engine::FindFunction(op, Verb::kConnect) != nullptr;
-  op.verb = connects ? Verb::kConnect : WriteVerb(request);
-  const std::string_view verb = VerbOf(request);
+  op.verb = connects ? Verb::kConnect : VerbOf(request);
+  const std::string_view verb = engine::VerbName(VerbOf(request));
   const bool allowed =
       connects || (op.subresource ? op.subresource->HasVerb(verb) : op.resource->HasVerb(verb));
   if (allowed) return base::OkStatus();
-  return base::Status(base::Reason::kMethodNotAllowed,
-                      "the server does not allow this method on the requested resource",
-                      base::StatusDetails{});
+  return api::MethodNotAllowedStatus();
 }
 
 engine::Input ReadInput(engine::Operation& op, const Request& request) {

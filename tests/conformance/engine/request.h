@@ -40,8 +40,6 @@ struct Request {
 // Paths that are no resource's are an error.
 base::Result<Request> ReadRequest(json::Value line);
 
-// As RBAC names what is asked for: get, list, create, …
-std::string_view VerbOf(const Request& request);
 authz::Attributes AttributesOf(const Request& request, const api::UserInfo& user);
 
 // Names resource, subresource and verb in `op`. Errors as kube-apiserver's: 404, 405.
