@@ -37,6 +37,28 @@ base::Result<UpdateSpec> PatchBy(Operation& op, const Input& input) {
   return spec;
 }
 
+constexpr std::size_t kLargeObject = 64 * 1024;  // bytes as stored
+constexpr std::size_t kLongList = 100;           // objects of the resource, in all namespaces
+constexpr std::size_t kLargeList = 512 * 1024;   // bytes as stored of those that may be listed
+
+// Policies, definitions and claims of devices have expressions; custom resources are held against
+// those of their definitions.
+bool HasExpressions(const api::catalog::ResourceInfo& resource) {
+  const std::string_view group = resource.resource.group;
+  return resource.custom || group == "admissionregistration.k8s.io" ||
+         group == "apiextensions.k8s.io" || group == "resource.k8s.io";
+}
+
+bool IsLong(const store::Store& store, const Operation& op) {
+  const store::Collection collection = KeyOf(op, {}).collection();
+  if (store.Count(collection) > kLongList) return true;
+  std::size_t bytes = 0;
+  for (const store::ObjectPtr& object : store.List(collection, op.ns)) {
+    bytes += object->bytes().size();
+  }
+  return bytes > kLargeList;
+}
+
 bool Reads(Verb verb) { return verb == Verb::kGet || verb == Verb::kList || verb == Verb::kWatch; }
 
 }  // namespace
@@ -100,6 +122,18 @@ bool MayWait(const Operation& op) {
     default:
       return false;
   }
+}
+
+bool MayTakeLong(const Operation& op) {
+  if (!Reads(op.verb) && HasExpressions(*op.resource)) return true;
+  // Reviews take as long as the rules they are held against.
+  if (op.subresource == nullptr && FindFunction(op) != nullptr) return true;
+  const store::Store& store = *op.world.store;
+  if (op.verb == Verb::kWatch) return true;  // it may list before it watches
+  if (op.verb == Verb::kList) return IsLong(store, op);
+  if (op.name.empty()) return false;
+  const store::ObjectPtr stored = store.Get(KeyOf(op, op.name));
+  return stored != nullptr && stored->bytes().size() > kLargeObject;
 }
 
 }  // namespace portcullis::engine

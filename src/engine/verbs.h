@@ -35,4 +35,9 @@ base::Result<Listing> DeleteCollection(Operation& op, const ListOptions& list,
 // and resource. One that may not runs from commit to commit without ever waiting, on any thread.
 bool MayWait(const Operation& op);
 
+// Whether the operation may calculate for long although its request is small: it lists, writes what
+// has expressions to compile or to evaluate, concerns a large stored object, or reviews access. Known
+// as MayWait() is, for the same purpose: such an operation must not hold up the thread of others.
+bool MayTakeLong(const Operation& op);
+
 }  // namespace portcullis::engine

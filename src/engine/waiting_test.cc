@@ -298,5 +298,63 @@ TEST_F(Waiting, ServicesWaitForTheObjectsOfTheirAddresses) {
   EXPECT_FALSE(MayWait(*On("configmaps", Verb::kCreate)));
 }
 
+TEST_F(Waiting, SmallRequestsTakeNotLong) {
+  Make("configmaps", R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"small"}})");
+  for (Verb verb : {Verb::kGet, Verb::kUpdate, Verb::kPatch, Verb::kDelete}) {
+    EXPECT_FALSE(MayTakeLong(*On("configmaps", verb, "small")));
+  }
+  EXPECT_FALSE(MayTakeLong(*On("configmaps", Verb::kCreate)));
+  EXPECT_FALSE(MayTakeLong(*On("configmaps", Verb::kList)));
+  EXPECT_FALSE(MayTakeLong(*On("pods/eviction", Verb::kCreate, "absent")));
+}
+
+TEST_F(Waiting, SmallRequestsOnLargeObjectsMayTakeLong) {
+  Make("configmaps",
+       base::StrCat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"large"},
+            "data":{"a":")",
+                    std::string(65 * 1024, 'a'), R"("}})"));
+  for (Verb verb : {Verb::kGet, Verb::kUpdate, Verb::kPatch, Verb::kDelete}) {
+    EXPECT_TRUE(MayTakeLong(*On("configmaps", verb, "large")));
+  }
+}
+
+TEST_F(Waiting, ListsOfManyObjectsMayTakeLong) {
+  for (int i = 0; i < 100; ++i) {
+    Make("configmaps",
+         base::StrCat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m)",
+                      std::to_string(i), R"("}})"));
+  }
+  EXPECT_FALSE(MayTakeLong(*On("configmaps", Verb::kList)));
+  Make("configmaps", R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"last"}})");
+  EXPECT_TRUE(MayTakeLong(*On("configmaps", Verb::kList)));
+}
+
+TEST_F(Waiting, ListsOfLargeObjectsMayTakeLong) {
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_FALSE(MayTakeLong(*On("configmaps", Verb::kList)));
+    Make("configmaps",
+         base::StrCat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m)",
+                      std::to_string(i), R"("},"data":{"a":")", std::string(60 * 1024, 'a'),
+                      R"("}})"));
+  }
+  EXPECT_TRUE(MayTakeLong(*On("configmaps", Verb::kList)));
+}
+
+TEST_F(Waiting, WritesWithExpressionsMayTakeLong) {
+  for (std::string_view resource :
+       {"validatingadmissionpolicies.admissionregistration.k8s.io",
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "customresourcedefinitions.apiextensions.k8s.io", "resourceclaims.resource.k8s.io"}) {
+    EXPECT_TRUE(MayTakeLong(*On(resource, Verb::kCreate))) << resource;
+    EXPECT_TRUE(MayTakeLong(*On(resource, Verb::kPatch, "a"))) << resource;
+    EXPECT_FALSE(MayTakeLong(*On(resource, Verb::kGet, "a"))) << resource;
+  }
+}
+
+TEST_F(Waiting, ReviewsAndWatchesMayTakeLong) {
+  EXPECT_TRUE(MayTakeLong(*On("selfsubjectrulesreviews.authorization.k8s.io", Verb::kCreate)));
+  EXPECT_TRUE(MayTakeLong(*On("configmaps", Verb::kWatch)));
+}
+
 }  // namespace
 }  // namespace portcullis::engine

@@ -6,7 +6,6 @@
 
 #include "api/api_status.h"
 #include "base/strings.h"
-#include "engine/subresources/subresources.h"
 #include "engine/verbs.h"
 #include "server/allocation_failure.h"
 #include "server/filters/access.h"
@@ -17,7 +16,6 @@
 #include "server/reply.h"
 #include "server/router.h"
 #include "server/seats.h"
-#include "store/store.h"
 
 namespace portcullis::server {
 namespace {
@@ -28,7 +26,6 @@ constexpr int kSpareThreads = 16;
 // What is larger would hold up the other requests of an I/O thread.
 constexpr std::size_t kMaxBodyOnIoThread = 64 * 1024;
 constexpr std::size_t kMaxAnswerOnIoThread = 128 * 1024;
-constexpr std::size_t kMaxListOnIoThread = 100;  // objects of the resource, all namespaces
 
 std::size_t MaxThreads(const Options& options) {
   const int limits = options.max_requests_inflight + options.max_mutating_requests_inflight;
@@ -105,9 +102,7 @@ class Dispatcher::Flight {
 
 Dispatcher::Dispatcher(const Environment& env) : env_(env), pool_(MaxThreads(*env.options)) {}
 
-Dispatcher::~Dispatcher() { AwaitFlights(); }
-
-void Dispatcher::AwaitFlights() {
+Dispatcher::~Dispatcher() {
   base::MutexLock lock(mutex_);
   while (flights_ > 0) landed_.Wait(mutex_);
 }
@@ -258,29 +253,15 @@ void Dispatcher::Serve(const std::shared_ptr<Call>& call) {
     filters::Finish(*call, *std::move(destination.reply));
   } else if (!call->on_io_thread) {
     filters::Finish(*call, ReplyOf(*call, destination.verb(*call)));
-  } else if (MustLeaveIoThread(*call, destination)) {
+  } else if (MustLeaveIoThread(*call)) {
     RunOnWorker(call, destination.verb);
   } else {
     RunOnIoThread(call, destination.verb);
   }
 }
 
-bool Dispatcher::MustLeaveIoThread(const Call& call, const Destination& destination) {
-  // Reviews are no writes, and take as long as the rules they are held against.
-  const bool is_review = call.subresource == nullptr && engine::FindFunction(call) != nullptr;
-  if (call.trace != nullptr || is_review || engine::MayWait(call)) return true;
-  const api::GroupVersionResource& resource = call.resource->resource;
-  // Writing these means to compile or evaluate expressions, which may take long.
-  constexpr std::string_view kExpressive[] = {"admissionregistration.k8s.io",
-                                              "apiextensions.k8s.io", "resource.k8s.io"};
-  const bool is_expressive =
-      call.resource->custom || std::find(std::begin(kExpressive), std::end(kExpressive),
-                                         resource.group) != std::end(kExpressive);
-  if (destination.verb == &rest::Write && is_expressive) return true;
-  if (destination.verb == &rest::List) {
-    return call.env.store->Count({resource.group, resource.resource}) > kMaxListOnIoThread;
-  }
-  return destination.verb != &rest::Get && destination.verb != &rest::Write;
+bool Dispatcher::MustLeaveIoThread(const Call& call) {
+  return call.trace != nullptr || engine::MayWait(call) || engine::MayTakeLong(call);
 }
 
 void Dispatcher::RunOnWorker(const std::shared_ptr<Call>& call, rest::Verb verb) {

@@ -40,7 +40,7 @@ class Dispatcher final : private SeatReceiver {
   // Whether the head allows the call to begin on an I/O thread.
   static bool FitsIoThread(const Call& call);
   // Whether the call, as far as it is known now, must not go on there.
-  static bool MustLeaveIoThread(const Call& call, const Destination& destination);
+  static bool MustLeaveIoThread(const Call& call);
   void Queue(const std::shared_ptr<Call>& call);
   void Begin(std::shared_ptr<Call> call);
   // What the head alone decides, before there is a seat. `instead` is the answer of a request that
@@ -56,7 +56,6 @@ class Dispatcher final : private SeatReceiver {
   void RunOnIoThread(const std::shared_ptr<Call>& call, rest::Verb verb);
   void RunOnWorker(const std::shared_ptr<Call>& call, rest::Verb verb);
   void FinishOnIoThread(const std::shared_ptr<Call>& call, Reply reply);
-  void AwaitFlights() PC_EXCLUDES(mutex_);
 
   const Environment& env_;
   std::atomic<int> entering_{0};  // queued, or not as far as their seats
