@@ -323,6 +323,25 @@ TEST(LegacyFormat, IsALineOfText) {
             R"(user-agent="" namespace="<none>" uri="/" response="<deferred>")");
 }
 
+// Names come from clients (certificates, tokens, headers): none may forge a line of the log.
+TEST(LegacyFormat, NamesWithLineBreaksStayOnOneLine) {
+  base::FakeClock clock;
+  Event event = MakeEvent(Level::kMetadata, clock.Now());
+  const std::string forged = "eve\n{\"kind\":\"Event\"}\r\n";
+  event.user = {forged, forged, {forged}, {{forged, {forged}}}};
+  event.impersonated_user = event.user;
+  event.user_agent = forged;
+  event.request_uri = "/api?" + forged;
+  event.Annotate("a", forged);
+  const std::string text = *event.Encode(Stage::kResponseComplete, clock.Now());
+  EXPECT_EQ(text.find_first_of("\r\n"), std::string::npos) << text;
+
+  std::vector<std::string> lines;
+  ASSERT_TRUE(MakeLegacyFormat(std::make_unique<Recorder>(lines))->Write(text).ok());
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].find_first_of("\r\n"), std::string::npos) << lines[0];
+}
+
 TEST(Batching, WritesInTheBackgroundInOrder) {
   std::vector<std::string> lines;
   {
