@@ -181,6 +181,10 @@ const Schema kPolicies[] = {
      [](std::size_t n) {
        return Policy(StrCat(R"("validations":[{"expression":")", Repeat(n, "\u00e9"), R"("}])"));
      }},
+    {"operators without operands",
+     [](std::size_t n) {
+       return Policy(StrCat(R"("validations":[{"expression":")", Repeat(n, "a.A-/"), R"("}])"));
+     }},
     {"variables",
      [](std::size_t n) {
        return Policy(StrCat(R"("variables":)", List(n, R"({"name":"v#","expression":"1"})"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Clients that try to make the server hold more than it has: bodies that are never finished, answers
-and watches that nobody reads. Each story prints the peak of memory before and after (VmHWM, MiB) and
-fails if it took more than its bound or if anybody else was not served meanwhile.
+and watches that are not read, many watches and large lists at once. Each story prints the peak of memory before and after (VmHWM, MiB) and
+fails if it took more than its bound or if others were not served meanwhile.
 
     tests/faults/exhaustion.py --build build/release [--scale 0.1] [--only NAME]
 
@@ -41,15 +41,15 @@ def forget_peak(server):
 
 
 def others_are_served(server, story):
-    """Reads and writes of somebody else; returns the slowest, in seconds."""
+    """Reads and writes of another client; returns the slowest, in seconds."""
     slowest = 0
     for number in range(5):
         started = time.monotonic()
         name = f"{story}-{os.getpid()}-{time.monotonic_ns()}-{number}"
         status, answer = server.call("POST", CONFIGMAPS, {"metadata": {"name": name}})
-        assert status == 201, f"{story}: somebody else's write: {status} {answer}"
+        assert status == 201, f"{story}: another client's write: {status} {answer}"
         status, answer = server.call("GET", f"{CONFIGMAPS}/{name}")
-        assert status == 200, f"{story}: somebody else's read: {status} {answer}"
+        assert status == 200, f"{story}: another client's read: {status} {answer}"
         slowest = max(slowest, time.monotonic() - started)
     return slowest
 
@@ -232,6 +232,51 @@ def unread_watches(story, server, scale):
         sock.close()
 
 
+def silent_watches(story, server, scale):
+    """Watches that are read, and hear nothing of 1,500 writes of 20 KB to other namespaces."""
+    path = fill(server, "silent", 1, 10)
+    head = f"GET {path}?watch=1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer user-token\r\n\r\n".encode()
+    socks = []
+    for _ in range(int(1000 * scale)):
+        socks.append(open_tls(server))
+        socks[-1].sendall(head)
+    wait_for(story, "all began", lambda: all(sock.recv(65536) for sock in socks), LIMIT)
+    forget_peak(server)
+    before = memory(server)
+    fill(server, "loud", 1500, 20_000)
+    slowest = others_are_served(server, story)
+    print(f"{story}: {len(socks)} watches silent, the slowest of others' requests took {slowest:.2f} s")
+    # What was written is 30 MB, kept as objects and as history.
+    within(story, server, before, before + 100)
+    for sock in socks:
+        sock.close()
+
+
+def lists_at_once(story, server, scale):
+    """24 clients that each read a list of 60,000 objects at the same time."""
+    path = fill(server, "many", int(60_000 * scale), int(250 / scale) - 240)
+    forget_peak(server)
+    before = memory(server)
+
+    def read(_):
+        connection = server.connect()
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        size = 0
+        while piece := answer.read(1 << 20):
+            size += len(piece)
+        return answer.status, size
+
+    with concurrent.futures.ThreadPoolExecutor(24) as pool:
+        lists = [pool.submit(read, number) for number in range(24)]
+        slowest = others_are_served(server, story)
+        answers = {one.result() for one in lists}
+    assert len(answers) == 1 and next(iter(answers))[0] == 200, f"{story}: {answers}"
+    print(f"{story}: 24 lists of {next(iter(answers))[1] / 1e6:.0f} MB, "
+          f"the slowest of others' requests took {slowest:.2f} s")
+    within(story, server, before, before + 150)
+
+
 def memory_limit(story, server, _):
     """Objects are stored until there is no memory for more; then some are deleted."""
     limit = int(FLAGS[story][0].split("=")[1].removesuffix("Mi"))
@@ -266,6 +311,8 @@ STORIES = {
         name, server, int(1000 * scale), "Authorization: Bearer user-token\r\n"),
     "unread-answers": unread_answers,
     "unread-watches": unread_watches,
+    "silent-watches": silent_watches,
+    "lists-at-once": lists_at_once,
     "memory-limit": memory_limit,
 }
 FLAGS = {"memory-limit": ["--memory-limit=160Mi"]}
