@@ -35,7 +35,8 @@ base::Result<std::unique_ptr<Chain>> Chain::Create(std::span<const PluginInfo* c
           base::StrCat("couldn't init admission plugin ", base::GoQuote(info->name)));
       return place.empty() ? bad : bad.Annotate(place);
     }
-    chain->entries_.push_back({info, std::move(plugin).value()});
+    const auto* asks_outside = dynamic_cast<const AsksOutside*>(plugin->get());
+    chain->entries_.push_back({info, std::move(plugin).value(), asks_outside});
   }
   return chain;
 }
@@ -94,9 +95,8 @@ base::Status Chain::Validate(const Request& request) const {
 
 bool Chain::MayWait(const Request& request) const {
   return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    const auto* asks = dynamic_cast<const AsksOutside*>(entry.plugin.get());
-    return asks != nullptr && (entry.info->operations & request.operation()) != 0 &&
-           asks->MayWait(request);
+    return entry.asks_outside != nullptr && (entry.info->operations & request.operation()) != 0 &&
+           entry.asks_outside->MayWait(request);
   });
 }
 

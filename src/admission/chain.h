@@ -20,6 +20,8 @@
 
 namespace portcullis::admission {
 
+class AsksOutside;
+
 // Called at every step of every request, on its thread; metrics are observers.
 // Traces (trace/trace.h) are of single requests and are reached through their recorders.
 class ChainObserver {
@@ -47,7 +49,7 @@ class Chain {
   base::Status Mutate(Request& request) const;
   base::Status Validate(const Request& request) const;
 
-  // Whether a plugin may wait for somebody outside the process; see AsksOutside.
+  // Whether a plugin may wait for an answer from outside the process; see AsksOutside.
   bool MayWait(const Request& request) const;
 
   // Whether any plugin takes part.
@@ -63,6 +65,7 @@ class Chain {
   struct Entry {
     const PluginInfo* info;
     std::unique_ptr<Plugin> plugin;
+    const AsksOutside* asks_outside;  // the plugin, if it is one; else null
   };
   Chain() = default;
   base::Status MutateOnce(Request& request) const;

@@ -114,7 +114,10 @@ bool MayWait(const Operation& op) {
              AdmissionMayWait(op, admission::kCreate);
     case Verb::kUpdate:
     case Verb::kPatch:
-      return AdmissionMayWait(op, admission::kUpdate) || AdmissionMayWait(op, admission::kCreate);
+      if (AdmissionMayWait(op, admission::kUpdate)) return true;
+      // What is not there may be created. If it goes meanwhile, Recorder::CheckMayWait() is in time.
+      return world.store->Get(KeyOf(op, op.name)) == nullptr &&
+             AdmissionMayWait(op, admission::kCreate);
     case Verb::kDelete:
       return AdmissionMayWait(op, admission::kDelete);
     case Verb::kDeleteCollection:
