@@ -1,9 +1,7 @@
 #include "engine/write/deletion.h"
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "api/api_status.h"
@@ -24,7 +22,6 @@ constexpr int kRetries = 100;
 // Of a collection: so many deletions wait for their commit, and so many threads commit them. The
 // store writes what comes at the same time as one batch.
 constexpr std::size_t kBatch = 512;
-constexpr std::size_t kCommitters = 32;
 
 // What metadata.finalizers becomes under the propagation policy of the request.
 json::Value WithPropagation(json::Arena& arena, json::Value object, const DeleteOptions& options,
@@ -373,31 +370,10 @@ class OwnedDeletion final : public Execution {
 
 // One deletion of a collection that has come to its commit.
 struct Removal {
-  PendingWrite write;
+  DeletionTarget target;
+  PendingWrite::Kind kind;
   json::Value live;  // what goes
-  base::Status outcome;
 };
-
-void CommitSideBySide(const Operation& op, std::vector<Removal>& removals) {
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t at = next++; at < removals.size(); at = next++) {
-      PendingWrite& planned = removals[at].write;
-      removals[at].outcome = Commit(op, {.kind = planned.kind,
-                                         .ns = planned.ns,
-                                         .name = planned.name,
-                                         .encoded = std::move(planned.encoded),
-                                         .expected = planned.expected})
-                                 .status();
-    }
-  };
-  std::vector<std::thread> others;
-  for (std::size_t i = 1; i < std::min(kCommitters, removals.size()); ++i) {
-    others.emplace_back(work);
-  }
-  work();
-  for (std::thread& other : others) other.join();
-}
 
 // Deletes the objects of a collection, batch by batch.
 class CollectionDeletion {
@@ -411,7 +387,8 @@ class CollectionDeletion {
       }
       Deletion deletion(op_, {object->ns(), object->name()}, options_, Of::kCollection);
       if (auto write = deletion.Advance()) {
-        pending_.push_back({*std::move(write), deletion.live(), {}});
+        pending_.push_back({{object->ns(), object->name()}, write->kind, deletion.live()});
+        writes_.push_back(*std::move(write));
       } else if (base::Status status = deletion.TakeResult().status(); IsFailure(status)) {
         TRY(Flush());
         return status;
@@ -427,10 +404,10 @@ class CollectionDeletion {
   }
 
   base::Status Flush() {
-    CommitSideBySide(op_, pending_);
+    const auto stored = CommitAll(op_, std::exchange(writes_, {}));
     base::Status failure;
-    for (Removal& removal : pending_) {
-      base::Status status = Finish(removal);
+    for (std::size_t i = 0; i < stored.size(); ++i) {
+      base::Status status = Finish(pending_[i], stored[i].status());
       if (IsFailure(status) && failure.ok()) failure = std::move(status);
     }
     pending_.clear();
@@ -438,14 +415,13 @@ class CollectionDeletion {
   }
 
   // Another writer may have been faster: then all is done once more, and at once.
-  base::Status Finish(Removal& removal) {
-    const DeletionTarget target{removal.write.ns, removal.write.name};
-    if (removal.outcome.reason() == base::Reason::kConflict && !removal.outcome.ok()) {
-      return Deletion(op_, target, options_, Of::kCollection).Run().status();
+  base::Status Finish(const Removal& removal, const base::Status& committed) {
+    if (!committed.ok() && committed.reason() == base::Reason::kConflict) {
+      return Deletion(op_, removal.target, options_, Of::kCollection).Run().status();
     }
-    if (!removal.outcome.ok()) return removal.outcome;
-    if (removal.write.kind == PendingWrite::Kind::kDelete) {
-      StrategyOf(op_).Release(DeletionContext(op_, target, options_), removal.live, {});
+    TRY(committed);
+    if (removal.kind == PendingWrite::Kind::kDelete) {
+      StrategyOf(op_).Release(DeletionContext(op_, removal.target, options_), removal.live, {});
     }
     return base::OkStatus();
   }
@@ -453,6 +429,7 @@ class CollectionDeletion {
   Operation& op_;
   const DeleteOptions& options_;
   std::vector<Removal> pending_;
+  std::vector<PendingWrite> writes_;  // of these
 };
 
 }  // namespace

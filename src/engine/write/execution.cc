@@ -1,5 +1,7 @@
 #include "engine/write/execution.h"
 
+#include <cstddef>
+#include <latch>
 #include <utility>
 
 #include "engine/write/write.h"
@@ -74,6 +76,20 @@ base::Result<store::ObjectPtr> Commit(const Operation& op, PendingWrite write) {
       return store.Delete(change.key, change.preconditions);
   }
   return base::InternalError("unknown write");
+}
+
+std::vector<base::Result<store::ObjectPtr>> CommitAll(const Operation& op,
+                                                      std::vector<PendingWrite> writes) {
+  std::vector<base::Result<store::ObjectPtr>> stored(writes.size(), store::ObjectPtr());
+  std::latch left(static_cast<std::ptrdiff_t>(writes.size()));
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    op.world.store->Submit(ChangeOf(op, writes[i]), [&, i](base::Result<store::ObjectPtr> answer) {
+      stored[i] = std::move(answer);
+      left.count_down();
+    });
+  }
+  left.wait();
+  return stored;
 }
 
 base::Result<Outcome> Finish(const Operation& op, Execution& execution) {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "engine/operation.h"
@@ -47,6 +48,11 @@ class Execution {
 
 // Writes, and waits for the store.
 base::Result<store::ObjectPtr> Commit(const Operation& op, PendingWrite write);
+
+// Writes all of them, in as few batches as the store will, and waits for all; the answers are in the
+// order of the writes.
+std::vector<base::Result<store::ObjectPtr>> CommitAll(const Operation& op,
+                                                      std::vector<PendingWrite> writes);
 
 // Runs to the end, waiting for each commit.
 base::Result<Outcome> Finish(const Operation& op, Execution& execution);
