@@ -128,11 +128,11 @@ Answer TestServer::As(std::string_view token, std::string_view method, std::stri
 }
 
 std::vector<json::Document> TestServer::Watch(std::string_view path, std::size_t count,
-                                              const std::function<void()>& meanwhile) {
+                                              const std::function<void()>& meanwhile,
+                                              std::size_t after) {
   base::Mutex mutex;
   base::CondVar more;
   std::string received;
-  bool begun = false;
   bool over = false;
   net::ClientRequest request;
   request.method = "GET";
@@ -140,7 +140,6 @@ std::vector<json::Document> TestServer::Watch(std::string_view path, std::size_t
   request.tls = administrator_;
   request.on_data = [&](const net::ResponseHead&, std::string_view piece) {
     base::MutexLock lock(mutex);
-    begun = true;
     received.append(piece);
     more.NotifyAll();
   };
@@ -150,15 +149,17 @@ std::vector<json::Document> TestServer::Watch(std::string_view path, std::size_t
     over = true;
     more.NotifyAll();
   });
-  if (meanwhile) meanwhile();
-  const auto lines = [&] {
-    return static_cast<std::size_t>(std::count(received.begin(), received.end(), '\n'));
-  };
-  {
+  const auto wait_for = [&](std::size_t lines) {
     base::MutexLock lock(mutex);
-    while (lines() < count && !over && more.WaitUntil(mutex, deadline)) {
+    const auto have = [&] {
+      return static_cast<std::size_t>(std::count(received.begin(), received.end(), '\n'));
+    };
+    while (have() < lines && !over && more.WaitUntil(mutex, deadline)) {
     }
-  }
+  };
+  wait_for(after);
+  if (meanwhile) meanwhile();
+  wait_for(count);
   call->Cancel();
   base::MutexLock lock(mutex);
   while (!over) more.Wait(mutex);

@@ -64,9 +64,11 @@ class TestServer {
   Answer As(std::string_view token, std::string_view method, std::string_view path,
             std::string_view body = {});
 
-  // Reads a watch until `count` lines have come or it has ended.
+  // Reads a watch until `count` lines have come or it has ended. `meanwhile` runs once `after` of
+  // them have: with 0 the watch may not have begun when it does.
   std::vector<json::Document> Watch(std::string_view path, std::size_t count,
-                                    const std::function<void()>& meanwhile = {});
+                                    const std::function<void()>& meanwhile = {},
+                                    std::size_t after = 0);
 
   // Stops the server, whatever it is at. Only Restart makes it useful again.
   void Stop() { server_->Stop(std::chrono::milliseconds(0)); }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/strings.h"
@@ -83,18 +85,24 @@ TEST_F(ClockJumps, WritesKeepTheirOrderWhenTheClockGoesBack) {
 }
 
 TEST_F(ClockJumps, WatchesLiveThroughThem) {
+  server_.Post(kConfigMaps, ConfigMap("before"));
   const auto events = server_.Watch(
       base::StrCat(kConfigMaps,
                    "?watch=1&timeoutSeconds=600&fieldSelector=metadata.name%21%3Dkube-root-ca.crt"),
-      3, [&] {
-        server_.Post(kConfigMaps, ConfigMap("before"));
+      3,
+      [&] {
         clock_.JumpTo(2h);
         server_.Post(kConfigMaps, ConfigMap("ahead"));
         clock_.JumpTo(0s);
         server_.Post(kConfigMaps, ConfigMap("back"));
-      });
+      },
+      1);
   ASSERT_EQ(events.size(), 3U);
-  EXPECT_EQ(events[2]["object"]["metadata"]["name"].AsString(), "back");
+  std::vector<std::string> names;
+  for (const auto& event : events) {
+    names.emplace_back(event["object"]["metadata"]["name"].AsString());
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"before", "ahead", "back"}));
 }
 
 TEST_F(ClockJumps, WatchesEndAtTheirTime) {
@@ -137,11 +145,14 @@ class ExpiringEvents : public ClockJumps {
 
 TEST_F(ExpiringEvents, AreDeletedByTheTimeThatPasses) {
   ASSERT_EQ(server_.Post(kEvents, Event("jumped")).status, 201);
-  const auto events = server_.Watch(base::StrCat(kEvents, "?watch=1&timeoutSeconds=300"), 2, [&] {
-    clock_.JumpTo(100h);
-    clock_.JumpTo(kBack);
-    clock_.Pass(10s);
-  });
+  const auto events = server_.Watch(
+      base::StrCat(kEvents, "?watch=1&timeoutSeconds=300"), 2,
+      [&] {
+        clock_.JumpTo(100h);
+        clock_.JumpTo(kBack);
+        clock_.Pass(10s);
+      },
+      1);
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0]["type"].AsString(), "ADDED");
   EXPECT_EQ(events[1]["type"].AsString(), "DELETED");
