@@ -42,7 +42,7 @@ STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 SIZE_LIMIT = 600  # lines of a source; the house asks questions from 400 on
 # These may only shrink.
 LARGER = {"src/api/patch/typed.cc": 610, "src/cel/eval/planner.cc": 603, "src/cel/syntax/parser.cc": 621,
-          "src/engine/write/write.cc": 660, "src/flow_control/queue_set.cc": 620}
+          "src/flow_control/queue_set.cc": 620}
 
 
 def tracked(*patterns):

@@ -1,0 +1,53 @@
+#include "engine/write/steps.h"
+
+#include "api/api_status.h"
+#include "api/stored_size.h"
+#include "authz/rbac/escalation.h"
+#include "engine/codec/codec.h"
+#include "engine/write/stages.h"
+
+namespace portcullis::engine {
+
+json::Value Settle(Operation& op, json::Value before, json::Value after) {
+  if (before.IsSameAs(after)) return after;
+  if (before["status"].IsSameAs(after["status"])) return after;
+  return Recanonicalize(*op.catalog, op.arena, op.resource->kind, after, before);
+}
+
+base::Status ResourceInvalid(const Operation& op, json::Value object,
+                             const api::FieldErrors& errors) {
+  api::GroupKind kind = op.resource->kind.group_kind();
+  if (op.resource->custom) {
+    kind.kind = object["kind"].AsString();
+    const auto version = api::ParseGroupVersion(object["apiVersion"].AsString());
+    if (version.ok()) kind.group = version->group;
+  }
+  base::Status refusal = api::InvalidStatus(kind, object["metadata"]["name"].AsString(), errors);
+  TraceRefusal(op, kStrategy, "validation", refusal);
+  return refusal;
+}
+
+base::Status CheckGrant(Operation& op, std::string_view name, json::Value object, json::Value old) {
+  if (op.by_server || op.world.rbac == nullptr ||
+      op.resource->resource.group != "rbac.authorization.k8s.io") {
+    return base::OkStatus();
+  }
+  const authz::rbac::EscalationRequest request{
+      op.user, op.resource->resource.resource, op.ns, name, op.name, object, old};
+  return authz::rbac::CheckEscalation(request, *op.world.authorizer, *op.world.rbac);
+}
+
+base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, bool applied) {
+  auto encoded = EncodeForStore(op, object);
+  if (encoded.ok() || applied || !api::IsRequestTooLarge(encoded.status())) return encoded;
+  return EncodeForStore(op, json::RemovePath(op.arena, object, {"metadata", "managedFields"}));
+}
+
+base::Result<Outcome> Shown(Operation& op, base::Result<Outcome> outcome) {
+  if (outcome.ok() && outcome->stored == nullptr) {
+    outcome->object = Ordered(op.arena, outcome->object);
+  }
+  return outcome;
+}
+
+}  // namespace portcullis::engine

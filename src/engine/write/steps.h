@@ -1,0 +1,35 @@
+// Steps that a create and an update have in common.
+#pragma once
+
+#include <string_view>
+
+#include "api/field_error.h"
+#include "base/status.h"
+#include "engine/operation.h"
+#include "engine/outcome.h"
+#include "json/value.h"
+#include "store/store.h"
+
+namespace portcullis::engine {
+
+// What a strategy has made of `before`, with the fields that Go always writes: they come back if the
+// strategy has dropped a whole member.
+json::Value Settle(Operation& op, json::Value before, json::Value after);
+
+// The refusal by validation. A custom resource goes by the kind it says it is of.
+base::Status ResourceInvalid(const Operation& op, json::Value object,
+                             const api::FieldErrors& errors);
+
+// The escalation check of RBAC: a user may not grant rights they do not hold. `old` is null of a
+// new object.
+base::Status CheckGrant(Operation& op, std::string_view name, json::Value object, json::Value old);
+
+// The object for the store. One that is too large is tried once more without managedFields, which
+// can be large and which the next write makes anew; kube-apiserver does the same. Not if the fields
+// were `applied`.
+base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, bool applied);
+
+// The outcome as a client sees it: what was not stored has its fields in the order of stored objects.
+base::Result<Outcome> Shown(Operation& op, base::Result<Outcome> outcome);
+
+}  // namespace portcullis::engine

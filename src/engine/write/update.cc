@@ -1,0 +1,298 @@
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "admission/errors.h"
+#include "api/api_status.h"
+#include "api/view/metadata.h"
+#include "engine/codec/codec.h"
+#include "engine/write/admit.h"
+#include "engine/write/creation.h"
+#include "engine/write/preconditions.h"
+#include "engine/write/stages.h"
+#include "engine/write/steps.h"
+#include "engine/write/system_fields.h"
+#include "engine/write/write.h"
+#include "registry/validation/object_meta.h"
+
+namespace portcullis::engine {
+namespace {
+
+constexpr int kConflictRetries = 100;  // Kubernetes goes on until the request's time is over
+constexpr std::string_view kModified =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+// An object that is being deleted goes for good with its last finalizer.
+bool ShouldDelete(const registry::Strategy& strategy, json::Value object, json::Value live) {
+  const api::view::Metadata metadata(object);
+  if (!metadata.is_being_deleted() || !metadata.finalizers().empty()) return false;
+  if (strategy.HeldByOther(object)) return false;
+  const json::Value grace = live["metadata"]["deletionGracePeriodSeconds"];
+  return grace.is_null() || grace.AsInt() == 0;
+}
+
+bool SameContent(const store::Encoded& encoded, const store::ObjectPtr& current) {
+  const std::string_view bytes = current->bytes();
+  const std::string revision = std::to_string(current->revision());
+  if (encoded.bytes.size() + revision.size() != bytes.size()) return false;
+  if (encoded.revision_at != current->revision_at()) return false;
+  return std::string_view(encoded.bytes).substr(0, encoded.revision_at) ==
+             bytes.substr(0, encoded.revision_at) &&
+         std::string_view(encoded.bytes).substr(encoded.revision_at) ==
+             bytes.substr(encoded.revision_at + revision.size());
+}
+
+// One attempt of an update against `current`. A conflict that may be tried again has kConflict and
+// sets `retry`.
+class Attempt {
+ public:
+  Attempt(Operation& op, const UpdateSpec& spec, const WriteOptions& options,
+          store::ObjectPtr current)
+      : op_(op),
+        spec_(spec),
+        options_(options),
+        current_(std::move(current)),
+        strategy_(StrategyOf(op)) {}
+
+  // Up to the commit. Nothing if there is none to make: outcome() is known then.
+  base::Result<std::optional<PendingWrite>> Plan() {
+    live_ = TRY(FromStore(op_, current_));
+    TraceUpdate(op_, live_);
+    json::Value object = TRY(spec_.transform(live_));
+    if (spec_.replaces) TraceReplaced(op_, object);
+    object = TRY(MatchNamespace(op_, object));
+    TRY(MatchName(spec_.name, object));
+    TRY(CheckUid(op_, spec_.name, object["metadata"]["uid"].AsString(), live_));
+    object = DeduplicateOwners(op_, object, When::kBeforeAdmission);
+    if (spec_.track_fields) {
+      object = TrackFields(op_, live_, object, options_.field_manager);
+    }
+    TraceStage(op_, kPrepare, "metadata", object);
+    const json::Value before = object;
+    object = TRY(RunMutating(op_, {.operation = admission::kUpdate,
+                                   .name = spec_.name,
+                                   .object = object,
+                                   .old_object = live_,
+                                   .options = options_.as_update}));
+    if (!object.IsSameAs(before)) {
+      object = RestoreManagedFields(op_, object, before);
+    }
+    object = DeduplicateOwners(op_, object, When::kAfterAdmission);
+    TRY(CheckGrant(op_, spec_.name, object, live_));
+    object = TRY(MatchNamespace(op_, TRY(SettleVersion(object))));
+    object = TRY(PrepareAndValidate(object));
+    auto allocated = strategy_.Allocate(StrategyContext(op_, spec_.name), object, live_);
+    if (!allocated.ok()) return std::move(allocated).status();
+    allocated_ = *allocated;
+    TraceStage(op_, kStrategy, "strategy", allocated_);
+    auto write = PlanCommit();
+    if (!write.ok() || !*write) Release(write.ok() && !op_.dry_run);
+    return write;
+  }
+
+  // A conflict that may be tried again sets `retry`.
+  base::Result<Outcome> Committed(base::Result<store::ObjectPtr> stored, bool& retry) {
+    Release(stored.ok());
+    if (!stored.ok()) return Failed(std::move(stored).status(), retry);
+    if (removes_) return outcome_;
+    outcome_.stored = *std::move(stored);
+    TraceStored(op_, outcome_.object, *outcome_.stored);
+    return outcome_;
+  }
+
+  const Outcome& outcome() const { return outcome_; }
+
+ private:
+  // resourceVersion of the new object: as given and checked, else the live one's.
+  base::Result<json::Value> SettleVersion(json::Value object) {
+    const RequestedVersion version = TRY(ReadRequestedVersion(object));
+    const std::int64_t live = current_->revision();
+    if (version.given && version.number != live) {
+      return api::ConflictStatus(op_.group_resource(), spec_.name, kModified);
+    }
+    if (!version.given && !strategy_.AllowUnconditionalUpdate()) {
+      const api::FieldErrors errors = {
+          api::Invalid(api::FieldPath("metadata").Child("resourceVersion"), 0,
+                       "must be specified for an update")};
+      // Kubernetes puts the resource's name where the kind belongs.
+      const auto& resource = op_.resource->resource;
+      return api::InvalidStatus({resource.group, resource.resource}, spec_.name, errors);
+    }
+    return json::SetPath(op_.arena, object, {"metadata", "resourceVersion"},
+                         json::String(op_.arena, std::to_string(live)));
+  }
+
+  base::Result<json::Value> PrepareAndValidate(json::Value object) {
+    auto context = StrategyContext(op_, spec_.name);
+    std::vector<std::string> warnings;
+    context.warnings = &warnings;
+    object = KeepSystemFields(op_, object, live_);
+    object = Settle(op_, object, strategy_.PrepareForUpdate(context, object, live_));
+    api::FieldErrors errors;
+    registry::ValidateObjectMetaUpdate(object, live_, errors);
+    // Kubernetes checks the metadata twice, once for all kinds and once in each kind's own check.
+    const std::size_t count = errors.size();
+    for (std::size_t i = 0; i < count; ++i) errors.push_back(api::FieldError(errors[i]));
+    strategy_.ValidateUpdate(context, object, live_, errors);
+    if (errors.empty()) strategy_.UpdateWarnings(context, object, live_, warnings);
+    for (std::string& text : warnings) op_.recorder.Warn(std::move(text));
+    if (!errors.empty()) return ResourceInvalid(op_, object, errors);
+    return strategy_.Canonicalize(context, object);
+  }
+
+  // What was allocated and is not used any more is given back. An update that takes the last
+  // finalizer away removes the object.
+  void Release(bool done) {
+    const auto context = StrategyContext(op_, spec_.name);
+    if (done) {
+      strategy_.Release(context, live_, removes_ ? json::Value() : allocated_);
+    } else {
+      strategy_.Release(context, allocated_, live_);
+    }
+  }
+
+  base::Result<std::optional<PendingWrite>> PlanCommit() {
+    json::Value object = allocated_;
+    TRY(RunValidating(op_, {.operation = admission::kUpdate,
+                            .name = spec_.name,
+                            .object = object,
+                            .old_object = live_,
+                            .options = options_.as_update}));
+    object = PruneCustom(*op_.catalog, op_.arena, op_.resource->kind, object);
+    object = TRY(ApplyDefaults(op_.world, *op_.catalog, op_.arena, op_.resource->kind, object));
+    object = strategy_.Complete(StrategyContext(op_, spec_.name), object);
+    object = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object);
+    outcome_.object = object;
+    if (op_.dry_run) {
+      outcome_.object = TRY(ThroughStore(op_, object));
+      TraceEnd(op_, outcome_.object);
+      return std::optional<PendingWrite>();
+    }
+    PendingWrite write;
+    write.ns = op_.ns;
+    write.name = spec_.name;
+    write.expected = current_->revision();
+    removes_ = ShouldDelete(strategy_, object, live_);
+    if (removes_) {
+      write.kind = PendingWrite::Kind::kDelete;
+      return std::optional<PendingWrite>(std::move(write));
+    }
+    write.kind = PendingWrite::Kind::kUpdate;
+    write.encoded = TRY(EncodeWithin(op_, object, !spec_.track_fields));
+    if (SameContent(write.encoded, current_)) {
+      outcome_.stored = current_;
+      TraceEnd(op_, object);
+      return std::optional<PendingWrite>();
+    }
+    return std::optional<PendingWrite>(std::move(write));
+  }
+
+  base::Status Failed(base::Status status, bool& retry) const {
+    if (status.reason() == base::Reason::kConflict) {
+      retry = true;
+      return api::ConflictStatus(op_.group_resource(), spec_.name, kModified);
+    }
+    if (status.reason() == base::Reason::kNotFound) {
+      return api::NotFoundStatus(op_.group_resource(), spec_.name);
+    }
+    return status;
+  }
+
+  Operation& op_;
+  const UpdateSpec& spec_;
+  const WriteOptions& options_;
+  const store::ObjectPtr current_;
+  const registry::Strategy& strategy_;
+  json::Value live_;
+  json::Value allocated_;
+  bool removes_ = false;
+  Outcome outcome_;
+};
+
+// An update, or a create in its place if the object is not there; once more after each conflict.
+class Change final : public Execution {
+ public:
+  Change(Operation& op, UpdateSpec spec, WriteOptions options)
+      : op_(op), spec_(std::move(spec)), options_(std::move(options)) {}
+
+  std::optional<PendingWrite> Advance() override {
+    while (!outcome_) {
+      if (creation_) {
+        if (auto write = creation_->Advance()) return write;
+        EndCreation();
+        continue;
+      }
+      auto next = TryOnce();
+      if (!next.ok()) {
+        outcome_.emplace(std::move(next).status());
+      } else if (*next) {
+        return *std::move(next);
+      }
+    }
+    return std::nullopt;
+  }
+
+  void Committed(base::Result<store::ObjectPtr> stored) override {
+    if (creation_) return creation_->Committed(std::move(stored));
+    bool retry = false;
+    auto result = attempt_->Committed(std::move(stored), retry);
+    if (retry && tries_ < kConflictRetries) {
+      ++tries_;
+    } else {
+      outcome_.emplace(std::move(result));
+    }
+  }
+
+  base::Result<Outcome> TakeOutcome() override { return Shown(op_, *std::move(outcome_)); }
+
+ private:
+  base::Result<std::optional<PendingWrite>> TryOnce() {
+    store::ObjectPtr current = op_.world.store->Get(KeyOf(op_, spec_.name));
+    if (current == nullptr) {
+      TRY(BeginCreation());
+      return std::optional<PendingWrite>();
+    }
+    attempt_.emplace(op_, spec_, options_, std::move(current));
+    auto next = attempt_->Plan();
+    if (next.ok() && !*next) outcome_.emplace(attempt_->outcome());
+    return next;
+  }
+
+  base::Status BeginCreation() {
+    if (!spec_.create_if_absent) return api::NotFoundStatus(op_.group_resource(), spec_.name);
+    json::Value object = TRY(spec_.transform({}));
+    TRY(MatchName(spec_.name, object));
+    TRY(CheckNoUid(op_, spec_, object));
+    creation_ = MakeCreation(op_, object, options_, {spec_.track_fields, true});
+    return base::OkStatus();
+  }
+
+  // Another one may have been faster: then there is something to update.
+  void EndCreation() {
+    auto made = creation_->TakeOutcome();
+    creation_.reset();
+    const bool overtaken = !made.ok() && made.status().reason() == base::Reason::kAlreadyExists &&
+                           op_.world.store->Get(KeyOf(op_, spec_.name)) != nullptr;
+    if (overtaken && tries_ < kConflictRetries) {
+      ++tries_;
+    } else {
+      outcome_.emplace(std::move(made));
+    }
+  }
+
+  Operation& op_;
+  const UpdateSpec spec_;
+  const WriteOptions options_;
+  std::unique_ptr<Execution> creation_;  // if the object is not there
+  std::optional<Attempt> attempt_;
+  int tries_ = 0;
+  std::optional<base::Result<Outcome>> outcome_;
+};
+
+}  // namespace
+
+std::unique_ptr<Execution> BeginUpdate(Operation& op, UpdateSpec spec, WriteOptions options) {
+  return std::make_unique<Change>(op, std::move(spec), std::move(options));
+}
+
+}  // namespace portcullis::engine
