@@ -82,7 +82,7 @@ base::Status Run(const Options& options) {
 base::Status Main(int argc, char** argv) {
   const Options options = TRY(ParseOptions(argc, argv));
   if (options.help) {
-    std::fputs(kUsage, stdout);
+    std::fputs(HelpText().c_str(), stdout);
     return base::OkStatus();
   }
   if (options.list) {

@@ -1,85 +1,176 @@
 #include "options.h"
 
+#include <array>
 #include <cstdlib>
-#include <functional>
-#include <map>
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "flags/flags.h"
+#include "flags/setters.h"
 #include "kubeconfig/client_config.h"
 #include "kubeconfig/identity.h"
 
 namespace portcullis::load {
-
-const char* const kUsage =
-    R"(portcullis-load: the same load for any Kubernetes API server, and what it cost.
-
-  --kubeconfig=FILE      server, CA and credentials of the current context; or, one by one:
-  --server=URL --ca=FILE --cert=FILE --key=FILE --token-file=FILE
-  --pid=N                a process of the server, for CPU and memory (repeatable: server, etcd)
-  --baseline-…           the same flags for a second server to compare with; without one the
-                         figures recorded from kube-apiserver v1.36 are used
-  --start=COMMAND        measure the time from starting COMMAND until /readyz of --server says ok
-  --starts=N             how often (5)
-  --scenarios=A,B        only these (--list names them)
-  --connections=N        keep-alive connections, each with one request under way (16)
-  --seconds=S --warmup=S of every scenario (5, 1)
-  --threads=N            I/O threads of the load generator (1)
-  --webhook-listen=ADDR  where the built-in webhook server listens (127.0.0.1:0)
-  --json                 print one JSON document
-
-Or, without a server: each goal starts servers of its own and holds what it measures against a
-baseline of the same run and against a target.
-
-  --serve=FILE           the portcullis binary; all goals, unless
-  --goals=A,B            only these (--list names them)
-)";
-
 namespace {
 
-using Setter = std::function<base::Status(const std::string&)>;
+using flags::Type;
 
-Setter Text(std::string& target) {
-  return [&target](const std::string& value) {
-    target = value;
-    return base::OkStatus();
-  };
-}
-Setter FileText(std::string& target) {
-  return [&target](const std::string& value) -> base::Status {
-    target = TRY(base::ReadFile(value));
-    return base::OkStatus();
-  };
-}
-template <typename Number>
-Setter Positive(Number& target) {
-  return [&target](const std::string& value) {
-    target = static_cast<Number>(std::strtod(value.c_str(), nullptr));
-    return target > 0 ? base::OkStatus()
-                      : base::ConfigError(base::StrCat("not a positive number: ", value));
-  };
+constexpr std::string_view kUsage =
+    R"(portcullis-load: the same load for any Kubernetes API server, and what it cost.
+
+Without --baseline-server or --baseline-kubeconfig it is compared with the figures recorded from
+kube-apiserver v1.36. With --serve each goal starts servers of its own and holds what it measures
+against a baseline of the same run and against a target.
+
+Flags:
+)";
+
+template <auto Member>
+base::Status SetPositive(Options& options, std::string_view value) {
+  const double number = std::strtod(std::string(value).c_str(), nullptr);
+  if (number <= 0) return base::ConfigError("must be a number above 0");
+  options.*Member = static_cast<typename flags::MemberTraits<decltype(Member)>::Value>(number);
+  return base::OkStatus();
 }
 
-void AddTargetFlags(const std::string& prefix, TargetOptions& target,
-                    std::map<std::string, Setter>& flags) {
-  flags[prefix + "server"] = Text(target.url);
-  flags[prefix + "ca"] = FileText(target.ca_pem);
-  flags[prefix + "cert"] = FileText(target.certificate_pem);
-  flags[prefix + "key"] = FileText(target.key_pem);
-  flags[prefix + "token-file"] = [&target](const std::string& value) -> base::Status {
-    const auto text = TRY(base::ReadFile(value));
-    target.token = base::Trim(text);
-    return base::OkStatus();
+// What the flags of a server store; `Of` is &Options::server or &Options::baseline.
+template <auto Of, auto Member>
+base::Status SetTargetText(Options& options, std::string_view value) {
+  options.*Of.*Member = std::string(value);
+  return base::OkStatus();
+}
+
+template <auto Of, auto Member>
+base::Status SetTargetFile(Options& options, std::string_view value) {
+  options.*Of.*Member = base::Trim(TRY(base::ReadFile(std::string(value))));
+  return base::OkStatus();
+}
+
+template <auto Of>
+base::Status SetTarget(Options& options, std::string_view value) {
+  return ReadKubeconfig(std::string(value), options.*Of);
+}
+
+template <auto Of>
+base::Status AddProcess(Options& options, std::string_view value) {
+  const auto pid = base::ParseInt(value);
+  if (!pid) return base::ConfigError("must be a process id");
+  (options.*Of).pids.push_back(static_cast<int>(*pid));
+  return base::OkStatus();
+}
+
+using Row = flags::Flag<Options>;
+using Names = std::array<std::string_view, 7>;
+
+template <auto Of>
+std::array<Row, 7> TargetRows(const Names& names) {
+  using Target = TargetOptions;
+  const auto row = [](std::string_view name, Type type, std::string_view meaning,
+                      decltype(Row::set) set, std::string_view value) {
+    return Row{.name = name,
+               .type = type,
+               .default_text = "",
+               .meaning = meaning,
+               .set = set,
+               .note = "",
+               .value_name = value};
   };
-  flags[prefix + "kubeconfig"] = [&target](const std::string& value) {
-    return ReadKubeconfig(value, target);
+  return {
+      row(names[0], Type::kString, "Server, CA and credentials of the current context",
+          &SetTarget<Of>, "FILE"),
+      row(names[1], Type::kString, "Address of the server", &SetTargetText<Of, &Target::url>,
+          "URL"),
+      row(names[2], Type::kString, "CA of the server; without one it is not verified",
+          &SetTargetFile<Of, &Target::ca_pem>, "FILE"),
+      row(names[3], Type::kString, "Client certificate",
+          &SetTargetFile<Of, &Target::certificate_pem>, "FILE"),
+      row(names[4], Type::kString, "Its key", &SetTargetFile<Of, &Target::key_pem>, "FILE"),
+      row(names[5], Type::kString, "Bearer token", &SetTargetFile<Of, &Target::token>, "FILE"),
+      row(names[6], Type::kInt,
+          "A process of the server, for CPU and memory; repeatable (server, etcd)", &AddProcess<Of>,
+          "PID"),
   };
-  flags[prefix + "pid"] = [&target](const std::string& value) {
-    const auto pid = base::ParseInt(value);
-    if (!pid) return base::ConfigError(base::StrCat("not a process id: ", value));
-    target.pids.push_back(static_cast<int>(*pid));
-    return base::OkStatus();
-  };
+}
+
+constexpr Row kOwnRows[] = {
+    {.name = "start",
+     .type = Type::kString,
+     .default_text = "",
+     .meaning = "Measure the time from starting this command until /readyz of --server says ok",
+     .set = &flags::SetText<&Options::start>,
+     .value_name = "COMMAND"},
+    {.name = "starts",
+     .type = Type::kInt,
+     .default_text = "5",
+     .meaning = "How often it is started",
+     .set = &SetPositive<&Options::starts>},
+    {.name = "scenarios",
+     .type = Type::kList,
+     .default_text = "",
+     .meaning = "Only these; --list names them",
+     .set = &flags::AddToList<&Options::scenarios>},
+    {.name = "connections",
+     .type = Type::kInt,
+     .default_text = "16",
+     .meaning = "Keep-alive connections, each with one request under way",
+     .set = &SetPositive<&Options::connections>},
+    {.name = "seconds",
+     .type = Type::kInt,
+     .default_text = "5",
+     .meaning = "Seconds of each scenario",
+     .set = &SetPositive<&Options::seconds>},
+    {.name = "warmup",
+     .type = Type::kInt,
+     .default_text = "1",
+     .meaning = "Seconds of each scenario that do not count",
+     .set = &SetPositive<&Options::warmup>},
+    {.name = "threads",
+     .type = Type::kInt,
+     .default_text = "1",
+     .meaning = "I/O threads of the load generator",
+     .set = &SetPositive<&Options::threads>},
+    {.name = "webhook-listen",
+     .type = Type::kString,
+     .default_text = "127.0.0.1:0",
+     .meaning = "Where the built-in webhook server listens",
+     .set = &flags::SetText<&Options::webhook_listen>,
+     .value_name = "ADDRESS"},
+    {.name = "serve",
+     .type = Type::kString,
+     .default_text = "",
+     .meaning = "The portcullis binary; measures the goals instead of scenarios",
+     .set = &flags::SetText<&Options::serve>,
+     .value_name = "FILE"},
+    {.name = "goals",
+     .type = Type::kList,
+     .default_text = "",
+     .meaning = "Only these; --list names them",
+     .set = &flags::AddToList<&Options::goals>},
+    {.name = "json",
+     .type = Type::kBool,
+     .default_text = "",
+     .meaning = "Print one JSON document",
+     .set = &flags::SetBool<&Options::json>},
+    {.name = "list",
+     .type = Type::kBool,
+     .default_text = "",
+     .meaning = "Print the scenarios and goals",
+     .set = &flags::SetBool<&Options::list>},
+};
+
+std::vector<Row> Table() {
+  std::vector<Row> table;
+  for (const Row& row : TargetRows<&Options::server>(
+           {"kubeconfig", "server", "ca", "cert", "key", "token-file", "pid"})) {
+    table.push_back(row);
+  }
+  for (const Row& row : TargetRows<&Options::baseline>(
+           {"baseline-kubeconfig", "baseline-server", "baseline-ca", "baseline-cert",
+            "baseline-key", "baseline-token-file", "baseline-pid"})) {
+    table.push_back(row);
+  }
+  table.insert(table.end(), std::begin(kOwnRows), std::end(kOwnRows));
+  return table;
 }
 
 }  // namespace
@@ -95,49 +186,17 @@ base::Status ReadKubeconfig(const std::string& path, TargetOptions& target) {
   return base::OkStatus();
 }
 
+std::string HelpText() {
+  return base::StrCat(kUsage, flags::Help(flags::InfosOf<Options>(Table())));
+}
+
 base::Result<Options> ParseOptions(int argc, char** argv) {
   Options options;
   options.server.name = "server";
   options.baseline.name = "baseline";
-  std::map<std::string, Setter> flags;
-  AddTargetFlags("--", options.server, flags);
-  AddTargetFlags("--baseline-", options.baseline, flags);
-  flags["--start"] = Text(options.start);
-  flags["--starts"] = Positive(options.starts);
-  flags["--connections"] = Positive(options.connections);
-  flags["--threads"] = Positive(options.threads);
-  flags["--seconds"] = Positive(options.seconds);
-  flags["--warmup"] = Positive(options.warmup);
-  flags["--webhook-listen"] = Text(options.webhook_listen);
-  flags["--serve"] = Text(options.serve);
-  flags["--goals"] = [&options](const std::string& value) {
-    for (const auto name : base::Split(value, ',')) options.goals.emplace_back(name);
-    return base::OkStatus();
-  };
-  flags["--scenarios"] = [&options](const std::string& value) {
-    for (const auto name : base::Split(value, ',')) options.scenarios.emplace_back(name);
-    return base::OkStatus();
-  };
-  const std::map<std::string, bool*> switches = {
-      {"--json", &options.json}, {"--list", &options.list}, {"--help", &options.help}};
-  for (int i = 1; i < argc; ++i) {
-    std::string name = argv[i];
-    if (const auto found = switches.find(name); found != switches.end()) {
-      *found->second = true;
-      continue;
-    }
-    std::string value;
-    const auto equals = name.find('=');
-    if (equals != std::string::npos) {
-      value = name.substr(equals + 1);
-      name.resize(equals);
-    } else if (i + 1 < argc) {
-      value = argv[++i];
-    }
-    const auto flag = flags.find(name);
-    if (flag == flags.end()) return base::ConfigError(base::StrCat("unknown flag: ", name));
-    if (auto status = flag->second(value); !status.ok()) return status.Annotate(name);
-  }
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const flags::Line line = TRY(flags::Parse<Options>(Table(), words, {"portcullis-load"}, options));
+  options.help = line.help;
   if (!options.help && !options.list && options.serve.empty() && options.server.url.empty()) {
     return base::ConfigError("--kubeconfig, --server or --serve is needed");
   }

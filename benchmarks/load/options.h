@@ -37,7 +37,8 @@ struct Options {
   bool help = false;
 };
 
-extern const char* const kUsage;
+// What --help prints.
+std::string HelpText();
 
 // Address and credentials of the current context.
 base::Status ReadKubeconfig(const std::string& path, TargetOptions& target);

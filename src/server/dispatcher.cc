@@ -7,10 +7,10 @@
 #include "api/api_status.h"
 #include "base/strings.h"
 #include "engine/verbs.h"
+#include "golang/time.h"
 #include "server/allocation_failure.h"
 #include "server/filters/access.h"
 #include "server/filters/finish.h"
-#include "server/flag_values.h"
 #include "server/memory_budget.h"
 #include "server/options.h"
 #include "server/reply.h"
@@ -37,12 +37,12 @@ base::Result<base::SteadyTime> DeadlineOf(const Call& call) {
   auto timeout = call.env.options->request_timeout;
   const std::string_view wanted = call.info.query.Get("timeout");
   if (!wanted.empty()) {
-    const auto given = internal::ReadDuration(wanted);
+    const auto given = golang::ParseDuration(wanted);
     if (!given.ok()) {
       return base::BadRequest(base::StrCat("invalid timeout specified in the request URL - ",
                                            given.status().message()));
     }
-    if (given->count() > 0) timeout = std::min(timeout, *given);
+    if (*given > 0) timeout = std::min(timeout, std::chrono::nanoseconds(*given));
   }
   return call.exchange->received_at() + timeout;
 }
