@@ -25,6 +25,7 @@ constexpr const char* kUsage =
   --match=TEXT  only families whose name contains TEXT (repeatable)
   --bytes=N     size of a request at 8n (default 1 MiB)
   --seconds=S   ends after so long; families are taken in an order that spreads them evenly
+  --part=I/N    the I-th of N parts of all families, in that order; I from 1
   --list        prints the names of the families
   --all         prints a line for every family, not only for those that grow
 )";
@@ -37,7 +38,20 @@ struct Flags {
   std::vector<std::string> match;
   std::size_t bytes = 1 << 20;
   std::int64_t seconds = 0;  // 0: until all are measured
+  std::size_t part = 1;      // of `parts`
+  std::size_t parts = 1;
 };
+
+bool ReadPart(std::string_view text, Flags& flags) {
+  const auto cut = base::Cut(text, "/");
+  if (!cut) return false;
+  const auto part = base::ParseInt(cut->first);
+  const auto parts = base::ParseInt(cut->second);
+  if (!part || !parts || *part < 1 || *part > *parts) return false;
+  flags.part = static_cast<std::size_t>(*part);
+  flags.parts = static_cast<std::size_t>(*parts);
+  return true;
+}
 
 bool Read(int argc, char** argv, Flags& flags) {
   for (int i = 1; i < argc; ++i) {
@@ -59,7 +73,7 @@ bool Read(int argc, char** argv, Flags& flags) {
       flags.bytes = static_cast<std::size_t>(base::ParseInt(cut->second).value_or(1 << 20));
     } else if (cut && name == "--seconds") {
       flags.seconds = base::ParseInt(cut->second).value_or(0);
-    } else {
+    } else if (!cut || name != "--part" || !ReadPart(cut->second, flags)) {
       return false;
     }
   }
@@ -142,7 +156,11 @@ base::Status Run(const Flags& flags, Totals& totals) {
   Limits limits;
   limits.bytes = flags.bytes;
   const auto started = base::SystemClock().Steady();
-  for (const std::size_t index : Spread(families.size())) {
+  const std::vector<std::size_t> order = Spread(families.size());
+  const std::size_t first = order.size() * (flags.part - 1) / flags.parts;
+  const std::size_t end = order.size() * flags.part / flags.parts;
+  for (std::size_t i = first; i < end; ++i) {
+    const std::size_t index = order[i];
     const Family& family = families[index];
     const auto elapsed = base::SystemClock().Steady() - started;
     if (flags.seconds > 0 && elapsed > std::chrono::seconds(flags.seconds)) break;
@@ -157,7 +175,7 @@ base::Status Run(const Flags& flags, Totals& totals) {
       "grow, "
       "%zu could not be made, SKIP %zu for want of time; work in %s%s\n",
       totals.holds, totals.work, totals.memory, totals.grows, totals.not_made,
-      families.size() - measured, std::string(meter.unit()).c_str(),
+      end - first - measured, std::string(meter.unit()).c_str(),
       meter.exact() ? "" : ", SKIP instructions: no hardware counter");
   return base::OkStatus();
 }
