@@ -17,13 +17,15 @@ namespace portcullis::cost_law {
 struct Sample {
   std::vector<Ask> before;  // makes what the request is about
   Ask measured;
-  std::vector<Ask> after;  // removes it
+  std::vector<std::string> after;  // paths of what is removed then, finalizers or not
 };
 
 struct Family {
   std::string name;  // "pods: spec.containers: create"
   std::function<Sample(std::size_t n)> make;
   std::size_t most = std::numeric_limits<std::size_t>::max();  // Kubernetes refuses more
+  // Measured instead if what comes before is refused; may be empty.
+  std::function<Sample(std::size_t n)> otherwise = {};
 };
 
 }  // namespace portcullis::cost_law

@@ -50,6 +50,13 @@ struct Grown {
   }
   std::string Body(const Growth& growth) const {
     json::Arena arena;
+    return json::ToString(cost_law::Grown(arena, *resource->schema, Object(arena), growth));
+  }
+  std::string SmallBody() const {
+    json::Arena arena;
+    return json::ToString(Object(arena));
+  }
+  json::Value Object(json::Arena& arena) const {
     const std::string version = resource->kind.group_version().ToString();
     const auto seed = seeds->by_kind.find(base::StrCat(version, " ", resource->kind.kind));
     json::Value object = seed != seeds->by_kind.end()
@@ -58,9 +65,8 @@ struct Grown {
     object = json::SetPath(arena, object, {"apiVersion"}, json::String(arena, version));
     object = json::SetPath(arena, object, {"kind"}, json::String(arena, resource->kind.kind));
     const json::Value name = object["metadata"]["name"];
-    object = json::SetPath(arena, object, {"metadata", "name"},
-                           json::String(arena, Name(name.AsString())));
-    return json::ToString(cost_law::Grown(arena, *resource->schema, object, growth));
+    return json::SetPath(arena, object, {"metadata", "name"},
+                         json::String(arena, Name(name.AsString())));
   }
   static std::string Name(std::string_view given) {
     return given.empty() || given == "n0" ? "cost-law" : std::string(given);
@@ -95,7 +101,14 @@ Sample Changed(const Grown& grown, const Growth& growth, std::string_view method
   sample.before = {{"POST", grown.Collection(), grown.Body(growth)}};
   sample.measured = {std::string(method), base::StrCat(grown.ObjectPath(), kDry), grown.Body(after),
                      std::string(type)};
-  sample.after = {{"DELETE", base::StrCat(grown.ObjectPath(), "?gracePeriodSeconds=0"), ""}};
+  sample.after = {grown.ObjectPath()};
+  return sample;
+}
+
+// The same of a small object, where a large one is refused: an update is judged otherwise than a
+// create.
+Sample FromSmall(const Grown& grown, Sample sample) {
+  sample.before = {{"POST", grown.Collection(), grown.SmallBody()}};
   return sample;
 }
 
@@ -191,11 +204,16 @@ class Generator {
     for (const Operation& operation : kOperations) {
       if ((operation.of_resources_only && !changeable) || (is_text && !operation.of_texts))
         continue;
-      families.push_back({base::StrCat(grown_.resource->resource.resource, " ", TextOf(place), " ",
-                                       operation.name),
-                          [grown = grown_, place, make = operation.make](std::size_t n) {
-                            return make(grown, {place, n, Likeness::kDistinct});
-                          }});
+      const auto make = [grown = grown_, place, make = operation.make](std::size_t n) {
+        return make(grown, {place, n, Likeness::kDistinct});
+      };
+      Family family{
+          base::StrCat(grown_.resource->resource.resource, " ", TextOf(place), " ", operation.name),
+          make};
+      family.otherwise = [grown = grown_, make](std::size_t n) {
+        return FromSmall(grown, make(n));
+      };
+      families.push_back(std::move(family));
     }
   }
 

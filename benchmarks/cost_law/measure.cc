@@ -58,7 +58,7 @@ Measured MeasureOnce(Subject& subject, Meter& meter, const Sample& sample, int t
     out.status = status;
     if (status == 0) out.problem = "no answer";
   }
-  for (const Ask& ask : sample.after) subject.Send(ask);
+  for (const std::string& path : sample.after) subject.Remove(path);
   return out;
 }
 
@@ -116,6 +116,18 @@ void Judge(Finding& finding, const Limits& limits) {
   finding.verdict = finding.why.empty() ? Finding::Verdict::kHolds : Finding::Verdict::kGrows;
 }
 
+Finding MeasureAs(Subject& subject, Meter& meter, const Family& family, const Limits& limits) {
+  const std::size_t largest = SizeFor(family, limits.bytes);
+  Finding finding = MeasureAll(subject, meter, family, largest, 1);
+  Judge(finding, limits);
+  // Processor time is disturbed by whatever else runs: what grows must do so again and again.
+  for (int repeat = 3; repeat <= 9 && finding.verdict == Finding::Verdict::kGrows; repeat += 3) {
+    finding = MeasureAll(subject, meter, family, largest, repeat);
+    Judge(finding, limits);
+  }
+  return finding;
+}
+
 }  // namespace
 
 double Finding::WorkGrowth() const { return Growth(*this, &Cost::work, kQuietNanoseconds); }
@@ -127,15 +139,9 @@ double Finding::AllocationGrowth() const {
 }
 
 Finding Measure(Subject& subject, Meter& meter, const Family& family, const Limits& limits) {
-  const std::size_t largest = SizeFor(family, limits.bytes);
-  Finding finding = MeasureAll(subject, meter, family, largest, 1);
-  Judge(finding, limits);
-  // Processor time is disturbed by whatever else runs: what grows must do so again and again.
-  for (int repeat = 3; repeat <= 9 && finding.verdict == Finding::Verdict::kGrows; repeat += 3) {
-    finding = MeasureAll(subject, meter, family, largest, repeat);
-    Judge(finding, limits);
-  }
-  return finding;
+  Finding finding = MeasureAs(subject, meter, family, limits);
+  if (finding.verdict != Finding::Verdict::kNotMade || !family.otherwise) return finding;
+  return MeasureAs(subject, meter, {family.name, family.otherwise, family.most, {}}, limits);
 }
 
 }  // namespace portcullis::cost_law

@@ -65,7 +65,7 @@ Family Change(std::string name, ChangeOf change) {
             if (change.content_type != kApply) {
               sample.measured.path = object + "?dryRun=All&fieldManager=law";
             }
-            sample.after = {{"DELETE", object + "?gracePeriodSeconds=0", ""}};
+            sample.after = {object};
             return sample;
           }};
 }

@@ -105,7 +105,7 @@ void AddCustomResourceDefinitions(std::vector<Family>& out) {
            sample.measured = {
                "POST", "/apis/d.example/v1/namespaces/default/laws?dryRun=All",
                R"({"apiVersion":"d.example/v1","kind":"Law","metadata":{"name":"l"},"spec":{}})"};
-           sample.after = {{"DELETE", path + "/laws.d.example", ""}};
+           sample.after = {path + "/laws.d.example"};
            return sample;
          }});
   }
@@ -240,20 +240,19 @@ void AddPolicies(std::vector<Family>& out) {
   for (const Schema& policy : kPolicies) {
     out.push_back(Alone(StrCat("policies ", policy.name, " create"), "POST", path + "?dryRun=All",
                         policy.spec));
-    out.push_back(
-        {StrCat("policies ", policy.name, " evaluate"), [=](std::size_t n) {
-           const std::string bindings = group + "validatingadmissionpolicybindings";
-           const std::string binding =
-               R"({"metadata":{"name":"grown"},"spec":{"policyName":"grown",)"
-               R"("validationActions":["Deny"]}})";
-           Sample sample;
-           sample.before = {{"POST", path, policy.spec(n)}, {"POST", bindings, binding}};
-           sample.measured = {
-               "POST", "/api/v1/namespaces/default/events?dryRun=All",
-               R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"default"}})"};
-           sample.after = {{"DELETE", path + "/grown", ""}, {"DELETE", bindings + "/grown", ""}};
-           return sample;
-         }});
+    out.push_back({StrCat("policies ", policy.name, " evaluate"), [=](std::size_t n) {
+                     const std::string bindings = group + "validatingadmissionpolicybindings";
+                     const std::string binding =
+                         R"({"metadata":{"name":"grown"},"spec":{"policyName":"grown",)"
+                         R"("validationActions":["Deny"]}})";
+                     Sample sample;
+                     sample.before = {{"POST", path, policy.spec(n)}, {"POST", bindings, binding}};
+                     sample.measured = {
+                         "POST", "/api/v1/namespaces/default/events?dryRun=All",
+                         R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"default"}})"};
+                     sample.after = {path + "/grown", bindings + "/grown"};
+                     return sample;
+                   }});
   }
   out.push_back(
       {"policies params of a selector evaluate", [=](std::size_t n) {
@@ -265,7 +264,7 @@ void AddPolicies(std::vector<Family>& out) {
          sample.measured = {"POST", "/api/v1/namespaces/law/secrets?dryRun=All",
                             StrCat(R"({"metadata":{"name":"s","labels":{}},"stringData":)",
                                    Map(n, R"("k#":"v")"), "}")};
-         sample.after = {{"DELETE", maps + "/grown", ""}};
+         sample.after = {maps + "/grown"};
          return sample;
        }});
   out.push_back(
@@ -283,7 +282,7 @@ void AddPolicies(std::vector<Family>& out) {
          sample.measured = {
              "POST", "/api/v1/namespaces/default/events?dryRun=All",
              R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"default"}})"};
-         sample.after = {{"DELETE", path + "/grown", ""}};
+         sample.after = {path + "/grown"};
          return sample;
        }});
 }

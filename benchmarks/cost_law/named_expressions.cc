@@ -83,7 +83,7 @@ Family Evaluate(std::string_view expression, std::string (*body)(std::size_t)) {
             Sample sample;
             sample.before = {{"POST", policies, policy}, {"POST", bindings, binding}};
             sample.measured = {"POST", "/api/v1/namespaces/default/configmaps?dryRun=All", body(n)};
-            sample.after = {{"DELETE", bindings + "/cel", ""}, {"DELETE", policies + "/cel", ""}};
+            sample.after = {bindings + "/cel", policies + "/cel"};
             return sample;
           }};
 }

@@ -121,7 +121,7 @@ void AddApply(std::vector<Family>& out) {
                            std::string(kApply)}};
          sample.measured = {"PATCH", path + "&dryRun=All",
                             apply("ConfigMap", R"("data":{"k1":"v"})"), std::string(kApply)};
-         sample.after = {{"DELETE", maps + "/law", ""}};
+         sample.after = {maps + "/law"};
          return sample;
        }});
   out.push_back(
@@ -134,7 +134,7 @@ void AddApply(std::vector<Family>& out) {
          Sample sample;
          sample.before = {{"PATCH", path + "a", body("v"), std::string(kApply)}};
          sample.measured = {"PATCH", path + "b&dryRun=All", body("w"), std::string(kApply)};
-         sample.after = {{"DELETE", maps + "/law", ""}};
+         sample.after = {maps + "/law"};
          return sample;
        }});
   out.push_back(Alone(

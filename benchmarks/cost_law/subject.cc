@@ -81,6 +81,12 @@ net::ClientRequest Subject::Prepare(const Ask& ask) const {
   return request;
 }
 
+void Subject::Remove(const std::string& path) {
+  Send({"PATCH", path, R"({"metadata":{"finalizers":null}})", "application/merge-patch+json", {}});
+  Send({"DELETE", base::StrCat(path, "?gracePeriodSeconds=0"), "", "application/json", {}});
+  Send({"PATCH", path, R"({"metadata":{"finalizers":null}})", "application/merge-patch+json", {}});
+}
+
 int Subject::Send(net::ClientRequest request, std::string* text) {
   net::CallResult result =
       client_->Call(std::move(request), base::SystemClock().Steady() + kPatience);

@@ -30,6 +30,8 @@ class Subject {
   net::ClientRequest Prepare(const Ask& ask) const;
   // Blocks. The status, or 0 if there was no answer; `text` receives the body, or why not.
   int Send(net::ClientRequest request, std::string* text = nullptr);
+  // Deletes an object at once, with all its finalizers: no controller takes them away.
+  void Remove(const std::string& path);
   int Send(const Ask& ask, std::string* text = nullptr) { return Send(Prepare(ask), text); }
 
  private:
