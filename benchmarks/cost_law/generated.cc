@@ -20,10 +20,10 @@ using api::schema::Field;
 using api::schema::Kind;
 using api::schema::Schema;
 
-// An object of each kind, by "apps/v1 Deployment".
+// An object of each kind, by "apps/v1 Deployment", and one of any version by "apps Deployment".
 struct Seeds {
   json::Arena arena;
-  std::map<std::string, json::Value> by_kind;
+  std::map<std::string, json::Value, std::less<>> by_kind;
 
   base::Status Read() {
     std::ifstream file(std::string(PC_SOURCE_DIR) + "/benchmarks/cost_law/seeds.yaml");
@@ -32,9 +32,20 @@ struct Seeds {
     const std::string all = text.str();
     for (const std::string_view document : json::SplitYaml(all)) {
       const json::Value seed = TRY(json::ParseYaml(arena, document));
-      by_kind[base::StrCat(seed["apiVersion"].AsString(), " ", seed["kind"].AsString())] = seed;
+      const std::string_view version = seed["apiVersion"].AsString();
+      const std::string_view kind = seed["kind"].AsString();
+      by_kind[base::StrCat(version, " ", kind)] = seed;
+      const auto cut = base::Cut(version, "/");
+      by_kind.emplace(base::StrCat(cut ? cut->first : "", " ", kind), seed);
     }
     return base::OkStatus();
+  }
+
+  // Null if there is none.
+  json::Value Find(const api::GroupVersionKind& kind) const {
+    auto found = by_kind.find(base::StrCat(kind.group_version().ToString(), " ", kind.kind));
+    if (found == by_kind.end()) found = by_kind.find(base::StrCat(kind.group, " ", kind.kind));
+    return found == by_kind.end() ? json::Value() : found->second;
   }
 };
 
@@ -58,10 +69,10 @@ struct Grown {
   }
   json::Value Object(json::Arena& arena) const {
     const std::string version = resource->kind.group_version().ToString();
-    const auto seed = seeds->by_kind.find(base::StrCat(version, " ", resource->kind.kind));
-    json::Value object = seed != seeds->by_kind.end()
-                             ? seed->second
-                             : Example(arena, *resource->schema, "", 0, Likeness::kDistinct);
+    json::Value object = seeds->Find(resource->kind);
+    if (object.is_null()) {
+      object = Example(arena, *resource->schema, "", 0, Likeness::kDistinct);
+    }
     object = json::SetPath(arena, object, {"apiVersion"}, json::String(arena, version));
     object = json::SetPath(arena, object, {"kind"}, json::String(arena, resource->kind.kind));
     const json::Value name = object["metadata"]["name"];
@@ -72,12 +83,8 @@ struct Grown {
     return given.empty() || given == "n0" ? "cost-law" : std::string(given);
   }
   std::string ObjectPath() const {
-    json::Arena arena;
-    const std::string version = resource->kind.group_version().ToString();
-    const auto seed = seeds->by_kind.find(base::StrCat(version, " ", resource->kind.kind));
-    const std::string_view name =
-        seed != seeds->by_kind.end() ? seed->second["metadata"]["name"].AsString() : "";
-    return base::StrCat(Collection(), "/", Name(name));
+    const json::Value seed = seeds->Find(resource->kind);
+    return base::StrCat(Collection(), "/", Name(seed["metadata"]["name"].AsString()));
   }
 };
 

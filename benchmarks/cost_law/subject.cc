@@ -82,6 +82,16 @@ net::ClientRequest Subject::Prepare(const Ask& ask) const {
 }
 
 void Subject::Remove(const std::string& path) {
+  constexpr std::string_view kNamespaces = "/api/v1/namespaces/";
+  if (path.starts_with(kNamespaces) && path.find('/', kNamespaces.size()) == std::string::npos) {
+    Send({"DELETE", path, "", "application/json", {}});
+    Send({"PUT",
+          path + "/finalize",
+          base::StrCat(R"({"metadata":{"name":")", path.substr(kNamespaces.size()), R"("}})"),
+          "application/json",
+          {}});
+    return;
+  }
   Send({"PATCH", path, R"({"metadata":{"finalizers":null}})", "application/merge-patch+json", {}});
   Send({"DELETE", base::StrCat(path, "?gracePeriodSeconds=0"), "", "application/json", {}});
   Send({"PATCH", path, R"({"metadata":{"finalizers":null}})", "application/merge-patch+json", {}});
