@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "authz/rbac/bootstrap_policy.h"
+#include "authz/rbac/coverage.h"
 #include "authz/rbac/policy_rule.h"
 #include "base/strings.h"
 
@@ -228,9 +229,9 @@ json::Value Reconcile(json::Arena& arena, json::Value existing, const BootstrapO
   // Aggregated roles get their rules from others.
   if (wanted.object.Has("rules") && !wanted.object.Has("aggregationRule")) {
     std::vector<PolicyRule> rules = RulesFromJson(existing["rules"]);
-    const std::vector<PolicyRule> missing = Uncovered(rules, RulesFromJson(wanted.object["rules"]));
-    if (!missing.empty()) {
-      const std::vector<PolicyRule> compact = Compact(missing);
+    const auto missing = Uncovered(rules, RulesFromJson(wanted.object["rules"]));
+    if (missing.ok() && !missing->empty()) {
+      const std::vector<PolicyRule> compact = Compact(*missing);
       rules.insert(rules.end(), compact.begin(), compact.end());
       out = json::With(arena, out, "rules", RulesToJson(arena, rules));
       changed = true;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "api/api_status.h"
+#include "authz/rbac/coverage.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 
@@ -22,10 +23,11 @@ std::string Missing(const EscalationRequest& request, const RuleBook& book,
                     const std::vector<PolicyRule>& rules) {
   std::vector<std::string> errors;
   const std::vector<PolicyRule> owned = book.RulesOf(request.user, request.ns, errors);
-  const std::vector<PolicyRule> missing = Uncovered(owned, rules);
-  if (missing.empty()) return "";
+  const auto missing = Uncovered(owned, rules);
+  if (!missing.ok()) return std::string(missing.status().message());
+  if (missing->empty()) return "";
   std::set<std::string> descriptions;
-  for (const PolicyRule& rule : Compact(missing)) descriptions.insert(Describe(rule));
+  for (const PolicyRule& rule : Compact(*missing)) descriptions.insert(Describe(rule));
   std::string text = base::StrCat("user ", base::GoQuote(request.user.name),
                                   " (groups=", base::GoQuotedList(request.user.groups),
                                   ") is attempting to grant RBAC permissions not currently held:\n",

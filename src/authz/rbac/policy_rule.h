@@ -2,8 +2,8 @@
 // type.
 #pragma once
 
-#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "authz/authorizer.h"
@@ -19,14 +19,10 @@ struct PolicyRule {
 std::vector<PolicyRule> RulesFromJson(json::Value rules);
 json::Value RulesToJson(json::Arena& arena, const std::vector<PolicyRule>& rules);
 
+// Whether one of the patterns is the URL or, ending with "*", begins it.
+bool HasUrl(const std::vector<std::string>& patterns, std::string_view url);
 bool Allows(const PolicyRule& rule, const Attributes& attributes);
 
-// The permissions of `wanted` that `owned` does not contain, one group, resource and verb each;
-// empty if everything is covered.
-std::vector<PolicyRule> Uncovered(std::span<const PolicyRule> owned,
-                                  std::span<const PolicyRule> wanted);
-// Joins the verbs of rules that are alike otherwise.
-std::vector<PolicyRule> Compact(const std::vector<PolicyRule>& rules);
 // `{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`
 std::string Describe(const PolicyRule& rule);
 
