@@ -1,5 +1,6 @@
 #include "registry/default_strategy.h"
 
+#include "api/conversion/conversion.h"
 #include "api/selector/label_selector.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_disabled_fields.h"
@@ -75,9 +76,18 @@ json::Value DefaultStrategy::PrepareForUpdate(const Context& ctx, json::Value ob
   return object;
 }
 
+json::Value DefaultStrategy::Judged(const Context& ctx, json::Value object) const {
+  if (kind_.judged_in.empty() || object.is_null()) return object;
+  const auto converted = api::Convert(ctx.arena, object,
+                                      {std::string(kind_.group), std::string(kind_.judged_in),
+                                       std::string(object["kind"].AsString())});
+  return converted.ok() ? *converted : object;
+}
+
 void DefaultStrategy::Validate(const Context& ctx, json::Value object,
                                api::FieldErrors& errors) const {
   if (!traits().free_finalizers) CheckFinalizers(object, errors);
+  object = Judged(ctx, object);
   if (kind_.validate != nullptr) kind_.validate(ctx, object, errors);
   CheckFieldRules(kind_.rules, object, nullptr, errors);
 }
@@ -85,6 +95,8 @@ void DefaultStrategy::Validate(const Context& ctx, json::Value object,
 void DefaultStrategy::ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                                      api::FieldErrors& errors) const {
   if (!traits().free_finalizers) CheckFinalizers(object, errors);
+  object = Judged(ctx, object);
+  old = Judged(ctx, old);
   if (kind_.validate_update != nullptr) {
     kind_.validate_update(ctx, object, old, errors);
   } else if (kind_.validate != nullptr && ctx.subresource.empty()) {

@@ -56,6 +56,8 @@ class DefaultStrategy : public Strategy {
   json::Value StatusOf(const Context& ctx, json::Value object, json::Value old) const;
   json::Value WithoutDisabled(const Context& ctx, json::Value object, json::Value old) const;
 
+  json::Value Judged(const Context& ctx, json::Value object) const;
+
   const Kind& kind_;
 };
 

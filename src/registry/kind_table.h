@@ -38,6 +38,9 @@ struct Kind {
   UpdateCheck validate_update = nullptr;  // null: `validate`, but not for subresources
   std::span<const FieldRule> rules = {};  // besides, after the functions
   WarningSource warn = nullptr;
+  // The version in which the functions see objects of all versions, as kube-apiserver's see its
+  // internal ones: "v1". Empty where the versions do not differ.
+  std::string_view judged_in = {};
   Traits traits = {};  // has_status is taken from the catalog
   // Where the kind holds a pod spec ("spec.template.spec"), and what besides a client cannot write.
   std::string_view pod_spec = {};

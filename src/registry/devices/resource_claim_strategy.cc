@@ -52,6 +52,7 @@ void AddResourceClaimStrategy(KindTable& table) {
              .resource = "resourceclaims",
              .validate = &ValidateClaim,
              .validate_update = &ValidateClaimUpdate,
+             .judged_in = "v1",
              .traits = {.status_keeps_metadata = true}});
 }
 

@@ -26,7 +26,8 @@ void AddResourceClaimTemplateStrategy(KindTable& table) {
   table.Add({.group = "resource.k8s.io",
              .resource = "resourceclaimtemplates",
              .validate = &ValidateTemplate,
-             .validate_update = &ValidateTemplateUpdate});
+             .validate_update = &ValidateTemplateUpdate,
+             .judged_in = "v1"});
 }
 
 }  // namespace portcullis::registry

@@ -238,6 +238,7 @@ void AddResourceSliceStrategy(KindTable& table) {
              .resource = "resourceslices",
              .validate = &ValidateSlice,
              .validate_update = &ValidateSliceUpdate,
+             .judged_in = "v1",
              .traits = {.counts_generation = true}});
 }
 
