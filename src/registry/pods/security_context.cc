@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <unordered_set>
 
 #include "api/view/pod.h"
 #include "base/strings.h"
@@ -307,12 +308,15 @@ void CheckSeccompAgrees(std::string_view annotation, json::Value profile, const 
   }
 }
 
-bool HasContainer(json::Value spec, std::string_view name) {
-  return !api::view::VisitContainers(
+std::unordered_set<std::string_view> NamesOfContainers(json::Value spec) {
+  std::unordered_set<std::string_view> names;
+  api::view::VisitContainers(
       spec, FieldPath("spec"),
       [&](json::Value container, const FieldPath&, api::view::ContainerType) {
-        return container["name"].AsString() != name;
+        names.insert(container["name"].AsString());
+        return true;
       });
+  return names;
 }
 
 }  // namespace
@@ -477,11 +481,13 @@ void CheckPodAnnotations(json::Value annotations, json::Value spec, const FieldP
     if (!key.starts_with(kSeccompContainer)) continue;
     CheckSeccompText(annotation->value.AsString(), path.Child(key), errors);
   }
+  std::optional<std::unordered_set<std::string_view>> containers;
   for (const json::Member* annotation : SortedMembers(annotations)) {
     const std::string_view key = annotation->name();
     if (!key.starts_with(kAppArmorContainer)) continue;
+    if (!containers) containers = NamesOfContainers(spec);
     const std::string_view container = key.substr(kAppArmorContainer.size());
-    if (!HasContainer(spec, container)) {
+    if (!containers->contains(container)) {
       errors.push_back(api::Invalid(path.Key(key), container, "container not found"));
     }
     const std::string_view profile = annotation->value.AsString();
