@@ -239,6 +239,25 @@ void AddReviews(std::vector<Family>& out) {
          sample.after = {roles + "/grown", bindings + "/grown"};
          return sample;
        }});
+  // A rule is as many permissions as the product of its lists.
+  out.push_back(
+      {"escalation check of long lists", [=](std::size_t n) {
+         const std::string path = "/apis/rbac.authorization.k8s.io/v1/namespaces/law/";
+         const std::string names = List(n / 4 + 1, R"("n#")");
+         Sample sample;
+         sample.before = {
+             {"POST", path + "roles",
+              R"({"metadata":{"name":"grown"},"rules":[{"apiGroups":["rbac.authorization.k8s.io"],"resources":["roles"],"verbs":["create"]}]})"},
+             {"POST", path + "rolebindings",
+              R"({"metadata":{"name":"grown"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"grown"},"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"author"}]})"}};
+         sample.measured = {"POST", path + "roles?dryRun=All",
+                            StrCat(R"({"metadata":{"name":"other"},"rules":[{"apiGroups":)", names,
+                                   R"(,"resources":)", names, R"(,"verbs":)", names,
+                                   R"(,"resourceNames":)", names, "}]}")};
+         sample.measured.headers.Add("Impersonate-User", "author");
+         sample.after = {path + "roles/grown", path + "rolebindings/grown"};
+         return sample;
+       }});
 }
 
 }  // namespace
