@@ -16,19 +16,23 @@ SCALARS = {"string": "s", "bytes": "b", "bool": "t", "double": "d"}
 SCALARS |= dict.fromkeys(("int32", "int64", "uint32", "uint64"), "i")
 
 # Packages whose messages are known under another name, and those that are no part of the API.
-PACKAGES = {"apimachinery.pkg.apis.meta.v1": "meta"}
-SKIPPED = ("apimachinery.", "testapigroup", ".apiserver.", "metrics.", "imagepolicy", "apidiscovery", "api.admission.",
+PACKAGES = {"apimachinery.pkg.apis.meta.v1": "meta", "apimachinery.pkg.apis.meta.v1beta1": "meta.v1beta1"}
+SKIPPED = ("apimachinery.", "testapigroup", ".apiserver.", "metrics.", "imagepolicy", "api.admission.",
            "apiextensions.v1beta1")
 
 
 def go_members(folder):
-    """What Go's structs say of each protobuf field: the name in JSON, "" for an embedded struct."""
+    """What Go's structs say of each protobuf field: the name in JSON ("" for an embedded struct), and whether it may
+    be nil, so that it is not always written."""
+    sources = [path.read_text() for path in sorted(folder.glob("*.go"))]
+    slices = {name for text in sources for name in re.findall(r"^type (\w+) \[\]", text, re.M)}
     members = {}
-    for path in folder.glob("*.go"):
-        for struct in re.finditer(r"^type (\w+) struct \{\n(.*?)^\}", path.read_text(), re.M | re.S):
-            for tags in re.finditer(r'json:"([^",]*)[^`]*? protobuf:"\w+,(\d+),', struct[2]):
-                if tags[1] != "-":
-                    members[struct[1], tags[2]] = tags[1]
+    for text in sources:
+        for struct in re.finditer(r"^type (\w+) struct \{\n(.*?)^\}", text, re.M | re.S):
+            for field in re.finditer(r"(\S+)[ \t]+`(?:json:\"([^\",]*)[^`]*? )?protobuf:\"\w+,(\d+),", struct[2]):
+                go_type, in_json, number = field.groups()
+                may_be_nil = go_type[0] in "*[" or go_type in slices
+                members[struct[1], number] = (None if in_json == "-" else in_json, may_be_nil)
     return members
 
 
@@ -63,8 +67,9 @@ def messages(text, package, members):
         fields = []
         for field in re.finditer(r"(?:(optional|repeated) ([\w.]+)|map<string, *([\w.]+)>) (\w+) = (\d+)", body):
             label, single, value, name, number = field.groups()
-            in_json = members.get((message, number), name).replace("jSON", "json")
-            mode = "%" if value else "*" if label == "repeated" else "" if in_json else "^"
+            in_json, may_be_nil = members.get((message, number), (None, False))
+            in_json = name.replace("jSON", "json") if in_json is None else in_json
+            mode = "%" if value else "*" if label == "repeated" else "^" if not in_json else "?" if may_be_nil else ""
             fields.append(f"{in_json or name}={number}{mode}{type_of(value or single, package)}")
         yield message, fields
 
@@ -77,7 +82,7 @@ def main():
         text = path.read_text()
         declared = re.search(r"^package ([\w.]+);", text, re.M)[1]
         package = short(declared)
-        if package != "meta" and any(part in declared for part in SKIPPED):
+        if package not in PACKAGES.values() and any(part in declared for part in SKIPPED):
             continue
         table.setdefault(package, {}).update(messages(text, package, go_members(path.parent)))
     print("# Field numbers of the protobuf form of the built-in kinds (Kubernetes 1.36), made by\n"

@@ -10,34 +10,32 @@
 #include "api/names.h"
 #include "base/clock.h"
 #include "base/strings.h"
-#include "engine/codec/embedded_fields.h"
 #include "engine/codec/protobuf_fields.h"
+#include "engine/codec/protobuf_wire.h"
 #include "json/reader.h"
 
 namespace portcullis::engine {
 namespace {
 
-constexpr std::string_view kMagic("k8s\0", 4);
 constexpr int kMaxDepth = 100;
 
 using protobuf::FieldLine;
-using protobuf::Fields;
+using protobuf::kBytes;
+using protobuf::kEndGroup;
+using protobuf::kFixed32;
+using protobuf::kFixed64;
+using protobuf::kMagic;
+using protobuf::kStartGroup;
+using protobuf::kVarint;
 using protobuf::Message;
 using protobuf::Mode;
+using protobuf::Shape;
 
 base::Status UnexpectedEnd() { return base::BadRequest("unexpected EOF"); }
 base::Status Overflow() { return base::BadRequest("proto: integer overflow"); }
 base::Status NegativeLength() {
   return base::BadRequest("proto: negative length found during unmarshaling");
 }
-
-// The wire types. https://protobuf.dev/programming-guides/encoding/
-constexpr std::uint32_t kVarint = 0;
-constexpr std::uint32_t kFixed64 = 1;
-constexpr std::uint32_t kBytes = 2;
-constexpr std::uint32_t kStartGroup = 3;
-constexpr std::uint32_t kEndGroup = 4;
-constexpr std::uint32_t kFixed32 = 5;
 
 // Reads the wire form, with the errors of Go's generated decoders.
 class Wire {
@@ -187,19 +185,24 @@ struct IntOrString {
 
 // Messages whose JSON is no object but one of their fields: lists with a name of their own, and the
 // members of a schema that are a schema or something else.
-json::Value InJson(json::Arena& arena, std::string_view type, json::Value message) {
+json::Value InJson(json::Arena& arena, Shape shape, json::Value message) {
   const auto list = [&](std::string_view name) {
     const json::Value* items = message.Find(name);
     return items != nullptr ? *items : json::MakeArray(arena, {});
   };
-  if (type == "ExtraValue" || type == "Verbs") return list("items");
-  if (!type.starts_with("JSONSchemaPropsOr")) return message;
   const json::Value schema = message["schema"];
-  if (type == "JSONSchemaPropsOrBool") {
-    return schema.is_null() ? json::Value::Bool(message["allows"].AsBool()) : schema;
+  switch (shape) {
+    case Shape::kList:
+      return list("items");
+    case Shape::kSchemaOrBool:
+      return schema.is_null() ? json::Value::Bool(message["allows"].AsBool()) : schema;
+    case Shape::kSchemaOrArray:
+      return list("jsonSchemas").empty() ? schema : list("jsonSchemas");
+    case Shape::kSchemaOrStrings:
+      return list("property").empty() ? schema : list("property");
+    default:
+      return message;
   }
-  const json::Value others = list(type == "JSONSchemaPropsOrArray" ? "jsonSchemas" : "property");
-  return others.empty() ? schema : others;
 }
 
 // The JSON of a message while its fields arrive. The elements of a list, the entries of a map and
@@ -207,15 +210,15 @@ json::Value InJson(json::Arena& arena, std::string_view type, json::Value messag
 // made a value once.
 class MessageBuilder {
  public:
-  explicit MessageBuilder(json::Arena& arena, std::string_view type = {})
-      : arena_(arena), type_(type), object_(arena) {}
+  explicit MessageBuilder(json::Arena& arena, Shape shape = Shape::kObject)
+      : arena_(arena), shape_(shape), object_(arena) {}
 
   void Set(std::string_view name, json::Value value) { object_.Set(name, value); }
   // The message in a field, to which every part is added.
-  MessageBuilder& Child(std::string_view name, std::string_view type) {
+  MessageBuilder& Child(std::string_view name, Shape shape) {
     auto& child = children_[name];
     if (child == nullptr) {
-      child = std::make_unique<MessageBuilder>(arena_, type);
+      child = std::make_unique<MessageBuilder>(arena_, shape);
       object_.Set(name, json::Value());  // keeps the place
     }
     return *child;
@@ -236,12 +239,12 @@ class MessageBuilder {
     for (auto& [name, list] : lists_) object_.Set(name, list.Build());
     for (auto& [name, map] : maps_) object_.Set(name, map.Build());
     for (auto& [name, child] : children_) object_.Set(name, child->Build());
-    return InJson(arena_, type_, object_.Build());
+    return InJson(arena_, shape_, object_.Build());
   }
 
  private:
   json::Arena& arena_;
-  const std::string_view type_;
+  const Shape shape_;
   json::ObjectBuilder object_;
   std::map<std::string_view, json::ArrayBuilder> lists_;
   std::map<std::string_view, json::ObjectBuilder> maps_;
@@ -251,19 +254,19 @@ class MessageBuilder {
 
 class Reader {
  public:
-  Reader(json::Arena& arena, const Fields& fields) : arena_(arena), fields_(fields) {}
+  explicit Reader(json::Arena& arena) : arena_(arena) {}
 
-  base::Result<json::Value> Object(std::string_view package, std::string_view type,
+  base::Result<json::Value> Object(const Message& message, std::string_view name,
                                    std::string_view bytes, const api::schema::Schema* schema) {
     MessageBuilder object(arena_);
-    TRY(Into(object, {package, type, schema}, bytes, 0));
+    TRY(Into(object, {&message, name, schema}, bytes, 0));
     return object.Build();
   }
 
  private:
-  // A message's type; its schema may be null.
+  // A message's type; its schema may be null, and its message if the table does not have it.
   struct Type {
-    std::string_view package;
+    const Message* message = nullptr;
     std::string_view name;
     const api::schema::Schema* schema = nullptr;
   };
@@ -277,18 +280,17 @@ class Reader {
 
   base::Status Into(MessageBuilder& object, const Type& type, std::string_view bytes, int depth) {
     if (depth > kMaxDepth) return base::BadRequest("proto: exceeded max depth");
-    const Message* message = fields_.Find(type.package, type.name);
-    if (message == nullptr) return base::OkStatus();  // a message without fields we know
+    if (type.message == nullptr) return base::OkStatus();  // a message without fields we know
     Wire wire(bytes);
     while (!wire.done()) {
       Part part;
       TRY(ReadTag(wire, type.name, part));
-      const auto found = message->find(part.number);
-      if (found == message->end()) {
+      const FieldLine* const found = type.message->Find(part.number);
+      if (found == nullptr) {
         TRY(wire.Skip(part.wire_type));
         continue;
       }
-      const FieldLine& field = found->second;
+      const FieldLine& field = *found;
       const std::uint32_t expected = WireTypeOf(field);
       if (field.mode == Mode::kRepeated && expected == kVarint && part.wire_type == kBytes) {
         TRY(wire.Bytes(part.bytes));
@@ -304,11 +306,12 @@ class Reader {
   base::Status AddField(MessageBuilder& object, const Type& type, const FieldLine& field,
                         const Part& part, int depth) {
     if (field.mode == Mode::kInline) {
-      return Into(object, {field.package, field.type, type.schema}, part.bytes, depth + 1);
+      return Into(object, {field.message, field.type, type.schema}, part.bytes, depth + 1);
     }
     const api::schema::Schema* schema = SchemaOfField(type.schema, field.name);
     if (field.mode == Mode::kMap) return AddEntry(object, field, schema, part.bytes, depth);
-    if (field.mode == Mode::kSingle && field.type.size() > 1) {
+    const bool single = field.mode == Mode::kSingle || field.mode == Mode::kOptional;
+    if (single && field.type.size() > 1) {
       return MergeMessage(object, field, schema, part.bytes, depth);
     }
     const json::Value value = TRY(ValueOf(field, schema, part, depth));
@@ -323,7 +326,7 @@ class Reader {
   // A message that comes once more is read into what the parts before it have made.
   base::Status MergeMessage(MessageBuilder& object, const FieldLine& field,
                             const api::schema::Schema* schema, std::string_view bytes, int depth) {
-    if (field.type == "IntOrString") {
+    if (field.shape == Shape::kIntOrString) {
       IntOrString& merged = object.int_or_string(field.name);
       TRY(Into(merged, bytes));
       object.Set(field.name, merged.is_string ? json::String(arena_, merged.text)
@@ -331,13 +334,13 @@ class Reader {
       return base::OkStatus();
     }
     bool special = true;
-    const json::Value known = TRY(Special(field.type, bytes, special));
+    const json::Value known = TRY(Special(field, bytes, special));
     if (!special) {
-      return Into(object.Child(field.name, field.type), {field.package, field.type, schema}, bytes,
+      return Into(object.Child(field.name, field.shape), {field.message, field.type, schema}, bytes,
                   depth + 1);
     }
     // Times begin anew with each part; of the others, a part without the only field changes nothing.
-    const bool is_time = field.type == "Time" || field.type == "MicroTime";
+    const bool is_time = field.shape == Shape::kTime || field.shape == Shape::kMicroTime;
     if (is_time || !known.is_null() || !object.Has(field.name)) object.Set(field.name, known);
     return base::OkStatus();
   }
@@ -405,10 +408,10 @@ class Reader {
                                     const Part& part, int depth) {
     if (field.type.size() == 1) return Scalar(field.type.front(), part, schema);
     bool special = true;
-    const json::Value known = TRY(Special(field.type, part.bytes, special));
+    const json::Value known = TRY(Special(field, part.bytes, special));
     if (special) return known;
-    MessageBuilder message(arena_, field.type);
-    TRY(Into(message, {field.package, field.type, schema}, part.bytes, depth + 1));
+    MessageBuilder message(arena_, field.shape);
+    TRY(Into(message, {field.message, field.type, schema}, part.bytes, depth + 1));
     return message.Build();
   }
 
@@ -434,28 +437,33 @@ class Reader {
   }
 
   // Types whose JSON is no object. `special` is false for all others.
-  base::Result<json::Value> Special(std::string_view type, std::string_view bytes, bool& special) {
-    if (type == "Quantity") return Named(type, "String_", bytes, 1, kBytes);
-    if (type == "RawExtension" || type == "FieldsV1" || type == "JSON") {
-      const json::Value raw = TRY(Named(type, "Raw", bytes, 1, kBytes));
-      if (raw.is_null() || raw.AsString().empty()) return json::Value();
-      return json::Parse(arena_, raw.AsString());
+  base::Result<json::Value> Special(const FieldLine& field, std::string_view bytes, bool& special) {
+    switch (field.shape) {
+      case Shape::kQuantity:
+        return Named(field.type, "String_", bytes, 1, kBytes);
+      case Shape::kRaw: {
+        const json::Value raw = TRY(Named(field.type, "Raw", bytes, 1, kBytes));
+        if (raw.is_null() || raw.AsString().empty()) return json::Value();
+        return json::Parse(arena_, raw.AsString());
+      }
+      case Shape::kTime:
+      case Shape::kMicroTime: {
+        const std::int64_t seconds = TRY(Named("Timestamp", "Seconds", bytes, 1, kVarint)).AsInt();
+        const std::int64_t nanos = TRY(Named("Timestamp", "Nanos", bytes, 2, kVarint)).AsInt();
+        if (bytes.empty()) return json::Value();
+        const base::WallTime time(std::chrono::duration_cast<base::WallTime::duration>(
+            std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanos)));
+        return json::String(arena_, field.shape == Shape::kTime ? base::FormatTime(time)
+                                                                : base::FormatMicroTime(time));
+      }
+      case Shape::kDuration: {
+        const std::int64_t nanos = TRY(Named(field.type, "Duration", bytes, 1, kVarint)).AsInt();
+        return json::String(arena_, base::FormatDuration(std::chrono::nanoseconds(nanos)));
+      }
+      default:
+        special = false;
+        return json::Value();
     }
-    if (type == "Time" || type == "MicroTime") {
-      const std::int64_t seconds = TRY(Named("Timestamp", "Seconds", bytes, 1, kVarint)).AsInt();
-      const std::int64_t nanos = TRY(Named("Timestamp", "Nanos", bytes, 2, kVarint)).AsInt();
-      if (bytes.empty()) return json::Value();
-      const base::WallTime time(std::chrono::duration_cast<base::WallTime::duration>(
-          std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanos)));
-      return json::String(arena_,
-                          type == "Time" ? base::FormatTime(time) : base::FormatMicroTime(time));
-    }
-    if (type == "Duration") {
-      const std::int64_t nanos = TRY(Named(type, "Duration", bytes, 1, kVarint)).AsInt();
-      return json::String(arena_, base::FormatDuration(std::chrono::nanoseconds(nanos)));
-    }
-    special = false;
-    return json::Value();
   }
 
   // One field of a small message; null if it is not there.
@@ -478,17 +486,7 @@ class Reader {
   }
 
   json::Arena& arena_;
-  const Fields& fields_;
 };
-
-// "rbac.authorization.k8s.io/v1" has its types in "api.rbac.v1".
-std::string PackageOf(const api::GroupVersion& version) {
-  if (version.group == "meta.k8s.io") return "meta";
-  std::string_view group = version.group;
-  group = group.substr(0, group.find('.'));
-  if (group.empty()) group = "core";
-  return base::StrCat("api.", group, ".", version.version);
-}
 
 base::Status ReadTypeMeta(std::string_view bytes, ProtobufEnvelope& envelope) {
   Wire wire(bytes);
@@ -535,18 +533,13 @@ base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view body) {
 base::Result<json::Value> ReadProtobufObject(json::Arena& arena, const api::GroupVersionKind& kind,
                                              std::string_view raw,
                                              const api::schema::Schema* schema) {
-  static const Fields kFields(EmbeddedProtobufFields());
-  const api::GroupVersion version = kind.group_version();
-  // Options have the version of the resource they are for.
-  const bool is_options = kind.kind.size() > 7 && kind.kind.ends_with("Options") &&
-                          kFields.Find(PackageOf(version), kind.kind) == nullptr;
-  const std::string package = is_options ? "meta" : PackageOf(version);
   json::Value object = json::MakeObject(arena, {});
-  if (kFields.Find(package, kind.kind) != nullptr) {
-    object = TRY(Reader(arena, kFields).Object(package, kind.kind, raw, schema));
+  if (const Message* message = protobuf::KnownFields().Find(kind)) {
+    object = TRY(Reader(arena).Object(*message, kind.kind, raw, schema));
   }
   object = json::With(arena, object, "kind", json::String(arena, kind.kind));
-  return json::With(arena, object, "apiVersion", json::String(arena, version.ToString()));
+  return json::With(arena, object, "apiVersion",
+                    json::String(arena, kind.group_version().ToString()));
 }
 
 }  // namespace portcullis::engine

@@ -1,12 +1,14 @@
-// Kubernetes' protobuf form of objects, read only: kubectl sends what it creates without a file in
-// it (Kubernetes docs: API Concepts, "Kubernetes Protobuf encoding").
+// Kubernetes' protobuf form of objects: clients of built-in kinds write and read it (Kubernetes docs:
+// API Concepts, "Kubernetes Protobuf encoding").
 //
 // The numbers of the fields are data/protobuf.fields: after "@<package>" one line per message,
-// "Message field=<number><mode><type>…". Modes: * repeated, % map of strings to the type, ^ a
-// message whose members belong to the object around it. Types: s string, b bytes, i integer, t
-// bool, d double, or a message of the package, of "meta", or of another package by its full name.
+// "Message field=<number><mode><type>…". Modes: ? may be left out (nil in Go), * repeated, % map of
+// strings to the type, ^ a message whose members belong to the object around it; without a mode a
+// field is always written, be it empty. Types: s string, b bytes, i integer, t bool, d double, or a
+// message of the package, of "meta", or of another package by its full name.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "api/names.h"
@@ -34,5 +36,11 @@ base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view body);
 base::Result<json::Value> ReadProtobufObject(json::Arena& arena, const api::GroupVersionKind& kind,
                                              std::string_view raw,
                                              const api::schema::Schema* schema);
+
+// Appends the body that holds `object`, byte for byte as kube-apiserver writes the Go value of
+// which `object` is the JSON: fields by their numbers, maps by their keys. Members that the kind
+// does not have are left out. NotAcceptable if no message of its kind is known: the object is of a
+// custom resource.
+base::Status WriteProtobuf(json::Value object, std::string& out);
 
 }  // namespace portcullis::engine

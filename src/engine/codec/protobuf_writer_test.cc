@@ -1,0 +1,99 @@
+// What Kubernetes' own types write in protobuf, of every kind (testdata/kinds.*).
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <string>
+#include <vector>
+
+#include "base/strings.h"
+#include "engine/codec/protobuf.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace portcullis::engine {
+namespace {
+
+std::string Inflated(const std::string& path) {
+  std::string text;
+  gzFile file = gzopen(path.c_str(), "rb");
+  if (file == nullptr) return text;
+  char buffer[1 << 16];
+  for (int count = 0; (count = gzread(file, buffer, sizeof(buffer))) > 0;) {
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+  gzclose(file);
+  return text;
+}
+
+base::Result<json::Value> Read(json::Arena& arena, std::string_view body) {
+  const ProtobufEnvelope envelope = TRY(ReadProtobufEnvelope(body));
+  const auto version = TRY(api::ParseGroupVersion(envelope.api_version));
+  const api::GroupVersionKind kind{version.group, version.version, std::string(envelope.kind)};
+  return ReadProtobufObject(arena, kind, envelope.raw, nullptr);
+}
+
+std::string Written(json::Value object) {
+  std::string out;
+  const base::Status status = WriteProtobuf(object, out);
+  return status.ok() ? out : status.message();
+}
+
+// A body as JSON, to show how two of them differ.
+std::string Shown(std::string_view body) {
+  json::Arena arena;
+  const auto value = Read(arena, body);
+  if (!value.ok()) return value.status().message();
+  json::WriteOptions options;
+  options.indent = 1;
+  options.sort_keys = true;
+  return json::ToString(*value, options);
+}
+
+struct Fact {
+  std::string json;
+  std::string body;
+};
+
+// Each line of the JSON belongs to a body, which stands behind its length.
+std::vector<Fact> Facts() {
+  const std::string folder = PC_SOURCE_DIR "/src/engine/codec/testdata/";
+  const std::string lines = Inflated(folder + "kinds.json.gz");
+  const std::string bodies = Inflated(folder + "kinds.pb.gz");
+  std::vector<Fact> facts;
+  std::size_t at = 0;
+  for (std::string_view line : base::Split(lines, '\n')) {
+    if (line.empty()) break;
+    std::size_t size = 0;
+    for (int i = 0; i < 4; ++i) size = size << 8 | static_cast<unsigned char>(bodies[at++]);
+    facts.push_back({std::string(line), bodies.substr(at, size)});
+    at += size;
+  }
+  return facts;
+}
+
+TEST(ProtobufWriter, WritesEveryKindAsKubernetesTypesDo) {
+  const std::vector<Fact> facts = Facts();
+  ASSERT_GT(facts.size(), 180U);
+  for (const Fact& fact : facts) {
+    json::Arena arena;
+    const auto object = json::Parse(arena, fact.json);
+    ASSERT_TRUE(object.ok()) << object.status().message();
+    const std::string written = Written(*object);
+    if (written == fact.body) continue;
+    ADD_FAILURE() << fact.json.substr(0, 80) << "\n" << written.size() << " " << fact.body.size();
+    EXPECT_EQ(Shown(written), Shown(fact.body));
+  }
+}
+
+TEST(ProtobufWriter, WhatIsReadIsWrittenTheSame) {
+  for (const Fact& fact : Facts()) {
+    json::Arena arena;
+    const auto object = Read(arena, fact.body);
+    ASSERT_TRUE(object.ok()) << object.status().message();
+    EXPECT_TRUE(Written(*object) == fact.body) << fact.json.substr(0, 80);
+  }
+}
+
+}  // namespace
+}  // namespace portcullis::engine
