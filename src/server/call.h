@@ -37,6 +37,7 @@ struct Reply {
   std::string content_type = "application/json";
   std::string body;
   std::shared_ptr<const std::string> shared_body;  // instead of body
+  json::Value value;  // what the body holds, of the arena of the call; null if the body is JSON
   // What follows `body`, of an answer that is too large to be held whole; it may refer to the call.
   std::unique_ptr<TextSource> rest;
   net::Headers headers;

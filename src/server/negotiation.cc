@@ -1,104 +1,179 @@
 #include "server/negotiation.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/strings.h"
+#include "engine/codec/protobuf.h"
+#include "golang/strconv.h"
 
 namespace portcullis::server {
 namespace {
 
+// Of an Accept header, as goautoneg reads it: case counts, quotes are part of a value.
 struct Clause {
-  std::string type;
-  std::map<std::string, std::string> parameters;
+  std::string_view type;
+  std::string_view subtype;
+  std::map<std::string_view, std::string_view> parameters;
   double quality = 1;
 };
 
-Clause ParseClause(std::string_view text) {
-  Clause clause;
-  bool first = true;
-  for (std::string_view piece : base::Split(text, ';')) {
-    piece = base::Trim(piece);
-    if (first) {
-      clause.type = base::ToLower(piece);
-      first = false;
-      continue;
-    }
-    const auto cut = base::Cut(piece, "=");
-    if (!cut) continue;
-    std::string name = base::ToLower(base::Trim(cut->first));
-    std::string value(base::Trim(cut->second));
-    if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
-      value = value.substr(1, value.size() - 2);
-    }
-    if (name == "q") {
-      clause.quality = std::strtod(value.c_str(), nullptr);
-    } else {
-      clause.parameters[name] = std::move(value);
-    }
+std::string_view TrimSpaces(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+double QualityOf(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double quality = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), quality);
+  return error == std::errc() && end == text.data() + text.size() ? quality : 0;
+}
+
+void ParseParameter(std::string_view text, Clause& clause) {
+  const auto cut = base::Cut(text, "=");
+  if (!cut || cut->second.empty()) return;
+  const auto value = base::Cut(cut->second, "=");
+  if (value && !value->second.empty()) return;
+  const std::string_view content = value ? value->first : cut->second;
+  const std::string_view name = TrimSpaces(cut->first);
+  if (name == "q") {
+    clause.quality = QualityOf(content);
+  } else {
+    clause.parameters[name] = TrimSpaces(content);
   }
+}
+
+std::optional<Clause> ParseClause(std::string_view text) {
+  Clause clause;
+  const auto pieces = base::Split(TrimSpaces(text), ';');
+  const auto types = base::Split(pieces[0], '/');
+  clause.type = TrimSpaces(types[0]);
+  if (types.size() < 2 || types[1].empty()) {
+    if (clause.type != "*") return std::nullopt;
+    clause.subtype = "*";
+  } else {
+    if (types.size() > 2 && !(types.size() == 3 && types[2].empty())) return std::nullopt;
+    clause.subtype = TrimSpaces(types[1]);
+  }
+  for (std::size_t i = 1; i < pieces.size(); ++i) ParseParameter(pieces[i], clause);
   return clause;
 }
 
+// Not an order in the sense of std::sort: two clauses may both be before each other.
+bool IsBefore(const Clause& a, const Clause& b) {
+  return a.quality > b.quality || (a.type != "*" && b.type == "*") ||
+         (a.subtype != "*" && b.subtype == "*");
+}
+
+// Sorted as Go's sort.Sort sorts a few: by insertion.
 std::vector<Clause> ParseAccept(std::string_view accept) {
   std::vector<Clause> clauses;
   for (std::string_view piece : base::Split(accept, ',')) {
-    if (base::Trim(piece).empty()) continue;
-    clauses.push_back(ParseClause(piece));
+    if (auto clause = ParseClause(piece)) clauses.push_back(*std::move(clause));
   }
-  std::stable_sort(clauses.begin(), clauses.end(),
-                   [](const Clause& a, const Clause& b) { return a.quality > b.quality; });
+  for (std::size_t i = 1; i < clauses.size(); ++i) {
+    for (std::size_t j = i; j > 0 && IsBefore(clauses[j], clauses[j - 1]); --j) {
+      std::swap(clauses[j], clauses[j - 1]);
+    }
+  }
   return clauses;
 }
 
-// Sets `type` if we can write what the clause names.
-bool MatchType(const Clause& clause, MediaType& type) {
-  if (clause.type == "application/json" || clause.type == "*/*" || clause.type == "application/*") {
-    type = MediaType::kJson;
-    return true;
-  }
-  if (clause.type == "application/yaml") {
-    type = MediaType::kYaml;
-    return true;
-  }
-  return false;
+struct Type {
+  MediaType type;
+  std::string_view subtype;  // of "application/"
+};
+constexpr Type kTypes[] = {{MediaType::kJson, "json"},
+                           {MediaType::kYaml, "yaml"},
+                           {MediaType::kProtobuf, "vnd.kubernetes.protobuf"}};
+
+bool Names(const Clause& clause, const Type& type) {
+  const bool any = clause.type == "*" && clause.subtype == "*";
+  return any || (clause.type == "application" &&
+                 (clause.subtype == type.subtype || clause.subtype == "*"));
 }
 
-// Sets the form if the endpoint offers what the clause's as/v/g ask for.
-bool MatchForm(const Clause& clause, Offers offers, Accepted& accepted) {
-  const auto as = clause.parameters.find("as");
-  if (as == clause.parameters.end()) {
-    accepted.form = Form::kObject;
-    return true;
+bool IsResource(Offers offers) {
+  return offers != Offers::kObjectOnly && offers != Offers::kAggregatedDiscovery;
+}
+
+// Whether the endpoint offers the type without a transformation.
+bool OffersObject(MediaType type, Offers offers) {
+  if (offers == Offers::kAggregatedDiscovery) return false;
+  return offers != Offers::kCustomResource || type != MediaType::kProtobuf;
+}
+
+// Sets the form if the endpoint offers what `as`, `v` and `g` ask for.
+bool AcceptForm(std::string_view kind, std::string_view group, std::string_view version,
+                Offers offers, Accepted& accepted) {
+  accepted.form_version = std::string(version);
+  if (offers == Offers::kAggregatedDiscovery) {
+    return kind == "APIGroupDiscoveryList" && group == "apidiscovery.k8s.io" &&
+           (version == "v2" || version == "v2beta1");
   }
-  if (offers != Offers::kTableAndMetadata) return false;
-  const auto group = clause.parameters.find("g");
-  const auto version = clause.parameters.find("v");
-  if (group == clause.parameters.end() || group->second != "meta.k8s.io") return false;
-  if (version == clause.parameters.end() ||
-      (version->second != "v1" && version->second != "v1beta1")) {
-    return false;
-  }
-  if (as->second == "Table") {
+  if (!IsResource(offers)) return false;
+  if (group != "meta.k8s.io" || (version != "v1" && version != "v1beta1")) return false;
+  if (kind == "Table") {
     accepted.form = Form::kTable;
-  } else if (as->second == "PartialObjectMetadata") {
-    accepted.form = Form::kPartialObject;
-  } else if (as->second == "PartialObjectMetadataList") {
-    accepted.form = Form::kPartialObjectList;
-  } else {
-    return false;
+    return offers != Offers::kMetadata && accepted.type != MediaType::kProtobuf;
   }
-  accepted.form_version = version->second;
-  return true;
+  accepted.form = kind == "PartialObjectMetadata" ? Form::kPartialObject : Form::kPartialObjectList;
+  return kind == "PartialObjectMetadata" || kind == "PartialObjectMetadataList";
+}
+
+std::optional<Accepted> Accept(const Clause& clause, MediaType type, Offers offers) {
+  Accepted accepted;
+  accepted.type = type;
+  const auto parameter = [&](std::string_view name) {
+    const auto found = clause.parameters.find(name);
+    return found == clause.parameters.end() ? std::string_view() : found->second;
+  };
+  if (const std::string_view stream = parameter("stream"); !stream.empty()) {
+    if (stream != "watch" || accepted.StreamContentType().empty()) return std::nullopt;
+  }
+  if (const std::string_view served = parameter("sv"); !served.empty()) {
+    if (!IsResource(offers) || served != "v1") return std::nullopt;
+  }
+  accepted.pretty = parameter("pretty") == "1";
+  const bool transforms =
+      std::any_of(clause.parameters.begin(), clause.parameters.end(), [](const auto& entry) {
+        return entry.first == "as" || entry.first == "g" || entry.first == "v";
+      });
+  const bool offered =
+      transforms ? AcceptForm(parameter("as"), parameter("g"), parameter("v"), offers, accepted)
+                 : OffersObject(type, offers);
+  if (!offered) return std::nullopt;
+  return accepted;
+}
+
+std::optional<Accepted> Negotiate(std::string_view accept, Offers offers) {
+  if (accept.empty()) {
+    if (!OffersObject(MediaType::kJson, offers)) return std::nullopt;
+    return Accepted();
+  }
+  for (const Clause& clause : ParseAccept(accept)) {
+    for (const Type& type : kTypes) {
+      if (!Names(clause, type)) continue;
+      if (auto accepted = Accept(clause, type.type, offers)) return accepted;
+    }
+  }
+  return std::nullopt;
 }
 
 bool WantsPretty(std::string_view pretty, std::string_view user_agent) {
-  if (!pretty.empty()) return pretty != "false" && pretty != "0";
-  return user_agent.substr(0, 4) == "curl" || user_agent.substr(0, 4) == "Wget" ||
-         user_agent.substr(0, 9) == "Mozilla/5";
+  if (!pretty.empty()) {
+    const auto wanted = golang::ParseBool(pretty);
+    return wanted.ok() && *wanted;
+  }
+  return user_agent.starts_with("curl") || user_agent.starts_with("Wget") ||
+         user_agent.starts_with("Mozilla/5.0");
 }
 
 bool IsToken(std::string_view text) {
@@ -125,6 +200,26 @@ bool TakeValue(std::string_view& text) {
   return false;
 }
 
+bool IsAmong(std::string_view type, std::string_view list) {
+  while (!list.empty()) {
+    const std::string_view first = list.substr(0, list.find(','));
+    if (first == type) return true;
+    list.remove_prefix(std::min(list.size(), first.size() + 2));
+  }
+  return false;
+}
+
+// Whether a header names one of the types of a list, which are separated by ", ".
+bool NamesOneOf(std::string_view header, std::string_view types) {
+  for (;;) {
+    const std::string_view clause = header.substr(0, header.find(','));
+    const std::string_view named = TrimSpaces(clause.substr(0, clause.find(';')));
+    if (named == "*/*" || IsAmong(named, types)) return true;
+    if (clause.size() == header.size()) return false;
+    header.remove_prefix(clause.size() + 1);
+  }
+}
+
 // Whether each parameter is a name with a value, as mime.ParseMediaType demands, and none is there
 // twice. A semicolon at the end is let pass.
 bool HasSoundParameters(std::string_view header) {
@@ -147,23 +242,51 @@ bool HasSoundParameters(std::string_view header) {
 }  // namespace
 
 std::string_view Accepted::ContentType() const {
-  return type == MediaType::kYaml ? "application/yaml" : "application/json";
+  switch (type) {
+    case MediaType::kYaml:
+      return "application/yaml";
+    case MediaType::kProtobuf:
+      return engine::kProtobufType;
+    default:
+      return "application/json";
+  }
 }
 
-std::string_view Accepted::StreamContentType() const { return ContentType(); }
+std::string_view Accepted::StreamContentType() const {
+  switch (type) {
+    case MediaType::kYaml:
+      return {};
+    case MediaType::kProtobuf:
+      return "application/vnd.kubernetes.protobuf;stream=watch";
+    default:
+      return "application/json";
+  }
+}
 
 base::Result<Accepted> NegotiateOutput(std::string_view accept, std::string_view pretty,
                                        std::string_view user_agent, Offers offers) {
-  Accepted accepted;
-  accepted.pretty = WantsPretty(pretty, user_agent);
-  if (base::Trim(accept).empty()) return accepted;
-  for (const Clause& clause : ParseAccept(accept)) {
-    if (!MatchType(clause, accepted.type)) continue;
-    if (MatchForm(clause, offers, accepted)) return accepted;
-  }
+  auto accepted = Negotiate(accept, offers);
+  if (!accepted) return NotAcceptable(kOutputTypes);
+  accepted->pretty |= WantsPretty(pretty, user_agent);
+  return *std::move(accepted);
+}
+
+base::Status NotAcceptable(std::string_view types) {
   return base::Status(base::Reason::kNotAcceptable,
-                      "only the following media types are accepted: application/json, "
-                      "application/yaml, application/vnd.kubernetes.protobuf");
+                      base::StrCat("only the following media types are accepted: ", types));
+}
+
+base::Status CheckAcceptedTypes(std::string_view accept, std::string_view produced) {
+  if (accept.empty() || NamesOneOf(accept, produced)) return base::OkStatus();
+  return base::Status(base::Reason::kNotAcceptable,
+                      base::StrCat("406: Not Acceptable\n\nAvailable representations: ", produced),
+                      base::StatusDetails{});
+}
+
+base::Status CheckContentType(std::string_view content_type, std::string_view consumed) {
+  if (NamesOneOf(content_type, consumed)) return base::OkStatus();
+  return base::Status(base::Reason::kUnsupportedMediaType, "415: Unsupported Media Type",
+                      base::StatusDetails{});
 }
 
 base::Result<MediaType> NegotiateInput(std::string_view content_type) {
@@ -180,24 +303,6 @@ base::Result<MediaType> NegotiateInput(std::string_view content_type) {
 
 std::string BareMediaType(std::string_view header) {
   return base::ToLower(base::Trim(header.substr(0, header.find(';'))));
-}
-
-bool AsksForAggregatedDiscovery(std::string_view accept, std::string& version) {
-  for (const Clause& clause : ParseAccept(accept)) {
-    MediaType type;
-    if (!MatchType(clause, type)) continue;
-    const auto as = clause.parameters.find("as");
-    if (as == clause.parameters.end()) return false;  // plain discovery is preferred
-    const auto group = clause.parameters.find("g");
-    const auto v = clause.parameters.find("v");
-    if (as->second == "APIGroupDiscoveryList" && group != clause.parameters.end() &&
-        group->second == "apidiscovery.k8s.io" && v != clause.parameters.end() &&
-        (v->second == "v2" || v->second == "v2beta1")) {
-      version = v->second;
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace portcullis::server

@@ -2,6 +2,7 @@
 // came (RFC 9110 §12.5.1 as k8s.io/apiserver/pkg/endpoints/handlers/negotiation reads it).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,21 +17,42 @@ enum class Form { kObject, kTable, kPartialObject, kPartialObjectList };
 struct Accepted {
   MediaType type = MediaType::kJson;
   Form form = Form::kObject;
-  std::string form_version = "v1";  // of meta.k8s.io
+  std::string form_version = "v1";  // of meta.k8s.io, or of apidiscovery.k8s.io
   bool pretty = false;
 
-  std::string_view ContentType() const;  // "application/json", "application/yaml"
-  // The Content-Type of a streamed watch.
+  std::string_view ContentType() const;  // "application/json", "application/yaml", …
+  // The Content-Type of a streamed watch; "" if the type has no streams.
   std::string_view StreamContentType() const;
 };
 
-// Which transformations the endpoint offers.
-enum class Offers { kObjectOnly, kTableAndMetadata, kDiscovery };
+// What an endpoint can show.
+enum class Offers : std::uint8_t {
+  kObjectOnly,           // errors, documents of discovery
+  kMetadata,             // reviews, objects of some subresources: besides the metadata alone
+  kTableAndMetadata,     // objects of built-in resources: besides as Tables
+  kCustomResource,       // as kTableAndMetadata, but objects not in protobuf
+  kAggregatedDiscovery,  // APIGroupDiscoveryList, and nothing else
+};
 
 // Fails with NotAcceptable. An empty header accepts everything. `user_agent` and `pretty` decide
 // about indentation as kube-apiserver does.
 base::Result<Accepted> NegotiateOutput(std::string_view accept, std::string_view pretty,
                                        std::string_view user_agent, Offers offers);
+
+// What NegotiateOutput() fails with; `types` are the accepted ones.
+base::Status NotAcceptable(std::string_view types);
+
+// The check of the router of built-in resources (go-restful), which compares the names of types and
+// knows no parameters: NotAcceptable if `accept` names none of `produced`, types separated by ", ".
+base::Status CheckAcceptedTypes(std::string_view accept, std::string_view produced);
+// The same of a Content-Type and the types that a route takes: UnsupportedMediaType.
+base::Status CheckContentType(std::string_view content_type, std::string_view consumed);
+
+// The types that answers may have, as errors list them, and those of watches.
+inline constexpr std::string_view kOutputTypes =
+    "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+inline constexpr std::string_view kStreamTypes =
+    "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
 // Of a request body. An empty Content-Type is JSON. Fails with UnsupportedMediaType.
 base::Result<MediaType> NegotiateInput(std::string_view content_type);
@@ -38,8 +60,5 @@ base::Result<MediaType> NegotiateInput(std::string_view content_type);
 // The media type without parameters, in lower case: "Application/JSON; charset=x" ->
 // "application/json".
 std::string BareMediaType(std::string_view header);
-
-// True if `accept` asks for aggregated discovery; `version` receives "v2" or "v2beta1".
-bool AsksForAggregatedDiscovery(std::string_view accept, std::string& version);
 
 }  // namespace portcullis::server

@@ -1,6 +1,7 @@
 #include "server/reply.h"
 
 #include "api/api_status.h"
+#include "engine/codec/protobuf.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "json/yaml.h"
@@ -15,7 +16,7 @@ std::string Encode(const Call& call, json::Value value) {
   if (call.accepted.pretty) options.indent = 2;
   std::string text;
   json::Write(value, text, options);
-  text += '\n';
+  if (!call.accepted.pretty) text += '\n';  // as Go's json.Encoder, unlike MarshalIndent
   return text;
 }
 
@@ -31,6 +32,23 @@ json::Value WithForeignParts(Call& call, json::Value status) {
   return json::With(call.arena, status, "metadata", *metadata);
 }
 
+// An error is written as its client accepts it, whatever the endpoint offers; in JSON if it accepts
+// nothing that the server writes.
+Reply StatusReply(Call& call, int http_status, json::Value status) {
+  auto accepted = NegotiateOutput(call.headers().Get("Accept"), call.info.query.Get("pretty"),
+                                  call.headers().Get("User-Agent"), Offers::kObjectOnly);
+  if (accepted.ok()) {
+    call.accepted = *std::move(accepted);
+    return ValueReply(call, http_status, status);
+  }
+  Reply reply;
+  reply.status = http_status;
+  json::WriteOptions indented;
+  indented.indent = 2;
+  reply.body = json::ToString(status, indented);
+  return reply;
+}
+
 }  // namespace
 
 Reply ErrorReply(Call& call, const base::Status& status) {
@@ -43,8 +61,8 @@ Reply ErrorReply(Call& call, const base::Status& status) {
     return TextReply(500,
                      "This request caused apiserver to panic. Look in the logs for details.\n");
   }
-  Reply reply = ValueReply(call, status.http_code(),
-                           WithForeignParts(call, api::StatusToJson(call.arena, status)));
+  Reply reply = StatusReply(call, status.http_code(),
+                            WithForeignParts(call, api::StatusToJson(call.arena, status)));
   if (status.details() != nullptr && status.details()->retry_after_seconds > 0) {
     reply.headers.Set("Retry-After", std::to_string(status.details()->retry_after_seconds));
   }
@@ -58,8 +76,13 @@ Reply ValueReply(Call& call, int http_status, json::Value value) {
   Reply reply;
   reply.status = http_status;
   reply.content_type = call.accepted.ContentType();
-  reply.body = Encode(call, value);
-  return reply;
+  if (call.accepted.type != MediaType::kJson) reply.value = value;
+  if (call.accepted.type != MediaType::kProtobuf) {
+    reply.body = Encode(call, value);
+    return reply;
+  }
+  const base::Status written = engine::WriteProtobuf(value, reply.body);
+  return written.ok() ? std::move(reply) : ErrorReply(call, written);
 }
 
 Reply JsonTextReply(Call& call, int http_status, std::string text) {

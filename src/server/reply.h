@@ -11,9 +11,9 @@
 
 namespace portcullis::server {
 
-// The Status object of a failure. REQUIRES: !status.ok().
+// The Status object of a failure, in the form that the client accepts. REQUIRES: !status.ok().
 Reply ErrorReply(Call& call, const base::Status& status);
-// An object in JSON or YAML, as the call accepts; pretty if asked for.
+// An object in the form that the call accepts; pretty if asked for.
 Reply ValueReply(Call& call, int http_status, json::Value value);
 // JSON text that stands already, e.g. spliced of stored bytes.
 Reply JsonTextReply(Call& call, int http_status, std::string text);

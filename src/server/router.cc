@@ -18,6 +18,10 @@ using rest::Verb;
 
 Reply PageNotFound() { return TextReply(404, "404 page not found\n"); }
 
+bool GetsLog(const Call& call) {
+  return call.verb == engine::Verb::kGet && call.subresource_name() == "log";
+}
+
 Verb FindVerb(const Call& call) {
   switch (call.verb) {
     case engine::Verb::kCreate:
@@ -26,7 +30,7 @@ Verb FindVerb(const Call& call) {
     case engine::Verb::kDelete:
       return &rest::Write;
     case engine::Verb::kGet:
-      return call.subresource_name() == "log" ? &rest::GetLog : &rest::Get;
+      return GetsLog(call) ? &rest::GetLog : &rest::Get;
     case engine::Verb::kList:
       return &rest::List;
     case engine::Verb::kWatch:
@@ -86,6 +90,36 @@ bool TimedOut(const Call& call) {
   return writes && call.env.clock->Steady() >= engine::TimeLimit(call);
 }
 
+// What the route of a built-in resource produces.
+std::string TypesOf(const Call& call) {
+  const bool streams = call.verb == engine::Verb::kList || call.verb == engine::Verb::kWatch;
+  return base::StrCat(GetsLog(call) ? "text/plain, " : "", kOutputTypes, streams ? ", " : "",
+                      streams ? kStreamTypes : "");
+}
+
+constexpr std::string_view kPatchTypes =
+    "application/json-patch+json, application/merge-patch+json, "
+    "application/strategic-merge-patch+json, application/apply-patch+yaml";
+
+// What go-restful checks, which serves the built-in resources.
+base::Status CheckMediaTypes(const Call& call) {
+  if (call.resource->custom || call.verb == engine::Verb::kConnect) return base::OkStatus();
+  if (call.verb == engine::Verb::kPatch) {
+    TRY(CheckContentType(call.headers().Get("Content-Type"), kPatchTypes));
+  }
+  const std::string_view accept = call.headers().Get("Accept");
+  if (CheckAcceptedTypes(accept, kOutputTypes).ok()) return base::OkStatus();
+  return CheckAcceptedTypes(accept, TypesOf(call));
+}
+
+Offers OffersOf(const Call& call) {
+  if (call.resource->custom) return Offers::kCustomResource;
+  const std::string_view subresource = call.subresource_name();
+  const bool shown = subresource == "status" || subresource == "scale" ||
+                     (subresource.empty() && call.resource->HasVerb("get"));
+  return shown ? Offers::kTableAndMetadata : Offers::kMetadata;
+}
+
 Destination Answered(Reply reply) { return {nullptr, std::move(reply)}; }
 
 Destination FindResource(Call& call) {
@@ -104,23 +138,20 @@ Destination FindResource(Call& call) {
   if (route.path == RouteMatch::Path::kNoPath) return Answered(ErrorReply(call, UnknownPath(call)));
   if (route.path == RouteMatch::Path::kNoMethod)
     return Answered(ErrorReply(call, UnknownMethod(call)));
+  call.verb = engine::VerbNamed(route.verb);
+  const base::Status acceptable = CheckMediaTypes(call);
+  if (!acceptable.ok()) return Answered(ErrorReply(call, acceptable));
   const base::Status named = CheckNamed(call, route.verb);
   if (!named.ok()) return Answered(ErrorReply(call, named));
-  call.verb = engine::VerbNamed(route.verb);
   call.ns = info.name_space;
   call.name = info.name;
   const Verb verb = FindVerb(call);
   if (verb == nullptr) return Answered(ErrorReply(call, api::MethodNotAllowedStatus()));
 
-  const bool shown = call.subresource == nullptr || call.subresource->name == "status" ||
-                     call.subresource->name == "scale";
   auto accepted = NegotiateOutput(call.headers().Get("Accept"), info.query.Get("pretty"),
-                                  call.headers().Get("User-Agent"),
-                                  shown ? Offers::kTableAndMetadata : Offers::kObjectOnly);
+                                  call.headers().Get("User-Agent"), OffersOf(call));
   if (!accepted.ok()) {
-    if (verb != &rest::GetLog && verb != &rest::Connect) {
-      return Answered(ErrorReply(call, accepted.status()));
-    }
+    if (verb != &rest::Connect) return Answered(ErrorReply(call, accepted.status()));
   } else {
     call.accepted = *accepted;
   }

@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
+#include "engine/codec/protobuf.h"
+#include "json/reader.h"
 #include "json/writer.h"
 #include "server/rest/present.h"
 
@@ -72,21 +74,29 @@ std::string Line(std::string_view type, std::string_view object) {
   return base::StrCat("{\"type\":\"", type, "\",\"object\":", object, "}\n");
 }
 
+base::Result<std::string> Event(MediaType media, std::string_view type, json::Value object) {
+  if (media == MediaType::kJson) return Line(type, json::ToString(object));
+  std::string event;
+  TRY(engine::WriteProtobufEvent(type, object, event));
+  return event;
+}
+
 }  // namespace
 
 base::Result<std::string> EventLine(WatchSession& session, std::string_view type,
                                     const store::ObjectPtr& object, base::WallTime now) {
   const api::catalog::ResourceInfo& resource = *session.resource;
-  if (session.accepted.form == Form::kObject) {
+  const MediaType media = session.accepted.type;
+  if (session.accepted.form == Form::kObject && media == MediaType::kJson) {
     std::string scratch;
     const std::string_view bytes = TRY(engine::BytesAs(object, resource, scratch));
     return Line(type, bytes);
   }
   json::Arena arena;
   const json::Value value = TRY(engine::FromStore(arena, object, resource));
+  if (session.accepted.form == Form::kObject) return Event(media, type, value);
   if (session.accepted.form != Form::kTable) {
-    return Line(type,
-                json::ToString(rest::PartialMetadata(arena, value, session.accepted.form_version)));
+    return Event(media, type, rest::PartialMetadata(arena, value, session.accepted.form_version));
   }
   json::Value columns;
   if (!session.columns_sent) columns = table::ColumnDefinitions(arena, resource);
@@ -94,8 +104,9 @@ base::Result<std::string> EventLine(WatchSession& session, std::string_view type
   const json::Value metadata =
       json::MakeObject(arena, {{"resourceVersion", value["metadata"]["resourceVersion"]}});
   const json::Value row = table::Row(arena, resource, value, session.include, now);
-  return Line(type, json::ToString(table::Make(arena, session.accepted.form_version, metadata,
-                                               columns, json::MakeArray(arena, {row}))));
+  return Event(media, type,
+               table::Make(arena, session.accepted.form_version, metadata, columns,
+                           json::MakeArray(arena, {row})));
 }
 
 std::string BookmarkLine(const WatchSession& session, std::int64_t revision,
@@ -119,13 +130,19 @@ std::string BookmarkLine(const WatchSession& session, std::int64_t revision,
     name = "PartialObjectMetadata";
     version = base::StrCat("meta.k8s.io/", session.accepted.form_version);
   }
-  return Line("BOOKMARK", base::StrCat("{\"kind\":\"", name, "\",\"apiVersion\":\"", version,
-                                       "\",\"metadata\":", metadata, rest, "}"));
+  const std::string object = base::StrCat("{\"kind\":\"", name, "\",\"apiVersion\":\"", version,
+                                          "\",\"metadata\":", metadata, rest, "}");
+  if (session.accepted.type == MediaType::kJson) return Line("BOOKMARK", object);
+  json::Arena arena;
+  auto value = json::Parse(arena, object);
+  auto event = value.ok() ? Event(session.accepted.type, "BOOKMARK", *value) : value.status();
+  return event.ok() ? *std::move(event) : ErrorLine(session.accepted.type, event.status());
 }
 
-std::string ErrorLine(const base::Status& status) {
+std::string ErrorLine(MediaType type, const base::Status& status) {
   json::Arena arena;
-  return Line("ERROR", json::ToString(api::StatusToJson(arena, status)));
+  auto event = Event(type, "ERROR", api::StatusToJson(arena, status));
+  return event.ok() ? *std::move(event) : std::string();
 }
 
 WatchHub::WatchHub(store::Store& store, const base::Clock& clock)
@@ -172,7 +189,7 @@ void WatchHub::Add(std::unique_ptr<WatchSession> session) {
   std::shared_ptr<net::Exchange> exchange = session->exchange;
   const auto sent = SendInitial(*session, session->initial.size());
   if (!sent.ok()) {
-    exchange->Write(ErrorLine(sent.status()));
+    exchange->Write(ErrorLine(session->accepted.type, sent.status()));
     exchange->Finish();
     return;
   }
@@ -221,7 +238,7 @@ void WatchHub::Run() {
     if (stop) break;
     for (Id id : fresh) Begin(id);
     for (Id id : ready) Serve(id);
-    last_ = {};
+    last_.clear();
     if (clock_.Steady() >= next_tick) {
       next_tick = clock_.Steady() + kTick;
       SendBookmarks();
@@ -241,7 +258,7 @@ void WatchHub::Begin(Id id) {
   request.after = session.after;
   auto watch = store_.StartWatch(request, [this, id] { Wake(id); });
   if (!watch.ok()) {
-    session.exchange->Write(ErrorLine(watch.status()));
+    session.exchange->Write(ErrorLine(session.accepted.type, watch.status()));
     End(id);
     return;
   }
@@ -300,11 +317,12 @@ void WatchHub::Serve(Id id) {
 
 base::Result<std::shared_ptr<const std::string>> WatchHub::SharedLines(
     WatchSession& session, const std::vector<store::EventPtr>& events) {
-  if (last_.resource != session.resource || last_.events != events) {
+  Shared& last = last_[session.accepted.type];
+  if (last.resource != session.resource || last.events != events) {
     auto lines = TRY(Lines(session, events, clock_.Now(), views_));
-    last_ = {session.resource, events, std::make_shared<const std::string>(std::move(lines))};
+    last = {session.resource, events, std::make_shared<const std::string>(std::move(lines))};
   }
-  return last_.lines;
+  return last.lines;
 }
 
 void WatchHub::Lend(Id id, const SessionPtr& session, std::vector<store::EventPtr> events) {
@@ -321,7 +339,7 @@ void WatchHub::Lend(Id id, const SessionPtr& session, std::vector<store::EventPt
 
 bool WatchHub::Send(Id id, WatchSession& session, base::Result<std::string> lines) {
   if (!lines.ok()) {
-    session.exchange->Write(ErrorLine(lines.status()));
+    session.exchange->Write(ErrorLine(session.accepted.type, lines.status()));
     End(id);
     return false;
   }

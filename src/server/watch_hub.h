@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -106,22 +107,24 @@ class WatchHub {
 
   // Confined to the hub's thread.
   std::unordered_map<Id, SessionPtr> sessions_;
-  // What SharedLines() made last; forgotten when all that are ready have been served.
-  struct {
+  // What SharedLines() made last, by media type; forgotten when all that are ready have been served.
+  struct Shared {
     const api::catalog::ResourceInfo* resource = nullptr;
     std::vector<store::EventPtr> events;
     std::shared_ptr<const std::string> lines;
-  } last_;
+  };
+  std::map<MediaType, Shared> last_;
   ConvertedViews views_;
   WorkerPool makers_;
   std::thread thread_;
 };
 
-// One line of a watch: {"type":…,"object":…}. `session` is told that columns have been sent.
+// One event of a watch in its form, in JSON the line {"type":…,"object":…}. `session` is told that
+// columns have been sent.
 base::Result<std::string> EventLine(WatchSession& session, std::string_view type,
                                     const store::ObjectPtr& object, base::WallTime now);
 std::string BookmarkLine(const WatchSession& session, std::int64_t revision,
                          bool initial_events_end);
-std::string ErrorLine(const base::Status& status);
+std::string ErrorLine(MediaType type, const base::Status& status);
 
 }  // namespace portcullis::server

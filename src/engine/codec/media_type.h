@@ -5,6 +5,6 @@
 
 namespace portcullis::engine {
 
-enum class MediaType : std::uint8_t { kJson, kYaml, kProtobuf };  // the last one is read only
+enum class MediaType : std::uint8_t { kJson, kYaml, kProtobuf };
 
 }  // namespace portcullis::engine

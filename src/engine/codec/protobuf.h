@@ -8,6 +8,8 @@
 // message of the package, of "meta", or of another package by its full name.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -42,5 +44,37 @@ base::Result<json::Value> ReadProtobufObject(json::Arena& arena, const api::Grou
 // does not have are left out. NotAcceptable if no message of its kind is known: the object is of a
 // custom resource.
 base::Status WriteProtobuf(json::Value object, std::string& out);
+
+// Appends an event of a watch behind its length; its object is a body of its own. Fails as
+// WriteProtobuf().
+base::Status WriteProtobufEvent(std::string_view type, json::Value object, std::string& out);
+
+namespace protobuf {
+class Message;
+}
+
+// The body of a list, item by item: what precedes the items tells their size.
+//
+//   ProtobufList list = TRY(ProtobufList::Of(frame));
+//   for (json::Value item : …) list.AppendItem(item, items);
+//   body = list.Start(items.size()) + items + list.End();
+class ProtobufList {
+ public:
+  // `frame` is the list with no items. Fails as WriteProtobuf().
+  static base::Result<ProtobufList> Of(json::Value frame);
+  void AppendItem(json::Value item, std::string& out) const;
+  std::string Start(std::size_t items_size) const;
+  const std::string& End() const { return end_; }
+
+ private:
+  ProtobufList() = default;
+
+  const protobuf::Message* item_ = nullptr;
+  std::uint32_t number_ = 0;  // of the items
+  std::string head_;          // of the envelope: the type
+  std::string before_;        // fields of the list that precede the items
+  std::string end_;           // what follows the items
+  std::size_t after_ = 0;     // how much of it is of the list
+};
 
 }  // namespace portcullis::engine

@@ -229,31 +229,91 @@ class Writer {
 // What follows the message in the envelope: no content encoding, no content type.
 constexpr std::string_view kEnvelopeEnd("\x1a\0\x22\0", 4);
 
+base::Result<const Message*> MessageOf(json::Value object) {
+  const auto version = TRY(api::ParseGroupVersion(object["apiVersion"].AsString()));
+  const Message* const message = protobuf::KnownFields().Find(
+      {version.group, version.version, std::string(object["kind"].AsString())});
+  if (message != nullptr) return message;
+  return base::Status(base::Reason::kNotAcceptable,
+                      "object *unstructured.Unstructured does not implement the protobuf "
+                      "marshalling interface and cannot be encoded to a protobuf message");
+}
+
+// The magic and the type.
+void StartEnvelope(ReverseBytes& bytes, json::Value object) {
+  const std::size_t end = bytes.size();
+  bytes.Text(2, object["kind"].AsString());
+  bytes.Text(1, object["apiVersion"].AsString());
+  bytes.Close(1, end);
+  bytes.Bytes(kMagic);
+}
+
+base::Status Body(ReverseBytes& bytes, json::Value object) {
+  const Message* const message = TRY(MessageOf(object));
+  bytes.Bytes(kEnvelopeEnd);
+  const std::size_t end = bytes.size();
+  Writer(bytes).Fields(*message, object);
+  bytes.Close(2, end);
+  StartEnvelope(bytes, object);
+  return base::OkStatus();
+}
+
 }  // namespace
 
 base::Status WriteProtobuf(json::Value object, std::string& out) {
-  const std::string_view api_version = object["apiVersion"].AsString();
-  const std::string_view name = object["kind"].AsString();
-  const auto version = TRY(api::ParseGroupVersion(api_version));
-  const Message* const message =
-      protobuf::KnownFields().Find({version.group, version.version, std::string(name)});
-  if (message == nullptr) {
-    return base::Status(base::Reason::kNotAcceptable,
-                        "object *unstructured.Unstructured does not implement the protobuf "
-                        "marshalling interface and cannot be encoded to a protobuf message");
-  }
   ReverseBytes bytes;
-  bytes.Bytes(kEnvelopeEnd);
-  std::size_t end = bytes.size();
-  Writer(bytes).Fields(*message, object);
-  bytes.Close(2, end);
-  end = bytes.size();
-  bytes.Text(2, name);
-  bytes.Text(1, api_version);
-  bytes.Close(1, end);
-  bytes.Bytes(kMagic);
+  TRY(Body(bytes, object));
   out += bytes.view();
   return base::OkStatus();
+}
+
+base::Status WriteProtobufEvent(std::string_view type, json::Value object, std::string& out) {
+  ReverseBytes bytes;
+  TRY(Body(bytes, object));
+  bytes.Close(1, 0);  // of the RawExtension
+  bytes.Close(2, 0);
+  bytes.Text(1, type);
+  const std::size_t size = bytes.size();
+  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(size >> shift);
+  out += bytes.view();
+  return base::OkStatus();
+}
+
+base::Result<ProtobufList> ProtobufList::Of(json::Value frame) {
+  const Message* const message = TRY(MessageOf(frame));
+  const std::size_t position = message->PositionOf("items", json::HashKey("items"));
+  if (position == Message::kNone) {
+    return base::Status(base::Reason::kInternalError,
+                        base::StrCat(frame["kind"].AsString(), " has no items"));
+  }
+  const FieldLine& items = message->fields()[position];
+  ProtobufList list;
+  list.item_ = items.message;
+  list.number_ = items.number;
+  ReverseBytes fields;
+  Writer(fields).Fields(*message, frame);  // of the metadata alone
+  const bool first = position == 0;
+  (first ? list.end_ : list.before_) = fields.view();
+  list.after_ = list.end_.size();
+  list.end_ += kEnvelopeEnd;
+  ReverseBytes head;
+  StartEnvelope(head, frame);
+  list.head_ = head.view();
+  return list;
+}
+
+void ProtobufList::AppendItem(json::Value item, std::string& out) const {
+  ReverseBytes bytes;
+  Writer(bytes).Fields(*item_, item);
+  bytes.Close(number_, 0);
+  out += bytes.view();
+}
+
+std::string ProtobufList::Start(std::size_t items_size) const {
+  ReverseBytes tag;
+  tag.Varint(before_.size() + items_size + after_);
+  tag.Tag(2, kBytes);
+  return base::StrCat(head_, tag.view(), before_);
 }
 
 }  // namespace portcullis::engine

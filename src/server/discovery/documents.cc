@@ -67,8 +67,8 @@ Reply SharedReply(std::shared_ptr<const std::string> body, std::string_view type
 // Why discovery answers no document here, if so. What is served by the web service of a version is
 // got and nothing else; the documents of /apis, of groups and of custom resources do not look at
 // the method, but at each slash.
-std::optional<Reply> RefuseDiscovery(Call& call, const std::vector<std::string>& parts,
-                                     bool found) {
+std::optional<Reply> RefuseDiscovery(Call& call, const std::vector<std::string>& parts, bool found,
+                                     const base::Status& negotiated) {
   const bool core = parts[0] == "api";
   const bool built_in = core || (parts.size() > 1 && ServesBuiltIn(*call.catalog, parts[1]));
   const bool doubled = call.info.path.find("//") != std::string::npos;
@@ -77,6 +77,11 @@ std::optional<Reply> RefuseDiscovery(Call& call, const std::vector<std::string>&
   const bool by_method = core || (built_in && (doubled || parts.size() > 2));
   if (by_method && call.info.method != "GET")
     return ErrorReply(call, api::MethodNotAllowedStatus());
+  if (by_method) {
+    const base::Status accepted = CheckAcceptedTypes(call.headers().Get("Accept"), kOutputTypes);
+    if (!accepted.ok()) return ErrorReply(call, accepted);
+  }
+  if (!negotiated.ok()) return ErrorReply(call, negotiated);
   return std::nullopt;
 }
 
@@ -122,18 +127,19 @@ base::Result<std::shared_ptr<const std::string>> Documents::Cached(Call& call,
 Reply Documents::ServeDiscovery(Call& call) {
   const auto parts = Parts(call.info.path);
   const std::string_view accept = call.headers().Get("Accept");
-  std::string version;
-  const bool aggregated = parts.size() == 1 && AsksForAggregatedDiscovery(accept, version);
-  if (!aggregated) {
-    auto accepted = NegotiateOutput(accept, call.info.query.Get("pretty"),
-                                    call.headers().Get("User-Agent"), Offers::kDiscovery);
-    if (!accepted.ok()) return ErrorReply(call, accepted.status());
-    call.accepted = *accepted;
-  }
+  const auto negotiate = [&](Offers offers) {
+    return NegotiateOutput(accept, call.info.query.Get("pretty"), call.headers().Get("User-Agent"),
+                           offers);
+  };
+  auto accepted = negotiate(Offers::kAggregatedDiscovery);
+  const bool aggregated = parts.size() == 1 && accepted.ok();
+  if (!aggregated) accepted = negotiate(Offers::kObjectOnly);
+  const base::Status negotiated = accepted.status();
+  if (negotiated.ok()) call.accepted = *std::move(accepted);
+  const std::string version = aggregated ? call.accepted.form_version : "";
   const std::string name =
       base::StrCat("discovery ", version, " ", base::Join(parts, "/"), " ",
                    call.accepted.pretty ? "p" : "", call.accepted.ContentType());
-  bool found = true;
   auto document = Cached(call, name, [&]() -> base::Result<std::string> {
     json::Arena arena;
     json::Value value;
@@ -150,16 +156,17 @@ Reply Documents::ServeDiscovery(Call& call) {
     } else {
       value = api::catalog::LegacyResourceList(arena, *call.catalog, parts[1], parts[2]);
     }
-    found = !value.is_null();
-    return ValueReply(call, 200, value).body;
+    // Empty: there is no such document.
+    return value.is_null() ? std::string() : ValueReply(call, 200, value).body;
   });
   if (!document.ok()) return ErrorReply(call, document.status());
-  if (auto refused = RefuseDiscovery(call, parts, found && **document != "null\n")) {
+  if (auto refused = RefuseDiscovery(call, parts, !(*document)->empty(), negotiated)) {
     return *std::move(refused);
   }
   if (aggregated) {
-    return SharedReply(*document, base::StrCat("application/json;g=apidiscovery.k8s.io;v=", version,
-                                               ";as=APIGroupDiscoveryList"));
+    return SharedReply(
+        *document, base::StrCat(call.accepted.ContentType(), ";g=apidiscovery.k8s.io;v=", version,
+                                ";as=APIGroupDiscoveryList"));
   }
   return SharedReply(*document, call.accepted.ContentType());
 }
@@ -345,6 +352,9 @@ Reply Documents::ServeIssuer(Call& call) {
 
 Reply Documents::ServeVersion(Call& call) {
   if (call.info.method != "GET") return ErrorReply(call, api::MethodNotAllowedStatus());
+  const base::Status accepted =
+      CheckAcceptedTypes(call.headers().Get("Accept"), "application/json");
+  if (!accepted.ok()) return ErrorReply(call, accepted);
   Reply reply;
   reply.body = VersionDocument(*env_.release);
   return reply;

@@ -97,7 +97,11 @@ void EndAudit(Call& call, const Reply& reply, std::string_view content) {
   event.SetRequestObject(call.request_object);
   event.SetResponseCode(reply.status);
   if (reply.status >= 400 || event.wants_response_object()) {
-    if (auto body = json::Parse(call.arena, content); body.ok()) event.SetResponseObject(*body);
+    if (!reply.value.is_null()) {
+      event.SetResponseObject(reply.value);
+    } else if (auto body = json::Parse(call.arena, content); body.ok()) {
+      event.SetResponseObject(*body);
+    }
   }
   const auto stage =
       reply.streaming ? audit::Stage::kResponseStarted : audit::Stage::kResponseComplete;

@@ -52,7 +52,7 @@ void ListText::SplitFrame(json::Value frame) {
   if (style_ == Style::kPlain) {
     end_ = "]}\n";
   } else {
-    end_ = objects_.empty() ? "]\n}\n" : "\n  ]\n}\n";
+    end_ = objects_.empty() ? "]\n}" : "\n  ]\n}";
   }
 }
 

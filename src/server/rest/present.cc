@@ -6,8 +6,11 @@
 
 #include "base/strings.h"
 #include "engine/codec/codec.h"
+#include "engine/codec/protobuf.h"
+#include "json/reader.h"
 #include "json/writer.h"
 #include "server/reply.h"
+#include "server/rest/list_protobuf.h"
 #include "server/rest/list_text.h"
 #include "server/table/table.h"
 
@@ -108,6 +111,9 @@ base::Result<Reply> OutcomeReply(Call& call, const engine::Outcome& outcome) {
 base::Result<Reply> ObjectReply(Call& call, int http_status, const store::ObjectPtr& object) {
   if (call.accepted.form == Form::kObject) {
     std::string scratch;
+    if (call.accepted.type == MediaType::kProtobuf) {
+      return ValueReply(call, http_status, TRY(FromStore(call, object)));
+    }
     const std::string_view bytes = TRY(BytesAs(call, object, scratch));
     return JsonTextReply(call, http_status, std::string(bytes));
   }
@@ -119,9 +125,25 @@ namespace {
 
 using Make = std::function<json::Value(json::Arena& arena, json::Value object)>;
 
+base::Result<Reply> ProtobufReply(Call& call, json::Value frame,
+                                  std::vector<store::ObjectPtr> objects, Make make) {
+  auto list = engine::ProtobufList::Of(frame);
+  if (!list.ok()) return ErrorReply(call, list.status());
+  const auto item = [&call, make = std::move(make)](
+                        json::Arena& arena,
+                        const store::ObjectPtr& object) -> base::Result<json::Value> {
+    return make(arena, TRY(engine::FromStore(arena, object, *call.resource)));
+  };
+  return SourceReply(call,
+                     std::make_unique<ListProtobuf>(*std::move(list), std::move(objects), item));
+}
+
 // A list whose items are made of the objects by `make`.
 base::Result<Reply> MadeReply(Call& call, json::Value frame, std::vector<store::ObjectPtr> objects,
                               Make make) {
+  if (call.accepted.type == MediaType::kProtobuf) {
+    return ProtobufReply(call, frame, std::move(objects), std::move(make));
+  }
   const auto item = [&call, make = std::move(make)](
                         json::Arena& arena, const store::ObjectPtr& object, std::string& out) {
     const json::Value value = TRY(engine::FromStore(arena, object, *call.resource));
@@ -143,6 +165,10 @@ base::Result<Reply> PlainReply(Call& call, std::vector<store::ObjectPtr> objects
           .Set("metadata", ListMetadata(call.arena, meta))
           .Set("items", json::MakeArray(call.arena, {}))
           .Build();
+  if (call.accepted.type == MediaType::kProtobuf) {
+    return ProtobufReply(call, frame, std::move(objects),
+                         [](json::Arena&, json::Value object) { return object; });
+  }
   const auto item = [&resource, prefix = engine::KindPrefix(resource.kind),
                      scratch = std::string()](json::Arena&, const store::ObjectPtr& object,
                                               std::string& out) mutable {
@@ -187,9 +213,7 @@ base::Result<Reply> TableReply(Call& call, std::vector<store::ObjectPtr> objects
                    });
 }
 
-}  // namespace
-
-base::Result<Reply> ListReply(Call& call, std::vector<store::ObjectPtr> objects,
+base::Result<Reply> FormReply(Call& call, std::vector<store::ObjectPtr> objects,
                               const ListMeta& meta) {
   if (call.accepted.form == Form::kObject) return PlainReply(call, std::move(objects), meta);
   if (call.accepted.form == Form::kPartialObject) {
@@ -209,6 +233,21 @@ base::Result<Reply> ListReply(Call& call, std::vector<store::ObjectPtr> objects,
       [version = call.accepted.form_version](json::Arena& arena, json::Value object) {
         return PartialMetadata(arena, object, version);
       });
+}
+
+}  // namespace
+
+base::Result<Reply> ListReply(Call& call, std::vector<store::ObjectPtr> objects,
+                              const ListMeta& meta) {
+  const MediaType type = call.accepted.type;
+  const bool audited = call.audit && call.audit->wants_response_object();
+  if (type == MediaType::kJson || !audited) return FormReply(call, std::move(objects), meta);
+  // The audit log holds the JSON of the answer.
+  call.accepted.type = MediaType::kJson;
+  Reply reply = TRY(FormReply(call, std::move(objects), meta));
+  TRY(CompleteBody(reply));
+  call.accepted.type = type;
+  return ValueReply(call, reply.status, TRY(json::Parse(call.arena, reply.body)));
 }
 
 }  // namespace portcullis::server::rest

@@ -34,6 +34,7 @@ VerbResult Watch(Call& call) {
   const engine::ListOptions options = TRY(ReadListOptions(call, true));
   auto session = std::make_unique<WatchSession>();
   session->selection = TRY(ReadSelection(call, options));
+  if (call.accepted.StreamContentType().empty()) return NotAcceptable(kStreamTypes);
   session->exchange = call.exchange;
   session->catalog = call.catalog;
   session->resource = call.resource;
@@ -82,7 +83,7 @@ VerbResult Watch(Call& call) {
   Reply reply;
   reply.streaming = true;
   if (!failure.ok()) {
-    call.exchange->Write(ErrorLine(failure));
+    call.exchange->Write(ErrorLine(call.accepted.type, failure));
     call.exchange->Finish();
     return reply;
   }
