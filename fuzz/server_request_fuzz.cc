@@ -16,14 +16,15 @@ namespace server = portcullis::server;
 namespace {
 
 void Negotiate(std::string_view header) {
-  for (const auto offers : {server::Offers::kObjectOnly, server::Offers::kTableAndMetadata,
-                            server::Offers::kDiscovery}) {
+  using server::Offers;
+  for (const auto offers : {Offers::kObjectOnly, Offers::kMetadata, Offers::kTableAndMetadata,
+                            Offers::kCustomResource, Offers::kAggregatedDiscovery}) {
     const auto accepted = server::NegotiateOutput(header, header, header, offers);
     if (accepted.ok() && accepted->ContentType().empty()) std::abort();
   }
   (void)server::NegotiateInput(header);
-  std::string version;
-  (void)server::AsksForAggregatedDiscovery(header, version);
+  (void)server::CheckAcceptedTypes(header, server::kOutputTypes);
+  (void)server::CheckContentType(header, header);
   (void)portcullis::audit::SourceIps(header, header, header);
   (void)portcullis::audit::AuditId(header);
 }
