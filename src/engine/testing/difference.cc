@@ -22,6 +22,15 @@ std::string Difference(json::Value wanted, json::Value actual, const std::string
     }
     return {};
   }
+  if (wanted.is_array() && actual.is_array()) {
+    std::size_t first = 0;
+    while (first < wanted.size() && first < actual.size() && wanted[first] == actual[first]) {
+      ++first;
+    }
+    return base::StrCat(path, " of ", std::to_string(wanted.size()), ", is of ",
+                        std::to_string(actual.size()), "; [", std::to_string(first), "]: wanted ",
+                        json::ToString(wanted[first]), ", is ", json::ToString(actual[first]));
+  }
   if (wanted == actual) return {};
   return base::StrCat(path, ": wanted ", json::ToString(wanted), ", is ", json::ToString(actual));
 }

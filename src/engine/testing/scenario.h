@@ -3,10 +3,12 @@
 // engine/testdata/*.yaml:
 //
 //   description: a LimitRange gives containers what they lack
-//   options: {featureGates: {SomeGate: true}, disablePlugins: [ServiceAccount], version: "1.36"}
+//   options: {featureGates: {SomeGate: true}, runtimeConfig: api/all=true,
+//             disablePlugins: [ServiceAccount], enablePlugins: [], version: "1.36"}
 //   given: []                          # objects that exist, created in this order by the admin
 //   steps:
-//   - create: pods                     # create, update, patch, delete, deletecollection, connect,
+//   - fact: a container gets its limits    # shown when the step fails
+//     create: pods                     # create, update, patch, delete, deletecollection, connect,
 //                                      # get: "pods", "deployments.apps", "pods/eviction"
 //     namespace: team                  # default: "team" for namespaced resources
 //     name: web
@@ -21,8 +23,11 @@
 //     selector: {labels: "a=b", fields: "…"}   # of deletecollection
 //     expect:
 //       error: 'pods "web" is forbidden: …'   # the whole message; without it the step must succeed
-//       code: 201
+//       code: 201                      # of a success or an error
+//       reason: Forbidden              # of an error
+//       causes: [...]                  # of an error: details.causes
 //       object: {...}                  # what the outcome must hold; null: must be absent
+//       becomes: {...}                 # the whole outcome, as Normalized() makes it (expectation.h)
 //       warnings: [...]                # all of them
 //       stored: {...} or null          # what GET finds afterwards
 //

@@ -1,0 +1,156 @@
+#include "engine/testing/expectation.h"
+
+#include "api/api_status.h"
+#include "base/strings.h"
+#include "engine/codec/codec.h"
+#include "engine/testing/difference.h"
+#include "engine/write/write.h"
+#include "json/writer.h"
+#include "store/store.h"
+
+namespace portcullis::engine::testing {
+namespace {
+
+json::Value Text(json::Arena& arena, std::string_view text) { return json::String(arena, text); }
+
+bool IsUid(std::string_view text) {
+  constexpr std::string_view kShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  if (text.size() < kShape.size()) return false;
+  for (std::size_t i = 0; i < kShape.size(); ++i) {
+    const char c = text[i];
+    const bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    if (kShape[i] == 'x' ? !hex : c != '-') return false;
+  }
+  return true;
+}
+
+std::string WithoutUids(std::string_view text) {
+  constexpr std::size_t kLength = 36;
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    if (IsUid(text.substr(i))) {
+      out += "(uid)";
+      i += kLength;
+    } else {
+      out += text[i++];
+    }
+  }
+  return out;
+}
+
+json::Value WithoutUids(json::Arena& arena, json::Value value) {
+  if (value.is_string()) return Text(arena, WithoutUids(value.AsString()));
+  if (value.is_array()) {
+    json::ArrayBuilder out(arena);
+    for (const json::Value& element : value.elements()) out.Add(WithoutUids(arena, element));
+    return out.Build();
+  }
+  if (!value.is_object()) return value;
+  json::ObjectBuilder out(arena);
+  for (const json::Member& member : value.members()) {
+    out.Set(member.name(), WithoutUids(arena, member.value));
+  }
+  return out.Build();
+}
+
+json::Value NormalizedMetadata(json::Arena& arena, json::Value metadata) {
+  json::ObjectBuilder out(arena, metadata);
+  for (std::string_view name : {"uid", "resourceVersion", "creationTimestamp", "managedFields"}) {
+    out.Remove(name);
+  }
+  if (metadata.Has("deletionTimestamp")) out.Set("deletionTimestamp", Text(arena, "(time)"));
+  if (metadata.Has("generateName")) {
+    out.Set("name", Text(arena, base::StrCat(metadata["generateName"].AsString(), "(random)")));
+  }
+  return out.Build();
+}
+
+class Comparison {
+ public:
+  Comparison(Operation& op, json::Value expect) : op_(op), expect_(expect) {}
+
+  std::vector<std::string> Of(const base::Result<Outcome>& outcome) {
+    if (!outcome.ok()) {
+      OfRefusal(outcome.status());
+    } else if (expect_.Has("error")) {
+      texts_.push_back("succeeded");
+    } else {
+      OfSuccess(*outcome);
+    }
+    if (expect_.Has("warnings")) {
+      json::ArrayBuilder warnings(op_.arena);
+      for (const std::string& warning : op_.recorder.warnings()) warnings.Add(warning);
+      Compare("warnings", warnings.Build());
+    }
+    if (expect_.Has("stored")) {
+      const store::ObjectPtr stored = op_.world.store->Get(KeyOf(op_, op_.name));
+      Compare("stored", stored != nullptr ? stored->document().root() : json::Value());
+    }
+    return std::move(texts_);
+  }
+
+ private:
+  void OfRefusal(const base::Status& status) {
+    const json::Value shown = Normalized(op_.arena, api::StatusToJson(op_.arena, status));
+    CompareIfGiven("code", shown["code"]);
+    CompareIfGiven("reason", shown["reason"]);
+    CompareIfGiven("causes", shown["details"]["causes"]);
+    if (!texts_.empty() && expect_.Has("error")) return;  // the message says the same
+    if (shown["message"].AsString() == expect_["error"].AsString()) return;
+    texts_.push_back(base::StrCat("error: ", shown["message"].AsString()));
+  }
+
+  void OfSuccess(const Outcome& outcome) {
+    CompareIfGiven("code", json::Value::Int(outcome.code));
+    json::Value object = outcome.object;
+    if (outcome.stored != nullptr) {
+      const auto shown = FromStore(op_, outcome.stored);
+      object = shown.ok() ? *shown : json::Value();
+    }
+    CompareIfGiven("object", object);
+    if (!expect_.Has("becomes")) return;
+    const json::Value normalized = Normalized(op_.arena, object);
+    if (expect_["becomes"] == normalized) return;
+    std::string difference = Difference(expect_["becomes"], normalized, "becomes");
+    if (difference.empty()) difference = Difference(normalized, expect_["becomes"], "is");
+    texts_.push_back(base::StrCat(difference, "\n  all of it: ", json::ToString(normalized)));
+  }
+
+  void CompareIfGiven(std::string_view name, json::Value actual) {
+    if (expect_.Has(name)) Compare(name, actual);
+  }
+
+  void Compare(std::string_view name, json::Value actual) {
+    std::string difference = Difference(expect_[name], actual, std::string(name));
+    if (!difference.empty()) texts_.push_back(std::move(difference));
+  }
+
+  Operation& op_;
+  const json::Value expect_;
+  std::vector<std::string> texts_;
+};
+
+}  // namespace
+
+std::vector<std::string_view> ExpectationNames() {
+  return {"error", "code", "reason", "causes", "object", "becomes", "warnings", "stored"};
+}
+
+std::vector<std::string> Differences(Operation& op, json::Value expect,
+                                     const base::Result<Outcome>& outcome) {
+  return Comparison(op, expect).Of(outcome);
+}
+
+json::Value Normalized(json::Arena& arena, json::Value object) {
+  if (!object.is_object()) return object;
+  const json::Value metadata = object["metadata"];
+  if (object["kind"].AsString() == "Status") {
+    return WithoutUids(arena, json::RemovePath(arena, object, {"details", "uid"}));
+  }
+  if (metadata.is_object()) {
+    object = json::With(arena, object, "metadata", NormalizedMetadata(arena, metadata));
+  }
+  return WithoutUids(arena, object);
+}
+
+}  // namespace portcullis::engine::testing
