@@ -86,8 +86,7 @@ TEST_F(KindChecks, StatusesOfNodes) {
 TEST_F(KindChecks, NodesHaveOneNetworkOfEachFamily) {
   EXPECT_EQ(Errors("", "nodes", R"({"spec":{"podCIDRs":["10.0.0.0/24","10.0.0.0/24"]}})"),
             "spec.podCIDRs: Invalid value: [\"10.0.0.0/24\",\"10.0.0.0/24\"]: may specify no more "
-            "than one CIDR for each IP family\n"
-            "spec.podCIDRs[1]: Duplicate value: \"10.0.0.0/24\"\n");
+            "than one CIDR for each IP family\n");
   EXPECT_EQ(Errors("", "nodes", R"({"spec":{"podCIDRs":["10.0.0.0/24","fd00::/64"]}})"), "");
 }
 
@@ -98,7 +97,7 @@ TEST_F(KindChecks, StatusesOfClaims) {
   EXPECT_EQ(OfStatus("", "persistentvolumeclaims",
                      R"({"allocatedResources":{"cpu":"1"},
                          "allocatedResourceStatuses":{"storage":"Odd"}})"),
-            "status.allocatedResourceStatus: Unsupported value: \"storage\": supported values: "
+            "status.allocatedResourceStatuses: Unsupported value: \"storage\": supported values: "
             "\"ControllerResizeInProgress\", \"ControllerResizeInfeasible\", "
             "\"NodeResizeInProgress\", \"NodeResizeInfeasible\", \"NodeResizePending\"\n"
             "status.allocatedResources: Unsupported value: \"cpu\": supported values: "

@@ -127,7 +127,9 @@ void Validator::CheckString(Value props, Value value, const std::string& name) {
   }
   if (const std::string_view format = props["format"].AsString();
       !format.empty() && !MatchesFormat(format, text)) {
-    AddInvalid(name, value, base::StrCat("must be of type ", format, ": ", base::GoQuote(text)));
+    errors_.push_back(TypeInvalid(
+        At(name), value,
+        base::StrCat(name, " in body must be of type ", format, ": ", base::GoQuote(text))));
   }
 }
 
@@ -164,6 +166,14 @@ void Validator::CheckNumber(Value props, Value value, const std::string& name) {
 }
 
 void Validator::CheckArray(Value props, Value value, const std::string& name, const Value* old) {
+  if (const Value items = props["items"]; items.is_object()) {
+    std::size_t index = 0;
+    const Counterparts before(props, old);
+    for (const Value& element : value.elements()) {
+      Validate(items, element, base::StrCat(name, "[", std::to_string(index++), "]"),
+               before.Of(element));
+    }
+  }
   const auto size = static_cast<std::int64_t>(value.size());
   if (const Value* least = props.Find("minItems"); least != nullptr && size < least->AsInt()) {
     AddInvalid(name, size, base::StrCat("should have at least ", Number(*least), " items"));
@@ -177,14 +187,6 @@ void Validator::CheckArray(Value props, Value value, const std::string& name, co
     const bool unique = std::all_of(items.begin(), items.end(),
                                     [&](const Value& item) { return seen.Insert(item); });
     if (!unique) AddInvalid(name, "", "shouldn't contain duplicates");
-  }
-  const Value items = props["items"];
-  if (!items.is_object()) return;
-  std::size_t index = 0;
-  const Counterparts before(props, old);
-  for (const Value& element : value.elements()) {
-    Validate(items, element, base::StrCat(name, "[", std::to_string(index++), "]"),
-             before.Of(element));
   }
 }
 

@@ -16,7 +16,7 @@ json::Value Settle(Operation& op, json::Value before, json::Value after) {
 
 base::Status ResourceInvalid(const Operation& op, json::Value object,
                              const api::FieldErrors& errors) {
-  api::GroupKind kind = op.resource->kind.group_kind();
+  api::GroupKind kind = op.resource->storage_kind.group_kind();
   if (op.resource->custom) {
     kind.kind = object["kind"].AsString();
     const auto version = api::ParseGroupVersion(object["apiVersion"].AsString());

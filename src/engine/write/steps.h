@@ -16,7 +16,8 @@ namespace portcullis::engine {
 // strategy has dropped a whole member.
 json::Value Settle(Operation& op, json::Value before, json::Value after);
 
-// The refusal by validation. A custom resource goes by the kind it says it is of.
+// The refusal by validation. It names the kind that the object is stored as, which differs for Events; a
+// custom resource goes by the kind it says it is of.
 base::Status ResourceInvalid(const Operation& op, json::Value object,
                              const api::FieldErrors& errors);
 

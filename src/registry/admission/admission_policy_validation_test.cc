@@ -78,8 +78,8 @@ TEST_F(AdmissionPoliciesTest, ChecksWarningsAndConditionsOfTheStatus) {
             "status.conditions[1].type: Duplicate value: \"A\"\n"
             "status.conditions[1].status: Unsupported value: \"x\": supported values: \"False\", "
             "\"True\", \"Unknown\"\n"
-            "status.conditions[1].lastTransitionTime: Required value: must be set\n"
-            "status.conditions[1].reason: Required value: must be set\n");
+            "status.conditions[1].lastTransitionTime: Required value\n"
+            "status.conditions[1].reason: Required value\n");
 }
 
 TEST_F(AdmissionPoliciesTest, NamesOfFilesAreReserved) {

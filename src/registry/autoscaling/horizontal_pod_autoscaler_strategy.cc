@@ -3,7 +3,10 @@
 #include <array>
 
 #include "api/conversion/conversion_functions.h"
+#include "api/names.h"
+#include "base/strings.h"
 #include "registry/kind_table.h"
+#include "registry/validation/resource_names.h"
 
 namespace portcullis::registry {
 namespace {
@@ -18,9 +21,52 @@ void CheckSegment(json::Value value, const FieldPath& path, std::string_view mis
   }
 }
 
-void CheckReference(json::Value reference, const FieldPath& path, FieldErrors& errors) {
+// What is checked of the apiVersion of a reference.
+enum class VersionCheck : std::uint8_t { kNone, kVersion, kGroupAndVersion };
+
+// The text of what is wrong with an apiVersion, "" if nothing.
+std::string WrongVersion(json::Value reference, VersionCheck check) {
+  if (check == VersionCheck::kNone) return "";
+  const auto version = api::ParseGroupVersion(reference["apiVersion"].AsString());
+  if (!version.ok()) return std::string(version.status().message());
+  const bool no_group = version->group.empty();
+  return check == VersionCheck::kGroupAndVersion && no_group ? "apiVersion must specify API group"
+                                                             : "";
+}
+
+void CheckReference(json::Value reference, VersionCheck check, const FieldPath& path,
+                    FieldErrors& errors) {
   CheckSegment(reference["kind"], path.Child("kind"), "", errors);
   CheckSegment(reference["name"], path.Child("name"), "", errors);
+  if (const std::string wrong = WrongVersion(reference, check); !wrong.empty()) {
+    errors.push_back(
+        api::Invalid(path.Child("apiVersion"), reference["apiVersion"].AsString(), wrong));
+  }
+}
+
+// What stored objects got away with, an update need not mend.
+struct VersionChecks {
+  VersionCheck target = VersionCheck::kGroupAndVersion;
+  VersionCheck objects = VersionCheck::kVersion;
+};
+
+VersionChecks VersionChecksOf(json::Value object, json::Value old) {
+  VersionChecks checks;
+  const json::Value target = object["spec"]["scaleTargetRef"];
+  const json::Value before = old["spec"]["scaleTargetRef"];
+  if (!old.is_null() && before["apiVersion"].AsString() == target["apiVersion"].AsString() &&
+      before["kind"] == target["kind"]) {
+    checks.target = VersionCheck::kNone;
+  } else if (target["kind"].AsString() == "ReplicationController") {
+    checks.target = VersionCheck::kVersion;
+  }
+  for (const json::Value& metric : old["spec"]["metrics"].elements()) {
+    if (metric["type"].AsString() != "Object" || metric["object"].is_null()) continue;
+    if (!WrongVersion(metric["object"]["describedObject"], checks.objects).empty()) {
+      checks.objects = VersionCheck::kNone;
+    }
+  }
+  return checks;
 }
 
 void CheckTarget(json::Value target, const FieldPath& path, FieldErrors& errors) {
@@ -65,20 +111,28 @@ void CheckResourceTarget(json::Value source, const FieldPath& path, FieldErrors&
   }
 }
 
-void CheckSource(std::string_view kind, json::Value source, const FieldPath& path,
-                 FieldErrors& errors) {
+void CheckSource(std::string_view kind, json::Value source, VersionCheck check,
+                 const FieldPath& path, FieldErrors& errors) {
   if (kind == "resource" || kind == "containerResource") {
     if (source["name"].AsString().empty()) {
       errors.push_back(api::Required(path.Child("name"), "must specify a resource name"));
     }
-    if (kind == "containerResource" && source["container"].AsString().empty()) {
-      errors.push_back(api::Required(path.Child("container"), "must specify a container"));
+    if (kind == "containerResource") {
+      if (const std::string_view name = source["name"].AsString(); !name.empty()) {
+        CheckNameOfContainerResource(name, path.Child("name"), errors);
+      }
+      const std::string_view container = source["container"].AsString();
+      if (container.empty()) {
+        errors.push_back(api::Required(path.Child("container"), "must specify a container"));
+      } else {
+        CheckDnsLabel(container, path.Child("container"), errors);
+      }
     }
     CheckResourceTarget(source, path, errors);
     return;
   }
   if (kind == "object") {
-    CheckReference(source["describedObject"], path.Child("describedObject"), errors);
+    CheckReference(source["describedObject"], check, path.Child("describedObject"), errors);
   }
   CheckIdentifier(source["metric"], path.Child("metric"), errors);
   const json::Value target = source["target"];
@@ -87,7 +141,7 @@ void CheckSource(std::string_view kind, json::Value source, const FieldPath& pat
   const bool whole = !target["value"].is_null();
   const bool average = !target["averageValue"].is_null();
   if (kind == "pods") {
-    if (!average || QuantityOf(target["averageValue"]).Sign() <= 0) {
+    if (!average) {
       errors.push_back(
           api::Required(at.Child("averageValue"), "must specify a positive target averageValue"));
     }
@@ -112,7 +166,8 @@ constexpr std::array<MetricType, 5> kTypes = {{{"Object", "object"},
                                                {"Resource", "resource"},
                                                {"ContainerResource", "containerResource"}}};
 
-void CheckMetric(json::Value metric, const FieldPath& path, FieldErrors& errors) {
+void CheckMetric(json::Value metric, VersionCheck check, const FieldPath& path,
+                 FieldErrors& errors) {
   const std::string_view type = metric["type"].AsString();
   if (type.empty()) {
     errors.push_back(api::Required(path.Child("type"), "must specify a metric source type"));
@@ -126,7 +181,7 @@ void CheckMetric(json::Value metric, const FieldPath& path, FieldErrors& errors)
   for (const MetricType& one : kTypes) {
     if (metric[one.field].is_null()) continue;
     if (++present == 1) {
-      CheckSource(one.field, metric[one.field], path.Child(one.field), errors);
+      CheckSource(one.field, metric[one.field], check, path.Child(one.field), errors);
     }
   }
   std::string_view expected;
@@ -174,11 +229,6 @@ void CheckScalingRules(json::Value rules, const FieldPath& path, FieldErrors& er
           api::Invalid(window_path, window.AsInt(), "must be less than or equal to 3600"));
     }
   }
-  if (!rules["tolerance"].is_null() && QuantityOf(rules["tolerance"]).Sign() < 0) {
-    errors.push_back(api::Invalid(path.Child("tolerance"),
-                                  QuantityOf(rules["tolerance"]).ToString(),
-                                  "must be greater than or equal to 0"));
-  }
   if (!rules["selectPolicy"].is_null()) {
     CheckOneOf(rules["selectPolicy"], path.Child("selectPolicy"), {"Disabled", "Max", "Min"},
                errors);
@@ -191,37 +241,67 @@ void CheckScalingRules(json::Value rules, const FieldPath& path, FieldErrors& er
   for (const json::Value& policy : rules["policies"].elements()) {
     CheckScalingPolicy(policy, policies.Index(index++), errors);
   }
+  if (!rules["tolerance"].is_null() && QuantityOf(rules["tolerance"]).Sign() < 0) {
+    errors.push_back(api::Invalid(path.Child("tolerance"),
+                                  QuantityOf(rules["tolerance"]).ToString(),
+                                  "must be greater than or equal to 0"));
+  }
 }
 
-void ValidateHorizontalPodAutoscaler(const Context&, json::Value object, FieldErrors& errors) {
+// Zero replicas are for those who measure something else than the pods, behind a gate.
+void CheckNoReplicas(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  if (spec["minReplicas"].is_null() || spec["minReplicas"].AsInt() != 0) return;
+  for (const json::Value& metric : spec["metrics"].elements()) {
+    const std::string_view type = metric["type"].AsString();
+    if (type == "Object" || type == "External") return;
+  }
+  errors.push_back(api::Forbidden(path.Child("metrics"),
+                                  "must specify at least one Object or External metric to "
+                                  "support scaling to zero replicas"));
+}
+
+void CheckAutoscaler(const Context& ctx, json::Value object, json::Value old, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::int64_t least = spec["minReplicas"].AsInt(1);
   const std::int64_t most = spec["maxReplicas"].AsInt();
-  if (least < 1) {
+  const json::Value before = old["spec"]["minReplicas"];
+  const bool may_be_zero =
+      ctx.release->GateEnabled("HPAScaleToZero") || (!before.is_null() && before.AsInt() == 0);
+  if (const std::int64_t bound = may_be_zero ? 0 : 1; least < bound) {
     errors.push_back(
-        api::Invalid(path.Child("minReplicas"), least, "must be greater than or equal to 1"));
+        api::Invalid(path.Child("minReplicas"), least,
+                     base::StrCat("must be greater than or equal to ", std::to_string(bound))));
   }
-  if (most < 1) {
-    errors.push_back(api::Invalid(path.Child("maxReplicas"), most, "must be greater than 0"));
+  if (most == 0) {
+    errors.push_back(api::Required(path.Child("maxReplicas"), "must be set and greater than 0"));
+  } else if (most < 0) {
+    errors.push_back(
+        api::Invalid(path.Child("maxReplicas"), most, "must be greater than or equal to 1"));
   }
   if (!spec["minReplicas"].is_null() && most < least) {
     errors.push_back(api::Invalid(path.Child("maxReplicas"), most,
                                   "must be greater than or equal to `minReplicas`"));
   }
-  CheckReference(spec["scaleTargetRef"], path.Child("scaleTargetRef"), errors);
+  const VersionChecks checks = VersionChecksOf(object, old);
+  CheckReference(spec["scaleTargetRef"], checks.target, path.Child("scaleTargetRef"), errors);
   std::size_t index = 0;
   for (const json::Value& metric : spec["metrics"].elements()) {
-    CheckMetric(metric, path.Child("metrics").Index(index++), errors);
+    CheckMetric(metric, checks.objects, path.Child("metrics").Index(index++), errors);
   }
+  CheckNoReplicas(spec, path, errors);
   for (const std::string_view direction : {"scaleUp", "scaleDown"}) {
     CheckScalingRules(spec["behavior"][direction], path.Child("behavior", direction), errors);
   }
 }
 
-void ValidateHorizontalPodAutoscalerUpdate(const Context& ctx, json::Value object, json::Value,
+void ValidateHorizontalPodAutoscaler(const Context& ctx, json::Value object, FieldErrors& errors) {
+  CheckAutoscaler(ctx, object, {}, errors);
+}
+
+void ValidateHorizontalPodAutoscalerUpdate(const Context& ctx, json::Value object, json::Value old,
                                            FieldErrors& errors) {
-  if (ctx.subresource.empty()) return ValidateHorizontalPodAutoscaler(ctx, object, errors);
+  if (ctx.subresource.empty()) return CheckAutoscaler(ctx, object, old, errors);
   for (const std::string_view field : {"currentReplicas", "desiredReplicas"}) {
     CheckNonNegative(object["status"][field], FieldPath("status", field), errors);
   }

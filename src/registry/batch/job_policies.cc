@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "golang/strconv.h"
+#include "registry/batch/job_indexes.h"
 
 namespace portcullis::registry {
 namespace {
@@ -98,120 +99,6 @@ void CheckFailureRule(json::Value spec, json::Value rule,
   }
 }
 
-// An index below `completions`; an error's text otherwise.
-std::string ParseIndex(std::string_view text, std::int64_t completions, std::int64_t& index) {
-  const auto number = golang::Atoi(text);
-  if (!number.ok())
-    return base::StrCat("cannot convert string to integer for index: ", Quoted(text));
-  if (*number >= completions) return base::StrCat("too large index: ", Quoted(text));
-  index = *number;
-  return "";
-}
-
-std::string Falling(std::int64_t before, std::int64_t now) {
-  return base::StrCat("non-increasing order, previous: ", std::to_string(before),
-                      ", current: ", std::to_string(now));
-}
-
-// "1,3-5": how many indexes are meant, or what is wrong.
-std::string CountIndexes(std::string_view text, std::int64_t completions, std::int64_t& total) {
-  total = 0;
-  if (text.empty()) return "";
-  std::int64_t last = -1;
-  bool first = true;
-  for (const std::string_view part : base::Split(text, ',')) {
-    const auto ends = base::Split(part, '-');
-    if (ends.size() > 2) {
-      return base::StrCat("the fragment ", Quoted(part),
-                          " violates the requirement that an index interval can have at most two "
-                          "parts separated by '-'");
-    }
-    std::int64_t from = 0;
-    std::string wrong = ParseIndex(ends[0], completions, from);
-    std::int64_t to = from;
-    if (wrong.empty() && ends.size() == 2) {
-      wrong = ParseIndex(ends[1], completions, to);
-      if (wrong.empty() && from >= to) wrong = Falling(from, to);
-    }
-    if (!wrong.empty()) return wrong;
-    if (!first && last >= from) return Falling(last, from);
-    first = false;
-    total += to - from + 1;
-    last = to;
-  }
-  return "";
-}
-
-bool IsTrue(json::Value job, std::string_view type) {
-  for (const json::Value& condition : job["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == type && condition["status"].AsString() == "True") {
-      return true;
-    }
-  }
-  return false;
-}
-
-// Conditions that exclude or need each other.
-void CheckJobConditions(json::Value job, json::Value old, FieldErrors& errors) {
-  const FieldPath path("status", "conditions");
-  const auto refuse = [&](bool wrong, std::string_view text) {
-    if (wrong) errors.push_back(api::Invalid(path, api::BadValue::Omitted(), text));
-  };
-  const bool complete = IsTrue(job, "Complete");
-  const bool failed = IsTrue(job, "Failed");
-  const bool failing = IsTrue(job, "FailureTarget");
-  const bool succeeding = IsTrue(job, "SuccessCriteriaMet");
-  refuse(complete && failed, "cannot set Complete=True and Failed=true conditions");
-  refuse(complete && failing, "cannot set Complete=True and FailureTarget=true conditions");
-  refuse(failed && !failing,
-         "cannot set Failed=True condition without the FailureTarget=true condition");
-  refuse(complete && !succeeding,
-         "cannot set Complete=True condition without the SuccessCriteriaMet=true condition");
-  refuse(succeeding && failed, "cannot set SuccessCriteriaMet=True and Failed=true conditions");
-  refuse(succeeding && failing,
-         "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions");
-  for (const std::string_view type : {"Failed", "Complete", "FailureTarget"}) {
-    refuse(IsTrue(old, type) && !IsTrue(job, type),
-           base::StrCat("cannot disable the terminal ", type, "=True condition"));
-  }
-}
-
-void CheckJobTimes(json::Value job, json::Value old, FieldErrors& errors) {
-  const json::Value status = job["status"];
-  const json::Value start = status["startTime"];
-  const json::Value end = status["completionTime"];
-  const FieldPath path("status", "completionTime");
-  const bool complete = IsTrue(job, "Complete");
-  const bool finished = complete || IsTrue(job, "Failed");
-  if (!end.is_null() && !complete) {
-    errors.push_back(api::Invalid(
-        path, end, "cannot set completionTime when there is no Complete=True condition"));
-  }
-  if (end.is_null() && complete) {
-    errors.push_back(api::Required(path, "completionTime is required for Complete jobs"));
-  }
-  if (!start.is_null() && !end.is_null() && end.AsString() < start.AsString()) {
-    errors.push_back(api::Invalid(path, end, "completionTime cannot be set before startTime"));
-  }
-  if (status["active"].AsInt() > 0 && finished) {
-    errors.push_back(api::Invalid(FieldPath("status", "active"), status["active"].AsInt(),
-                                  "active>0 is invalid for finished job"));
-  }
-  if (start.is_null() && finished) {
-    errors.push_back(
-        api::Required(FieldPath("status", "startTime"), "startTime is required for finished job"));
-  }
-  const json::Value was = old["status"]["startTime"];
-  if (!was.is_null() && !(was == start) && !job["spec"]["suspend"].AsBool()) {
-    errors.push_back(api::Required(FieldPath("status", "startTime"),
-                                   "startTime cannot be removed for unsuspended job"));
-  }
-  const json::Value ended = old["status"]["completionTime"];
-  if (!ended.is_null() && !end.is_null() && !(ended == end)) {
-    errors.push_back(api::Invalid(path, end, "completionTime cannot be mutated"));
-  }
-}
-
 }  // namespace
 
 void CheckPodFailurePolicy(json::Value spec, const FieldPath& path, FieldErrors& errors) {
@@ -259,11 +146,11 @@ void CheckSuccessPolicy(json::Value spec, const FieldPath& path, FieldErrors& er
       if (indexes.AsString().size() > kLongestIndexes) {
         errors.push_back(api::TooLong(indexes_path, static_cast<int>(kLongestIndexes)));
       }
-      const std::string wrong = CountIndexes(indexes.AsString(), completions, total);
-      if (!wrong.empty()) {
-        total = 0;
-        errors.push_back(api::Invalid(indexes_path, indexes,
-                                      base::StrCat("error parsing succeededIndexes: ", wrong)));
+      const JobIndexes parsed = ParseJobIndexes(indexes.AsString(), completions);
+      total = parsed.total;
+      if (!parsed.wrong.empty()) {
+        errors.push_back(api::Invalid(
+            indexes_path, indexes, base::StrCat("error parsing succeededIndexes: ", parsed.wrong)));
       }
     }
     if (count.is_null()) continue;
@@ -281,29 +168,6 @@ void CheckSuccessPolicy(json::Value spec, const FieldPath& path, FieldErrors& er
           base::StrCat("must be less than or equal to ", std::to_string(total),
                        " (the number of indexes in the specified succeededIndexes field)")));
     }
-  }
-}
-
-void CheckJobStatus(json::Value job, json::Value old, FieldErrors& errors) {
-  const json::Value status = job["status"];
-  for (const std::string_view field : {"active", "succeeded", "failed", "ready", "terminating"}) {
-    CheckNonNegative(status[field], FieldPath("status", field), errors);
-  }
-  CheckJobConditions(job, old, errors);
-  CheckJobTimes(job, old, errors);
-  if (!status["ready"].is_null() && status["ready"].AsInt() > status["active"].AsInt()) {
-    errors.push_back(api::Invalid(FieldPath("status", "ready"), status["ready"].AsInt(),
-                                  "cannot set more ready pods than active"));
-  }
-  if (status["failed"].AsInt() < old["status"]["failed"].AsInt()) {
-    errors.push_back(api::Invalid(FieldPath("status", "failed"), status["failed"].AsInt(),
-                                  "cannot decrease the failed counter"));
-  }
-  const bool elastic = job["spec"]["completionMode"].AsString() == "Indexed" &&
-                       job["spec"]["completions"] == job["spec"]["parallelism"];
-  if (!elastic && status["succeeded"].AsInt() < old["status"]["succeeded"].AsInt()) {
-    errors.push_back(api::Invalid(FieldPath("status", "succeeded"), status["succeeded"].AsInt(),
-                                  "cannot decrease the succeeded counter"));
   }
 }
 

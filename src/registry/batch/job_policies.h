@@ -1,5 +1,4 @@
-// What Jobs say about failure and success, and what may not happen to their status
-// (pkg/apis/batch/validation). Pure functions; any thread.
+// What Jobs say about failure and success (pkg/apis/batch/validation). Pure functions; any thread.
 #pragma once
 
 #include "registry/validation/checks.h"
@@ -10,6 +9,5 @@ namespace portcullis::registry {
 void CheckPodFailurePolicy(json::Value spec, const FieldPath& path, FieldErrors& errors);
 // spec.successPolicy of an indexed job.
 void CheckSuccessPolicy(json::Value spec, const FieldPath& path, FieldErrors& errors);
-void CheckJobStatus(json::Value job, json::Value old, FieldErrors& errors);
 
 }  // namespace portcullis::registry

@@ -2,8 +2,8 @@
 
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
-#include "registry/batch/job_policies.h"
 #include "registry/batch/job_spec.h"
+#include "registry/batch/job_status.h"
 #include "registry/kind_table.h"
 #include "registry/pods/template_warnings.h"
 #include "registry/validation/go_diff.h"
@@ -27,8 +27,10 @@ void CheckLabelIs(json::Value labels, std::string_view key, std::string_view exp
   }
 }
 
-// What the server has generated may not be contradicted.
-void CheckGeneratedSelector(const Context& ctx, json::Value object, FieldErrors& errors) {
+// What the server has generated may not be contradicted. Jobs from before v1.27 have no labels with a
+// prefix (`prefixed`).
+void CheckGeneratedSelector(const Context& ctx, json::Value object, bool prefixed,
+                            FieldErrors& errors) {
   const json::Value spec = object["spec"];
   if (spec["manualSelector"].AsBool() || spec["selector"].is_null()) return;
   const json::Value labels = spec["template"]["metadata"]["labels"];
@@ -38,6 +40,7 @@ void CheckGeneratedSelector(const Context& ctx, json::Value object, FieldErrors&
       {kLegacyControllerUid, uid}, {kLegacyJobName, name}, {kControllerUid, uid}, {kJobName, name}};
   json::ObjectBuilder expected(ctx.arena);
   for (const auto& [key, value] : generated) {
+    if (!prefixed && (key == kControllerUid || key == kJobName)) continue;
     CheckLabelIs(labels, key, value.AsString(), errors);
     expected.Set(key, value);
   }
@@ -64,9 +67,9 @@ void CheckJobWithSelector(const Context& ctx, json::Value spec, FieldErrors& err
   }
 }
 
-void ValidateJob(const Context& ctx, json::Value object, FieldErrors& errors) {
+void CheckJob(const Context& ctx, json::Value object, bool prefixed, FieldErrors& errors) {
   const json::Value spec = object["spec"];
-  CheckGeneratedSelector(ctx, object, errors);
+  CheckGeneratedSelector(ctx, object, prefixed, errors);
   CheckJobWithSelector(ctx, spec, errors);
   const std::int64_t completions = spec["completions"].AsInt();
   if (spec["completionMode"].AsString() != "Indexed" || completions <= 0) return;
@@ -77,6 +80,10 @@ void ValidateJob(const Context& ctx, json::Value object, FieldErrors& errors) {
         api::Invalid(FieldPath("metadata", "name"), name,
                      base::StrCat("will not able to create pod with invalid DNS label: ", last)));
   }
+}
+
+void ValidateJob(const Context& ctx, json::Value object, FieldErrors& errors) {
+  CheckJob(ctx, object, true, errors);
 }
 
 // The old template with what a job that has not begun may still change.
@@ -135,6 +142,8 @@ void ValidateJobUpdate(const Context& ctx, json::Value object, json::Value old,
   const json::Value spec = object["spec"];
   const json::Value before = old["spec"];
   const FieldPath path("spec");
+  // Kubernetes judges it as a new job, and its spec once more.
+  CheckJob(ctx, object, before["template"]["metadata"]["labels"].Has(kJobName), errors);
   CheckJobWithSelector(ctx, spec, errors);
   CheckCompletionsChange(spec, before, errors);
   CheckImmutable(spec["selector"], before["selector"], path.Child("selector"), errors);

@@ -7,6 +7,8 @@
 namespace portcullis::registry {
 namespace {
 
+constexpr FieldRule kRules[] = {{"spec.signerName", FieldRuleKind::kImmutable}};
+
 void ValidateClusterTrustBundle(const Context&, json::Value object, FieldErrors& errors) {
   const std::string_view signer = object["spec"]["signerName"].AsString();
   const std::string_view name = object["metadata"]["name"].AsString();
@@ -39,6 +41,7 @@ void AddClusterTrustBundleStrategy(KindTable& table) {
   table.Add({.group = "certificates.k8s.io",
              .resource = "clustertrustbundles",
              .validate = &ValidateClusterTrustBundle,
+             .rules = kRules,
              .traits = {.needs_version = true, .names = NameStyle::kPathSegment}});
 }
 

@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include "base/strings.h"
+#include "golang/netip.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/validation/addresses.h"
@@ -21,25 +23,31 @@ void CheckNodeResources(json::Value status, FieldErrors& errors) {
 }
 
 void CheckPodCidrs(json::Value cidrs, const FieldPath& path, FieldErrors& errors) {
-  std::size_t index = 0;
   bool has_v4 = false;
   bool has_v6 = false;
-  for (const json::Value& cidr : cidrs.elements()) {
-    CheckCidr(cidr.AsString(), path.Index(index++), errors);
-    (cidr.AsString().find(':') != std::string_view::npos ? has_v6 : has_v4) = true;
+  std::string unreadable;
+  for (std::size_t i = 0; i < cidrs.size(); ++i) {
+    const std::string_view text = cidrs[i].AsString();
+    CheckCidr(text, path.Index(i), errors);
+    const auto network = golang::ParseIpPrefix(text);
+    if (network.ok()) {
+      (network->address.is_v6 ? has_v6 : has_v4) = true;
+    } else if (unreadable.empty()) {
+      unreadable = base::StrCat("invalid CIDR[", std::to_string(i),
+                                "]: <nil> (invalid CIDR address: ", text, ")");
+    }
   }
   if (cidrs.size() < 2) return;
-  if (!has_v4 || !has_v6 || cidrs.size() > 2) {
+  if (!unreadable.empty()) {
+    errors.push_back(
+        {.type = api::FieldErrorType::kInternal,
+         .field = path.ToString(),
+         .detail = base::StrCat("invalid PodCIDRs. failed to check with dual stack with error:",
+                                unreadable)});
+  }
+  if (!unreadable.empty() || !has_v4 || !has_v6 || cidrs.size() > 2) {
     errors.push_back(
         api::Invalid(path, cidrs, "may specify no more than one CIDR for each IP family"));
-  }
-  std::set<std::string_view> seen;
-  index = 0;
-  for (const json::Value& cidr : cidrs.elements()) {
-    const FieldPath at = path.Index(index++);
-    if (!seen.insert(cidr.AsString()).second) {
-      errors.push_back(api::Duplicate(at, cidr.AsString()));
-    }
   }
 }
 

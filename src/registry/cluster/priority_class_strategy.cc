@@ -51,6 +51,12 @@ class PriorityClasses final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
 
+  // The first generation is the only one.
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    return json::SetPath(ctx.arena, DefaultStrategy::PrepareForCreate(ctx, object),
+                         {"metadata", "generation"}, json::Value::Int(1));
+  }
+
   base::Status CheckDelete(const Context& ctx) const override {
     if (ctx.name != "system-node-critical" && ctx.name != "system-cluster-critical") {
       return base::OkStatus();
@@ -67,7 +73,6 @@ void AddPriorityClassStrategy(KindTable& table) {
              .resource = "priorityclasses",
              .validate = &ValidatePriorityClass,
              .rules = kPriorityClassRules,
-             .traits = {.counts_generation = true},
              .make = &Make<PriorityClasses>});
 }
 

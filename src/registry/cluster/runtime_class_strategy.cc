@@ -13,8 +13,6 @@ namespace portcullis::registry {
 namespace {
 
 constexpr FieldRule kRuntimeClassRules[] = {
-    {"handler", FieldRuleKind::kRequired},
-    {"handler", FieldRuleKind::kDnsLabel},
     {"handler", FieldRuleKind::kImmutable},
 };
 
@@ -37,6 +35,9 @@ std::string TolerationJson(json::Value toleration) {
 }
 
 void ValidateRuntimeClass(const Context&, json::Value object, FieldErrors& errors) {
+  if (RequireField(object, "handler", FieldPath(), errors)) {
+    CheckDnsLabel(object["handler"].AsString(), FieldPath("handler"), errors);
+  }
   for (const json::Member* amount : SortedMembers(object["overhead"]["podFixed"])) {
     const FieldPath at = FieldPath("overhead", "limits").Key(amount->name());
     CheckNameOfContainerResource(amount->name(), at, errors);

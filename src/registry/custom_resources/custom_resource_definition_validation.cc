@@ -143,7 +143,7 @@ void CheckVersionContent(Value version, bool has_status, const FieldPath& schema
     if (has_status) CheckRootForStatus(schema, schema_path, errors);
     const std::size_t before = errors.size();
     ValidateStructuralSchema(schema, schema_path, errors);
-    if (errors.size() == before) ValidateSchemaRules(schema, schema_path, errors);
+    ValidateSchemaRules(schema, errors.size() == before, schema_path, errors);
   }
   CheckSubresources(version["subresources"], sub_path, errors);
   CheckColumns(version["additionalPrinterColumns"], column_path, errors);
@@ -161,6 +161,10 @@ void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
   const bool common_columns = IsCommon(versions, "additionalPrinterColumns");
   const bool common_fields = IsCommon(versions, "selectableFields");
   for (std::size_t i = 0; i < versions.size(); ++i) {
+    if (versions[i]["schema"]["openAPIV3Schema"].is_object()) continue;
+    errors.push_back(api::Required(list.Index(i).Child("schema", "openAPIV3Schema"), ""));
+  }
+  for (std::size_t i = 0; i < versions.size(); ++i) {
     const Value version = versions[i];
     const FieldPath at = list.Index(i);
     storage += version["storage"].AsBool() ? 1 : 0;
@@ -168,9 +172,6 @@ void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
     const auto texts = api::IsDns1035Label(version["name"].AsString());
     if (!texts.empty()) {
       errors.push_back(api::Invalid(at.Child("name"), version["name"], base::Join(texts, ",")));
-    }
-    if (!version["schema"]["openAPIV3Schema"].is_object()) {
-      errors.push_back(api::Required(at.Child("schema", "openAPIV3Schema"), ""));
     }
     CheckDeprecationWarning(version, at.Child("deprecationWarning"), errors);
     const bool first = i == 0;
@@ -201,20 +202,25 @@ void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
     errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions)),
                                   "must have exactly one version marked as storage version"));
   }
+  if (versions.empty()) return;
+  // The first version is also the one of spec.version, a field of v1beta1.
+  const Value first = versions[std::size_t{0}]["name"];
+  if (const auto texts = api::IsDns1035Label(first.AsString()); !texts.empty()) {
+    errors.push_back(api::Invalid(path.Child("version"), first, base::Join(texts, ",")));
+  }
 }
 
 // The names of the status need not be there.
 void CheckNames(Value names, bool required, const FieldPath& path, FieldErrors& errors) {
   const auto label = [&](std::string_view field, std::string_view text) {
-    const std::string lower = base::ToLower(text);
-    const auto texts = api::IsDns1035Label(lower);
+    const bool mixed_case = field == "kind" || field == "listKind";
+    const auto texts = api::IsDns1035Label(mixed_case ? base::ToLower(text) : std::string(text));
     if (!texts.empty()) {
-      errors.push_back(
-          api::Invalid(path.Child(field), text,
-                       field == "kind" || field == "listKind"
-                           ? base::StrCat("may have mixed case, but should otherwise match: ",
-                                          base::Join(texts, ","))
-                           : base::Join(texts, ",")));
+      errors.push_back(api::Invalid(
+          path.Child(field), text,
+          mixed_case ? base::StrCat("may have mixed case, but should otherwise match: ",
+                                    base::Join(texts, ","))
+                     : base::Join(texts, ",")));
     }
   };
   const std::string_view fields[] = {"plural", "singular", "kind", "listKind"};

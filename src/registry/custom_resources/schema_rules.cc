@@ -90,7 +90,8 @@ bool HasNewlines(std::string_view text) {
 
 class Checker {
  public:
-  explicit Checker(FieldErrors& errors) : errors_(errors) {}
+  Checker(bool is_structural, FieldErrors& errors)
+      : is_structural_(is_structural), errors_(errors) {}
 
   // Where a node is and what is known of how often it occurs.
   struct Place {
@@ -158,7 +159,7 @@ class Checker {
     std::size_t index = 0;
     for (const Value& rule : rules.elements()) CheckTexts(props, rule, path.Index(index++));
     // Expressions of a schema that is wrong would be reported for the wrong reasons.
-    if (errors_.size() != before) return;
+    if (!is_structural_ || errors_.size() != before) return;
     index = 0;
     for (const Value& rule : rules.elements()) {
       CheckExpressions(props, rule, path.Index(index++), place);
@@ -277,6 +278,7 @@ class Checker {
     if (costly_.size() > kReported) costly_.pop_back();
   }
 
+  const bool is_structural_;
   FieldErrors& errors_;
   FieldErrors expression_errors_;
   std::uint64_t total_ = 0;
@@ -487,8 +489,9 @@ class Judge {
 
 }  // namespace
 
-void ValidateSchemaRules(Value props, const FieldPath& path, FieldErrors& errors) {
-  Checker checker(errors);
+void ValidateSchemaRules(Value props, bool is_structural, const FieldPath& path,
+                         FieldErrors& errors) {
+  Checker checker(is_structural, errors);
   checker.Check(props, {path, /*is_resource=*/true, 1, ""});
   checker.Finish(path);
 }

@@ -12,8 +12,10 @@
 
 namespace portcullis::registry {
 
-// What is wrong with the rules of a structural schema, their estimated cost included.
-void ValidateSchemaRules(json::Value props, const api::FieldPath& path, api::FieldErrors& errors);
+// What is wrong with the rules of a structural schema, their estimated cost included. Of a schema that
+// is not structural only the texts around the expressions are looked at.
+void ValidateSchemaRules(json::Value props, bool is_structural, const api::FieldPath& path,
+                         api::FieldErrors& errors);
 
 // What the rules refuse. `old` is null for a new object. What a rule without oldSelf refuses of a
 // value that has not changed since is no error but a warning (`warnings` may be null).

@@ -21,7 +21,7 @@ std::string Problem(std::string_view rule) {
                                rule, "]}"))
           .value();
   api::FieldErrors errors;
-  ValidateSchemaRules(props, api::FieldPath("s"), errors);
+  ValidateSchemaRules(props, true, api::FieldPath("s"), errors);
   std::string out;
   for (const api::FieldError& error : errors) out += error.ToString() + ";";
   return base::ReplaceAll(out, "s.x-kubernetes-validations[0].", "");

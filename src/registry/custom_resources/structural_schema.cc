@@ -1,12 +1,11 @@
 #include "registry/custom_resources/structural_schema.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
 #include <set>
 
 #include "api/schema/schema.h"
 #include "base/strings.h"
+#include "cel/library/regex.h"
 #include "registry/custom_resources/schema_defaults.h"
 
 namespace portcullis::registry {
@@ -122,13 +121,11 @@ class Invariants {
     if (props["not"].is_object()) CheckNested(props["not"], false, path.Child("not"));
     const std::string_view pattern = props["pattern"].AsString();
     if (pattern.empty()) return;
-    const RE2 regex(re2::StringPiece(pattern.data(), pattern.size()), RE2::Quiet);
+    const auto regex = cel::Regex::Compile(pattern);
     if (regex.ok()) return;
-    errors_.push_back(
-        api::Invalid(path.Child("pattern"), pattern,
-                     base::StrCat("must be a valid regular expression, but isn't: error parsing "
-                                  "regexp: ",
-                                  regex.error())));
+    errors_.push_back(api::Invalid(
+        path.Child("pattern"), pattern,
+        base::StrCat("must be a valid regular expression, but isn't: ", regex.status().message())));
   }
 
   // Inside allOf, anyOf, oneOf and not only value validations may stand.

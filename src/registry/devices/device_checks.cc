@@ -165,11 +165,14 @@ void CheckUnchanged(const Context& ctx, std::string_view type, json::Value value
 
 void CheckDriverName(json::Value value, const FieldPath& path, FieldErrors& errors) {
   const std::string_view name = value.AsString();
-  if (name.empty()) errors.push_back(api::Required(path, ""));
+  if (name.empty()) {
+    errors.push_back(api::Required(path, ""));
+    return;
+  }
   if (name.size() > kLongestDriver) {
     errors.push_back(api::TooLong(path, static_cast<int>(kLongestDriver)));
   }
-  CheckSubdomain(base::ToLower(name), path, errors);
+  AddInvalid(path, name, api::IsDns1123Subdomain(base::ToLower(name)), errors);
 }
 
 void CheckPoolName(json::Value value, const FieldPath& path, FieldErrors& errors) {

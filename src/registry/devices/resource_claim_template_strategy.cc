@@ -8,9 +8,9 @@ namespace {
 
 void ValidateTemplate(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
-  CheckLabels(spec["metadata"]["labels"], FieldPath("spec", "metadata", "labels"), errors);
   CheckAnnotations(spec["metadata"]["annotations"], FieldPath("spec", "metadata", "annotations"),
                    errors);
+  CheckLabels(spec["metadata"]["labels"], FieldPath("spec", "metadata", "labels"), errors);
   CheckDeviceClaim(spec["spec"]["devices"], FieldPath("spec", "spec", "devices"), errors);
 }
 

@@ -18,6 +18,18 @@ constexpr std::size_t kMostCounters = 32;
 constexpr std::size_t kMostConsumptions = 2;
 constexpr std::size_t kLongestValue = 64;
 
+// As Go prints the internal type.
+std::string AttributeText(json::Value attribute) {
+  return StructJson({{"IntValue", Json(attribute["int"])},
+                     {"BoolValue", Json(attribute["bool"])},
+                     {"StringValue", Json(attribute["string"])},
+                     {"VersionValue", Json(attribute["version"])},
+                     {"IntValues", Json(attribute["ints"])},
+                     {"BoolValues", Json(attribute["bools"])},
+                     {"StringValues", Json(attribute["strings"])},
+                     {"VersionValues", Json(attribute["versions"])}});
+}
+
 void CheckAttribute(json::Value attribute, const FieldPath& path, FieldErrors& errors) {
   if (const json::Value text = attribute["string"]; text.AsString().size() > kLongestValue) {
     errors.push_back(api::TooLong(path.Child("string"), static_cast<int>(kLongestValue)));
@@ -32,9 +44,9 @@ void CheckAttribute(json::Value attribute, const FieldPath& path, FieldErrors& e
     }
   }
   if (attribute.size() == 1) return;
-  errors.push_back(api::Invalid(path,
-                                attribute.empty() ? api::BadValue("") : api::BadValue(attribute),
-                                "exactly one value must be specified"));
+  errors.push_back(api::Invalid(
+      path, attribute.empty() ? api::BadValue("") : api::BadValue::Raw(AttributeText(attribute)),
+      "exactly one value must be specified"));
 }
 
 void CheckTaint(json::Value taint, const FieldPath& path, FieldErrors& errors) {
@@ -135,13 +147,13 @@ void CheckDevice(json::Value device, json::Value spec, const FieldPath& path, Fi
   }
   for (const json::Member* attribute : SortedMembers(device["attributes"])) {
     const FieldPath at = path.Child("attributes").Key(attribute->name());
-    CheckAttributeName(attribute->name(), false, at, errors);
+    CheckAttributeName(attribute->name(), false, path.Child("attributes"), errors);
     CheckAttribute(attribute->value, at, errors);
   }
   const bool shared = device["allowMultipleAllocations"].AsBool();
   for (const json::Member* capacity : SortedMembers(device["capacity"])) {
     const FieldPath at = path.Child("capacity").Key(capacity->name());
-    CheckAttributeName(capacity->name(), false, at, errors);
+    CheckAttributeName(capacity->name(), false, path.Child("capacity"), errors);
     const json::Value policy = capacity->value["requestPolicy"];
     if (policy.is_null()) continue;
     if (shared) {

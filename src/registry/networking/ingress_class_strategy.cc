@@ -1,7 +1,6 @@
 // IngressClasses (pkg/apis/networking/validation).
 
 #include "registry/kind_table.h"
-#include "registry/networking/resource_backend.h"
 
 namespace portcullis::registry {
 namespace {
@@ -19,7 +18,14 @@ void ValidateIngressClass(const Context&, json::Value object, FieldErrors& error
   const json::Value parameters = spec["parameters"];
   if (parameters.is_null()) return;
   const FieldPath at = path.Child("parameters");
-  CheckResourceBackend(parameters, at, errors);
+  if (const json::Value group = parameters["apiGroup"]; !group.is_null()) {
+    CheckSubdomain(group.AsString(), at.Child("apiGroup"), errors);
+  }
+  for (const std::string_view field : {"kind", "name"}) {
+    if (!RequireField(parameters, field, at, errors)) continue;
+    const std::string_view text = parameters[field].AsString();
+    AddInvalid(at.Child(field), text, IsPathSegmentName(text, false), errors);
+  }
   const json::Value scope = parameters["scope"];
   if (scope.is_null()) {
     errors.push_back(api::Required(at.Child("scope"), ""));

@@ -4,7 +4,6 @@
 
 #include "base/strings.h"
 #include "registry/kind_table.h"
-#include "registry/networking/resource_backend.h"
 #include "registry/validation/addresses.h"
 
 namespace portcullis::registry {
@@ -25,6 +24,20 @@ void CheckHost(std::string_view host, const FieldPath& path, FieldErrors& errors
       "which must consist of lower case alphanumeric characters, '-' or '.' and end with an "
       "alphanumeric character (e.g. '*.example.com', regex used for validation is "
       "'\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"));
+}
+
+void CheckResourceBackend(json::Value resource, const FieldPath& path, FieldErrors& errors) {
+  if (const json::Value group = resource["apiGroup"]; !group.is_null()) {
+    CheckSubdomain(group.AsString(), path.Child("apiGroup"), errors);
+  }
+  for (const std::string_view field : {"kind", "name"}) {
+    const std::string_view text = resource[field].AsString();
+    if (text.empty()) {
+      errors.push_back(api::Required(path.Child(field), base::StrCat(field, " is required")));
+    } else {
+      AddInvalid(path.Child(field), text, IsPathSegmentName(text, false), errors);
+    }
+  }
 }
 
 void CheckBackend(json::Value backend, const FieldPath& path, FieldErrors& errors) {

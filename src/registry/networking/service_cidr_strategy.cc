@@ -7,10 +7,10 @@
 namespace portcullis::registry {
 namespace {
 
-bool AreOfBothFamilies(json::Value cidrs) {
+bool AreOfOneFamily(json::Value cidrs) {
   const auto first = golang::ParseIpPrefix(cidrs[std::size_t{0}].AsString());
   const auto second = golang::ParseIpPrefix(cidrs[std::size_t{1}].AsString());
-  return first.ok() && second.ok() && first->address.is_v6 != second->address.is_v6;
+  return first.ok() && second.ok() && first->address.is_v6 == second->address.is_v6;
 }
 
 void ValidateServiceCidr(const Context&, json::Value object, FieldErrors& errors) {
@@ -20,24 +20,43 @@ void ValidateServiceCidr(const Context&, json::Value object, FieldErrors& errors
     errors.push_back(api::Required(path, "at least one CIDR required"));
     return;
   }
-  const bool many = cidrs.size() > 2;
-  if (many || (cidrs.size() == 2 && !AreOfBothFamilies(cidrs))) {
+  if (cidrs.size() > 2) {
     errors.push_back(api::Invalid(path, api::BadValue::Raw(StructJson({{"CIDRs", Json(cidrs)}})),
-                                  many ? "may only hold up to 2 values"
-                                       : "may specify no more than one IP for each IP family, i.e "
-                                         "192.168.0.0/24 and 2001:db8::/64"));
+                                  "may only hold up to 2 values"));
     return;
   }
   std::size_t index = 0;
   for (const json::Value& cidr : cidrs.elements()) {
     CheckCanonicalCidr(cidr.AsString(), path.Index(index++), errors);
   }
+  if (cidrs.size() == 2 && AreOfOneFamily(cidrs)) {
+    errors.push_back(api::Invalid(path, cidrs,
+                                  "may specify no more than one IP for each IP family, i.e "
+                                  "192.168.0.0/24 and 2001:db8::/64"));
+  }
+}
+
+// A network of the other family may be added, nothing else may change.
+void CheckCidrsChange(const Context& ctx, json::Value object, json::Value old,
+                      FieldErrors& errors) {
+  const json::Value cidrs = object["spec"]["cidrs"];
+  const json::Value before = old["spec"]["cidrs"];
+  const FieldPath path("spec", "cidrs");
+  const bool adds = before.size() == 1 && cidrs.size() == 2;
+  if (!adds && before.size() != cidrs.size()) {
+    errors.push_back(api::Invalid(path, cidrs, "field is immutable"));
+    return;
+  }
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    CheckImmutable(cidrs[i], before[i], path.Index(i), errors);
+  }
+  if (adds) ValidateServiceCidr(ctx, object, errors);
 }
 
 void ValidateServiceCidrUpdate(const Context& ctx, json::Value object, json::Value old,
                                FieldErrors& errors) {
   if (ctx.subresource == "status") return;
-  CheckImmutable(object["spec"]["cidrs"], old["spec"]["cidrs"], FieldPath("spec", "cidrs"), errors);
+  CheckCidrsChange(ctx, object, old, errors);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ void AddPodTemplateStrategy(KindTable& table) {
              .resource = "podtemplates",
              .validate = &ValidatePodTemplateObject,
              .warn = &WarnOfTemplateOnly,
-             .traits = {.counts_generation = true, .returns_deleted = true, .created_by_put = true},
+             .traits = {.counts_generation = true, .returns_deleted = true},
              .pod_spec = "template.spec"});
 }
 

@@ -484,7 +484,10 @@ void CheckLocalPath(std::string_view text, const FieldPath& path, FieldErrors& e
 }
 
 void CheckCsiDriverName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
-  if (name.empty()) errors.push_back(api::Required(path, ""));
+  if (name.empty()) {
+    errors.push_back(api::Required(path, ""));
+    return;
+  }
   if (name.size() > 63) errors.push_back(api::TooLong(path, 63));
   AddInvalid(path, name, api::IsDns1123Subdomain(base::ToLower(name)), errors);
 }

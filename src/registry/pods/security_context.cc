@@ -394,7 +394,7 @@ void CheckPodSecurityContext(json::Value spec, const FieldPath& path, FieldError
 
 void CheckHostUsers(json::Value spec, const FieldPath& path, FieldErrors& errors) {
   if (spec["hostUsers"].AsBool(true)) return;
-  constexpr std::string_view kText = "when `pod.Spec.HostUsers` is false";
+  constexpr std::string_view kText = "when `hostUsers` is false";
   for (const auto& [field, place] :
        {std::pair<std::string_view, std::string_view>{"hostNetwork", "hostNetwork"},
         std::pair<std::string_view, std::string_view>{"hostPID", "HostPID"},

@@ -108,7 +108,7 @@ void CheckOperator(json::Value requirement, const FieldPath& path, FieldErrors& 
   if (IsScope(scope) && !takes_values && op != "Exists") {
     errors.push_back(api::Invalid(
         path.Child("operator"), op,
-        "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, "
+        "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
         "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "
         "ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"));
   }

@@ -1,5 +1,6 @@
 // Roles and ClusterRoles (pkg/apis/rbac/validation).
 
+#include "api/selector/label_selector.h"
 #include "registry/kind_table.h"
 
 namespace portcullis::registry {
@@ -54,7 +55,10 @@ void ValidateClusterRole(const Context&, json::Value object, FieldErrors& errors
   }
   std::size_t index = 0;
   for (const json::Value& selector : aggregation["clusterRoleSelectors"].elements()) {
-    CheckLabelSelector(selector, path.Index(index++), errors);
+    const FieldPath at = path.Index(index++);
+    CheckLabelSelector(selector, at, errors);
+    if (api::LabelSelector::FromJson(selector).ok()) continue;
+    errors.push_back(api::Invalid(at, json::Value(), "invalid label selector."));
   }
 }
 

@@ -10,8 +10,9 @@
 namespace portcullis::registry {
 namespace {
 
-void CheckSliceAddress(std::string_view address, std::string_view type, const FieldPath& path,
-                       FieldErrors& errors) {
+// `list` is the place of all addresses, `path` that of this one.
+void CheckSliceAddress(std::string_view address, std::string_view type, const FieldPath& list,
+                       const FieldPath& path, FieldErrors& errors) {
   if (type == "FQDN") {
     std::string_view name = address;
     if (name.ends_with(".")) name.remove_suffix(1);
@@ -28,12 +29,15 @@ void CheckSliceAddress(std::string_view address, std::string_view type, const Fi
     return;
   }
   if (type != "IPv4" && type != "IPv6") return;
-  if (!IsIp(address)) {
+  const std::size_t before = errors.size();
+  if (type == "IPv4") {
     CheckIp(address, path, errors);
-    return;
+  } else {
+    CheckCanonicalIp(address, path, errors);
   }
+  if (errors.size() != before) return;
   if ((address.find(':') != std::string_view::npos) != (type == "IPv6")) {
-    errors.push_back(api::Invalid(path, address, base::StrCat("must be an ", type, " address")));
+    errors.push_back(api::Invalid(list, address, base::StrCat("must be an ", type, " address")));
   }
   CheckNonSpecialIp(address, path, errors);
 }
@@ -49,7 +53,7 @@ void CheckEndpoint(json::Value endpoint, std::string_view type, const FieldPath&
   }
   std::size_t index = 0;
   for (const json::Value& address : addresses.elements()) {
-    CheckSliceAddress(address.AsString(), type, list.Index(index++), errors);
+    CheckSliceAddress(address.AsString(), type, list, list.Index(index++), errors);
   }
   if (const json::Value node = endpoint["nodeName"]; !node.is_null()) {
     CheckSubdomain(node.AsString(), path.Child("nodeName"), errors);
@@ -58,40 +62,56 @@ void CheckEndpoint(json::Value endpoint, std::string_view type, const FieldPath&
   if (const json::Value host = endpoint["hostname"]; !host.is_null()) {
     CheckDnsLabel(host.AsString(), path.Child("hostname"), errors);
   }
+  std::set<std::string_view> zones;
+  index = 0;
+  for (const json::Value& zone : endpoint["hints"]["forZones"].elements()) {
+    const FieldPath at = path.Child("hints", "forZones").Index(index++).Child("name");
+    const std::string_view name = zone["name"].AsString();
+    if (!zones.insert(name).second) errors.push_back(api::Duplicate(at, name));
+  }
 }
 
-void ValidateEndpointSlice(const Context&, json::Value object, FieldErrors& errors) {
-  const std::string_view type = object["addressType"].AsString();
-  if (type.empty()) {
-    errors.push_back(api::Required(FieldPath("addressType"), ""));
-  } else {
-    CheckOneOf(object["addressType"], FieldPath("addressType"), {"FQDN", "IPv4", "IPv6"}, errors);
-  }
+void CheckEndpoints(json::Value object, FieldErrors& errors) {
   const json::Value endpoints = object["endpoints"];
   if (endpoints.size() > 1000) {
     errors.push_back(
         api::TooMany(FieldPath("endpoints"), static_cast<int>(endpoints.size()), 1000));
     return;
   }
+  const std::string_view type = object["addressType"].AsString();
   std::size_t index = 0;
   for (const json::Value& endpoint : endpoints.elements()) {
     CheckEndpoint(endpoint, type, FieldPath("endpoints").Index(index++), errors);
   }
+}
+
+void CheckTypeAndPorts(json::Value object, FieldErrors& errors) {
+  if (object["addressType"].AsString().empty()) {
+    errors.push_back(api::Required(FieldPath("addressType"), ""));
+  } else {
+    CheckOneOf(object["addressType"], FieldPath("addressType"), {"FQDN", "IPv4", "IPv6"}, errors);
+  }
   std::set<std::string_view> names;
-  index = 0;
+  std::size_t index = 0;
   for (const json::Value& port : object["ports"].elements()) {
     const FieldPath at = FieldPath("ports").Index(index++);
     const std::string_view name = port["name"].AsString();
     if (!name.empty()) CheckDnsLabel(name, at.Child("name"), errors);
     if (!names.insert(name).second) errors.push_back(api::Duplicate(at.Child("name"), name));
-    if (!port["port"].is_null()) CheckPort(port["port"].AsInt(), at.Child("port"), errors);
     CheckProtocolAndApp(port, at, errors);
   }
 }
 
-void ValidateEndpointSliceUpdate(const Context& ctx, json::Value object, json::Value old,
+void ValidateEndpointSlice(const Context&, json::Value object, FieldErrors& errors) {
+  CheckTypeAndPorts(object, errors);
+  CheckEndpoints(object, errors);
+}
+
+// Endpoints that do not change need not become better.
+void ValidateEndpointSliceUpdate(const Context&, json::Value object, json::Value old,
                                  FieldErrors& errors) {
-  ValidateEndpointSlice(ctx, object, errors);
+  CheckTypeAndPorts(object, errors);
+  if (!(object["endpoints"] == old["endpoints"])) CheckEndpoints(object, errors);
   CheckImmutable(object["addressType"], old["addressType"], FieldPath("addressType"), errors);
 }
 

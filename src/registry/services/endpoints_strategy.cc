@@ -9,17 +9,17 @@ namespace {
 
 void CheckAddress(json::Value address, const FieldPath& path, FieldErrors& errors) {
   const std::string_view ip = address["ip"].AsString();
-  if (IsIp(ip)) {
-    CheckNonSpecialIp(ip, path.Child("ip"), errors);
-  } else {
-    CheckIp(ip, path.Child("ip"), errors);
-    errors.push_back(api::Invalid(path.Child("ip"), ip, "must be a valid IP address"));
-  }
+  CheckIp(ip, path.Child("ip"), errors);
   if (const std::string_view host = address["hostname"].AsString(); !host.empty()) {
     CheckDnsLabel(host, path.Child("hostname"), errors);
   }
   if (const json::Value node = address["nodeName"]; !node.is_null()) {
     CheckSubdomain(node.AsString(), path.Child("nodeName"), errors);
+  }
+  if (IsIp(ip)) {
+    CheckNonSpecialIp(ip, path.Child("ip"), errors);
+  } else {
+    errors.push_back(api::Invalid(path.Child("ip"), ip, "must be a valid IP address"));
   }
 }
 

@@ -60,6 +60,30 @@ void ValidateCsiDriverUpdate(const Context& ctx, json::Value object, json::Value
                  FieldPath("spec", "volumeLifecycleModes"), errors);
 }
 
+// Tokens in the attributes of volumes are logged by careless drivers.
+void WarnOfCsiDriver(const Context& ctx, json::Value object, json::Value old,
+                     std::vector<std::string>& warnings) {
+  const json::Value spec = object["spec"];
+  const json::Value requests = spec["tokenRequests"];
+  const bool same = !old.is_null() && requests == old["spec"]["tokenRequests"];
+  if (same || requests.empty() || !spec["serviceAccountTokenInSecrets"].is_null()) return;
+  if (!ctx.release->GateEnabled("CSIServiceAccountTokenSecrets")) return;
+  warnings.emplace_back(
+      "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true "
+      "to prevent possible logging of tokens in volume attributes");
+}
+
+// New ones have no generation.
+class CsiDrivers final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override {
+    return CountGeneration(ctx.arena, DefaultStrategy::PrepareForUpdate(ctx, object, old), old);
+  }
+};
+
 }  // namespace
 
 void AddCsiDriverStrategy(KindTable& table) {
@@ -67,8 +91,10 @@ void AddCsiDriverStrategy(KindTable& table) {
              .resource = "csidrivers",
              .validate = &ValidateCsiDriver,
              .validate_update = &ValidateCsiDriverUpdate,
+             .warn = &WarnOfCsiDriver,
              .traits = {.returns_deleted = true, .needs_version = true},
-             .disabled = kDisabledOfDrivers});
+             .disabled = kDisabledOfDrivers,
+             .make = &Make<CsiDrivers>});
 }
 
 }  // namespace portcullis::registry

@@ -2,7 +2,9 @@
 
 #include <vector>
 
+#include "base/strings.h"
 #include "registry/kind_table.h"
+#include "registry/pods/pod_warnings.h"
 #include "registry/storage/class_checks.h"
 
 namespace portcullis::registry {
@@ -28,8 +30,11 @@ void WarnOfCapacity(const Context&, json::Value object, json::Value,
   const FieldPath path("nodeTopology");
   std::size_t index = 0;
   for (const json::Value& expression : topology["matchExpressions"].elements()) {
-    WarnOfLabel(expression["key"].AsString(),
-                path.Child("matchExpressions").Index(index++).Child("key"), warnings);
+    const std::string_view key = expression["key"].AsString();
+    const FieldPath at = path.Child("matchExpressions").Index(index++).Child("key");
+    if (const std::string text = DeprecatedNodeLabel(key); !text.empty()) {
+      warnings.push_back(base::StrCat(at.ToString(), ": ", key, " is ", text));
+    }
   }
   for (const json::Member* label : SortedMembers(topology["matchLabels"])) {
     WarnOfLabel(label->name(), path.Child("matchLabels").Child(label->name()), warnings);

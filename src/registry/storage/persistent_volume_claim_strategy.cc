@@ -39,7 +39,7 @@ void CheckClaimStatus(json::Value status, FieldErrors& errors) {
   for (const json::Member* amount : SortedMembers(status["capacity"])) {
     CheckNotNegative(QuantityOf(amount->value), path.Child("capacity").Key(amount->name()), errors);
   }
-  const FieldPath resizes = path.Child("allocatedResourceStatus");
+  const FieldPath resizes = path.Child("allocatedResourceStatuses");
   constexpr std::string_view kStates[] = {"ControllerResizeInProgress",
                                           "ControllerResizeInfeasible", "NodeResizeInProgress",
                                           "NodeResizeInfeasible", "NodeResizePending"};
@@ -65,7 +65,7 @@ void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object,
   if (ctx.subresource == "status") return CheckClaimStatus(object["status"], errors);
   ValidatePersistentVolumeClaim(ctx, object, errors);
   const FieldPath path("spec");
-  const json::Value before = old["spec"];
+  json::Value before = old["spec"];
   json::Value after = object["spec"];
   const auto take_old = [&](std::string_view field) {
     const json::Value* value = before.Find(field);
@@ -73,7 +73,10 @@ void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object,
                              : json::With(ctx.arena, after, field, *value);
   };
   // A claim that has no volume, or no class, may be given one.
-  if (before["volumeName"].AsString().empty()) take_old("volumeName");
+  if (const json::Value name = after["volumeName"];
+      before["volumeName"].AsString().empty() && !name.is_null()) {
+    before = json::With(ctx.arena, before, "volumeName", name);
+  }
   const std::string_view beta_class = old["metadata"]["annotations"][kBetaClass].AsString();
   const bool had_beta = old["metadata"]["annotations"].Has(kBetaClass);
   if (before["storageClassName"].is_null() && !after["storageClassName"].is_null() &&

@@ -1,10 +1,13 @@
 // PersistentVolumes (pkg/apis/core/validation).
 
+#include "api/catalog/catalog.h"
+#include "api/schema/schema.h"
 #include "base/strings.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/pods/pod_warnings.h"
 #include "registry/storage/volume_checks.h"
+#include "registry/validation/go_diff.h"
 
 namespace portcullis::registry {
 namespace {
@@ -88,6 +91,43 @@ json::Value SourcesOf(json::Arena& arena, json::Value spec) {
   return out.Build();
 }
 
+// The sources in the order of the Go type.
+constexpr std::string_view kSourceFields[] = {"gcePersistentDisk",
+                                              "awsElasticBlockStore",
+                                              "hostPath",
+                                              "glusterfs",
+                                              "nfs",
+                                              "rbd",
+                                              "quobyte",
+                                              "iscsi",
+                                              "flexVolume",
+                                              "cinder",
+                                              "cephfs",
+                                              "fc",
+                                              "flocker",
+                                              "azureFile",
+                                              "vsphereVolume",
+                                              "azureDisk",
+                                              "photonPersistentDisk",
+                                              "portworxVolume",
+                                              "scaleIO",
+                                              "local",
+                                              "storageos",
+                                              "csi"};
+
+// The difference of two PersistentVolumeSources; the catalog knows them as part of the spec.
+std::string SourceDifference(const Context& ctx, json::Value before, json::Value after) {
+  if (ctx.catalog == nullptr) return "";
+  const auto* spec = ctx.catalog->FindDefinition("io.k8s.api.core.v1.PersistentVolumeSpec");
+  if (spec == nullptr) return "";
+  api::schema::Schema source;
+  source.kind = spec->kind;
+  for (const std::string_view name : kSourceFields) {
+    if (const auto* field = spec->FindField(name)) source.fields.push_back(*field);
+  }
+  return "\n" + GoDiff(source, before, after);
+}
+
 void ValidatePersistentVolume(const Context& ctx, json::Value object, FieldErrors& errors) {
   if (ctx.subresource == "status") return;
   const json::Value spec = object["spec"];
@@ -145,11 +185,10 @@ void ValidatePersistentVolumeUpdate(const Context& ctx, json::Value object, json
     after = json::RemovePath(ctx.arena, after, {"csi", "controllerExpandSecretRef"});
   }
   if (!(before == after)) {
-    errors.push_back(api::Forbidden(
-        FieldPath("spec", "persistentvolumesource"),
-        base::StrCat(
-            "spec.persistentvolumesource is immutable after creation",
-            StructDifference(ctx, "io.k8s.api.core.v1.PersistentVolumeSource", before, after))));
+    errors.push_back(
+        api::Forbidden(FieldPath("spec", "persistentvolumesource"),
+                       base::StrCat("spec.persistentvolumesource is immutable after creation",
+                                    SourceDifference(ctx, before, after))));
   }
   CheckImmutable(object["spec"]["volumeMode"], old["spec"]["volumeMode"], FieldPath("volumeMode"),
                  errors);

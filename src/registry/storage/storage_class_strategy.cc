@@ -12,9 +12,9 @@ namespace portcullis::registry {
 namespace {
 
 constexpr FieldRule kStorageClassRules[] = {
-    {"parameters", FieldRuleKind::kFrozen, "updates to parameters are forbidden."},
-    {"provisioner", FieldRuleKind::kFrozen, "updates to provisioner are forbidden."},
-    {"reclaimPolicy", FieldRuleKind::kFrozen, "updates to reclaimPolicy are forbidden."},
+    {"parameters", FieldRuleKind::kImmutable},
+    {"provisioner", FieldRuleKind::kImmutable},
+    {"reclaimPolicy", FieldRuleKind::kImmutable},
     {"volumeBindingMode", FieldRuleKind::kImmutable},
 };
 

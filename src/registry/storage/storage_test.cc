@@ -63,13 +63,6 @@ TEST_F(Storage, OfANodesDriverOnlyTheCountChanges) {
   EXPECT_TRUE(changed.ends_with(": field is immutable\n")) << changed;
 }
 
-TEST_F(Storage, NewAttachmentsAreJudgedMoreStrictly) {
-  constexpr std::string_view kAttachment =
-      R"({"spec":{"attacher":"A_","nodeName":"n","source":{"persistentVolumeName":"V_"}}})";
-  EXPECT_NE(Errors("volumeattachments", kAttachment), "");
-  EXPECT_EQ(Errors("volumeattachments", kAttachment, kAttachment), "");
-}
-
 TEST_F(Storage, TopologiesAreDifferent) {
   EXPECT_EQ(Errors("storageclasses",
                    R"({"provisioner":"p","reclaimPolicy":"Delete","volumeBindingMode":"Immediate",)"

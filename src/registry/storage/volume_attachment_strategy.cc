@@ -35,8 +35,7 @@ void CheckAttachmentStatus(json::Value status, FieldErrors& errors) {
 void CheckAttachment(json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
-  const std::string_view attacher = spec["attacher"].AsString();
-  if (attacher.empty()) errors.push_back(api::Required(path.Child("attacher"), ""));
+  CheckCsiDriverName(spec["attacher"].AsString(), path.Child("attacher"), errors);
   const json::Value source = spec["source"];
   const FieldPath source_path = path.Child("source");
   const json::Value volume = source["persistentVolumeName"];
@@ -53,16 +52,13 @@ void CheckAttachment(json::Value object, FieldErrors& errors) {
   }
   CheckSubdomain(spec["nodeName"].AsString(), path.Child("nodeName"), errors);
   CheckAttachmentStatus(object["status"], errors);
+  if (!volume.is_null()) {
+    CheckSubdomain(volume.AsString(), source_path.Child("persistentVolumeName"), errors);
+  }
 }
 
-// New ones are judged more strictly.
 void ValidateVolumeAttachment(const Context&, json::Value object, FieldErrors& errors) {
   CheckAttachment(object, errors);
-  const json::Value spec = object["spec"];
-  CheckCsiDriverName(spec["attacher"].AsString(), FieldPath("spec.attacher"), errors);
-  if (const json::Value volume = spec["source"]["persistentVolumeName"]; !volume.is_null()) {
-    CheckSubdomain(volume.AsString(), FieldPath("spec.source.persistentVolumeName"), errors);
-  }
 }
 
 void ValidateVolumeAttachmentUpdate(const Context& ctx, json::Value object, json::Value old,

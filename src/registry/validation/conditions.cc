@@ -39,11 +39,11 @@ void ValidateCondition(json::Value condition, const api::FieldPath& path,
                                   "must be greater than or equal to zero"));
   }
   if (condition["lastTransitionTime"].AsString().empty()) {
-    errors.push_back(api::Required(path.Child("lastTransitionTime"), "must be set"));
+    errors.push_back(api::Required(path.Child("lastTransitionTime"), ""));
   }
   const std::string_view reason = condition["reason"].AsString();
   if (reason.empty()) {
-    errors.push_back(api::Required(path.Child("reason"), "must be set"));
+    errors.push_back(api::Required(path.Child("reason"), ""));
   } else {
     if (!IsReason(reason)) {
       errors.push_back(api::Invalid(path.Child("reason"), reason, kReasonText));

@@ -1,0 +1,12 @@
+// The status of a Job (pkg/apis/batch/validation, ValidateJobUpdateStatus). Pure functions.
+#pragma once
+
+#include "registry/validation/checks.h"
+
+namespace portcullis::registry {
+
+// What is wrong with the status of `job`, which is to replace that of `old`. Most checks are made only
+// where what they are about changes, so that a bad status may be mended in steps.
+void CheckJobStatus(json::Value job, json::Value old, FieldErrors& errors);
+
+}  // namespace portcullis::registry
