@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "admission/asks_outside.h"
+#include "admission/survey.h"
 #include "admission/trace/trace.h"
 #include "base/clock.h"
 #include "base/gotext.h"
@@ -13,6 +14,20 @@ namespace portcullis::admission {
 namespace {
 
 base::SteadyTime Now() { return base::SystemClock().Steady(); }
+
+std::size_t RefusalsOf(const Request& request) {
+  const Survey* survey = request.recorder().survey();
+  return survey == nullptr ? 0 : survey->refusals().size();
+}
+
+// Whether a refusal leaves the other plugins to be asked: in a survey, which keeps it.
+bool GoesOn(const Request& request, const PluginInfo& plugin, const base::Status& refusal,
+            std::size_t before) {
+  Survey* const survey = request.recorder().survey();
+  if (survey == nullptr) return false;
+  survey->Add({TraceActor::Kind::kPlugin, std::string(plugin.name), {}, {}}, refusal, before);
+  return true;
+}
 
 bool TakesPart(const PluginInfo& info, Operation operation, Phase phase) {
   return (info.phases & phase) != 0 && (info.operations & operation) != 0;
@@ -47,6 +62,7 @@ base::Status Chain::MutateOnce(Request& request) const {
   for (const Entry& entry : entries_) {
     if (!TakesPart(*entry.info, request.operation(), kMutate)) continue;
     if (trace != nullptr) trace->BeginPlugin(request, entry.info->name, kMutate);
+    const std::size_t refusals = RefusalsOf(request);
     base::Status outcome = entry.plugin->Mutate(request);
     if (trace != nullptr) trace->EndPlugin(request, outcome);
     const auto end = Now();
@@ -54,7 +70,7 @@ base::Status Chain::MutateOnce(Request& request) const {
       observer->OnPlugin(request, *entry.info, kMutate, outcome, end - start);
     }
     start = end;
-    if (!outcome.ok()) return outcome;
+    if (!outcome.ok() && !GoesOn(request, *entry.info, outcome, refusals)) return outcome;
   }
   return base::OkStatus();
 }
@@ -79,6 +95,7 @@ base::Status Chain::Validate(const Request& request) const {
   for (const Entry& entry : entries_) {
     if (!TakesPart(*entry.info, request.operation(), kValidate)) continue;
     if (trace != nullptr) trace->BeginPlugin(request, entry.info->name, kValidate);
+    const std::size_t refusals = RefusalsOf(request);
     outcome = entry.plugin->Validate(request);
     if (trace != nullptr) trace->EndPlugin(request, outcome);
     const auto end = Now();
@@ -86,7 +103,9 @@ base::Status Chain::Validate(const Request& request) const {
       observer->OnPlugin(request, *entry.info, kValidate, outcome, end - plugin_start);
     }
     plugin_start = end;
-    if (!outcome.ok()) break;
+    if (outcome.ok()) continue;
+    if (!GoesOn(request, *entry.info, outcome, refusals)) break;
+    outcome = base::OkStatus();
   }
   const auto took = Now() - start;
   for (ChainObserver* observer : observers_) observer->OnPhase(request, kValidate, outcome, took);

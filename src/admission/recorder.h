@@ -20,6 +20,7 @@
 
 namespace portcullis::admission {
 
+class Survey;
 class Trace;
 
 // The audit level from which on an annotation is part of the audit event.
@@ -58,6 +59,11 @@ class Recorder {
   void set_trace(Trace* trace) { trace_ = trace; }
   Trace* trace() const { return trace_; }
 
+  // Collects what refuses the request (survey.h); null (the default): the first refusal ends it.
+  // `survey` outlives the recorder's use. Before the request runs.
+  void set_survey(Survey* survey) { survey_ = survey; }
+  Survey* survey() const { return survey_; }
+
   // The request runs where nothing may wait, because it is not expected to. A plugin that must wait
   // nevertheless (its configuration has changed meanwhile) asks first, and fails with what it gets:
   // the caller finds refused_to_wait() and runs the request anew where it may wait, after Clear().
@@ -88,9 +94,10 @@ class Recorder {
   std::chrono::nanoseconds validating_webhook_time() const;
 
  private:
-  Place* place_ = nullptr;  // set before the request runs
-  Trace* trace_ = nullptr;  // likewise
-  bool may_wait_ = true;    // likewise
+  Place* place_ = nullptr;    // set before the request runs
+  Trace* trace_ = nullptr;    // likewise
+  Survey* survey_ = nullptr;  // likewise
+  bool may_wait_ = true;      // likewise
   mutable std::atomic<bool> refused_to_wait_{false};
   mutable std::mutex mutex_;
   std::vector<std::string> warnings_;

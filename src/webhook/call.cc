@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/strings.h"
+#include "json/writer.h"
 #include "kubeconfig/rest.h"
 #include "net/url.h"
 #include "webhook/endpoint.h"
@@ -36,6 +37,13 @@ std::optional<int> RetryAfterHeader(const net::Response& response) {
 
 CallError FailedToCall(std::string_view error, int code) {
   return {base::StrCat("failed to call webhook: ", error), code, false};
+}
+
+CallError UnknownReviewVersion() {
+  return {
+      "could not create admission objects: webhook does not accept known AdmissionReview "
+      "versions (v1, v1beta1)",
+      400, false};
 }
 
 CallError TransportError(HookType type, const PreparedCall& call, const net::CallResult& result,
@@ -97,10 +105,7 @@ std::variant<PreparedCall, CallError> PrepareCall(
     const Hook& hook, const std::string& shared,
     const std::optional<base::SteadyTime>& request_deadline, base::SteadyTime now) {
   if (!hook.review_version) {
-    return CallError{
-        "could not create admission objects: webhook does not accept known AdmissionReview "
-        "versions (v1, v1beta1)",
-        400, false};
+    return UnknownReviewVersion();
   }
   PreparedCall call;
   call.hook = &hook;
@@ -153,6 +158,34 @@ std::optional<CallError> CheckDryRun(const Hook& hook, bool dry_run, base::Statu
   return std::nullopt;
 }
 
+namespace {
+
+// An answer of status 200 to 206.
+struct Answered {
+  int http_status = 200;
+  std::string_view content_type;
+  std::string_view body;
+};
+
+std::variant<ReviewAnswer, CallError> ReadAnswer(json::Arena& arena, HookType type,
+                                                 ReviewVersion version, std::string_view uid,
+                                                 const Answered& answered) {
+  auto review =
+      DecodeReview(arena, version, answered.http_status, answered.content_type, answered.body);
+  if (!review.ok()) {
+    const bool internal = review.status().reason() == base::Reason::kInternalError;
+    return FailedToCall(review.status().message(), internal ? 500 : 503);
+  }
+  auto answer = VerifyReview(*review, version, type, uid);
+  if (!answer.ok()) {
+    return CallError{base::StrCat("received invalid webhook response: ", answer.status().message()),
+                     503, false};
+  }
+  return std::move(answer).value();
+}
+
+}  // namespace
+
 std::variant<ReviewAnswer, CallError> JudgeCall(json::Arena& arena, HookType type,
                                                 const PreparedCall& call,
                                                 const net::CallResult& result,
@@ -162,20 +195,27 @@ std::variant<ReviewAnswer, CallError> JudgeCall(json::Arena& arena, HookType typ
     if (result.response.status == 401) call.hook->endpoint->CredentialsRefused();
     return FailedToCall(error.message(), error.http_code());
   }
-  const int http_status = result.response.status;
-  const std::string_view content_type = result.response.headers.Get("Content-Type");
-  const std::string_view body = result.response.content();
-  auto review = DecodeReview(arena, call.version, http_status, content_type, body);
-  if (!review.ok()) {
-    const bool internal = review.status().reason() == base::Reason::kInternalError;
-    return FailedToCall(review.status().message(), internal ? 500 : 503);
-  }
-  auto answer = VerifyReview(*review, call.version, type, call.uid);
-  if (!answer.ok()) {
-    return CallError{base::StrCat("received invalid webhook response: ", answer.status().message()),
-                     503, false};
-  }
-  return std::move(answer).value();
+  return ReadAnswer(arena, type, call.version, call.uid,
+                    {result.response.status, result.response.headers.Get("Content-Type"),
+                     result.response.content()});
+}
+
+std::optional<admission::WebhookAnswer> StandInFor(const admission::Request& request,
+                                                   const Hook& hook) {
+  admission::Survey* const survey = request.recorder().survey();
+  if (survey == nullptr) return std::nullopt;
+  return survey->AnswerFor(hook.configuration, hook.name);
+}
+
+std::variant<ReviewAnswer, CallError> JudgeStandIn(json::Arena& arena, HookType type,
+                                                   const Hook& hook, json::Value response) {
+  if (!hook.review_version) return UnknownReviewVersion();
+  constexpr std::string_view kUid = "00000000-0000-0000-0000-000000000000";
+  const json::Value answer = json::With(arena, response, "uid", json::Value::StringView(kUid));
+  const std::string body = base::StrCat(
+      R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/)",
+      ReviewVersionText(*hook.review_version), R"(","response":)", json::ToString(answer), "}");
+  return ReadAnswer(arena, type, *hook.review_version, kUid, {200, "application/json", body});
 }
 
 void RecordAnswer(const admission::Request& request, const Hook& hook, const ReviewAnswer& answer) {

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "admission/request.h"
+#include "admission/survey.h"
 #include "base/clock.h"
 #include "net/client.h"
 #include "webhook/configuration.h"
@@ -71,6 +72,13 @@ std::string LogTransportFailure(std::string_view type, std::string_view webhook,
                                 std::string_view configuration, const net::CallResult& result);
 // The error of an answer that is no success; OK else.
 base::Status HttpError(const net::Response& response);
+
+// What stands in for the webhook in this request; nothing: it is called.
+std::optional<admission::WebhookAnswer> StandInFor(const admission::Request& request,
+                                                   const Hook& hook);
+// The `response` of an AdmissionReview, judged as if the webhook had sent it.
+std::variant<ReviewAnswer, CallError> JudgeStandIn(json::Arena& arena, HookType type,
+                                                   const Hook& hook, json::Value response);
 
 // Records what every usable answer brings along: audit annotations, then warnings.
 void RecordAnswer(const admission::Request& request, const Hook& hook, const ReviewAnswer& answer);

@@ -37,6 +37,10 @@ class HookSteps {
   void NotReinvoked(const Candidate& candidate) {
     if (trace_ != nullptr) ExplainReinvocation(*candidate.hook);
   }
+  // Ends the step: something stands in for webhooks, and passes over this one.
+  void NotCalled() {
+    if (trace_ != nullptr) trace_->Skip(admission::TraceReason::kNotCalled, {});
+  }
   // Leaves the step open until the webhook has answered; see Trace::Resume().
   std::int32_t Suspend() {
     return trace_ == nullptr ? admission::Trace::kNoStep : trace_->Suspend();

@@ -8,6 +8,7 @@
 
 #include "admission/errors.h"
 #include "admission/object_conversion.h"
+#include "admission/survey.h"
 #include "base/gotext.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -38,6 +39,7 @@ struct Memory final : admission::Reinvocation::State {
 struct Outcome {
   enum class Kind : std::uint8_t { kAllowed, kCallError, kDenied, kInternalError };
   Kind kind = Kind::kAllowed;
+  bool skipped = false;  // something stands in for webhooks and passes over this one
   bool changed = false;
   CallError call_error;
   base::Status status;  // of a denial or an internal error
@@ -115,9 +117,19 @@ class Dispatcher {
         continue;
       }
       TRY(SwitchTo(candidate.invocation.kind));
-      TRY(CallAndAccount(candidate));
+      TRY(Surveyed(*candidate.hook, CallAndAccount(candidate)));
     }
     steps_.Rest();
+    return refusal_;
+  }
+
+  // In a survey the webhooks behind a refusal are called too.
+  base::Status Surveyed(const Hook& hook, base::Status outcome) {
+    admission::Survey* const survey = request_.recorder().survey();
+    if (survey == nullptr || outcome.ok()) return outcome;
+    survey->AddPart(
+        {{admission::TraceActor::Kind::kWebhook, hook.configuration, hook.name, {}}, -1, outcome});
+    if (refusal_.ok()) refusal_ = std::move(outcome);
     return base::OkStatus();
   }
 
@@ -173,6 +185,10 @@ class Dispatcher {
     const json::Value before = object_;
     const auto start = services_.clock->Steady();
     Outcome outcome = CallOne(candidate);
+    if (outcome.skipped) {
+      steps_.NotCalled();
+      return base::OkStatus();
+    }
     const auto took = services_.clock->Steady() - start;
     Annotate("mutation.webhook.admission.k8s.io/", candidate,
              base::StrCat(Names(hook), ",\"mutated\":", outcome.changed ? "true}" : "false}"),
@@ -270,6 +286,7 @@ class Dispatcher {
       }
       return Broken(std::move(refusal));
     }
+    if (const auto stand_in = StandInFor(request_, hook)) return CallNobody(candidate, *stand_in);
     if (services_.https == nullptr) return Failed(NoClientError());
 
     const auto start = services_.clock->Steady();
@@ -286,7 +303,23 @@ class Dispatcher {
 
     auto judged = JudgeCall(request_.arena(), HookType::kMutating, call, result, services_.metrics);
     if (auto* error = std::get_if<CallError>(&judged)) return Failed(std::move(*error));
-    const auto& answer = std::get<ReviewAnswer>(judged);
+    return Judge(candidate, std::get<ReviewAnswer>(judged));
+  }
+
+  Outcome CallNobody(const Candidate& candidate, const admission::WebhookAnswer& stand_in) {
+    if (stand_in.response.is_null()) {
+      Outcome skipped;
+      skipped.skipped = true;
+      return skipped;
+    }
+    auto judged =
+        JudgeStandIn(request_.arena(), HookType::kMutating, *candidate.hook, stand_in.response);
+    if (auto* error = std::get_if<CallError>(&judged)) return Failed(std::move(*error));
+    return Judge(candidate, std::get<ReviewAnswer>(judged));
+  }
+
+  Outcome Judge(const Candidate& candidate, const ReviewAnswer& answer) {
+    const Hook& hook = *candidate.hook;
     RecordAnswer(request_, hook, answer);
     if (!answer.allowed) {
       Outcome denied;
@@ -425,6 +458,7 @@ class Dispatcher {
   json::Value old_object_;
   api::GroupVersionKind kind_;
   bool dirty_ = false;
+  base::Status refusal_;  // in a survey: the first one
   base::Status foreign_;  // what there is to say if a patch has made object_ one of another kind
   std::string shared_;    // EncodeSharedPart of the above, or ""
   api::GroupVersionResource shared_resource_;

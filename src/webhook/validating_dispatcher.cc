@@ -12,6 +12,7 @@
 
 #include "admission/errors.h"
 #include "admission/object_conversion.h"
+#include "admission/survey.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "webhook/call.h"
@@ -110,6 +111,10 @@ class Dispatcher {
         FinishWithInternalError(i, refusal);
         continue;
       }
+      if (const auto answer = StandInFor(request_, hook)) {
+        FinishWithStandIn(i, *answer);
+        continue;
+      }
       if (https_ == nullptr) {
         FinishWithCallError(i, NoClientError());
         continue;
@@ -197,7 +202,10 @@ class Dispatcher {
       FinishWithCallError(index, *error);
       return;
     }
-    const auto& answer = std::get<ReviewAnswer>(judged);
+    FinishWithAnswer(index, std::get<ReviewAnswer>(judged), took);
+  }
+
+  void FinishWithAnswer(std::size_t index, const ReviewAnswer& answer, base::Duration took) {
     const Hook& hook = *relevant_[index].candidate->hook;
     RecordAnswer(request_, hook, answer);
     const admission::Operation operation = request_.operation();
@@ -213,7 +221,29 @@ class Dispatcher {
       services_.metrics->CountRejection(hook.name, operation, ErrorType::kNone, denial.http_code());
       services_.metrics->ObserveCall(hook, operation, true, denial.http_code(), took);
     }
-    errors_.emplace_back(std::move(denial), answer.status);
+    Refuse(hook, std::move(denial), answer.status);
+  }
+
+  void FinishWithStandIn(std::size_t index, const admission::WebhookAnswer& answer) {
+    ResumeStep(index);
+    if (answer.response.is_null()) {
+      return EndStep(index, TraceOutcome::kSkipped, TraceReason::kNotCalled, {});
+    }
+    const Hook& hook = *relevant_[index].candidate->hook;
+    auto judged = JudgeStandIn(request_.arena(), HookType::kValidating, hook, answer.response);
+    if (const auto* error = std::get_if<CallError>(&judged)) {
+      return FinishWithCallError(index, *error);
+    }
+    FinishWithAnswer(index, std::get<ReviewAnswer>(judged), base::Duration::zero());
+  }
+
+  void Refuse(const Hook& hook, base::Status refusal, json::Value status) {
+    if (admission::Survey* survey = request_.recorder().survey()) {
+      survey->AddPart({{admission::TraceActor::Kind::kWebhook, hook.configuration, hook.name, {}},
+                       -1,
+                       refusal});
+    }
+    errors_.emplace_back(std::move(refusal), status);
   }
 
   void FinishWithCallError(std::size_t index, const CallError& error) {
@@ -233,8 +263,7 @@ class Dispatcher {
     }
     if (rejected) {
       EndStep(index, TraceOutcome::kFailed, TraceReason::kFailurePolicy, text);
-      errors_.emplace_back(base::InternalError(text), json::Value());
-      return;
+      return Refuse(hook, base::InternalError(text), {});
     }
     base::LogWarning("failed calling webhook, failing open",
                      {{"webhook", hook.name}, {"error", text}});
@@ -256,7 +285,7 @@ class Dispatcher {
       services_.metrics->ObserveCall(hook, operation, true, 0, services_.clock->Steady() - start_);
     }
     EndStep(index, TraceOutcome::kFailed, TraceReason::kSideEffects, status.message());
-    errors_.emplace_back(status, json::Value());
+    Refuse(hook, status, {});
   }
 
   const Services& services_;

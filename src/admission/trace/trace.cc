@@ -21,6 +21,7 @@ constexpr std::string_view kReasons[] = {"",
                                          "ParameterNotFound",
                                          "NoObject",
                                          "SideEffects",
+                                         "NotCalled",
                                          "FailurePolicy",
                                          "ValidationActions"};
 

@@ -62,6 +62,7 @@ enum class TraceReason : std::uint8_t {
   kParameterNotFound,
   kNoObject,
   kSideEffects,
+  kNotCalled,
   kFailurePolicy,
   kValidationActions,
 };

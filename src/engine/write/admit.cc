@@ -6,6 +6,7 @@
 
 #include "admission/chain.h"
 #include "admission/errors.h"
+#include "admission/survey.h"
 
 namespace portcullis::engine {
 namespace {
@@ -25,6 +26,12 @@ base::Status Validate(const Operation& op, const admission::Request& request) {
   const auto& deadline = request.deadline();
   if (deadline && op.world.clock->Steady() >= *deadline) return admission::RequestTimeout();
   return base::OkStatus();
+}
+
+// In a survey: the first refusal of all that the request has met.
+base::Status Surveyed(const Operation& op) {
+  const admission::Survey* survey = op.recorder.survey();
+  return survey == nullptr ? base::OkStatus() : survey->first();
 }
 
 admission::Attributes MakeAttributes(const Operation& op, const AdmissionInput& input) {
@@ -68,9 +75,11 @@ base::Result<json::Value> RunMutating(Operation& op, const AdmissionInput& input
 
 base::Status RunValidating(Operation& op, const AdmissionInput& input) {
   if (op.by_server) return base::OkStatus();
-  if (!op.world.chain->Handles(input.operation, admission::kValidate)) return base::OkStatus();
-  const admission::Request request(MakeAttributes(op, input), op.arena, op.recorder);
-  return Validate(op, request);
+  if (op.world.chain->Handles(input.operation, admission::kValidate)) {
+    const admission::Request request(MakeAttributes(op, input), op.arena, op.recorder);
+    TRY(Validate(op, request));
+  }
+  return Surveyed(op);
 }
 
 bool AdmissionMayWait(const Operation& op, admission::Operation operation) {
@@ -82,10 +91,19 @@ bool AdmissionMayWait(const Operation& op, admission::Operation operation) {
   return op.world.chain->MayWait(request);
 }
 
+base::Status Refuse(Operation& op, std::string_view stage, base::Status refusal) {
+  admission::Survey* const survey = op.recorder.survey();
+  if (survey == nullptr || refusal.ok()) return refusal;
+  survey->Add({admission::TraceActor::Kind::kStage, std::string(stage), {}, {}}, refusal,
+              survey->refusals().size());
+  return base::OkStatus();
+}
+
 base::Status RunBoth(Operation& op, const AdmissionInput& input) {
   admission::Request request(MakeAttributes(op, input), op.arena, op.recorder);
   TRY(op.world.chain->Mutate(request));
-  return Validate(op, request);
+  TRY(Validate(op, request));
+  return Surveyed(op);
 }
 
 }  // namespace portcullis::engine

@@ -36,6 +36,9 @@ base::Result<json::Value> RunMutating(Operation& op, const AdmissionInput& input
 base::Status RunValidating(Operation& op, const AdmissionInput& input);
 // Whether plugins may wait for somebody outside before they have judged such an operation.
 bool AdmissionMayWait(const Operation& op, admission::Operation operation);
+// In a survey a refusal is kept and the request goes on to the validating phase: OK. Otherwise the
+// refusal.
+base::Status Refuse(Operation& op, std::string_view stage, base::Status refusal);
 // Both phases on one record, as deletes have it.
 base::Status RunBoth(Operation& op, const AdmissionInput& input);
 

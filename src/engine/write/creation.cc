@@ -116,7 +116,7 @@ class Creation final : public Execution {
                                   "terminating");
     }
     TRY(Admit());
-    TRY(CheckGrant(op_, object_["metadata"]["name"].AsString(), object_, {}));
+    TRY(Refuse(op_, "rbac", CheckGrant(op_, object_["metadata"]["name"].AsString(), object_, {})));
     facts_.generated = object_["metadata"]["name"].AsString().empty();
     facts_.has_version = HasVersion(object_) && !mode_.by_update;
     object_ = AssignIdentity(op_, object_);
@@ -127,7 +127,7 @@ class Creation final : public Execution {
     api::FieldErrors errors;
     registry::ValidateObjectMeta(object_, op_.resource->namespaced, strategy_, errors);
     strategy_.Validate(context, object_, errors);
-    if (!errors.empty()) return ResourceInvalid(op_, object_, errors);
+    if (!errors.empty()) return Refuse(op_, "validation", ResourceInvalid(op_, object_, errors));
     std::vector<std::string> warnings;
     strategy_.Warnings(context, object_, warnings);
     for (std::string& text : warnings) op_.recorder.Warn(std::move(text));

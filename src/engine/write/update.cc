@@ -78,12 +78,9 @@ class Attempt {
       object = RestoreManagedFields(op_, object, before);
     }
     object = DeduplicateOwners(op_, object, When::kAfterAdmission);
-    TRY(CheckGrant(op_, spec_.name, object, live_));
+    TRY(Refuse(op_, "rbac", CheckGrant(op_, spec_.name, object, live_)));
     object = TRY(MatchNamespace(op_, TRY(SettleVersion(object))));
-    object = TRY(PrepareAndValidate(object));
-    auto allocated = strategy_.Allocate(StrategyContext(op_, spec_.name), object, live_);
-    if (!allocated.ok()) return std::move(allocated).status();
-    allocated_ = *allocated;
+    allocated_ = TRY(PrepareAndAllocate(object));
     TraceStage(op_, kStrategy, "strategy", allocated_);
     auto write = PlanCommit();
     if (!write.ok() || !*write) Release(write.ok() && !op_.dry_run);
@@ -122,7 +119,8 @@ class Attempt {
                          json::String(op_.arena, std::to_string(live)));
   }
 
-  base::Result<json::Value> PrepareAndValidate(json::Value object) {
+  // In a survey an object that is not valid comes back without allocations.
+  base::Result<json::Value> PrepareAndAllocate(json::Value object) {
     auto context = StrategyContext(op_, spec_.name);
     std::vector<std::string> warnings;
     context.warnings = &warnings;
@@ -136,8 +134,12 @@ class Attempt {
     strategy_.ValidateUpdate(context, object, live_, errors);
     if (errors.empty()) strategy_.UpdateWarnings(context, object, live_, warnings);
     for (std::string& text : warnings) op_.recorder.Warn(std::move(text));
-    if (!errors.empty()) return ResourceInvalid(op_, object, errors);
-    return strategy_.Canonicalize(context, object);
+    if (!errors.empty()) {
+      TRY(Refuse(op_, "validation", ResourceInvalid(op_, object, errors)));
+      return object;
+    }
+    object = strategy_.Canonicalize(context, object);
+    return strategy_.Allocate(StrategyContext(op_, spec_.name), object, live_);
   }
 
   // What was allocated and is not used any more is given back. An update that takes the last

@@ -6,6 +6,7 @@
 
 #include "admission/errors.h"
 #include "admission/object_conversion.h"
+#include "admission/survey.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "policy/cel_policy/binding_matcher.h"
@@ -106,7 +107,8 @@ class Dispatcher {
                                       ? base::StrCat("policy \"", error.policy->name, "\"")
                                       : base::StrCat("policy '", error.policy->name,
                                                      "' with binding '", error.binding->name, "'");
-          Refuse(base::StrCat(who, " denied request: ", error.message), "Forbidden");
+          Refuse(*error.policy, error.binding,
+                 base::StrCat(who, " denied request: ", error.message), "Forbidden");
         });
   }
 
@@ -265,17 +267,21 @@ class Dispatcher {
   void Fail(const Invocation& invocation, std::string_view error) {
     if (trace_ != nullptr) failures_ += base::StrCat(failures_.empty() ? "" : "; ", error);
     if (invocation.match.policy->ignore_failures) return;
-    Refuse(base::StrCat("policy '", invocation.match.policy->name, "' with binding '",
+    Refuse(*invocation.match.policy, invocation.binding,
+           base::StrCat("policy '", invocation.match.policy->name, "' with binding '",
                         invocation.binding->name, "' denied request: ", error),
            "Invalid");
   }
 
   // The first error gives message and reason; each is a cause.
-  void Refuse(std::string text, std::string_view reason) {
+  void Refuse(const Policy& policy, const Binding* binding, std::string text,
+              std::string_view reason) {
     causes_.push_back({"", text, ""});
-    if (refusal_.ok()) {
-      refusal_ = base::Status::Custom(403, std::string(reason), std::move(text));
+    const base::Status refusal = base::Status::Custom(403, std::string(reason), std::move(text));
+    if (admission::Survey* survey = request_.recorder().survey()) {
+      survey->AddPart({ActorOf(policy, binding), -1, refusal});
     }
+    if (refusal_.ok()) refusal_ = refusal;
     const base::Status named = admission::Forbidden(request_, "");
     base::StatusDetails details = named.details() ? *named.details() : base::StatusDetails();
     details.causes = causes_;

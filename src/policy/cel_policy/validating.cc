@@ -4,6 +4,7 @@
 #include <set>
 
 #include "admission/errors.h"
+#include "admission/survey.h"
 #include "base/gotext.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -91,7 +92,7 @@ class Dispatcher {
         policies,
         [&](const PolicyMatch& match, const BoundPolicy& bound) { return Apply(match, bound); },
         [&](const ConfigurationError& error) {
-          Refuse(*error.policy, error.binding, error.message, "");
+          Refuse(*error.policy, error.binding, error.message, "", -1);
         }));
     FinishPolicy();
     return refusal_;
@@ -114,7 +115,7 @@ class Dispatcher {
       }
       if (!policy_->ignore_failures) {
         Refuse(*policy_, bound.binding,
-               base::StrCat("failed to configure binding: ", matched.status().message()), "");
+               base::StrCat("failed to configure binding: ", matched.status().message()), "", -1);
       }
       return base::OkStatus();
     }
@@ -149,7 +150,7 @@ class Dispatcher {
         if (!value.value.empty()) AddAuditValue(value.key, value.value);
       } else if (!policy_->ignore_failures) {
         Count(binding, "deny", ErrorTypeOf(value.error), {});
-        Refuse(*policy_, &binding, value.error, "Invalid");
+        Refuse(*policy_, &binding, value.error, "Invalid", -1);
       }
     }
   }
@@ -163,7 +164,8 @@ class Dispatcher {
     }
     const std::string_view error_type = ErrorTypeOf(decision.message);
     if (binding.Has(Binding::kDeny)) {
-      Refuse(*policy_, &binding, decision.message, decision.reason);
+      Refuse(*policy_, &binding, decision.message, decision.reason,
+             static_cast<std::int32_t>(decision.index));
       Count(binding, "deny", error_type, decision.elapsed);
     }
     if (binding.Has(Binding::kAudit)) {
@@ -221,10 +223,11 @@ class Dispatcher {
     verdicts_.clear();
   }
 
-  // The first refusal stays.
+  // The first refusal stays; a survey gets every one, with the index of its validation.
   void Refuse(const Policy& policy, const Binding* binding, std::string_view message,
-              std::string_view reason) {
-    if (!refusal_.ok()) return;
+              std::string_view reason, std::int32_t index) {
+    admission::Survey* const survey = request_.recorder().survey();
+    if (!refusal_.ok() && survey == nullptr) return;
     const std::string with =
         binding == nullptr ? "" : base::StrCat(" with binding '", binding->name, "'");
     const std::string text = base::StrCat("ValidatingAdmissionPolicy '", policy.name, "'", with,
@@ -232,7 +235,9 @@ class Dispatcher {
     const base::Status plain = admission::Forbidden(request_, text);
     base::StatusDetails details = plain.details() ? *plain.details() : base::StatusDetails();
     details.causes = {{"", text, ""}};
-    refusal_ = base::Status(ReasonOf(reason), plain.message(), std::move(details));
+    base::Status refusal(ReasonOf(reason), plain.message(), std::move(details));
+    if (survey != nullptr) survey->AddPart({ActorOf(policy, binding), index, refusal});
+    if (refusal_.ok()) refusal_ = std::move(refusal);
   }
 
   const PolicyServices& services_;
