@@ -29,7 +29,7 @@ WRAPPERS = {
 }
 
 # What a module may not include although it depends, through others, on the module that holds it.
-REFUSED = {"engine": ("net/", "server/")}
+REFUSED = {"engine": ("net/", "server/"), "offline": ("net/", "server/")}
 
 
 def declared():

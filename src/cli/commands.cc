@@ -3,9 +3,11 @@
 #include "base/strings.h"
 #include "cli/cel_command.h"
 #include "cli/command.h"
+#include "cli/explain_command.h"
 #include "cli/plugins_command.h"
 #include "cli/schema_import.h"
 #include "cli/serve.h"
+#include "cli/test_command.h"
 #include "cli/version.h"
 
 namespace portcullis::cli {
@@ -45,7 +47,8 @@ int UnknownCommand(std::string_view name) {
 }  // namespace
 
 const std::vector<Command>& Commands() {
-  static const std::vector<Command> kCommands = {kServe, kPlugins, kCel, kSchemaImport, kVersion};
+  static const std::vector<Command> kCommands = {kServe, kTest,         kExplain, kPlugins,
+                                                 kCel,   kSchemaImport, kVersion};
   return kCommands;
 }
 

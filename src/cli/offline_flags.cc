@@ -1,0 +1,212 @@
+#include "cli/offline_flags.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "base/strings.h"
+#include "golang/strconv.h"
+
+namespace portcullis::cli {
+namespace {
+
+void SplitInto(std::string_view value, std::vector<std::string>& out) {
+  for (const std::string_view piece : base::Split(value, ',')) {
+    if (!piece.empty()) out.emplace_back(piece);
+  }
+}
+
+base::Status AddFilename(OfflineOptions& options, std::string_view value) {
+  SplitInto(value, options.inputs.filenames);
+  return base::OkStatus();
+}
+
+base::Status SetNamespace(OfflineOptions& options, std::string_view value) {
+  options.judge.ns = std::string(value);
+  return base::OkStatus();
+}
+
+base::Status AddGroup(OfflineOptions& options, std::string_view value) {
+  options.judge.cluster.as_groups.emplace_back(value);
+  return base::OkStatus();
+}
+
+base::Status AddFeatureGates(OfflineOptions& options, std::string_view value) {
+  for (const std::string_view piece : base::Split(value, ',')) {
+    if (base::Trim(piece).empty()) continue;
+    const auto cut = base::Cut(piece, "=");
+    if (!cut) return base::BadRequest(base::StrCat("missing bool value for ", piece));
+    options.judge.cluster.feature_gates[std::string(base::Trim(cut->first))] =
+        TRY(golang::ParseBool(base::Trim(cut->second)));
+  }
+  return base::OkStatus();
+}
+
+base::Status AddRuntimeConfig(OfflineOptions& options, std::string_view value) {
+  for (const auto& [name, served] : TRY(api::catalog::ParseRuntimeConfig(value))) {
+    options.judge.cluster.runtime_config[name] = served;
+  }
+  return base::OkStatus();
+}
+
+base::Status EnablePlugins(OfflineOptions& options, std::string_view value) {
+  SplitInto(value, options.judge.cluster.admission_plugins.enable);
+  return base::OkStatus();
+}
+
+base::Status DisablePlugins(OfflineOptions& options, std::string_view value) {
+  SplitInto(value, options.judge.cluster.admission_plugins.disable);
+  return base::OkStatus();
+}
+
+base::Status SetValidation(OfflineOptions& options, std::string_view value) {
+  using engine::FieldValidation;
+  constexpr std::pair<std::string_view, FieldValidation> kWords[] = {
+      {"strict", FieldValidation::kStrict},
+      {"warn", FieldValidation::kWarn},
+      {"ignore", FieldValidation::kIgnore},
+  };
+  for (const auto& [word, validation] : kWords) {
+    if (value != word) continue;
+    options.judge.cluster.validation = validation;
+    return base::OkStatus();
+  }
+  return base::BadRequest("must be one of strict, warn, ignore");
+}
+
+base::Status SetWebhooks(OfflineOptions& options, std::string_view value) {
+  options.webhooks = std::string(value);
+  return base::OkStatus();
+}
+
+// Setters of members of the options for judging, and of those for the cluster.
+template <auto Member>
+base::Status SetInput(OfflineOptions& options, std::string_view value) {
+  options.inputs.*Member = TRY(golang::ParseBool(value));
+  return base::OkStatus();
+}
+
+template <auto Member>
+base::Status SetJudge(OfflineOptions& options, std::string_view value) {
+  options.judge.*Member = TRY(golang::ParseBool(value));
+  return base::OkStatus();
+}
+
+template <auto Member>
+base::Status SetText(OfflineOptions& options, std::string_view value) {
+  options.judge.cluster.*Member = std::string(value);
+  return base::OkStatus();
+}
+
+template <auto Member>
+base::Status SetSeconds(OfflineOptions& options, std::string_view value) {
+  options.judge.cluster.*Member = TRY(golang::ParseInt(value, 0, 64));
+  return base::OkStatus();
+}
+
+base::Status SetDryRun(OfflineOptions& options, std::string_view value) {
+  options.judge.cluster.dry_run = TRY(golang::ParseBool(value));
+  return base::OkStatus();
+}
+
+using offline::ClusterOptions;
+using offline::InputOptions;
+using offline::JudgeOptions;
+constexpr flags::Type kText = flags::Type::kString;
+constexpr flags::Type kSwitch = flags::Type::kBool;
+constexpr flags::Type kMany = flags::Type::kList;
+constexpr flags::Type kPairs = flags::Type::kMap;
+constexpr flags::Type kNumber = flags::Type::kInt;
+
+// In the order of --help: name, type, default, meaning, setter, note, shorthand, value.
+constexpr OfflineFlag kShared[] = {
+    {"filename", kMany, "", "More files and folders, these without the folders in them",
+     &AddFilename, "", 'f', "PATH"},
+    {"resource", kMany, "", "The same", &AddFilename, "", 'r', "PATH"},
+    {"recursive", kSwitch, "false", "Folders of --filename with the folders in them",
+     &SetInput<&InputOptions::recursive>, "", 'R'},
+    {"namespace", kText, "", "Namespace of manifests that name none (default \"default\")",
+     &SetNamespace, "", 'n', "NAME"},
+    {"as", kText, "",
+     "User who asks (default an administrator). Policies and the RBAC escalation check see\n"
+     "the rights that the roles of the files give them.",
+     &SetText<&ClusterOptions::as>, "", '\0', "USER"},
+    {"as-group", kText, "", "Group of that user. May be repeated.", &AddGroup, "", '\0', "GROUP"},
+    {"dry-run", kSwitch, "false", "Judge each as a dry run: it is not there for those behind it",
+     &SetDryRun, ""},
+    {"validate", kText, "strict",
+     "Fields that the kind does not have: strict refuses them, warn warns, ignore drops",
+     &SetValidation, "", '\0', "strict|warn|ignore"},
+    {"expand", kSwitch, "true", "Judge what workloads would make, too",
+     &SetJudge<&JudgeOptions::expand>, ""},
+    {"strict", kSwitch, "false",
+     "Do not make namespaces and service accounts that no file has: refuse as a server\n"
+     "without them would",
+     &SetJudge<&JudgeOptions::strict>, ""},
+    {"webhooks", kText, "skip",
+     "skip names the webhooks that would be called; call calls them; a FILE has answers to\n"
+     "take for theirs, and where others are reached",
+     &SetWebhooks, "", '\0', "skip|call|FILE"},
+    {"kubernetes-version", kText, "1.36", "Release of Kubernetes: 1.29 to 1.36",
+     &SetText<&ClusterOptions::kubernetes_version>, "", '\0', "VERSION"},
+    {"feature-gates", kPairs, "", "Feature gates to set: Name=true,Other=false", &AddFeatureGates,
+     ""},
+    {"runtime-config", kPairs, "", "Versions to serve: api/all, group/version=true|false",
+     &AddRuntimeConfig, ""},
+    {"enable-admission-plugins", kMany, "", "Admission plugins besides the default ones",
+     &EnablePlugins, ""},
+    {"disable-admission-plugins", kMany, "", "Default admission plugins to leave out",
+     &DisablePlugins, ""},
+    {"admission-control-config-file", kText, "",
+     "File with an AdmissionConfiguration (default the one among the files)",
+     &SetText<&ClusterOptions::admission_control_config_file>, "", '\0', "FILE"},
+    {"default-not-ready-toleration-seconds", kNumber, "300",
+     "Seconds that DefaultTolerationSeconds gives to notReady:NoExecute",
+     &SetSeconds<&ClusterOptions::default_not_ready_toleration_seconds>, ""},
+    {"default-unreachable-toleration-seconds", kNumber, "300",
+     "Seconds that DefaultTolerationSeconds gives to unreachable:NoExecute",
+     &SetSeconds<&ClusterOptions::default_unreachable_toleration_seconds>, ""},
+};
+
+}  // namespace
+
+std::vector<OfflineFlag> WithSharedFlags(std::span<const OfflineFlag> own) {
+  std::vector<OfflineFlag> all(own.begin(), own.end());
+  all.insert(all.end(), std::begin(kShared), std::end(kShared));
+  return all;
+}
+
+base::Result<std::unique_ptr<WebhookClient>> WebhookClient::Create(OfflineOptions& options) {
+  auto client = std::make_unique<WebhookClient>();
+  client->plan_ = TRY(offline::PlanWebhooks(options.webhooks));
+  if (client->plan_.calls) {
+    client->threads_ = std::make_unique<net::IoThreads>();
+    TRY(client->threads_->status());
+    client->https_ = net::HttpsClient::Create(*client->threads_);
+  }
+  options.judge.stand_in = client->plan_.stand_in.get();
+  options.judge.cluster.https = client->https_.get();
+  options.judge.cluster.webhook_service_map = client->plan_.services;
+  return client;
+}
+
+base::Result<offline::Inputs> ReadOfflineInputs(OfflineOptions& options) {
+  if (options.inputs.paths.empty() && options.inputs.filenames.empty()) {
+    options.inputs.paths = {"."};
+  }
+  offline::Inputs inputs = offline::ReadInputs(options.inputs);
+  std::string& config = options.judge.cluster.admission_control_config_file;
+  if (config.empty() && inputs.admission_configurations.size() == 1) {
+    config = inputs.admission_configurations.front();
+  } else if (config.empty() && inputs.admission_configurations.size() > 1) {
+    return base::ConfigError(base::StrCat(
+        inputs.admission_configurations[0], " and ", inputs.admission_configurations[1],
+        " both hold an AdmissionConfiguration: --admission-control-config-file chooses one"));
+  }
+  return inputs;
+}
+
+bool UsesColor() { return ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
+
+}  // namespace portcullis::cli

@@ -1,0 +1,60 @@
+// The flags that the offline commands share: what is read, what the cluster is like, who asks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "flags/flags.h"
+#include "net/client.h"
+#include "net/io_threads.h"
+#include "offline/judge.h"
+#include "offline/report/format.h"
+#include "offline/webhooks.h"
+
+namespace portcullis::cli {
+
+struct OfflineOutput {
+  const offline::Format* format = nullptr;
+  std::string path;  // "": standard output
+};
+
+// What the flags of all offline commands say.
+struct OfflineOptions {
+  offline::InputOptions inputs;
+  offline::JudgeOptions judge;
+  std::string webhooks = "skip";
+  // Of single commands.
+  std::vector<OfflineOutput> outputs;
+  bool verbose = false;
+  bool require_manifests = false;
+  int warn_exit_code = 0;
+  std::string form = "text";
+};
+
+using OfflineFlag = flags::Flag<OfflineOptions>;
+
+// `own` rows, then those that all offline commands have.
+std::vector<OfflineFlag> WithSharedFlags(std::span<const OfflineFlag> own);
+
+// The client that webhooks are called with, as long as it lives.
+class WebhookClient {
+ public:
+  // Settles how webhooks are called, and tells `options`, which it outlives.
+  static base::Result<std::unique_ptr<WebhookClient>> Create(OfflineOptions& options);
+
+ private:
+  offline::WebhookPlan plan_;
+  std::unique_ptr<net::IoThreads> threads_;
+  std::unique_ptr<net::HttpsClient> https_;
+};
+
+// Reads the inputs. An AdmissionConfiguration among them is used unless a flag names one.
+base::Result<offline::Inputs> ReadOfflineInputs(OfflineOptions& options);
+
+// Whether standard output is a terminal that takes colors (NO_COLOR: none does).
+bool UsesColor();
+
+}  // namespace portcullis::cli

@@ -1,0 +1,142 @@
+#include "cli/test_command.h"
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "cli/offline_flags.h"
+#include "flags/setters.h"
+#include "golang/strconv.h"
+
+namespace portcullis::cli {
+namespace {
+
+constexpr std::string_view kUsage =
+    R"help(Judges manifests as an API server would, without one: decoding, defaults, every default admission
+controller, policies, validation. Nothing is written and no cluster is asked.
+
+Usage:
+  portcullis test [PATH...] [flags]
+
+PATH is a file, a folder with all that is below it, or - for standard input; by default the current
+folder. Files are told by what they hold: policies, bindings, their parameters, webhook
+configurations, CustomResourceDefinitions, namespaces, quotas, limit ranges, service accounts and roles
+make up the cluster; they and all other objects are judged as if they were created, in the order of the
+files. What a workload would make (the pods of a Deployment) is judged with it.
+
+Examples:
+  portcullis test deploy/                              # policies and manifests of a folder
+  helm template . | portcullis test - -f policies/     # what a chart makes
+  kustomize build | portcullis test - -n staging
+  portcullis test . --as=alice --as-group=developers   # for policies that ask who it is
+  portcullis test . -o github -o junit=report.xml      # annotations, and a report in a file
+
+Flags:
+)help";
+
+constexpr std::string_view kExitCodes = R"help(
+Exit status: 0 all were admitted, 1 one was refused, 2 flags or files are wrong, 3 a mistake of ours.
+)help";
+
+base::Status AddOutput(OfflineOptions& options, std::string_view value) {
+  const auto cut = base::Cut(value, "=");
+  OfflineOutput output;
+  output.format = offline::FindFormat(cut ? cut->first : value);
+  if (cut) output.path = std::string(cut->second);
+  if (output.format != nullptr) {
+    options.outputs.push_back(std::move(output));
+    return base::OkStatus();
+  }
+  std::vector<std::string_view> names;
+  for (const offline::Format& format : offline::Formats()) names.push_back(format.name);
+  return base::BadRequest(
+      base::StrCat("must be one of ", base::Join(names, ", "), "; with =FILE it goes to a file"));
+}
+
+base::Status SetFailFast(OfflineOptions& options, std::string_view value) {
+  options.judge.fail_fast = TRY(golang::ParseBool(value));
+  return base::OkStatus();
+}
+
+constexpr flags::Type kSwitch = flags::Type::kBool;
+
+// In the order of --help: name, type, default, meaning, setter, note, shorthand, value.
+constexpr OfflineFlag kOwn[] = {
+    {"output", flags::Type::kString, "table",
+     "Form of the report: table, json, yaml, junit, sarif, github, tap or markdown; with\n"
+     "=FILE written to that file. May be repeated.",
+     &AddOutput, "", 'o', "FORMAT[=FILE]"},
+    {"verbose", kSwitch, "false", "Show what was admitted, too",
+     &flags::SetBool<&OfflineOptions::verbose>, "", 'v'},
+    {"fail-fast", kSwitch, "false", "End with the first manifest that is refused", &SetFailFast,
+     ""},
+    {"require-manifests", kSwitch, "false", "No manifest at all is an error (status 2)",
+     &flags::SetBool<&OfflineOptions::require_manifests>, ""},
+    {"warn-exit-code", flags::Type::kInt, "0", "Exit status if there are warnings and no refusals",
+     &flags::SetInt<&OfflineOptions::warn_exit_code>, ""},
+};
+
+std::vector<flags::Info> Flags() { return flags::InfosOf<OfflineOptions>(WithSharedFlags(kOwn)); }
+
+int Fail(const base::Status& status) {
+  std::fprintf(stderr, "Error: %s\n", status.message().c_str());
+  return kExitUsage;
+}
+
+base::Status Print(const offline::Report& report, const OfflineOptions& options) {
+  for (const OfflineOutput& output : options.outputs) {
+    const bool to_terminal = output.path.empty();
+    const std::string text =
+        output.format->write(report, {to_terminal && UsesColor(), options.verbose});
+    if (to_terminal) {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+    } else {
+      TRY(base::WriteFile(output.path, text));
+    }
+  }
+  return base::OkStatus();
+}
+
+int ExitCode(const offline::Report& report, const OfflineOptions& options) {
+  if (!report.problems.empty()) return kExitUsage;
+  if (options.require_manifests && report.results.empty()) {
+    std::fputs("Error: no manifest was found\n", stderr);
+    return kExitUsage;
+  }
+  const bool refused =
+      report.Count(offline::Verdict::kDeny) + report.Count(offline::Verdict::kError) > 0;
+  if (refused) return kExitRefused;
+  return report.warnings() > 0 ? options.warn_exit_code : kExitOk;
+}
+
+int Run(const std::vector<std::string>& arguments) {
+  OfflineOptions options;
+  auto line = flags::Parse<OfflineOptions>(WithSharedFlags(kOwn), arguments,
+                                           {"portcullis test", flags::Arguments::kAny}, options);
+  if (!line.ok()) return UsageError(kTest.name, line.status().message());
+  if (line->help) {
+    std::fputs(base::StrCat(kUsage, flags::Help(Flags()), kExitCodes).c_str(), stdout);
+    return kExitOk;
+  }
+  options.inputs.paths = std::move(line->arguments);
+  if (options.outputs.empty()) options.outputs.push_back({offline::FindFormat("table"), ""});
+  base::ConfigureLog(base::LogFormat::kText, base::LogLevel::kError);
+
+  const auto client = WebhookClient::Create(options);
+  if (!client.ok()) return Fail(client.status());
+  const auto inputs = ReadOfflineInputs(options);
+  if (!inputs.ok()) return Fail(inputs.status());
+  const auto report = offline::Judge(*inputs, options.judge);
+  if (!report.ok()) return Fail(report.status());
+  if (const base::Status printed = Print(*report, options); !printed.ok()) return Fail(printed);
+  return ExitCode(*report, options);
+}
+
+}  // namespace
+
+const Command kTest = {"test", "judge manifests without a cluster", &Run, &Flags};
+
+}  // namespace portcullis::cli

@@ -1,0 +1,202 @@
+#include "offline/cluster.h"
+
+#include <utility>
+
+#include "authz/modes.h"
+#include "authz/rbac/rule_book.h"
+#include "base/clock.h"
+#include "base/strings.h"
+#include "controllers/client.h"
+#include "controllers/resource_quota.h"
+#include "engine/boot/boot_objects.h"
+#include "engine/verbs.h"
+#include "engine/write/cluster_writer.h"
+#include "engine/write/write.h"
+#include "json/writer.h"
+#include "json/yaml.h"
+#include "store/memory/memory_store.h"
+
+namespace portcullis::offline {
+namespace {
+
+constexpr std::string_view kManager = "kubectl-create";
+
+api::UserInfo UserOf(const ClusterOptions& options) {
+  api::UserInfo user;
+  user.name = options.as.empty() ? "kubernetes-admin" : options.as;
+  user.groups = options.as_groups;
+  if (options.as.empty()) user.groups.emplace_back(api::kGroupMasters);
+  user.groups.emplace_back(api::kGroupAuthenticated);
+  return user;
+}
+
+// CreateOptions as `kubectl create` sends them and admission sees them.
+json::Value CreateOptionsOf(json::Arena& arena, const ClusterOptions& options) {
+  json::ObjectBuilder value(arena);
+  value.Set("kind", "CreateOptions").Set("apiVersion", "meta.k8s.io/v1");
+  if (options.dry_run) {
+    value.Set("dryRun", json::ArrayBuilder(arena).Add(std::string_view("All")).Build());
+  }
+  value.Set("fieldManager", kManager);
+  value.Set("fieldValidation", options.validation == engine::FieldValidation::kStrict ? "Strict"
+                               : options.validation == engine::FieldValidation::kWarn ? "Warn"
+                                                                                      : "Ignore");
+  return value.Build();
+}
+
+}  // namespace
+
+struct Cluster::Parts {
+  std::unique_ptr<store::Store> store = store::OpenMemory();
+  std::shared_ptr<const authz::Authorizer> authorizer;
+  std::shared_ptr<authz::rbac::RuleBook> rbac;
+  std::unique_ptr<engine::Engine> engine;
+  std::unique_ptr<controllers::Client> client;
+  std::unique_ptr<controllers::Controller> quotas;
+};
+
+Cluster::Cluster() : parts_(std::make_unique<Parts>()) {}
+Cluster::~Cluster() = default;
+
+base::Result<std::unique_ptr<Cluster>> Cluster::Create(ClusterOptions options) {
+  std::unique_ptr<Cluster> cluster(new Cluster);
+  TRY(cluster->Build(std::move(options)));
+  return cluster;
+}
+
+base::Status Cluster::Build(ClusterOptions options) {
+  options_ = std::move(options);
+  user_ = UserOf(options_);
+  const auto release =
+      TRY(release::Release::Open(options_.kubernetes_version, options_.feature_gates));
+  if (const auto problems = release.Problems(); !problems.empty()) {
+    return base::ConfigError(problems.front());
+  }
+  engine::EngineOptions made;
+  made.store = parts_->store.get();
+  authz::ModeOptions modes;
+  modes.modes = {"RBAC"};
+  auto assembled = TRY(authz::Assemble(modes, *parts_->store));
+  parts_->authorizer = std::move(assembled.authorizer);
+  parts_->rbac = std::move(assembled.rbac);
+  made.authorizer = parts_->authorizer.get();
+  made.rbac = parts_->rbac.get();
+  made.default_not_ready_toleration_seconds = options_.default_not_ready_toleration_seconds;
+  made.default_unreachable_toleration_seconds = options_.default_unreachable_toleration_seconds;
+  made.https = options_.https;
+  made.webhook_service_map = options_.webhook_service_map;
+  made.kubernetes_version = options_.kubernetes_version;
+  made.feature_gates = options_.feature_gates;
+  made.runtime_config = options_.runtime_config;
+  made.admission_plugins = options_.admission_plugins;
+  made.admission_control_config_file = options_.admission_control_config_file;
+  parts_->engine = TRY(engine::Engine::Create(std::move(made)));
+  engine::BootFacts facts;
+  facts.writers = 1;
+  TRY(engine::MakeBootObjects(world(), facts));
+  for (std::string_view ns : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
+    TRY(MakeServiceAccount(ns, "default"));
+  }
+  parts_->client = controllers::MakeClient(world(), controllers::ServerItself());
+  return base::OkStatus();
+}
+
+const engine::World& Cluster::world() const { return parts_->engine->world(); }
+
+base::Result<engine::Outcome> Cluster::Submit(engine::Operation& op, std::string_view text,
+                                              const api::UserInfo* user) {
+  op.verb = engine::Verb::kCreate;
+  op.name.clear();  // a new object is named by its body
+  op.user = user != nullptr ? *user : user_;
+  op.dry_run = options_.dry_run;
+  if (!op.resource->deprecation_warning.empty()) {
+    op.recorder.Warn(op.resource->deprecation_warning);
+  }
+  engine::Input input;
+  input.body = text;
+  input.type = json::HasJsonPrefix(text) ? engine::MediaType::kJson : engine::MediaType::kYaml;
+  input.options.dry_run = options_.dry_run;
+  input.options.field_manager = kManager;
+  input.options.validation = options_.validation;
+  input.options.as_create = CreateOptionsOf(op.arena, options_);
+  auto outcome = engine::Write(op, input);
+  if (outcome.ok()) Follow(op, *outcome);
+  return outcome;
+}
+
+base::Status Cluster::Give(json::Value object, std::string_view ns) {
+  engine::Operation op(world());
+  TRY(engine::ResolveObject(op, object));
+  if (op.resource->namespaced && op.ns.empty()) op.ns = ns;
+  op.verb = engine::Verb::kCreate;
+  op.name.clear();
+  op.user = user_;
+  op.by_server = true;
+  const std::string text = json::ToString(object);
+  engine::Input input;
+  input.body = text;
+  const engine::Outcome outcome = TRY(engine::Write(op, input));
+  Follow(op, outcome);
+  return base::OkStatus();
+}
+
+void Cluster::Follow(const engine::Operation& op, const engine::Outcome& outcome) {
+  if (outcome.stored == nullptr || !op.group_resource().group.empty()) return;
+  const std::string& resource = op.resource->resource.resource;
+  if (resource == "namespaces") {
+    static_cast<void>(MakeServiceAccount(outcome.stored->name(), "default"));
+  } else if (resource == "resourcequotas") {
+    if (parts_->quotas == nullptr) {
+      const controllers::ControllerContext context{*parts_->store,
+                                                   *parts_->client,
+                                                   *world().catalog,
+                                                   *world().clock,
+                                                   parts_->engine->compiler(),
+                                                   "",
+                                                   *world().release};
+      parts_->quotas = controllers::kResourceQuota.create(context);
+    }
+    parts_->quotas->Reconcile(op.ns);
+  }
+}
+
+bool Cluster::HasNamespace(std::string_view name) const {
+  return parts_->store->Get({"", "namespaces", "", name}) != nullptr;
+}
+
+bool Cluster::HasServiceAccount(std::string_view ns, std::string_view name) const {
+  return parts_->store->Get({"", "serviceaccounts", ns, name}) != nullptr;
+}
+
+bool Cluster::HasQuota(std::string_view ns) const {
+  return !parts_->store->List({"", "resourcequotas"}, ns).empty();
+}
+
+base::Status Cluster::MakeNamespace(std::string_view name) {
+  json::Arena arena;
+  const json::Value object =
+      json::ObjectBuilder(arena)
+          .Set("apiVersion", "v1")
+          .Set("kind", "Namespace")
+          .Set("metadata", json::ObjectBuilder(arena).Set("name", name).Build())
+          .Build();
+  return Give(object, "");
+}
+
+base::Status Cluster::MakeServiceAccount(std::string_view ns, std::string_view name) {
+  json::Arena arena;
+  return engine::EnsureObject(
+      world(), json::ObjectBuilder(arena)
+                   .Set("apiVersion", "v1")
+                   .Set("kind", "ServiceAccount")
+                   .Set("metadata",
+                        json::ObjectBuilder(arena).Set("name", name).Set("namespace", ns).Build())
+                   .Build());
+}
+
+void Cluster::Withdraw(const engine::Operation& op, std::string_view name) {
+  const store::Key key = engine::KeyOf(op, name);
+  if (parts_->store->Get(key) != nullptr) static_cast<void>(parts_->store->Delete(key, {}));
+}
+
+}  // namespace portcullis::offline

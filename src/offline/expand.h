@@ -1,0 +1,26 @@
+// What workload controllers would make of an object: the ReplicaSet of a Deployment, the Job of a
+// CronJob, the Pods of both and of StatefulSets, DaemonSets, Jobs, ReplicaSets and
+// ReplicationControllers. Kubernetes' controllers, pkg/controller.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json/value.h"
+
+namespace portcullis::offline {
+
+struct Expansion {
+  json::Value object;      // to be created; named by generateName
+  std::string_view asker;  // the controller's service account in kube-system
+  std::size_t count = 1;   // how many of it are made
+  // Where what becomes of it stands in the object it is made from: {"spec", "template"}.
+  std::vector<std::string> path;
+};
+
+// Nothing if the object makes nothing. Values live in `arena` and in that of the object.
+std::vector<Expansion> Expand(json::Arena& arena, json::Value object, std::string_view ns);
+
+}  // namespace portcullis::offline

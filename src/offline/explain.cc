@@ -1,0 +1,52 @@
+#include "offline/explain.h"
+
+#include "admission/trace/table.h"
+#include "base/strings.h"
+#include "json/reader.h"
+#include "json/yaml.h"
+#include "offline/report/format.h"
+
+namespace portcullis::offline {
+namespace {
+
+// The object without the owners of its fields, which the trace tells better.
+std::string ObjectText(json::Arena& arena, const std::string& text) {
+  const auto object = json::Parse(arena, text);
+  if (!object.ok()) return "";
+  return json::ToYaml(json::RemovePath(arena, *object, {"metadata", "managedFields"}));
+}
+
+std::string TextOf(const Result& result) {
+  std::string out =
+      base::StrCat(result.place.ToString(), ": ", base::ToUpper(VerdictText(result.verdict)), " ",
+                   NameOf(result), "\n");
+  for (const Failure& failure : result.failures) {
+    out += base::StrCat("  ", failure.place.ToString(), ": ", failure.message, "\n");
+    if (!failure.rule.file.empty())
+      out += base::StrCat("      rule ", failure.rule.ToString(), "\n");
+  }
+  json::Arena arena;
+  if (!result.object.empty()) out += base::StrCat("\n", ObjectText(arena, result.object));
+  if (result.trace.empty()) return out;
+  const auto trace = json::Parse(arena, result.trace);
+  if (trace.ok()) out += base::StrCat("\n", admission::TraceTable(*trace));
+  return out;
+}
+
+}  // namespace
+
+std::string ExplainAsText(const Report& report) {
+  std::string out;
+  for (const Problem& problem : report.problems) {
+    out += base::StrCat(problem.place.ToString(), ": ERROR ", problem.message, "\n");
+  }
+  for (const Result& result : report.results) {
+    if (!out.empty()) out += "\n";
+    out += TextOf(result);
+  }
+  return out;
+}
+
+std::string ExplainAsJson(const Report& report) { return WriteJson(report, {}); }
+
+}  // namespace portcullis::offline

@@ -1,0 +1,15 @@
+// What `portcullis explain` prints: the traces of a report (docs/internals/trace.md).
+#pragma once
+
+#include <string>
+
+#include "offline/result.h"
+
+namespace portcullis::offline {
+
+// Of each result its place, its failures, the object in the end, and the table of its trace.
+std::string ExplainAsText(const Report& report);
+// The document of `portcullis test -o json`, each result with its `trace`.
+std::string ExplainAsJson(const Report& report);
+
+}  // namespace portcullis::offline

@@ -1,0 +1,399 @@
+#include "offline/judge.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "api/api_status.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+#include "engine/codec/codec.h"
+#include "engine/operation_trace.h"
+#include "json/writer.h"
+#include "offline/blame.h"
+#include "offline/expand.h"
+
+namespace portcullis::offline {
+namespace {
+
+using engine::Operation;
+
+// The order in which manifests come into the cluster, so that each is judged by all that the files
+// give: policies and webhooks first, for nothing judges them; then what they and plugins look at.
+enum Rank : int { kRules, kDefinitions, kRoles, kParameters, kNamespaces, kSurroundings, kOthers };
+
+constexpr std::pair<std::string_view, std::string_view> kSurroundingKinds[] = {
+    {"", "LimitRange"},
+    {"", "ResourceQuota"},
+    {"", "ServiceAccount"},
+    {"networking.k8s.io", "IngressClass"},
+    {"node.k8s.io", "RuntimeClass"},
+    {"scheduling.k8s.io", "PriorityClass"},
+    {"storage.k8s.io", "StorageClass"},
+    {"storage.k8s.io", "VolumeAttributesClass"},
+};
+
+// Of one request: what became of it, and what it was about.
+struct Judged {
+  bool admitted = false;
+  base::Status status;
+  json::Value object;  // as it was stored, or would have been; lives as long as the operation
+};
+
+class Judging {
+ public:
+  Judging(const Inputs& inputs, const JudgeOptions& options)
+      : inputs_(inputs), options_(options), rules_(inputs.manifests) {}
+
+  base::Result<Report> Run() {
+    cluster_ = TRY(Cluster::Create(options_.cluster));
+    CollectParameterKinds();
+    report_.results.resize(inputs_.manifests.size());
+    std::vector<std::size_t> order(inputs_.manifests.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return RankOf(inputs_.manifests[a]) < RankOf(inputs_.manifests[b]);
+    });
+    bool ended = false;
+    for (const std::size_t i : order) {
+      report_.results[i] = Describe(inputs_.manifests[i]);
+      if (ended) {
+        report_.results[i].verdict = Verdict::kSkip;
+        continue;
+      }
+      JudgeOne(inputs_.manifests[i], report_.results[i]);
+      ended = options_.fail_fast && report_.results[i].verdict != Verdict::kAllow;
+    }
+    report_.problems = inputs_.problems;
+    report_.files = inputs_.files;
+    report_.ignored = inputs_.ignored;
+    return std::move(report_);
+  }
+
+ private:
+  void CollectParameterKinds() {
+    for (const Manifest& manifest : inputs_.manifests) {
+      if (manifest.group() != "admissionregistration.k8s.io") continue;
+      const json::Value kind = manifest.object["spec"]["paramKind"];
+      if (!kind.is_object()) continue;
+      parameter_kinds_.emplace(kind["apiVersion"].AsString(), kind["kind"].AsString());
+    }
+  }
+
+  int RankOf(const Manifest& manifest) const {
+    const std::string_view group = manifest.group();
+    if (group == "admissionregistration.k8s.io") return kRules;
+    if (group == "apiextensions.k8s.io") return kDefinitions;
+    if (group == "rbac.authorization.k8s.io") return kRoles;
+    if (parameter_kinds_.contains({manifest.api_version, manifest.kind})) return kParameters;
+    if (group.empty() && manifest.kind == "Namespace") return kNamespaces;
+    for (const auto& [its_group, kind] : kSurroundingKinds) {
+      if (group == its_group && manifest.kind == kind) return kSurroundings;
+    }
+    return kOthers;
+  }
+
+  static Result Describe(const Manifest& manifest) {
+    Result result;
+    result.place = manifest.Find({});
+    result.api_version = manifest.api_version;
+    result.kind = manifest.kind;
+    result.ns = manifest.ns;
+    result.name = manifest.name;
+    if (result.name.empty()) result.name = manifest.object["metadata"]["generateName"].AsString();
+    return result;
+  }
+
+  void Fail(Result& result, const Manifest& manifest, const base::Status& status) {
+    const admission::Refusal refusal{
+        {admission::TraceActor::Kind::kStage, "request", {}, {}}, -1, status};
+    result.verdict = Verdict::kError;
+    result.code = status.http_code();
+    result.message = status.message();
+    result.failures = Blame(refusal, {manifest, {}, ""}, rules_);
+  }
+
+  // -n and metadata.namespace, as kubectl settles them.
+  base::Result<std::string> NamespaceOf(const Manifest& manifest) const {
+    if (manifest.ns.empty()) return options_.ns.empty() ? "default" : options_.ns;
+    if (!options_.ns.empty() && manifest.ns != options_.ns) {
+      return base::BadRequest(base::StrCat(
+          "the namespace from the provided object ", base::GoQuote(manifest.ns),
+          " does not match the namespace ", base::GoQuote(options_.ns),
+          ". You must pass '--namespace=", manifest.ns, "' to perform this operation."));
+    }
+    return manifest.ns;
+  }
+
+  void JudgeOne(const Manifest& manifest, Result& result) {
+    Operation op(cluster_->world());
+    if (const base::Status resolved = engine::ResolveObject(op, manifest.object); !resolved.ok()) {
+      return Fail(result, manifest, resolved);
+    }
+    const auto& resource = op.resource->resource;
+    result.resource = resource.resource;
+    if (!resource.group.empty()) result.resource += base::StrCat(".", resource.group);
+    if (op.resource->namespaced) {
+      const auto ns = NamespaceOf(manifest);
+      if (!ns.ok()) return Fail(result, manifest, ns.status());
+      op.ns = result.ns = *ns;
+      MakeNamespaceOf(*ns);
+      MakeServiceAccountOf(manifest.object, *ns);
+    } else if (resource.resource == "namespaces" && resource.group.empty() &&
+               given_namespaces_.contains(manifest.name)) {
+      cluster_->Withdraw(op, manifest.name);  // it was needed before its turn came
+      given_namespaces_.erase(manifest.name);
+    }
+    const Judged judged = Submit(op, BodyOf(manifest), nullptr, {manifest, {}, ""}, result);
+    result.code = judged.admitted ? 201 : judged.status.http_code();
+    result.message = judged.status.message();
+    if (judged.admitted) {
+      result.object = json::ToString(judged.object);
+    } else {
+      result.verdict = Verdict::kDeny;
+      NoteTwin(manifest, op, result);
+      // The others are judged as if it were there: each problem shows up once.
+      if (RankOf(manifest) != kOthers) static_cast<void>(cluster_->Give(manifest.object, op.ns));
+    }
+    const json::Value made = judged.admitted ? judged.object : manifest.object;
+    const bool has_place = op.ns.empty() || cluster_->HasNamespace(op.ns);
+    if (options_.expand && has_place && (judged.admitted || !IsMalformed(result))) {
+      JudgeExpansions(manifest, made, op.ns, {}, result);
+    }
+  }
+
+  // Nothing is made of an object that no admission controller would let pass.
+  static bool IsMalformed(const Result& result) {
+    return std::any_of(result.failures.begin(), result.failures.end(), [](const Failure& failure) {
+      return failure.source == "decode" || failure.source == "validation";
+    });
+  }
+
+  // The text of the object; of one in a List its JSON.
+  std::string BodyOf(const Manifest& manifest) const {
+    if (manifest.steps.empty()) return std::string(manifest.source->text());
+    return json::ToString(manifest.object);
+  }
+
+  // Where the object that has the same name stands.
+  void NoteTwin(const Manifest& manifest, const Operation& op, Result& result) const {
+    if (result.code != 409 || result.failures.empty()) return;
+    for (const Manifest& other : inputs_.manifests) {
+      if (&other == &manifest || other.kind != manifest.kind || other.name != manifest.name)
+        continue;
+      if (op.resource->namespaced && NamespaceOf(other).ok() && *NamespaceOf(other) != op.ns)
+        continue;
+      result.failures[0].advice =
+          base::StrCat("the same object stands at ", other.Find({}).ToString());
+      return;
+    }
+  }
+
+  Judged Submit(Operation& op, const std::string& body, const api::UserInfo* user,
+                const Blamed& blamed, Result& result) {
+    admission::Survey survey(options_.stand_in);
+    op.recorder.set_survey(&survey);
+    std::optional<admission::Trace> trace;
+    if (options_.traces && user == nullptr && IsOwn(blamed.manifest)) {
+      op.recorder.set_trace(&trace.emplace(*cluster_->world().clock));
+    }
+    auto outcome = cluster_->Submit(op, body, user);
+    op.recorder.set_survey(nullptr);
+    op.recorder.set_trace(nullptr);
+    Collect(op, survey, result);
+    if (trace) result.trace = TraceText(op, *trace, outcome);
+    Judged judged;
+    judged.admitted = outcome.ok();
+    if (outcome.ok()) {
+      judged.object = outcome->object;
+      if (outcome->stored != nullptr) {
+        const auto shown = engine::FromStore(op, outcome->stored);
+        if (shown.ok()) judged.object = *shown;
+      }
+      return judged;
+    }
+    judged.status = outcome.status();
+    for (const admission::Refusal& refusal : survey.refusals())
+      AddFailures(refusal, blamed, result);
+    if (survey.refusals().empty()) {
+      // The decoder, or the store: nothing that a survey asks.
+      const bool decoded = !op.request_object.is_null();
+      AddFailures({{admission::TraceActor::Kind::kStage, decoded ? "store" : "decode", {}, {}},
+                   -1,
+                   judged.status},
+                  blamed, result);
+    }
+    return judged;
+  }
+
+  bool IsOwn(const Manifest& manifest) const {
+    return static_cast<std::size_t>(&manifest - inputs_.manifests.data()) < inputs_.own;
+  }
+
+  static std::string TraceText(const Operation& op, admission::Trace& trace,
+                               const base::Result<engine::Outcome>& outcome) {
+    engine::FinishTrace(trace, outcome);
+    const admission::TraceSubject subject = engine::DescribeOperation(op);
+    return json::ToString(
+        admission::TraceDocument(op.arena, trace, subject, {.hides_config_maps = false}));
+  }
+
+  void AddFailures(const admission::Refusal& refusal, const Blamed& blamed, Result& result) const {
+    for (Failure& failure : Blame(refusal, blamed, rules_)) {
+      const bool known =
+          std::any_of(result.failures.begin(), result.failures.end(), [&](const Failure& other) {
+            return other.message == failure.message && other.subject == failure.subject;
+          });
+      if (!known) result.failures.push_back(std::move(failure));
+    }
+  }
+
+  static void Collect(const Operation& op, const admission::Survey& survey, Result& result) {
+    for (std::string& warning : op.recorder.warnings()) {
+      if (std::find(result.warnings.begin(), result.warnings.end(), warning) ==
+          result.warnings.end()) {
+        result.warnings.push_back(std::move(warning));
+      }
+    }
+    for (const admission::AuditAnnotation& annotation : op.recorder.annotations()) {
+      result.audit_annotations.emplace_back(annotation.key, annotation.value);
+    }
+    for (const std::string& webhook : survey.skipped_webhooks()) {
+      auto& known = result.webhooks_not_called;
+      if (std::find(known.begin(), known.end(), webhook) == known.end()) known.push_back(webhook);
+    }
+  }
+
+  void MakeNamespaceOf(const std::string& ns) {
+    if (cluster_->HasNamespace(ns)) return;
+    for (const Manifest& manifest : inputs_.manifests) {
+      if (manifest.kind != "Namespace" || manifest.name != ns || !manifest.group().empty())
+        continue;
+      if (cluster_->Give(manifest.object, "").ok()) given_namespaces_.insert(ns);
+      return;
+    }
+    if (options_.strict) return;
+    if (cluster_->MakeNamespace(ns).ok()) {
+      report_.notes.push_back(
+          base::StrCat("namespace ", ns, " is in no file: one without labels was made"));
+    }
+  }
+
+  void MakeServiceAccountOf(json::Value object, const std::string& ns) {
+    if (object["kind"].AsString() != "Pod" || !object["spec"].is_object()) return;
+    const std::string name(object["spec"]["serviceAccountName"].AsString("default"));
+    if (name.empty() || options_.strict || !cluster_->HasNamespace(ns)) return;
+    if (cluster_->HasServiceAccount(ns, name)) return;
+    if (cluster_->MakeServiceAccount(ns, name).ok()) {
+      report_.notes.push_back(
+          base::StrCat("service account ", ns, "/", name, " is in no file: it was made"));
+    }
+  }
+
+  // Judges what controllers would make of the object, and of that in turn.
+  void JudgeExpansions(const Manifest& manifest, json::Value object, const std::string& ns,
+                       const std::vector<std::string>& prefix, Result& result) {
+    json::Arena arena;
+    for (const Expansion& expansion : Expand(arena, object, ns)) {
+      std::vector<std::string> path = prefix;
+      path.insert(path.end(), expansion.path.begin(), expansion.path.end());
+      // A quota is used up by every pod; without one, each pod is judged as the first one is.
+      const std::size_t count = cluster_->HasQuota(ns) ? expansion.count : 1;
+      for (std::size_t i = 0; i < count; ++i) {
+        if (!JudgeExpansion(manifest, expansion, i, {ns, path}, result)) break;
+      }
+    }
+  }
+
+  struct Site {
+    const std::string& ns;
+    const std::vector<std::string>& path;
+  };
+
+  bool JudgeExpansion(const Manifest& manifest, const Expansion& expansion, std::size_t index,
+                      const Site& site, Result& result) {
+    Operation op(cluster_->world());
+    if (!engine::ResolveObject(op, expansion.object).ok()) return false;
+    op.ns = site.ns;
+    MakeServiceAccountOf(expansion.object, site.ns);
+    api::UserInfo user;
+    user.name = base::StrCat("system:serviceaccount:kube-system:", expansion.asker);
+    user.groups = {"system:serviceaccounts", "system:serviceaccounts:kube-system",
+                   std::string(api::kGroupAuthenticated)};
+    const std::string kind = base::ToLower(expansion.object["kind"].AsString());
+    std::string subject = base::StrCat(kind, " of ", manifest.kind, " ", manifest.name);
+    if (index > 0) {
+      subject =
+          base::StrCat(kind, " ", std::to_string(index + 1), " of ",
+                       std::to_string(expansion.count), " of ", manifest.kind, " ", manifest.name);
+    }
+    // A ReplicaSet has its Deployment's fields in the same places.
+    const std::size_t before = result.failures.size();
+    const Judged judged =
+        Submit(op, json::ToString(expansion.object), &user, {manifest, site.path, subject}, result);
+    HideGeneratedName(expansion.object, before, result);
+    if (!judged.admitted) {
+      if (result.verdict == Verdict::kAllow) {
+        result.verdict = Verdict::kDeny;
+        result.code = judged.status.http_code();
+        result.message = result.failures.size() > before ? result.failures[before].message
+                                                         : judged.status.message();
+        result.object.clear();
+      }
+    }
+    JudgeExpansions(manifest, judged.admitted ? judged.object : expansion.object, site.ns,
+                    site.path, result);
+    return judged.admitted;
+  }
+
+  // Names that the server would choose differ from run to run; reports do not.
+  static void HideGeneratedName(json::Value object, std::size_t first, Result& result) {
+    const std::string_view prefix = object["metadata"]["generateName"].AsString();
+    if (prefix.empty()) return;
+    constexpr std::size_t kRandom = 5;
+    const std::string quoted = base::StrCat("\"", prefix);
+    for (std::size_t i = first; i < result.failures.size(); ++i) {
+      std::string& message = result.failures[i].message;
+      const std::size_t at = message.find(quoted);
+      if (at == std::string::npos) continue;
+      const std::size_t end = at + quoted.size() + kRandom;
+      if (end < message.size() && message[end] == '"') {
+        message.replace(end - kRandom, kRandom, std::string(kRandom, '?'));
+      }
+    }
+  }
+
+  const Inputs& inputs_;
+  const JudgeOptions& options_;
+  const Rules rules_;
+  std::unique_ptr<Cluster> cluster_;
+  std::set<std::pair<std::string, std::string>> parameter_kinds_;
+  std::set<std::string> given_namespaces_;  // by server, before they were judged
+  Report report_;
+};
+
+}  // namespace
+
+std::string_view VerdictText(Verdict verdict) {
+  constexpr std::string_view kTexts[] = {"allow", "deny", "error", "skip"};
+  return kTexts[static_cast<std::size_t>(verdict)];
+}
+
+std::size_t Report::Count(Verdict verdict) const {
+  return static_cast<std::size_t>(
+      std::count_if(results.begin(), results.end(),
+                    [&](const Result& result) { return result.verdict == verdict; }));
+}
+
+std::size_t Report::warnings() const {
+  std::size_t count = 0;
+  for (const Result& result : results) count += result.warnings.size();
+  return count;
+}
+
+base::Result<Report> Judge(const Inputs& inputs, const JudgeOptions& options) {
+  return Judging(inputs, options).Run();
+}
+
+}  // namespace portcullis::offline

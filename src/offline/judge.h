@@ -1,0 +1,35 @@
+// Judging manifests: each is a request to create its object in a cluster that has what all of them
+// give, and what it would make (the pods of a Deployment) is judged with it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "admission/survey.h"
+#include "base/status.h"
+#include "offline/cluster.h"
+#include "offline/inputs.h"
+#include "offline/result.h"
+
+namespace portcullis::offline {
+
+struct JudgeOptions {
+  ClusterOptions cluster;
+  std::string ns;          // -n: of manifests that name none
+  bool expand = true;      // what workloads would make is judged too
+  bool traces = false;     // of the manifests that are the inputs' own
+  bool strict = false;     // missing namespaces and service accounts are not made
+  bool fail_fast = false;  // the first denial ends it
+  // Which webhooks are called; null: all. Outlives the call.
+  const admission::WebhookStandIn* stand_in = nullptr;
+};
+
+// The report's results are in the order of the manifests. Errors are the user's: a flag's value, a
+// configuration file.
+base::Result<Report> Judge(const Inputs& inputs, const JudgeOptions& options);
+
+}  // namespace portcullis::offline

@@ -1,0 +1,116 @@
+// JSON and YAML: one document with every result.
+#include "base/strings.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "json/yaml.h"
+#include "offline/report/format.h"
+
+namespace portcullis::offline {
+namespace {
+
+json::Value Number(std::size_t number) {
+  return json::Value::Int(static_cast<std::int64_t>(number));
+}
+
+json::Value Texts(json::Arena& arena, const std::vector<std::string>& texts) {
+  json::ArrayBuilder array(arena);
+  for (const std::string& text : texts) array.Add(text);
+  return array.Build();
+}
+
+json::Value PlaceOf(json::Arena& arena, const Location& place) {
+  json::ObjectBuilder object(arena);
+  object.Set("file", place.file);
+  if (place.line != 0) object.Set("line", Number(place.line)).Set("column", Number(place.column));
+  return object.Build();
+}
+
+json::Value FailureOf(json::Arena& arena, const Failure& failure) {
+  json::ObjectBuilder object(arena);
+  object.Set("source", failure.source);
+  if (!failure.subject.empty()) object.Set("subject", failure.subject);
+  object.Set("path", failure.path)
+      .Set("line", Number(failure.place.line))
+      .Set("column", Number(failure.place.column))
+      .Set("code", failure.code)
+      .Set("message", failure.message);
+  if (!failure.rule.file.empty()) object.Set("rule", PlaceOf(arena, failure.rule));
+  if (!failure.expression.empty()) object.Set("expression", failure.expression);
+  if (!failure.advice.empty()) object.Set("advice", failure.advice);
+  return object.Build();
+}
+
+json::Value ResultOf(json::Arena& arena, const Result& result) {
+  json::ArrayBuilder failures(arena);
+  for (const Failure& failure : result.failures) failures.Add(FailureOf(arena, failure));
+  json::ObjectBuilder annotations(arena);
+  for (const auto& [key, value] : result.audit_annotations) annotations.Set(key, value);
+  json::ObjectBuilder object(arena);
+  object.Set("file", result.place.file)
+      .Set("line", Number(result.place.line))
+      .Set("column", Number(result.place.column))
+      .Set("apiVersion", result.api_version)
+      .Set("kind", result.kind)
+      .Set("namespace", result.ns)
+      .Set("name", result.name)
+      .Set("operation", result.operation)
+      .Set("verdict", VerdictText(result.verdict))
+      .Set("code", result.code)
+      .Set("message", result.message)
+      .Set("failures", failures.Build())
+      .Set("warnings", Texts(arena, result.warnings))
+      .Set("auditAnnotations", annotations.Build());
+  if (!result.webhooks_not_called.empty()) {
+    object.Set("webhooksNotCalled", Texts(arena, result.webhooks_not_called));
+  }
+  if (!result.object.empty()) {
+    const auto parsed = json::Parse(arena, result.object);
+    if (parsed.ok()) object.Set("object", *parsed);
+  }
+  if (!result.trace.empty()) {
+    const auto parsed = json::Parse(arena, result.trace);
+    if (parsed.ok()) object.Set("trace", *parsed);
+  }
+  return object.Build();
+}
+
+json::Value DocumentOf(json::Arena& arena, const Report& report) {
+  json::ArrayBuilder results(arena);
+  for (const Result& result : report.results) results.Add(ResultOf(arena, result));
+  json::ArrayBuilder problems(arena);
+  for (const Problem& problem : report.problems) {
+    problems.Add(json::With(arena, PlaceOf(arena, problem.place), "message",
+                            json::String(arena, problem.message)));
+  }
+  const json::Value summary = json::ObjectBuilder(arena)
+                                  .Set("files", Number(report.files))
+                                  .Set("manifests", Number(report.results.size()))
+                                  .Set("ignored", Number(report.ignored))
+                                  .Set("allow", Number(report.Count(Verdict::kAllow)))
+                                  .Set("deny", Number(report.Count(Verdict::kDeny)))
+                                  .Set("error", Number(report.Count(Verdict::kError)))
+                                  .Set("skip", Number(report.Count(Verdict::kSkip)))
+                                  .Set("warnings", Number(report.warnings()))
+                                  .Set("problems", Number(report.problems.size()))
+                                  .Build();
+  return json::ObjectBuilder(arena)
+      .Set("results", results.Build())
+      .Set("problems", problems.Build())
+      .Set("notes", Texts(arena, report.notes))
+      .Set("summary", summary)
+      .Build();
+}
+
+}  // namespace
+
+std::string WriteJson(const Report& report, const FormatOptions&) {
+  json::Arena arena;
+  return json::ToString(DocumentOf(arena, report), {.escape_html = false, .indent = 2}) + "\n";
+}
+
+std::string WriteYaml(const Report& report, const FormatOptions&) {
+  json::Arena arena;
+  return json::ToYaml(DocumentOf(arena, report));
+}
+
+}  // namespace portcullis::offline

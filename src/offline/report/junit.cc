@@ -1,0 +1,78 @@
+// JUnit XML as CI systems read it: a suite for the run, a case for each manifest.
+#include "base/strings.h"
+#include "offline/report/format.h"
+
+namespace portcullis::offline {
+namespace {
+
+// Text for XML 1.0, which has no control characters but tab and line ends.
+std::string Xml(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\n':
+        out += "&#10;";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) >= 0x20 || c == '\t') out += c;
+    }
+  }
+  return out;
+}
+
+void AddCase(const Result& result, std::string& out) {
+  out += base::StrCat("    <testcase classname=\"", Xml(result.place.file), "\" name=\"",
+                      Xml(NameOf(result)), "\" file=\"", Xml(result.place.file), "\" line=\"",
+                      std::to_string(result.place.line), "\"");
+  if (result.failures.empty() && result.warnings.empty() && result.verdict != Verdict::kSkip) {
+    out += "/>\n";
+    return;
+  }
+  out += ">\n";
+  if (result.verdict == Verdict::kSkip) out += "      <skipped message=\"not judged\"/>\n";
+  const std::string_view element = result.verdict == Verdict::kError ? "error" : "failure";
+  for (const Failure& failure : result.failures) {
+    out += base::StrCat("      <", element, " type=\"", Xml(failure.source), "\" message=\"",
+                        Xml(failure.message), "\">", Xml(failure.place.ToString()), ": ",
+                        Xml(failure.message), "</", element, ">\n");
+  }
+  if (!result.warnings.empty()) {
+    out += base::StrCat("      <system-out>", Xml(base::Join(result.warnings, "\n")),
+                        "</system-out>\n");
+  }
+  out += "    </testcase>\n";
+}
+
+}  // namespace
+
+std::string WriteJunit(const Report& report, const FormatOptions&) {
+  const std::string counts =
+      base::StrCat("tests=\"", std::to_string(report.results.size() + report.problems.size()),
+                   "\" failures=\"", std::to_string(report.Count(Verdict::kDeny)), "\" errors=\"",
+                   std::to_string(report.Count(Verdict::kError) + report.problems.size()),
+                   "\" skipped=\"", std::to_string(report.Count(Verdict::kSkip)), "\"");
+  std::string out = base::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ", counts,
+                                 ">\n  <testsuite name=\"portcullis test\" ", counts, ">\n");
+  for (const Problem& problem : report.problems) {
+    out += base::StrCat("    <testcase classname=\"", Xml(problem.place.file),
+                        "\" name=\"reading\">\n      <error message=\"", Xml(problem.message),
+                        "\">", Xml(problem.place.ToString()), ": ", Xml(problem.message),
+                        "</error>\n    </testcase>\n");
+  }
+  for (const Result& result : report.results) AddCase(result, out);
+  return out + "  </testsuite>\n</testsuites>\n";
+}
+
+}  // namespace portcullis::offline

@@ -1,0 +1,64 @@
+// What the offline commands have to say about each manifest, and about all of them. Value types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "offline/inputs.h"
+
+namespace portcullis::offline {
+
+enum class Verdict : std::uint8_t { kAllow, kDeny, kError, kSkip };
+
+std::string_view VerdictText(Verdict verdict);  // "allow"
+
+// One thing that refuses a manifest.
+struct Failure {
+  // "validation", "LimitRanger", "ValidatingAdmissionPolicy replica-limit, binding in-test", …
+  std::string source;
+  // Of what: "" for the manifest's own object; "pod of Deployment web" for what it would make.
+  std::string subject;
+  std::string message;     // as kube-apiserver words it
+  int code = 0;            // of HTTP, likewise
+  std::string path;        // of the field, "spec.replicas"; "" if none is to blame
+  Location place;          // of the field in the manifest
+  Location rule;           // of the rule that refuses; file "": it stands in no file
+  std::string expression;  // of the rule
+  std::string advice;      // "" if none is known
+};
+
+struct Result {
+  Location place;
+  std::string api_version;
+  std::string kind;
+  std::string ns;
+  std::string name;
+  std::string resource;  // "deployments.apps"
+  std::string operation = "CREATE";
+  Verdict verdict = Verdict::kAllow;
+  int code = 201;
+  std::string message;
+  std::vector<Failure> failures;  // the first one is what kube-apiserver answers with
+  std::vector<std::string> warnings;
+  std::vector<std::pair<std::string, std::string>> audit_annotations;
+  std::vector<std::string> webhooks_not_called;  // "configuration/webhook"
+  std::string object;                            // JSON of what would be stored; "" unless allowed
+  std::string trace;                             // JSON of its AdmissionTrace; "" unless asked for
+};
+
+struct Report {
+  std::vector<Result> results;    // in the order of the manifests
+  std::vector<Problem> problems;  // what could not be read
+  std::vector<std::string> notes;
+  std::size_t files = 0;
+  std::size_t ignored = 0;
+
+  std::size_t Count(Verdict verdict) const;
+  std::size_t warnings() const;
+};
+
+}  // namespace portcullis::offline

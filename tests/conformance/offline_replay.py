@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""Replays recorded creates through `portcullis test`: files in, verdicts out.
+
+    tests/conformance/offline_replay.py --build build/release             every suite
+    tests/conformance/offline_replay.py --build build/release policies -v
+
+For each recorded POST of an object, what the scenario had in its cluster by then (objects that earlier POSTs
+had made) and the object itself become files; `portcullis test -o json` judges them. Verdict, code, message,
+warnings, and of what was admitted the object, have to be what the golden file holds, which is also what the
+server is held to.
+
+Steps that are no plain create of an object in JSON are left out, with all steps behind one that files cannot say
+(an update, a deletion): they are counted, and named with -v. Exits with 1 if a verdict differs, or if fewer
+are compared than today.
+"""
+
+import argparse
+import collections
+import contextlib
+import io
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SUITES = HERE / "suites"
+LEAST_COMPARED = 413
+ADMIN = "conformance-admin"
+
+sys.path.insert(0, str(SUITES))
+import replay  # noqa: E402
+
+# Flags of the server that `portcullis test` has too.
+FLAGS = ("--enable-admission-plugins", "--disable-admission-plugins", "--admission-control-config-file",
+         "--feature-gates", "--runtime-config", "--default-not-ready-toleration-seconds",
+         "--default-unreachable-toleration-seconds")
+
+
+def agrees(step):
+    """Whether the path is the one that a client chooses for the object."""
+    parts, body = step["path"].strip("/").split("/"), step["body"]
+    version = parts[1] if parts[0] == "api" else "/".join(parts[1:3])
+    ns = parts[parts.index("namespaces") + 1] if "namespaces" in parts[:-1] else None
+    given = (body.get("metadata") or {}).get("namespace")
+    kind = body["kind"].lower()
+    return (body.get("apiVersion") == version and (given or ns) == ns and parts[-1].startswith(kind[:-1])
+            and len(parts[-1]) <= len(kind) + 2)
+
+
+def fits(step):
+    """Why files cannot say what the step asks; "" if they can."""
+    if "kubectl" in step:
+        return "kubectl"
+    if step["method"] != "POST" or not isinstance(step.get("body"), dict):
+        return "no create of an object"
+    path = replay.split_path(step["path"])
+    if path is None or "?" in step["path"] or step.get("query"):
+        return "options"
+    if step.get("headers") or step.get("contentType", "application/json") != "application/json":
+        return "headers"
+    if not step["body"].get("kind"):
+        return "a body without a kind"
+    if not agrees(step):
+        return "a body that is not the path's"
+    if step["body"]["apiVersion"].split("/")[0] in ("authentication.k8s.io", "certificates.k8s.io"):
+        return "about the client's own credentials"
+    parts = step["path"].strip("/").split("/")
+    if parts[-1] in ("binding", "eviction", "token", "scale") or "namespaces" in parts[:-2] and len(parts) > 6:
+        return "a subresource"
+    return ""
+
+
+def who(step):
+    """Flags for the user of the step."""
+    user = step.get("as") or {}
+    flags = [f"--as={user['user']}"] if user.get("user") else []
+    return flags + [f"--as-group={group}" for group in user.get("groups", [])]
+
+
+def spaces(scenario, names):
+    """The namespaces that the scenario begins with, and their service accounts."""
+    made = []
+    for space in scenario.get("namespaces", [{}]):
+        space = replay.substitute(space, names)
+        metadata = {"name": names["NS"] + space.get("suffix", ""), "labels": space.get("labels", {}),
+                    "annotations": space.get("annotations", {})}
+        made.append({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+    return made
+
+
+class Suite:
+    def __init__(self, suite, args, variables):
+        self.meta = replay.load_json(suite / "suite.json")
+        self.suite, self.args, self.variables = suite, args, variables
+        self.folder = tempfile.TemporaryDirectory(prefix=f"offline-{suite.name}-")
+        flags = io.StringIO()
+        with contextlib.redirect_stdout(flags):
+            replay.render_suite(str(suite), self.folder.name, variables)
+        self.flags = [flag for flag in flags.getvalue().split() if flag.startswith(FLAGS)]
+        self.compared, self.failing, self.left_out = 0, [], collections.Counter()
+
+    def judge(self, manifests, flags):
+        """The last of the manifests as `portcullis test` sees it."""
+        text = "---\n" + "\n---\n".join(json.dumps(manifest) for manifest in manifests)
+        run = subprocess.run([self.args.build / "portcullis", "test", "-", "-o", "json", "--webhooks=call", "--strict",
+                              "--validate=warn", "--expand=false", *self.flags, *flags],
+                             input=text, capture_output=True, text=True, timeout=60)
+        if run.returncode not in (0, 1):
+            raise RuntimeError(f"portcullis test ended with {run.returncode}: {run.stderr or run.stdout}")
+        results = json.loads(run.stdout)["results"]
+        return results[-1] if len(results) == len(manifests) else None
+
+    def scenario(self, path):
+        scenario = replay.load_json(path)
+        recorded = iter(replay.load_json(path.parent.parent / "golden" / path.name)["steps"])
+        if scenario.get("hooks") or any(not space.get("serviceAccount", True) for space in scenario.get("namespaces", [])):
+            self.left_out["webhooks, or no service account"] += len(scenario["steps"])
+            return
+        names = {"ID": scenario["name"], "NS": "cf-" + scenario["name"]}
+        norm = replay.Normalizer([], ADMIN, scenario.get("managedFields", False))
+        there = [thing["body"] for thing in self.meta.get("setup", [])] + spaces(scenario, names)
+        for step in scenario["steps"]:
+            asks = "method" in step or "kubectl" in step
+            golden = next(recorded) if asks and step.get("record", True) else None
+            if not asks:
+                continue
+            if step.get("method") == "GET":
+                continue
+            step = replay.substitute(step, {**self.variables, **names})
+            reason = fits(step)
+            if reason:
+                self.left_out[reason] += 1
+                if step.get("method") in ("POST", "GET") and (golden or {}).get("status", 200) >= 400:
+                    continue  # it has changed nothing
+                return
+            there = self.step(scenario, step, golden, there, norm)
+
+    def step(self, scenario, step, golden, there, norm):
+        body = dict(step["body"])
+        parts = step["path"].strip("/").split("/")
+        if "namespaces" in parts[:-1]:
+            ns = parts[parts.index("namespaces") + 1]
+            body["metadata"] = {"namespace": ns, **body.get("metadata", {})}
+        result = self.judge([*there, body], who(step))
+        if result is None:
+            self.left_out["something that is no object"] += 1
+            return there
+        if golden is not None:
+            self.compare(f"{self.suite.name} / {scenario['name']} / {step.get('name', '')}", step, golden, result, norm)
+        return there + [body] if result["verdict"] == "allow" else there
+
+    def compare(self, name, step, golden, result, norm):
+        want = {"code": golden["status"]}
+        got = {"code": result["code"]}
+        body = golden.get("body")
+        if isinstance(body, dict) and body.get("kind") == "Status":
+            want["message"], got["message"] = body["message"], norm.text(result["message"])
+            if step.get("unorderedMessage"):
+                got["message"] = replay.sort_listed(got["message"])
+        elif isinstance(body, dict):
+            norm.learn(result.get("object"))
+            seen = norm.value(result.get("object"))
+            for pointer in step.get("ignore", ()):
+                replay.drop_pointer(seen, pointer)
+            want["object"], got["object"] = body, seen
+        if "warnings" in golden or result["warnings"]:
+            want["warnings"] = sorted(golden.get("warnings", []))
+            got["warnings"] = sorted(norm.text("299 - " + json.dumps(text, ensure_ascii=False)) for text in result["warnings"])
+        if "body" not in golden:
+            want.pop("warnings", None)
+            got.pop("warnings", None)
+        if want == got:
+            self.compared += 1
+        else:
+            self.failing.append((name, want, got))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suite", nargs="*", help="names of suites (default: all)")
+    parser.add_argument("--build", type=pathlib.Path, required=True, metavar="DIR", help="build folder")
+    parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this scenario")
+    parser.add_argument("-v", "--verbose", action="store_true", help="count what is left out, by reason")
+    args = parser.parse_args()
+    variables = {"CA_BUNDLE": "", "OTHER_CA_BUNDLE": "", "WEBHOOK_URL": "https://127.0.0.1:1"}
+    compared = failed = 0
+    for path in sorted(SUITES.glob("*/suite.json")):
+        if args.suite and path.parent.name not in args.suite:
+            continue
+        suite = Suite(path.parent, args, variables)
+        for scenario in sorted((path.parent / "scenarios").glob("*.json")):
+            if not args.scenario or scenario.stem in args.scenario:
+                suite.scenario(scenario)
+        compared += suite.compared
+        failed += len(suite.failing)
+        print(f"{path.parent.name}: {suite.compared} verdicts are the server's, {len(suite.failing)} differ", flush=True)
+        if args.verbose and suite.left_out:
+            print("  left out: " + ", ".join(f"{count} {why}" for why, count in suite.left_out.most_common()))
+        for name, want, got in suite.failing[:40]:
+            print(f"  FAIL {name}")
+            for key in want:
+                if want[key] != got.get(key):
+                    print(f"    {key}: recorded {json.dumps(want[key])[:600]}\n    {key}: judged   {json.dumps(got.get(key))[:600]}")
+    print(f"offline_replay: {compared} verdicts are the server's, {failed} differ")
+    if not args.suite and not args.scenario and compared < LEAST_COMPARED:
+        print(f"at least {LEAST_COMPARED} were compared before")
+        return 1
+    return 1 if failed or not compared else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
