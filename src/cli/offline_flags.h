@@ -30,6 +30,7 @@ struct OfflineOptions {
   std::vector<OfflineOutput> outputs;
   bool verbose = false;
   bool require_manifests = false;
+  bool require_tests = false;
   int warn_exit_code = 0;
   std::string form = "text";
 };

@@ -1,5 +1,6 @@
 #include "cli/test_command.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "cli/offline_flags.h"
 #include "flags/setters.h"
 #include "golang/strconv.h"
+#include "offline/cases.h"
 
 namespace portcullis::cli {
 namespace {
@@ -25,7 +27,9 @@ PATH is a file, a folder with all that is below it, or - for standard input; by 
 folder. Files are told by what they hold: policies, bindings, their parameters, webhook
 configurations, CustomResourceDefinitions, namespaces, quotas, limit ranges, service accounts and roles
 make up the cluster; they and all other objects are judged as if they were created, in the order of the
-files. What a workload would make (the pods of a Deployment) is judged with it.
+files. What a workload would make (the pods of a Deployment) is judged with it. AdmissionReview documents
+are judged as the requests that they record. If there are test files (docs/offline-tests.md), their cases are
+run instead.
 
 Examples:
   portcullis test deploy/                              # policies and manifests of a folder
@@ -73,6 +77,8 @@ constexpr OfflineFlag kOwn[] = {
      &flags::SetBool<&OfflineOptions::verbose>, "", 'v'},
     {"fail-fast", kSwitch, "false", "End with the first manifest that is refused", &SetFailFast,
      ""},
+    {"require-tests", kSwitch, "false", "No test file at all is an error (status 2)",
+     &flags::SetBool<&OfflineOptions::require_tests>, ""},
     {"require-manifests", kSwitch, "false", "No manifest at all is an error (status 2)",
      &flags::SetBool<&OfflineOptions::require_manifests>, ""},
     {"warn-exit-code", flags::Type::kInt, "0", "Exit status if there are warnings and no refusals",
@@ -106,9 +112,7 @@ int ExitCode(const offline::Report& report, const OfflineOptions& options) {
     std::fputs("Error: no manifest was found\n", stderr);
     return kExitUsage;
   }
-  const bool refused =
-      report.Count(offline::Verdict::kDeny) + report.Count(offline::Verdict::kError) > 0;
-  if (refused) return kExitRefused;
+  if (report.refusals() > 0) return kExitRefused;
   return report.warnings() > 0 ? options.warn_exit_code : kExitOk;
 }
 
@@ -129,7 +133,14 @@ int Run(const std::vector<std::string>& arguments) {
   if (!client.ok()) return Fail(client.status());
   const auto inputs = ReadOfflineInputs(options);
   if (!inputs.ok()) return Fail(inputs.status());
-  const auto report = offline::Judge(*inputs, options.judge);
+  const bool has_tests =
+      std::any_of(inputs->manifests.begin(), inputs->manifests.end(), &offline::IsTest);
+  if (options.require_tests && !has_tests) {
+    std::fputs("Error: no test was found\n", stderr);
+    return kExitUsage;
+  }
+  const auto report = has_tests ? offline::RunTests(*inputs, options.judge)
+                                : offline::Judge(*inputs, options.judge);
   if (!report.ok()) return Fail(report.status());
   if (const base::Status printed = Print(*report, options); !printed.ok()) return Fail(printed);
   return ExitCode(*report, options);

@@ -30,10 +30,11 @@ api::UserInfo UserOf(const ClusterOptions& options) {
   return user;
 }
 
-// CreateOptions as `kubectl create` sends them and admission sees them.
-json::Value CreateOptionsOf(json::Arena& arena, const ClusterOptions& options) {
+// CreateOptions or UpdateOptions as kubectl sends them and admission sees them.
+json::Value WriteOptionsOf(json::Arena& arena, std::string_view kind,
+                           const ClusterOptions& options) {
   json::ObjectBuilder value(arena);
-  value.Set("kind", "CreateOptions").Set("apiVersion", "meta.k8s.io/v1");
+  value.Set("kind", kind).Set("apiVersion", "meta.k8s.io/v1");
   if (options.dry_run) {
     value.Set("dryRun", json::ArrayBuilder(arena).Add(std::string_view("All")).Build());
   }
@@ -103,22 +104,34 @@ base::Status Cluster::Build(ClusterOptions options) {
 
 const engine::World& Cluster::world() const { return parts_->engine->world(); }
 
-base::Result<engine::Outcome> Cluster::Submit(engine::Operation& op, std::string_view text,
-                                              const api::UserInfo* user) {
-  op.verb = engine::Verb::kCreate;
-  op.name.clear();  // a new object is named by its body
-  op.user = user != nullptr ? *user : user_;
+base::Result<engine::Outcome> Cluster::Submit(engine::Operation& op, const Request& request) {
+  op.verb = request.verb;
+  if (op.verb == engine::Verb::kCreate) op.name.clear();  // a new object is named by its body
+  op.user = request.user != nullptr ? *request.user : user_;
   op.dry_run = options_.dry_run;
   if (!op.resource->deprecation_warning.empty()) {
     op.recorder.Warn(op.resource->deprecation_warning);
   }
+  if (op.verb == engine::Verb::kDelete) {
+    engine::DeleteOptions deletion;
+    deletion.dry_run = options_.dry_run;
+    deletion.propagation_policy = "Background";
+    deletion.value = json::ObjectBuilder(op.arena)
+                         .Set("kind", "DeleteOptions")
+                         .Set("apiVersion", "meta.k8s.io/v1")
+                         .Set("propagationPolicy", "Background")
+                         .Build();
+    return engine::Delete(op, deletion);
+  }
   engine::Input input;
-  input.body = text;
-  input.type = json::HasJsonPrefix(text) ? engine::MediaType::kJson : engine::MediaType::kYaml;
+  input.body = request.body;
+  input.type =
+      json::HasJsonPrefix(request.body) ? engine::MediaType::kJson : engine::MediaType::kYaml;
   input.options.dry_run = options_.dry_run;
   input.options.field_manager = kManager;
   input.options.validation = options_.validation;
-  input.options.as_create = CreateOptionsOf(op.arena, options_);
+  input.options.as_create = WriteOptionsOf(op.arena, "CreateOptions", options_);
+  input.options.as_update = WriteOptionsOf(op.arena, "UpdateOptions", options_);
   auto outcome = engine::Write(op, input);
   if (outcome.ok()) Follow(op, *outcome);
   return outcome;
@@ -192,6 +205,17 @@ base::Status Cluster::MakeServiceAccount(std::string_view ns, std::string_view n
                    .Set("metadata",
                         json::ObjectBuilder(arena).Set("name", name).Set("namespace", ns).Build())
                    .Build());
+}
+
+json::Value Cluster::AsUpdate(engine::Operation& op, json::Value object) const {
+  const store::ObjectPtr stored = parts_->store->Get(engine::KeyOf(op, op.name));
+  if (stored == nullptr) return object;
+  const json::Value live = json::DeepCopy(op.arena, stored->document()["metadata"]);
+  json::Value metadata = object["metadata"];
+  for (std::string_view name : {"uid", "resourceVersion", "creationTimestamp"}) {
+    metadata = json::With(op.arena, metadata, name, live[name]);
+  }
+  return json::With(op.arena, object, "metadata", metadata);
 }
 
 void Cluster::Withdraw(const engine::Operation& op, std::string_view name) {

@@ -49,6 +49,13 @@ struct ClusterOptions {
   bool dry_run = false;
 };
 
+// A request to the cluster.
+struct Request {
+  engine::Verb verb = engine::Verb::kCreate;  // kCreate, kUpdate or kDelete
+  std::string_view body;                      // JSON or YAML, of creates and updates
+  const api::UserInfo* user = nullptr;        // null: the cluster's
+};
+
 class Cluster {
  public:
   // Errors are the user's: a flag's value, a configuration file.
@@ -58,10 +65,9 @@ class Cluster {
   const engine::World& world() const;
   const api::UserInfo& user() const { return user_; }
 
-  // A request to create the object of `text` (JSON or YAML), as the user or as `user`. `op` has been
-  // resolved, with its namespace, and has its trace and survey, if any.
-  base::Result<engine::Outcome> Submit(engine::Operation& op, std::string_view text,
-                                       const api::UserInfo* user = nullptr);
+  // Carries the request out. `op` has been resolved, with its namespace and, but for creates, its
+  // name, and has its trace and survey, if any.
+  base::Result<engine::Outcome> Submit(engine::Operation& op, const Request& request);
   // Stores the object past admission; validation still applies.
   base::Status Give(json::Value object, std::string_view ns);
 
@@ -71,6 +77,8 @@ class Cluster {
   // With the service account "default", as the controllers of a cluster would.
   base::Status MakeNamespace(std::string_view name);
   base::Status MakeServiceAccount(std::string_view ns, std::string_view name);
+  // `object` as an update of the stored object: with its uid, version and time of creation.
+  json::Value AsUpdate(engine::Operation& op, json::Value object) const;
   // Removes an object from the store, and nothing with it.
   void Withdraw(const engine::Operation& op, std::string_view name);
 

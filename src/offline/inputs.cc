@@ -136,7 +136,9 @@ class FileReader {
     const auto value = json::ParseYaml(*arena, text);
     if (!value.ok()) {
       const std::string& message = value.status().message();
-      const std::size_t own = std::max<std::size_t>(LineIn(message), 1);
+      std::size_t own = std::max<std::size_t>(LineIn(message), 1);
+      // Go's library counts the lines of these errors from 0, of all others from 1.
+      if (LineIn(message) != 0 && message.find("did not find expected") != std::string::npos) ++own;
       const bool is_template = text.find("{{") != std::string_view::npos;
       return Fail(line + own - 1, 0,
                   base::StrCat(WithoutLine(message),

@@ -1,8 +1,9 @@
 #include "offline/judge.h"
 
 #include <algorithm>
-#include <array>
+#include <filesystem>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "api/api_status.h"
@@ -12,7 +13,9 @@
 #include "engine/operation_trace.h"
 #include "json/writer.h"
 #include "offline/blame.h"
+#include "offline/cases.h"
 #include "offline/expand.h"
+#include "offline/review.h"
 
 namespace portcullis::offline {
 namespace {
@@ -47,6 +50,15 @@ class Judging {
       : inputs_(inputs), options_(options), rules_(inputs.manifests) {}
 
   base::Result<Report> Run() {
+    TRY(Begin());
+    report_.problems = inputs_.problems;
+    report_.files = inputs_.files;
+    report_.ignored = inputs_.ignored;
+    return std::move(report_);
+  }
+
+  // Judges the manifests; their cluster is there from then on.
+  base::Status Begin() {
     cluster_ = TRY(Cluster::Create(options_.cluster));
     CollectParameterKinds();
     report_.results.resize(inputs_.manifests.size());
@@ -57,7 +69,7 @@ class Judging {
     });
     bool ended = false;
     for (const std::size_t i : order) {
-      report_.results[i] = Describe(inputs_.manifests[i]);
+      Describe(inputs_.manifests[i], report_.results[i]);
       if (ended) {
         report_.results[i].verdict = Verdict::kSkip;
         continue;
@@ -65,10 +77,19 @@ class Judging {
       JudgeOne(inputs_.manifests[i], report_.results[i]);
       ended = options_.fail_fast && report_.results[i].verdict != Verdict::kAllow;
     }
-    report_.problems = inputs_.problems;
-    report_.files = inputs_.files;
-    report_.ignored = inputs_.ignored;
-    return std::move(report_);
+    return base::OkStatus();
+  }
+
+  const Report& report() const { return report_; }
+
+  // The request of a case of a test file, whose resource follows from its object.
+  void JudgeCase(Review& review, Result& result) {
+    Operation op(cluster_->world());
+    const base::Status resolved = engine::ResolveObject(op, review.manifest.object);
+    if (!resolved.ok()) return Fail(result, review.manifest, resolved);
+    review.resource = op.resource->resource;
+    if (!op.resource->namespaced) review.ns.clear();
+    JudgeReview(review, result);
   }
 
  private:
@@ -94,15 +115,13 @@ class Judging {
     return kOthers;
   }
 
-  static Result Describe(const Manifest& manifest) {
-    Result result;
+  static void Describe(const Manifest& manifest, Result& result) {
     result.place = manifest.Find({});
     result.api_version = manifest.api_version;
     result.kind = manifest.kind;
     result.ns = manifest.ns;
     result.name = manifest.name;
     if (result.name.empty()) result.name = manifest.object["metadata"]["generateName"].AsString();
-    return result;
   }
 
   void Fail(Result& result, const Manifest& manifest, const base::Status& status) {
@@ -126,18 +145,65 @@ class Judging {
     return manifest.ns;
   }
 
+  // A recorded request: what it is about is as the review says before it, and gone behind it.
+  void JudgeReview(const Review& review, Result& result) {
+    const Manifest& manifest = review.manifest;
+    Describe(manifest, result);
+    result.operation = review.operation;
+    if (review.operation == "CONNECT" || !manifest.object.is_object()) {
+      result.verdict = Verdict::kSkip;
+      result.message = "reviews of CONNECT, and those without an object, are not judged";
+      return;
+    }
+    Operation op(cluster_->world());
+    const auto& [group, version, resource] = review.resource;
+    const base::Status resolved =
+        engine::Resolve(op, {group, version, resource, review.subresource, review.ns, review.name});
+    if (!resolved.ok()) return Fail(result, manifest, resolved);
+    if (!op.resource->namespaced) op.ns.clear();
+    if (!op.ns.empty()) MakeNamespaceOf(op.ns);
+    MakeServiceAccountOf(manifest.object, op.ns);
+    NameResource(op, result);
+    Request request;
+    request.user = review.user.name.empty() ? nullptr : &review.user;
+    json::Value object = review.object;
+    cluster_->Withdraw(op, review.name);
+    if (review.operation != "CREATE") {
+      const base::Status given = cluster_->Give(review.old_object, op.ns);
+      if (!given.ok()) return Fail(result, manifest, given);
+      request.verb = review.operation == "UPDATE" ? engine::Verb::kUpdate : engine::Verb::kDelete;
+      object = cluster_->AsUpdate(op, object);
+    }
+    const std::string body = json::ToString(object);
+    request.body = body;
+    const Judged judged = Submit(op, request, {manifest, {}, ""}, result);
+    const int done = review.operation == "CREATE" ? 201 : 200;
+    result.code = judged.admitted ? done : judged.status.http_code();
+    result.message = judged.status.message();
+    if (!judged.admitted) result.verdict = Verdict::kDeny;
+    if (judged.admitted && !judged.object.is_null()) result.object = json::ToString(judged.object);
+    cluster_->Withdraw(op, review.name);
+  }
+
+  static void NameResource(const Operation& op, Result& result) {
+    const auto& resource = op.resource->resource;
+    result.resource = resource.resource;
+    if (!resource.group.empty()) result.resource += base::StrCat(".", resource.group);
+    if (!op.subresource_name().empty()) result.resource += base::StrCat("/", op.subresource_name());
+    result.ns = op.ns;
+  }
+
   void JudgeOne(const Manifest& manifest, Result& result) {
+    if (IsReview(manifest)) return JudgeReview(ReadReview(manifest), result);
     Operation op(cluster_->world());
     if (const base::Status resolved = engine::ResolveObject(op, manifest.object); !resolved.ok()) {
       return Fail(result, manifest, resolved);
     }
     const auto& resource = op.resource->resource;
-    result.resource = resource.resource;
-    if (!resource.group.empty()) result.resource += base::StrCat(".", resource.group);
     if (op.resource->namespaced) {
       const auto ns = NamespaceOf(manifest);
       if (!ns.ok()) return Fail(result, manifest, ns.status());
-      op.ns = result.ns = *ns;
+      op.ns = *ns;
       MakeNamespaceOf(*ns);
       MakeServiceAccountOf(manifest.object, *ns);
     } else if (resource.resource == "namespaces" && resource.group.empty() &&
@@ -145,7 +211,9 @@ class Judging {
       cluster_->Withdraw(op, manifest.name);  // it was needed before its turn came
       given_namespaces_.erase(manifest.name);
     }
-    const Judged judged = Submit(op, BodyOf(manifest), nullptr, {manifest, {}, ""}, result);
+    NameResource(op, result);
+    const std::string body = BodyOf(manifest);
+    const Judged judged = Submit(op, {.body = body}, {manifest, {}, ""}, result);
     result.code = judged.admitted ? 201 : judged.status.http_code();
     result.message = judged.status.message();
     if (judged.admitted) {
@@ -190,15 +258,14 @@ class Judging {
     }
   }
 
-  Judged Submit(Operation& op, const std::string& body, const api::UserInfo* user,
-                const Blamed& blamed, Result& result) {
+  Judged Submit(Operation& op, const Request& request, const Blamed& blamed, Result& result) {
     admission::Survey survey(options_.stand_in);
     op.recorder.set_survey(&survey);
     std::optional<admission::Trace> trace;
-    if (options_.traces && user == nullptr && IsOwn(blamed.manifest)) {
+    if (options_.traces && blamed.subject.empty() && IsOwn(blamed.manifest)) {
       op.recorder.set_trace(&trace.emplace(*cluster_->world().clock));
     }
-    auto outcome = cluster_->Submit(op, body, user);
+    auto outcome = cluster_->Submit(op, request);
     op.recorder.set_survey(nullptr);
     op.recorder.set_trace(nullptr);
     Collect(op, survey, result);
@@ -227,8 +294,13 @@ class Judging {
     return judged;
   }
 
+  // Whether the manifest is of a document of the inputs' own.
   bool IsOwn(const Manifest& manifest) const {
-    return static_cast<std::size_t>(&manifest - inputs_.manifests.data()) < inputs_.own;
+    const std::span<const Manifest> own(inputs_.manifests.data(), inputs_.own);
+    return std::any_of(own.begin(), own.end(), [&](const Manifest& other) {
+      return other.source == manifest.source && other.steps.size() <= manifest.steps.size() &&
+             std::equal(other.steps.begin(), other.steps.end(), manifest.steps.begin());
+    });
   }
 
   static std::string TraceText(const Operation& op, admission::Trace& trace,
@@ -330,8 +402,9 @@ class Judging {
     }
     // A ReplicaSet has its Deployment's fields in the same places.
     const std::size_t before = result.failures.size();
+    const std::string body = json::ToString(expansion.object);
     const Judged judged =
-        Submit(op, json::ToString(expansion.object), &user, {manifest, site.path, subject}, result);
+        Submit(op, {.body = body, .user = &user}, {manifest, site.path, subject}, result);
     HideGeneratedName(expansion.object, before, result);
     if (!judged.admitted) {
       if (result.verdict == Verdict::kAllow) {
@@ -376,7 +449,7 @@ class Judging {
 }  // namespace
 
 std::string_view VerdictText(Verdict verdict) {
-  constexpr std::string_view kTexts[] = {"allow", "deny", "error", "skip"};
+  constexpr std::string_view kTexts[] = {"allow", "deny", "error", "skip", "pass", "fail"};
   return kTexts[static_cast<std::size_t>(verdict)];
 }
 
@@ -392,8 +465,75 @@ std::size_t Report::warnings() const {
   return count;
 }
 
+std::size_t Report::refusals() const {
+  return static_cast<std::size_t>(
+      std::count_if(results.begin(), results.end(),
+                    [](const Result& result) { return IsRefusal(result.verdict); }));
+}
+
 base::Result<Report> Judge(const Inputs& inputs, const JudgeOptions& options) {
   return Judging(inputs, options).Run();
+}
+
+namespace {
+
+std::string PathOf(const Manifest& manifest) {
+  return std::filesystem::path(manifest.source->path()).lexically_normal().string();
+}
+
+// Runs one test file; its results are added to the report. What its own files have that is refused
+// would not be there: a problem. Errors are flags' that do not fit.
+base::Status RunTest(const Manifest& manifest, std::span<const Manifest> shared,
+                     const JudgeOptions& options, std::set<std::string>& used, Report& report) {
+  json::Arena arena;
+  Location wrong;
+  auto read = ReadTest(arena, manifest, wrong);
+  if (!read.ok()) {
+    report.problems.push_back({wrong, read.status().message()});
+    return base::OkStatus();
+  }
+  TestFile test = *std::move(read);
+  Inputs& inputs = test.inputs;
+  for (const Manifest& given : inputs.manifests) used.insert(PathOf(given));
+  inputs.manifests.insert(inputs.manifests.end(), shared.begin(), shared.end());
+  Judging judging(inputs, options);
+  TRY(judging.Begin());
+  report.files += inputs.files;
+  report.problems.insert(report.problems.end(), inputs.problems.begin(), inputs.problems.end());
+  for (const Result& given : judging.report().results) {
+    if (IsRefusal(given.verdict)) report.problems.push_back({given.place, given.message});
+  }
+  for (Case& one : test.cases) {
+    Result judged;
+    judging.JudgeCase(one.review, judged);
+    report.results.push_back(Compare(one, manifest, test.name, judged));
+  }
+  return base::OkStatus();
+}
+
+}  // namespace
+
+base::Result<Report> RunTests(const Inputs& inputs, const JudgeOptions& options) {
+  Report report;
+  report.problems = inputs.problems;
+  report.files = inputs.files;
+  report.ignored = inputs.ignored;
+  // Files of --filename belong to the cluster of every test.
+  const std::span<const Manifest> shared = std::span(inputs.manifests).subspan(inputs.own);
+  const std::span<const Manifest> own = std::span(inputs.manifests).first(inputs.own);
+  std::set<std::string> used;  // the files that tests name
+  for (const Manifest& manifest : own) {
+    if (IsTest(manifest)) TRY(RunTest(manifest, shared, options, used, report));
+  }
+  const auto others = std::count_if(own.begin(), own.end(), [&](const Manifest& manifest) {
+    return !IsTest(manifest) && !used.contains(PathOf(manifest));
+  });
+  if (others > 0) {
+    report.notes.push_back(base::StrCat(std::to_string(others),
+                                        others == 1 ? " manifest is" : " manifests are",
+                                        " not judged beside tests: name files without tests"));
+  }
+  return report;
 }
 
 }  // namespace portcullis::offline

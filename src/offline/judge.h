@@ -32,4 +32,7 @@ struct JudgeOptions {
 // configuration file.
 base::Result<Report> Judge(const Inputs& inputs, const JudgeOptions& options);
 
+// Runs the test files among the inputs, each in a cluster of its own; a result for each case.
+base::Result<Report> RunTests(const Inputs& inputs, const JudgeOptions& options);
+
 }  // namespace portcullis::offline

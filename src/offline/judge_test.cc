@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "offline/blame.h"
 #include "offline/report/format.h"
@@ -293,6 +297,144 @@ TEST(JudgeTest, AsAUserHasTheRightsOfRbac) {
       options);
   EXPECT_EQ(report.results[0].code, 403);
   EXPECT_THAT(report.results[0].message, HasSubstr("user \"alice\""));
+}
+
+// Requests as a webhook receives them, and a policy that forbids to change or delete what is kept.
+constexpr char kReviews[] = R"yaml(apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: keep}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [configmaps]}
+  validations:
+  - expression: request.operation == 'CREATE' || oldObject.data.keep != 'yes'
+    messageExpression: "request.operation + ' by ' + request.userInfo.username"
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: keep}
+spec: {policyName: keep, validationActions: [Deny]}
+---
+apiVersion: admission.k8s.io/v1
+kind: AdmissionReview
+request:
+  uid: a
+  operation: UPDATE
+  resource: {group: "", version: v1, resource: configmaps}
+  namespace: team
+  name: a
+  userInfo: {username: alice, groups: [dev]}
+  object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: team, uid: x}, data: {keep: "no"}}
+  oldObject: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: team, uid: x}, data: {keep: "yes"}}
+---
+apiVersion: admission.k8s.io/v1
+kind: AdmissionReview
+request:
+  uid: b
+  operation: DELETE
+  resource: {group: "", version: v1, resource: configmaps}
+  namespace: team
+  name: a
+  userInfo: {username: bob}
+  oldObject: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: team}, data: {keep: "yes"}}
+---
+apiVersion: admission.k8s.io/v1
+kind: AdmissionReview
+request:
+  uid: c
+  operation: UPDATE
+  resource: {group: "", version: v1, resource: configmaps}
+  namespace: team
+  name: a
+  object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: team}, data: {keep: "yes"}}
+  oldObject: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: team}, data: {keep: "no"}}
+)yaml";
+
+TEST(JudgeTest, JudgesRecordedReviewsOfEveryOperation) {
+  const Report report = JudgeText(kReviews);
+  ASSERT_THAT(report.results, SizeIs(5));
+  EXPECT_EQ(report.results[2].operation, "UPDATE");
+  EXPECT_THAT(report.results[2].message, HasSubstr("denied request: UPDATE by alice"));
+  EXPECT_EQ(report.results[2].place.ToString(), "m.yaml:26:3");
+  EXPECT_THAT(report.results[3].message, HasSubstr("denied request: DELETE by bob"));
+  EXPECT_EQ(report.results[4].verdict, Verdict::kAllow) << report.results[4].message;
+  EXPECT_EQ(report.results[4].code, 200);
+  EXPECT_EQ(report.results[4].name, "a");
+}
+
+class TestFiles : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              ("offline_judge_test." + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / "policy.yaml") << kPolicy;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Report Run(const std::string& cases, const std::string& files = "[policy.yaml]") {
+    std::ofstream(folder_ / "t.yaml")
+        << "apiVersion: portcullis.dev/v1\nkind: Test\n"
+           "metadata: {name: limit}\nfiles: "
+        << files << "\nobject:\n  " << Indented(kDeployment) << "\ncases:\n"
+        << cases;
+    InputOptions options;
+    options.paths = {(folder_ / "t.yaml").string()};
+    auto report = RunTests(ReadInputs(options), {});
+    EXPECT_TRUE(report.ok());
+    return report.ok() ? *std::move(report) : Report();
+  }
+
+  static std::string Indented(std::string text) {
+    for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
+      text.insert(at + 1, "  ");
+    }
+    return text;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(TestFiles, CasesPassOrTellWhatDiffers) {
+  const Report report =
+      Run("- {name: few, set: {spec.replicas: 2, metadata.labels: {owner: a}}, expect: allow}\n"
+          "- {name: many, set: {metadata.labels: {owner: a}}, expect: {verdict: deny, message: "
+          "{contains: not 7}}}\n"
+          "- {name: wrong, set: {spec.replicas: 3}, expect: allow}\n"
+          "- {name: text, expect: {verdict: deny, message: {contains: nothing}, code: 403}}\n"
+          "- {name: shape, set: {spec.replicas: 2, metadata.labels: {owner: a}}, expect: {object: "
+          "{spec: {replicas: 4}}}}\n");
+  EXPECT_THAT(report.problems, IsEmpty());
+  ASSERT_THAT(report.results, SizeIs(5));
+  EXPECT_EQ(report.results[0].verdict, Verdict::kPass);
+  EXPECT_EQ(report.results[0].name, "limit/few");
+  EXPECT_EQ(report.results[1].verdict, Verdict::kPass);
+  EXPECT_THAT(report.results[2].message, HasSubstr("expected allow, got deny: "));
+  ASSERT_GE(report.results[3].failures.size(), 2U);
+  EXPECT_EQ(report.results[3].failures[0].message, "code is 422, not 403");
+  EXPECT_THAT(report.results[3].failures[1].message, HasSubstr("no failure contains \"nothing\""));
+  EXPECT_EQ(report.results[4].message, "spec.replicas is 2, not 4");
+  EXPECT_EQ(report.refusals(), 3U);
+}
+
+TEST_F(TestFiles, MistakesHaveTheirPlaces) {
+  const Report unknown = Run("- {name: a, expects: allow}\n");
+  ASSERT_THAT(unknown.problems, SizeIs(1));
+  EXPECT_EQ(unknown.problems[0].message, "unknown field \"expects\" (did you mean expect?)");
+  EXPECT_EQ(unknown.problems[0].place.line, 19U);
+  EXPECT_THAT(Run("  []\n").problems[0].message, HasSubstr("at least one"));
+  EXPECT_THAT(Run("- {expect: maybe}\n").problems[0].message, HasSubstr("allow or deny"));
+  EXPECT_THAT(Run("- {expect: allow}\n", "[absent.yaml]").problems[0].message,
+              HasSubstr("no such file"));
+}
+
+TEST_F(TestFiles, RefusedFilesAreProblems) {
+  std::ofstream(folder_ / "bad.yaml") << "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A_}\n";
+  const Report report = Run("- {set: {spec.replicas: 2}, expect: allow}\n", "[bad.yaml]");
+  ASSERT_THAT(report.problems, SizeIs(1));
+  EXPECT_THAT(report.problems[0].message, HasSubstr("Invalid value: \"A_\""));
+  EXPECT_EQ(report.results[0].verdict, Verdict::kPass);
 }
 
 TEST(BlameTest, ReadsFieldsOfExpressions) {

@@ -12,9 +12,14 @@
 
 namespace portcullis::offline {
 
-enum class Verdict : std::uint8_t { kAllow, kDeny, kError, kSkip };
+// Of manifests the first four, of cases of test files the last two.
+enum class Verdict : std::uint8_t { kAllow, kDeny, kError, kSkip, kPass, kFail };
 
 std::string_view VerdictText(Verdict verdict);  // "allow"
+// Whether the verdict makes the command end with 1.
+inline bool IsRefusal(Verdict verdict) {
+  return verdict == Verdict::kDeny || verdict == Verdict::kError || verdict == Verdict::kFail;
+}
 
 // One thing that refuses a manifest.
 struct Failure {
@@ -59,6 +64,7 @@ struct Report {
 
   std::size_t Count(Verdict verdict) const;
   std::size_t warnings() const;
+  std::size_t refusals() const;
 };
 
 }  // namespace portcullis::offline

@@ -32,6 +32,7 @@ const Format* FindFormat(std::string_view name) {
 }
 
 std::string NameOf(const Result& result) {
+  if (result.verdict == Verdict::kPass || result.verdict == Verdict::kFail) return result.name;
   const std::string_view what = result.resource.empty() ? result.kind : result.resource;
   std::string text = base::StrCat(what, "/", result.name);
   if (!result.ns.empty()) text += base::StrCat(" -n ", result.ns);
@@ -39,10 +40,18 @@ std::string NameOf(const Result& result) {
 }
 
 std::string SummaryOf(const Report& report) {
-  std::string text = base::StrCat(std::to_string(report.results.size()),
-                                  report.results.size() == 1 ? " manifest: " : " manifests: ",
-                                  std::to_string(report.Count(Verdict::kAllow)), " allowed",
-                                  Counted(report.Count(Verdict::kDeny), "denied"));
+  const std::size_t total = report.results.size();
+  const std::size_t passed = report.Count(Verdict::kPass);
+  const std::size_t failed = report.Count(Verdict::kFail);
+  std::string text = std::to_string(total);
+  if (passed + failed > 0) {
+    text += base::StrCat(total == 1 ? " case: " : " cases: ", std::to_string(passed), " passed",
+                         Counted(failed, "failed"));
+  } else {
+    text += base::StrCat(
+        total == 1 ? " manifest: " : " manifests: ", std::to_string(report.Count(Verdict::kAllow)),
+        " allowed", Counted(report.Count(Verdict::kDeny), "denied"));
+  }
   if (const std::size_t count = report.Count(Verdict::kError); count > 0) {
     text += Counted(count, count == 1 ? "with an error" : "with errors");
   }

@@ -90,6 +90,8 @@ json::Value DocumentOf(json::Arena& arena, const Report& report) {
                                   .Set("deny", Number(report.Count(Verdict::kDeny)))
                                   .Set("error", Number(report.Count(Verdict::kError)))
                                   .Set("skip", Number(report.Count(Verdict::kSkip)))
+                                  .Set("pass", Number(report.Count(Verdict::kPass)))
+                                  .Set("fail", Number(report.Count(Verdict::kFail)))
                                   .Set("warnings", Number(report.warnings()))
                                   .Set("problems", Number(report.problems.size()))
                                   .Build();

@@ -58,11 +58,11 @@ void AddCase(const Result& result, std::string& out) {
 }  // namespace
 
 std::string WriteJunit(const Report& report, const FormatOptions&) {
-  const std::string counts =
-      base::StrCat("tests=\"", std::to_string(report.results.size() + report.problems.size()),
-                   "\" failures=\"", std::to_string(report.Count(Verdict::kDeny)), "\" errors=\"",
-                   std::to_string(report.Count(Verdict::kError) + report.problems.size()),
-                   "\" skipped=\"", std::to_string(report.Count(Verdict::kSkip)), "\"");
+  const std::string counts = base::StrCat(
+      "tests=\"", std::to_string(report.results.size() + report.problems.size()), "\" failures=\"",
+      std::to_string(report.Count(Verdict::kDeny) + report.Count(Verdict::kFail)), "\" errors=\"",
+      std::to_string(report.Count(Verdict::kError) + report.problems.size()), "\" skipped=\"",
+      std::to_string(report.Count(Verdict::kSkip)), "\"");
   std::string out = base::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ", counts,
                                  ">\n  <testsuite name=\"portcullis test\" ", counts, ">\n");
   for (const Problem& problem : report.problems) {

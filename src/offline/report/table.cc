@@ -35,11 +35,11 @@ class Table {
   }
 
   void Show(const Result& result) {
-    const bool quiet = result.verdict == Verdict::kAllow && result.warnings.empty() &&
-                       result.webhooks_not_called.empty();
+    const bool fine = result.verdict == Verdict::kAllow || result.verdict == Verdict::kPass;
+    const bool quiet = fine && result.warnings.empty() && result.webhooks_not_called.empty();
     if ((quiet || result.verdict == Verdict::kSkip) && !options_.verbose) return;
     std::string verdict = base::ToUpper(VerdictText(result.verdict));
-    const bool refused = result.verdict == Verdict::kDeny || result.verdict == Verdict::kError;
+    const bool refused = IsRefusal(result.verdict);
     Add(base::StrCat(result.place.ToString(), ": ", Colored(verdict, refused ? kRed : kGreen), " ",
                      NameOf(result)));
     for (const Failure& failure : result.failures) Show(failure, result);

@@ -61,7 +61,7 @@ std::string WriteTap(const Report& report, const FormatOptions&) {
                         "\n  ---\n  message: ", YamlText(problem.message), "\n  ...\n");
   }
   for (const Result& result : report.results) {
-    const bool refused = result.verdict == Verdict::kDeny || result.verdict == Verdict::kError;
+    const bool refused = IsRefusal(result.verdict);
     out += base::StrCat(refused ? "not ok " : "ok ", std::to_string(++number), " - ",
                         result.place.ToString(), " ", NameOf(result),
                         result.verdict == Verdict::kSkip ? " # SKIP not judged" : "", "\n");

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""What `portcullis test` makes of bad input and of much input, as a user meets it: exit codes, places, files.
+
+    tests/integration/offline.py --build build/release
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+CONFIGMAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
+LARGE = 100 << 20
+
+
+def check(what, is_, wanted):
+    if is_ != wanted:
+        raise AssertionError(f"{what}: {is_!r}, not {wanted!r}")
+
+
+def holds(what, text, wanted):
+    if wanted not in text:
+        raise AssertionError(f"{what}: {wanted!r} is not in {text[:2000]!r}")
+
+
+class Folder:
+    def __init__(self, program, path):
+        self.program, self.path = program, path
+
+    def write(self, name, content):
+        place = self.path / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            place.write_bytes(content)
+        else:
+            place.write_text(content)
+
+    def run(self, *arguments, code, stdin=None, **more):
+        done = subprocess.run([self.program, *arguments], cwd=self.path, capture_output=True, text=True, input=stdin,
+                              timeout=120, **more)
+        check(f"exit status of {arguments}: {done.stdout[-1500:]}{done.stderr[-500:]}", done.returncode, code)
+        return done.stdout + done.stderr
+
+
+def exit_codes(folder):
+    folder.write("good.yaml", CONFIGMAP % "a")
+    folder.write("bad.yaml", CONFIGMAP % "A_")
+    folder.run("test", "good.yaml", code=0)
+    folder.run("test", "bad.yaml", code=1)
+    holds("an unknown flag", folder.run("test", "--nope", code=2), "unknown flag: --nope")
+    holds("a form", folder.run("test", "-o", "xml", code=2), "must be one of table, json")
+    holds("a version", folder.run("test", "--kubernetes-version=1.2", code=2), "1.2")
+    holds("a gate", folder.run("test", "--feature-gates=Nope=true", code=2), "Nope")
+    holds("a plugin", folder.run("test", "--enable-admission-plugins=Nope", code=2), "Nope")
+    holds("a path", folder.run("test", "absent.yaml", code=2), "absent.yaml: ERROR no such file or directory")
+    holds("help", folder.run("test", "--help", code=0), "helm template . | portcullis test -")
+    folder.run("test", "-", code=0, stdin=CONFIGMAP % "b")
+    folder.run("test", "empty", "--require-manifests", code=2)
+    holds("explain", folder.run("explain", code=2), "a FILE to explain is missing")
+
+
+def broken_files(folder):
+    folder.write("broken.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  - b\n")
+    folder.write("binary.yaml", b"\x7fELF\0\0\0")
+    folder.write("good.yaml", CONFIGMAP % "a")
+    folder.write("deep.yaml", "a: " + "[" * 20000)
+    (folder.path / "loop").symlink_to(".", target_is_directory=True)
+    (folder.path / "self.yaml").symlink_to("self.yaml")
+    (folder.path / "gone.yaml").symlink_to("nowhere.yaml")
+    text = folder.run("test", code=2)
+    holds("broken YAML", text, "broken.yaml:5: ERROR yaml: ")
+    holds("a binary file", text, "binary.yaml: ERROR a binary file")
+    holds("deep nesting", text, "deep.yaml:1: ERROR yaml: ")
+    holds("a loop of folders", text, "loop: ERROR a link to a folder that it is in")
+    holds("a loop of links", text, "self.yaml: ERROR too many levels of symbolic links")
+    holds("a broken link", text, "gone.yaml: ERROR no such file or directory")
+    holds("the rest", text, "1 manifest: 1 allowed")
+
+
+def closed_folder(folder):
+    if os.geteuid() == 0:
+        os.chmod(folder.path, 0o755)
+    folder.write("closed/a.yaml", CONFIGMAP % "a")
+    folder.write("b.yaml", CONFIGMAP % "b")
+    os.chmod(folder.path / "closed", 0)
+    try:
+        more = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+        text = folder.run("test", code=2, **more)
+    finally:
+        os.chmod(folder.path / "closed", 0o755)
+    holds("a closed folder", text, "closed: ERROR permission denied")
+    holds("the rest", text, "1 allowed")
+
+
+def large_files(folder):
+    folder.write("large.yaml", (CONFIGMAP % "a") + "data:\n  a: " + "x" * LARGE + "\n")
+    holds("100 MB", folder.run("test", code=2), "large.yaml:1:1: ERROR a document of 100 MiB; at most 64 MiB are read")
+
+
+def many_files(folder):
+    for i in range(10_000):
+        folder.write(f"{i % 100}/{i}.yaml", CONFIGMAP % f"a{i}")
+    document = json.loads(folder.run("test", "-o", "json", "-o", "junit=report.xml", code=0))
+    check("manifests", document["summary"]["allow"], 10_000)
+    check("cases", (folder.path / "report.xml").read_text().count("<testcase "), 10_000)
+
+
+def duplicates(folder):
+    folder.write("a.yaml", CONFIGMAP % "a")
+    folder.write("b.yaml", CONFIGMAP % "a")
+    text = folder.run("test", code=1)
+    holds("a duplicate", text, 'b.yaml:1:1: configmaps "a" already exists')
+    holds("its twin", text, "the same object stands at a.yaml:1:1")
+
+
+STORIES = [exit_codes, broken_files, closed_folder, large_files, many_files, duplicates]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    args = parser.parse_args()
+    program = (args.build / "portcullis").resolve()
+    failed = 0
+    for story in STORIES:
+        with tempfile.TemporaryDirectory(prefix="offline-") as folder:
+            (pathlib.Path(folder) / "empty").mkdir()
+            try:
+                story(Folder(program, pathlib.Path(folder)))
+            except AssertionError as wrong:
+                failed += 1
+                print(f"FAIL {story.__name__}: {wrong}")
+    print(f"offline: {len(STORIES) - failed} stories passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
