@@ -233,7 +233,7 @@ base::Result<Value> DecodePatch(Arena& arena, std::string_view text, std::string
   for (const Value& operation : patch.elements()) {
     if (operation.is_object() || operation.is_null()) continue;
     return base::BadRequest(StrCat("json: cannot unmarshal ", GoTypeName(operation),
-                                   " into Go value of type jsonpatch.Operation"));
+                                   " into Go value of type handlers.jsonPatchOp"));
   }
   return patch;
 }

@@ -55,7 +55,7 @@ TEST(Patch, DecodeErrors) {
   EXPECT_EQ(error("{}"), "json: cannot unmarshal object into Go value of type jsonpatch.Patch");
   EXPECT_EQ(error("\"x\""), "json: cannot unmarshal string into Go value of type jsonpatch.Patch");
   EXPECT_EQ(error("[1]"),
-            "json: cannot unmarshal number into Go value of type jsonpatch.Operation");
+            "json: cannot unmarshal number into Go value of type handlers.jsonPatchOp");
   EXPECT_EQ(error("[{"), "unexpected end of JSON input");
   EXPECT_EQ(error("nope"), "invalid character 'o' in literal null (expecting 'u')");
   EXPECT_EQ(DecodePatch(arena, "{}", "[]handlers.jsonPatchOp").status().message(),

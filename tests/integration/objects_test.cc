@@ -313,10 +313,8 @@ TEST(Objects, APatchCannotMakeAnotherKindOfThem) {
   const Answer applied =
       server.Patch(path + "?fieldManager=t", "application/apply-patch+yaml",
                    R"({"apiVersion":"v1","kind":"Other","metadata":{"name":"a"}})");
-  EXPECT_EQ(applied.status, 500);
-  EXPECT_EQ(applied.message(),
-            "failed to create typed patch object (/a; /v1, Kind=Other): no corresponding type for "
-            "/v1, Kind=Other");
+  EXPECT_EQ(applied.status, 400);
+  EXPECT_EQ(applied.message(), "invalid object type: /v1, Kind=Other");
 }
 
 TEST(Objects, ANewObjectHasNoVersionUnlessNothingIsStored) {

@@ -358,8 +358,9 @@ base::Result<Value> Application::Run(Force force) {
   }
   Disown(entries_, changes, &own);
   own.fields = claimed.Difference(StrippedFields());
-  const bool claim_changed = !before || !(before->fields == own.fields);
-  if (!changes.whole().same() || claim_changed || own.time.empty()) own.time = writer_.now;
+  // An apply that changes nothing but who owns it does not count as a write: its entry keeps its time, and a
+  // new one has none.
+  if (!changes.whole().same()) own.time = writer_.now;
   return WithEntries(arena_, SyncLastApplied(merged), entries_);
 }
 

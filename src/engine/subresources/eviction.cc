@@ -409,8 +409,7 @@ base::Result<std::optional<DeleteOptions>> AdmitEviction(Operation& op, const In
 std::unique_ptr<Execution> CreateEviction(Operation& op, const Input& input) {
   auto deletion = AdmitEviction(op, input);
   if (!deletion.ok()) return MakeFinished(std::move(deletion).status());
-  // Kubernetes takes this for a success of HTTP.
-  if (!*deletion) return MakeFinished(PlainOutcome(201, TooManyBudgets(op.arena)));
+  if (!*deletion) return MakeFinished(PlainOutcome(500, TooManyBudgets(op.arena)));
   return std::make_unique<Eviction>(op, **std::move(deletion));
 }
 

@@ -78,7 +78,15 @@ std::string TextOf(Operation& op, const Patched& patched, bool custom) {
   json::WriteOptions plain;
   plain.splice_source = false;
   plain.sort_keys = custom;
-  const json::Value object = Ordered(op.arena, patched.object);
+  json::Value object = Ordered(op.arena, patched.object);
+  // Fields of the metadata that are not known are quoted too.
+  json::ObjectBuilder metadata(op.arena, object["metadata"]);
+  for (const json::Member& member : patched.object["metadata"].members()) {
+    if (!member.value.is_null() && !object["metadata"].Has(member.name())) {
+      metadata.Set(member.name(), member.value);
+    }
+  }
+  object = json::With(op.arena, object, "metadata", metadata.Build());
   std::vector<json::Member> members(object.members().begin(), object.members().end());
   std::stable_sort(members.begin(), members.end(), HasLowerName);
   const json::Value sorted = json::MakeObject(op.arena, members);
@@ -288,17 +296,14 @@ base::Result<Transform> MakeStrategicPatch(Operation& op, const PatchTarget& tar
   });
 }
 
-// Only what has a schema can be applied.
-base::Status CheckAppliedKind(const Operation& op, const PatchTarget& target, json::Value config) {
-  api::GroupVersionKind kind = target.kind;
-  kind.kind = config["kind"].AsString();
-  if (kind == target.kind || op.catalog->FindSchema(kind) != nullptr) return base::OkStatus();
-  const json::Value metadata = config["metadata"];
-  return base::Status(
-      base::Reason::kUnknown,
-      base::StrCat("failed to create typed patch object (", metadata["namespace"].AsString(), "/",
-                   metadata["name"].AsString(), "; ", kind.ToString(),
-                   "): no corresponding type for ", kind.ToString()));
+// What is applied is of the kind and the version of the endpoint.
+base::Status CheckAppliedKind(const PatchTarget& target, json::Value config) {
+  api::GroupVersionKind kind;
+  if (const auto version = api::ParseGroupVersion(config["apiVersion"].AsString()); version.ok()) {
+    kind = {version->group, version->version, std::string(config["kind"].AsString())};
+  }
+  if (kind == target.kind) return base::OkStatus();
+  return base::BadRequest(base::StrCat("invalid object type: ", kind.ToString()));
 }
 
 base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, const Input& input) {
@@ -309,22 +314,10 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
                                          parsed.status().message()));
   }
   const json::Value config = *parsed;
-  const std::string_view version = config["apiVersion"].AsString();
-  if (version.empty() || config["kind"].AsString().empty()) {
-    return base::BadRequest(base::StrCat("error decoding YAML: Object '",
-                                         config["kind"].AsString().empty() ? "Kind" : "apiVersion",
-                                         "' is missing in '", json::ToString(config), "'"));
-  }
-  if (version != ApiVersion(target.kind)) {
-    return base::BadRequest(
-        base::StrCat("Incorrect version specified in apply patch. Specified "
-                     "patch version: ",
-                     version, ", expected: ", ApiVersion(target.kind)));
-  }
+  TRY(CheckAppliedKind(target, config));
   if (config["metadata"]["managedFields"].is_array()) {
     return base::BadRequest("metadata.managedFields must be nil");
   }
-  TRY(CheckAppliedKind(op, target, config));
   std::string yaml_error;
   if (options.validation != FieldValidation::kIgnore) {
     yaml_error = StrictYamlError(op.arena, input.body);

@@ -62,7 +62,9 @@ class Attempt {
     if (spec_.replaces) TraceReplaced(op_, object);
     object = TRY(MatchNamespace(op_, object));
     TRY(MatchName(spec_.name, object));
-    TRY(CheckUid(op_, spec_.name, object["metadata"]["uid"].AsString(), live_));
+    if (spec_.replaces) {
+      TRY(CheckUid(op_, spec_.name, object["metadata"]["uid"].AsString(), live_));
+    }
     object = DeduplicateOwners(op_, object, When::kBeforeAdmission);
     if (spec_.track_fields) {
       object = TrackFields(op_, live_, object, options_.field_manager);

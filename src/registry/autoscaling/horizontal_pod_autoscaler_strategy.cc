@@ -307,18 +307,22 @@ void ValidateHorizontalPodAutoscalerUpdate(const Context& ctx, json::Value objec
   }
 }
 
+// In v2 the annotations say nothing; v1 has in them what it has no fields for.
+json::Value WithoutOtherVersion(json::Arena& arena, json::Value object) {
+  if (object["apiVersion"].AsString() == "autoscaling/v1") return object;
+  return api::WithoutAutoscalerAnnotations(arena, object);
+}
+
 class Autoscalers final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
-    return DefaultStrategy::PrepareForCreate(ctx,
-                                             api::WithoutAutoscalerAnnotations(ctx.arena, object));
+    return DefaultStrategy::PrepareForCreate(ctx, WithoutOtherVersion(ctx.arena, object));
   }
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                json::Value old) const override {
-    return DefaultStrategy::PrepareForUpdate(
-        ctx, api::WithoutAutoscalerAnnotations(ctx.arena, object), old);
+    return DefaultStrategy::PrepareForUpdate(ctx, WithoutOtherVersion(ctx.arena, object), old);
   }
 };
 

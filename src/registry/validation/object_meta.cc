@@ -60,8 +60,7 @@ void CheckFinalizers(json::Value finalizers, const FieldPath& path, api::FieldEr
   }
   if (Contains(finalizers, "orphan") && Contains(finalizers, "foregroundDeletion")) {
     errors.push_back(api::Invalid(path, finalizers,
-                                  "finalizer \"orphan\" and \"foregroundDeletion\" cannot be both "
-                                  "set"));
+                                  "finalizer orphan and foregroundDeletion cannot be both set"));
   }
 }
 
