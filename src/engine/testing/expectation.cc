@@ -1,5 +1,7 @@
 #include "engine/testing/expectation.h"
 
+#include <algorithm>
+
 #include "api/api_status.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
@@ -13,24 +15,38 @@ namespace {
 
 json::Value Text(json::Arena& arena, std::string_view text) { return json::String(arena, text); }
 
-bool IsUid(std::string_view text) {
-  constexpr std::string_view kShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-  if (text.size() < kShape.size()) return false;
-  for (std::size_t i = 0; i < kShape.size(); ++i) {
+// Whether `text` begins with the shape: x is a hexadecimal digit, 9 a decimal one.
+bool BeginsLike(std::string_view text, std::string_view shape) {
+  if (text.size() < shape.size()) return false;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
     const char c = text[i];
-    const bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-    if (kShape[i] == 'x' ? !hex : c != '-') return false;
+    const bool digit = c >= '0' && c <= '9';
+    const bool hex = digit || (c >= 'a' && c <= 'f');
+    if (shape[i] == 'x' ? !hex : shape[i] == '9' ? !digit : c != shape[i]) return false;
   }
   return true;
 }
 
-std::string WithoutUids(std::string_view text) {
-  constexpr std::size_t kLength = 36;
+std::string NormalizedText(std::string_view text) {
+  constexpr std::string_view kUid = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  constexpr std::string_view kTime = "9999-99-99T99:99:99Z";
+  constexpr std::string_view kVersion = "resourceVersion";
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
-    if (IsUid(text.substr(i))) {
+    const std::string_view rest = text.substr(i);
+    if (BeginsLike(rest, kUid)) {
       out += "(uid)";
-      i += kLength;
+      i += kUid.size();
+    } else if (BeginsLike(rest, kTime)) {
+      out += "(time)";
+      i += kTime.size();
+    } else if (rest.starts_with(kVersion)) {
+      const std::size_t digits =
+          std::min(rest.find_first_not_of("\\\":", kVersion.size()), rest.size());
+      const std::size_t end = std::min(rest.find_first_not_of("0123456789", digits), rest.size());
+      out += rest.substr(0, digits);
+      if (end > digits) out += "(version)";
+      i += end;
     } else {
       out += text[i++];
     }
@@ -38,17 +54,17 @@ std::string WithoutUids(std::string_view text) {
   return out;
 }
 
-json::Value WithoutUids(json::Arena& arena, json::Value value) {
-  if (value.is_string()) return Text(arena, WithoutUids(value.AsString()));
+json::Value NormalizedTexts(json::Arena& arena, json::Value value) {
+  if (value.is_string()) return Text(arena, NormalizedText(value.AsString()));
   if (value.is_array()) {
     json::ArrayBuilder out(arena);
-    for (const json::Value& element : value.elements()) out.Add(WithoutUids(arena, element));
+    for (const json::Value& element : value.elements()) out.Add(NormalizedTexts(arena, element));
     return out.Build();
   }
   if (!value.is_object()) return value;
   json::ObjectBuilder out(arena);
   for (const json::Member& member : value.members()) {
-    out.Set(member.name(), WithoutUids(arena, member.value));
+    out.Set(member.name(), NormalizedTexts(arena, member.value));
   }
   return out.Build();
 }
@@ -71,7 +87,9 @@ class Comparison {
 
   std::vector<std::string> Of(const base::Result<Outcome>& outcome) {
     if (!outcome.ok()) {
-      OfRefusal(outcome.status());
+      OfRefusal(api::StatusToJson(op_.arena, outcome.status()));
+    } else if (outcome->code >= 300) {
+      OfRefusal(outcome->object);
     } else if (expect_.Has("error")) {
       texts_.push_back("succeeded");
     } else {
@@ -90,8 +108,8 @@ class Comparison {
   }
 
  private:
-  void OfRefusal(const base::Status& status) {
-    const json::Value shown = Normalized(op_.arena, api::StatusToJson(op_.arena, status));
+  void OfRefusal(json::Value status) {
+    const json::Value shown = Normalized(op_.arena, status);
     CompareIfGiven("code", shown["code"]);
     CompareIfGiven("reason", shown["reason"]);
     CompareIfGiven("causes", shown["details"]["causes"]);
@@ -145,12 +163,12 @@ json::Value Normalized(json::Arena& arena, json::Value object) {
   if (!object.is_object()) return object;
   const json::Value metadata = object["metadata"];
   if (object["kind"].AsString() == "Status") {
-    return WithoutUids(arena, json::RemovePath(arena, object, {"details", "uid"}));
+    return NormalizedTexts(arena, json::RemovePath(arena, object, {"details", "uid"}));
   }
   if (metadata.is_object()) {
     object = json::With(arena, object, "metadata", NormalizedMetadata(arena, metadata));
   }
-  return WithoutUids(arena, object);
+  return NormalizedTexts(arena, object);
 }
 
 }  // namespace portcullis::engine::testing

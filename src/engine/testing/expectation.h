@@ -19,8 +19,8 @@ std::vector<std::string> Differences(Operation& op, json::Value expect,
                                      const base::Result<Outcome>& outcome);
 
 // An object or a Status without what differs from one server to the next: uid, resourceVersion,
-// creationTimestamp and managedFields are left out, the time of a deletion is "(time)", the name that
-// generateName became ends in "(random)", and every uid in a text is "(uid)".
+// creationTimestamp and managedFields are left out, the name that generateName became ends in "(random)",
+// and in texts uids are "(uid)", times in whole seconds "(time)", versions of quoted objects "(version)".
 // tests/reference/scenarios.py does the same with what a kube-apiserver answers.
 json::Value Normalized(json::Arena& arena, json::Value object);
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/api_status.h"
 #include "api/user_info.h"
 #include "base/clock.h"
 #include "base/strings.h"
@@ -112,6 +113,7 @@ class Scenario {
       SetUser(op, "admin");
       Input input;
       input.body = text;
+      input.options.field_manager = "given";
       status = Write(op, input).status();
     }
     if (!status.ok()) Note(base::StrCat("given ", text, ": ", status.message()));
@@ -209,7 +211,7 @@ class Scenario {
     if (const Function function = FindFunction(op)) return Finish(op, *function(op, input));
     Outcome outcome;
     outcome.stored = op.world.store->Get(KeyOf(op, op.name));
-    if (outcome.stored == nullptr) return base::NotFound("not found");
+    if (outcome.stored == nullptr) return api::NotFoundStatus(op.group_resource(), op.name);
     return outcome;
   }
 
@@ -247,6 +249,8 @@ class Scenario {
     options.uid = given["preconditions"]["uid"].AsString();
     options.resource_version = given["preconditions"]["resourceVersion"].AsString();
     options.propagation_policy = given["propagationPolicy"].AsString();
+    if (given.Has("orphanDependents"))
+      options.orphan_dependents = given["orphanDependents"].AsBool();
     options.value = given.is_object() ? given : json::MakeObject(op.arena, {});
     if (op.verb == Verb::kDelete) return Delete(op, options);
     ListOptions list;
