@@ -1,5 +1,6 @@
 #include "offline/cluster.h"
 
+#include <optional>
 #include <utility>
 
 #include "authz/modes.h"
@@ -53,6 +54,7 @@ struct Cluster::Parts {
   std::shared_ptr<authz::rbac::RuleBook> rbac;
   std::unique_ptr<engine::Engine> engine;
   std::unique_ptr<controllers::Client> client;
+  std::optional<controllers::ControllerContext> context;  // outlives the controller
   std::unique_ptr<controllers::Controller> quotas;
 };
 
@@ -160,14 +162,10 @@ void Cluster::Follow(const engine::Operation& op, const engine::Outcome& outcome
     static_cast<void>(MakeServiceAccount(outcome.stored->name(), "default"));
   } else if (resource == "resourcequotas") {
     if (parts_->quotas == nullptr) {
-      const controllers::ControllerContext context{*parts_->store,
-                                                   *parts_->client,
-                                                   *world().catalog,
-                                                   *world().clock,
-                                                   parts_->engine->compiler(),
-                                                   "",
-                                                   *world().release};
-      parts_->quotas = controllers::kResourceQuota.create(context);
+      parts_->context.emplace(controllers::ControllerContext{
+          *parts_->store, *parts_->client, *world().catalog, *world().clock,
+          parts_->engine->compiler(), "", *world().release});
+      parts_->quotas = controllers::kResourceQuota.create(*parts_->context);
     }
     parts_->quotas->Reconcile(op.ns);
   }

@@ -178,6 +178,20 @@ spec: {hard: {pods: "3"}}
   EXPECT_THAT(result.failures[0].message, HasSubstr("exceeded quota: few"));
 }
 
+TEST(JudgeTest, EachOfSeveralQuotasIsInForce) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) {
+    const std::string n = std::to_string(i);
+    text += "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q" + n + ", namespace: n" + n +
+            "}\nspec: {hard: {configmaps: \"0\"}}\n---\napiVersion: v1\nkind: ConfigMap\n"
+            "metadata: {name: c, namespace: n" +
+            n + "}\n---\n";
+  }
+  const Report report = JudgeText(text);
+  EXPECT_EQ(report.Count(Verdict::kDeny), 40U);
+  EXPECT_THAT(report.results[79].message, HasSubstr("exceeded quota: q39"));
+}
+
 TEST(JudgeTest, MakesMissingNamespacesUnlessStrict) {
   const std::string text =
       "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: x}\n"
