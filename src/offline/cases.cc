@@ -82,8 +82,12 @@ class TestReader {
     const json::Value old = value.Has("oldObject")  ? value["oldObject"]
                             : root.Has("oldObject") ? root["oldObject"]
                                                     : object;
-    if (review.operation != "DELETE") review.object = Apply(object, value["set"]);
-    if (review.operation != "CREATE") review.old_object = Apply(old, value["oldSet"]);
+    if (review.operation != "DELETE") {
+      review.object = TRY(Apply(object, value["set"], Below(steps, "set")));
+    }
+    if (review.operation != "CREATE") {
+      review.old_object = TRY(Apply(old, value["oldSet"], Below(steps, "oldSet")));
+    }
     const json::Value shown = review.object.is_null() ? review.old_object : review.object;
     review.name = shown["metadata"]["name"].AsString();
     review.ns = shown["metadata"]["namespace"].AsString(root["namespace"].AsString("default"));
@@ -125,9 +129,14 @@ class TestReader {
   }
 
   // `changes` by path; null removes.
-  json::Value Apply(json::Value object, json::Value changes) {
+  base::Result<json::Value> Apply(json::Value object, json::Value changes, const Steps& at) {
+    constexpr std::size_t kMaxDepth = 64;
     for (const json::Member& change : changes.members()) {
-      object = SetAt(object, FieldSteps(change.name()), 0, change.value);
+      const Steps path = FieldSteps(change.name());
+      if (path.empty() || path.size() > kMaxDepth) {
+        return Wrong(Below(at, change.name()), "a path has 1 to 64 steps: spec.replicas");
+      }
+      object = SetAt(object, path, 0, change.value);
     }
     return object;
   }

@@ -21,6 +21,8 @@ namespace fs = std::filesystem;
 // List of many objects is better written as many documents.
 constexpr std::size_t kMaxDocument = std::size_t{64} << 20;
 
+constexpr std::size_t kMaxListDepth = 8;
+
 constexpr std::string_view kStandardInput = "<stdin>";
 
 // Groups whose files look like Kubernetes objects but are read by programs, not by the API server.
@@ -170,6 +172,9 @@ class FileReader {
     const json::Value items = object["items"];
     if (manifest.kind.ends_with("List") && items.is_array()) {
       knows_ = true;
+      if (steps.size() >= 2 * kMaxListDepth) {
+        return Fail(source->line(), 1, "Lists in Lists in Lists: at most 8 levels are read");
+      }
       for (std::size_t i = 0; i < items.size(); ++i) {
         std::vector<std::string> own = steps;
         own.insert(own.end(), {"items", std::to_string(i)});

@@ -79,6 +79,15 @@ TEST_F(InputsTest, ReadsDocumentsAndListsWithTheirPlaces) {
   EXPECT_EQ(steps, 1U);
 }
 
+TEST_F(InputsTest, EndsAtListsThatAreDeep) {
+  std::string text = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}})";
+  for (int i = 0; i < 8; ++i) text = R"({"apiVersion":"v1","kind":"List","items":[)" + text + "]}";
+  Write("a.json", text);
+  EXPECT_THAT(Names(Read()), ElementsAre("Pod/a"));
+  Write("a.json", R"({"apiVersion":"v1","kind":"List","items":[)" + text + "]}");
+  EXPECT_THAT(Read().problems[0].message, HasSubstr("at most 8 levels"));
+}
+
 TEST_F(InputsTest, ReadsJsonObjectsBehindOneAnother) {
   const std::string one = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"}{\""}})";
   Write("a.json", one + "\n" + one + one);
