@@ -7,7 +7,7 @@
 For each recorded POST of an object, what the scenario had in its cluster by then (objects that earlier POSTs
 had made) and the object itself become files; `portcullis test -o json` judges them. Verdict, code, message,
 warnings, and of what was admitted the object, have to be what the golden file holds, which is also what the
-server is held to.
+server is held to. Webhooks are called over TLS, at the server that the recordings were made with.
 
 Steps that are no plain create of an object in JSON are left out, with all steps behind one that files cannot say
 (an update, a deletion): they are counted, and named with -v. Exits with 1 if a verdict differs, or if fewer
@@ -15,6 +15,7 @@ are compared than today.
 """
 
 import argparse
+import base64
 import collections
 import contextlib
 import io
@@ -23,14 +24,16 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 SUITES = HERE / "suites"
-LEAST_COMPARED = 413
+LEAST_COMPARED = 732
 ADMIN = "conformance-admin"
 
 sys.path.insert(0, str(SUITES))
 import replay  # noqa: E402
+import run  # noqa: E402
 
 # Flags of the server that `portcullis test` has too.
 FLAGS = ("--enable-admission-plugins", "--disable-admission-plugins", "--admission-control-config-file",
@@ -91,9 +94,9 @@ def spaces(scenario, names):
 
 
 class Suite:
-    def __init__(self, suite, args, variables):
+    def __init__(self, suite, args, variables, hooks):
         self.meta = replay.load_json(suite / "suite.json")
-        self.suite, self.args, self.variables = suite, args, variables
+        self.suite, self.args, self.variables, self.hooks = suite, args, variables, hooks
         self.folder = tempfile.TemporaryDirectory(prefix=f"offline-{suite.name}-")
         flags = io.StringIO()
         with contextlib.redirect_stdout(flags):
@@ -104,22 +107,25 @@ class Suite:
     def judge(self, manifests, flags):
         """The last of the manifests as `portcullis test` sees it."""
         text = "---\n" + "\n---\n".join(json.dumps(manifest) for manifest in manifests)
-        run = subprocess.run([self.args.build / "portcullis", "test", "-", "-o", "json", "--webhooks=call", "--strict",
+        done = subprocess.run([self.args.build / "portcullis", "test", "-", "-o", "json", "--webhooks=call", "--strict",
                               "--validate=warn", "--expand=false", *self.flags, *flags],
-                             input=text, capture_output=True, text=True, timeout=60)
-        if run.returncode not in (0, 1):
-            raise RuntimeError(f"portcullis test ended with {run.returncode}: {run.stderr or run.stdout}")
-        results = json.loads(run.stdout)["results"]
+                              input=text, capture_output=True, text=True, timeout=60)
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"portcullis test ended with {done.returncode}: {done.stderr or done.stdout}")
+        results = json.loads(done.stdout)["results"]
         return results[-1] if len(results) == len(manifests) else None
 
     def scenario(self, path):
         scenario = replay.load_json(path)
-        recorded = iter(replay.load_json(path.parent.parent / "golden" / path.name)["steps"])
-        if scenario.get("hooks") or any(not space.get("serviceAccount", True) for space in scenario.get("namespaces", [])):
-            self.left_out["webhooks, or no service account"] += len(scenario["steps"])
-            return
         names = {"ID": scenario["name"], "NS": "cf-" + scenario["name"]}
-        norm = replay.Normalizer([], ADMIN, scenario.get("managedFields", False))
+        recorded = iter(replay.load_json(path.parent.parent / "golden" / path.name)["steps"])
+        if any(not space.get("serviceAccount", True) for space in scenario.get("namespaces", [])):
+            self.left_out["no service account"] += len(scenario["steps"])
+            return
+        self.hooks.load(replay.substitute(scenario.get("hooks", {}), {**self.variables, **names}))
+        literals = [(self.variables["CA_BUNDLE"], "<ca-bundle>"), (self.variables["OTHER_CA_BUNDLE"], "<other-ca-bundle>"),
+                    (self.variables["WEBHOOK_URL"].split("//")[1], "<webhook>")]
+        norm = replay.Normalizer(literals, ADMIN, scenario.get("managedFields", False))
         there = [thing["body"] for thing in self.meta.get("setup", [])] + spaces(scenario, names)
         for step in scenario["steps"]:
             asks = "method" in step or "kubectl" in step
@@ -184,12 +190,33 @@ def main():
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this scenario")
     parser.add_argument("-v", "--verbose", action="store_true", help="count what is left out, by reason")
     args = parser.parse_args()
-    variables = {"CA_BUNDLE": "", "OTHER_CA_BUNDLE": "", "WEBHOOK_URL": "https://127.0.0.1:1"}
+    with tempfile.TemporaryDirectory(prefix="offline-replay-") as folder:
+        return replay_all(args, *serve_webhooks(folder))
+
+
+def serve_webhooks(folder):
+    """The webhooks of the scenarios, and what their configurations say of them."""
+    certificates = run.Certificates(folder)
+    other, _ = replay.make_ca(folder, "other-ca", "conformance-other-ca")
+    hooks = replay.Hooks()
+    tls = replay.ssl.SSLContext(replay.ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificates["webhook.crt"], certificates["webhook.key"])
+    replay.HookHandler.hooks, replay.HookHandler.tls = hooks, tls
+    server = replay.HookServer(("127.0.0.1", 0), replay.HookHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def bundle(path):
+        return base64.b64encode(pathlib.Path(path).read_bytes()).decode()
+    return {"CA_BUNDLE": bundle(certificates["ca.crt"]), "OTHER_CA_BUNDLE": bundle(other),
+            "WEBHOOK_URL": f"https://127.0.0.1:{server.server_address[1]}"}, hooks
+
+
+def replay_all(args, variables, hooks):
     compared = failed = 0
     for path in sorted(SUITES.glob("*/suite.json")):
         if args.suite and path.parent.name not in args.suite:
             continue
-        suite = Suite(path.parent, args, variables)
+        suite = Suite(path.parent, args, variables, hooks)
         for scenario in sorted((path.parent / "scenarios").glob("*.json")):
             if not args.scenario or scenario.stem in args.scenario:
                 suite.scenario(scenario)

@@ -116,7 +116,58 @@ def duplicates(folder):
     holds("its twin", text, "the same object stands at a.yaml:1:1")
 
 
-STORIES = [exit_codes, broken_files, closed_folder, large_files, many_files, duplicates]
+HOOK = """apiVersion: admissionregistration.k8s.io/v1
+kind: %(kind)sWebhookConfiguration
+metadata: {name: %(name)s}
+webhooks:
+- name: %(name)s.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {service: {name: hook, namespace: default}}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+---
+"""
+ANSWERS = """answers:
+- webhook: label.example.com
+  response: {allowed: true, patch: [{op: add, path: /metadata/labels, value: {by: hook}}], warnings: [look out]}
+- webhook: check.example.com
+  response: {allowed: %s, status: {message: not today}}
+"""
+
+
+def webhooks(folder):
+    folder.write("all.yaml", HOOK % {"kind": "Mutating", "name": "label"} + HOOK % {"kind": "Validating", "name": "check"}
+                 + CONFIGMAP % "a")
+    text = folder.run("test", "all.yaml", code=0)
+    holds("a webhook that is not called", text, "webhook not called: label/label.example.com")
+    folder.write("yes.txt", ANSWERS % "true")
+    result = json.loads(folder.run("test", "all.yaml", "--webhooks=yes.txt", "-o", "json", code=0))["results"][-1]
+    check("labels", result["object"]["metadata"]["labels"], {"by": "hook"})
+    check("warnings", result["warnings"], ["look out"])
+    folder.write("no.txt", ANSWERS % "false")
+    text = folder.run("test", "all.yaml", "--webhooks=no.txt", code=1)
+    holds("a denial", text, 'admission webhook "check.example.com" denied the request: not today')
+    holds("its rule", text, "rule all.yaml:15:3")
+    text = folder.run("test", "all.yaml", "--webhooks=call", code=1)
+    holds("a call", text, 'service "hook" not found')
+    folder.write("wrong.txt", "answers:\n- webhook: a\n  respond: {}\n")
+    holds("a mistake", folder.run("test", "all.yaml", "--webhooks=wrong.txt", code=2), "wrong.txt:2:3: an answer has")
+    holds("a field", folder.run("explain", "all.yaml", "--webhooks=yes.txt", code=0), "webhook/label/label.example.com")
+
+
+def reports(folder):
+    folder.write("bad.yaml", CONFIGMAP % "A_")
+    text = folder.run("test", "bad.yaml", "-o", "github", "-o", "sarif=r.sarif", "-o", "json=r.json", code=1)
+    holds("an annotation", text, "::error file=bad.yaml,line=3,col=12,title=validation::")
+    sarif = json.loads((folder.path / "r.sarif").read_text())
+    region = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]
+    check("place in SARIF", region, {"startLine": 3, "startColumn": 12})
+    check("code in JSON", json.loads((folder.path / "r.json").read_text())["results"][0]["code"], 422)
+    check("colors in a pipe", "\x1b" in folder.run("test", "bad.yaml", code=1), False)
+    folder.run("test", "bad.yaml", "-o", "json=absent/r.json", code=2)
+
+
+STORIES = [exit_codes, webhooks, reports, broken_files, closed_folder, large_files, many_files, duplicates]
 
 
 def main():
