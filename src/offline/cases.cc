@@ -91,6 +91,8 @@ class TestReader {
     const json::Value shown = review.object.is_null() ? review.old_object : review.object;
     review.name = shown["metadata"]["name"].AsString();
     review.ns = shown["metadata"]["namespace"].AsString(root["namespace"].AsString("default"));
+    TRY(CheckNames(value["user"], Below(steps, "user"), {"name", "groups"}));
+    TRY(CheckNames(root["user"], {"user"}, {"name", "groups"}));
     ReadUser(value.Has("user") ? value["user"] : root["user"], review.user);
     review.manifest = manifest_;
     review.manifest.steps.insert(review.manifest.steps.end(), steps.begin(), steps.end());

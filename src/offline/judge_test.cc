@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/file.h"
+#include "json/reader.h"
 #include "offline/blame.h"
 #include "offline/report/format.h"
 #include "offline/webhooks.h"
@@ -441,6 +443,34 @@ TEST_F(TestFiles, MistakesHaveTheirPlaces) {
   EXPECT_THAT(Run("- {expect: maybe}\n").problems[0].message, HasSubstr("allow or deny"));
   EXPECT_THAT(Run("- {expect: allow}\n", "[absent.yaml]").problems[0].message,
               HasSubstr("no such file"));
+}
+
+// The fields that the published schema allows are those that are read.
+TEST_F(TestFiles, FieldsAreThoseOfTheSchema) {
+  json::Arena arena;
+  const auto text = base::ReadFile(std::string(PC_SOURCE_DIR) + "/docs/offline-tests.schema.json");
+  ASSERT_TRUE(text.ok());
+  const auto schema = json::Parse(arena, *text);
+  ASSERT_TRUE(schema.ok());
+  const json::Value definitions = (*schema)["definitions"];
+  const auto unknown = [&](const std::string& one) {
+    const Report report = Run("- " + one + "\n");
+    return !report.problems.empty() && report.problems[0].message.starts_with("unknown field");
+  };
+  for (const json::Member& member : definitions["case"]["properties"].members()) {
+    EXPECT_FALSE(unknown("{" + std::string(member.name()) + ": null}")) << member.name();
+  }
+  for (const json::Member& member : definitions["expect"]["properties"].members()) {
+    EXPECT_FALSE(unknown("{expect: {" + std::string(member.name()) + ": null}}")) << member.name();
+  }
+  for (const json::Member& member : definitions["user"]["properties"].members()) {
+    EXPECT_FALSE(unknown("{expect: allow, user: {" + std::string(member.name()) + ": null}}"));
+  }
+  for (const std::string_view place :
+       {"{x: 1}", "{expect: {x: 1}}", "{expect: allow, user: {x: 1}}",
+        "{expect: {message: {x: 1}}}"}) {
+    EXPECT_TRUE(unknown(std::string(place))) << place;
+  }
 }
 
 TEST_F(TestFiles, RefusedFilesAreProblems) {
