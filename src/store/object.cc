@@ -103,7 +103,7 @@ Object::Object(const Parts& parts)
   append(parts.after);
 }
 
-Object::~Object() { delete document_.load(std::memory_order_acquire); }
+Object::~Object() { ForgetDerived(); }
 
 const json::Document& Object::document() const {
   if (const auto* parsed = document_.load(std::memory_order_acquire)) return *parsed;
@@ -120,8 +120,23 @@ const json::Document& Object::document() const {
   return *made.release();
 }
 
-void Object::ForgetDocument() const {
+std::string_view Object::encoding() const {
+  const std::string* known = encoding_.load(std::memory_order_acquire);
+  return known != nullptr ? std::string_view(*known) : std::string_view();
+}
+
+std::string_view Object::KeepEncoding(std::string encoding) const {
+  auto made = std::make_unique<const std::string>(std::move(encoding));
+  const std::string* known = nullptr;
+  if (!encoding_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
+    return *known;
+  }
+  return *made.release();
+}
+
+void Object::ForgetDerived() const {
   delete document_.exchange(nullptr, std::memory_order_acq_rel);
+  delete encoding_.exchange(nullptr, std::memory_order_acq_rel);
 }
 
 json::Document DocumentOf(ObjectPtr object) {

@@ -48,8 +48,16 @@ class Object {
   // document and its values are valid as long as the caller holds the object: see DocumentOf().
   const json::Document& document() const;
   bool has_document() const { return document_.load(std::memory_order_acquire) != nullptr; }
-  // REQUIRES: only the caller holds the object, and holds no value of its document.
-  void ForgetDocument() const;
+  // The object in another encoding, which those who read it have made of the bytes and keep for
+  // others who do, until memory is short; "" if there is none. Valid as long as the caller holds the
+  // object.
+  std::string_view encoding() const;
+  // Keeps `encoding`, unless there is one: returns the one that stays.
+  std::string_view KeepEncoding(std::string encoding) const;
+  bool has_derived() const { return has_document() || !encoding().empty(); }
+  // Drops the document and the encoding. REQUIRES: only the caller holds the object, and holds
+  // neither a value of its document nor its encoding.
+  void ForgetDerived() const;
   // metadata.uid; mostly without parsing.
   std::string_view uid() const;
 
@@ -82,6 +90,7 @@ class Object {
   std::shared_ptr<const CollectionName> collection_;
   std::int64_t revision_;
   mutable std::atomic<const json::Document*> document_{nullptr};  // owned; null: not parsed yet
+  mutable std::atomic<const std::string*> encoding_{nullptr};     // owned; null: not made yet
   std::uint32_t position_size_;
   std::uint32_t ns_size_;
   std::uint32_t bytes_size_;

@@ -10,7 +10,8 @@ namespace portcullis::store {
 // time to see (Options::fresh_events). Watches and lists that reach back further end with kExpired.
 void ShrinkHistory(Store& store);
 
-// Drops the parsed documents (Object::document()) of the objects that only the store holds.
+// Drops the parsed documents and the encodings (Object::document(), encoding()) of the objects that
+// only the store holds.
 void ForgetDocuments(Store& store);
 
 }  // namespace portcullis::store

@@ -151,7 +151,7 @@ bool CollectionState::ForgetDocuments(std::size_t max, std::string& after) {
   const ObjectPtr* last = nullptr;
   objects_.VisitFrom(after, !after.empty(), [&](const ObjectPtr& object) {
     last = &object;
-    if (object->has_document() && !IsHeldByOthers(object)) object->ForgetDocument();
+    if (object->has_derived() && !IsHeldByOthers(object)) object->ForgetDerived();
     return ++seen < max;
   });
   if (last != nullptr) after = std::string((*last)->position());

@@ -135,6 +135,21 @@ TEST(Engine, ForgetsDocumentsThatOnlyItHolds) {
   EXPECT_TRUE(parse("a"));
 }
 
+TEST(Engine, ForgetsEncodingsThatOnlyItHolds) {
+  Engine engine(std::make_unique<NullJournal>(), {}, {});
+  for (const std::string name : {"a", "b"}) {
+    const auto object = engine.Create(ConfigMap("n", name), Encode("n", name));
+    ASSERT_TRUE(object.ok());
+    EXPECT_EQ((*object)->encoding(), "");
+    EXPECT_EQ((*object)->KeepEncoding("first"), "first");
+    EXPECT_EQ((*object)->KeepEncoding("second"), "first");
+  }
+  const ObjectPtr held = engine.Get(ConfigMap("n", "b"));
+  ForgetDocuments(engine);
+  EXPECT_EQ(engine.Get(ConfigMap("n", "a"))->encoding(), "");
+  EXPECT_EQ(held->encoding(), "first");
+}
+
 TEST(Engine, ForgetsNoDocumentOfAnEventThatIsHeld) {
   Engine engine(std::make_unique<NullJournal>(), {}, {});
   const auto watch = engine.StartWatch({{"", "configmaps"}, "", 0}, [] {});
