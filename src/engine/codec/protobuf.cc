@@ -297,7 +297,10 @@ class Reader {
         TRY(AddPacked(object, field, part.bytes));
         continue;
       }
-      TRY(ReadContent(wire, expected, GoName(type.schema, field.name), part));
+      // The name in Go is looked for where an error quotes it.
+      std::string go_name;
+      if (part.wire_type != expected) go_name = GoName(type.schema, field.name);
+      TRY(ReadContent(wire, expected, go_name, part));
       TRY(AddField(object, type, field, part, depth));
     }
     return base::OkStatus();
@@ -308,7 +311,10 @@ class Reader {
     if (field.mode == Mode::kInline) {
       return Into(object, {field.message, field.type, type.schema}, part.bytes, depth + 1);
     }
-    const api::schema::Schema* schema = SchemaOfField(type.schema, field.name);
+    // Of scalars, only that of an integer is looked at.
+    const bool has_schema = field.mode == Mode::kMap || field.type.size() > 1 || field.type == "i";
+    const api::schema::Schema* const schema =
+        has_schema ? SchemaOfField(type.schema, field.name) : nullptr;
     if (field.mode == Mode::kMap) return AddEntry(object, field, schema, part.bytes, depth);
     const bool single = field.mode == Mode::kSingle || field.mode == Mode::kOptional;
     if (single && field.type.size() > 1) {
@@ -317,10 +323,16 @@ class Reader {
     const json::Value value = TRY(ValueOf(field, schema, part, depth));
     if (field.mode == Mode::kRepeated) {
       object.AddElement(field.name, value);
-    } else {
+    } else if (field.mode == Mode::kOptional || !IsZero(value) || object.Has(field.name)) {
       object.Set(field.name, value);
     }
     return base::OkStatus();
+  }
+
+  // Go writes fields that are no pointers even if they are empty: they say nothing.
+  static bool IsZero(json::Value value) {
+    return value.is_string() ? value.AsString().empty()
+                             : !value.AsBool() && value.AsInt() == 0 && value.AsDouble() == 0;
   }
 
   // A message that comes once more is read into what the parts before it have made.
