@@ -76,8 +76,26 @@ std::string Line(std::string_view type, std::string_view object) {
 
 base::Result<std::string> Event(MediaType media, std::string_view type, json::Value object) {
   if (media == MediaType::kJson) return Line(type, json::ToString(object));
+  std::string message;
   std::string event;
-  TRY(engine::WriteProtobufEvent(type, object, event));
+  TRY(engine::WriteProtobufMessage(object, message));
+  engine::WriteProtobufEvent(
+      type, {object["apiVersion"].AsString(), object["kind"].AsString(), message}, event);
+  return event;
+}
+
+// Of an object of the resource as it is.
+base::Result<std::string> ObjectEvent(MediaType media, std::string_view type,
+                                      const store::ObjectPtr& object,
+                                      const api::catalog::ResourceInfo& resource) {
+  std::string scratch;
+  if (media == MediaType::kJson) {
+    return Line(type, TRY(engine::BytesAs(object, resource, scratch)));
+  }
+  const std::string_view message = TRY(engine::ProtobufAs(object, resource, scratch));
+  std::string event;
+  engine::WriteProtobufEvent(type, {engine::ApiVersion(resource.kind), resource.kind.kind, message},
+                             event);
   return event;
 }
 
@@ -87,14 +105,9 @@ base::Result<std::string> EventLine(WatchSession& session, std::string_view type
                                     const store::ObjectPtr& object, base::WallTime now) {
   const api::catalog::ResourceInfo& resource = *session.resource;
   const MediaType media = session.accepted.type;
-  if (session.accepted.form == Form::kObject && media == MediaType::kJson) {
-    std::string scratch;
-    const std::string_view bytes = TRY(engine::BytesAs(object, resource, scratch));
-    return Line(type, bytes);
-  }
+  if (session.accepted.form == Form::kObject) return ObjectEvent(media, type, object, resource);
   json::Arena arena;
   const json::Value value = TRY(engine::FromStore(arena, object, resource));
-  if (session.accepted.form == Form::kObject) return Event(media, type, value);
   if (session.accepted.form != Form::kTable) {
     return Event(media, type, rest::PartialMetadata(arena, value, session.accepted.form_version));
   }

@@ -11,6 +11,7 @@
 #include "api/view/metadata_order.h"
 #include "base/strings.h"
 #include "engine/codec/kind_schema.h"
+#include "engine/codec/protobuf.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -349,6 +350,18 @@ base::Result<std::string_view> BytesAs(const store::ObjectPtr& object, const Res
   scratch.clear();
   json::Write(Ordered(arena, value), scratch);
   return std::string_view(scratch);
+}
+
+base::Result<std::string_view> ProtobufAs(const store::ObjectPtr& object,
+                                          const ResourceInfo& resource, std::string& scratch) {
+  const bool as_stored = resource.definition == nullptr && resource.storage_kind == resource.kind;
+  if (as_stored && !object->encoding().empty()) return object->encoding();
+  json::Arena arena;
+  const json::Value value = TRY(FromStore(arena, object, resource));
+  scratch.clear();
+  TRY(WriteProtobufMessage(value, scratch));
+  if (!as_stored) return std::string_view(scratch);
+  return object->KeepEncoding(std::string(scratch));
 }
 
 }  // namespace portcullis::engine

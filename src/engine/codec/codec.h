@@ -113,6 +113,12 @@ base::Result<std::string_view> BytesAs(const store::ObjectPtr& object,
                                        const api::catalog::ResourceInfo& resource,
                                        std::string& scratch);
 
+// The protobuf message of a stored object of a built-in resource, in the version of the resource:
+// kept with the object if that is the version it is stored in, else written into `scratch`.
+base::Result<std::string_view> ProtobufAs(const store::ObjectPtr& object,
+                                          const api::catalog::ResourceInfo& resource,
+                                          std::string& scratch);
+
 // The same for a request: in its arena, of its resource. While a webhook converts, the request's
 // place among those under way is free for others.
 base::Result<store::Encoded> EncodeForStore(Operation& op, json::Value object);

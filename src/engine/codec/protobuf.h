@@ -39,42 +39,41 @@ base::Result<json::Value> ReadProtobufObject(json::Arena& arena, const api::Grou
                                              std::string_view raw,
                                              const api::schema::Schema* schema);
 
-// Appends the body that holds `object`, byte for byte as kube-apiserver writes the Go value of
-// which `object` is the JSON: fields by their numbers, maps by their keys. Members that the kind
-// does not have are left out. NotAcceptable if no message of its kind is known: the object is of a
-// custom resource.
+// Appends the message of `object`, byte for byte as kube-apiserver writes the Go value of which
+// `object` is the JSON: fields by their numbers, maps by their keys. Members that the kind does not
+// have are left out. NotAcceptable if no message of its kind is known: it is of a custom resource.
+base::Status WriteProtobufMessage(json::Value object, std::string& out);
+
+// Appends the body that holds the message.
+void WriteProtobufEnvelope(const ProtobufEnvelope& envelope, std::string& out);
+// Both in one.
 base::Status WriteProtobuf(json::Value object, std::string& out);
 
-// Appends an event of a watch behind its length; its object is a body of its own. Fails as
-// WriteProtobuf().
-base::Status WriteProtobufEvent(std::string_view type, json::Value object, std::string& out);
-
-namespace protobuf {
-class Message;
-}
+// Appends an event of a watch behind its length; its object is a body of its own.
+void WriteProtobufEvent(std::string_view type, const ProtobufEnvelope& object, std::string& out);
 
 // The body of a list, item by item: what precedes the items tells their size.
 //
 //   ProtobufList list = TRY(ProtobufList::Of(frame));
-//   for (json::Value item : …) list.AppendItem(item, items);
+//   for (std::string_view message : …) list.AppendItem(message, items);
 //   body = list.Start(items.size()) + items + list.End();
 class ProtobufList {
  public:
-  // `frame` is the list with no items. Fails as WriteProtobuf().
+  // `frame` is the list with no items. NotAcceptable as WriteProtobufMessage().
   static base::Result<ProtobufList> Of(json::Value frame);
-  void AppendItem(json::Value item, std::string& out) const;
+  void AppendItem(std::string_view message, std::string& out) const;
   std::string Start(std::size_t items_size) const;
   const std::string& End() const { return end_; }
 
  private:
   ProtobufList() = default;
 
-  const protobuf::Message* item_ = nullptr;
   std::uint32_t number_ = 0;  // of the items
-  std::string head_;          // of the envelope: the type
-  std::string before_;        // fields of the list that precede the items
-  std::string end_;           // what follows the items
-  std::size_t after_ = 0;     // how much of it is of the list
+  std::string api_version_;
+  std::string kind_;
+  std::string before_;     // fields of the list that precede the items
+  std::string end_;        // what follows the items
+  std::size_t after_ = 0;  // how much of it is of the list
 };
 
 }  // namespace portcullis::engine

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/strings.h"
@@ -27,24 +29,32 @@ using protobuf::Shape;
 // Bytes that grow at their start.
 class ReverseBytes {
  public:
-  std::size_t size() const { return size_; }
-  std::string_view view() const { return {start(), size_}; }
+  // Begins with room for so many.
+  explicit ReverseBytes(std::size_t room)
+      : room_(room), bytes_(std::make_unique_for_overwrite<char[]>(room)), start_(&bytes_[room]) {}
+
+  std::size_t size() const { return static_cast<std::size_t>(&bytes_[room_] - start_); }
+  std::string_view view() const { return {start_, size()}; }
 
   void Bytes(std::string_view bytes) {
     if (!bytes.empty()) std::memcpy(Grow(bytes.size()), bytes.data(), bytes.size());
   }
   void Varint(std::uint64_t value) {
-    char digits[10];
+    if (value < 0x80) {
+      *Grow(1) = static_cast<char>(value);
+      return;
+    }
     std::size_t count = 0;
-    for (; value > 0x7f; value >>= 7) digits[count++] = static_cast<char>(value | 0x80U);
-    digits[count++] = static_cast<char>(value);
-    std::memcpy(Grow(count), digits, count);
+    for (std::uint64_t rest = value; rest != 0; rest >>= 7) ++count;
+    char* out = Grow(count);
+    for (; value > 0x7f; value >>= 7) *out++ = static_cast<char>(value | 0x80U);
+    *out = static_cast<char>(value);
   }
   void Fixed64(double value) { std::memcpy(Grow(sizeof(value)), &value, sizeof(value)); }
   void Tag(std::uint32_t number, std::uint32_t wire_type) { Varint(number << 3 | wire_type); }
   // The length and tag of a field whose bytes have been written since there were `end` bytes.
   void Close(std::uint32_t number, std::size_t end) {
-    Varint(size_ - end);
+    Varint(size() - end);
     Tag(number, kBytes);
   }
   // Whole fields.
@@ -59,21 +69,30 @@ class ReverseBytes {
   }
 
  private:
-  const char* start() const { return bytes_.data() + (bytes_.size() - size_); }
   char* Grow(std::size_t count) {
-    if (size_ + count > bytes_.size()) {
-      std::string larger(std::max(2 * bytes_.size(), size_ + count) + kFirst, '\0');
-      std::memcpy(larger.data() + (larger.size() - size_), start(), size_);
-      bytes_.swap(larger);
+    if (static_cast<std::size_t>(start_ - bytes_.get()) < count) [[unlikely]] {
+      MakeRoom(count);
     }
-    size_ += count;
-    return bytes_.data() + (bytes_.size() - size_);
+    return start_ -= count;
+  }
+  void MakeRoom(std::size_t count) {
+    const std::size_t used = size();
+    const std::size_t room = 2 * room_ + count;
+    auto larger = std::make_unique_for_overwrite<char[]>(room);
+    std::memcpy(&larger[room - used], start_, used);
+    bytes_ = std::move(larger);
+    room_ = room;
+    start_ = &bytes_[room - used];
   }
 
-  static constexpr std::size_t kFirst = 2048;
-  std::string bytes_;
-  std::size_t size_ = 0;
+  std::size_t room_;
+  std::unique_ptr<char[]> bytes_;
+  char* start_;
 };
+
+// Room for most messages, and for what stands around one.
+constexpr std::size_t kMessageRoom = 8192;
+constexpr std::size_t kHeadRoom = 160;
 
 std::int64_t NanosOf(std::string_view duration) {
   const auto nanos = golang::ParseDuration(duration);
@@ -86,13 +105,13 @@ class Writer {
 
   // The fields of a message, the last one first. `object` may be null: an empty Go struct.
   void Fields(const Message& message, json::Value object) {
-    constexpr std::size_t kMost = 256;
-    const json::Value* members[kMost];
     const std::vector<FieldLine>& fields = message.fields();
-    std::fill_n(members, fields.size(), nullptr);
+    const std::size_t first = members_.size();
+    members_.resize(first + fields.size(), nullptr);
     for (const json::Member& member : object.members()) {
       const std::size_t position = message.PositionOf(member.name(), member.hash);
-      if (position != Message::kNone && !member.value.is_null()) members[position] = &member.value;
+      if (position == Message::kNone || member.value.is_null()) continue;
+      members_[first + position] = &member.value;
     }
     for (std::size_t i = fields.size(); i-- > 0;) {
       if (fields[i].mode == Mode::kInline) {
@@ -100,9 +119,10 @@ class Writer {
         if (fields[i].message != nullptr) Fields(*fields[i].message, object);
         out_.Close(fields[i].number, end);
       } else {
-        Field(fields[i], members[i]);
+        Field(fields[i], members_[first + i]);
       }
     }
+    members_.resize(first);
   }
 
  private:
@@ -224,6 +244,9 @@ class Writer {
 
   ReverseBytes& out_;
   std::string text_;
+  // The members that are fields of the messages around, each message's by the positions of its
+  // fields. Not on the stack, since schemas may be thousands of messages deep.
+  std::vector<const json::Value*> members_;
 };
 
 // What follows the message in the envelope: no content encoding, no content type.
@@ -239,44 +262,57 @@ base::Result<const Message*> MessageOf(json::Value object) {
                       "marshalling interface and cannot be encoded to a protobuf message");
 }
 
-// The magic and the type.
-void StartEnvelope(ReverseBytes& bytes, json::Value object) {
-  const std::size_t end = bytes.size();
-  bytes.Text(2, object["kind"].AsString());
-  bytes.Text(1, object["apiVersion"].AsString());
-  bytes.Close(1, end);
-  bytes.Bytes(kMagic);
-}
-
-base::Status Body(ReverseBytes& bytes, json::Value object) {
-  const Message* const message = TRY(MessageOf(object));
-  bytes.Bytes(kEnvelopeEnd);
-  const std::size_t end = bytes.size();
-  Writer(bytes).Fields(*message, object);
-  bytes.Close(2, end);
-  StartEnvelope(bytes, object);
-  return base::OkStatus();
+// What precedes a message of that size in a body.
+ReverseBytes HeadOf(std::string_view api_version, std::string_view kind, std::size_t size) {
+  ReverseBytes head(kHeadRoom);
+  head.Varint(size);
+  head.Tag(2, kBytes);
+  const std::size_t end = head.size();
+  head.Text(2, kind);
+  head.Text(1, api_version);
+  head.Close(1, end);
+  head.Bytes(kMagic);
+  return head;
 }
 
 }  // namespace
 
-base::Status WriteProtobuf(json::Value object, std::string& out) {
-  ReverseBytes bytes;
-  TRY(Body(bytes, object));
+base::Status WriteProtobufMessage(json::Value object, std::string& out) {
+  const Message* const message = TRY(MessageOf(object));
+  ReverseBytes bytes(kMessageRoom);
+  Writer(bytes).Fields(*message, object);
   out += bytes.view();
   return base::OkStatus();
 }
 
-base::Status WriteProtobufEvent(std::string_view type, json::Value object, std::string& out) {
-  ReverseBytes bytes;
-  TRY(Body(bytes, object));
-  bytes.Close(1, 0);  // of the RawExtension
-  bytes.Close(2, 0);
-  bytes.Text(1, type);
-  const std::size_t size = bytes.size();
-  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(size >> shift);
-  out += bytes.view();
+void WriteProtobufEnvelope(const ProtobufEnvelope& envelope, std::string& out) {
+  const ReverseBytes head = HeadOf(envelope.api_version, envelope.kind, envelope.raw.size());
+  out.reserve(out.size() + head.size() + envelope.raw.size() + kEnvelopeEnd.size());
+  out += head.view();
+  out += envelope.raw;
+  out += kEnvelopeEnd;
+}
+
+base::Status WriteProtobuf(json::Value object, std::string& out) {
+  std::string message;
+  TRY(WriteProtobufMessage(object, message));
+  WriteProtobufEnvelope({object["apiVersion"].AsString(), object["kind"].AsString(), message}, out);
   return base::OkStatus();
+}
+
+void WriteProtobufEvent(std::string_view type, const ProtobufEnvelope& object, std::string& out) {
+  const ReverseBytes head = HeadOf(object.api_version, object.kind, object.raw.size());
+  const std::size_t body = head.size() + object.raw.size() + kEnvelopeEnd.size();
+  ReverseBytes event(kHeadRoom);
+  event.Varint(body);
+  event.Tag(1, kBytes);  // of the RawExtension
+  event.Varint(event.size() + body);
+  event.Tag(2, kBytes);
+  event.Text(1, type);
+  const std::size_t size = event.size() + body;
+  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(size >> shift);
+  out += event.view();
+  WriteProtobufEnvelope(object, out);
 }
 
 base::Result<ProtobufList> ProtobufList::Of(json::Value frame) {
@@ -286,34 +322,29 @@ base::Result<ProtobufList> ProtobufList::Of(json::Value frame) {
     return base::Status(base::Reason::kInternalError,
                         base::StrCat(frame["kind"].AsString(), " has no items"));
   }
-  const FieldLine& items = message->fields()[position];
   ProtobufList list;
-  list.item_ = items.message;
-  list.number_ = items.number;
-  ReverseBytes fields;
+  list.number_ = message->fields()[position].number;
+  list.api_version_ = frame["apiVersion"].AsString();
+  list.kind_ = frame["kind"].AsString();
+  ReverseBytes fields(kHeadRoom);
   Writer(fields).Fields(*message, frame);  // of the metadata alone
-  const bool first = position == 0;
-  (first ? list.end_ : list.before_) = fields.view();
+  (position == 0 ? list.end_ : list.before_) = fields.view();
   list.after_ = list.end_.size();
   list.end_ += kEnvelopeEnd;
-  ReverseBytes head;
-  StartEnvelope(head, frame);
-  list.head_ = head.view();
   return list;
 }
 
-void ProtobufList::AppendItem(json::Value item, std::string& out) const {
-  ReverseBytes bytes;
-  Writer(bytes).Fields(*item_, item);
-  bytes.Close(number_, 0);
-  out += bytes.view();
+void ProtobufList::AppendItem(std::string_view message, std::string& out) const {
+  ReverseBytes tag(16);
+  tag.Varint(message.size());
+  tag.Tag(number_, kBytes);
+  out += tag.view();
+  out += message;
 }
 
 std::string ProtobufList::Start(std::size_t items_size) const {
-  ReverseBytes tag;
-  tag.Varint(before_.size() + items_size + after_);
-  tag.Tag(2, kBytes);
-  return base::StrCat(head_, tag.view(), before_);
+  const std::size_t size = before_.size() + items_size + after_;
+  return base::StrCat(HeadOf(api_version_, kind_, size).view(), before_);
 }
 
 }  // namespace portcullis::engine

@@ -95,5 +95,27 @@ TEST(ProtobufWriter, WhatIsReadIsWrittenTheSame) {
   }
 }
 
+TEST(ProtobufWriter, SchemasMayBeAsDeepAsDocuments) {
+  constexpr std::size_t kLevels = 4990;
+  std::string schema;
+  for (std::size_t i = 0; i < kLevels; ++i) schema += R"({"properties":{"a":)";
+  schema += "{}" + std::string(2 * kLevels, '}');
+  json::Arena arena;
+  const auto object = json::Parse(
+      arena, R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",)"
+             R"("spec":{"versions":[{"schema":{"openAPIV3Schema":)" +
+                 schema + "}}]}}");
+  ASSERT_TRUE(object.ok()) << object.status().message();
+  EXPECT_GT(Written(*object).size(), kLevels);
+}
+
+TEST(ProtobufWriter, ObjectsOfOtherKindsCannotBeWritten) {
+  json::Arena arena;
+  const auto object = json::Parse(arena, R"({"apiVersion":"example.com/v1","kind":"Thing"})");
+  std::string out;
+  EXPECT_EQ(WriteProtobuf(*object, out).http_code(), 406);
+  EXPECT_EQ(out, "");
+}
+
 }  // namespace
 }  // namespace portcullis::engine

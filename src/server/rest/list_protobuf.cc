@@ -35,9 +35,10 @@ base::Status ListProtobuf::Begin(std::string& out) {
 
 base::Status ListProtobuf::AppendItems(std::size_t& next, std::string& out) const {
   const std::size_t start = out.size();
+  std::string scratch;
   while (next < objects_.size() && out.size() - start < kPiece) {
-    json::Arena arena;
-    list_.AppendItem(TRY(item_(arena, objects_[next])), out);
+    scratch.clear();
+    list_.AppendItem(TRY(item_(objects_[next], scratch)), out);
     ++next;
   }
   return base::OkStatus();

@@ -17,10 +17,10 @@ namespace portcullis::server::rest {
 
 class ListProtobuf final : public TextSource {
  public:
-  // An object as the list shows it; `arena` lasts as long as the call of it. Called twice for an
+  // The message of an object as the list shows it, of the object or in `scratch`. Called twice for an
   // object, it returns the same.
-  using Item =
-      std::function<base::Result<json::Value>(json::Arena& arena, const store::ObjectPtr& object)>;
+  using Item = std::function<base::Result<std::string_view>(const store::ObjectPtr& object,
+                                                            std::string& scratch)>;
 
   ListProtobuf(engine::ProtobufList list, std::vector<store::ObjectPtr> objects, Item item)
       : list_(std::move(list)), objects_(std::move(objects)), item_(std::move(item)) {}

@@ -108,11 +108,30 @@ base::Result<Reply> OutcomeReply(Call& call, const engine::Outcome& outcome) {
   return PresentValue(call, outcome.code, outcome.object);
 }
 
+namespace {
+
+// An object of a built-in resource. Its JSON is needed for the audit log alone.
+base::Result<Reply> ProtobufReply(Call& call, int http_status, const store::ObjectPtr& object) {
+  if (call.audit && call.audit->wants_response_object()) {
+    return ValueReply(call, http_status, TRY(FromStore(call, object)));
+  }
+  std::string scratch;
+  const std::string_view message = TRY(engine::ProtobufAs(object, *call.resource, scratch));
+  const api::GroupVersionKind& kind = call.resource->kind;
+  Reply reply;
+  reply.status = http_status;
+  reply.content_type = call.accepted.ContentType();
+  engine::WriteProtobufEnvelope({engine::ApiVersion(kind), kind.kind, message}, reply.body);
+  return reply;
+}
+
+}  // namespace
+
 base::Result<Reply> ObjectReply(Call& call, int http_status, const store::ObjectPtr& object) {
   if (call.accepted.form == Form::kObject) {
     std::string scratch;
     if (call.accepted.type == MediaType::kProtobuf) {
-      return ValueReply(call, http_status, TRY(FromStore(call, object)));
+      return ProtobufReply(call, http_status, object);
     }
     const std::string_view bytes = TRY(BytesAs(call, object, scratch));
     return JsonTextReply(call, http_status, std::string(bytes));
@@ -126,23 +145,26 @@ namespace {
 using Make = std::function<json::Value(json::Arena& arena, json::Value object)>;
 
 base::Result<Reply> ProtobufReply(Call& call, json::Value frame,
-                                  std::vector<store::ObjectPtr> objects, Make make) {
+                                  std::vector<store::ObjectPtr> objects, ListProtobuf::Item item) {
   auto list = engine::ProtobufList::Of(frame);
   if (!list.ok()) return ErrorReply(call, list.status());
-  const auto item = [&call, make = std::move(make)](
-                        json::Arena& arena,
-                        const store::ObjectPtr& object) -> base::Result<json::Value> {
-    return make(arena, TRY(engine::FromStore(arena, object, *call.resource)));
-  };
-  return SourceReply(call,
-                     std::make_unique<ListProtobuf>(*std::move(list), std::move(objects), item));
+  return SourceReply(
+      call, std::make_unique<ListProtobuf>(*std::move(list), std::move(objects), std::move(item)));
 }
 
 // A list whose items are made of the objects by `make`.
 base::Result<Reply> MadeReply(Call& call, json::Value frame, std::vector<store::ObjectPtr> objects,
                               Make make) {
   if (call.accepted.type == MediaType::kProtobuf) {
-    return ProtobufReply(call, frame, std::move(objects), std::move(make));
+    const auto message = [&call, make = std::move(make)](
+                             const store::ObjectPtr& object,
+                             std::string& scratch) -> base::Result<std::string_view> {
+      json::Arena arena;
+      const json::Value value = TRY(engine::FromStore(arena, object, *call.resource));
+      TRY(engine::WriteProtobufMessage(make(arena, value), scratch));
+      return std::string_view(scratch);
+    };
+    return ProtobufReply(call, frame, std::move(objects), message);
   }
   const auto item = [&call, make = std::move(make)](
                         json::Arena& arena, const store::ObjectPtr& object, std::string& out) {
@@ -167,7 +189,9 @@ base::Result<Reply> PlainReply(Call& call, std::vector<store::ObjectPtr> objects
           .Build();
   if (call.accepted.type == MediaType::kProtobuf) {
     return ProtobufReply(call, frame, std::move(objects),
-                         [](json::Arena&, json::Value object) { return object; });
+                         [&resource](const store::ObjectPtr& object, std::string& scratch) {
+                           return engine::ProtobufAs(object, resource, scratch);
+                         });
   }
   const auto item = [&resource, prefix = engine::KindPrefix(resource.kind),
                      scratch = std::string()](json::Arena&, const store::ObjectPtr& object,
