@@ -1,7 +1,8 @@
-// Bodies in Kubernetes' protobuf form.
+// Bodies in Kubernetes' protobuf form, and what is read of them written again.
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const portcullis::api::GroupVersionKind kind{version->group, version->version,
                                                std::string(envelope->kind)};
   static const auto catalog = portcullis::api::catalog::Catalog::BuiltIn({}).value();
-  static_cast<void>(portcullis::engine::ReadProtobufObject(arena, kind, envelope->raw,
-                                                           catalog->FindSchema(kind)));
+  const auto object =
+      portcullis::engine::ReadProtobufObject(arena, kind, envelope->raw, catalog->FindSchema(kind));
+  std::string written;
+  if (!object.ok() || !portcullis::engine::WriteProtobuf(*object, written).ok()) return 0;
+  if (!portcullis::engine::ReadProtobufEnvelope(written).ok()) std::abort();
   return 0;
 }
