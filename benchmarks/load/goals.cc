@@ -49,6 +49,7 @@ const std::vector<Goal>& Goals() {
        &DeadWebhooks},
       {"watches", 3, "10,000 watches: memory of each, an event to all", &WatchMemory},
       {"list-pods", 3, "list 5,000 pods: whole, in pages, as a table", &ListPods},
+      {"protobuf", 13, "create, get and list in protobuf beside JSON", &ProtobufBesideJson},
       {"policies-50", 4, "50 matching policies, over none", &MatchingPolicies},
       {"policies-idle", 4, "10,000 policies of which none matches, over none", &IdlePolicies},
       {"bindings-1024", 4, "1,024 bindings of one policy", &ManyBindings},

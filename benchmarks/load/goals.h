@@ -96,6 +96,7 @@ base::Status ManyBindings(Workshop& shop);
 base::Status PolicyMemory(Workshop& shop);
 base::Status WatchMemory(Workshop& shop);
 base::Status ListPods(Workshop& shop);
+base::Status ProtobufBesideJson(Workshop& shop);
 base::Status StoredObjects(Workshop& shop);
 base::Status DefinitionMemory(Workshop& shop);
 

@@ -1,0 +1,91 @@
+// Issue 13: requests in protobuf beside the same in JSON, of one server in turn.
+#include "base/strings.h"
+#include "engine/codec/protobuf.h"
+#include "goals.h"
+#include "json/reader.h"
+
+namespace portcullis::load {
+namespace {
+
+constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
+constexpr std::size_t kListed = 500;
+
+// What a request takes and gives.
+struct Form {
+  std::string_view type;
+  bool protobuf;
+};
+constexpr Form kJson{"application/json", false};
+constexpr Form kProtobuf{engine::kProtobufType, true};
+
+std::string PodBody(const std::string& name, bool protobuf) {
+  std::string text = PodText(name);
+  if (!protobuf) return text;
+  json::Arena arena;
+  std::string body;
+  const auto pod = json::Parse(arena, text);
+  if (!pod.ok() || !engine::WriteProtobuf(*pod, body).ok()) return {};
+  return body;
+}
+
+net::ClientRequest In(const Form& form, net::ClientRequest request) {
+  request.headers.Set("Accept", std::string(form.type));
+  if (request.body) request.headers.Set("Content-Type", std::string(form.type));
+  return request;
+}
+
+MakeRequest Creates(const Target& target, const Form& form) {
+  return [&target, form](std::size_t number) {
+    const std::string name = base::StrCat(form.protobuf ? "b-" : "j-", std::to_string(number));
+    return In(form,
+              target.Request("POST", base::StrCat(kPods, "?dryRun=All"),
+                             std::make_shared<const std::string>(PodBody(name, form.protobuf))));
+  };
+}
+
+MakeRequest Reads(const Target& target, const Form& form, std::string_view what) {
+  return [&target, form, path = base::StrCat(kPods, what)](std::size_t) {
+    return In(form, target.Request("GET", path));
+  };
+}
+
+void Add(Workshop& shop, const Duel& duel, std::string_view what) {
+  shop.findings.push_back({.what = base::StrCat(what, ", CPU"),
+                           .figure = Format("%.3f ms", duel.second.cpu_milliseconds),
+                           .baseline = Format("%.3f ms in JSON", duel.first.cpu_milliseconds),
+                           .ratio = duel.cpu.value,
+                           .spread = duel.cpu.spread,
+                           .target = "<= 1",
+                           .met = duel.cpu.value - duel.cpu.spread <= 1});
+  shop.findings.push_back({.what = "    requests/s",
+                           .figure = Format("%.0f", duel.second.requests_per_second),
+                           .baseline = Format("%.0f in JSON", duel.first.requests_per_second),
+                           .ratio = duel.rate.value,
+                           .spread = duel.rate.spread});
+}
+
+}  // namespace
+
+base::Status ProtobufBesideJson(Workshop& shop) {
+  constexpr int kConnections = 4;
+  constexpr int kSlices = 20;
+  constexpr double kSeconds = 0.15;
+  const auto server = TRY(shop.Serve());
+  const Target& target = server->target();
+  TRY(CreateMany(target, kPods, kListed,
+                 [](std::size_t i) { return PodText(base::StrCat("p-", std::to_string(i))); }));
+  const auto duel = [&](const MakeRequest& json, const MakeRequest& protobuf,
+                        std::string_view what) -> base::Status {
+    const Duel result =
+        Alternate({&target, json}, {&target, protobuf}, kConnections, kSlices, kSeconds);
+    Add(shop, result, what);
+    if (result.first.errors > 0) return base::ConfigError(result.first.first_error);
+    if (result.second.errors > 0) return base::ConfigError(result.second.first_error);
+    return base::OkStatus();
+  };
+  TRY(duel(Creates(target, kJson), Creates(target, kProtobuf), "create a Pod (dry run)"));
+  TRY(duel(Reads(target, kJson, "/p-1"), Reads(target, kProtobuf, "/p-1"), "get a Pod"));
+  return duel(Reads(target, kJson, ""), Reads(target, kProtobuf, ""), "list 500 Pods");
+}
+
+}  // namespace portcullis::load
