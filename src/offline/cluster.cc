@@ -48,9 +48,44 @@ json::Value WriteOptionsOf(json::Arena& arena, std::string_view kind,
 
 }  // namespace
 
+// Has the roles and bindings of every cluster made before it is asked for anyone but an
+// administrator: few manifests need them, and they are half of what a cluster begins with.
+class Cluster::RolesOnDemand final : public authz::Authorizer {
+ public:
+  RolesOnDemand(std::shared_ptr<const authz::Authorizer> rbac, const Cluster& cluster)
+      : rbac_(std::move(rbac)), cluster_(cluster) {}
+
+  authz::Decision Authorize(const authz::Attributes& attributes) const override {
+    if (!attributes.user->InGroup(api::kGroupMasters)) {
+      if (const base::Status made = Ensure(); !made.ok()) {
+        authz::Decision decision;
+        decision.error = made.message();
+        return decision;
+      }
+    }
+    return rbac_->Authorize(attributes);
+  }
+  authz::Rules RulesFor(const api::UserInfo& user, std::string_view ns) const override {
+    authz::Rules rules;
+    const base::Status made = Ensure();
+    if (made.ok()) return rbac_->RulesFor(user, ns);
+    rules.error = made.message();
+    return rules;
+  }
+  base::Status Ensure() const {
+    if (std::exchange(made_, true)) return base::OkStatus();
+    return engine::MakeBootRoles(cluster_.world(), 1);
+  }
+
+ private:
+  const std::shared_ptr<const authz::Authorizer> rbac_;
+  const Cluster& cluster_;
+  mutable bool made_ = false;
+};
+
 struct Cluster::Parts {
   std::unique_ptr<store::Store> store = store::OpenMemory();
-  std::shared_ptr<const authz::Authorizer> authorizer;
+  std::unique_ptr<const RolesOnDemand> authorizer;
   std::shared_ptr<authz::rbac::RuleBook> rbac;
   std::unique_ptr<engine::Engine> engine;
   std::unique_ptr<controllers::Client> client;
@@ -80,7 +115,8 @@ base::Status Cluster::Build(ClusterOptions options) {
   authz::ModeOptions modes;
   modes.modes = {"RBAC"};
   auto assembled = TRY(authz::Assemble(modes, *parts_->store));
-  parts_->authorizer = std::move(assembled.authorizer);
+  parts_->authorizer =
+      std::make_unique<const RolesOnDemand>(std::move(assembled.authorizer), *this);
   parts_->rbac = std::move(assembled.rbac);
   made.authorizer = parts_->authorizer.get();
   made.rbac = parts_->rbac.get();
@@ -96,13 +132,18 @@ base::Status Cluster::Build(ClusterOptions options) {
   parts_->engine = TRY(engine::Engine::Create(std::move(made)));
   engine::BootFacts facts;
   facts.writers = 1;
+  facts.roles = false;
   TRY(engine::MakeBootObjects(world(), facts));
+  // The check of escalation reads roles without asking the authorizer.
+  if (!options_.as.empty()) TRY(MakeRoles());
   for (std::string_view ns : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
     TRY(MakeServiceAccount(ns, "default"));
   }
   parts_->client = controllers::MakeClient(world(), controllers::ServerItself());
   return base::OkStatus();
 }
+
+base::Status Cluster::MakeRoles() { return parts_->authorizer->Ensure(); }
 
 const engine::World& Cluster::world() const { return parts_->engine->world(); }
 

@@ -79,6 +79,9 @@ class Cluster {
   base::Status MakeServiceAccount(std::string_view ns, std::string_view name);
   // `object` as an update of the stored object: with its uid, version and time of creation.
   json::Value AsUpdate(engine::Operation& op, json::Value object) const;
+  // The roles and bindings that every cluster begins with. They are made when they are first asked
+  // for; a manifest that may be one of them has to find them there.
+  base::Status MakeRoles();
   // Removes an object from the store, and nothing with it.
   void Withdraw(const engine::Operation& op, std::string_view name);
 
@@ -90,6 +93,7 @@ class Cluster {
 
   ClusterOptions options_;
   api::UserInfo user_;
+  class RolesOnDemand;
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };

@@ -61,6 +61,10 @@ class Judging {
   base::Status Begin() {
     cluster_ = TRY(Cluster::Create(options_.cluster));
     CollectParameterKinds();
+    const bool has_roles =
+        std::any_of(inputs_.manifests.begin(), inputs_.manifests.end(),
+                    [&](const Manifest& manifest) { return RankOf(manifest) == kRoles; });
+    if (has_roles) TRY(cluster_->MakeRoles());
     report_.results.resize(inputs_.manifests.size());
     std::vector<std::size_t> order(inputs_.manifests.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -481,6 +481,37 @@ TEST_F(TestFiles, RefusedFilesAreProblems) {
   EXPECT_EQ(report.results[0].verdict, Verdict::kPass);
 }
 
+// What every cluster has is made when it is asked for.
+TEST(JudgeTest, PoliciesSeeTheRolesOfEveryCluster) {
+  const Report report = JudgeText(R"yaml(apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: rights}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}
+  validations:
+  - expression: >-
+      authorizer.serviceAccount('kube-system', 'replicaset-controller').group('').resource('pods')
+      .namespace('x').check('create').allowed()
+  - expression: >-
+      !authorizer.serviceAccount('default', 'default').group('').resource('pods').check('create').allowed()
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: rights}
+spec: {policyName: rights, validationActions: [Deny]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+)yaml");
+  EXPECT_EQ(report.results[2].verdict, Verdict::kAllow) << report.results[2].message;
+  const Report role = JudgeText(
+      "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: view}\n");
+  EXPECT_EQ(role.results[0].code, 409);
+}
+
 TEST(BlameTest, ReadsFieldsOfExpressions) {
   EXPECT_THAT(FieldsOf("object.spec.replicas <= 5 && has(object.metadata.labels)"),
               ElementsAre("spec.replicas", "metadata.labels"));

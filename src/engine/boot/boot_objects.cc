@@ -177,6 +177,13 @@ base::Status MakeBootObjects(const World& world, const BootFacts& facts) {
   });
   jobs.emplace_back([&] { return EnsureAuthenticationFacts(world, facts); });
   jobs.emplace_back([&] { return EnsureTokenTracking(world); });
+  TRY(RunTogether(jobs, facts.writers));
+  return facts.roles ? MakeBootRoles(world, facts.writers) : base::OkStatus();
+}
+
+base::Status MakeBootRoles(const World& world, std::size_t writers) {
+  json::Arena arena;
+  std::vector<std::function<base::Status()>> jobs;
   const auto roles = authz::rbac::BootstrapObjects(arena);
   for (const authz::rbac::BootstrapObject& role : roles) {
     jobs.emplace_back([&world, &role]() -> base::Status {
@@ -185,7 +192,7 @@ base::Status MakeBootObjects(const World& world, const BootFacts& facts) {
       return status.ok() ? status : status.Annotate(role.name);
     });
   }
-  return RunTogether(jobs, facts.writers);
+  return RunTogether(jobs, writers);
 }
 
 void AdoptServices(const World& world) {

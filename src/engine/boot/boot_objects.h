@@ -18,6 +18,7 @@ struct BootFacts {
   // How many objects are written at a time: a store on disk commits them together. With 1 they are
   // written on the caller's thread.
   std::size_t writers = 48;
+  bool roles = true;  // false: the roles and bindings of RBAC are left to MakeBootRoles()
   std::string service_cluster_ip_range = "10.0.0.0/24";
   // Data of the ConfigMap extension-apiserver-authentication: the authority behind client
   // certificates and how requests of proxies are authenticated.
@@ -27,6 +28,8 @@ struct BootFacts {
 };
 
 base::Status MakeBootObjects(const World& world, const BootFacts& facts);
+// The roles and bindings of RBAC alone.
+base::Status MakeBootRoles(const World& world, std::size_t writers);
 
 // Tells world.services which addresses and ports the stored Services hold.
 void AdoptServices(const World& world);
