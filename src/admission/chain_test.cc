@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "admission/errors.h"
+#include "admission/survey.h"
 
 namespace portcullis::admission {
 namespace {
@@ -90,6 +91,21 @@ TEST(ChainTest, StopsAtTheFirstRefusal) {
   const Request request = world.NewRequest();
   EXPECT_EQ(world.chain->Validate(request).message(), "pods \"p\" is forbidden: not today");
   EXPECT_THAT(world.recorder.warnings(), ElementsAre("first validates"));
+}
+
+TEST(ChainTest, ASurveyAsksThePluginsBehindARefusalToo) {
+  World world({&kFirst, &kRefusing, &kLast});
+  const Request request = world.NewRequest();
+  Survey survey;
+  world.recorder.set_survey(&survey);
+  EXPECT_TRUE(world.chain->Validate(request).ok());
+  EXPECT_THAT(world.recorder.warnings(), ElementsAre("first validates", "last validates"));
+  EXPECT_EQ(survey.first().message(), "pods \"p\" is forbidden: not today");
+  ASSERT_EQ(survey.refusals().size(), 1U);
+  EXPECT_EQ(survey.refusals()[0].actor.name, "third");
+  // A plugin that has refused in one phase is not heard twice.
+  EXPECT_TRUE(world.chain->Validate(request).ok());
+  EXPECT_EQ(survey.refusals().size(), 1U);
 }
 
 TEST(ChainTest, PassesOverOtherOperations) {
