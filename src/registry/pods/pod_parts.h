@@ -37,7 +37,7 @@ void ValidatePodTemplate(const Context& ctx, json::Value pod_template, const Fie
 void ValidatePodTemplateMetadata(json::Value pod_template, const FieldPath& path,
                                  FieldErrors& errors);
 
-// pod_volumes.cc. `metadata` is the pod's, null for a template.
+// pod_volumes.cc, volume_sources.cc. `metadata` is the pod's, null for a template.
 void CheckVolumes(PodContext& pod, json::Value metadata, const FieldPath& path,
                   FieldErrors& errors);
 // Sources that volumes of pods and persistent volumes share.

@@ -1,10 +1,9 @@
-// Volumes of pods, and the sources they share with persistent volumes.
+// Volumes of pods (pkg/apis/core/validation).
 
 #include <algorithm>
 #include <array>
 
 #include "base/strings.h"
-#include "re2/re2.h"
 #include "registry/pods/pod_parts.h"
 
 namespace portcullis::registry {
@@ -12,68 +11,6 @@ namespace {
 
 constexpr std::string_view kFileMode =
     "must be a number between 0 and 0777 (octal), both inclusive";
-constexpr std::string_view kPartition = "must be between 0 and 255, inclusive";
-constexpr std::string_view kValidFormat = "must be valid format";
-constexpr std::string_view kIscsiStart = "must be valid format starting with iqn, eui, or naa";
-
-// In the order in which they are looked at; the first one counts, others are refused.
-struct Source {
-  std::string_view name;
-  std::string_view path = {};          // where its fields are reported, if not at its name
-  std::string_view refused_path = {};  // where a second one is refused, if not at its name
-};
-constexpr std::array<Source, 30> kPodSources = {{{"emptyDir"},
-                                                 {"hostPath"},
-                                                 {"gitRepo"},
-                                                 {"gcePersistentDisk", "persistentDisk"},
-                                                 {"awsElasticBlockStore"},
-                                                 {"secret"},
-                                                 {"nfs"},
-                                                 {"iscsi"},
-                                                 {"glusterfs"},
-                                                 {"flocker"},
-                                                 {"persistentVolumeClaim"},
-                                                 {"rbd"},
-                                                 {"cinder"},
-                                                 {"cephfs", {}, "cephFS"},
-                                                 {"quobyte"},
-                                                 {"downwardAPI", {}, "downwarAPI"},
-                                                 {"fc"},
-                                                 {"flexVolume"},
-                                                 {"configMap"},
-                                                 {"azureFile"},
-                                                 {"vsphereVolume"},
-                                                 {"photonPersistentDisk"},
-                                                 {"portworxVolume"},
-                                                 {"azureDisk"},
-                                                 {"storageos"},
-                                                 {"projected"},
-                                                 {"scaleIO"},
-                                                 {"csi"},
-                                                 {"ephemeral"},
-                                                 {"image"}}};
-
-// Fields that a source must have, in the order of the errors.
-struct RequiredFields {
-  std::string_view source;
-  std::array<std::string_view, 3> fields;
-};
-constexpr std::array<RequiredFields, 15> kRequired = {
-    {{"gcePersistentDisk", {"pdName"}},
-     {"awsElasticBlockStore", {"volumeID"}},
-     {"glusterfs", {"endpoints", "path"}},
-     {"persistentVolumeClaim", {"claimName"}},
-     {"rbd", {"monitors", "image"}},
-     {"cinder", {"volumeID"}},
-     {"cephfs", {"monitors"}},
-     {"flexVolume", {"driver"}},
-     {"azureFile", {"secretName", "shareName"}},
-     {"vsphereVolume", {"volumePath"}},
-     {"photonPersistentDisk", {"pdID"}},
-     {"portworxVolume", {"volumeID"}},
-     {"scaleIO", {"gateway", "system", "volumeName"}},
-     {"nfs", {"server", "path"}},
-     {"gitRepo", {"repository"}}}};
 
 bool IsSet(json::Value value) { return !value.is_null(); }
 
@@ -213,177 +150,6 @@ void CheckProjected(json::Value projected, const FieldPath& path, FieldErrors& e
   }
 }
 
-void CheckIscsiName(std::string_view name, const FieldPath& path, std::string_view wrong_start,
-                    FieldErrors& errors) {
-  static constexpr const char* kIqn = R"(iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$)";
-  const bool known = name.starts_with("iqn") || name.starts_with("eui") || name.starts_with("naa");
-  if (!known) {
-    errors.push_back(api::Invalid(path, name, wrong_start));
-    return;
-  }
-  const bool good = name.starts_with("iqn")   ? re2::RE2::PartialMatch(name, kIqn)
-                    : name.starts_with("eui") ? re2::RE2::FullMatch(name, "eui\\.[[:xdigit:]]{16}")
-                                              : re2::RE2::FullMatch(name, "naa\\.[[:xdigit:]]{32}");
-  if (!good) errors.push_back(api::Invalid(path, name, kValidFormat));
-}
-
-void CheckIscsi(json::Value source, const FieldPath& path, bool persistent, FieldErrors& errors) {
-  RequireField(source, "targetPortal", path, errors);
-  if (RequireField(source, "iqn", path, errors)) {
-    CheckIscsiName(source["iqn"].AsString(), path.Child("iqn"),
-                   persistent ? kValidFormat : kIscsiStart, errors);
-  }
-  if (const std::int64_t lun = source["lun"].AsInt(); lun < 0 || lun > 255) {
-    errors.push_back(api::Invalid(path.Child("lun"), lun, kPartition));
-  }
-  const bool chap = source["chapAuthDiscovery"].AsBool() || source["chapAuthSession"].AsBool();
-  if (chap && !IsSet(source["secretRef"])) {
-    errors.push_back(api::Required(path.Child("secretRef"), ""));
-  }
-  if (persistent && IsSet(source["secretRef"])) {
-    RequireField(source["secretRef"], "name", path.Child("secretRef"), errors);
-  }
-  if (IsSet(source["initiatorName"])) {
-    CheckIscsiName(source["initiatorName"].AsString(), path.Child("initiatorname"),
-                   persistent ? kValidFormat : kIscsiStart, errors);
-  }
-}
-
-void CheckFibreChannel(json::Value source, const FieldPath& path, FieldErrors& errors) {
-  const bool by_name = !source["targetWWNs"].empty();
-  const bool by_id = !source["wwids"].empty();
-  if (!by_name && !by_id) {
-    errors.push_back(api::Required(path.Child("targetWWNs"),
-                                   "must specify either targetWWNs or wwids, but not both"));
-  }
-  if (by_name && by_id) {
-    errors.push_back(api::Invalid(path.Child("targetWWNs"), source["targetWWNs"],
-                                  "targetWWNs and wwids can not be specified simultaneously"));
-  }
-  if (!by_name) return;
-  if (!IsSet(source["lun"])) {
-    errors.push_back(
-        api::Required(path.Child("lun"), "lun is required if targetWWNs is specified"));
-  } else if (source["lun"].AsInt() < 0 || source["lun"].AsInt() > 255) {
-    errors.push_back(api::Invalid(path.Child("lun"), source["lun"].AsInt(), kPartition));
-  }
-}
-
-void CheckFlocker(json::Value source, const FieldPath& path, FieldErrors& errors) {
-  const std::string_view name = source["datasetName"].AsString();
-  const bool has_uuid = !source["datasetUUID"].AsString().empty();
-  if (name.empty() && !has_uuid) {
-    errors.push_back(api::Required(path, "one of datasetName and datasetUUID is required"));
-  }
-  if (!name.empty() && has_uuid) {
-    errors.push_back(api::Invalid(
-        path, "resource", "datasetName and datasetUUID can not be specified simultaneously"));
-  }
-  if (name.find('/') != std::string_view::npos) {
-    errors.push_back(api::Invalid(path.Child("datasetName"), name, "must not contain '/'"));
-  }
-}
-
-void CheckQuobyte(json::Value source, const FieldPath& path, FieldErrors& errors) {
-  constexpr std::string_view kPairs =
-      "must be a host:port pair or multiple pairs separated by commas";
-  const std::string_view registry = source["registry"].AsString();
-  if (registry.empty()) {
-    errors.push_back(api::Required(path.Child("registry"), kPairs));
-  } else if (source["tenant"].AsString().size() >= 65) {
-    errors.push_back(api::Required(path.Child("tenant"),
-                                   "must be a UUID and may not exceed a length of 64 characters"));
-  } else {
-    for (const std::string_view pair : base::Split(registry, ',')) {
-      if (pair.find(':') == std::string_view::npos) {
-        errors.push_back(api::Invalid(path.Child("registry"), registry, kPairs));
-      }
-    }
-  }
-  RequireField(source, "volume", path, errors);
-}
-
-void CheckAzureDisk(json::Value source, const FieldPath& path, FieldErrors& errors) {
-  RequireField(source, "diskName", path, errors);
-  RequireField(source, "diskURI", path, errors);
-  if (IsSet(source["cachingMode"])) {
-    CheckOneOf(source["cachingMode"], path.Child("cachingMode"), {"None", "ReadOnly", "ReadWrite"},
-               errors);
-  }
-  if (!IsSet(source["kind"])) return;
-  CheckOneOf(source["kind"], path.Child("kind"), {"Dedicated", "Managed", "Shared"}, errors);
-  const std::string_view uri = source["diskURI"].AsString();
-  const bool managed = source["kind"].AsString() == "Managed";
-  if (managed && !uri.starts_with("/subscriptions/")) {
-    errors.push_back(api::NotSupported(
-        path.Child("diskURI"), uri,
-        {"/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/"
-         "{disk-id}"}));
-  } else if (!managed && !uri.starts_with("https://")) {
-    errors.push_back(api::NotSupported(
-        path.Child("diskURI"), uri,
-        {"https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"}));
-  }
-}
-
-void CheckStorageOs(json::Value source, const FieldPath& path, bool persistent,
-                    FieldErrors& errors) {
-  if (RequireField(source, "volumeName", path, errors)) {
-    CheckDnsLabel(source["volumeName"].AsString(), path.Child("volumeName"), errors);
-  }
-  if (const std::string_view name = source["volumeNamespace"].AsString(); !name.empty()) {
-    CheckDnsLabel(name, path.Child("volumeNamespace"), errors);
-  }
-  if (!IsSet(source["secretRef"])) return;
-  RequireField(source["secretRef"], "name", path.Child("secretRef"), errors);
-  if (persistent) {
-    RequireField(source["secretRef"], "namespace", path.Child("secretRef"), errors);
-  }
-}
-
-void CheckFlexOptions(json::Value options, const FieldPath& path, FieldErrors& errors) {
-  for (const json::Member* option : SortedMembers(options)) {
-    const auto parts = base::Cut(option->name(), "/");
-    const std::string space =
-        "." + base::ToLower(parts ? parts->first : std::string_view(option->name()));
-    if (space.ends_with(".kubernetes.io") || space.ends_with(".k8s.io")) {
-      errors.push_back(api::Invalid(path.Key(option->name()), option->name(),
-                                    "kubernetes.io and k8s.io namespaces are reserved"));
-    }
-  }
-}
-
-// A PV's reference to a secret, which has a namespace.
-void CheckSecretReference(json::Value source, std::string_view field, const FieldPath& path,
-                          FieldErrors& errors) {
-  const json::Value reference = source[field];
-  if (!IsSet(reference)) return;
-  const FieldPath at = path.Child(field);
-  if (RequireField(reference, "name", at, errors)) {
-    CheckSubdomain(reference["name"].AsString(), at.Child("name"), errors);
-  }
-  if (RequireField(reference, "namespace", at, errors)) {
-    CheckDnsLabel(reference["namespace"].AsString(), at.Child("namespace"), errors);
-  }
-}
-
-void CheckCsi(json::Value source, const FieldPath& path, bool persistent, FieldErrors& errors) {
-  CheckCsiDriverName(source["driver"].AsString(), path.Child("driver"), errors);
-  if (persistent) {
-    RequireField(source, "volumeHandle", path, errors);
-    for (const std::string_view field : {"controllerPublishSecretRef", "controllerExpandSecretRef",
-                                         "nodePublishSecretRef", "nodeExpandSecretRef"}) {
-      CheckSecretReference(source, field, path, errors);
-    }
-    return;
-  }
-  const json::Value secret = source["nodePublishSecretRef"];
-  if (!IsSet(secret)) return;
-  if (RequireField(secret, "name", path.Child("nodePublishSecretRef"), errors)) {
-    CheckSubdomain(secret["name"].AsString(), path.Child("name"), errors);
-  }
-}
-
 void CheckImageVolume(json::Value source, const FieldPath& path, FieldErrors& errors) {
   RequireField(source, "reference", path, errors);
   const json::Value policy = source["pullPolicy"];
@@ -404,10 +170,112 @@ void CheckTemplateMetadata(json::Value metadata, const FieldPath& path, FieldErr
   }
 }
 
+// A source of a pod's volume, with the places at which Kubernetes reports what is wrong with it.
+struct HeldSource {
+  json::Value source;
+  FieldPath path;
+  json::Value volume;
+  FieldPath volume_path;
+  json::Value pod_metadata;
+};
+
+void CheckEmptyDir(const HeldSource& held, FieldErrors& errors) {
+  if (QuantityOf(held.source["sizeLimit"]).Sign() >= 0) return;
+  errors.push_back(api::Forbidden(held.path.Child("sizeLimit"),
+                                  "SizeLimit field must be a valid resource quantity"));
+}
+
+void CheckFiles(const HeldSource& held, std::string_view name, FieldErrors& errors) {
+  RequireField(held.source, name, held.path, errors);
+  CheckMode(held.source["defaultMode"], held.path.Child("defaultMode"), errors);
+  CheckKeyToPaths(held.source["items"], held.path.Child("items"), errors);
+}
+
+void CheckSecret(const HeldSource& held, FieldErrors& errors) {
+  CheckFiles(held, "secretName", errors);
+}
+
+void CheckConfigMap(const HeldSource& held, FieldErrors& errors) {
+  CheckFiles(held, "name", errors);
+}
+
+void CheckDownwardApi(const HeldSource& held, FieldErrors& errors) {
+  CheckMode(held.source["defaultMode"], held.path.Child("defaultMode"), errors);
+  for (const json::Value& file : held.source["items"].elements()) {
+    CheckDownwardFile(file, held.path, errors);
+  }
+}
+
+void CheckProjectedSource(const HeldSource& held, FieldErrors& errors) {
+  CheckProjected(held.source, held.path, errors);
+}
+
+void CheckImage(const HeldSource& held, FieldErrors& errors) {
+  CheckImageVolume(held.source, held.path, errors);
+}
+
+void CheckEphemeral(const HeldSource& held, FieldErrors& errors) {
+  const json::Value claim = held.source["volumeClaimTemplate"];
+  const FieldPath path = held.path.Child("volumeClaimTemplate");
+  if (!IsSet(claim)) {
+    errors.push_back(api::Required(path, ""));
+    return;
+  }
+  CheckTemplateMetadata(claim["metadata"], path.Child("metadata"), errors);
+  CheckClaimSpec(claim["spec"], path.Child("spec"), errors);
+  const std::string_view pod = held.pod_metadata["name"].AsString();
+  const std::string_view name = held.volume["name"].AsString();
+  if (pod.empty() || name.empty()) return;
+  const std::string claim_name = base::StrCat(pod, "-", name);
+  for (const std::string& text : api::IsDns1123Subdomain(claim_name)) {
+    errors.push_back(api::Invalid(held.volume_path.Child("name"), name,
+                                  base::StrCat("PVC name \"", claim_name, "\": ", text)));
+  }
+}
+
+// In the order in which they are looked at; the first one counts, others are refused.
+struct PodSource {
+  std::string_view name;
+  // Null: what persistent volumes have as well, see CheckVolumeField.
+  void (*check)(const HeldSource& held, FieldErrors& errors) = nullptr;
+  std::string_view path = {};          // where its fields are reported, if not at its name
+  std::string_view refused_path = {};  // where a second one is refused, if not at its name
+};
+constexpr PodSource kPodSources[] = {{"emptyDir", &CheckEmptyDir},
+                                     {"hostPath"},
+                                     {"gitRepo"},
+                                     {"gcePersistentDisk", nullptr, "persistentDisk"},
+                                     {"awsElasticBlockStore"},
+                                     {"secret", &CheckSecret},
+                                     {"nfs"},
+                                     {"iscsi"},
+                                     {"glusterfs"},
+                                     {"flocker"},
+                                     {"persistentVolumeClaim"},
+                                     {"rbd"},
+                                     {"cinder"},
+                                     {"cephfs", nullptr, {}, "cephFS"},
+                                     {"quobyte"},
+                                     {"downwardAPI", &CheckDownwardApi, {}, "downwarAPI"},
+                                     {"fc"},
+                                     {"flexVolume"},
+                                     {"configMap", &CheckConfigMap},
+                                     {"azureFile"},
+                                     {"vsphereVolume"},
+                                     {"photonPersistentDisk"},
+                                     {"portworxVolume"},
+                                     {"azureDisk"},
+                                     {"storageos"},
+                                     {"projected", &CheckProjectedSource},
+                                     {"scaleIO"},
+                                     {"csi"},
+                                     {"ephemeral", &CheckEphemeral},
+                                     {"image", &CheckImage}};
+
 void CheckVolumeSource(json::Value volume, json::Value metadata, const FieldPath& path,
                        FieldErrors& errors) {
   bool found = false;
-  for (const Source& source : kPodSources) {
+  for (const PodSource& source : kPodSources) {
     const json::Value held = volume[source.name];
     if (!IsSet(held)) continue;
     if (found) {
@@ -419,39 +287,8 @@ void CheckVolumeSource(json::Value volume, json::Value metadata, const FieldPath
     }
     found = true;
     const FieldPath at = path.Child(source.path.empty() ? source.name : source.path);
-    if (source.name == "emptyDir") {
-      if (QuantityOf(held["sizeLimit"]).Sign() < 0) {
-        errors.push_back(api::Forbidden(at.Child("sizeLimit"),
-                                        "SizeLimit field must be a valid resource quantity"));
-      }
-    } else if (source.name == "secret" || source.name == "configMap") {
-      RequireField(held, source.name == "secret" ? "secretName" : "name", at, errors);
-      CheckMode(held["defaultMode"], at.Child("defaultMode"), errors);
-      CheckKeyToPaths(held["items"], at.Child("items"), errors);
-    } else if (source.name == "downwardAPI") {
-      CheckMode(held["defaultMode"], at.Child("defaultMode"), errors);
-      for (const json::Value& file : held["items"].elements()) CheckDownwardFile(file, at, errors);
-    } else if (source.name == "projected") {
-      CheckProjected(held, at, errors);
-    } else if (source.name == "image") {
-      CheckImageVolume(held, at, errors);
-    } else if (source.name == "ephemeral") {
-      const json::Value claim = held["volumeClaimTemplate"];
-      if (!IsSet(claim)) {
-        errors.push_back(api::Required(at.Child("volumeClaimTemplate"), ""));
-        continue;
-      }
-      const FieldPath claim_path = at.Child("volumeClaimTemplate");
-      CheckTemplateMetadata(claim["metadata"], claim_path.Child("metadata"), errors);
-      CheckClaimSpec(claim["spec"], claim_path.Child("spec"), errors);
-      const std::string_view pod = metadata["name"].AsString();
-      const std::string_view name = volume["name"].AsString();
-      if (pod.empty() || name.empty()) continue;
-      const std::string claim_name = base::StrCat(pod, "-", name);
-      for (const std::string& text : api::IsDns1123Subdomain(claim_name)) {
-        errors.push_back(api::Invalid(path.Child("name"), name,
-                                      base::StrCat("PVC name \"", claim_name, "\": ", text)));
-      }
+    if (source.check != nullptr) {
+      source.check({held, at, volume, path, metadata}, errors);
     } else {
       CheckVolumeField(held, source.name, at, false, errors);
     }
@@ -460,103 +297,6 @@ void CheckVolumeSource(json::Value volume, json::Value metadata, const FieldPath
 }
 
 }  // namespace
-
-void CheckNoBacksteps(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  for (const std::string_view part : base::Split(text, '/')) {
-    if (part != "..") continue;
-    errors.push_back(api::Invalid(path, text, "must not contain '..'"));
-    return;
-  }
-}
-
-void CheckDescendingPath(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  if (text.starts_with("/")) {
-    errors.push_back(api::Invalid(path, text, "must be a relative path"));
-  }
-  CheckNoBacksteps(text, path, errors);
-}
-
-void CheckLocalPath(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  CheckDescendingPath(text, path, errors);
-  if (text.starts_with("..") && !text.starts_with("../")) {
-    errors.push_back(api::Invalid(path, text, "must not start with '..'"));
-  }
-}
-
-void CheckCsiDriverName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
-  if (name.empty()) {
-    errors.push_back(api::Required(path, ""));
-    return;
-  }
-  if (name.size() > 63) errors.push_back(api::TooLong(path, 63));
-  AddInvalid(path, name, api::IsDns1123Subdomain(base::ToLower(name)), errors);
-}
-
-void CheckHostPath(json::Value source, const FieldPath& path, FieldErrors& errors) {
-  if (!RequireField(source, "path", path, errors)) return;
-  CheckNoBacksteps(source["path"].AsString(), path.Child("path"), errors);
-  if (IsSet(source["type"])) {
-    CheckOneOf(source["type"], path.Child("type"),
-               {"", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File",
-                "FileOrCreate", "Socket"},
-               errors);
-  }
-}
-
-void CheckVolumeField(json::Value source, std::string_view name, const FieldPath& path,
-                      bool persistent, FieldErrors& errors) {
-  for (const RequiredFields& row : kRequired) {
-    if (row.source != name) continue;
-    for (const std::string_view field : row.fields) {
-      if (!field.empty()) RequireField(source, field, path, errors);
-    }
-  }
-  if (name == "hostPath") {
-    CheckHostPath(source, path, errors);
-  } else if (name == "gitRepo") {
-    CheckDescendingPath(source["directory"].AsString(), path.Child("directory"), errors);
-  } else if (name == "gcePersistentDisk" || name == "awsElasticBlockStore") {
-    const std::int64_t partition = source["partition"].AsInt();
-    if (partition < 0 || partition > 255) {
-      errors.push_back(api::Invalid(path.Child("partition"), partition, kPartition));
-    }
-  } else if (name == "nfs") {
-    if (!source["path"].AsString().starts_with("/")) {
-      errors.push_back(
-          api::Invalid(path.Child("path"), source["path"].AsString(), "must be an absolute path"));
-    }
-  } else if (name == "iscsi") {
-    CheckIscsi(source, path, persistent, errors);
-  } else if (name == "fc") {
-    CheckFibreChannel(source, path, errors);
-  } else if (name == "flocker") {
-    CheckFlocker(source, path, errors);
-  } else if (name == "quobyte") {
-    CheckQuobyte(source, path, errors);
-  } else if (name == "cinder") {
-    if (!IsSet(source["secretRef"])) return;
-    RequireField(source["secretRef"], "name", path.Child("secretRef"), errors);
-    if (persistent) {
-      RequireField(source["secretRef"], "namespace", path.Child("secretRef"), errors);
-    }
-  } else if (name == "flexVolume") {
-    CheckFlexOptions(source["options"], path.Child("options"), errors);
-  } else if (name == "azureFile") {
-    if (persistent && IsSet(source["secretNamespace"])) {
-      RequireField(source, "secretNamespace", path, errors);
-    }
-  } else if (name == "azureDisk") {
-    CheckAzureDisk(source, path, errors);
-  } else if (name == "storageos") {
-    CheckStorageOs(source, path, persistent, errors);
-  } else if (name == "csi") {
-    CheckCsi(source, path, persistent, errors);
-  } else if (name == "local") {
-    if (RequireField(source, "path", path, errors)) {
-      CheckNoBacksteps(source["path"].AsString(), path.Child("path"), errors);
-    }
-  }
-}
 
 void CheckVolumes(PodContext& pod, json::Value metadata, const FieldPath& path,
                   FieldErrors& errors) {
