@@ -116,6 +116,21 @@ void DefaultStrategy::UpdateWarnings(const Context& ctx, json::Value object, jso
   kind_.warn(ctx, object, old, warnings);
 }
 
+std::vector<std::string_view> DefaultStrategy::ResetFields(std::string_view subresource) const {
+  std::vector<std::string_view> fields;
+  if (subresource != "status") {
+    if (traits().has_status) fields.emplace_back("status");
+    return fields;
+  }
+  fields.emplace_back("spec");
+  if (traits().status_keeps_metadata) {
+    fields.emplace_back("metadata");
+  } else if (traits().status_keeps_labels) {
+    fields.emplace_back("metadata.labels");
+  }
+  return fields;
+}
+
 // k8s.io/apimachinery/pkg/api/validation/path.
 std::vector<std::string> DefaultStrategy::CheckName(std::string_view name, bool is_prefix) const {
   if (traits().names == NameStyle::kSubdomain) return Strategy::CheckName(name, is_prefix);

@@ -45,6 +45,7 @@ class DefaultStrategy : public Strategy {
   void UpdateWarnings(const Context& ctx, json::Value object, json::Value old,
                       std::vector<std::string>& warnings) const override;
   std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const override;
+  std::vector<std::string_view> ResetFields(std::string_view subresource) const override;
   bool ReturnsDeletedObject() const override;
   bool AllowCreateOnUpdate() const override;
   bool AllowUnconditionalUpdate() const override;

@@ -50,6 +50,8 @@ json::Value Strategy::PrepareForTermination(const Context&, json::Value object) 
   return object;
 }
 
+std::vector<std::string_view> Strategy::ResetFields(std::string_view) const { return {}; }
+
 bool Strategy::HeldByOther(json::Value) const { return false; }
 
 base::Result<json::Value> Strategy::Allocate(const Context&, json::Value object,

@@ -113,6 +113,10 @@ class Strategy {
   // (one text per element). Default: DNS-1123 subdomain.
   virtual std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const;
 
+  // Fields that a write through the resource ("") or a subresource leaves as they are ("status",
+  // "metadata.labels"): the writer does not come to own them, and nobody loses them by it.
+  virtual std::vector<std::string_view> ResetFields(std::string_view subresource) const;
+
   // PUT of an absent object makes it.
   virtual bool AllowCreateOnUpdate() const { return false; }
   // PUT without resourceVersion overwrites whatever is there.

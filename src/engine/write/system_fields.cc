@@ -52,30 +52,15 @@ base::Status CheckEntries(json::Value entries) {
   return base::OkStatus();
 }
 
-// What a write of the resource or its status through this endpoint cannot change: nobody comes to
-// own it thereby, and nobody loses it.
+// See Strategy::ResetFields.
 api::patch::FieldSet ResetFields(const Operation& op) {
-  using api::patch::PathElement;
   api::patch::FieldSet reset;
-  if (op.subresource_name() != "status") {
-    if (op.resource->FindSubresource("status") != nullptr) {
-      reset.Insert(PathElement::Field("status"));
+  for (const std::string_view field : StrategyOf(op).ResetFields(op.subresource_name())) {
+    api::patch::FieldPathSteps steps;
+    for (const std::string_view name : base::Split(field, '.')) {
+      steps.push_back(api::patch::PathElement::Field(name));
     }
-    return reset;
-  }
-  reset.Insert(PathElement::Field("spec"));
-  const auto metadata = [&](std::string_view field) {
-    reset.Insert(
-        api::patch::FieldPathSteps{PathElement::Field("metadata"), PathElement::Field(field)});
-  };
-  const api::GroupResource resource = op.group_resource();
-  if (op.resource->custom) {
-    reset.Insert(PathElement::Field("metadata"));
-  } else if (resource == api::GroupResource{"apps", "deployments"}) {
-    metadata("labels");
-  } else if (resource == api::GroupResource{"", "pods"}) {
-    metadata("deletionTimestamp");
-    metadata("ownerReferences");
+    reset.Insert(steps);
   }
   return reset;
 }

@@ -209,6 +209,12 @@ class Requests final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
 
+  std::vector<std::string_view> ResetFields(std::string_view subresource) const override {
+    if (subresource == "status") return {"spec", "status.conditions"};
+    if (subresource == "approval") return {"spec", "status.certificate"};
+    return {"spec", "status"};
+  }
+
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
     object = DefaultStrategy::PrepareForCreate(ctx, object);
     json::ObjectBuilder spec(ctx.arena, object["spec"]);

@@ -65,7 +65,8 @@ void AddServiceCidrStrategy(KindTable& table) {
   table.Add({.group = "networking.k8s.io",
              .resource = "servicecidrs",
              .validate = &ValidateServiceCidr,
-             .validate_update = &ValidateServiceCidrUpdate});
+             .validate_update = &ValidateServiceCidrUpdate,
+             .traits = {.status_keeps_metadata = true}});
 }
 
 }  // namespace portcullis::registry

@@ -165,6 +165,14 @@ class Pods final : public DefaultStrategy {
     return DefaultStrategy::PrepareForUpdate(ctx, object, old);
   }
 
+  std::vector<std::string_view> ResetFields(std::string_view subresource) const override {
+    auto fields = DefaultStrategy::ResetFields(subresource);
+    if (subresource == "status") {
+      fields.insert(fields.end(), {"metadata.deletionTimestamp", "metadata.ownerReferences"});
+    }
+    return fields;
+  }
+
   std::optional<std::int64_t> GracePeriod(const Context&, json::Value object,
                                           const DeleteRequest& request) const override {
     std::int64_t period = request.grace_period_seconds.value_or(
