@@ -335,10 +335,10 @@ base::Result<ProtobufList> ProtobufList::Of(json::Value frame) {
 }
 
 void ProtobufList::AppendItem(std::string_view message, std::string& out) const {
-  ReverseBytes tag(16);
-  tag.Varint(message.size());
-  tag.Tag(number_, kBytes);
-  out += tag.view();
+  out += static_cast<char>(number_ << 3 | kBytes);  // the numbers of items are small
+  std::size_t size = message.size();
+  for (; size > 0x7f; size >>= 7) out += static_cast<char>(size | 0x80U);
+  out += static_cast<char>(size);
   out += message;
 }
 

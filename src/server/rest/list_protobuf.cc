@@ -1,9 +1,13 @@
 #include "server/rest/list_protobuf.h"
 
+#include <algorithm>
+
 namespace portcullis::server::rest {
 namespace {
 
-constexpr std::size_t kPiece = 1000 * 1024;
+constexpr std::size_t kSlack = 16 * 1024;  // for the object that exceeds it
+constexpr std::size_t kPiece = 1000 * 1024 - kSlack;
+constexpr std::size_t kSample = 8;
 
 }  // namespace
 
@@ -28,15 +32,23 @@ base::Status ListProtobuf::Begin(std::string& out) {
     TRY(AppendItems(next, scratch));
     size += scratch.size();
   }
-  out += list_.Start(size);
+  const std::string start = list_.Start(size);
+  out.reserve(out.size() + start.size() + items.size() + list_.End().size());
+  out += start;
   out += items;
   return base::OkStatus();
 }
 
 base::Status ListProtobuf::AppendItems(std::size_t& next, std::string& out) const {
   const std::size_t start = out.size();
+  const std::size_t first = next;
   std::string scratch;
   while (next < objects_.size() && out.size() - start < kPiece) {
+    // Objects of a kind are much alike: a few tell how much room the others need.
+    if (next == first + kSample) {
+      const std::size_t rest = (out.size() - start) / kSample * (objects_.size() - next + 1);
+      out.reserve(std::min(start + kPiece, out.size() + rest) + kSlack);
+    }
     scratch.clear();
     list_.AppendItem(TRY(item_(objects_[next], scratch)), out);
     ++next;
