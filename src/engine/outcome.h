@@ -13,8 +13,8 @@ struct Outcome {
   // Without `stored`: the object in the operation's version, or a Status.
   json::Value object;
   bool created = false;
-  // `object` is no object of the resource (a Status, an answered review): it is never shown as a
-  // Table or as PartialObjectMetadata.
+  // `object` is no object of the resource: a Status, which is shown as it is whatever is asked for,
+  // or an answered review.
   bool plain = false;
 };
 

@@ -186,6 +186,25 @@ TEST(ProtobufClients, Discover) {
             "as=APIGroupDiscoveryList");
   EXPECT_GT(Read(arena, aggregated.body)["items"].size(), 10U);
   EXPECT_EQ(Get(server, "/version").status, 406);
+  EXPECT_EQ(Get(server, "/openapi/v2").status, 406);
+  EXPECT_EQ(Get(server, "/openapi/v2").body, "");
+}
+
+TEST(ProtobufClients, OfReviewsMayGetTheMetadata) {
+  TestServer server;
+  json::Arena arena;
+  const auto review = [&](std::string_view accept) {
+    return server.Call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                       R"({"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}})",
+                       {{"Content-Type", "application/json"}, {"Accept", std::string(accept)}});
+  };
+  const json::Value whole = Read(arena, review(kProtobuf).body);
+  const json::Value metadata = Read(
+      arena, review(std::string(kProtobuf) + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1").body);
+
+  EXPECT_TRUE(whole["status"]["allowed"].AsBool());
+  EXPECT_EQ(metadata["kind"].AsString(), "PartialObjectMetadata");
+  EXPECT_EQ(review("application/json;as=Table;g=meta.k8s.io;v=v1").status, 406);
 }
 
 }  // namespace

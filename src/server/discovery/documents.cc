@@ -186,9 +186,7 @@ Reply Documents::ServeOpenApi(Call& call) {
   }
   const bool json = accept.empty() || accept.find("*/*") != std::string_view::npos ||
                     accept.find("json") != std::string_view::npos;
-  if (!json) {
-    return ErrorReply(call, NegotiateOutput(accept, "", "", Offers::kObjectOnly).status());
-  }
+  if (!json) return Reply{.status = 406, .content_type = {}};
   if (path == "/openapi/v2") {
     auto document =
         Cached(call, path, [&] { return api::catalog::OpenApiV2(*call.catalog, SchemaOf(call)); });

@@ -104,7 +104,10 @@ base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object
 
 base::Result<Reply> OutcomeReply(Call& call, const engine::Outcome& outcome) {
   if (outcome.stored != nullptr) return ObjectReply(call, outcome.code, outcome.stored);
-  if (outcome.plain) return ValueReply(call, outcome.code, outcome.object);
+  // A Status is never transformed, an answered review may be.
+  if (outcome.plain && outcome.object["kind"].AsString() == "Status") {
+    return ValueReply(call, outcome.code, outcome.object);
+  }
   return PresentValue(call, outcome.code, outcome.object);
 }
 
