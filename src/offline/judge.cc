@@ -203,18 +203,14 @@ class Judging {
     if (const base::Status resolved = engine::ResolveObject(op, manifest.object); !resolved.ok()) {
       return Fail(result, manifest, resolved);
     }
-    const auto& resource = op.resource->resource;
     if (op.resource->namespaced) {
       const auto ns = NamespaceOf(manifest);
       if (!ns.ok()) return Fail(result, manifest, ns.status());
       op.ns = *ns;
       MakeNamespaceOf(*ns);
       MakeServiceAccountOf(manifest.object, *ns);
-    } else if (resource.resource == "namespaces" && resource.group.empty() &&
-               given_namespaces_.contains(manifest.name)) {
-      cluster_->Withdraw(op, manifest.name);  // it was needed before its turn came
-      given_namespaces_.erase(manifest.name);
     }
+    GiveWay(manifest, op);
     NameResource(op, result);
     const std::string body = BodyOf(manifest);
     const Judged judged = Submit(op, {.body = body}, {manifest, {}, ""}, result);
@@ -232,6 +228,19 @@ class Judging {
     const bool has_place = op.ns.empty() || cluster_->HasNamespace(op.ns);
     if (options_.expand && has_place && (judged.admitted || !IsMalformed(result))) {
       JudgeExpansions(manifest, made, op.ns, {}, result);
+    }
+  }
+
+  // What every cluster begins with, or was needed before its turn came, gives way once to the
+  // manifest of that name: the files say what it is.
+  void GiveWay(const Manifest& manifest, const Operation& op) {
+    if (!op.resource->resource.group.empty()) return;
+    const std::string& resource = op.resource->resource.resource;
+    if (resource == "namespaces" && given_namespaces_.erase(manifest.name) > 0) {
+      cluster_->Withdraw(op, manifest.name);
+    } else if (resource == "serviceaccounts" && manifest.name == "default" &&
+               own_accounts_.insert(op.ns).second) {
+      cluster_->Withdraw(op, manifest.name);
     }
   }
 
@@ -446,7 +455,10 @@ class Judging {
   const Rules rules_;
   std::unique_ptr<Cluster> cluster_;
   std::set<std::pair<std::string, std::string>> parameter_kinds_;
-  std::set<std::string> given_namespaces_;  // by server, before they were judged
+  // Namespaces that were made before they were judged.
+  std::set<std::string> given_namespaces_ = {"default", "kube-system", "kube-public",
+                                             "kube-node-lease"};
+  std::set<std::string> own_accounts_;  // namespaces whose service account "default" is of a file
   Report report_;
 };
 

@@ -19,6 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 Report JudgeText(const std::string& text, const JudgeOptions& options = {}) {
@@ -139,7 +140,8 @@ spec:
             image: busybox
             securityContext: {privileged: true}
 )");
-  EXPECT_EQ(report.results[0].code, 409) << "the namespace default is there already";
+  EXPECT_EQ(report.results[0].code, 201) << "the namespace default is what the file says";
+  EXPECT_EQ(report.results[1].failures[0].source, "PodSecurity");
   const Report own = JudgeText(
       R"(apiVersion: v1
 kind: Namespace
@@ -236,6 +238,19 @@ spec: {policyName: labels, validationActions: [Deny]}
 )");
   EXPECT_EQ(report.results[0].verdict, Verdict::kAllow);
   EXPECT_EQ(report.results[1].verdict, Verdict::kDeny);
+}
+
+TEST(JudgeTest, ServiceAccountsOfFilesTakeThePlaceOfThoseOfControllers) {
+  const std::string account =
+      "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: default}\n"
+      "automountServiceAccountToken: false\n---\n";
+  const Report report = JudgeText(account +
+                                  "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+                                  "spec: {containers: [{name: a, image: a}]}\n---\n" +
+                                  account);
+  EXPECT_EQ(report.results[0].verdict, Verdict::kAllow);
+  EXPECT_THAT(report.results[1].object, Not(HasSubstr("kube-api-access")));
+  EXPECT_EQ(report.results[2].code, 409);
 }
 
 TEST(JudgeTest, DuplicatesNameEachOther) {
