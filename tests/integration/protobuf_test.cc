@@ -188,6 +188,7 @@ TEST(ProtobufClients, Discover) {
   EXPECT_EQ(Get(server, "/version").status, 406);
   EXPECT_EQ(Get(server, "/openapi/v2").status, 406);
   EXPECT_EQ(Get(server, "/openapi/v2").body, "");
+  EXPECT_FALSE(Get(server, "/openapi/v2").headers.Has("Content-Type"));
 }
 
 TEST(ProtobufClients, OfReviewsMayGetTheMetadata) {

@@ -116,7 +116,7 @@ net::Headers HeadersOf(const Call& call, Reply& reply) {
   headers.Reserve(headers.size() + 8);
   headers.Set("Audit-Id", call.audit_id);
   if (!headers.Has("Cache-Control")) headers.Set("Cache-Control", "no-cache, private");
-  headers.Set("Content-Type", reply.content_type);
+  if (!reply.content_type.empty()) headers.Set("Content-Type", reply.content_type);
   SetFlowHeaders(call, headers);
   for (const std::string& warning : call.recorder.warnings()) {
     headers.Add("Warning", admission::WarningHeader(warning));
