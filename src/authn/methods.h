@@ -22,8 +22,8 @@ base::Result<std::unique_ptr<TokenAuthenticator>> LoadTokenFile(
 base::Result<std::unique_ptr<TokenAuthenticator>> ParseTokenFile(
     const std::string& path, std::string_view content, std::vector<std::string> api_audiences);
 
-// `Authorization: Bearer <token>` judged by the first of `tokens` that knows it; a token nobody
-// knows is an error (401), never anonymous. The list is kept.
+// `Authorization: Bearer <token>` judged by the first of `tokens` that knows it; a token that
+// none knows is an error (401), never anonymous. The list is kept.
 using TokenAuthenticators = std::vector<std::shared_ptr<const TokenAuthenticator>>;
 std::unique_ptr<Authenticator> MakeBearerToken(TokenAuthenticators tokens);
 

@@ -16,8 +16,8 @@ namespace portcullis::base {
 bool FutexWait(const std::atomic<int>& word, int value,
                std::optional<std::chrono::nanoseconds> limit = std::nullopt);
 
-// Wakes one that waits there. `word` may be gone already: nobody waits at such an address, or
-// somebody who looks at its own number again.
+// Wakes one that waits there. `word` may be gone already: then no thread waits there, or
+// another one that looks at its own number again.
 void FutexWake(const std::atomic<int>& word);
 
 }  // namespace portcullis::base

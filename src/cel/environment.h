@@ -7,7 +7,7 @@
 //   if (!compilation.issues.empty()) return compilation.issues.ToString();
 //
 // Immutable and shared once built; programs keep their environment alive. kStandardLibrary is
-// always in. Whoever compiles one text often keeps the Compilation: environments do not cache.
+// always in. Environments do not cache: to compile one text often, keep the Compilation.
 #pragma once
 
 #include <memory>

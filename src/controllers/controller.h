@@ -60,7 +60,7 @@ struct ControllerInfo {
   std::unique_ptr<Controller> (*create)(const ControllerContext& context);
   // It puts something into every new namespace, whose name is then its key of work.
   bool furnishes_namespaces = false;
-  // What it is told of; nothing: of everything. What it does not hear costs no commit anything.
+  // The collections whose changes it receives; empty: all. The others cost a commit nothing.
   std::span<const store::Collection> hears;
 };
 

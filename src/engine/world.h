@@ -1,7 +1,7 @@
 // World: what operations work with, in one place: the store, the catalog of kinds, the admission
 // chain, the authorizer. It knows nothing of HTTP, files or flags.
 //
-// Filled by whoever composes the process, before the first operation; immutable from then on. All
+// Filled by the code that starts the process, before the first operation; immutable from then on. All
 // pointers outlive every operation; what they point to is thread-safe.
 #pragma once
 

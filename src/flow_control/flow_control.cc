@@ -109,7 +109,7 @@ Verdict FlowControl::Begin(Ticket& ticket, const RequestFacts& facts, const List
     Estimate(schema, facts, list, arrival);
     const Verdict verdict = schema.level->queues.Start(ticket, arrival);
     if (verdict == Verdict::kRetired) {
-      ++generation_;  // nobody else may have noticed yet
+      ++generation_;  // it may not have been noticed yet
       continue;
     }
     return verdict;

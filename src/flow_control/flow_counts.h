@@ -44,7 +44,7 @@ class FlowCounts {
   void AddRejected(RejectReason reason) { ++rejected_[static_cast<std::size_t>(reason)]; }
   void AddNoAccommodation() { ++no_accommodation_; }
 
-  // `watches` is below zero for requests that no watch is told of.
+  // `watches` is below zero for requests that no watch concerns.
   void ObserveArrival(const WorkEstimate& work, int watches);
   void ObserveQueueLength(int length);
   // `execute` as kube-apiserver has it: false only for what was refused on arrival.

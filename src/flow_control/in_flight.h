@@ -22,7 +22,7 @@ class InFlight {
   InFlight(metrics::Registry& registry, Instruments& instruments, const base::Clock& clock);
 
   void Add(Phase phase, RequestKind kind, int delta, base::SteadyTime now);
-  // How many there are at most; 1 if nobody says.
+  // How many there are at most; 1 unless SetLimit() is called.
   void SetLimit(Phase phase, RequestKind kind, double limit);
   void Publish();
 

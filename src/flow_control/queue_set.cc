@@ -536,7 +536,7 @@ void QueueSet::NoteActivity(Queue& queue) {
   active_queues_ += active ? 1 : -1;
 }
 
-// Those at the end that nobody uses. kube-apiserver takes a queue out of the middle instead, and
+// Those at the end that are not used. kube-apiserver takes a queue out of the middle instead, and
 // numbers those behind it anew.
 void QueueSet::DropSurplusQueues() {
   const auto wanted = static_cast<std::size_t>(std::max(0, queuing_.queues));

@@ -1,5 +1,5 @@
 // WorkEstimator tells how many seats a request takes before it runs: lists and watches by the
-// memory that their objects need, writes by the watches that must be told of them
+// memory that their objects need, writes by the watches that they go to
 // (k8s.io/apiserver/pkg/util/flowcontrol/request, NewWorkEstimator). Thread-safe.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What expressions ask about permissions, and who answers. kube_cel knows no authorizer: whoever
-// evaluates expressions hands in an AccessChecker.
+// What expressions ask about permissions, and who answers. kube_cel knows no authorizer: the
+// caller that evaluates expressions hands in an AccessChecker.
 #pragma once
 
 #include <string>

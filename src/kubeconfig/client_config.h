@@ -23,7 +23,7 @@ struct ClientConfig {
   // Without credentials if the server is not called by https.
   User user;
   std::string namespace_name = "default";
-  ExecCluster exec_cluster;  // what the user's program is told of the server
+  ExecCluster exec_cluster;  // what the user's program learns about the server
 };
 
 // The context of that name, or the current one. Errors: `invalid configuration: no configuration

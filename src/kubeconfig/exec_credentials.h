@@ -42,7 +42,7 @@ struct ExecCredential {
 
 class ExecCredentials {
  public:
-  // `cluster`: the program is told of it; null: it is not.
+  // `cluster`: given to the program in its input; may be null.
   ExecCredentials(ExecConfig plugin, const base::Clock& clock,
                   const ExecCluster* cluster = nullptr);
 

@@ -106,7 +106,7 @@ class PendingCall {
 };
 
 // Several calls of one thread at once. On kept connections the thread does their work by itself
-// while it waits for the next answer, so that nobody has to be woken up for them.
+// while it waits for the next answer, so that no other thread is woken up for them.
 //
 // Confined to its thread, which is no I/O thread. What is still under way when it is destroyed is
 // given up. Must be destroyed before its client.

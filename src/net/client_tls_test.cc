@@ -125,7 +125,7 @@ TEST_F(ClientTlsTest, ChainsMayHaveIntermediatesAndAnchorsThatAreNoRoots) {
               "kind of certificate\" while trying to verify candidate authority certificate "
               "\"middle\")");
   }
-  // A leaf that is itself trusted needs nobody above it.
+  // A leaf that is itself trusted needs no issuer above it.
   const auto leaf = Issue(ca, loopback, now).value();
   RawServer server(AnswerOk, leaf);
   EXPECT_TRUE(Call(Secure(server.port(), leaf.certificate_pem)).ok());

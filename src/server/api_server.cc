@@ -78,7 +78,7 @@ constexpr std::size_t kHistoryShare = 32;
 // What a connection may take before anybody knows whose it is: TLS, and a head.
 constexpr std::size_t kPerConnection = 64 << 10;
 
-// Connections from one address on which nobody has been authenticated.
+// Connections from one address on which no client has been authenticated.
 constexpr std::size_t kMaxStrangers = 2000;
 
 net::BodyLimits BodyLimitsFor(std::size_t memory) {

@@ -2,7 +2,7 @@
 // them. All watches share them, so that the webhook is asked once for each object and version,
 // however many watch.
 //
-// Thread-safe. Whoever needs what somebody else is having made waits for that.
+// Thread-safe. A caller that needs what is being made for another one waits for that.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ namespace portcullis::server {
 class ConvertedViews {
  public:
   // As server::InVersion() does it; null objects stay null. A failure is that of the whole call and
-  // is not kept: whoever comes later has it tried again.
+  // is not kept: the next caller tries again.
   base::Result<std::vector<store::ObjectPtr>> InVersion(const api::catalog::ResourceInfo& resource,
                                                         std::vector<store::ObjectPtr> objects);
 

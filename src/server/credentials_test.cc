@@ -88,7 +88,7 @@ TEST_F(CredentialsTest, AFolderInTheWayIsAnErrorAndNotTheEnd) {
   std::ofstream(folder_ / "file") << "x";
   options_.cert_dir = (folder_ / "file").string();
   EXPECT_THAT(Prepare().status().message(), ::testing::HasSubstr("mkdir "));
-  // A loop of links cannot be looked through, whoever asks.
+  // A loop of links cannot be looked through, not even by root.
   options_.cert_dir = "";
   fs::create_directories(folder_ / "pki");
   fs::create_symlink("ca.crt", folder_ / "pki" / "ca.crt");

@@ -67,7 +67,7 @@ std::unique_ptr<Seats> MakePlainSeats(const Options& options, const base::Clock&
 // Requests to which no time limit applies. Of these only watches take seats.
 bool IsLongRunning(const RequestInfo& info);
 
-// What flow control is told of a request; views of the call.
+// What flow control judges a request by; views of the call.
 flow_control::RequestFacts FactsOf(const Call& call);
 
 // So many requests may wait for webhooks without taking the place of another one.

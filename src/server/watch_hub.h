@@ -44,7 +44,7 @@ struct WatchSession {
   base::SteadyTime ends;
   std::int64_t after = 0;  // events with a greater revision
   std::function<void()> on_end;
-  // The objects that there were at `after`, to be told of first. They are shared with the store;
+  // The objects that there were at `after`, to be sent first. They are shared with the store;
   // their lines are made as the client takes them.
   std::vector<store::ObjectPtr> initial;
   bool ends_initial = false;  // then a bookmark says that these were all

@@ -1,6 +1,6 @@
 // WorkerPool runs requests, each on one thread from beginning to end. A job goes to the thread that
 // became idle last (its stack and memory are still warm), to a new one if none is idle, and waits
-// only if there are as many as may be; a thread that nobody needs for a while ends. How many jobs
+// only if there are as many as may be; a thread that has no job for a while ends. How many jobs
 // may be under way at all is the caller's business (dispatcher.h).
 //
 // Thread-safe. The destructor finishes what is queued and joins the threads.

@@ -507,7 +507,7 @@ TEST_P(StoreContract, WatchesMayComeAndGoWhileOthersWrite) {
   writer.join();
 }
 
-// Large versions that have been replaced are compressed in time; nobody can tell.
+// Large versions that have been replaced are compressed in time; readers notice nothing.
 TEST_P(StoreContract, OldVersionsOfLargeObjectsAreAllThere) {
   Options options;
   options.large_bytes = 1000;

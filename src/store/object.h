@@ -1,5 +1,5 @@
 // Object is one version of one stored API object. Immutable after construction; shared by the
-// store's current state, its history, watchers and whoever reads it. Free to use from any thread.
+// store's current state, its history, watchers and readers. Free to use from any thread.
 #pragma once
 
 #include <atomic>
@@ -61,8 +61,8 @@ class Object {
   // metadata.uid; mostly without parsing.
   std::string_view uid() const;
 
-  // A note of whoever interprets the bytes, so that it need not look again: the number of the rules
-  // under which they were found to be in order. 0: nobody has looked.
+  // A note of the code that interprets the bytes, so that it need not look again: the number of the
+  // rules under which they were found to be in order. 0: not looked at.
   std::uint32_t checked_by() const { return checked_by_.load(std::memory_order_relaxed); }
   void MarkChecked(std::uint32_t rules) const {
     checked_by_.store(rules, std::memory_order_relaxed);

@@ -127,7 +127,7 @@ struct WatchRequest {
 };
 
 // A position in the history of a collection that the owner moves forward by polling. It holds no
-// queue: 10,000 idle ones cost a few hundred bytes each, and a slow one holds up nobody but may
+// queue: 10,000 idle ones cost a few hundred bytes each, and a slow one holds up no other but may
 // fall out of the history. Used by one thread at a time.
 class Watch {
  public:
@@ -140,7 +140,7 @@ class Watch {
   virtual std::int64_t revision() const = 0;
 };
 
-// Is told of commits on the committing thread: the new state is visible to readers, but no writer
+// Receives commits on the committing thread: the new state is visible to readers, but no writer
 // of the batch has been acknowledged. What is derived from stored objects (RBAC rules, webhook
 // configurations, policies, catalog) is therefore in force when the write returns. Must be quick
 // and must not write to the store.

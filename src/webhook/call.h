@@ -66,7 +66,7 @@ std::variant<ReviewAnswer, CallError> JudgeCall(json::Arena& arena, HookType typ
                                                 const net::CallResult& result,
                                                 HookMetrics* metrics);
 
-// Where, in which phase and how a connection failed, for the log and for whoever asked: the text
+// Where, in which phase and how a connection failed, for the log and for the caller: the text
 // that client-go has for it. `type` is "mutating", "validating" or "conversion".
 std::string LogTransportFailure(std::string_view type, std::string_view webhook,
                                 std::string_view configuration, const net::CallResult& result);

@@ -1,5 +1,5 @@
-// What whoever makes an object comes to own: what differs from an object that nobody has put
-// anything into, as Go writes it (apiserver, handlers/create.go).
+// What the creator of an object comes to own: what differs from an object of which no field is
+// set, as Go writes it (apiserver, handlers/create.go).
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Policies as a cluster has them: their types are checked, their parameters are guarded, earlier
-// versions are served on request, files hold some that nobody can change.
+// versions are served on request, files hold some that cannot be changed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

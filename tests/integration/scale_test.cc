@@ -138,7 +138,7 @@ TEST(Scale, RefusesAnotherObjectOfTheName) {
                          uid));
 }
 
-// Not of scales, but of subresources too: what an endpoint cannot change nobody loses by it.
+// Not of scales, but of subresources too: what an endpoint cannot change keeps its owner.
 TEST(Scale, WhoOwnsTheStatusKeepsItThroughWritesOfTheSpec) {
   TestServer server;
   const std::string status = base::StrCat(kDeployment, "/status");

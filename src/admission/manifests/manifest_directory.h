@@ -1,5 +1,5 @@
-// A folder of manifests that is followed: whoever asks after a second has passed looks whether the
-// files have changed. A set that does not load leaves the old one in force.
+// A folder of manifests that is followed: a request that comes a second or more after the last look
+// looks again. A set that does not load leaves the old one in force.
 #pragma once
 
 #include <atomic>

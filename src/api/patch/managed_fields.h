@@ -35,7 +35,7 @@ struct Writer {
   std::string_view subresource;  // "" for the resource itself
   std::string_view now;          // RFC 3339, see base::FormatTime
   // Fields that a write through this endpoint cannot change (status through the resource itself,
-  // spec through its status): nobody comes to own them. May be null.
+  // spec through its status): the write owns none of them. May be null.
   const FieldSet* reset = nullptr;
   // Null: all versions are taken for the same.
   const Versions* versions = nullptr;

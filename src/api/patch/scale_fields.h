@@ -1,4 +1,4 @@
-// managedFields of a Scale: a Scale is a view of its parent's replicas, and whoever owns those owns
+// managedFields of a Scale: a Scale is a view of its parent's replicas, and the managers of those own
 // spec.replicas of the view; what a write of the view changes in that goes back into the parent
 // (k8s.io/apimachinery/pkg/util/managedfields, ScaleHandler).
 #pragma once
@@ -17,12 +17,12 @@ namespace portcullis::api::patch {
 // has no scale. Who wrote in a version that is not here loses what they own.
 using ReplicasPaths = std::map<std::string, FieldPathSteps, std::less<>>;
 
-// metadata.managedFields of the scale of a parent that has `parent`; null if nobody owns replicas.
+// metadata.managedFields of the scale of a parent that has `parent`; null if replicas have no owner.
 base::Result<json::Value> ScaleManagedFields(json::Arena& arena, json::Value parent,
                                              const ReplicasPaths& paths);
 
 // metadata.managedFields of the parent after a write, in its version `api_version`, has left
-// `scale` on its scale; null if nobody owns anything.
+// `scale` on its scale; null if no field has an owner.
 base::Result<json::Value> ParentManagedFields(json::Arena& arena, json::Value parent,
                                               json::Value scale, const ReplicasPaths& paths,
                                               std::string_view api_version);

@@ -15,8 +15,8 @@ namespace {
 
 using json::Value;
 
-// Copies a schema into the pool. Descriptions are most of a definition's bytes and nobody asks the
-// schema for them, so they are left out. What is equal is kept once, be it a name,
+// Copies a schema into the pool. Descriptions are most of a definition's bytes and are not needed
+// from the schema, so they are left out. What is equal is kept once, be it a name,
 // {"type":"string"} or the containers of a pod: definitions repeat themselves.
 class Copier {
  public:

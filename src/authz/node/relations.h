@@ -43,7 +43,7 @@ Relations OfPod(json::Value pod);
 // An object that names its node in spec.nodeName and stands for nothing but itself.
 Relations OfNodeNamed(Kind kind, json::Value object);
 
-// A PersistentVolume bound to a claim: whoever needs the claim needs the volume, and the secrets
+// A PersistentVolume bound to a claim: a node that needs the claim needs the volume, and the secrets
 // that its driver uses on nodes. No claim: no relation.
 struct VolumeRelations {
   std::string claim;

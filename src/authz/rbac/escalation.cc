@@ -64,7 +64,7 @@ json::Value Essence(json::Arena& arena, json::Value object) {
   return object;
 }
 
-// Whoever collects garbage need not have the rights of what is collected.
+// The garbage collector need not have the rights of the roles that it collects.
 bool ChangesOnlyReferences(const EscalationRequest& request) {
   if (request.old_object.is_null()) return false;
   json::Arena arena;

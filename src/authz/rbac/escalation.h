@@ -1,5 +1,5 @@
-// Nobody may grant by RBAC what they do not have, unless they may `escalate` the role or `bind` it.
-// Called by the registry before a role or binding is stored.
+// Users may grant by RBAC only what they have, unless they may `escalate` the role or `bind` it.
+// Called by the engine before a role or binding is stored.
 // Source: Kubernetes docs, "Privilege escalation prevention and bootstrapping".
 #pragma once
 

@@ -1,7 +1,7 @@
 // Roles and bindings are compiled into one immutable snapshot: for each subject the grants it has,
 // and for each grant the rules and the words that describe it. The observer only notes that
 // something has changed; the next question compiles anew. A burst of writes therefore costs one
-// compilation, and yet nobody who asks after a write has returned gets an answer from before it.
+// compilation, and a question that comes after a write has returned is answered with it.
 
 #include "authz/rbac/rule_book.h"
 

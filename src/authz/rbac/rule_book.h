@@ -43,8 +43,8 @@ class RuleBook {
 std::unique_ptr<Authorizer> MakeRbac(std::shared_ptr<const RuleBook> book);
 
 // The rules an aggregated ClusterRole is to have: those of all ClusterRoles its selectors choose,
-// also aggregated ones, in order of name, without duplicates. For whoever writes them into the
-// role.
+// also aggregated ones, in order of name, without duplicates. For the controller that writes
+// them into the role.
 std::vector<PolicyRule> AggregatedRules(json::Value aggregation_rule, const store::Reader& reader);
 
 }  // namespace portcullis::authz::rbac

@@ -75,7 +75,7 @@ json::Value PruneCustom(const api::catalog::Catalog& catalog, json::Arena& arena
 // The object with kind and apiVersion first and the members of metadata in Go's order.
 json::Value Ordered(json::Arena& arena, json::Value object);
 
-// What Go's server writes of an object that nobody has put anything into: a new one is compared
+// What Go's server writes of an object of which no field is set: a new one is compared
 // with it to see which fields its maker has set. Of a custom resource that is nothing.
 json::Value EmptyObject(json::Arena& arena, const api::catalog::ResourceInfo& resource);
 

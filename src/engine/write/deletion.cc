@@ -186,8 +186,8 @@ class Deletion {
     return Shortened(before, *grace_seconds_);
   }
 
-  // The time counts from the first delete. If it is over by now, whoever stops the object still
-  // gets a second to see it.
+  // The time counts from the first delete. If it is over by now, the kubelet still gets
+  // a second to see it.
   Grace Shortened(std::int64_t before, std::int64_t seconds) const {
     const auto end = golang::ParseTime(live_["metadata"]["deletionTimestamp"].AsString());
     const std::int64_t now =

@@ -16,7 +16,7 @@ namespace portcullis::engine {
 inline constexpr std::string_view kPrepare = "prepare";
 inline constexpr std::string_view kStrategy = "strategy";
 
-// The object after the stage; see admission::SetByText for the stages that fields are told of.
+// The object after the stage; see admission::SetByText for the stages that set fields.
 inline void TraceStage(const Operation& op, std::string_view phase, std::string_view stage,
                        json::Value object) {
   if (admission::Trace* trace = op.recorder.trace()) trace->Stage(phase, stage, object);

@@ -216,7 +216,7 @@ json::Value TrackFields(Operation& op, json::Value live, json::Value next,
 }
 
 json::Value RestoreManagedFields(Operation& op, json::Value object, json::Value before) {
-  // Mostly nobody has touched what TrackFields made.
+  // Mostly managedFields are still what TrackFields made.
   if (SchemaOf(op) != nullptr &&
       object["metadata"]["managedFields"].IsSameAs(before["metadata"]["managedFields"])) {
     return object;

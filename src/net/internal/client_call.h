@@ -14,8 +14,8 @@ namespace portcullis::net::internal {
 
 class ClientConnection;
 
-// Cancel is thread-safe. The rest belongs to whoever is working on the call: the caller's thread
-// until a connection has it, then who drives that connection.
+// Cancel is thread-safe. The rest belongs to the thread that works on the call: the caller's
+// until a connection has it, then the one that drives that connection.
 class ClientCall final : public PendingCall, public std::enable_shared_from_this<ClientCall> {
  public:
   ClientCall(SharedRequest request, base::SteadyTime deadline, HttpsClient::Done done);

@@ -116,7 +116,7 @@ class ClientConnection final : public Sink, public std::enable_shared_from_this<
   std::shared_ptr<ClientCall> call_;
   std::unique_ptr<Stream> stream_;
   std::uint64_t token_ = 0;
-  bool only_hangups_ = false;  // what the loop is told of
+  bool only_hangups_ = false;  // all that the loop reports
   std::string address_;
   std::optional<RoundTrip> trip_;
   bool reused_ = false;

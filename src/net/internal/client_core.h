@@ -2,7 +2,7 @@
 //
 // A connection is driven by one at a time: by its I/O loop while it is made, and for calls with a
 // callback; by the thread that waits (Gathering) for calls on connections that were kept. In the
-// pool it belongs to nobody: whoever takes it out, for a call or to close it, has it alone.
+// pool it has no owner: the thread that takes it out, for a call or to close it, has it alone.
 #pragma once
 
 #include <map>
@@ -34,7 +34,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   ClientCore(IoThreads& threads, const ClientOptions& options)
       : options_(options), threads_(threads) {}
 
-  // Begins a call. `waiter`: who calls this and will wait; null: nobody, an I/O thread does all.
+  // Begins a call. `waiter`: the calling thread, which will wait; null: an I/O thread does all.
   void Start(const std::shared_ptr<ClientCall>& call, Gathering* waiter);
   // Gives the call to a kept connection or makes one: for the first time or, after a redirect or a
   // connection that had died unnoticed, once more.

@@ -1,5 +1,5 @@
 // Gathering is a thread that waits for calls: it drives the connections that carry them by itself,
-// with poll(2), and is told of those that an I/O thread carries.
+// with poll(2), and is woken for those that an I/O thread carries.
 #pragma once
 
 #include <poll.h>
@@ -27,7 +27,7 @@ class Arrivals {
   ~Arrivals();
   // Other threads will add: from now on `fd` becomes readable when one has. By the waiting thread.
   void ExpectForeign();
-  int fd() const { return fd_; }  // -1: nobody else adds, or there was no descriptor to be had
+  int fd() const { return fd_; }  // -1: no other thread adds, or no descriptor was to be had
   // Others may add without waking the waiting thread, which therefore has to look now and then.
   bool silent() const { return expects_foreign_ && fd_ < 0; }
   void Add(std::size_t id, CallResult result);

@@ -25,7 +25,7 @@ class Http1Session final : public Session, public MessageSink {
   void OnBytes(std::string_view bytes) override;
   bool WantsBytes() const override { return state_ == State::kReading || reads_body_; }
   void OnPeerClosing() override {
-    // A client may have closed its half behind a body that nobody has read yet.
+    // A client may have closed its half behind a body that has not been read yet.
     const auto exchange = current_.lock();
     if (exchange && exchange->body_complete()) exchange->PeerGone();
   }
@@ -107,7 +107,7 @@ class Http1Session final : public Session, public MessageSink {
   bool keep_alive_ = true;
   bool chunked_answer_ = false;
   std::weak_ptr<ServerExchange> current_;
-  std::shared_ptr<ServerExchange> flushing_;  // in kFlushing: nobody else may hold it any more
+  std::shared_ptr<ServerExchange> flushing_;  // in kFlushing: this may be its last reference
   int exchange_number_ = 0;
   std::size_t unsent_ = 0;  // payload of the current answer that was put into the queue
   bool draining_ = false;

@@ -14,7 +14,7 @@ namespace {
 // the exchanges, where their owners can see it.
 constexpr std::size_t kMaxQueued = 64 << 10;
 constexpr std::int32_t kStreamWindow = 1 << 20;
-// With bodies_on_demand: of a body that nobody has asked for. Larger than most bodies, so that
+// With bodies_on_demand: of a body that no handler has asked for. Larger than most bodies, so that
 // these come without delay.
 constexpr std::int32_t kUnaskedWindow = 64 << 10;
 // So much of such bodies a connection may have us hold; a stream beyond it is refused.
@@ -374,7 +374,7 @@ void Http2Session::CheckStream(H2Stream& stream, base::SteadyTime now) {
     }
     return;
   }
-  // nghttp2 has its windows to itself: a stream whose bytes nobody takes may be one without a
+  // nghttp2 has its windows to itself: a stream whose bytes are not taken may be one without a
   // window, or one of a connection that is stuck, and that has the same limit.
   const bool late = stream.answered && now > stream.answered->deadline();
   const bool stuck = !stream.out.empty() && now - stream.taken_at > options.write_timeout;

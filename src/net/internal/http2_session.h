@@ -36,7 +36,7 @@ struct H2Stream {
   bool too_large = false;
   bool headers_too_large = false;
   std::weak_ptr<ServerExchange> exchange;
-  std::shared_ptr<ServerExchange> answered;  // nobody else may hold it any more
+  std::shared_ptr<ServerExchange> answered;  // this may be its last reference
   base::SteadyTime taken_at;                 // when the client last took something of the answer
 
   bool started = false;
@@ -116,7 +116,7 @@ class Http2Session final : public Session {
   bool wrote_ = false;  // since the last tick
   bool draining_ = false;
   bool closing_ = false;
-  bool refused_ = false;  // more may be coming that nobody will read
+  bool refused_ = false;  // more may be coming that is not going to be read
   mutable bool read_paused_ = false;
 };
 

@@ -43,7 +43,7 @@ class Sink {
   virtual void OnReady(Readiness readiness) = 0;
 };
 
-// What belongs to a loop belongs to whoever has its turn: its thread except while that sleeps, when
+// What belongs to a loop belongs to the thread that has its turn: its own but while that sleeps, when
 // RunOrPost lets the caller take the turn instead of waking it. "The loop's thread" means that one.
 //
 // An allocation that fails in an event, a task or a timer ends that one; the loop goes on.

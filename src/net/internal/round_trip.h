@@ -1,5 +1,5 @@
-// RoundTrip is one request and its answer on an open connection. It waits for nothing: whoever
-// drives the connection calls Advance whenever the socket may have changed.
+// RoundTrip is one request and its answer on an open connection. It waits for nothing: the thread
+// that drives the connection calls Advance whenever the socket may have changed.
 //
 // Confined to the thread that drives the connection.
 #pragma once

@@ -48,7 +48,7 @@ class Stream {
   void SetReadable(bool hangup);
   void SetWritable() { write_blocked_ = false; }
 
-  // Whether bytes have been received that nobody has read.
+  // Whether bytes have been received that have not been read.
   bool has_unread() const;
   // True if nothing can be waiting to be read.
   bool drained() const { return drained_ && !eof_; }

@@ -1,4 +1,4 @@
-// NodeRestriction keeps a node, and whoever has taken its credentials, to its own objects: its
+// NodeRestriction keeps a node, and an attacker with its credentials, to its own objects: its
 // Node, its pods, their claims, tokens and leases.
 //
 // Mutates: nothing; refuses in the mutating phase, before anything is validated.

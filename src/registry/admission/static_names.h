@@ -13,7 +13,7 @@ namespace portcullis::registry {
 
 // With the gate on, a new object cannot have such a name.
 void CheckStaticName(const Context& ctx, json::Value object, api::FieldErrors& errors);
-// With the gate off, whoever uses one is warned.
+// With the gate off, the user of such a name is warned.
 void WarnOfStaticName(const Context& ctx, json::Value object, std::vector<std::string>& warnings);
 
 }  // namespace portcullis::registry

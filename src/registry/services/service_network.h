@@ -59,7 +59,7 @@ class ServiceNetwork {
   // range of valid IPs is 10.0.0.0/24", "provided port is already allocated".
   base::Status CheckAddress(std::string_view address) const;
   base::Status CheckPort(int port) const;
-  // The address that Kubernetes shows on a dry run, which nobody can have.
+  // The address that Kubernetes shows on a dry run, which no Service can have.
   std::string dry_run_address() const { return Text(network_); }
 
   // The first address of the range: the Service "kubernetes".

@@ -356,7 +356,7 @@ struct ServiceList {
   std::string_view field;
   std::string_view one;             // what an element is called
   std::string_view shown;           // the field whose value is told when the length changes
-  bool names_first_always = false;  // errors of any element are told of the first
+  bool names_first_always = false;  // errors of any element name the first
 };
 
 void CheckListUpdate(const ServiceList& list, json::Value spec, json::Value before,

@@ -100,7 +100,7 @@ bool SendPieces(Call& call, Reply& reply, Compressor* compressor, std::size_t& s
   }
 }
 
-// An answer that is left for any reason is cut off, so that nobody takes it for a whole one.
+// An answer that is left for any reason is cut off: the client must not take it for a whole one.
 class CutOff {
  public:
   explicit CutOff(net::Exchange& exchange) : exchange_(exchange) {}

@@ -93,7 +93,7 @@ base::Status Fill(const std::string& path) {
 base::Status Make(const std::string& path) {
   const std::string unfinished = path + ".new";
   ::unlink(unfinished.c_str());
-  // Objects hold secrets; nobody else may read them.
+  // Objects hold secrets; no other user may read them.
   const int fd = ::open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return SystemError(path);
   ::close(fd);
@@ -174,7 +174,7 @@ base::Status Upgrade(sqlite3* db, const std::string& path) {
   return SetMeta(db, "revision", revision, path);
 }
 
-// A row that does not match its checksum is taken for one of this format; whoever reads the content
+// A row that does not match its checksum is taken for one of this format; reading the content
 // finds it again.
 base::Result<std::int64_t> FormatOf(sqlite3* db, const std::string& path) {
   Statement row(db, "SELECT * FROM meta WHERE name='format'");

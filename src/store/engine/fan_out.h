@@ -52,7 +52,7 @@ class FanOut {
   void Remove(const CollectionState* collection, std::string_view ns, Listener& listener)
       PC_EXCLUDES(mutex_);
 
-  // Nobody listens: changes need not be announced.
+  // There are no listeners: changes need not be announced.
   bool idle() const { return listeners_.load(std::memory_order_seq_cst) == 0; }
   using Change = std::pair<const CollectionState*, std::string>;  // collection, namespace
   // Wakes those who listen to one of the changes, soon.

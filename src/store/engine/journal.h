@@ -1,5 +1,5 @@
 // Journal is where the engine makes its writes durable before it shows them. Called by one thread
-// at a time (whoever leads the commit).
+// at a time (the one that leads the commit).
 #pragma once
 
 #include <cstdint>
