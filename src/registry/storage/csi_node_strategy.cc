@@ -1,6 +1,8 @@
 // CSINodes (pkg/apis/storage/validation).
 
 #include <set>
+#include <unordered_map>
+#include <vector>
 
 #include "registry/kind_table.h"
 #include "registry/pods/pod_parts.h"
@@ -40,9 +42,14 @@ void ValidateCsiNode(const Context&, json::Value object, FieldErrors& errors) {
 void ValidateCsiNodeUpdate(const Context& ctx, json::Value object, json::Value old,
                            FieldErrors& errors) {
   ValidateCsiNode(ctx, object, errors);
+  std::unordered_map<std::string_view, std::vector<json::Value>> drivers;  // by name
+  for (const json::Value& driver : object["spec"]["drivers"].elements()) {
+    drivers[driver["name"].AsString()].push_back(driver);
+  }
   for (const json::Value& before : old["spec"]["drivers"].elements()) {
-    for (const json::Value& driver : object["spec"]["drivers"].elements()) {
-      if (!(before["name"] == driver["name"])) continue;
+    const auto same = drivers.find(before["name"].AsString());
+    if (same == drivers.end()) continue;
+    for (const json::Value& driver : same->second) {
       const json::Value now = json::Without(ctx.arena, driver, "allocatable");
       if (now == json::Without(ctx.arena, before, "allocatable")) continue;
       errors.push_back(api::Invalid(FieldPath("spec", "drivers"),
