@@ -285,7 +285,7 @@ class Walker {
     if (entry.filename().string().starts_with('.')) return;
     struct stat info {};
     if (::stat(entry.c_str(), &info) != 0) {
-      // A broken link of another kind of file is nobody's manifest.
+      // A broken link is no manifest, whatever kind of file it leads to.
       if (IsManifestName(entry)) Fail(entry.string(), base::ErrnoText(errno));
       return;
     }

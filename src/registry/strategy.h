@@ -114,7 +114,7 @@ class Strategy {
   virtual std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const;
 
   // Fields that a write through the resource ("") or a subresource leaves as they are ("status",
-  // "metadata.labels"): the writer does not come to own them, and nobody loses them by it.
+  // "metadata.labels"): the writer does not come to own them, and no manager loses them.
   virtual std::vector<std::string_view> ResetFields(std::string_view subresource) const;
 
   // PUT of an absent object makes it.
