@@ -36,8 +36,6 @@ base::Result<std::size_t> Position(std::int64_t index, std::size_t size) {
   return static_cast<std::size_t>(index < 0 ? index + places : index);
 }
 
-std::ptrdiff_t Offset(std::size_t position) { return static_cast<std::ptrdiff_t>(position); }
-
 }  // namespace
 
 WorkingCopy::WorkingCopy(Arena& arena, Value root) : arena_(arena) { root_.value = root; }
@@ -53,8 +51,7 @@ OpenContainer* WorkingCopy::Open(Slot& slot) {
   if (!value.is_object() && !value.is_array()) return nullptr;
   auto open = std::make_unique<OpenContainer>();
   open->is_object = value.is_object();
-  open->elements.reserve(value.elements().size());
-  for (const Value& element : value.elements()) open->elements.push_back({element, nullptr});
+  for (const Value& element : value.elements()) open->elements.PushBack({element, nullptr});
   open->members.reserve(value.members().size());
   for (const Member& member : value.members()) {
     const auto [found, is_new] = open->positions.emplace(member.name(), open->members.size());
@@ -117,7 +114,7 @@ base::Status WorkingCopy::Add(const Place& place, Slot slot) {
     return base::OkStatus();
   }
   if (place.key == "-") {
-    container.elements.push_back(std::move(slot));
+    container.elements.PushBack(std::move(slot));
     return base::OkStatus();
   }
   const auto index = ParseIndex(place.key);
@@ -126,7 +123,7 @@ base::Status WorkingCopy::Add(const Place& place, Slot slot) {
         base::StrCat("value was not a proper array index: '", place.key, "'"));
   }
   const std::size_t position = TRY(Position(*index, container.elements.size() + 1));
-  container.elements.insert(container.elements.begin() + Offset(position), std::move(slot));
+  container.elements.Insert(position, std::move(slot));
   return base::OkStatus();
 }
 
@@ -142,7 +139,7 @@ base::Status WorkingCopy::Remove(const Place& place) {
   }
   const std::int64_t index = TRY(ParseIndex(place.key));
   const std::size_t position = TRY(Position(index, container.elements.size()));
-  container.elements.erase(container.elements.begin() + Offset(position));
+  container.elements.Erase(position);
   return base::OkStatus();
 }
 
@@ -164,14 +161,20 @@ Value WorkingCopy::FreezeObject(const OpenContainer& open) const {
 Value WorkingCopy::FreezeArray(const OpenContainer& open) const {
   std::vector<Value> elements;
   elements.reserve(open.elements.size());
-  for (const Slot& element : open.elements) elements.push_back(Freeze(element));
+  open.elements.ForEach([&](const Slot& element) {
+    elements.push_back(Freeze(element));
+    return true;
+  });
   return MakeArray(arena_, elements);
 }
 
 std::uint32_t WorkingCopy::Depth(const Slot& slot) {
   if (slot.open == nullptr) return slot.value.depth();
   std::uint32_t depth = 0;
-  for (const Slot& element : slot.open->elements) depth = std::max(depth, Depth(element));
+  slot.open->elements.ForEach([&](const Slot& element) {
+    depth = std::max(depth, Depth(element));
+    return true;
+  });
   for (const OpenMember& member : slot.open->members) depth = std::max(depth, Depth(member.slot));
   return depth + 1;
 }
@@ -190,10 +193,9 @@ bool WorkingCopy::Equal(const Slot& slot, const Value& value) {
     return true;
   }
   if (!value.is_array() || open.elements.size() != value.size()) return false;
-  for (std::size_t i = 0; i < open.elements.size(); ++i) {
-    if (!Equal(open.elements[i], value.elements()[i])) return false;
-  }
-  return true;
+  std::size_t index = 0;
+  return open.elements.ForEach(
+      [&](const Slot& element) { return Equal(element, value.elements()[index++]); });
 }
 
 }  // namespace portcullis::json::internal

@@ -12,17 +12,10 @@
 #include <vector>
 
 #include "base/status.h"
+#include "json/slot_list.h"
 #include "json/value.h"
 
 namespace portcullis::json::internal {
-
-struct OpenContainer;
-
-// A value, opened or not.
-struct Slot {
-  Value value;  // meaningless while open
-  std::unique_ptr<OpenContainer> open;
-};
 
 struct OpenMember {
   std::string_view name;
@@ -32,7 +25,7 @@ struct OpenMember {
 
 struct OpenContainer {
   bool is_object = false;
-  std::vector<Slot> elements;
+  SlotList elements;
   std::vector<OpenMember> members;
   std::map<std::string_view, std::size_t> positions;  // of the members that are not removed
 };
