@@ -323,7 +323,7 @@ Location Manifest::Find(std::span<const std::string> path, std::size_t* found) c
   std::vector<std::string> all = steps;
   all.insert(all.end(), path.begin(), path.end());
   std::size_t count = 0;
-  const Location place = source->Find(all, &count);
+  Location place = source->Find(all, &count);
   if (found != nullptr) *found = count > steps.size() ? count - steps.size() : 0;
   return place;
 }

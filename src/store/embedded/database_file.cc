@@ -97,7 +97,7 @@ base::Status Make(const std::string& path) {
   const int fd = ::open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return SystemError(path);
   ::close(fd);
-  const base::Status filled = Fill(unfinished);
+  base::Status filled = Fill(unfinished);
   if (!filled.ok()) {
     ::unlink(unfinished.c_str());
     return filled;

@@ -142,7 +142,7 @@ bool CollectionState::IsHeldByOthers(const ObjectPtr& object) {
   }
   // No new reference can be made now. Letting go of one more comes after all that others have done
   // with theirs.
-  const ObjectPtr one_more = object;
+  const ObjectPtr one_more = object;  // NOLINT(performance-unnecessary-copy-initialization)
   return one_more.use_count() > ours + 1;
 }
 
