@@ -104,7 +104,6 @@ Http2Session::Http2Session(ServerConnection& connection)
   };
   nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, std::size(settings));
   nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, kConnectionWindow);
-  Pull();
 }
 
 void Http2Session::OnBytes(std::string_view bytes) {
@@ -421,6 +420,7 @@ void Http2Session::OnGone() {
 std::unique_ptr<Session> MakeHttp2Session(ServerConnection& connection) {
   auto session = std::make_unique<Http2Session>(connection);
   if (!session->is_made()) return nullptr;
+  session->SendSettings();
   return session;
 }
 

@@ -53,6 +53,9 @@ class Http2Session final : public Session {
   ~Http2Session() override { nghttp2_session_del(session_); }
   // False if there was no memory: the session is good for nothing then.
   bool is_made() const { return session_ != nullptr; }
+  // Once, if it is made. Not by the constructor: memory may run out, and then what has been made is
+  // destroyed.
+  void SendSettings() { Pull(); }
 
   void OnBytes(std::string_view bytes) override;
   bool WantsBytes() const override {
