@@ -1,15 +1,8 @@
 #include "server/rest/list_protobuf.h"
 
-#include <algorithm>
+#include "server/rest/list_piece.h"
 
 namespace portcullis::server::rest {
-namespace {
-
-constexpr std::size_t kSlack = 16 * 1024;  // for the object that exceeds it
-constexpr std::size_t kPiece = 1000 * 1024 - kSlack;
-constexpr std::size_t kSample = 8;
-
-}  // namespace
 
 base::Result<bool> ListProtobuf::Append(std::string& out) {
   if (begun_) {
@@ -40,15 +33,10 @@ base::Status ListProtobuf::Begin(std::string& out) {
 }
 
 base::Status ListProtobuf::AppendItems(std::size_t& next, std::string& out) const {
-  const std::size_t start = out.size();
-  const std::size_t first = next;
+  ListPiece piece(out);
   std::string scratch;
-  while (next < objects_.size() && out.size() - start < kPiece) {
-    // Objects of a kind are much alike: a few tell how much room the others need.
-    if (next == first + kSample) {
-      const std::size_t rest = (out.size() - start) / kSample * (objects_.size() - next + 1);
-      out.reserve(std::min(start + kPiece, out.size() + rest) + kSlack);
-    }
+  while (next < objects_.size() && !piece.is_full()) {
+    piece.MakeRoom(objects_.size() - next);
     scratch.clear();
     list_.AppendItem(TRY(item_(objects_[next], scratch)), out);
     ++next;

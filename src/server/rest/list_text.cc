@@ -1,20 +1,16 @@
 #include "server/rest/list_text.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "json/yaml.h"
+#include "server/rest/list_piece.h"
 
 namespace portcullis::server::rest {
 namespace {
 
-constexpr std::size_t kSlack = 16 * 1024;  // for the object that exceeds it
-// Room for a piece stays below what the allocator maps and unmaps page by page (1 MiB).
-constexpr std::size_t kPiece = 1000 * 1024 - kSlack;
-constexpr std::size_t kSample = 8;
 constexpr int kIndent = 2;
 
 json::WriteOptions Indented() {
@@ -57,15 +53,10 @@ void ListText::SplitFrame(json::Value frame) {
 }
 
 base::Result<bool> ListText::Append(std::string& out) {
-  const std::size_t start = out.size();
-  const std::size_t first = next_;
+  ListPiece piece(out);
   if (next_ == 0) out += frame_;
-  while (next_ < objects_.size() && out.size() - start < kPiece) {
-    // Objects of a kind are much alike: a few tell how much room the others need.
-    if (next_ == first + kSample) {
-      const std::size_t rest = (out.size() - start) / kSample * (objects_.size() - next_ + 1);
-      out.reserve(std::min(start + kPiece, out.size() + rest) + kSlack);
-    }
+  while (next_ < objects_.size() && !piece.is_full()) {
+    piece.MakeRoom(objects_.size() - next_);
     if (next_ != 0 && style_ != Style::kYaml) out += ',';
     if (style_ == Style::kIndented) out += "\n    ";
     TRY(AppendItem(objects_[next_], out));
