@@ -3,7 +3,7 @@
 //
 //   admission::Survey survey;
 //   op.recorder.set_survey(&survey);          // before the operation begins
-//   auto outcome = engine::Create(op, input);
+//   auto outcome = engine::Write(op, input);
 //   survey.refusals();                        // empty if the request was admitted
 //
 // With a survey the chain asks the plugins behind a refusal too, and validation is followed by the

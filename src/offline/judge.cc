@@ -413,7 +413,6 @@ class Judging {
           base::StrCat(kind, " ", std::to_string(index + 1), " of ",
                        std::to_string(expansion.count), " of ", manifest.kind, " ", manifest.name);
     }
-    // A ReplicaSet has its Deployment's fields in the same places.
     const std::size_t before = result.failures.size();
     const std::string body = json::ToString(expansion.object);
     const Judged judged =
@@ -428,6 +427,7 @@ class Judging {
         result.object.clear();
       }
     }
+    // A ReplicaSet has its Deployment's fields in the same places.
     JudgeExpansions(manifest, judged.admitted ? judged.object : expansion.object, site.ns,
                     site.path, result);
     return judged.admitted;
