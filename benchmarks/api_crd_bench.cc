@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CustomResourceDefinitions: the memory one costs once it is served (kube-apiserver needs about 13
 // MB), and validation of an object with patterns, compiled once as the server does or at each look.
 #include <benchmark/benchmark.h>

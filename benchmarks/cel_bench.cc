@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Ten expressions of real policies over one Deployment: nanoseconds per evaluation (with costs
 // counted) and per compilation, and how many times faster that is than cel-go with cost tracking on
 // the same kind of machine (counter x_cel_go; for compilations against 100 µs).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The engine without a server: what it costs to open one, and a create from bytes to the store.
 #include <benchmark/benchmark.h>
 #include <time.h>

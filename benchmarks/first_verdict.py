@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How soon `portcullis test` has a verdict, and how many it reaches; beside them kubectl against our own server.
 
     benchmarks/first_verdict.py --build build/release [--kubectl PATH] [--runs 30]

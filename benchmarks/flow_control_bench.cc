@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What flow control costs a request that finds a seat: classification and seat, beside the two
 // counters that plain limits cost, with the schemas of a new cluster and with thousands of others.
 #include <benchmark/benchmark.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reading, printing and editing a typical pod and a long list of pods.
 #include <benchmark/benchmark.h>
 

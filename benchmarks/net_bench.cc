@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a request costs below everything else: HTTPS between a client and a server of net/ in one
 // process. CPU figures are of the whole process (client, server and caller together).
 #include <benchmark/benchmark.h>

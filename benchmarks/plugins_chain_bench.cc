@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the admission chain costs: the whole default chain for a pod of 2 KB without policies and
 // webhooks (target: 40 µs of CPU), and each of its plugins alone.
 #include <benchmark/benchmark.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What policies cost a request: many that do not match, many that do, many bindings of one; and
 // what each of them holds in memory, without the object it was made from.
 #include <benchmark/benchmark.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Commits per second of the embedded store, alone and with many writers, beside a bare write +
 // fdatasync loop on the same disk; reads; waking watches. Files are made in PC_BENCH_DIR, or the
 // temporary folder.

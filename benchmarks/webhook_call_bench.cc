@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What calling a webhook costs over the bare round trip to its server: the same bytes to and fro,
 // over kept HTTPS connections. Client and server share the process and the machine.
 #include <benchmark/benchmark.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What configured webhooks cost a request that none of them matches, and one that a few match.
 #include <benchmark/benchmark.h>
 

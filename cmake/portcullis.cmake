@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # What every target of the project shares: language level, warnings, sanitizers, the linker, and
 # pc_module(), the one way to declare a folder of src/.
 

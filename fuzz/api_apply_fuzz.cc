@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any object and any configuration applied to it: an object or an error; what is applied twice
 // changes nothing the second time, and its managed fields can be read. The input is
 // {"live": {…} or null, "config": {…}, "next": {…}}.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Schemas of CustomResourceDefinitions and objects under them: a document {"schema":…,"object":…}
 // is compiled as a definition's version; the object is pruned, defaulted, checked and validated by
 // it.

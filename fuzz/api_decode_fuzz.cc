@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any JSON as an object of several kinds: decoding and defaulting never crash, and both are
 // idempotent.
 #include <cstdlib>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any JSON as FieldsV1: what reads as a set of fields writes as one that is equal, and the laws of
 // sets hold. The input is {"a": {…}, "b": {…}}.
 #include <cstdlib>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text: parsing never crashes; what parses prints as a text that parses to an equal amount, and
 // arithmetic with itself is consistent.
 #include <cstdlib>

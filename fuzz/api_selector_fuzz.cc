@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text: label and field selectors never crash; what parses prints as a text that parses to an
 // equal selector.
 #include <cstdlib>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any object and any strategic merge patch of several kinds: an object or an error, and the object
 // that was there stays as it is. The input is {"object": {…}, "patch": {…}}.
 #include <cstdlib>

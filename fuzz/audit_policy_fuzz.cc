@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text as an audit policy: parsing never crashes, and what was parsed judges any request.
 #include "audit/policy.h"
 

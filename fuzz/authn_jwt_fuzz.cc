@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text as a bearer token and as a token file: taking it apart and judging it never crashes, and
 // no token made up here is accepted.
 #include <cstdlib>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the evaluator's targets check of an expression: the program agrees with the reference
 // interpreter (cel/testing/reference.h), and an evaluation stops at its limit.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Random programs: what the bytes choose is an expression that is mostly well typed; a program and
 // the reference interpreter agree on value, error and cost, and a limit on the cost always ends an
 // evaluation.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text as an expression: where it compiles, the program and the reference interpreter agree.
 #include "cel_agreement.h"
 

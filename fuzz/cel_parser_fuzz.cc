@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any bytes: parsing never crashes; what parses prints, reads back, and prints the same.
 #include <cstdlib>
 #include <memory>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Every file of fuzz/corpus/<name>/ goes through its fuzz target, in the ordinary build and without
 // libFuzzer. A target aborts where it finds a bug: the last line "[ RUN ]" names the file then.
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Bodies in Kubernetes' protobuf form, and what is read of them written again.
 
 #include <cstddef>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text as a URL, a time, a duration, an address, a network, a number and a version: nothing
 // crashes, and what was read is written as a text that reads as the same.
 #include <cstddef>

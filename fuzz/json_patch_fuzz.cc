@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any document and any patch: applying never crashes and leaves the document alone, and a patch that
 // repeats keys, applied with all of them, comes to the same as with the last of each. The input is
 // {"doc": …, "patch": […], "merge": …, "text": a patch as text}.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any bytes: reading never crashes; what reads well prints, reads back equal, and prints the same
 // whether or not pieces of the text are spliced.
 #include <cstdlib>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any bytes: reading YAML never crashes; what reads well is written as YAML that reads back equal.
 #include <cstdio>
 #include <cstdlib>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text as an expression of a policy: checking ends in a type or in issues that can be printed,
 // and what checks has an estimate whose ends are in order.
 #include "cel/checker/cost_estimate.h"

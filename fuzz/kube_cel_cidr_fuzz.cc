@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text as a network, or two of them with a space between: containment follows from the bits.
 #include "golang/netip.h"
 #include "kube_cel_text.h"

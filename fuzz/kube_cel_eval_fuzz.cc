@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text as an expression of a policy, evaluated on a pod with every variable bound: a value or
 // an error within the budget, whatever the expression does.
 #include <cstdlib>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text held against every named format, and as the format string and the values of format():
 // an answer or an error, and the strict formats imply the lax ones.
 #include "kube_cel_text.h"

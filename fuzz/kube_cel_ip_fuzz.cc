@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text as an IP address: what is accepted prints as a text that is the same address and is
 // canonical, and belongs to the classes it can belong to.
 #include "golang/netip.h"

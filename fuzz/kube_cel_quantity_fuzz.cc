@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text as a quantity, through the functions of CEL: what isQuantity() accepts can be made, and
 // arithmetic and order agree with each other.
 #include "kube_cel_text.h"

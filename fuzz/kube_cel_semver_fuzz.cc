@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text as a version, or two of them with a space between: what is accepted has an order.
 #include "golang/semver.h"
 #include "kube_cel_text.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the targets of kube_cel share: an expression of Kubernetes' environment, evaluated with the
 // input as `object` (a string) within a budget.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text as a request URI: what is accepted has parts that lie within it, and its text is
 // accepted again.
 #include "golang/url.h"

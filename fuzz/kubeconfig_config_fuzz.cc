@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text as a kubeconfig: reading never crashes, and what was read can be resolved. No
 // file is opened.
 #include "kubeconfig/config.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // HTTP/2 of the server: any frames behind the preface of a client.
 #include <csignal>
 #include <cstdint>

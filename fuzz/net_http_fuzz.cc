@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Everything in net/ that reads bytes of strangers: HTTP/1.1 heads and bodies arriving in pieces,
 // URLs, certificates, gzip, and a whole server on a plain connection. The first byte chooses.
 #include <arpa/inet.h>

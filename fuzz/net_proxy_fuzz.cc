@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What proxies answer, to CONNECT and in SOCKS 5. The first byte chooses, the rest comes in pieces:
 // however it is cut, the dialog ends alike.
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any bytes as a file of manifests: reading never crashes, and every field that is found has a place
 // within the file.
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Certificates in DER, as clients present them: reading and verifying any bytes, and a chain of two.
 #include <cstdint>
 #include <cstdlib>

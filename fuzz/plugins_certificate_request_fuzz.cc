@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any certificate request: reading it never crashes or reads past its end. The first byte says
 // whether the rest is the PEM text itself or the DER that is put into one.
 #include <cstdlib>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The head of a request as the server reads it before it knows who asks: target and query, the media
 // types of bodies and answers, addresses of proxies. The input is lines: method, target, and values
 // of headers.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a conversion webhook answers: decoding of any bytes, and checking what they claim to have
 // converted.
 #include <cstddef>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a webhook answers: decoding, verification and translation of any bytes.
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Counts habits that are on their way out; each has a ceiling, and a ceiling only falls.
 
     tools/check_ceilings.py            fails if a count is above its ceiling in ceilings.json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the subjects of commits: `area: what changes`, imperative, short.
 
     tools/check_commits.py [BASE]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that documents and comments speak of files that exist, and that each module has its page.
 
 A relative link in a Markdown file must lead to a file or folder; a path in backticks that begins with

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that every #include in src/ stays within what its folder may see.
 
 The truth is the pc_module() line of each folder: an include needs the other module in its own DEPS, not

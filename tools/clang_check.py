@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Lets clang read the sources: its warnings with -Wthread-safety, or the checks of .clang-tidy.
 
     tools/clang_check.py syntax                 every source: warnings are errors, locks are checked

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that the documents made by the program itself are current; --fix writes them anew.
 
     tools/generated_docs.py [--build build/release] [--fix]

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # Installs the Debian packages of packages.txt that are missing.
 #
 #   tools/install_packages.sh run      what building and running needs

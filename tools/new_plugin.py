@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Begins a new admission plugin: the folder with its header, source and two scenarios.
 
     tools/new_plugin.py DenyLatestTag
@@ -14,6 +15,8 @@ import re
 import sys
 
 HEADER = """\
+// SPDX-License-Identifier: Apache-2.0
+
 // {name} keeps … (why an operator wants it, and what it costs).
 //
 // Validates: refuses pods with the annotation example.com/refuse.
@@ -30,6 +33,8 @@ extern const admission::PluginInfo kPlugin;
 """
 
 SOURCE = """\
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/{folder}/{folder}.h"
 
 #include "admission/errors.h"

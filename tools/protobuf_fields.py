@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes src/engine/data/protobuf.fields, the field numbers of the protobuf form of the built-in kinds.
 
   tools/protobuf_fields.py FOLDER > src/engine/data/protobuf.fields

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A family is one kind of request that can be made as large as one likes. Families are data: one
 // generator makes those of every list, map and text of every kind from the schemas of the catalog
 // (generated.cc), the tables in named_*.cc add what no schema tells.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Families of every list, map and text of every kind that discovery has, from their schemas.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // cost_law: sends growing requests of every kind to a server in this process and fails where a byte
 // costs more the more of them there are. See README.md.
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Measures a family at n, 2n, 4n and 8n and judges how its cost grows with its bytes.
 #pragma once
 

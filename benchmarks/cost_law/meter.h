@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What one request costs: the work of the whole process and the memory it allocates.
 //
 // Work is counted in instructions where the kernel lends a hardware counter (perf_event_open), else

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Families that no schema tells: lists that belong together, patches, custom resources,
 // definitions, policies, expressions, queries, headers.
 #pragma once

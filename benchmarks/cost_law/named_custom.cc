@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Custom resources: what a structural schema says of lists, maps and texts is checked in code that
 // no built-in kind runs.
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Definitions that are compiled: custom resources, policies, webhook configurations, roles, quotas,
 // services.
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CEL over large objects: each function on a text or a list as large as the request. What is a loop
 // in a loop by its own words (sets.contains, "k in list" for each k) is left out: the cost limit of
 // the language bounds that.

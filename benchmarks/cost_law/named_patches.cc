@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Patches of all four types on objects that are as large.
 #include "base/strings.h"
 #include "named.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pods, where lists refer to each other, in a namespace where every plugin has something to do.
 #include "base/strings.h"
 #include "named.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Requests apart from objects: encodings, queries, headers, reviews, lists.
 #include "base/strings.h"
 #include "named.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The API server that is measured: in this process, in memory, without background controllers.
 #pragma once
 

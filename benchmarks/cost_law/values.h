@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Values by schema: an example of any type, and lists, maps and texts of any length in it.
 #pragma once
 

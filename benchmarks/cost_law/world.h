@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What exists in the cluster before anything is measured: objects that make the plugins work.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Compares two loads that run in turn, in slices so short that what disturbs one disturbs the other.
 #pragma once
 

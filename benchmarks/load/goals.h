@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Goals: figures that the issues set, each measured against a baseline of the same run. A goal
 // starts its own servers, prepares them, measures, and says whether the target is met.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Issue 4: what policies cost.
 #include "base/strings.h"
 #include "goals.h"

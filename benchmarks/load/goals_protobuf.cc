@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Issue 13: requests in protobuf beside the same in JSON, of one server in turn.
 #include "base/strings.h"
 #include "engine/codec/protobuf.h"

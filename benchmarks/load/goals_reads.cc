@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Issues 3 and 5: watches, lists, and what stored objects occupy.
 #include "base/strings.h"
 #include "goals.h"

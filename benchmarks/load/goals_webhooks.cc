@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Issue 3: what webhooks cost.
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Drives a Kubernetes API server with load and prints what it cost. See README.md.
 #include <algorithm>
 #include <cstdio>

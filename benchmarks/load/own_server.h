@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A Portcullis of our own, in a folder of its own, gone with this object.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Prints what was measured, beside what it is compared with.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Keeps a number of requests under way for some seconds and tells how it went.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What portcullis-load measures: each scenario prepares the server, says which request is repeated,
 // and cleans up after itself.
 #pragma once

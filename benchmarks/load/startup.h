@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How long a server takes from being started until it is ready, and what it then occupies.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Target is a server under load: how to call it, and what its processes have used.
 #pragma once
 

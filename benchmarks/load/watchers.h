@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Many watches, one connection each, that cost this process little.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The webhook server that is part of the load: it answers at once, so that what is measured is the
 // API server.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Admits an object into a cluster that exists only in memory, without a server. See README.md.
 #include <cstdio>
 #include <fstream>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Judges Pods in YAML files by the Pod Security Standards, without a server. See README.md.
 #include <cstdio>
 #include <fstream>

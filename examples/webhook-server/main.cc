@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // An admission webhook server to start from: TLS, optional client certificates, and one path per
 // kind of answer. See README.md.
 #include <pthread.h>

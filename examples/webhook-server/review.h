@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the example webhook answers: pure functions from a review to a review.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // AsksOutside: what a plugin is besides Plugin if it may wait for an answer from outside the process
 // (webhooks), for a write of its own (quota), or may calculate for long (CEL policies).
 // Chain::MayWait asks it before a request starts, so that requests that do none of this need no

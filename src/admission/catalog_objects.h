@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CatalogObjects answers ObjectInterfaces from a catalog: built-in kinds by their schemas and
 // rules, custom resources as they stand, converted as their definition says (which may wait for a
 // webhook). Thread-safe.

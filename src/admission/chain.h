@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Chain: the ordered list of plugins and how a request walks through it.
 //
 //   auto chain = TRY(Chain::Create(TRY(SelectPlugins(flags, registered)), configs, context));

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The chain observer that feeds the duration metrics. Metrics are looked up once, when first used:
 // afterwards an observation is two array accesses and a few atomic additions.
 #include <array>

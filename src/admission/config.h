@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which plugins run and with what configuration: the admission flags of kube-apiserver and the
 // AdmissionConfiguration file.
 #pragma once

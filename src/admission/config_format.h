@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a versioned configuration file may hold, as data, and the check of a file against it. The
 // errors are those of kube-apiserver's decoders (k8s.io/apimachinery/pkg/runtime/serializer/json).
 #pragma once

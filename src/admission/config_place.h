@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where the mistake that a message tells of stands in a configuration file.
 #pragma once
 

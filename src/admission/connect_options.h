@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The option objects of CONNECT requests (PodExecOptions and its like): kinds of core/v1 that
 // OpenAPI does not describe, decoded as Go decodes them.
 #pragma once

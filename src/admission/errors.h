@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The refusals that plugins share, with Kubernetes' texts (builtin-plugins: "Building errors").
 #pragma once
 

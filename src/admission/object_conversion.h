@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // An object of a request in another version, for the webhooks and policies that ask for that one.
 #pragma once
 

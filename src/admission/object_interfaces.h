@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ObjectInterfaces: what admission asks of the server about kinds of objects, built-in or custom:
 // which resources are the same thing in another version, and how an object is converted, decoded
 // and defaulted. The server implements it over the catalog and the CustomResourceDefinitions.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "admission/plugin.h"
 
 namespace portcullis::admission {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a member of the admission chain is, and what it is given to work with.
 //
 // A plugin is a folder below src/plugins/ that exports one descriptor, kPlugin; the registry is

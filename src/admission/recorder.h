@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Recorder: what one HTTP request collects on its way, besides its outcome: warnings for the
 // client, annotations for its audit event, and the time spent waiting for webhooks.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Request: one write on its way through the admission chain.
 //
 // The server makes one Request per phase record (webhooks.md calls it "attributes"): one for the

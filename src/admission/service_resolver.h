@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ServiceResolver: where a connection to a Service of the cluster is to be made.
 #pragma once
 

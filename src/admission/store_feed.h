@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // MakeStoreFeed lets plugins watch collections of a store: the ObjectFeed of a real server.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Survey: makes a request tell everything that refuses it, not only the first refusal. Commands that
 // judge manifests use it; the API server never does.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Status objects: what a refused request is answered with, and the makers of the refusals that
 // Kubernetes' API machinery words itself (k8s.io/apimachinery/pkg/api/errors).
 #pragma once

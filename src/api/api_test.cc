@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The small pieces of the module: names, field errors, statuses, users, times, views.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Whole numbers of any length as text: digits without leading zeros, "0" for nothing. For amounts
 // that do not fit 128 bits, which are rare: nothing here is fast.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The assembler takes the files in as they are: no generator, no copy at start, and the pages are
 // read from the program's file only when they are touched.
 #include "api/embedded_data.h"

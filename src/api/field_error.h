@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // FieldError: one thing that is wrong with one field, with the texts of
 // k8s.io/apimachinery/pkg/util/validation/field. Value types.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The place of a field in an object, as in `spec.containers[0].env[NAME].value`
 // (k8s.io/apimachinery field.Path). Value type.
 //

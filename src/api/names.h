@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The names by which Kubernetes speaks of kinds and resources. Value types.
 //
 // The wire form of a group and version is "apps/v1", or "v1" for the core group, whose name is

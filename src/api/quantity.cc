@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Kubernetes keeps a quantity as an int64 with a decimal scale while it can, and as a big decimal
 // otherwise; which of the two paths parsing takes decides small things that clients see, such as
 // whether "1.500" is printed again as it stands. Parse() below makes the same decisions; the amount

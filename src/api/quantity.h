@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Quantity: the amounts of Kubernetes ("100m", "1.5Gi", "2e3"), exact to a billionth, with the
 // canonical form that k8s.io/apimachinery resource.Quantity prints. Value type. Amounts that differ
 // by a factor of more than 10^4096 are not told apart when they are added.

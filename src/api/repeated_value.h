@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A list or object that each error about one of its elements quotes as a whole. kube-apiserver does
 // so without limit, which takes the square of its size; here it is quoted as a whole until that has
 // taken 1 MiB, and cut afterwards.

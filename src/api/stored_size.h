@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The size of an object in etcd, and what etcd answers if that is too much. Portcullis stores JSON,
 // kube-apiserver protobuf (custom resources: JSON); an object is accepted if kube-apiserver's etcd
 // would take it.

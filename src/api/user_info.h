@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Who makes a request, as authentication found out (authentication.k8s.io/v1 UserInfo). Value type.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Event gathers what the audit log tells of one request, and writes it for each stage
 // (audit.k8s.io/v1 Event). Confined to the thread that handles the request.
 //

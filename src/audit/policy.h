@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The audit policy says how much of a request is recorded (audit.k8s.io/v1 Policy).
 // Source: Kubernetes docs, "Auditing". Immutable after construction.
 #pragma once

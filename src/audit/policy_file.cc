@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reading a policy: which fields there are, and what kube-apiserver says when they are wrong.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sink takes finished audit events. Thread-safe.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Several errors as Go's aggregate prints them: "[a, b]", each text once, one alone as it is.
 #pragma once
 

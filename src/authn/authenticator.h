@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Authenticator finds out who makes a request.
 //
 // Several are asked in turn (methods.h): client certificate, token file, service account token,

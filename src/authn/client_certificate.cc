@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "authn/methods.h"
 #include "base/strings.h"
 #include "net/server.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Comma-separated values as Go's encoding/csv reads them: quoted fields with "" for a quote, line
 // breaks inside quotes, empty lines skipped, any number of fields. Source: RFC 4180.
 #pragma once

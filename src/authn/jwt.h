@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // JSON Web Tokens in compact form: taking apart, signing, verifying (RFC 7515, 7518, 7519).
 #pragma once
 

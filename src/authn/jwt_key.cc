@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The keys of tokens, by OpenSSL. ECDSA signatures are two numbers of fixed length in a token
 // (RFC 7518 §3.4) and a DER sequence for OpenSSL, hence the conversions.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The ways to authenticate, and their union. Each Make… returns one member of the family.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Users by the word of a front proxy: headers of a request that came over a connection whose client
 // certificate chains up to the proxies' authority (--requestheader-client-ca-file).
 //

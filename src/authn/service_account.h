@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Service account tokens: JWTs that the server signs on TokenRequest and later recognizes.
 //
 // Claims as Kubernetes writes them: iss, sub "system:serviceaccount:<ns>:<name>", aud, exp, iat,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Verification of service account tokens, step by step as kube-apiserver's JWTTokenAuthenticator: issuer,
 // signature, audiences, times, objects.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The authorizers that need no rules.
 
 #include "authz/authorizer.h"

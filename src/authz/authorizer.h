@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Authorizer answers whether a user may do something.
 //
 //   authz::Decision decision = authorizer.Authorize(attributes);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Impersonation: the headers Impersonate-User, -Group, -Uid and -Extra-* let those who may act as
 // somebody else. Two ways lead there. By the old one, the verb "impersonate" on each part of the
 // other user is enough. Constrained impersonation asks twice: for "impersonate-on:<mode>:<verb>" on

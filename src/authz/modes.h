@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Puts the authorizer together that --authorization-mode asks for.
 #pragma once
 

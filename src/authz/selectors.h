@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Selectors: by which labels and fields an action is narrowed, read for authorizers. Terms that
 // could not be read are left out: all terms must hold, so that what is left is the broader
 // question. Value type. Source: pkg/registry/authorization/util/helpers.go and k8s.io/apiserver's

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // UnlessMemoryRunsOut is where a failed allocation, the one exception that crosses functions, ends.
 #pragma once
 

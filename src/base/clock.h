@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Clock is where time comes from, so that tests can hold it still.
 //
 // Thread-safe. Wall time is used for what is written into objects, steady time for deadlines.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Files read and written whole: the only reader of the program.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The kernel's wait on a number in memory (futex(2)), for the few places where each microsecond of
 // a request counts: std::atomic::wait spins with sched_yield() before it sleeps (a tenth of the
 // processor time of a create), and who is woken from a condition variable always makes one more

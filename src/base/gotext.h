@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Text as Go prints it, because Kubernetes' messages are made by Go's fmt and strconv packages
 // (https://pkg.go.dev/strconv#Quote, https://pkg.go.dev/fmt).
 #pragma once

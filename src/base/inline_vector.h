@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // InlineVector<T, N>: a growing array whose first N elements need no allocation. For what is built
 // and used up within a function: builders, scratch lists.
 //

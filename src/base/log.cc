@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "base/log.h"
 
 #include <spdlog/sinks/stdout_sinks.h>

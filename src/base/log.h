@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The log: one line per event, text or JSON, to standard error.
 //
 //   base::LogInfo("serving", {{"address", "127.0.0.1:6443"}});

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Mutex with annotations that clang's -Wthread-safety checks and GCC ignores.
 //
 //   base::Mutex mutex_;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Published<T> holds the current immutable snapshot of something that changes at run time
 // (webhook configurations, RBAC rules, schemas). Readers take it at the start of a request and see
 // one consistent world; a writer builds a new one and publishes it whole. Thread-safe.

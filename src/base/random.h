@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Randomness for identifiers: uids and generated names. Thread-safe; from the system's generator.
 #pragma once
 

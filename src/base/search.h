@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Searching a text in a text in time linear in both, whatever they say: std::string_view::find()
 // takes the product of their sizes for texts such as "aaaa…" and "aaaa…b".
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // SortedBlocks keeps elements in the order of their keys, side by side in blocks: no node, no
 // pointers of a tree. An element costs its own size and a third more; finding one takes as many
 // comparisons as in a tree, putting one in moves at most a block. For hundreds of thousands of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Status and Result<T>: how every fallible function of the project reports its outcome.
 //
 // A Status is OK or carries what a Kubernetes Status object carries: a reason, an HTTP code, a

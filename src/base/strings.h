@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Text pieces that every module uses: join, split, trim, prefix tests, ASCII case, hex and base64.
 //
 // Pure functions; views returned point into their argument.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Expressions in bulk: one JSON object in, one out. What `portcullis cel --batch` and the
 // conformance tests speak.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Requests in bulk, odd ones included: each line has one answer.
 #include "cel/batch.h"
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The public conformance facts of the language: tests/conformance/cel/facts.jsonl, one per line.
 #include <gtest/gtest.h>
 

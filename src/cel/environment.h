@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // An environment is what an expression may mention: variables, libraries, types and options.
 //
 //   EnvironmentBuilder builder;

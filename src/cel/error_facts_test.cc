@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is wrong with expressions, carets included, and the types of those that are right:
 // tests/conformance/cel/errors.jsonl.
 #include <gtest/gtest.h>

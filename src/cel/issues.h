@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Issues: what is wrong with an expression, with positions, printed as cel-go does.
 //
 //   ERROR: <input>:1:1: undeclared reference to 'x' (in container '')

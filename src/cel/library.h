@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A library is a table: one row per function overload, one per macro, one per type name.
 //
 //   constexpr Function kFunctions[] = {

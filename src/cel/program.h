@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A compiled expression and what one evaluation needs.
 //
 //   Activation activation(*environment);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The range of CEL's timestamps, and durations as its string() writes them. Everything else about
 // times is golang/time.h.
 #pragma once

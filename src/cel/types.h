@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Types of CEL expressions, as the checker sees them and as `type(x)` yields them.
 //
 // A Type is an immutable node, passed as `const Type*`. Nodes without parameters that the language

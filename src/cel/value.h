@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The values of CEL at run time.
 //
 // A Value is a 16-byte view, copied freely. Scalars are inside; strings, bytes, lists, maps,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Equality and order across all kinds of values.
 #include <cmath>
 #include <limits>

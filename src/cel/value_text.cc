@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Values as JSON, and as text for people.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `portcullis cel`: evaluates expressions from the command line, a file, or a stream of requests.
 #pragma once
 

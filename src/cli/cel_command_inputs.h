@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What `portcullis cel` gives to expressions: variables from the command line and from files, and
 // with --as admission what a policy sees, permissions included.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `portcullis cel`: what it prints, where, and how it ends.
 #include "cli/cel_command.h"
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The function reference of CEL as Kubernetes has it, made from the libraries' tables: docs/cel.md.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One subcommand of the program. Each has a file pair named as the subcommand (serve.{h,cc}) that
 // exports one descriptor, which stands in the table of commands.cc.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Confinement: `portcullis serve` gives up the rights that it does not need, so that a defect in
 // it, or in a program that it starts (exec credential plugins), can do less.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `portcullis explain`: every step that a manifest goes through, without a cluster.
 #pragma once
 

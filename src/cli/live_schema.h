@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What `portcullis schema import --server=…` asks a running API server for: the documents that the
 // import reads from files otherwise.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "cli/offline_flags.h"
 
 #include <unistd.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The flags that the offline commands share: what is read, what the cluster is like, who asks.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `portcullis plugins`: the members of the admission chain.
 #pragma once
 

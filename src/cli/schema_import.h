@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `portcullis schema import`: makes a catalog file of what an API server publishes.
 #pragma once
 

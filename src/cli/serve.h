@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `portcullis serve`: the API server.
 #pragma once
 

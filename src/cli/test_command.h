@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `portcullis test`: judges manifests without a cluster.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // IPAddresses: one object of networking.k8s.io for each cluster IP, naming the Service that has it
 // (Kubernetes docs: "Service ClusterIP allocation"; kube-apiserver makes and removes them as it
 // hands out addresses, before the Service itself is written).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Client: how controllers write. Each request is an operation of the engine, from its object to the
 // commit, in the process and without HTTP; a server puts around it what it puts around requests of
 // others: audit, flow control, authorization, metrics (server/own_requests.h).

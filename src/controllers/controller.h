@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A Controller keeps something true that no single request keeps true: it hears of every commit and
 // acts through the API until the world is as it should be (Kubernetes documentation,
 // "Controllers"). Reconciling is idempotent: it looks at the state, not at the event.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "controllers/custom_api_services.h"
 
 #include <set>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // APIServices of custom resources: one for each group and version that a definition serves, made,
 // put right and removed as definitions change (kube-aggregator, autoregistration).
 #pragma once

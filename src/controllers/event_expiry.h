@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // EventExpiry deletes Events some time after their last write (--event-ttl), whatever finalizers
 // they have and without admission, as the leases do that kube-apiserver attaches to them in etcd:
 // an Event goes between its time and a twentieth of it later, watches see it DELETED, and a restart

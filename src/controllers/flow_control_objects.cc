@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "controllers/flow_control_objects.h"
 
 #include "base/log.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Keeps the objects that configure API Priority and Fairness as kube-apiserver keeps them: the
 // mandatory and suggested ones exist and follow the release (each minute), and the condition
 // Dangling of each FlowSchema says whether its priority level exists

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A graph of who owns whom is kept by uid from the store's events; objects that have no owners and
 // do not wait for dependents are not in it. Work is done per object: one
 // that has lost all its owners is deleted; one that waits with the finalizer foregroundDeletion has

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Deletes objects whose owners are gone, and carries out foreground and orphaning deletion.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "controllers/identity_lease.h"
 
 #include <unistd.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The Lease by which kube-apiserver makes itself known: "apiserver-<hash>" in kube-system, renewed
 // every ten seconds. Those of servers that have long ended are removed (Kubernetes docs: "API
 // server identity").

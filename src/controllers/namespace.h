@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Empties namespaces that are being deleted, then lets go of them.
 #pragma once
 

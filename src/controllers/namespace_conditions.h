@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the status of a namespace tells while it is being deleted: why it is still there (Kubernetes
 // documentation, NamespaceCondition; texts of pkg/controller/namespace/deletion).
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // NamespaceInitialization: who makes a namespace is answered once the controllers that put
 // something into every namespace (the ServiceAccount default, the ConfigMap kube-root-ca.crt) have
 // been there, so that a pod can follow at once. Kubernetes answers before, and lets pods wait.

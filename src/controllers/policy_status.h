@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // validatingadmissionpolicy-status-controller: keeps `status.typeChecking` of
 // ValidatingAdmissionPolicies true. Writes of policies are checked before they return
 // (registry/admission/admission_policy_strategy.cc); this looks after what was stored before, and after

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Lowering a quota must not forget objects that have been charged and are not stored yet. Such an
 // object is stored, or has failed, within a moment of its charge. Therefore what was charged since
 // the last look counts as used until the next look, half a second later at the earliest: the new

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Keeps the status of ResourceQuotas true: what is in force, and what is really used.
 //
 // The plugin ResourceQuota charges a quota before it lets an object pass; only this controller

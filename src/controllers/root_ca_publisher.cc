@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "controllers/root_ca_publisher.h"
 
 #include "base/strings.h"

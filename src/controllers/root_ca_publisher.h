@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Puts the server's certificate authority into a ConfigMap kube-root-ca.crt of each namespace.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ControllerRunner drives one controller: hears the store, keeps the queue, runs Reconcile on a
 // thread of its own. Keys that failed or asked to be seen again come back after their time.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "controllers/volume_protection.h"
 
 #include "base/strings.h"

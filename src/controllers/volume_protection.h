@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Lets go of persistent volumes and claims that are being deleted once nothing uses them. (The
 // plugin StorageObjectInUseProtection gives them the finalizers.)
 #pragma once

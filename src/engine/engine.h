@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Engine: the admission control of Kubernetes in one process: the catalog of kinds, the plugins'
 // chain and a store, and the verbs that go through them. It opens no port, reads no key and starts
 // no thread that is not asked for.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The engine without a server: its scenarios (testdata/), and what it is made of.
 
 #include "engine/engine.h"

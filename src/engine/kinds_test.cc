@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Every kind of the registry shows objects that are accepted and objects that are refused: scenarios
 // beside its file (src/registry/apps/deployment.yaml), with the answers of a kube-apiserver, recorded
 // by tests/reference/scenarios.py. They run through the whole engine.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Operation: one verb on one resource, without HTTP: what is asked for, by whom, until when, and
 // the memory in which it is answered.
 //

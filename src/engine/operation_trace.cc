@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "engine/operation_trace.h"
 
 #include "api/api_status.h"

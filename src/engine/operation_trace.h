@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A trace of an operation, from the operation's side: whom and what its document names.
 #pragma once
 

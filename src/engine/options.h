@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The options of operations: CreateOptions, UpdateOptions, PatchOptions, DeleteOptions and
 // ListOptions of meta.k8s.io/v1, read and checked by the caller (server/rest_options.h reads them
 // from a query).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Outcome: what became of an operation that did not fail.
 #pragma once
 

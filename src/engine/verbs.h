@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The verbs that write, each the whole way from the bytes of a request to the committed object.
 // Errors are those of kube-apiserver. The operation has its resource, subresource, user and catalog
 // filled in and has been authorized.

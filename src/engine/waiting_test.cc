@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Operations stop at their commits and say before they start whether they may wait: deletions, scales,
 // evictions and bindings as creates and updates do.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // World: what operations work with, in one place: the store, the catalog of kinds, the admission
 // chain, the authorizer. It knows nothing of HTTP, files or flags.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command lines as tables (github.com/spf13/pflag): --name=value, --name value, --switch,
 // --switch=false, -n value, -nvalue, -- before arguments that begin with a dash.
 //

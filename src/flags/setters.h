@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the rows of a flag table store: one template per type of value, with pflag's error texts.
 #pragma once
 

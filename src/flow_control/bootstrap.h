@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The FlowSchemas and PriorityLevelConfigurations that Kubernetes 1.36 maintains in every cluster
 // (k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap; kubernetes/pkg/registry/flowcontrol/ensurer).
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Classifier finds the FlowSchema of a request: of those that match, the one with the lowest
 // matchingPrecedence, then the first by name (k8s.io/apiserver/pkg/util/flowcontrol, rule.go).
 //

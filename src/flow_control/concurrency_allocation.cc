@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A claim's share grows with the fair fraction while it is between the claim's bounds divided by
 // its target, and is constant outside. The sum of the shares is therefore a growing, piecewise
 // linear function of the fraction; what is wanted is the fraction at which it is the total. It is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How the server's seats are divided among priority levels that lend and borrow
 // (k8s.io/apiserver/pkg/util/flowcontrol, conc_alloc.go; KEP-1040, "Dispatching").
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What FlowSchemas and PriorityLevelConfigurations say, read from stored objects
 // (flowcontrol.apiserver.k8s.io/v1). Value types.
 #pragma once

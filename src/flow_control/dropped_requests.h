@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // DroppedRequests suggests how many seconds a rejected client should wait: twice as long while many
 // are rejected, a second less when few are (k8s.io/apiserver/pkg/util/flowcontrol,
 // dropped_requests_tracker.go). One per priority level. Thread-safe.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The pages of /debug/api_priority_and_fairness, column by column as kube-apiserver writes them
 // (k8s.io/apiserver/pkg/util/flowcontrol, apf_controller_debug.go).
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // FlowControl: API Priority and Fairness. It classifies each request by the FlowSchemas, and lets
 // the QueueSet of the priority level decide whether the request runs, waits or is refused
 // (k8s.io/apiserver/pkg/util/flowcontrol; Kubernetes documentation, "API Priority and Fairness").

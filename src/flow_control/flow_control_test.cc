@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Flow control as a whole, over a store in memory and a clock that stands still.
 
 #include "flow_control/flow_control.h"

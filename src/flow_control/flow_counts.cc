@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "flow_control/flow_counts.h"
 
 #include "base/allocation_failure.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // FlowCounts: what the metrics tell of the requests of one FlowSchema in one priority level. The
 // numbers are plain and guarded by the level's lock; they reach the metrics registry when somebody
 // looks (Publish), so that a request costs a few additions. Histograms are fed directly.

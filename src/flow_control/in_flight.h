@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // InFlight counts the requests that wait and that execute, reads and writes apart, and tells the
 // metrics of the highest number of the last second
 // (k8s.io/apiserver/pkg/server/filters, requestWatermark). Thread-safe.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The metrics apiserver_flowcontrol_* by kube-apiserver's names, labels and buckets
 // (k8s.io/apiserver/pkg/util/flowcontrol/metrics). One instance per server. Thread-safe.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Integrator tells the average, the deviation and the extremes of a number that changes over time
 // (k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing, Integrator). Confined to one thread or lock.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How many seats each priority level has: a nominal share of the server's, from which it lends what
 // it does not use, and to which it borrows (k8s.io/apiserver/pkg/util/flowcontrol,
 // finishQueueSetReconfigsLocked and updateBorrowingLocked). Value types and pure functions.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The parts of flow control that are pure functions or nearly so. Tables as in the tests of
 // k8s.io/apiserver/pkg/util/flowcontrol, where there are any.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One queue of a QueueSet, which guards it; private to it.
 #pragma once
 

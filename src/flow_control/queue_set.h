@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // QueueSet: the seats and queues of one priority level. It decides which request runs, which waits
 // and which is refused, by fair queuing for server requests
 // (k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing/queueset; its doc.go derives the method).

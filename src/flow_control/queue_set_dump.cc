@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a QueueSet shows of itself: dumps and metrics.
 #include <algorithm>
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // RequestKind: how the limits and metrics of requests under way tell them apart.
 #pragma once
 

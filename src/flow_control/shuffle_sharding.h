@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Shuffle sharding: each flow is dealt a few of a level's queues, always the same ones, and a
 // request takes the least loaded of them. Two flows share all their queues only with a tiny
 // probability, so a flow that fills its queues leaves others room

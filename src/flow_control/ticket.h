@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Ticket: one request in the hands of flow control, from its arrival to its end. The server derives
 // from it; flow control keeps what it has to remember about the request inside it.
 #pragma once

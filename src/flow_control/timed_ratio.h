@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // TimedRatio feeds a histogram with a ratio as if it were observed at the end of every nanosecond:
 // how the occupancy of priority levels is told (k8s.io/component-base/metrics, TimingHistogram;
 // k8s.io/apiserver/pkg/util/flowcontrol/metrics, TimingRatioHistogram).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "flow_control/watch_tracker.h"
 
 #include "base/strings.h"

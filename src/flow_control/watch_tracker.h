@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // WatchTracker counts the watches that a write may have to be sent to, for the estimate of what the
 // write costs (k8s.io/apiserver/pkg/util/flowcontrol, watch_tracker.go). Thread-safe.
 #pragma once

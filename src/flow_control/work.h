@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How much work a request is, in seats and seat-seconds
 // (k8s.io/apiserver/pkg/util/flowcontrol/request). Value types.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // WorkEstimator tells how many seats a request takes before it runs: lists and watches by the
 // memory that their objects need, writes by the watches that they go to
 // (k8s.io/apiserver/pkg/util/flowcontrol/request, NewWorkEstimator). Thread-safe.

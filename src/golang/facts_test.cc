@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Every answer that was recorded from Go (testdata/).
 #include <gtest/gtest.h>
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // IP addresses and prefixes with the semantics and error texts of Go's net/netip and net, and of
 // k8s.io/utils/net. Value types.
 #pragma once

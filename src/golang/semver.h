@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Semantic versions 2.0.0 (https://semver.org), with the error texts Kubernetes shows. Value type.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Numbers and truth values as Go's strconv reads and writes them. Pure functions.
 //
 // An error is a BadRequest with Go's text: `strconv.ParseInt: parsing "x": invalid syntax`,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Times and durations as Go's time package reads and writes them, and the calendar behind them.
 // Pure functions. (What a clock says is written by base/clock.h.)
 #pragma once

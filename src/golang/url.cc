@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Every part of a URL has an alphabet of its own: the characters that stand for themselves there.
 // What is outside of it is written as a percent escape; what may not be written at all (in a host,
 // in user information) is an error of the parser. kAlphabets is that table; the rest follows the

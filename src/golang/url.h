@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // URLs as Go's net/url parses, prints and resolves them: the only URL grammar of the program,
 // because Kubernetes shows the parts and the errors to users. Value types; pure functions.
 #pragma once

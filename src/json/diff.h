@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Difference of two documents: a JSON Patch (RFC 6902) of `add`, `remove` and `replace`, for people
 // to read and for programs to apply.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Objects that repeat a key, as ParseOptions::keep_duplicates reads them.
 //
 // What Go makes of them depends on what it decodes into: into untyped content, the last value wins

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Edits of every element of a list or every member of an object, each in one pass: the list is
 // copied at most once, however many elements change. Never edit a list element by element with
 // json::With and json::Append in a loop: that copies the whole list for each of them.

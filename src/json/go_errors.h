@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pieces of the error texts of Go's encoding/json.
 #pragma once
 

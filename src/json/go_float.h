@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Go's strconv.FormatFloat(v, 'g', -1, …), as go-yaml prints floats; private to this folder.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The look-up index of large objects; private to this folder.
 #pragma once
 

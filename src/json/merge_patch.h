@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // JSON Merge Patch (RFC 7386) as the API server applies it to "application/merge-patch+json".
 //
 // Beyond the RFC, as in the library Kubernetes uses: nulls are also dropped from objects inside

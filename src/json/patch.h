@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // JSON Patch (RFC 6902) with the behaviour and the error texts of the library Kubernetes uses for
 // PATCH requests, webhook answers and mutating policies (gopkg.in/evanphx/json-patch.v4).
 //

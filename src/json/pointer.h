@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // JSON Pointer (RFC 6901): "/metadata/labels/app.kubernetes.io~1name".
 //
 // Pure functions. `-` and out-of-range indices address nothing.

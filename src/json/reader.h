@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Parse reads JSON text into an arena document.
 //
 // Behaves as Go's encoding/json with Kubernetes' settings: invalid UTF-8 becomes U+FFFD, lone

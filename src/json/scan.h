@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Scanning string bytes 16 at a time; private to this folder.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "json/slot_list.h"
 
 #include <utility>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // SlotList: the elements of an array that a patch changes; private to this folder.
 //
 // Patches put thousands of elements into the front of arrays of hundreds of thousands. The elements

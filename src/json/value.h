@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The JSON document of the engine: immutable values in arenas.
 //
 // A Value is a 16-byte view: null, bool, int64, double, string, array or object. Everything it

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A set of values by their content. Where a list is checked for duplicates or searched for each
 // element of another one, this costs a logarithm instead of a loop.
 #pragma once

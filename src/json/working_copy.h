@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The document while a patch is applied to it; private to this folder.
 //
 // Containers on the paths of operations are opened into mutable form, everything else stays as it

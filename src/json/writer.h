@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Write turns a document into JSON text as Go's encoding/json does: no spaces, floats in Go's
 // shortest form, U+2028/2029 escaped, and `<`, `>`, `&` escaped only if asked for.
 #pragma once

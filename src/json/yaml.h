@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // YAML to JSON documents and back, as sigs.k8s.io/yaml does it for kubectl, configuration files and
 // "application/yaml" bodies: YAML 1.1 (yes/no/on/off are booleans), anchors, merge keys, names of
 // any scalar type turned into text.

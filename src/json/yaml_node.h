@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The node tree of one YAML document; private to this folder.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where a member or element stands in a YAML or JSON text, for messages about files.
 #pragma once
 

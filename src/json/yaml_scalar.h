@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a YAML 1.1 scalar without quotes means, with go-yaml's choices; private to this folder.
 #pragma once
 

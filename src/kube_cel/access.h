@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What expressions ask about permissions, and who answers. kube_cel knows no authorizer: the
 // caller that evaluates expressions hands in an AccessChecker.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The struct types that expressions of admission know: the request, namespaces, a policy's
 // variables, and the objects mutations construct.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Compiler turns the expressions of policies, match conditions and rules into programs, each
 // distinct expression of an environment once, however many objects share it.
 //

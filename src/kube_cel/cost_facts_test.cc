@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What expressions cost in Kubernetes' environment, estimated and counted, to the unit:
 // tests/conformance/cel/kubernetes-costs.jsonl.
 #include <gtest/gtest.h>

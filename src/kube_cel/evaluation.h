@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Evaluating compiled expressions on one request, with Kubernetes' budgets.
 //
 //   Evaluation evaluation(arena, inputs, variables);

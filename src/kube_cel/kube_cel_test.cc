@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Facts about Kubernetes' environment: every example of every table, texts of errors, costs.
 #include <gtest/gtest.h>
 

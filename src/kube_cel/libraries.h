@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The function libraries that Kubernetes adds to CEL, each a table (cel/library.h).
 //
 // Source of the behaviour: Kubernetes documentation, "Common Expression Language in Kubernetes".

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The objects that mutations construct: Object{spec: Object.spec{replicas: 3}} and JSONPatch{…}.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What mutations evaluate to, as JSON. The two kinds of mutation make it in different ways, and
 // what one of them can express, the other may not.
 #pragma once

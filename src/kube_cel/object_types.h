@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The types that expressions see of objects whose schema is known: what the type checking of
 // ValidatingAdmissionPolicies declares `object`, `oldObject` and `params` as.
 //

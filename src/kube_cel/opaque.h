@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the opaque values of this folder share: an Object that holds one C++ value and compares with
 // its own kind only: with any other it is an error, as in Kubernetes.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "kube_cel/policy_types.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Type checking of ValidatingAdmissionPolicies: what the schemas of the kinds that a policy names
 // say about its expressions. The findings are warnings in `status.typeChecking` and change nothing
 // (https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/#type-checking).

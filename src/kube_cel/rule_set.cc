@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "kube_cel/rule_set.h"
 
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // All rules of one schema, compiled. Immutable.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Rules of custom resources on typed values: what holds, what fails and with which text, what it
 // costs and what it is estimated to cost: tests/conformance/cel/schema-rules.jsonl.
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Rules in the schemas of custom resources (x-kubernetes-validations): the types an expression
 // sees, the values it is given, and what it may cost at most.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How large the values of a schema can be, as far as the schema says (JSONSchemaProps): what the
 // estimate of a rule's cost rests on. Kubernetes takes any object to fit into a request of 3 MiB.
 #pragma once

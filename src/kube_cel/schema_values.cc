@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Values of custom resources as rules see them.
 #include <algorithm>
 #include <unordered_set>

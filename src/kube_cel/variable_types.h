@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // VariableTypes: the variables of a policy that an expression may use. Each variable's expression
 // sees those before it, so a policy of n variables has n of these sets; a set shares what it has
 // with the one it was copied from, and all of them together take n log n memory and time.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Client calls the server of one ClientConfig as its user: audit and authorization webhooks, image
 // policies (k8s.io/apiserver/pkg/util/webhook, GenericWebhook), and `schema import`.
 #pragma once

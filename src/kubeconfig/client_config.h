@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ClientConfig: what one context of a kubeconfig leads to, checked as client-go's
 // DirectClientConfig does (k8s.io/client-go/tools/clientcmd). Value type.
 #pragma once

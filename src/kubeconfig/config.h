@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Kubeconfig files: clusters, users and the contexts that pair them. The one reader of the program,
 // with the behaviour of client-go (k8s.io/client-go/tools/clientcmd, LoadFromFile, ResolveLocalPaths).
 //

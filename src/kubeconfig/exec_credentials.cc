@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "kubeconfig/exec_credentials.h"
 
 #include <fcntl.h>

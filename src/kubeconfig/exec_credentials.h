@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Credentials that a program prints: `exec` of a kubeconfig user, client.authentication.k8s.io/v1
 // (https://kubernetes.io/docs/reference/access-authn-authz/authentication/
 // #client-go-credential-plugins).

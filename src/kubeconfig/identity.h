@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Identity: how a user of a kubeconfig shows who it is to one server: Authorization and
 // impersonation headers, a client certificate (k8s.io/client-go/transport, HTTPWrappersForConfig
 // and TLSConfigFor).

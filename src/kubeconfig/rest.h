@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What client-go's REST client makes of URLs and of answers (k8s.io/client-go/rest).
 //
 // Pure functions. Error texts are client-go's.

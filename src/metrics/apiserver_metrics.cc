@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "metrics/apiserver_metrics.h"
 
 namespace portcullis::metrics {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The metrics of kube-apiserver that this project serves, by their names, labels and buckets there,
 // so that dashboards made for it work unchanged. One instance per server, made with its registry.
 // Thread-safe. Sources: Kubernetes' metrics reference, and /metrics of kube-apiserver v1.36.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Exposition writes Prometheus' text format, version 0.0.4, as Go's expfmt package prints it.
 // Source: Prometheus docs, "Exposition formats". Confined to one thread.
 #pragma once

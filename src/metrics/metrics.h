@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Metrics: counters, gauges, histograms and summaries with labels, written in Prometheus' text
 // format exactly as kube-apiserver writes them.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "metrics/request_series.h"
 
 namespace portcullis::metrics {

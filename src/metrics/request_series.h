@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The metrics that every request adds to, found by one search instead of one for each family.
 // Thread-safe; what it gives lives as long as the registry.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Quantiles of what was observed during the last five hours, forgotten in steps of one hour, as the
 // summaries of kube-apiserver (client_golang: MaxAge 5h, AgeBuckets 5).
 //

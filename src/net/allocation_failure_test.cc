@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What becomes of a server whose I/O thread gets no memory: each allocation on it fails once in
 // turn. The connection or the request may end; the thread, the server and other clients go on.
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // HttpsClient calls servers over pooled keep-alive HTTP/1.1 connections, with a deadline for each
 // call and failures worded as Go's net/http words them, for Kubernetes shows those to users.
 //

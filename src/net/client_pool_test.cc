@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which connections a client keeps, and what becomes of calls and connections when either ends.
 #include <gtest/gtest.h>
 

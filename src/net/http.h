@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What HTTP messages are made of, for server and client alike: header lists, requests, responses.
 //
 // Value types.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // HTTP/2 of the server, driven by nghttp2's client side over a blocking connection.
 #include <gtest/gtest.h>
 #include <nghttp2/nghttp2.h>

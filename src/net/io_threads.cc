@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "net/io_threads.h"
 
 #include <pthread.h>

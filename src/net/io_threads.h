@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // IoThreads are the few threads that own sockets: everything servers and clients of this module do
 // with the network happens on them.
 //

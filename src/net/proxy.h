@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which proxy a URL is reached through, by the three settings that most programs take from their
 // environment, with the rules of Go's http.ProxyFromEnvironment: loopback addresses and localhost
 // are always reached directly, NO_PROXY lists hosts, domains, addresses and networks, each perhaps

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // HttpsServer accepts HTTP/1.1 and HTTP/2 over TLS (or plain TCP) and hands each request to a
 // handler as an Exchange, to be answered from any thread: when it is complete, or
 // (bodies_on_demand) when its head is, so that the handler decides whose bodies are read.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Bodies that are read on demand, and answers that are not read: what one client can make the
 // server hold, over HTTP/1.1 and HTTP/2.
 #include <gtest/gtest.h>

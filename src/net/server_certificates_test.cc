@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Client certificates on connections that are kept: judged at every request, as kube-apiserver does,
 // by the client CA and the time of that moment.
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // TLS settings, compiled once and shared by all connections that use them.
 //
 // ServerTls and ClientTls are immutable after construction: to change a certificate make another

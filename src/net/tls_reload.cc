@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "net/tls_reload.h"
 
 #include "base/file.h"

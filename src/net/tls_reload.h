@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // TlsReloader keeps a server's certificates in step with the files they came from, as
 // kube-apiserver does: replace the files, and new connections get the new certificate.
 //

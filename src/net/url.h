@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The URLs that a client can call: those of golang/url.h in the parts that a connection and a request
 // line need. Value types; pure functions.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which field of a manifest, and which rule in which file, a refusal is about; and what is known
 // about how to mend it.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Test files: requests with what is expected of them, beside a policy (docs/offline-tests.md).
 //
 //   apiVersion: portcullis.dev/v1

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Cluster: a Kubernetes API in memory that manifests are judged by: an engine with the objects every
 // cluster has, and what the offline commands give it. It opens no port and calls no one, unless
 // webhooks are called.

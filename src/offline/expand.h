@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What workload controllers would make of an object: the ReplicaSet of a Deployment, the Job of a
 // CronJob, the Pods of both and of StatefulSets, DaemonSets, Jobs, ReplicaSets and
 // ReplicationControllers. Kubernetes' controllers, pkg/controller.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "offline/explain.h"
 
 #include "admission/trace/table.h"

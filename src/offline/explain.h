@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What `portcullis explain` prints: the traces of a report (docs/internals/trace.md).
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Inputs: the Kubernetes objects in files, folders and on standard input, found by what documents
 // say and not by the names of files. YAML, JSON, several documents in a file, Lists.
 //

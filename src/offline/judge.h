@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Judging manifests: each is a request to create its object in a cluster that has what all of them
 // give, and what it would make (the pods of a Deployment) is judged with it.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the offline commands have to say about each manifest, and about all of them. Value types.
 #pragma once
 

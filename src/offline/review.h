@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // AdmissionReview documents (admission.k8s.io/v1, v1beta1) among the inputs: requests that were sent to
 // a webhook or taken from a log, judged anew.
 #pragma once

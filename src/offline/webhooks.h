@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which webhooks an offline command calls, and what it takes for the answers of others.
 //
 //   answers:                         # of webhooks that are not called

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A certificate as Go's x509.ParseCertificate reads it: what that refuses is refused here with its
 // text, and what it keeps is kept. Kubernetes' identities are what Go makes of a certificate, so
 // that neither names nor constraints may come from a parser that reads the same bytes differently.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Signatures of certificate requests (RFC 2986).
 #pragma once
 

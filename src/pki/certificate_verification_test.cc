@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Certificates of clients as Go's crypto/x509 reads and verifies them. The whole table, with the verdicts
 // of a kube-apiserver, is in tests/reference/recorded/certificates.json.
 #include <gtest/gtest.h>

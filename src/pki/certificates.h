@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Certificates and keys as PEM text: making, loading and looking at them.
 //
 //   auto ca = TRY(MakeAuthority("portcullis-ca", clock.Now()));

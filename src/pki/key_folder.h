@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // KeyFolder: certificates and keys as files of one folder (<name>.crt, <name>.key), made at first use
 // and renewed a month before they end. What somebody else has put there is used and never replaced.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Verification of a peer's certificate with the rules, the order and the texts of Go's crypto/x509:
 // validity of the leaf, then its names, then the chain up to a trusted certificate, then policies,
 // key usages and name constraints (chain.h).

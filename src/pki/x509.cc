@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "pki/x509.h"
 
 #include <openssl/bio.h>

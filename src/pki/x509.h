@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Owning pointers for OpenSSL's types, and PEM as Go's encoding/pem reads it. Only sources of this
 // module that speak OpenSSL include this.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What holds for every plugin, applied to each one that is built in; and the scenarios in their
 // testdata folders.
 #include <gmock/gmock.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the built-in plugins are, as text: for `portcullis plugins` and docs/plugins.md.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The order of the admission chain, as data: that of kube-apiserver v1.36, and the
 // places of plugins that earlier releases had.
 #include <algorithm>

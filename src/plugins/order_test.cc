@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The chain of each release, as kube-apiserver's --help and its start-up lines tell it: names,
 // order, what is on by default, and what is said of names that the release does not have.
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The plugins of this build, and the order in which the chain asks them.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "registry/default_strategy.h"
 
 #include "api/conversion/conversion.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // DefaultStrategy: what can be said about any kind from the catalog alone. Strategies of particular
 // kinds derive from it and call it for the common part.
 #pragma once

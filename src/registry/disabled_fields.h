@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Fields behind feature gates that are off in v1.36: Kubernetes drops them from what a client
 // writes, unless the stored object has them already or --feature-gates turns the gate on
 // (pkg/api/pod/util.go and the strategies of the kinds).

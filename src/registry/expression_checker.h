@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ExpressionChecker: what validation asks of CEL about the expressions in objects. Implemented
 // where CEL is known; without one, expressions are stored unchecked.
 #pragma once

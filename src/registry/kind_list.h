@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The kinds whose files the build has found (see CMakeLists.txt). Private to the registry.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What Kubernetes says of wrong statuses (pkg/apis/*/validation, Validate…StatusUpdate), and a few
 // rules of kinds that have no test of their own.
 #include <gtest/gtest.h>

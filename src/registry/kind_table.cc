@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "registry/kind_table.h"
 
 #include "registry/kind_list.h"

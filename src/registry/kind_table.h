@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // KindTable: what surrounds admission for each built-in kind that needs more than the catalog says.
 //
 // The files are grouped by domain; each kind has one, named after it, which holds its row and

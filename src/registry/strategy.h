@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A Strategy is what surrounds admission for one resource: what the server sets before the plugins
 // see the object, what it checks after they have seen it, and how the object is deleted.
 //

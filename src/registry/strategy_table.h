@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // StrategyTable: the strategies of all resources, made of the rows of the table of kinds.
 #pragma once
 

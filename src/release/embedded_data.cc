@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "release/embedded_data.h"
 
 #include <cstddef>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The data files of this folder, as they are in the binary.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A release of Kubernetes as --kubernetes-version and --feature-gates ask for it: its number, its
 // feature gates, and what it does otherwise than other releases. Everything that depends on the
 // release asks this object; the facts are data (data/feature.gates, data/behavior.facts).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // AdmissionTraces: the traces (admission/trace/trace.h) of requests that asked for one with the
 // header `Portcullis-Trace: full` or `summary`, and with --admission-trace-history of the last
 // writes; served at /debug/admission. docs/internals/trace.md describes both.

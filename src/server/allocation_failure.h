@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What becomes of a request whose worker gets no memory.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ApiServer: the composition root. It makes every part by the options, wires them together, and
 // serves until it is stopped.
 //

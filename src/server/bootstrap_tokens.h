@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Bootstrap tokens: "<id>.<secret>" of the secrets bootstrap-token-<id> in kube-system, by which machines
 // join a cluster before they have credentials of their own.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Call: an operation on its way through the server, by HTTP or of one of its own controllers, and
 // Reply: what it is answered with.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ConvertedViews: the objects of the newest events in versions that a conversion webhook makes of
 // them. All watches share them, so that the webhook is asked once for each object and version,
 // however many watch.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Credentials: the authority, certificates and keys a server needs, made at first start and kept in
 // the data folder, so that nothing has to be prepared by hand.
 //

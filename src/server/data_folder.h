@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // DataFolder: the folder of --data-dir, held by one server at a time. With --store=memory nothing
 // else would keep a second server from replacing the first one's certificates and kubeconfig.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Dispatcher takes each HTTP request from the network to its answer: authentication, audit,
 // impersonation, a seat, authorization, the body, and the verb; then warnings, compression and
 // metrics. A request that is small and calls nothing outside the process runs on the I/O thread of

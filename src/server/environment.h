@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Environment: everything a request may need, in one place: the engine's world and what the server
 // puts around it. Made once by ApiServer; all pointers outlive every request. Immutable after
 // construction; what it points to is thread-safe.

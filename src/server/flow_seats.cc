@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Seats by API Priority and Fairness: flow control decides, and a thread keeps its time.
 
 #include <atomic>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Service account tokens that live in secrets ("legacy tokens"): whether they are still good, and the
 // tracking of their use: a label on the secret with the day of the last use, metrics, warnings and
 // audit annotations (pkg/serviceaccount/legacy.go of Kubernetes).

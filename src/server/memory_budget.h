@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // MemoryBudget keeps the process below --memory-limit: it knows what the process takes (anonymous
 // memory as the kernel counts it, which is what a container is killed for), refuses new requests
 // before the limit is reached, and has caches give back what they can.

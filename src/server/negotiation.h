@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Content negotiation: which of the forms we can write a client asks for, and in which form a body
 // came (RFC 9110 §12.5.1 as k8s.io/apiserver/pkg/endpoints/handlers/negotiation reads it).
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Every flag of `portcullis serve`: one row per flag, with its default and meaning, and the struct
 // the rows fill. Names, forms and texts of errors are kube-apiserver's (a pflag command line);
 // --data-dir, --admission-trace-history,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is wrong with options that have been read, and which of them open doors.
 #include <sys/stat.h>
 #include <unistd.h>

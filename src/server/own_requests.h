@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Requests of the server itself: its controllers, and what it keeps about itself. They are
 // operations of the engine that never were HTTP; around them is what is around requests of clients:
 // the audit event, the memory limit, a seat, authorization, metrics.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The plain limits: so many reads and so many writes; the next one is refused, unless it comes from
 // system:masters.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The query of a request target: "a=1&b=2&a=3". Value type; parameters in their order.
 #pragma once
 

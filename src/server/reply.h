@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Replies: how outcomes are written in the form a client asked for.
 #pragma once
 

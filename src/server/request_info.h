@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // RequestInfo: what a method and a path ask for, before anything is known about resources
 // (k8s.io/apiserver/pkg/endpoints/request, RequestInfoFactory). Value type.
 //

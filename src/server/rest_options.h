@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The options of requests: CreateOptions, UpdateOptions, PatchOptions, DeleteOptions, ListOptions
 // and GetOptions, read from the query (and for deletes from the body) and checked with Kubernetes'
 // texts.

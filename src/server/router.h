@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a request is for: a verb on a resource, or one of the documents a server has beside its
 // resources.
 #pragma once

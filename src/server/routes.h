@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Routes: which paths and methods a resource is served under. What RequestInfo reads from a path
 // is what the request was authorized as; it does not say that the path exists. A cluster-scoped
 // resource has no path under /namespaces/<ns>/: to serve one there would let the rights in one

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Seats: how many requests are carried out at once. A request takes its seat when its user is
 // known, and keeps it until it has been answered; a watch, until it has begun.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "server/serving_tls.h"
 
 #include "base/gotext.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the flags say about TLS, as the settings of the listener and the files they came from.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "server/token_objects.h"
 
 #include "api/api_status.h"

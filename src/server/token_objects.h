@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The objects that tokens of service accounts depend on: a token ends when its account, or the pod, secret
 // or node it is bound to, is deleted or made anew. Tokens that live in secrets: legacy_tokens.h.
 #pragma once

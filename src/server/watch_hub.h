@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // WatchHub serves all watches from one thread: it polls what the store reports ready, turns events
 // into lines, hands them to the I/O threads, sends bookmarks, and ends watches when their time is
 // up, the client has gone or it is too slow for the store's history. Events of custom resources

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // WorkerPool runs requests, each on one thread from beginning to end. A job goes to the thread that
 // became idle last (its stack and memory are still warm), to a new one if none is idle, and waits
 // only if there are as many as may be; a thread that has no job for a while ends. How many jobs

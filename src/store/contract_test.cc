@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What every store must do, whatever it keeps its objects in.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Object is one version of one stored API object. Immutable after construction; shared by the
 // store's current state, its history, watchers and readers. Free to use from any thread.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What can be chosen about a store. Value type.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a store gives back when memory is short. REQUIRES for all: the store was opened by
 // OpenMemory() or OpenEmbedded(). Thread-safe.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The store keeps the API objects: their encoded bytes by key, one revision counter for all, a
 // watch.
 //

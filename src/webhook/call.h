@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One call of a webhook: making the HTTP request, deciding whether to send it again, and turning
 // what came back into an answer or a call error.
 //

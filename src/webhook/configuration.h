@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Webhook configurations as the dispatchers see them: every webhook of every configuration in one
 // list, with an index of its rules, as one immutable snapshot.
 //

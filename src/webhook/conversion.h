@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ConversionWebhooks: converters of custom resources whose definition says `strategy: Webhook`
 // (Kubernetes documentation, "Versions in CustomResourceDefinitions", "Webhook conversion").
 //

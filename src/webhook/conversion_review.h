@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ConversionReview: what a conversion webhook is asked, and what may come back
 // (apiextensions.k8s.io/v1 and v1beta1; Kubernetes documentation, "Versions in
 // CustomResourceDefinitions").

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Users with which webhooks are called: those of a kubeconfig file, chosen by the host of the
 // webhook (https://kubernetes.io/docs/reference/access-authn-authz/
 // extensible-admission-controllers/#authenticate-apiservers).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Both dispatchers against a real HTTPS server that answers as each test tells it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

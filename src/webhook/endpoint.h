@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Endpoint: where one clientConfig leads to and how to go there: URL, TLS identity, credentials.
 // EndpointCache shares endpoints between webhooks with equal clientConfigs.
 #pragma once

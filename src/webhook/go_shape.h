@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Shapes of the few Go structs an AdmissionReview is decoded into, and decoding by them: unknown
 // members dropped, wrong types reported with Go's text.
 #pragma once

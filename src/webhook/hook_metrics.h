@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The metrics of webhook calls (apiserver_admission_webhook_* and match_condition_*), and one of
 // our own that tells in which phase failed calls failed. Thread-safe.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // HookSeries: the metrics that the good calls of a webhook add to. They are kept with the webhook,
 // because to look them up by their labels costs more than to add to them.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "webhook/hook_steps.h"
 
 #include "admission/match/explain.h"

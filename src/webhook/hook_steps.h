@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The steps of webhooks in the trace of a request: one for each webhook, in the order of their
 // list, also for those that are not called. Does nothing if the request is not traced.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The steps of webhooks in a trace, also of those that are not called. No webhook answers here:
 // what calls come to is told by golden traces (tests/conformance/traces).
 #include <gmock/gmock.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Matcher decides which webhooks one request is sent to: rules by the index, then selectors, each
 // distinct one once, then matchConditions.
 //

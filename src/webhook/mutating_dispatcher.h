@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Calls mutating webhooks one after the other and applies their patches.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "webhook/plugin_config.h"
 
 #include "admission/config_format.h"

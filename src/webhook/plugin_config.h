@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // WebhookAdmissionConfiguration: what the two webhook plugins are configured with
 // (apiserver.config.k8s.io/v1).
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // AdmissionReview: the request that is sent to a webhook, and what may come back
 // (admission.k8s.io/v1 and v1beta1, https://kubernetes.io/docs/reference/access-authn-authz/
 // extensible-admission-controllers/#webhook-request-and-response).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Resolves service references of webhooks as kube-apiserver does: from the Service object to its
 // cluster IP, external name, or a ready endpoint; and, on a machine without a cluster network, from
 // a table given by flag.

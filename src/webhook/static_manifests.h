@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Webhooks from files: the directory `staticManifestsDir` of WebhookAdmissionConfiguration
 // (gate ManifestBasedAdmissionControlConfig). They run before those of the API, may judge webhook
 // configurations and policies, and cannot be changed through the API.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // All decisions are taken before the first call: whatever can go wrong there refuses the request
 // without any webhook having been asked. Then the calls are started together, and judged in the
 // order in which their results arrive, because the first error is the one the client sees.

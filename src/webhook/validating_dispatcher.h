@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Calls all validating webhooks that match at the same time and waits for all of them.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "webhook/webhook_plugin.h"
 
 #include "base/clock.h"

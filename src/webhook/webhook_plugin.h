@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the plugins MutatingAdmissionWebhook and ValidatingAdmissionWebhook have in common: their
 // configuration, credentials, connections, metrics and the webhooks in force.
 #pragma once

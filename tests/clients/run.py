@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs programs made by others, from npm, against the server: each folder beside this file that has a
 package.json is installed by `npm ci` below the build folder and tested by `node --test` there.
 

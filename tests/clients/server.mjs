@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Starts the program under test, and puts a line between it and its client that a test can cut.
 
 import { spawn } from 'node:child_process';

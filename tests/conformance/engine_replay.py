@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Replays the recorded suites through the engine itself: no server, no HTTP but to webhooks.
 
     tests/conformance/engine_replay.py --build build/release             every suite

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Replays recorded creates through `portcullis test`: files in, verdicts out.
 
     tests/conformance/offline_replay.py --build build/release             every suite

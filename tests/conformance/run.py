@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Replays the recorded conformance suites against a fresh `portcullis serve` each, and holds the floor.
 
     tests/conformance/run.py --build build/release                 every suite, compared with floors.json

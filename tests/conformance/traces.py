@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Replays recorded scenarios with the header Portcullis-Trace and compares the traces with golden files.
 
     tests/conformance/traces.py --build build/release              every scenario of traces/

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Bodies that are hard to decode, for tests/decoding/decoding.py.
 
 A case is (name, method, path, media type, body). Bodies are texts, since no JSON library writes what they are

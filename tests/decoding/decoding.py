@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Sends bodies that are hard to decode (cases.py) and compares the answers with those of a kube-apiserver.
 
     tests/decoding/decoding.py --build build/release              the program against recorded.jsonl

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Clients that try to make the server hold more than it has: bodies that are never finished, answers
 and watches that are not read, many watches and large lists at once. Each story prints the peak of memory before and after (VmHWM, MiB) and
 fails if it took more than its bound or if others were not served meanwhile.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Makes one system call of a program fail, for tests of the whole server:
 //
 //   LD_PRELOAD=libfailing_calls.so FAIL_CALLS=counters FAIL_CALL=pwrite:17:EIO portcullis serve …

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Webhooks that fail in every way a server can fail: each is answered within its deadline and in the words
 kube-apiserver has for it, refuses under failurePolicy Fail, is passed over under Ignore, and leaves no
 connection and no memory behind.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A long run of mixed requests on one server with its store on disk, a policy, a webhook and watches: every answer is as it
 should be, and memory and open files stay as they are once the server is warm.
 

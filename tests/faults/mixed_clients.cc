@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The clients of mixed.py: each sends one request after the other over a connection of its own,
 // knows what it must find, and says what was answered otherwise.
 //

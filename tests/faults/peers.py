@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Webhook servers that do wrong, one port each, and the certificates some of them do it with."""
 
 import gzip

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Many requests through webhooks, some of which fail, and what the server holds meanwhile: memory and open
 files must not grow once it is warm. The requests are dry runs, so the store stays as it is.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Lets every system call of the network and the store fail once, each in a run of its own: whatever fails, the server
 does not crash, does not hang, and what it has acknowledged is there after a restart.
 

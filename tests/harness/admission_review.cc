@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "harness/admission_review.h"
 
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a webhook of a test answers to an AdmissionReview.
 #pragma once
 

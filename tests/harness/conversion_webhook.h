@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ConversionWebhook: a conversion webhook over real TLS in the test's process, for the kind Widget
 // of example.com: v1 has spec.address "host:port", v2 has spec.host and spec.port.
 #pragma once

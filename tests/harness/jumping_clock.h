@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // JumpingClock is a clock for servers whose wall time tests set. Its steady time goes on with that of
 // the machine, by which connections count.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // TestServer runs the API server in the test's process: empty store in memory, a folder of its own,
 // port 0; and a client with the administrator's certificate.
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Audit events that are sent to a server: in lists, one by one, again when they were not taken, and all of
 them before the program ends.
 

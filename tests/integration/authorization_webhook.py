@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Authorization by a server of others: --authorization-config with webhooks beside RBAC, and the flags of old.
 
     tests/integration/authorization_webhook.py --build build/release

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The wall clock jumps; deadlines, which go by the steady clock, do not.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Custom resources whose versions a webhook converts: when it is called, with what, and what its
 // failures look like. Texts are those of apiextensions-apiserver.
 

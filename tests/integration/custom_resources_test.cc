@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CustomResourceDefinitions over HTTP: names, defaults of what is stored already, status, deletion.
 // Texts are those of apiextensions-apiserver.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Deleting one object and many: preconditions, grace periods, pages of a collection. Texts are
 // those of k8s.io/apiserver.
 

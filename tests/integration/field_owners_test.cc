@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the creator of an object comes to own: what differs from an object of which no field is
 // set, as Go writes it (apiserver, handlers/create.go).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // API Priority and Fairness over HTTPS: what clients see of it
 // (k8s.io/apiserver/pkg/server/filters, priority-and-fairness.go).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The controllers at work: what is left of objects whose owners, namespaces or users go, and roles
 // put together from others.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Names that the server makes: what happens when one is taken already. Texts are kube-apiserver's.
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Sends the program what no friendly client sends: broken bodies, broken HTTP, no TLS at all, clients
 that are slow or vanish. Every answer must be the right one, and the server must live on.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Ways around admission: routes that a webhook might not be asked about, bodies that it might see otherwise than they
 are stored, answers that might be taken for a yes, patches that turn an object into another one, decisions of a policy that
 has changed. Each of them was tried by an attack and held; here they stay so.

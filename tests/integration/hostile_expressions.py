@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Expressions that no friendly author writes: too deep, too long, no text at all, built to cost too much.
 Through `portcullis cel` and through the server, as policies and as match conditions. Each has its error
 within seconds, and the server lives on.

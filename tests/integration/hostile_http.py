@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """HTTP built to be read in two ways, or to keep the server busy: requests hidden in bodies, HTTP/2 frames without end,
 thousands of connections, too few file descriptors. No hidden request is answered, memory does not grow, other clients are
 answered meanwhile.

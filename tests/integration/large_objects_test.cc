@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Objects that etcd would not take: refused in its words, whatever made them large.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Service account tokens that live in secrets, and what a server makes of their use. The answers are
 // those of a kube-apiserver 1.36.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What lists and watches say about options that do not go together, tokens that cannot be read and
 // versions that are not there (apiserver, storage; apimachinery, internalversion/validation).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A new namespace can be worked in at once.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Begins a plugin in a copy of the tree, and builds and runs its tests with what a build has already.
 
     tests/integration/new_plugin.py --build build/dev [--compile]

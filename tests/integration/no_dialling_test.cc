@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // exec, attach, port-forward, log and proxy are authorized and admitted, but this server connects to
 // no node, pod or service, whatever addresses their objects name.
 

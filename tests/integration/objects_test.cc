@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The life of an object: made, read, changed, listed, deleted.
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What `portcullis test` makes of bad input and of much input, as a user meets it: exit codes, places, files.
 
     tests/integration/offline.py --build build/release

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the server keeps about itself: the Lease of its identity, an IPAddress for each cluster IP,
 // an APIService for each group and version of custom resources.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the server's own writes look like from outside: those of its controllers, and what it keeps
 // about itself.
 #include <gmock/gmock.h>

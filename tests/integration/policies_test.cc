@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Policies as a cluster has them: their types are checked, their parameters are guarded, earlier
 // versions are served on request, files hold some that cannot be changed.
 

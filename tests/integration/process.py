@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Starts the program itself: what it says of wrong flags and files, and that what it has acknowledged
 survives kill -9.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Clients that speak protobuf.
 
 #include <gtest/gtest.h>

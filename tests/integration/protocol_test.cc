@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a client meets beside objects: paths, forms, limits, identities, watches.
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Holds the server to recorded answers of a kube-apiserver 1.36: who may do what, and whom certificates,
 tokens and headers stand for (tests/reference/README.md).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A quota holds when many clients create at once, and what failed or is gone is given back.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Questions put as objects: what is wrong with them, and what comes back.
 
 #include <gtest/gtest.h>

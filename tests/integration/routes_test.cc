@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which paths there are: a right in one namespace ends at its border, whatever the path looks like.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Who owns the replicas of an object that is scaled: the scale subresource shares
 // metadata.managedFields with its parent (apimachinery, ScaleHandler).
 

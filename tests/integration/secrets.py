@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Nothing that the server writes holds a secret: its log at -v=10, its audit log, its metrics, its health and
 debug pages, its command line, what it prints when it is killed. And no file that it makes can be read by another user.
 

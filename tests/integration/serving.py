@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How the program serves: certificates by name, cipher suites, versions of TLS, certificates that change
 on disk, front proxies, and the time between being asked to stop and stopping.
 

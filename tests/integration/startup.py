@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What stands on disk when the program starts: wrong files are refused with exit code 2 and a message
 that names the flag or the path; the data of an earlier run are all there, and their revisions go on.
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """What the stories of the server share: starting it, comparing, waiting, and telling the sum.
 
     def renewal(program, pki):            # a story: raises what fail() and expect() raise

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Traces over HTTPS: who may ask for one, where it is found, and what is in it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Does what a walkthrough of docs/ says, with the real kubectl, and compares what it shows.
 
     tests/integration/walkthrough.py --build build/release [--kubectl PATH] [PAGE…]

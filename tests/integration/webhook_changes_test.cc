@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Webhook configurations come and go, and the server ends, while webhooks are being called: what a
 // call uses lives as long as the call. Worth most under a sanitizer.
 

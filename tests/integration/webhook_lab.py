@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """A server program and an HTTPS server of webhooks for it, to see what the one sends and what it makes of the answers.
 
     lab = Lab(program, folder, "--flag")

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How webhooks beyond this machine are reached: through the proxy of the environment, and as whom: with
 credentials that a program prints, with a token or a certificate.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What webhooks are sent and what becomes of their answers, with the real program and a real HTTPS server: deletions,
 subresources, connections, changed metadata, conflicts, answers that are wrong, the metrics and the log of calls that failed.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs public policy libraries through a fresh `portcullis serve` and compares with their own expectations.
 
     tests/policy_libraries/run.py --build build/release cel-admission-library DIR

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Requests that try to get around permissions: paths, names, selectors, escalation, tokens of others, nodes. What they
 write is a dry run."""
 

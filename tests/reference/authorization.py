@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Asks two API servers the same generated questions about permissions and prints what they answer
 differently: "A" is kube-apiserver, "B" is Portcullis (README.md says how both are started).
 

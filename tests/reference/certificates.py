@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Client certificates with every fault, and what an API server says of each.
 
     tests/reference/certificates.py make DIR              # DIR/ca.crt for --client-ca-file, DIR/cases.json

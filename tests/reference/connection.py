@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """A connection that asks many questions at once: requests are written one behind the other and their
 answers read as they come (HTTP/1.1 pipelining)."""
 

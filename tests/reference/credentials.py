@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """The credentials and objects that cases about identities need: static tokens, keys of tokens, certificates of
 clients and of front proxies, and service accounts with what tokens can be bound to."""
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Cases of headers that name a user: those of front proxies and those of impersonation."""
 
 import random

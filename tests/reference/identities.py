@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tokens, headers of front proxies and impersonation with every fault, and whom an API server takes the
 client for; requests that try to get around permissions, and what it says to them.
 

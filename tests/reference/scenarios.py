@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Records what a kube-apiserver answers to the steps of scenarios, into the scenarios themselves.
 
     tests/reference/scenarios.py record URL TOKEN FILE…    writes every `expect` anew

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Cases of bearer tokens: the header, static tokens, and tokens of service accounts with every fault."""
 
 import hashlib

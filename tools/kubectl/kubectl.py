@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints the path of a kubectl of the minor version that the recordings and the walkthroughs were made with.
 
     tools/kubectl/kubectl.py

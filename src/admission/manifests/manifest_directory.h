@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A folder of manifests that is followed: a request that comes a second or more after the last look
 // looks again. A set that does not load leaves the old one in force.
 #pragma once

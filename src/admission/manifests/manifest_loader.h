@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Admission configuration from files (gate ManifestBasedAdmissionControlConfig): webhook
 // configurations, policies and bindings that no request can change, in a folder named by
 // `staticManifestsDir` of a plugin's configuration.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // matchConditions in CEL: evaluating them, and checking them when they are written.
 #pragma once
 

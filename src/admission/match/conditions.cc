@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "admission/match/conditions.h"
 
 namespace portcullis::admission::match {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // matchConditions: the interface between those who own conditions (webhooks, policies) and the CEL
 // environment that evaluates them. kube_cel implements it; without one, conditions are errors.
 #pragma once

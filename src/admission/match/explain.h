@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Why rules do not match a request: the slow counterpart of RuleIndex, for traces.
 #pragma once
 

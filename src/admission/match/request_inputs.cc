@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "admission/match/request_inputs.h"
 
 namespace portcullis::admission::match {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What expressions see of a request: the variables `request`, `object`, `oldObject`, `authorizer`
 // and `authorizer.requestResource`. Shared by matchConditions of webhooks and by policies.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "admission/match/rule_index.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // RuleIndex: finds the webhooks or policies whose rules apply to a request without looking at the
 // others. Rules are filed under (group, version, resource, subresource), each exact or "*"; a
 // request looks into the at most sixteen places it can match.

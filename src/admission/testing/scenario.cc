@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "admission/testing/scenario.h"
 
 #include <map>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Scenarios: tests of one plugin as data. A file in plugins/<name>/testdata/*.yaml says what the
 // plugin is configured with, what exists in the cluster, what is asked, and what must come out.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "admission/trace/document.h"
 
 #include "admission/trace/fields.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The JSON form of a trace, described in docs/internals/trace.md: versioned, made once the operation
 // has ended.
 //

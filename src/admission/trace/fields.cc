@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The object is followed through its changes with a tree beside it that has a name at each leaf. A
 // node without children stands for everything below it, so that the tree grows only where an
 // object's parts have different origins; each change is compared with the object before it, which

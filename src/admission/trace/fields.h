@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Who has set each field of the object that a traced operation has made: the client, defaulting, a
 // plugin, a webhook, a policy, the server; or that it was stored like that before.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a trace does not show: the contents of Secrets and of ConfigMaps, and tokens.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The plain text of a trace for terminals: one row a step, then one row a field.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Trace: what one operation went through, as steps in order: decoding, defaulting, every plugin
 // that was asked, and below the plugins every webhook, policy and binding, with what it did or why
 // it was passed over.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Facts about traces: what they keep of a request's steps, and what their documents show.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Catalog: the groups, versions, kinds, resources and schemas an apiserver serves, as one immutable
 // snapshot. The built-in kinds are data made by `portcullis schema import`; custom resources are
 // added in a new snapshot that shares everything with the old one.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The built-in part of a catalog, shared by all snapshots made from it.
 #pragma once
 

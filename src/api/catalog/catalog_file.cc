@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "api/catalog/catalog_file.h"
 
 #include <libdeflate.h>

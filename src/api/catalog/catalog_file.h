@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The container of a catalog file: named sections, each compressed on its own
 // (docs/internals/catalog.md).
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads the JSON of a catalog file's `catalog` section into schemas and resources. The file is made
 // by import.cc; its form is described in docs/internals/catalog.md.
 #include <array>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "api/catalog/custom_openapi.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // OpenAPI of custom resources, in the form that kubectl and client generators need: the schemas
 // with their kinds, and the operations that tell which query parameters the server takes
 // (apiextensions-apiserver, pkg/controller/openapi).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Discovery documents made from a catalog, byte for byte what an apiserver answers.
 #pragma once
 

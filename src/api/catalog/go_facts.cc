@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "api/catalog/go_facts.h"
 
 #include "base/strings.h"

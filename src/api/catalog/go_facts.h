@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The facts about Go types that `schema import` reads beside OpenAPI (docs/internals/catalog.md).
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Import in three steps: the types (OpenAPI definitions joined with the Go facts), the kinds (which
 // definition stands for which group, version and kind), and the resources (aggregated discovery
 // joined with the legacy documents' hashes, the columns and the served-by-default list). What comes

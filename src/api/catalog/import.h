@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Import makes a catalog file from what an apiserver publishes: the engine of
 // `portcullis schema import`. The file is described in docs/internals/catalog.md.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A type is written as a text where it has no attributes: "#<definition>" for a reference,
 // "<kind>|<Go type>|<format>" for a leaf; else as an object. See docs/internals/catalog.md.
 #include "api/catalog/import_types.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The part of `schema import` that turns OpenAPI definitions into the catalog's type table.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The OpenAPI documents of the embedded catalog. They are kept compressed as recorded (without
 // descriptions) and unpacked on demand; callers cache what they serve.
 #pragma once

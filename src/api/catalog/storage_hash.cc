@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // SHA-256 (FIPS 180-4), only for the storage version hash: clients compare it, nothing is secured
 // by it, and a dependency on a cryptographic library would be the only one of this module.
 #include <array>

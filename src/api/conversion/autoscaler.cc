@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // autoscaling/v1 knows one metric, the average CPU utilisation. Everything else an autoscaler says
 // in v2 travels in annotations of the v1 object: metrics and their status in an older shape, the
 // behavior under the names of the fields of Go's struct.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Conversion of built-in objects between the versions a kind is served in, and of custom resources
 // with strategy None. What differs between versions beyond apiVersion is data:
 // src/api/data/conversions.rules (docs/internals/defaults.md).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The conversions that are more than moving fields: named functions conversions.rules calls.
 #pragma once
 

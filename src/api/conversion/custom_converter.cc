@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "api/conversion/custom_converter.h"
 
 #include "json/value.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CustomConverter: how the objects of one CustomResourceDefinition get from one of its versions
 // into another. The only seam for it: reading from the store, writing to it, admission and watches
 // all convert through this interface, whatever spec.conversion says.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // FieldSet: which fields of an object someone owns, the currency of server-side apply
 // (KEP-555; sigs.k8s.io/structured-merge-diff, "FieldsV1" of metadata.managedFields).
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Decoded JSON as Go's %v prints it: map[a:1 b:[x y]], <nil>, 1.5.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The entries of metadata.managedFields: one per manager, operation, version and subresource, with
 // the fields it owns. What managed_fields.h and scale_fields.h work on.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // metadata.managedFields: who owns which field, and server-side apply on top of it
 // (KEP-555; Kubernetes documentation, "Server-Side Apply").
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Kubernetes tells the entries of a parent and of its scale apart by their names, and an Update's
 // name holds the version. Since the scale has a version of its own, what an updater owns there is
 // always foreign to the parent: it is taken from the parent's entry and comes back as an entry of

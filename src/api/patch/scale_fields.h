@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // managedFields of a Scale: a Scale is a view of its parent's replicas, and the managers of those own
 // spec.replicas of the view; what a write of the view changes in that goes back into the parent
 // (k8s.io/apimachinery/pkg/util/managedfields, ScaleHandler).

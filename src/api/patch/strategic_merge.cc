@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A patch is walked together with the object. Members of a map are merged one by one; a list is
 // merged if its field has the patch strategy "merge" (elements are matched by the merge key, or by
 // value if they are scalars) and replaced otherwise. After a list has been merged its elements are

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Strategic merge patch: a merge patch that knows the schema, so that lists with a merge key are
 // merged element by element (Kubernetes documentation, "Update API Objects in Place Using kubectl
 // patch"; SIG API machinery, "strategic-merge-patch.md").

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Lists of a strategic merge patch against the slow way of merging them, and how much is allocated.
 #include "api/patch/strategic_merge.h"
 

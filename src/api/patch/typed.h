@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Objects seen through their schema, as server-side apply sees them: maps and structs are merged
 // field by field, keyed lists and sets element by element, everything else (scalars, atomic lists
 // and maps) is one leaf. What an unset list type means is Kubernetes' choice: atomic.

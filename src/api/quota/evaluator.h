@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // An Evaluator knows how the objects of one resource count against quotas: which names of a quota
 // speak of them, which scopes they are in, and how much one object uses.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Counts objects: `count/<resource>[.<group>]`, and the older plain names of four core resources.
 #pragma once
 

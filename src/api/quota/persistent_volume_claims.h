@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Claims count as objects and by the storage they ask for, in all and per storage class.
 #pragma once
 

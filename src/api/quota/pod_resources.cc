@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Aggregation, for requests and limits alike: app containers run together, so they add up. Init
 // containers run one after the other before them, each beside the sidecars (restartable init
 // containers) started so far; the pod needs the maximum of its steps.

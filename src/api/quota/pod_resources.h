@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a pod as a whole asks for: the sum over its containers, with the rules for init containers,
 // sidecars, pod-level resources and overhead. And its quality-of-service class.
 //

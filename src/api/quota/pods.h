@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pods count as objects and by what they request and are limited to.
 #pragma once
 

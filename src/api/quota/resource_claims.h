@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ResourceClaims count as objects and by the devices they ask for, per device class.
 #pragma once
 

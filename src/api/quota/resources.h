@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Lists of amounts by resource name ("cpu", "requests.storage"), as in limits, requests and quotas.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Scopes narrow a quota down to some objects: BestEffort pods, pods of some priority classes.
 // Kubernetes docs, "Resource Quotas: Quota scopes".
 #pragma once

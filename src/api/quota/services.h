@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Services count as objects, and by the load balancers and node ports they take.
 #pragma once
 

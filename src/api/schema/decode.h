@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Decode brings JSON that a client sent into the form in which the Go server would write it again
 // after decoding it into its types: unknown fields, nulls and omitted zeros dropped, fields that Go
 // always writes added, quantities, times and durations normalised, members in Go's order.

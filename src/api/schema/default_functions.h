@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The defaults that are more than "set this field": named functions the rules call.
 #pragma once
 

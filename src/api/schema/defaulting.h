@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Defaulting of built-in kinds: what an apiserver fills in before admission and again after each
 // change that admission makes.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What Schema::field_index holds: how a struct's field is found by its name; private to this folder.
 //
 // Names come from the authors of CustomResourceDefinitions, and the hash of names has no key: where

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Schemas of Go types that no catalog knows (configuration files), made from a text that names
 // their fields as Go declares them:
 //

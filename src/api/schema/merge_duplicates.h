@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // MergeDuplicates: what Go's decoder makes of an object of a built-in kind whose JSON repeats keys.
 //
 // sigs.k8s.io/json decodes each value into what the values before it have left behind:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The order in which the Go server writes an object of a built-in kind: fields of structs as they
 // are declared, maps by key.
 #pragma once

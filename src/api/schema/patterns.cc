@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "api/schema/patterns.h"
 
 #include <re2/re2.h>

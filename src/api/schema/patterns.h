@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Patterns: the regular expressions of one schema, each compiled when it is first used and kept as
 // long as the schema. Most definitions of a cluster never see an object, so nothing is compiled
 // before one comes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pruning of custom resources: fields that the structural schema does not name are removed, below
 // preserved ones only where the schema says something again.
 #include <algorithm>

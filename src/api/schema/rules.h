@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The small language of defaults.rules and conversions.rules: paths, conditions and statements
 // (docs/internals/defaults.md). Defaulter and Convert() give the statements their meaning.
 #pragma once

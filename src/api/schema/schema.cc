@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "api/schema/schema.h"
 
 #include "api/schema/field_index.h"

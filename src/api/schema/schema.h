@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Schema: what a kind looks like: its fields with their types, and how Go treats them.
 //
 // Kubernetes' OpenAPI tells the types; which fields are pointers, which are left out when zero and

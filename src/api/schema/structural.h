@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Schemas of custom resources, made from the structural schema in their definition.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ValidateValue checks a value against a JSONSchemaProps object of a CustomResourceDefinition, as
 // apiextensions-apiserver does with kube-openapi's validator: types, limits, patterns, formats,
 // enumerations, allOf/anyOf/oneOf/not, and the uniqueness that list types promise.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // FieldSelector: `metadata.name=a,status.phase!=Running` (k8s.io/apimachinery/pkg/fields).
 // Value type.
 #pragma once

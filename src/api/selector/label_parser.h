@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The query form of label selectors: `a=b,c in (d,e),!f`.
 #pragma once
 

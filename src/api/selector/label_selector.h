@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // LabelSelector: which sets of labels are meant, from `a=b,c in (d,e),!f` or from the
 // {matchLabels, matchExpressions} of the API (k8s.io/apimachinery/pkg/labels). Value type.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The shapes of names are simple enough to be checked by hand; the regular expressions appear in
 // the texts only.
 #include <string>

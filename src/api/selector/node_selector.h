@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // NodeSelector: which nodes are meant, from the API's form {nodeSelectorTerms: [{matchExpressions,
 // matchFields}]} (k8s.io/component-helpers/scheduling/corev1/nodeaffinity): terms are alternatives,
 // what stands in one term must hold together. Value type.

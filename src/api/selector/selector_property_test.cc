@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Label and node selectors compared with their definitions (testing/slow_selectors.h): every pair
 // of requirements over a tiny alphabet, and many selectors made by chance from a fixed seed.
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The obvious way to calculate with quantities: decimal numbers as text, digit by digit. The
 // reference that api/quantity_test.cc compares Quantity with.
 #pragma once

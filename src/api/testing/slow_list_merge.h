@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How a strategic merge patch changes a list of objects by merge key, comparing each element with
 // each: the reference that StrategicMerge is compared with. Elements are flat: "name" and "value".
 //

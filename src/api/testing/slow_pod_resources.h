@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a pod requests, summed up step by step as the documentation says it: the reference that
 // PodRequests is compared with.
 //

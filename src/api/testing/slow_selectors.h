@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What label selectors, node selectors and tolerations mean, said as plainly as the documentation
 // says it and as slowly: the reference that the real ones are compared with.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Metadata: what everything with metadata is asked for again and again. A non-owning view.
 #pragma once
 

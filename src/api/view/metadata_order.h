@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The fields of ObjectMeta in the order in which Kubernetes' own types are written
 // (apimachinery, ObjectMeta).
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Views of pods and of the kinds that contain a pod template.
 #pragma once
 

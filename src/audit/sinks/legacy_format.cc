@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // --audit-log-format=legacy: one line of text for each event, with the words of
 // k8s.io/apiserver/pkg/audit, EventString. What was asked and answered is not in it.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The log file, renamed to "<name>-<time><extension>" when it has grown to its size, as the library
 // kube-apiserver uses does it, and compressed if that is wanted; old ones go by age and number.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Events as EventLists, by POST to the server of a kubeconfig (--audit-webhook-config-file).
 //
 // What the server does not take stays and goes out with what comes next, so that a server that is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Attribute-based access control: a file with one policy in JSON per line
 // (https://kubernetes.io/docs/reference/access-authn-authz/abac/).
 #pragma once

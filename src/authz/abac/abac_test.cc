@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "authz/abac/abac.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One table counts, for each object and each node, by how many pods (or other objects) the two are
 // related; a commit takes away what the object related before and adds what it relates now, so that
 // its cost depends on this object alone. Volumes are one step further: a table leads from a volume

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Graph: which objects the pods, volumes and other objects of the store relate to which node. It is
 // kept up to date by the store's commits: what a write relates, or no longer relates, counts before
 // the write is acknowledged. Thread-safe.

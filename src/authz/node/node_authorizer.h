@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The Node authorizer lets kubelets (user system:node:<name>, group system:nodes) do what kubelets
 // do: read the objects that the pods bound to their node need, and their own Node, Lease, CSINode
 // and ResourceSlices. Everything else that a kubelet does is by the rules of the ClusterRole

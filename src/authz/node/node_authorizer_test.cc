@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "authz/node/node_authorizer.h"
 
 #include <gtest/gtest.h>

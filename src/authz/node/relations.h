@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a stored object says about which node needs which other objects: the edges of the node
 // authorizer's graph (plugin/pkg/auth/authorizer/node, Graph.AddPod and its kin). Pure functions.
 #pragma once

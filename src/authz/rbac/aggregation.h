@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The rules of ClusterRoles that are put together from others by labels.
 // Source: Kubernetes docs, "Aggregated ClusterRoles".
 #pragma once

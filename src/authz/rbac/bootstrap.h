@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The ClusterRoles, Roles and bindings every cluster starts with (Kubernetes 1.36), made from the
 // data in bootstrap_policy.cc. Source: Kubernetes docs, "Default roles and role bindings".
 #pragma once

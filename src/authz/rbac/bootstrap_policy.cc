@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The roles and bindings of a new cluster, as Kubernetes 1.36 makes them
 // (Kubernetes docs, "Default roles and role bindings").
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The text of the bootstrap policy, see bootstrap_policy.cc for its grammar.
 #pragma once
 

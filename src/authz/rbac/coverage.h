@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Coverage: what of some rules other rules do not contain. Rules are compared by single permissions
 // (one group, resource, verb and name each), of which a rule has as many as the product of its lists.
 //

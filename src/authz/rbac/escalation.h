@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Users may grant by RBAC only what they have, unless they may `escalate` the role or `bind` it.
 // Called by the engine before a role or binding is stored.
 // Source: Kubernetes docs, "Privilege escalation prevention and bootstrapping".

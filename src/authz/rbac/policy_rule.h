@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PolicyRule: one permission of a role, and what it allows (rbac.authorization.k8s.io/v1). Value
 // type.
 #pragma once

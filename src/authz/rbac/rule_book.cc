@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Roles and bindings are compiled into one immutable snapshot: for each subject the grants it has,
 // and for each grant the rules and the words that describe it. The observer only notes that
 // something has changed; the next question compiles anew. A burst of writes therefore costs one

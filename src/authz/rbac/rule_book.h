@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // RuleBook holds the RBAC rules in force, compiled from the stored Roles, ClusterRoles and their
 // bindings, and follows the store synchronously: a write to one of them returns when it is in
 // force. Thread-safe.

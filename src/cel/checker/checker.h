@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Check resolves names and overloads and infers the type of every node, gradually: what is unknown
 // is `dyn` and decided when evaluated. Ordinary type errors are issues.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sizes and costs are intervals. A size is known from a literal, from the estimator by the path
 // that leads to the value, from the type (scalars count 1), or from what an operation makes of it.
 #include "cel/checker/cost_estimate.h"

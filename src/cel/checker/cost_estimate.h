@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The static estimate of what an expression can cost, for rules in custom resource definitions.
 //
 // Interval arithmetic over the checked AST, mirroring what evaluation will count, with sizes of

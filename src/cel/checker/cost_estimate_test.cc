@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Estimates: expression, variables with their types, known sizes, bounds.
 #include "cel/checker/cost_estimate.h"
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What an environment declares, indexed for look-up: functions with parsed signatures, macros, type
 // names and variables. Built once per environment, immutable.
 #pragma once

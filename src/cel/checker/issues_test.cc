@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is said about wrong expressions, letter for letter.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Unification of types: which types can be given where, and what type variables stand for.
 //
 // Follows cel-go's checker: `dyn` unifies with everything, a variable takes the more general of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Checks of literals in well-typed expressions, as an environment may ask for them.
 #include <string>
 

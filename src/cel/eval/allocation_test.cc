@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reading fields, comparing, and looping over lists allocate nothing.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The operators on values. Each returns an error value where the operands do not fit.
 #pragma once
 

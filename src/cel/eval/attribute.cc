@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Attributes: resolving a variable and its qualifiers. This is where most evaluations spend their
 // time, so JSON objects are walked with interned names and hashes, without making values on the
 // way.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Calls of functions and operators, and the making of lists, maps and structs.
 #include <array>
 #include <string>

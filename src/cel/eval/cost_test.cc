@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Costs: the anchors of Kubernetes' own model, to the unit.
 #include <gtest/gtest.h>
 

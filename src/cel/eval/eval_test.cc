@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Evaluation as a table: expression, result.
 #include <gtest/gtest.h>
 

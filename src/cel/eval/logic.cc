@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Operators that do not evaluate all of their operands, and equality.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Comprehensions. The forms that macros make have loops of their own, which charge exactly what the
 // general loop (accumulator, condition, step, result) would.
 #include <string>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The nodes of a planned program. Each evaluates itself and charges its own cost; the tree lives in
 // the program's arena and is immutable. Depth is bounded by the parser's limit, hence so is the
 // recursion.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where the planner keeps what it makes: in the arena of the program.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The operators that have an implementation on values: name, function, and which left operands have
 // the operation at all.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Plan makes a program from a checked (or only parsed) AST.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Questions about the shape of an expression that decide how it is planned.
 #pragma once
 

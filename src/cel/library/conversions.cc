@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Conversions between types, and the functions on strings and collections that the language has.
 #include <charconv>
 #include <cmath>

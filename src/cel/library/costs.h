@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Costs that several libraries share. `ceil(0.1 × size)` is the price of walking a text once.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `format.format([…])`: printf-like clauses over CEL values.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the two styles of `format` have in common: the loop over the clauses, and integers.
 #pragma once
 

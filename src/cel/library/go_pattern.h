@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Regular expressions of Go's regexp package in the words of RE2, which has nearly the same
 // (https://pkg.go.dev/regexp/syntax).
 #pragma once

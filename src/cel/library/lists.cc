@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The list extension: slices, flattening, sorting, ranges.
 #include <algorithm>
 #include <string>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Optional values. Selection `.?` and `[?]` and the lazy `or` and `orValue` are the evaluator's.
 #include <vector>
 

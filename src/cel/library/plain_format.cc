@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `format` as the specification of the language has it since version 4 of the strings library.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The comprehensions that one-variable and two-variable macros share; `name2` is "" for the former.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Regular expressions as CEL has them: RE2 syntax, unanchored search, Go's error texts.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Lists as sets: every element of one in another, by equality across numbers.
 #include "cel/eval/arithmetic.h"
 #include "cel/library.h"

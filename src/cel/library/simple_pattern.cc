@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "cel/library/simple_pattern.h"
 
 namespace portcullis::cel {

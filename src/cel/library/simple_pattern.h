@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Patterns so simple that no regular expression engine is needed: `^[a-z0-9.-]+$`, `^v[0-9]+`.
 //
 // A pattern is a sequence of single ASCII characters or classes, each perhaps with + * or ?, where

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The standard library as a table. Operators have no implementation here: the evaluator has nodes
 // of its own for them.
 #include "cel/library.h"

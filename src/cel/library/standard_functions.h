@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Implementations behind the rows of the standard library.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Every macro becomes a comprehension in its general form, which the checker and the static cost
 // see, with a note of its shape, from which the planner makes a faster loop.
 #include "cel/library/standard_macros.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Expanders of the macros that the language has.
 #pragma once
 

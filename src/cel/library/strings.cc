@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The strings extension. Indexes count code points; for ASCII texts they are bytes.
 #include <string>
 #include <vector>

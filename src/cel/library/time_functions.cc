@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "cel/library/standard_functions.h"
 #include "cel/library/time_zone.h"
 #include "cel/time_text.h"

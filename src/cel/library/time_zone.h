@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Offsets of named time zones, read from the system's zone files (TZif, RFC 8536).
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Comprehensions with two variables: index and element of a list, key and value of a map.
 #include <string>
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The abstract syntax tree of an expression. Nodes live in the arena of their Ast; the parser makes
 // them, macros rearrange them, the checker fills in types and references. Immutable afterwards.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A hand-written longest-match lexer. What it reports for input that is no token follows the way a
 // generated ANTLR lexer fails: the text tried so far including the character that did not fit is
 // reported and skipped, unless a shorter token had been complete.

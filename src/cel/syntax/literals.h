@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Words, numbers and operators of the grammar.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a macro expander works with: makes nodes at the position of the macro call, and reports
 // errors. Lives only while its call is expanded.
 #pragma once

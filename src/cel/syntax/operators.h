@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Names of the functions behind the operators, as error texts print them.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Parse turns text into an AST with macros expanded.
 //
 // Recursive descent over the tokens; reports and recovers as the generated parser of cel-go does

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Tokens of CEL. The enumerators stand in the order in which expectation sets are printed.
 #pragma once
 

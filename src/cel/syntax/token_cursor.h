@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Walks over the tokens of an expression, and reports and recovers from what does not fit as the
 // parsers that ANTLR generates do: one superfluous token is skipped, one missing token is made up,
 // otherwise tokens are skipped up to one with which some construct under way can go on.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Unparse turns an AST back into text: operators with the parentheses they need, macros as they
 // were written.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Programs and the reference interpreter agree on value, error text and cost of random expressions.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What tests of the language share: the environment of Kubernetes' options with variables of the
 // usual shapes, and one call that compiles and evaluates.
 #pragma once

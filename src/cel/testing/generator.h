@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Random expressions over the variables of testing/fixture.h, mostly well typed. Deterministic: the
 // choices come from the bytes given.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A slow, obvious interpreter of checked expressions: the oracle of the property tests.
 //
 // It walks the AST as the language describes it. Comprehensions run in their general form

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Scenarios of controllers as data: what happens in a cluster, and what a controller does about it. It
 // runs on an engine in memory, under its own service account with the rights that RBAC's bootstrap
 // policy gives it, on a clock that stands still, and on the thread of the test. A file in

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "engine/boot/api_service_objects.h"
 
 #include <cstdint>

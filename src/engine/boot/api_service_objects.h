@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The APIServices that say which groups and versions this server serves by itself. Nothing acts on
 // them here; clients list them (`kubectl get apiservices`) and wait for them to be available.
 #pragma once

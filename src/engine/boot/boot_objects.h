@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The objects every cluster has: system namespaces, the Service "kubernetes" and the range of its
 // address, priority classes, what extension servers need to know, and the roles and
 // bindings of RBAC. What is missing is made at each start; what RBAC's objects lack is added.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "engine/codec/body.h"
 
 #include "api/schema/merge_duplicates.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Request bodies as far as they can be read before their kind is known.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Between bytes and objects: request bodies to canonical, defaulted values; values to stored bytes;
 // stored bytes to values of the version a request speaks.
 #pragma once

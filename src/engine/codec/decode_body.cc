@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Request bodies to canonical, defaulted objects.
 #include <algorithm>
 

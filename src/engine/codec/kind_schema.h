@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the sources of this folder share; private to it.
 #pragma once
 

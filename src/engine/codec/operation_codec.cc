@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What codec.h offers to requests, who give their place away while a webhook converts.
 
 #include <optional>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Kubernetes' protobuf form of objects: clients of built-in kinds write and read it (Kubernetes docs:
 // API Concepts, "Kubernetes Protobuf encoding").
 //

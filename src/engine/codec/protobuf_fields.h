@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The table of field numbers, parsed: data/protobuf.fields, whose format protobuf.h describes.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The wire form of protobuf, as far as reading and writing share it.
 // https://protobuf.dev/programming-guides/encoding/
 #pragma once

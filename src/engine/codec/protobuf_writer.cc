@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Objects in protobuf. A message is written from its end to its start, as Go's generated encoders do:
 // its length, which precedes it, is known by then.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What Kubernetes' own types write in protobuf, of every kind (testdata/kinds.*).
 
 #include <gtest/gtest.h>

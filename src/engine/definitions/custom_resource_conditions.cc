@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "engine/definitions/custom_resource_conditions.h"
 
 #include "base/gotext.h"

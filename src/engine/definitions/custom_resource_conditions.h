@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The conditions in the status of a CustomResourceDefinition (apiextensions-apiserver: naming,
 // establishing, approval and finalizing controllers).
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "engine/definitions/custom_resource_definitions.h"
 
 #include <algorithm>

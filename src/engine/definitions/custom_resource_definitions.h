@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CustomResourceDefinitions at work: makes the catalog that all requests use, says in each
 // definition's status whether its names were accepted and its objects are served, and clears away
 // the objects of deleted definitions.

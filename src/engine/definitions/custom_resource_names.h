@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Names of CustomResourceDefinitions: which of those that a definition asks for it gets, and why
 // not the others (apiextensions-apiserver, naming controller). Names are given once and for all: a
 // later definition never takes them from an earlier one.

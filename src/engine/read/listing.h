@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Listing: the objects of a collection as a list shows them, whole or a page of it.
 #pragma once
 

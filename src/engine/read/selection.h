@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Selection: which objects of a collection a list, watch or deletecollection is about.
 #pragma once
 

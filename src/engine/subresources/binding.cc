@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Bindings: a pod is put on its node (pkg/registry/core/pod/storage, BindingREST).
 
 #include <string>

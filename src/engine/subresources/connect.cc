@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Connections to pods, services and nodes (exec, attach, portforward, proxy) and the logs of pods.
 // They are admitted like writes; nothing here dials a kubelet, so that an admitted connection ends
 // with the reason why there is none.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Evictions: a pod goes if the budgets that cover it allow it
 // (Kubernetes docs: API-initiated Eviction; pkg/registry/core/pod/storage, EvictionREST).
 

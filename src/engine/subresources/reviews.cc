@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Questions put as objects: TokenReview and the access reviews.
 // Nothing is stored (Kubernetes docs: Authorization, "Checking API access").
 

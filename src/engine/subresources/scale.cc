@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The scale subresource: a Scale object is a view of the number of replicas of another kind
 // (Kubernetes docs: autoscaling/v1 Scale).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What POSTs to subresources share: their bodies and what they answer.
 #pragma once
 

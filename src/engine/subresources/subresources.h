@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Subresources and virtual resources that are more than a read or write of the stored object: one
 // row each, with the function that does it. Whatever has no row is an ordinary read or write.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // TokenRequest: tokens of service accounts (Kubernetes docs, "Managing Service Accounts"; the
 // checks and their order are those of pkg/registry/core/serviceaccount/storage/token.go).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The comparison by which scenarios judge objects.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a step of a scenario expects, held against the outcome of an operation.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Scenarios of the engine as data: requests one after the other, on an engine of its own in memory,
 // through decoding, defaulting, the whole chain, validation and the store. A file in
 // engine/testdata/*.yaml:

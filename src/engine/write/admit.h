@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Admission as the verbs use it: one chain phase over one object.
 #pragma once
 

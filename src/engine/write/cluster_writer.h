@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How the server itself writes objects: plugins that create namespaces or charge quotas, and the
 // objects made at first start. Past authentication, authorization and admission; defaulted and
 // validated like everything else.

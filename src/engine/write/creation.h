@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A create as an execution: from the decoded object through admission and validation to the commit;
 // with another name once more if one that was generated is taken.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Deletion: the way of an object out of the store, with preconditions, admission, grace period and
 // finalizers (k8s.io/apiserver/pkg/registry/generic/registry, Store.Delete; rest.BeforeDelete).
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Execution: an operation as a sequence of steps that stops at each commit, so that no thread has
 // to be held while the store writes.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Patches: turning a request body into a function from the live object to the new one, for each of
 // the patch types Kubernetes has.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a client demands of the object it writes: that it has a uid, a resourceVersion.
 #pragma once
 

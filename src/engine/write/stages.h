@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Notes for the trace of an operation, if it has one: what the stages of a write have made of the
 // object. Of an operation that is not traced each call tests one pointer.
 #pragma once

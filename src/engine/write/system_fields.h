@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the server itself does to the metadata of every object that is written
 // (k8s.io/apiserver/pkg/registry/rest: BeforeCreate, BeforeUpdate).
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The other versions of the objects of a request, for managedFields: who wrote in another version
 // owns fields of that one.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The two ways a stored object comes to be: a create and an update, each the whole way from the
 // decoded object through admission and validation to the store. Every verb that writes uses them.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Permissions: authorizer.group('apps').resource('deployments').check('create').allowed().
 #include "api/selector/label_selector.h"
 #include "base/strings.h"

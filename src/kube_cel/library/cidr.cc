@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Networks in CIDR notation.
 #include "base/gotext.h"
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Costs that several of these libraries share.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Named formats: the checks of names that the API itself makes.
 #include <algorithm>
 #include <array>

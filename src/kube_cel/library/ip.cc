@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // IP addresses.
 #include "base/gotext.h"
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Helpers for JSON Patch paths, in mutations only.
 #include "cel/program.h"
 #include "json/pointer.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Lists: isSorted, sum, min, max, indexOf, lastIndexOf.
 #include "cel/eval/arithmetic.h"
 #include "cel/program.h"

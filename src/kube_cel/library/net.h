@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Values of the types net.IP and net.CIDR.
 #pragma once
 

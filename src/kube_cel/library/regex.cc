@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Texts found by regular expression.
 #include "cel/library/regex.h"
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Rows of the tables that several libraries have alike, and what stands in them.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Semantic versions.
 #include "golang/semver.h"
 

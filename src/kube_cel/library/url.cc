@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // URLs.
 #include <map>
 #include <vector>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // BodyBudget shares out the memory for request bodies: so much in total and for each owner.
 // Reservations are of whole bodies and made before those are read, so whatever was granted can be
 // completed. Who finds no room waits in line; an owner at its limit does not hold up others.

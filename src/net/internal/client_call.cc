@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "net/internal/client_call.h"
 
 #include "base/gotext.h"

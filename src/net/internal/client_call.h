@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ClientCall is one call of an HttpsClient from beginning to end, over as many connections and
 // redirects as it takes.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "net/internal/client_connection.h"
 
 #include <netinet/in.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ClientConnection is one connection of an HttpsClient. It carries one call at a time.
 //
 // It is made on an I/O loop's thread and stays with it for its first call. Idle, it belongs to the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ClientCore is what the calls of an HttpsClient share: the pool of connections, and who gets one.
 //
 // A connection is driven by one at a time: by its I/O loop while it is made, and for calls with a

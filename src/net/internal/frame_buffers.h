@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where an HTTP/2 session's frames are made.
 #pragma once
 

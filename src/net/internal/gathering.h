@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Gathering is a thread that waits for calls: it drives the connections that carry them by itself,
 // with poll(2), and is woken for those that an I/O thread carries.
 #pragma once

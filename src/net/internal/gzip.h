@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Inflater decompresses a gzip body while it arrives, so that neither the compressed nor the plain
 // form is ever held beyond the limit. Error texts are those of Go's compress/gzip.
 //

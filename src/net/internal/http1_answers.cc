@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What an HTTP/1.1 connection sends: heads, bodies, chunks, and the end of a message.
 #include <algorithm>
 #include <array>

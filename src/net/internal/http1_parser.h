@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Http1Parser reads one HTTP/1.1 message from bytes that arrive in pieces. It is Boost.Beast's
 // parser behind a small interface; no other file names Beast.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // HTTP/1.1 on a server connection (RFC 9112): one exchange at a time. While one is being answered
 // nothing is read but a body that its handler has asked for, so that a client which sends more is
 // slowed down by its own socket; and the next request is read only when the answer has left.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What an HTTP/2 connection sends of answers: heads, and bodies as far as the windows let them.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // HTTP/2 on a server connection (RFC 9113). Frames, HPACK and flow control are nghttp2's; here is
 // what requests and answers are made of, and the limits.
 //

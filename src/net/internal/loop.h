@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Loop is one thread's event loop: readiness of sockets (epoll, edge-triggered), timers, and tasks
 // posted from other threads.
 //

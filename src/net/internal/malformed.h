@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is wrong with the head of an answer that could not be parsed, in the words of Go's net/http.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ProxyDialog is what a client says to a proxy until that leads on to the target: CONNECT of HTTP
 // (RFC 9110 §9.3.6) or SOCKS 5 (RFC 1928, RFC 1929). It knows bytes only: the owner of the
 // connection sends TakeOutput() and feeds what comes. Texts of errors are those of Go's net/http.

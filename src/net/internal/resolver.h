@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Resolver turns host names into addresses without blocking a loop: literals at once, names on
 // threads of its own that ask the system's resolver (getaddrinfo, so that /etc/hosts and
 // nsswitch.conf count).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "net/internal/round_trip.h"
 
 #include <algorithm>

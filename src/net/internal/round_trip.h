@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // RoundTrip is one request and its answer on an open connection. It waits for nothing: the thread
 // that drives the connection calls Advance whenever the socket may have changed.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ServerConnection is one accepted socket: TLS handshake, reading, writing, deadlines. What the
 // bytes mean is the business of its Session (HTTP/1.1 or HTTP/2).
 //

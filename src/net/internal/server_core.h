@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the connections of one HttpsServer share: its settings and counters (ServerCore), and one
 // ServerShard per I/O thread that owns the connections of that thread.
 #pragma once

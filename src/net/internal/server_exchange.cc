@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "net/internal/server_exchange.h"
 
 #include <optional>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ServerExchange is the Exchange that handlers get: thread-safe on the outside, it carries every
 // call to the loop of its connection and there to the session.
 #pragma once

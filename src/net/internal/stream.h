@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Stream is a non-blocking TCP connection with or without TLS on top, driven by a Loop's edges.
 //
 // Confined to its loop's thread. Owns the socket and the TLS state.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The OpenSSL side of ServerTls and ClientTls, for the sources of this module.
 #pragma once
 

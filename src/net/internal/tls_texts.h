@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Errors of the TLS library in the words of Go's crypto/tls.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // WriteQueue holds the bytes of a connection that the socket has not taken yet. Small pieces are
 // put together so that they leave in one TLS record; large and shared ones are not copied.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the client's tests have in common: a client, and how it calls scripted servers.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A blocking HTTP/2 client for tests, of nghttp2's client side. The test says when it sends and
 // reads.
 #pragma once

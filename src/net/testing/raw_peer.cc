@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "net/testing/raw_peer.h"
 
 #include <arpa/inet.h>

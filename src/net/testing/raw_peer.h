@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Peers for tests that say exactly the bytes they are told to: a client (RawPeer) and a server
 // (RawServer), both blocking, with or without TLS.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A server for tests, with certificates of its own, whose requests can also be taken one by one and
 // answered by the test itself.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "offline/report/format.h"
 
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The forms in which a report is printed. One file for each; a new one is a function and a row of
 // the table.
 #pragma once

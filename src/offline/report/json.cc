@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // JSON and YAML: one document with every result.
 #include "base/strings.h"
 #include "json/reader.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // JUnit XML as CI systems read it: a suite for the run, a case for each manifest.
 #include "base/strings.h"
 #include "offline/report/format.h"

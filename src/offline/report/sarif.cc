@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // SARIF 2.1.0 (docs.oasis-open.org/sarif/sarif/v2.1.0): a result for each failure and warning.
 #include <algorithm>
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The form for people: a paragraph for each manifest that was refused or warned of, places first so
 // that terminals and editors can jump to them.
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Short text forms: annotations of GitHub Actions, TAP, Markdown.
 #include "base/strings.h"
 #include "offline/report/format.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Chains from a certificate to a trusted one, built and judged as Go's x509.Certificate.Verify does
 // it: candidates are found by their subject alone, every certificate of the root set is an anchor,
 // whatever it says of itself, and of several chains one good one is enough.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A reader of DER as strict as the one behind Go's crypto/x509 (cryptobyte): tags of one byte,
 // lengths of one to four bytes in their shortest form. Elements are views into the bytes that the
 // reader was made of. A reader that has failed is not to be used further.

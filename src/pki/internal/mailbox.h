@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A mailbox of an e-mail address in a certificate, as Go reads RFC 2821: quoted or not, escapes
 // resolved.
 #pragma once

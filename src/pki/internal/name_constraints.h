@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Name constraints as Go checks them: the names of each certificate of a chain against the
 // constraints of every one above it. Constraints of directory names are not heeded.
 // Source: crypto/x509/constraints.go of Go 1.26.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/always_admit/always_admit.h"
 
 #include "base/log.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // AlwaysAdmit accepts everything. Deprecated in Kubernetes: it has no effect.
 //
 // Mutates: nothing. Validates: nothing.

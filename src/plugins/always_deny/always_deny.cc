@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/always_deny/always_deny.h"
 
 #include "admission/errors.h"

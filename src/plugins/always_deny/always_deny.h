@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // AlwaysDeny refuses every request. Deprecated in Kubernetes: it is meant for tests.
 //
 // Mutates: refuses. Validates: refuses.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/always_pull_images/always_pull_images.h"
 
 #include <set>

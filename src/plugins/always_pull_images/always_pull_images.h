@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // AlwaysPullImages makes every new container pull its image, so that on a shared node a pod cannot
 // use a private image merely because somebody else's pod has pulled it before. Costs a request to
 // the registry per start.

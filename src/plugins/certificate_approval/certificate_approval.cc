@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/certificate_approval/certificate_approval.h"
 
 #include "admission/errors.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CertificateApproval lets only those approve a CertificateSigningRequest who may approve for its
 // signer.
 //

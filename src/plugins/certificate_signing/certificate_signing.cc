@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/certificate_signing/certificate_signing.h"
 
 #include "admission/errors.h"

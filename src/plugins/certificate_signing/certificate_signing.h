@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CertificateSigning lets only those put a certificate into a CertificateSigningRequest, or change
 // its conditions, who may sign for its signer.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/certificate_subject_restriction/certificate_subject_restriction.h"
 
 #include <string>

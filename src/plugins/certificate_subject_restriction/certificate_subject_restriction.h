@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CertificateSubjectRestriction keeps client certificates from being made for the group
 // system:masters, whose members no authorizer can stop.
 //

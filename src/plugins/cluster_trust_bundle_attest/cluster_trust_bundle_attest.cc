@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/cluster_trust_bundle_attest/cluster_trust_bundle_attest.h"
 
 #include "admission/errors.h"

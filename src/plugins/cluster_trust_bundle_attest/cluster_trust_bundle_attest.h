@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ClusterTrustBundleAttest lets only those write a ClusterTrustBundle for a signer who may attest
 // for it.
 //

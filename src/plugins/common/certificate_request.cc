@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/common/certificate_request.h"
 
 #include <optional>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The subject of a PKCS #10 certificate request (RFC 2986), which is all that admission looks at.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/common/default_class.h"
 
 #include "api/view/metadata.h"

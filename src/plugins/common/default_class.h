@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The default among storage classes or ingress classes: marked by annotation, the newest wins.
 #pragma once
 

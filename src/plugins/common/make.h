@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The factory of a plugin whose constructor takes the context and cannot fail.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/common/pod_references.h"
 
 namespace portcullis::plugins::common {

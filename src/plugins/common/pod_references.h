@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a pod refers to by name: secrets and config maps in all the places where they can stand.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Whether a user may act for a certificate signer, as the certificate plugins ask it.
 #pragma once
 

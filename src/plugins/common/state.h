@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reading the cluster's current state: single objects by name, with the refusals Kubernetes gives
 // for absent ones.
 #pragma once

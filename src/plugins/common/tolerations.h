@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Tolerations as PodTolerationRestriction and RuntimeClass compare and merge them. All values are
 // tolerations in v1 form, {key, operator, value, effect, tolerationSeconds}.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/default_ingress_class/default_ingress_class.h"
 
 #include <string>

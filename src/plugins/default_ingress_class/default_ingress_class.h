@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // DefaultIngressClass gives an Ingress that names no class the cluster's default class.
 //
 // Mutates: sets spec.ingressClassName of new Ingresses.

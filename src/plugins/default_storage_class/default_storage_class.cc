@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/default_storage_class/default_storage_class.h"
 
 #include <string>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // DefaultStorageClass gives a PersistentVolumeClaim that names no storage class the cluster's
 // default class.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/default_toleration_seconds/default_toleration_seconds.h"
 
 #include <array>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // DefaultTolerationSeconds lets pods stay on a node that is not ready or unreachable for five
 // minutes, unless they say otherwise, so that short outages do not move everything.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/deny_service_external_ips/deny_service_external_ips.h"
 
 #include "admission/errors.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // DenyServiceExternalIPs keeps users from claiming traffic to arbitrary addresses by naming them
 // as external IPs of a Service (CVE-2020-8554).
 //

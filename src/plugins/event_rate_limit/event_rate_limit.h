@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // EventRateLimit keeps a flood of events from filling the store: events over a limit are refused
 // with code 429.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/event_rate_limit/event_rate_limit_config.h"
 
 #include "admission/config_format.h"

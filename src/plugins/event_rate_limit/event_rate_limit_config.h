@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The configuration of EventRateLimit: a list of limits, each asked about every event.
 #pragma once
 

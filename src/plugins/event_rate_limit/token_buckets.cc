@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/event_rate_limit/token_buckets.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One token bucket per key, of which the least recently used is forgotten when there are too many.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/extended_resource_toleration/extended_resource_toleration.h"
 
 #include <set>

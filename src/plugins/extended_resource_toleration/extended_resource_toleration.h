@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ExtendedResourceToleration lets pods that ask for an extended resource (a GPU) onto nodes set
 // aside for it, which carry a taint with the resource's name.
 //

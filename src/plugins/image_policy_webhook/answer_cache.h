@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Answers by the review they belong to; the least recently used of 1024 is forgotten first.
 #pragma once
 

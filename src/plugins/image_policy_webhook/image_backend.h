@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The service that judges images, reached as a kubeconfig file says.
 #pragma once
 

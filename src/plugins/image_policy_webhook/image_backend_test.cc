@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The backend against a real HTTPS server, reached through a kubeconfig file.
 #include "plugins/image_policy_webhook/image_backend.h"
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The configuration of ImagePolicyWebhook: where the service is, and how long answers hold.
 #pragma once
 

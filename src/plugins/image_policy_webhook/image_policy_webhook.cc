@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/image_policy_webhook/image_policy_webhook.h"
 
 #include <optional>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ImagePolicyWebhook asks an outside service whether the images of a pod may run. Costs a call per
 // new pod; answers are remembered for a while.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/job_validation/job_validation.h"
 
 #include <string>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // JobValidation keeps the parallelism of a Job whose pods are scheduled as a gang: the gang was
 // sized for it.
 //

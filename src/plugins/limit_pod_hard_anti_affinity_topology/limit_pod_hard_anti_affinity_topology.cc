@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/limit_pod_hard_anti_affinity_topology/limit_pod_hard_anti_affinity_topology.h"
 
 #include "api/api_status.h"

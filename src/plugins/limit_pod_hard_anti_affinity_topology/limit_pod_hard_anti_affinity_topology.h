@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // LimitPodHardAntiAffinityTopology keeps pods from shutting others out of whole zones: required
 // anti-affinity is allowed per host only.
 //

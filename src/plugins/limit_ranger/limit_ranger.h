@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // LimitRanger makes pods and claims keep to the limit ranges of their namespace: fills in what
 // containers leave out, refuses what is out of range.
 //

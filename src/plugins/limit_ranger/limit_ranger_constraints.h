@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a LimitRange forbids. Each function returns the violations, one sentence each.
 #pragma once
 

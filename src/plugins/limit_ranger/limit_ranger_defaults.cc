@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/limit_ranger/limit_ranger_defaults.h"
 
 #include <map>

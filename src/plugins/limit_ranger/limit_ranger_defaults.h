@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a LimitRange fills into containers that leave requests or limits out.
 #pragma once
 

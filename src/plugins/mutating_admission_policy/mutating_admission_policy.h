@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // MutatingAdmissionPolicy lets the MutatingAdmissionPolicies of the cluster change the object.
 //
 // Mutates: what the policies' patches change. Validates: nothing.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/mutating_admission_webhook/mutating_admission_webhook.h"
 
 #include <utility>

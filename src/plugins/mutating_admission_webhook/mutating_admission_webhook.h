@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // MutatingAdmissionWebhook sends requests to the webhooks of MutatingWebhookConfigurations, one
 // after the other, and applies the patches they answer with.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/namespace_auto_provision/namespace_auto_provision.h"
 
 #include "admission/asks_outside.h"

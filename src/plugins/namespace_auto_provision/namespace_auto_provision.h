@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // NamespaceAutoProvision makes a namespace when something is created in one that does not exist.
 //
 // Mutates: creates the missing namespace; the object itself stays as it is.

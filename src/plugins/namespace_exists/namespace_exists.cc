@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/namespace_exists/namespace_exists.h"
 
 #include "admission/errors.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // NamespaceExists refuses requests in namespaces that do not exist.
 //
 // Validates: the namespace of every namespaced request.

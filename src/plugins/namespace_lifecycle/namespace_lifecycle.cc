@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/namespace_lifecycle/namespace_lifecycle.h"
 
 #include <utility>

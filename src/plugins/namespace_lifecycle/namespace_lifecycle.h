@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // NamespaceLifecycle refuses new objects in namespaces that do not exist or are being deleted, and
 // the deletion of the namespaces the system needs.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/node_declared_feature_validator/node_declared_feature_validator.h"
 
 #include <vector>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // NodeDeclaredFeatureValidator refuses changes of a running pod that its node has not declared to
 // support.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/node_restriction/node_restriction.h"
 
 #include <string>

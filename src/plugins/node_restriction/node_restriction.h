@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // NodeRestriction keeps a node, and an attacker with its credentials, to its own objects: its
 // Node, its pods, their claims, tokens and leases.
 //

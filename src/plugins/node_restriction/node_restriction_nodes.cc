@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Nodes: a node changes only its own Node object, and of that neither taints nor labels that other
 // things rely on.
 #include <algorithm>

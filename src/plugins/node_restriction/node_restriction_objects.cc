@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The objects of which a node has one or a few of its own: claims' status, its lease, CSINode,
 // resource slices and certificate requests.
 #include "admission/errors.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pods: a node makes only mirror pods of its own, deletes and evicts only its own, and reports only
 // on its own.
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a node may do with each kind of object. Every function returns OK or the refusal.
 #pragma once
 

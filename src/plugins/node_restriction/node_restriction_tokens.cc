@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Service account tokens: a node asks only for tokens of pods that run on it, and only for
 // audiences that the pod's volumes name.
 #include <set>

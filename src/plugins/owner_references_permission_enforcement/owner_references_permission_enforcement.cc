@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/owner_references_permission_enforcement/owner_references_permission_enforcement.h"
 
 #include <set>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // OwnerReferencesPermissionEnforcement keeps users from having objects deleted, or their deletion
 // blocked, through owner references they make up.
 //

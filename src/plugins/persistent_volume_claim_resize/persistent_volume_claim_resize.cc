@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/persistent_volume_claim_resize/persistent_volume_claim_resize.h"
 
 #include "admission/errors.h"

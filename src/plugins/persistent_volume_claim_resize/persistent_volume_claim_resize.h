@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PersistentVolumeClaimResize refuses to grow claims whose storage class does not allow it.
 //
 // Validates: updates of claims that ask for more storage.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/persistent_volume_label/persistent_volume_label.h"
 
 #include <set>

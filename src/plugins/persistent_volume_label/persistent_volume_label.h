@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PersistentVolumeLabel put the zone and region of a cloud disk onto new PersistentVolumes.
 // Removed from Kubernetes in 1.31. No cloud provider is built in, so only labels that the
 // provisioner has set can be used.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/pod_group_protection/pod_group_protection.h"
 
 #include "plugins/common/make.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PodGroupProtection keeps a PodGroup until nothing uses it any more, by a finalizer.
 //
 // Mutates: adds scheduling.k8s.io/podgroup-protection to new PodGroups.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/pod_group_workload_exists/pod_group_workload_exists.h"
 
 #include <string>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PodGroupWorkloadExists refuses PodGroups that refer to a Workload, or to a template in it, that
 // is not there.
 //

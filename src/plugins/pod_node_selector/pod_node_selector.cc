@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/pod_node_selector/pod_node_selector.h"
 
 #include <functional>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PodNodeSelector ties the pods of a namespace to some nodes by a node selector, and limits which
 // nodes they may choose.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/pod_resize_validator/pod_resize_validator.h"
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PodResizeValidator refuses to resize a running pod beyond what its node has, instead of letting
 // the node refuse it later.
 //

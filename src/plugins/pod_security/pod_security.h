@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PodSecurity holds pods to the Pod Security Standards: the level that their namespace enforces by
 // label, or the cluster's default.
 //

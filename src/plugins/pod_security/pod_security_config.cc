@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/pod_security/pod_security_config.h"
 
 #include <functional>

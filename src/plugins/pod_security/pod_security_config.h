@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The configuration of PodSecurity: defaults for namespaces without labels, and exemptions.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The counters pod_security_evaluations_total, …_exemptions_total and …_errors_total.
 #pragma once
 

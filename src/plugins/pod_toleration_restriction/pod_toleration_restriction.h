@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PodTolerationRestriction gives the pods of a namespace default tolerations and limits which they
 // may have.
 //

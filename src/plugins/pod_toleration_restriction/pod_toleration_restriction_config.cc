@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/pod_toleration_restriction/pod_toleration_restriction_config.h"
 
 #include <string_view>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The configuration of PodTolerationRestriction: tolerations for all namespaces that say nothing.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/pod_topology_labels/pod_topology_labels.h"
 
 #include "plugins/common/make.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PodTopologyLabels copies the zone and region of a node onto the pods bound to it, so that the
 // pod can read them of itself.
 //

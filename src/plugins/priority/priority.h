@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Priority turns the name of a PriorityClass into the number the scheduler works with, and keeps
 // users from making numbers up.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The order of the checks is that of the contract, for the first failure is what the client sees:
 // quotas that cannot be judged, containers that leave something out, amounts that are negative,
 // resources that need a quota and have none, and at last amounts that do not fit.

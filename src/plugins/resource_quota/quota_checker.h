@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Whether one request fits into the quotas of its namespace, and what they look like afterwards.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/resource_quota/quota_rounds.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Requests of one namespace are charged in rounds: all that wait are taken together, checked in the
 // order of their arrival against one running copy of the quotas, and each changed quota is written
 // once. One of the waiting threads does the work for all. A quota is thereby never exceeded by

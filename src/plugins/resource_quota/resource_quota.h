@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ResourceQuota keeps what the objects of a namespace use together within its quotas. Runs last,
 // so that only what everybody else has accepted is charged.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/resource_quota/resource_quota_config.h"
 
 #include "admission/config_format.h"

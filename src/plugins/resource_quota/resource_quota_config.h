@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The configuration of ResourceQuota: resources that may be used only where a quota allows it.
 #pragma once
 

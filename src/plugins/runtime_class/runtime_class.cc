@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/runtime_class/runtime_class.h"
 
 #include "admission/errors.h"

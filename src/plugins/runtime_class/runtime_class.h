@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // RuntimeClass adds to a pod what its RuntimeClass says: the overhead of the runtime, and where it
 // can be scheduled.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/security_context_deny/security_context_deny.h"
 
 #include <string>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // SecurityContextDeny refused pods that set some fields of their security context. Removed from
 // Kubernetes in 1.30; PodSecurity took its place.
 //

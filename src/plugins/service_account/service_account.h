@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ServiceAccount gives every pod an identity: the service account default unless it names one, and
 // a token for it.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which secrets a pod may use: none for mirror pods, only the account's own where the account asks
 // for it. Each function returns what is wrong, or "".
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How the token of a service account gets into the containers of a pod.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/storage_object_in_use_protection/storage_object_in_use_protection.h"
 
 #include "plugins/common/make.h"

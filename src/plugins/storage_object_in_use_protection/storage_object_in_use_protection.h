@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // StorageObjectInUseProtection keeps volumes, claims and volume attributes classes until nothing
 // uses them any more, by finalizers.
 //

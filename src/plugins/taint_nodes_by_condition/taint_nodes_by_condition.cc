@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/taint_nodes_by_condition/taint_nodes_by_condition.h"
 
 #include "plugins/common/make.h"

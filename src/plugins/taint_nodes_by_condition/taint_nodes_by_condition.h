@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // TaintNodesByCondition taints new nodes as not ready, so that no pod is scheduled onto them
 // before their true condition is known.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/validating_admission_policy/validating_admission_policy.h"
 
 #include "admission/asks_outside.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ValidatingAdmissionPolicy asks the ValidatingAdmissionPolicies of the cluster whether a request
 // may go on.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugins/validating_admission_webhook/validating_admission_webhook.h"
 
 #include <utility>

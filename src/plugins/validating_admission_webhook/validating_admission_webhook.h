@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ValidatingAdmissionWebhook asks the webhooks of ValidatingWebhookConfigurations, all at the same
 // time, whether a request may go on.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The steps that policies of both kinds have in common before anything is evaluated: which policies
 // and bindings a request meets, and with which parameters.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Facts about policies of both kinds, on a cluster in memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // matchConditions: compiled once, evaluated within their own budget. Those of webhooks
 // are admission/match/cel_conditions.h.
 #pragma once

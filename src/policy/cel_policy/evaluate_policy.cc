@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Evaluating one policy: match conditions, validations, messages, audit annotations.
 #include "base/strings.h"
 #include "policy/cel_policy/conditions.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // MatchResources of policies and bindings: selectors and rules
 // (https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/).
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // MutatingAdmissionPolicies changing one request's object.
 #pragma once
 

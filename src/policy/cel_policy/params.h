@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Parameter objects: what a policy's paramKind and a binding's paramRef lead to.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Applying what mutations evaluate to.
 #include "api/patch/typed.h"
 #include "api/schema/decode.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "policy/cel_policy/policy_plugin.h"
 
 #include "admission/trace/trace.h"

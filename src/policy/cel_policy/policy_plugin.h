@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the plugins ValidatingAdmissionPolicy and MutatingAdmissionPolicy have in common: the
 // policies in force, and what they work with.
 #pragma once

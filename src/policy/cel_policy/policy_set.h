@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The policies in force with their bindings: one immutable snapshot, and the source that follows
 // the store.
 //

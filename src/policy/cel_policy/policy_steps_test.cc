@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The steps of policies and bindings in a trace, also of those that do not apply.
 #include <gtest/gtest.h>
 

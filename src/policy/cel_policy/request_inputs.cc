@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "policy/cel_policy/request_inputs.h"
 
 #include "admission/errors.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The values of the variables that expressions see of one request, made when first needed.
 //
 // Confined to the thread that runs the chain; lives for one dispatch.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Policies from files: the folder `staticManifestsDir` of ValidatingAdmissionPolicyConfiguration
 // and MutatingAdmissionPolicyConfiguration (gate ManifestBasedAdmissionControlConfig). They run
 // before those of the API, may judge policies themselves, take no parameters, and cannot be changed

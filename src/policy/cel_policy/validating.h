@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ValidatingAdmissionPolicies judging one request: matching, parameters, evaluation, decisions.
 #pragma once
 

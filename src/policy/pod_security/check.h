@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A check of the Pod Security Standards: data (id, level, versions) and one pure function per
 // version, from the pod's metadata and spec in v1 form to a verdict.
 //

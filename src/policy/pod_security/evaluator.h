@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Evaluator asks all checks of a level and version about a pod. The library entry of the Pod
 // Security Standards: it needs no server.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a namespace is told when it begins to enforce a stricter policy: which of its pods would
 // not be admitted any more.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Levels and versions of the Pod Security Standards, and the policy a namespace asks for.
 //
 // Value types. The texts follow Kubernetes docs, "Pod Security Standards" and "Pod Security

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pieces of the sentences in which checks report: quoted lists, singular and plural, and who set a
 // forbidden value.
 #pragma once

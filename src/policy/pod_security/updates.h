@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which updates of a pod are judged again: those that can change what runs.
 #pragma once
 

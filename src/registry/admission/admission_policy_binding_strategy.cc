@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // MutatingAdmissionPolicyBindings and ValidatingAdmissionPolicyBindings.
 
 #include "registry/admission/admission_policy_validation.h"

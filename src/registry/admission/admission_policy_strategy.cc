@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // MutatingAdmissionPolicies and ValidatingAdmissionPolicies.
 
 #include "api/patch/managed_fields.h"

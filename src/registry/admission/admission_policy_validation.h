@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Validation of ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings, with the
 // order and the texts of kube-apiserver (k8s.io/kubernetes/pkg/apis/admissionregistration/
 // validation). Pure functions.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "registry/admission/admission_policy_validation.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CEL as validation uses it: expressions are compiled as evaluation will compile them.
 #pragma once
 

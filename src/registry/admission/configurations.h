@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the kinds that configure admission share: their row, and names that are reserved for files.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Who writes a policy with parameters must be allowed to read them: a policy could tell what is in
 // them (kubernetes/pkg/registry/admissionregistration, authz.go of each kind).
 #pragma once

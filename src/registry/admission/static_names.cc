@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "registry/admission/static_names.h"
 
 #include "base/strings.h"

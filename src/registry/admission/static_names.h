@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Names of admission configurations that come from files: they end in `.static.k8s.io`
 // (kubernetes/pkg/apis/admissionregistration/validation/static_suffix.go).
 #pragma once

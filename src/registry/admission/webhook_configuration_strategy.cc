@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // MutatingWebhookConfigurations and ValidatingWebhookConfigurations.
 
 #include "registry/admission/configurations.h"

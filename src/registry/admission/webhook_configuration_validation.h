@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Validation of MutatingWebhookConfiguration and ValidatingWebhookConfiguration, with the order,
 // the texts and the leniency towards stored objects that kube-apiserver has
 // (k8s.io/kubernetes/pkg/apis/admissionregistration/validation). Pure functions.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ControllerRevisions (pkg/apis/apps/validation).
 
 #include "registry/kind_table.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // DaemonSets (pkg/apis/apps/validation, pkg/registry/apps/daemonset).
 
 #include "api/selector/label_selector.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Deployments (pkg/apis/apps/validation).
 
 #include "registry/apps/workload_checks.h"

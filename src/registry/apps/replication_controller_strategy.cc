@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ReplicationControllers (pkg/apis/core/validation).
 
 #include "api/selector/label_selector.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // StatefulSets (pkg/apis/apps/validation).
 
 #include <set>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "registry/apps/workload_checks.h"
 
 #include "api/selector/label_selector.h"

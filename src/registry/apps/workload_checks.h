@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Checks that deployments, replica sets, stateful sets, daemon sets and replication controllers
 // share (pkg/apis/apps/validation). Pure functions; any thread.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // HorizontalPodAutoscalers (pkg/apis/autoscaling/validation). Objects are in autoscaling/v2.
 
 #include <array>

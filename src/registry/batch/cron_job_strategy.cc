@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CronJobs (pkg/apis/batch/validation, pkg/registry/batch/cronjob).
 
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Lists of indexes of an indexed job: "1,3-5" (pkg/apis/batch/validation). Pure functions.
 #pragma once
 

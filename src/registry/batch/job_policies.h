@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What Jobs say about failure and success (pkg/apis/batch/validation). Pure functions; any thread.
 #pragma once
 

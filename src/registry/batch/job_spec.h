@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The spec of a job, alone or inside a CronJob (pkg/apis/batch/validation). Pure functions.
 #pragma once
 

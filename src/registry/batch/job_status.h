@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The status of a Job (pkg/apis/batch/validation, ValidateJobUpdateStatus). Pure functions.
 #pragma once
 

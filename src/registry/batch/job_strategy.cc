@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Jobs (pkg/apis/batch/validation, pkg/registry/batch/job).
 
 #include "api/selector/label_selector.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Schedules of CronJobs, with the errors of the parser that Kubernetes uses
 // (github.com/robfig/cron, ParseStandard). Free of state; any thread.
 #pragma once

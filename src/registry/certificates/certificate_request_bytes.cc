@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "registry/certificates/certificate_request_bytes.h"
 
 #include <cstddef>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Whether bytes can be a certificate request (RFC 2986), as far as the frame goes.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CertificateSigningRequests (pkg/apis/certificates/validation,
 // pkg/registry/certificates/certificates).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ClusterTrustBundles (pkg/apis/certificates/validation).
 
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "registry/certificates/signer_name.h"
 
 #include "base/strings.h"

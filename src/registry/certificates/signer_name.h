@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What signing requests and trust bundles share (pkg/apis/certificates/validation). Pure functions.
 #pragma once
 

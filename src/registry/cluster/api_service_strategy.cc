@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // APIServices (k8s.io/kube-aggregator/pkg/apis/apiregistration/validation).
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Events, which two groups serve (pkg/apis/core/validation/events.go). Those of the old one are
 // taken nearly as they come; events.k8s.io asks for more.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Leases (pkg/apis/coordination/validation).
 
 #include "api/selector/label_selector.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Namespaces live on in phase Terminating until their finalizers are gone
 // (Kubernetes docs: Namespaces; spec.finalizers is changed through the finalize subresource).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Nodes (pkg/apis/core/validation).
 
 #include <set>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PriorityClasses (pkg/apis/scheduling/validation).
 
 #include "api/api_status.h"

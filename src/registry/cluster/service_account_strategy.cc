@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ServiceAccounts name the secrets that their pods may mount: of a reference only the name counts.
 
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ConfigMaps (pkg/apis/core/validation).
 
 #include "registry/config/data_checks.h"

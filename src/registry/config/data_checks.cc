@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "registry/config/data_checks.h"
 
 namespace portcullis::registry {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Checks of `data` that ConfigMaps and Secrets share (pkg/apis/core/validation). Pure functions.
 #pragma once
 

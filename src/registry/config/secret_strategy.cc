@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Secrets (pkg/apis/core/validation).
 
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CustomResourceDefinitions: which versions have been stored is the server's to know, and a deleted
 // definition lives on until its objects are gone (apiextensions-apiserver).
 

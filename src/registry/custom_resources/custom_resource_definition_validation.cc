@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CustomResourceDefinitions (apiextensions-apiserver, pkg/apis/apiextensions/validation).
 //
 // Internally Kubernetes keeps what all versions have in common (schema, subresources, columns,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is wrong with CustomResourceDefinitions (apiextensions-apiserver,
 // pkg/apis/apiextensions/validation). Pure functions; any thread.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Custom resources (apiextensions-apiserver, pkg/registry/customresource): what their definition
 // says about status and scale, and nothing of built-in kinds.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Custom resources: what is wrong with one by the schema of its version, its scale subresource, the
 // resources embedded in it and the rules of its schema (apiextensions-apiserver,
 // pkg/registry/customresource).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Parts of a CustomResourceDefinition with rules of their own: conversion, selectable fields,
 // deprecation (apiextensions-apiserver, pkg/apis/apiextensions/validation).
 #pragma once

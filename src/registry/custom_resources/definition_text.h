@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Parts of a CustomResourceDefinition as Go prints the internal types they are decoded into: every
 // field of the struct, in its order and under its Go name.
 #pragma once

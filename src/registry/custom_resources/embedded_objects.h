@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Resources inside of custom resources: x-kubernetes-embedded-resource (apiextensions-apiserver,
 // pkg/apiserver/schema/objectmeta).
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "registry/custom_resources/schema_rules.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // x-kubernetes-validations: checking the rules of a definition's schema, and evaluating them on
 // custom resources (Kubernetes documentation, "CustomResourceDefinition validation rules").
 #pragma once

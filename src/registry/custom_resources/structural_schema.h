@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Structural schemas: what an openAPIV3Schema of a CustomResourceDefinition must look like
 // (Kubernetes documentation, "Specifying a structural schema").
 #pragma once

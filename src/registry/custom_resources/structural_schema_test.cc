@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Schemas, and what apiextensions-apiserver says of them (v0.36, pkg/apiserver/schema and
 // pkg/apis/apiextensions/validation).
 #include "registry/custom_resources/structural_schema.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Checks that the kinds of dynamic resource allocation share (pkg/apis/resource/validation). Pure
 // functions; any thread.
 #pragma once

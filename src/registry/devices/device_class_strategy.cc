@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // DeviceClasses (pkg/apis/resource/validation).
 
 #include "api/quota/pods.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Expressions that select devices (k8s.io/dynamic-resource-allocation/cel).
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ResourceClaims and ResourceSlices are judged as their v1, whatever version they come in.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How much of a device's capacity a claim may ask for (pkg/apis/resource/validation,
 // validateRequestPolicy).
 

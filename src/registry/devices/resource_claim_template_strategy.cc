@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ResourceClaimTemplates (pkg/apis/resource/validation).
 
 #include "registry/devices/device_checks.h"

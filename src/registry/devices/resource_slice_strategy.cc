@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Slices of the devices that drivers offer (pkg/apis/resource/validation).
 
 #include "base/strings.h"

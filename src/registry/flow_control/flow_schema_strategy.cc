@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // FlowSchemas (pkg/apis/flowcontrol/validation).
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "registry/flow_control/flow_status.h"
 
 #include <set>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The status of FlowSchemas and PriorityLevelConfigurations (pkg/apis/flowcontrol/validation).
 #pragma once
 

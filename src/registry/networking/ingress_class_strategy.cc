@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // IngressClasses (pkg/apis/networking/validation).
 
 #include "registry/kind_table.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Ingresses (pkg/apis/networking/validation).
 
 #include <set>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // NetworkPolicies (pkg/apis/networking/validation).
 
 #include "golang/netip.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Containers of a pod: regular, init and ephemeral ones.
 
 #include <array>

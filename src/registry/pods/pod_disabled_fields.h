@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Fields of every pod spec behind feature gates that are off (pkg/api/pod/util.go).
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PodDisruptionBudgets (pkg/apis/policy/validation).
 
 #include "registry/kind_table.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Variables of containers and the references in them.
 
 #include <algorithm>

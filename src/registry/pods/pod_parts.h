@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The parts of the validation of a PodSpec, in the order in which ValidatePodSpec runs them
 // (pkg/apis/core/validation). Private to the validation of pods and of volumes.
 #pragma once

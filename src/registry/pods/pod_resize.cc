@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The resize subresource of pods changes cpu and memory of what runs, and nothing else
 // (pkg/apis/core/validation, ValidatePodResize; gates InPlacePodLevelResourcesVerticalScaling and
 // InPlacePodVerticalScalingInitContainers, both on).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Resources of containers and of pods as a whole.
 
 #include "api/quota/pod_resources.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where pods may run: affinity, tolerations, spreading.
 
 #include <map>

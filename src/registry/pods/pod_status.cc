@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What may not happen to a pod's status (pkg/apis/core/validation, ValidatePodStatusUpdate).
 
 #include <set>

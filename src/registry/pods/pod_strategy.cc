@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pods: status belongs to the kubelet, and a pod that runs is deleted with a grace period
 // (Kubernetes docs: Pod Lifecycle).
 

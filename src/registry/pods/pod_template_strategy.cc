@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PodTemplates (pkg/apis/core/validation).
 
 #include "registry/default_strategy.h"

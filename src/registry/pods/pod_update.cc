@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What may change of a pod that exists: images, a few more fields, and additions to tolerations.
 // The refusal shows the difference as Kubernetes does: a unified diff of both specs in the JSON
 // form of the server's internal Go types.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pods and pod templates (pkg/apis/core/validation, ValidatePodSpec). The parts are in pod_*.cc.
 
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is wrong with pods, in Kubernetes' words (pkg/apis/core/validation).
 #include <gtest/gtest.h>
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Volumes of pods (pkg/apis/core/validation).
 
 #include <algorithm>

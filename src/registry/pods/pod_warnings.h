@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Warnings about pods and pod templates (pkg/api/pod/warnings.go): texts in Kubernetes' order.
 // Free of state; any thread.
 #pragma once

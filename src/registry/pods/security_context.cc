@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Security contexts, host namespaces and operating systems.
 
 #include <algorithm>

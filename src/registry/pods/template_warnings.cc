@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "registry/pods/template_warnings.h"
 
 #include "api/field_path.h"

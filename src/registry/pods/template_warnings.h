@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Warnings about objects that make pods, and about the names that pods get of them. Stateless; any
 // thread.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The sources that volumes of pods and persistent volumes share (pkg/apis/core/validation).
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // LimitRanges (pkg/apis/core/validation, ValidateLimitRange).
 
 #include <set>

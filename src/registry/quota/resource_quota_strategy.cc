@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ResourceQuotas: names and amounts, and scopes that speak of the same objects as the names
 // (pkg/apis/core/validation, ValidateResourceQuotaSpec).
 

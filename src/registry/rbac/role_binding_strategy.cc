@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // RoleBindings and ClusterRoleBindings (pkg/apis/rbac/validation).
 
 #include "registry/kind_table.h"

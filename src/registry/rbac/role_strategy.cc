@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Roles and ClusterRoles (pkg/apis/rbac/validation).
 
 #include "api/selector/label_selector.h"

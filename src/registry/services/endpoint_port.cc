@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "registry/services/endpoint_port.h"
 
 namespace portcullis::registry {

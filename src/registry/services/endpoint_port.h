@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Ports of Endpoints and EndpointSlices (pkg/apis/core/validation, pkg/apis/discovery/validation).
 #pragma once
 

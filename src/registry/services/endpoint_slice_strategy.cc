@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // EndpointSlices (pkg/apis/discovery/validation, pkg/registry/discovery/endpointslice).
 
 #include <set>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Endpoints (pkg/apis/core/validation).
 
 #include "registry/kind_table.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ServiceNetwork hands out cluster IPs (of --service-cluster-ip-range) and node ports (of
 // --service-node-port-range) so that no two Services have the same. What is in use is learnt from
 // the store at start and then followed by Take and Release. Thread-safe.

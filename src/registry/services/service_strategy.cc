@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Services get their cluster IPs and node ports from the server
 // (Kubernetes docs: Service, ClusterIP allocation).
 

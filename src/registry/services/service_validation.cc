@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Services (pkg/apis/core/validation, ValidateService).
 
 #include <algorithm>

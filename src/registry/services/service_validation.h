@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is wrong with Services (pkg/apis/core/validation).
 // Pure functions; any thread.
 #pragma once

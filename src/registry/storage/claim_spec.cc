@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The spec of a claim on a volume, alone or inside a pod (pkg/apis/core/validation).
 
 #include "registry/pods/pod_parts.h"

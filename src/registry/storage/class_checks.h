@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What storage classes, volume attributes classes and storage capacities share
 // (pkg/apis/storage/validation). Pure functions.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CSIDrivers (pkg/apis/storage/validation).
 
 #include <set>

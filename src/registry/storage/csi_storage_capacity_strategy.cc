@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CSIStorageCapacities (pkg/apis/storage/validation).
 
 #include <vector>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PersistentVolumeClaims (pkg/apis/core/validation).
 
 #include <algorithm>

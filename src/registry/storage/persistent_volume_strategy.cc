@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PersistentVolumes (pkg/apis/core/validation).
 
 #include "api/catalog/catalog.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // StorageClasses (pkg/apis/storage/validation).
 
 #include <algorithm>

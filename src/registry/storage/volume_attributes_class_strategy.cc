@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // VolumeAttributesClasses (pkg/apis/storage/validation).
 
 #include "registry/kind_table.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "registry/storage/volume_checks.h"
 
 #include "api/catalog/catalog.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What volumes and the claims on them share (pkg/apis/core/validation). Pure functions.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The matching of Ratcliff and Obershelp as its definition says it, and as slowly: the reference
 // that MatchLines is compared with.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // IP addresses and networks in fields (apimachinery/pkg/util/validation/ip.go, with the gate
 // StrictIPCIDRValidation on). Pure functions; any thread.
 #pragma once

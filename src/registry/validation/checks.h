@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Small checks that many kinds share, each adding what it finds to the list
 // (k8s.io/apimachinery/pkg/util/validation and pkg/apis/core/validation).
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Checks of `status.conditions` (apimachinery/pkg/apis/meta/v1/validation). Pure functions.
 #pragma once
 

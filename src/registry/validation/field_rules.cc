@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "registry/validation/field_rules.h"
 
 #include <functional>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Rules about single fields, as rows of data: for kinds whose validation is no more than
 // "required", "one of", "at least", "immutable". `[*]` in a path stands for every element.
 #pragma once

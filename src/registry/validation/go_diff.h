@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The difference of two values as Kubernetes shows it in "pod updates may not change fields":
 // both printed as indented JSON of their internal Go types, then a unified diff with three lines of
 // context and without file names.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The checks of ObjectMeta that all kinds share (k8s.io/apimachinery/pkg/api/validation,
 // ValidateObjectMeta and ValidateObjectMetaUpdate), with their texts.
 #pragma once

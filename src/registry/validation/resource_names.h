@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The names that amounts may have: in containers, in limit ranges and in quotas
 // (pkg/apis/core/validation, ValidateResourceQuotaResourceName and its siblings).
 #pragma once

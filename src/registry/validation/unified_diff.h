@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A unified diff of two texts with three lines of context and no file names, byte for byte as
 // kube-apiserver prints it in errors (k8s.io/apimachinery/pkg/util/diff, which uses go-difflib).
 //

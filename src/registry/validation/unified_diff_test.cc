@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Differences as k8s.io/apimachinery/pkg/util/diff prints them.
 #include "registry/validation/unified_diff.h"
 

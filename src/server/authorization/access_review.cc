@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "server/authorization/access_review.h"
 
 namespace portcullis::server::authorization {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // SubjectAccessReviews as authorization webhooks and their match conditions see a question
 // (k8s.io/apiserver/plugin/pkg/authorizer/webhook).
 #pragma once

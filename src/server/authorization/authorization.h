@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Authorization: the chain of authorizers that the flags or the file of --authorization-config ask
 // for. The file is looked at each second; what has become of it is in force from then on, and a
 // file that is wrong changes nothing.

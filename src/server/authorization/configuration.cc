@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "server/authorization/configuration.h"
 
 #include <sys/stat.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The file of --authorization-config: AuthorizationConfiguration of apiserver.config.k8s.io, read
 // strictly and checked with Kubernetes' texts
 // (https://kubernetes.io/docs/reference/access-authn-authz/authorization/

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // matchConditions of authorization webhooks: which questions a webhook is asked at all, in CEL over
 // `request`, a SubjectAccessReviewSpec (k8s.io/apiserver/pkg/authorization/cel).
 #pragma once

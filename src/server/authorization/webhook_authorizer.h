@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // WebhookAuthorizer asks a server of others: it posts a SubjectAccessReview and does what the
 // answer's status says. Answers are remembered for a while
 // (k8s.io/apiserver/plugin/pkg/authorizer/webhook).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "server/discovery/documents.h"
 
 #include <algorithm>

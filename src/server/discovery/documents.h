@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Documents: everything served beside resources: discovery, OpenAPI, version, health, metrics, and
 // the list of paths. What is made from the catalog is kept until the catalog changes.
 #pragma once

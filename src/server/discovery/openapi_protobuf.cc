@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Each message is a table: member of the JSON, number of the field, how its value is written.
 // Members that begin with "x-" go to the message's list of vendor extensions, their values as YAML
 // (JSON is YAML).

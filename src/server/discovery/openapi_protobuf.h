@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The OpenAPI v2 document in protocol buffers (gnostic's openapi.v2.Document), the only form in
 // which kubectl before 1.24 takes it.
 #pragma once

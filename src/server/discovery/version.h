@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The version this server shows to clients: the Kubernetes release it speaks, marked as ours.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Who is asking, and may they: authentication, the start of the audit event and impersonation;
 // then, when the request has its seat, authorization. In this order, as kube-apiserver has it.
 #pragma once

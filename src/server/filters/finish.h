@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The end of a request: headers, warnings, compression, the audit event and metrics; then the
 // answer is sent, unless the request is the server's own.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "server/filters/streamed_answer.h"
 
 #include <zlib.h>

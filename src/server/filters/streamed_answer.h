@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sends an answer that is made piece by piece, no faster than the client takes it: what is made and
 // not yet taken stays small however large the answer is. The worker waits, as the handler of a Go
 // server does, and the request keeps its seat.

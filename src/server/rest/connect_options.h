@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a request for a connection or a log says in its query.
 #pragma once
 

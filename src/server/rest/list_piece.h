@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ListPiece: one piece of a list's answer while its items are appended: when it is full, and how much
 // room it needs. Confined to its thread; `out` outlives it.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "server/rest/list_protobuf.h"
 
 #include "server/rest/list_piece.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ListProtobuf makes the protobuf of a list object by object, as ListText does its text. The size of
 // all items stands before the first one: those of a list that exceeds a piece are encoded twice,
 // first for their sizes, so that a large list is never whole in memory.

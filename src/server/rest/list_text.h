@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ListText makes the text of a list object by object, so that what one object takes is at hand
 // again for the next, and a large list is never whole in memory.
 #pragma once

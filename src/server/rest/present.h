@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How objects and lists are shown: as they are, as a Table, or as PartialObjectMetadata.
 #pragma once
 

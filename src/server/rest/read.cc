@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // GET of one object, of what a subresource shows of it, of a log, and of a collection.
 
 #include "api/api_status.h"

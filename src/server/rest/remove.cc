@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // DELETE of a collection.
 
 #include "engine/codec/codec.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The verbs: what each kind of request on a resource does. Each takes the call with resource,
 // subresource, user and catalog filled in, authorized, and returns the reply; errors become Status
 // objects at the caller.

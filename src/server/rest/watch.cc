@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // WATCH: checks what is asked for, sends the present state if it is wanted, and hands the rest to
 // the hub (Kubernetes docs: API Concepts, "Efficient detection of changes", "Streaming lists").
 

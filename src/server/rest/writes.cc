@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // POST, PUT, PATCH and DELETE of a resource or a subresource, and connections: reads the options and
 // hands the body to the engine.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Cells: what printers of kinds are made of. Private to this folder.
 #pragma once
 

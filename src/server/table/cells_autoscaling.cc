@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // HorizontalPodAutoscalers: what they look at, and the figures last seen.
 
 #include "base/strings.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The core group, without what makes pods.
 
 #include <algorithm>

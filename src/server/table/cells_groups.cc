@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Kinds outside the core group that do not make pods.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pods and the kinds that make pods.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // JSONPath as the printer columns of custom resources use it (k8s.io/client-go/util/jsonpath, one
 // expression without braces): fields, quoted keys, indices, slices, wildcards, descent, filters.
 //

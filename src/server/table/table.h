@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Tables: how `kubectl get` shows objects (meta.k8s.io/v1 Table). Column definitions come from the
 // catalog; cells are made by one function per kind (cells_*.cc), found through one table.
 #pragma once

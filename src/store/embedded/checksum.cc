@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "store/embedded/checksum.h"
 
 #include <libdeflate.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The checksums of rows: CRC-32 over everything a row says, so that a bit that flips on the disk is
 // noticed in the row it hits. What goes in, byte for byte, is in docs/internals/store.md.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // ContentReader reads what a database file holds and holds every row against its checksum.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The database file: found or made, locked, of a format this version can read and intact as far as
 // SQLite can tell. The format is in docs/internals/store.md.
 #pragma once

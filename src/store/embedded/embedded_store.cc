@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "store/embedded/embedded_store.h"
 
 #include "store/embedded/sqlite_journal.h"

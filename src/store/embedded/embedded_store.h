@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The durable store of one server: SQLite 3 in one file, whole content in memory.
 //
 // The file format is described in docs/internals/store.md. The file is locked for as long as the

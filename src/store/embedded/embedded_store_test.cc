@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the embedded store does beyond the contract: it survives, and says clearly when it cannot.
 
 #include "store/embedded/embedded_store.h"

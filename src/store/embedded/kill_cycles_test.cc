@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The store killed without warning, again and again on one folder: PC_KILL_CYCLES says how often.
 // A child process opens the store, holds what it finds against what was acknowledged, and writes
 // from several threads until it is killed. Parent and children share a page of memory, which

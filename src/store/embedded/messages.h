@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What we say when the database file cannot be used. Each text names the file and what to do.
 #pragma once
 

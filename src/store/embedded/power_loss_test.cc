@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The journal on a disk that loses what was not synced: after every simulated power cut the file
 // opens and holds every acknowledged batch and no part of another.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The table of objects is keyed by revision: each write puts its row at the end, so that a batch
 // touches one or two pages however many objects it has, and the row an update or a deletion
 // replaces is found by the revision the engine already knows. Only a deletion leaves no row, hence

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // SqliteJournal keeps the objects in one SQLite file; see docs/internals/store.md for the format.
 #pragma once
 

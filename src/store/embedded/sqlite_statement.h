@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // RAII and short calls around SQLite's C interface. Confined to the thread that holds the journal.
 #pragma once
 

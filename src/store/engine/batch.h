@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Batch judges queued writes against the state they will meet: what is stored, overlaid with what
 // earlier writes of the same batch have done. Confined to the committing thread.
 #pragma once

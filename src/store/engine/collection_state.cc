@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "store/engine/collection_state.h"
 
 #include <algorithm>

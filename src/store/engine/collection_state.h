@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CollectionState is one collection in memory: its objects in order, and its recent history.
 // Not synchronized: the engine guards it with its state mutex.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Engine is the store in memory with a Journal behind it; the memory and the embedded store are
 // this with different journals.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the engine makes of a journal that cannot write everything.
 
 #include "store/engine/engine.h"

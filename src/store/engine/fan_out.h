@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // FanOut wakes watches when something they watch has changed, from a thread of its own, so that
 // neither writers nor readers pay for the number of watches. The thread starts with the first
 // watch. Thread-safe.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Journal is where the engine makes its writes durable before it shows them. Called by one thread
 // at a time (the one that leads the commit).
 #pragma once

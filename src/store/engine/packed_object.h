@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PackedObject is a version of a large object that hardly anybody will ask for again: compressed.
 // Immutable; any thread.
 #pragma once

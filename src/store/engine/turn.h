@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a writer waits on until it is told to commit the queue, or that its write is committed.
 // A futex and nothing around it: a mutex with a condition may not be destroyed as soon as the
 // waiter knows.

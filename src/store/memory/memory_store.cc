@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "store/memory/memory_store.h"
 
 #include "store/engine/engine.h"

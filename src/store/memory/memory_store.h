@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A store without durability: everything is gone when it is destroyed. For tests, the offline
 // commands and `--store=memory`; behaves otherwise exactly as the embedded store, whose engine it
 // is.

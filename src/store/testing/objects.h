@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Small objects for tests of stores and of what reads them.
 #pragma once
 

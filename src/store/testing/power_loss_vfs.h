@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PowerLossVfs is a SQLite VFS that writes through to the default one and remembers every write,
 // truncation and sync, so that a test can ask what a disk might hold if the power had failed at any
 // moment: what was synced is there; each later write is there, or not, or in part, whatever came

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A folder of its own for a test; gone, with all that is in it, at the end.
 #pragma once
 

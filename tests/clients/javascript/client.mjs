@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the tests of this folder share: a server, and clients of it.
 
 import assert from 'node:assert/strict';

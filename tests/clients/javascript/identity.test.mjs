@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Who one is: by client certificate, by service account token, by neither; and what one is told then.
 
 import assert from 'node:assert/strict';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Objects: create, read, replace, patch in every way, list by pages, delete.
 
 import assert from 'node:assert/strict';

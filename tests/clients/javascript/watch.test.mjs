@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Informers: what they hold stays right whatever happens to the connection and to the server.
 
 import assert from 'node:assert/strict';

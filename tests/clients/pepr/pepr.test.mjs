@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A webhook server made by others: a Pepr module is built, its manifests are applied, and its two
 // controllers run beside the server as their pods would run beside kube-apiserver: with their own
 // service account's token, the certificate of their own Secret, reached through their Service.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import { PeprModule } from 'pepr';
 
 import cfg from './package.json';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What an operation has come to, in the form in which golden files hold it: code, headers, body.
 #pragma once
 

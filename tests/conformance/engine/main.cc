@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Carries out requests by an engine and nothing else: no server, no HTTP. A line of JSON on standard
 // input is a request (request.h), the line on standard output its answer (answer.h). The flags are
 // those of `portcullis serve` that the suites use; others are refused. See engine_replay.py.

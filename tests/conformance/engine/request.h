@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A step of a scenario as a request to the engine: a line of JSON, in which nothing is encoded as HTTP
 // encodes it.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Judges a folder of pods with known verdicts: <level>/<version>/{pass,fail}/*.yaml, the layout in
 // which the Pod Security Standards' own test data are published. Prints each pod judged otherwise,
 // then `N passed, N failed`; exits with 1 if any failed.

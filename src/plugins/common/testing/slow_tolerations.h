@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Merging and allowing tolerations as kube-apiserver does it, comparing each with each: the
 // reference that the indexed forms are compared with.
 //

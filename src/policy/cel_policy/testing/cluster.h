@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A cluster in memory with policies, for tests and benchmarks.
 #pragma once
 

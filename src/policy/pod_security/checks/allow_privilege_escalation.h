@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Containers must forbid privilege escalation (1.8 and later; not Windows pods from 1.25).
 #pragma once
 

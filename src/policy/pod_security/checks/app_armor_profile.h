@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Containers may use only the runtime's default or a localhost AppArmor profile.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Containers may add only capabilities of the usual default set.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Containers must drop ALL capabilities and may add only NET_BIND_SERVICE (1.22 and later).
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pods may not share the host's network, process or IPC namespace.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pods may not mount directories of the host.
 #pragma once
 

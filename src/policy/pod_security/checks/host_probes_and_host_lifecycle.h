@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Probes and lifecycle hooks may not name a host of their own (1.34 and later).
 #pragma once
 

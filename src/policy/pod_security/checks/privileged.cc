@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "policy/pod_security/checks/privileged.h"
 
 #include "policy/pod_security/sentences.h"

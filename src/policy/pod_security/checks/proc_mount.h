@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Containers keep the default /proc mount; from 1.35 other mounts are fine in a user namespace.
 #pragma once
 

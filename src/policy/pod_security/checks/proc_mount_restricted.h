@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Containers keep the default /proc mount, user namespace or not (1.35 and later).
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Only volumes that give no access to the node or to storage outside a claim.
 #pragma once
 

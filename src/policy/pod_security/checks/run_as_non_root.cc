@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "policy/pod_security/checks/run_as_non_root.h"
 
 #include "policy/pod_security/sentences.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Containers must run as a user other than root; a user namespace will do from 1.35.
 #pragma once
 

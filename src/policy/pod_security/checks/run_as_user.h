@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Containers may not ask for user 0 (1.23 and later); a user namespace will do from 1.35.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Only container types of SELinux, and neither user nor role (one type more from 1.31).
 #pragma once
 

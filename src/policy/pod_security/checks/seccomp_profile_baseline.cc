@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "policy/pod_security/checks/seccomp_profile_baseline.h"
 
 #include "base/gotext.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Seccomp may not be switched off: by annotation before 1.19, by field since.
 #pragma once
 

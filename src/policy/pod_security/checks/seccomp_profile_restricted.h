@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Containers must name a seccomp profile (1.19 and later; not Windows pods from 1.25).
 #pragma once
 

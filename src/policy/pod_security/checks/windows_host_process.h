@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pods may not run as Windows host processes.
 #pragma once
 

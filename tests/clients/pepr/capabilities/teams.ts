@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Every pod belongs to a team, ConfigMaps keep no passwords, and a ConfigMap that asks for it gets a
 // Secret: one action of each of Pepr's kinds.
 
