@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/strings.h"
@@ -111,25 +112,29 @@ std::vector<MatchingBlock> FindRuns(const Numbered& lines, const Occurrences& oc
   return runs;
 }
 
-// Chooses blocks from a heap of runs. The recursion of Ratcliff and Obershelp picks the best run of
-// each gap between blocks; gaps do not depend on each other, so picking the best run of all of them
-// gives the same blocks. A run is cut to its gap when it comes up, and put back if that made it
+// Chooses blocks from runs, the best first. The recursion of Ratcliff and Obershelp picks the best
+// run of each gap between blocks; gaps do not depend on each other, so picking the best run of all of
+// them gives the same blocks. A run is cut to its gap when it comes up, and put back if that made it
 // shorter. What is left of a run lies in one gap at most: a run that reached past both ends of a
 // block would be longer than the block.
 class BlockChooser {
  public:
-  BlockChooser(const Numbered& lines, std::vector<MatchingBlock> runs)
-      : lines_(lines), runs_(std::move(runs)) {
+  BlockChooser(const Numbered& lines, const std::vector<MatchingBlock>& runs)
+      : lines_(lines), runs_(LongestFirst(runs)) {
     blocks_.insert({static_cast<std::uint32_t>(lines.before.size()),
                     static_cast<std::uint32_t>(lines.after.size()), 0});
   }
 
   std::vector<MatchingBlock> Choose() {
-    std::make_heap(runs_.begin(), runs_.end(), IsWorse);
-    while (!runs_.empty()) {
-      std::pop_heap(runs_.begin(), runs_.end(), IsWorse);
-      const MatchingBlock run = runs_.back();
-      runs_.pop_back();
+    auto next = runs_.begin();
+    while (next != runs_.end() || !cut_.empty()) {
+      if (cut_.empty() || (next != runs_.end() && IsWorse(cut_.front(), *next))) {
+        Place(*next++);
+        continue;
+      }
+      std::pop_heap(cut_.begin(), cut_.end(), IsWorse);
+      const MatchingBlock run = cut_.back();
+      cut_.pop_back();
       Place(run);
     }
     ExtendIntoRemainingGaps();
@@ -176,6 +181,19 @@ class BlockChooser {
     return a.new_line > b.new_line;
   }
 
+  // FindRuns closes runs of one length in the order of IsWorse, so sorting by length is enough; by
+  // counting, because there may be millions.
+  static std::vector<MatchingBlock> LongestFirst(const std::vector<MatchingBlock>& runs) {
+    std::uint32_t longest = 0;
+    for (const MatchingBlock& run : runs) longest = std::max(longest, run.size);
+    std::vector<std::size_t> place(longest + 1, 0);  // of the next run of each length
+    for (const MatchingBlock& run : runs) ++place[longest - run.size];
+    std::exclusive_scan(place.begin(), place.end(), place.begin(), std::size_t{0});
+    std::vector<MatchingBlock> sorted(runs.size());
+    for (const MatchingBlock& run : runs) sorted[place[longest - run.size]++] = run;
+    return sorted;
+  }
+
   // The gap that ends where `next` begins.
   Gap GapBefore(Blocks::const_iterator next) const {
     Gap gap;
@@ -197,8 +215,8 @@ class BlockChooser {
   }
 
   void PutBack(const MatchingBlock& run) {
-    runs_.push_back(run);
-    std::push_heap(runs_.begin(), runs_.end(), IsWorse);
+    cut_.push_back(run);
+    std::push_heap(cut_.begin(), cut_.end(), IsWorse);
   }
 
   void Place(const MatchingBlock& run) {
@@ -243,7 +261,8 @@ class BlockChooser {
   }
 
   const Numbered& lines_;
-  std::vector<MatchingBlock> runs_;  // a heap
+  const std::vector<MatchingBlock> runs_;
+  std::vector<MatchingBlock> cut_;  // a heap
   Blocks blocks_;
 };
 
