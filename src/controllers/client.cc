@@ -22,20 +22,13 @@ constexpr std::string_view kMetaVersion = "meta.k8s.io/v1";
 
 engine::WriteOptions WriteOptionsOf(json::Arena& arena, const Request& request,
                                     const Identity& identity) {
-  const auto value = [&](std::string_view kind) {
-    json::ObjectBuilder options(arena);
-    options.Set("kind", kind).Set("apiVersion", kMetaVersion);
-    if (!request.field_manager.empty()) options.Set("fieldManager", request.field_manager);
-    return options.Build();
-  };
   engine::WriteOptions options;
   options.field_manager = request.field_manager;
   if (options.field_manager.empty()) {
     options.field_manager = api::patch::ManagerFromUserAgent(identity.agent);
   }
   if (request.force) options.force = true;
-  options.as_create = value("CreateOptions");
-  options.as_update = value("UpdateOptions");
+  engine::SetOptionsForAdmission(arena, {.field_manager = request.field_manager}, options);
   return options;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/codec/media_type.h"
 #include "json/value.h"
@@ -29,6 +30,22 @@ struct WriteOptions {
   json::Value as_create;
   json::Value as_update;
 };
+
+// The options of a write as its client gave them; what is empty was not given.
+struct GivenWriteOptions {
+  std::vector<std::string> dry_run;
+  std::string_view field_manager;
+  std::string_view field_validation;
+};
+
+// Sets `as_create` and `as_update`.
+void SetOptionsForAdmission(json::Arena& arena, const GivenWriteOptions& given,
+                            WriteOptions& options);
+
+// "Ignore", "Warn" or "Strict".
+std::string_view FieldValidationName(FieldValidation validation);
+// kWarn for "", nothing for other names.
+std::optional<FieldValidation> FieldValidationNamed(std::string_view name);
 
 struct DeleteOptions {
   bool dry_run = false;

@@ -33,19 +33,18 @@ api::UserInfo UserOf(const ClusterOptions& options) {
   return user;
 }
 
-// CreateOptions or UpdateOptions as kubectl sends them and admission sees them.
-json::Value WriteOptionsOf(json::Arena& arena, std::string_view kind,
-                           const ClusterOptions& options) {
-  json::ObjectBuilder value(arena);
-  value.Set("kind", kind).Set("apiVersion", "meta.k8s.io/v1");
-  if (options.dry_run) {
-    value.Set("dryRun", json::ArrayBuilder(arena).Add(std::string_view("All")).Build());
-  }
-  value.Set("fieldManager", kManager);
-  value.Set("fieldValidation", options.validation == engine::FieldValidation::kStrict ? "Strict"
-                               : options.validation == engine::FieldValidation::kWarn ? "Warn"
-                                                                                      : "Ignore");
-  return value.Build();
+// The options as kubectl sends them.
+engine::WriteOptions WriteOptionsOf(json::Arena& arena, const ClusterOptions& options) {
+  engine::WriteOptions out;
+  out.dry_run = options.dry_run;
+  out.field_manager = kManager;
+  out.validation = options.validation;
+  engine::GivenWriteOptions given;
+  if (options.dry_run) given.dry_run = {"All"};
+  given.field_manager = kManager;
+  given.field_validation = engine::FieldValidationName(options.validation);
+  engine::SetOptionsForAdmission(arena, given, out);
+  return out;
 }
 
 }  // namespace
@@ -172,11 +171,7 @@ base::Result<engine::Outcome> Cluster::Submit(engine::Operation& op, const Reque
   input.body = request.body;
   input.type =
       json::HasJsonPrefix(request.body) ? engine::MediaType::kJson : engine::MediaType::kYaml;
-  input.options.dry_run = options_.dry_run;
-  input.options.field_manager = kManager;
-  input.options.validation = options_.validation;
-  input.options.as_create = WriteOptionsOf(op.arena, "CreateOptions", options_);
-  input.options.as_update = WriteOptionsOf(op.arena, "UpdateOptions", options_);
+  input.options = WriteOptionsOf(op.arena, options_);
   auto outcome = engine::Write(op, input);
   if (outcome.ok()) Follow(op, *outcome);
   return outcome;

@@ -70,31 +70,6 @@ base::Status OptionsInvalid(std::string_view kind, const api::FieldErrors& error
   return api::InvalidStatus({"meta.k8s.io", std::string(kind)}, "", errors);
 }
 
-bool ReadFieldValidation(std::string_view text, FieldValidation& validation) {
-  if (text.empty() || text == "Warn") {
-    validation = FieldValidation::kWarn;
-  } else if (text == "Strict") {
-    validation = FieldValidation::kStrict;
-  } else if (text == "Ignore") {
-    validation = FieldValidation::kIgnore;
-  } else {
-    return false;
-  }
-  return true;
-}
-
-// metav1.ParseDryRun and the fields that all three kinds of write options share.
-json::Value OptionsValue(json::Arena& arena, std::string_view kind, const Query& query) {
-  json::ObjectBuilder value(arena);
-  value.Set("kind", kind).Set("apiVersion", kMetaVersion);
-  const auto dry_run = query.All("dryRun");
-  if (!dry_run.empty()) value.Set("dryRun", StringArray(arena, dry_run));
-  for (std::string_view name : {"fieldManager", "fieldValidation"}) {
-    if (!query.Get(name).empty()) value.Set(name, query.Get(name));
-  }
-  return value.Build();
-}
-
 base::Result<std::optional<std::int64_t>> ReadInt(const Query& query, std::string_view name) {
   if (!query.Has(name)) return std::optional<std::int64_t>();
   return std::optional<std::int64_t>(TRY(golang::ParseInt(query.Get(name))));
@@ -128,22 +103,24 @@ base::Result<WriteOptions> ReadWriteOptions(Call& call, WriteKind kind) {
   }
   CheckFieldManager(options.field_manager, errors);
   CheckDryRun(call.arena, dry_run, errors);
-  const std::string_view validation = query.Get("fieldValidation");
-  if (!ReadFieldValidation(validation, options.validation)) {
-    errors.push_back(api::NotSupported(api::FieldPath("fieldValidation"), validation,
+  const std::string_view given_validation = query.Get("fieldValidation");
+  const auto validation = engine::FieldValidationNamed(given_validation);
+  if (!validation) {
+    errors.push_back(api::NotSupported(api::FieldPath("fieldValidation"), given_validation,
                                        {"", "Ignore", "Strict", "Warn"}));
   }
   if (!errors.empty()) {
     constexpr std::string_view kKinds[] = {"CreateOptions", "UpdateOptions", "PatchOptions"};
     return OptionsInvalid(kKinds[static_cast<std::size_t>(kind)], errors);
   }
+  options.validation = *validation;
+  engine::SetOptionsForAdmission(call.arena, {dry_run, options.field_manager, given_validation},
+                                 options);
   if (options.field_manager.empty()) {
     options.field_manager = api::patch::ManagerFromUserAgent(call.headers().Get("User-Agent"));
   }
   options.dry_run = !dry_run.empty();
   call.dry_run = options.dry_run;
-  options.as_create = OptionsValue(call.arena, "CreateOptions", query);
-  options.as_update = OptionsValue(call.arena, "UpdateOptions", query);
   return options;
 }
 

@@ -221,23 +221,12 @@ class Scenario {
     WriteOptions options;
     options.dry_run = op.dry_run;
     options.field_manager = step.Has("manager") ? step["manager"].AsString() : "test";
-    const std::string_view validation = step["validation"].AsString();
-    options.validation = validation == "Strict"   ? FieldValidation::kStrict
-                         : validation == "Ignore" ? FieldValidation::kIgnore
-                                                  : FieldValidation::kWarn;
+    options.validation =
+        FieldValidationNamed(step["validation"].AsString()).value_or(FieldValidation::kWarn);
     if (step.Has("force")) options.force = step["force"].AsBool();
-    const auto shown = [&](std::string_view kind) {
-      json::ObjectBuilder value(op.arena);
-      value.Set("kind", kind).Set("apiVersion", "meta.k8s.io/v1");
-      if (op.dry_run) {
-        json::ArrayBuilder all(op.arena);
-        all.Add("All");
-        value.Set("dryRun", all.Build());
-      }
-      return value.Build();
-    };
-    options.as_create = shown("CreateOptions");
-    options.as_update = shown("UpdateOptions");
+    GivenWriteOptions given;
+    if (op.dry_run) given.dry_run = {"All"};
+    SetOptionsForAdmission(op.arena, given, options);
     return options;
   }
 

@@ -75,15 +75,6 @@ engine::PatchType PatchTypeOf(const Request& request) {
 
 engine::WriteOptions ReadWriteOptions(engine::Operation& op, const Request& request) {
   const auto dry_run = request.Parameters("dryRun");
-  const auto shown = [&](std::string_view kind) {
-    json::ObjectBuilder value(op.arena);
-    value.Set("kind", kind).Set("apiVersion", kMetaVersion);
-    if (!dry_run.empty()) value.Set("dryRun", Texts(op.arena, dry_run));
-    for (std::string_view name : {"fieldManager", "fieldValidation"}) {
-      if (!request.Parameter(name).empty()) value.Set(name, request.Parameter(name));
-    }
-    return value.Build();
-  };
   engine::WriteOptions options;
   options.dry_run = !dry_run.empty();
   options.field_manager = request.Parameter("fieldManager");
@@ -91,12 +82,11 @@ engine::WriteOptions ReadWriteOptions(engine::Operation& op, const Request& requ
     options.field_manager = api::patch::ManagerFromUserAgent(request.headers.Get("User-Agent"));
   }
   const std::string_view validation = request.Parameter("fieldValidation");
-  options.validation = validation == "Strict"   ? engine::FieldValidation::kStrict
-                       : validation == "Ignore" ? engine::FieldValidation::kIgnore
-                                                : engine::FieldValidation::kWarn;
+  options.validation =
+      engine::FieldValidationNamed(validation).value_or(engine::FieldValidation::kWarn);
   if (!request.Parameters("force").empty()) options.force = request.Parameter("force") != "false";
-  options.as_create = shown("CreateOptions");
-  options.as_update = shown("UpdateOptions");
+  engine::SetOptionsForAdmission(op.arena, {dry_run, request.Parameter("fieldManager"), validation},
+                                 options);
   return options;
 }
 

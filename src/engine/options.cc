@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "engine/options.h"
+
+namespace portcullis::engine {
+namespace {
+
+json::Value OptionsValue(json::Arena& arena, std::string_view kind,
+                         const GivenWriteOptions& given) {
+  json::ObjectBuilder value(arena);
+  value.Set("kind", kind).Set("apiVersion", "meta.k8s.io/v1");
+  if (!given.dry_run.empty()) {
+    json::ArrayBuilder dry_run(arena);
+    for (const std::string& text : given.dry_run) dry_run.Add(text);
+    value.Set("dryRun", dry_run.Build());
+  }
+  if (!given.field_manager.empty()) value.Set("fieldManager", given.field_manager);
+  if (!given.field_validation.empty()) value.Set("fieldValidation", given.field_validation);
+  return value.Build();
+}
+
+}  // namespace
+
+void SetOptionsForAdmission(json::Arena& arena, const GivenWriteOptions& given,
+                            WriteOptions& options) {
+  options.as_create = OptionsValue(arena, "CreateOptions", given);
+  options.as_update = OptionsValue(arena, "UpdateOptions", given);
+}
+
+std::string_view FieldValidationName(FieldValidation validation) {
+  switch (validation) {
+    case FieldValidation::kIgnore:
+      return "Ignore";
+    case FieldValidation::kStrict:
+      return "Strict";
+    case FieldValidation::kWarn:
+      break;
+  }
+  return "Warn";
+}
+
+std::optional<FieldValidation> FieldValidationNamed(std::string_view name) {
+  if (name.empty()) return FieldValidation::kWarn;
+  for (const FieldValidation validation :
+       {FieldValidation::kIgnore, FieldValidation::kWarn, FieldValidation::kStrict}) {
+    if (FieldValidationName(validation) == name) return validation;
+  }
+  return std::nullopt;
+}
+
+}  // namespace portcullis::engine
