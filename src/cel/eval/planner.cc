@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "cel/checker/checker.h"
 #include "cel/checker/declarations.h"
+#include "cel/eval/locals.h"
 #include "cel/eval/node.h"
 #include "cel/eval/node_store.h"
 #include "cel/eval/operator_table.h"
@@ -42,17 +43,11 @@ class Planner : private NodeStore {
     if (options_.trace) program_->ast_ = std::move(shared);
     program_->root_ = One(ast.root());
     TRY(std::move(status_));
-    program_->slot_count_ = slot_count_;
+    program_->slot_count_ = locals_.slots();
     program_->follows_specification_ = environment_.options().follows_specification;
     program_->result_type_ = CopyType(arena_, ast.type() ? ast.type() : &kDynType);
     return std::shared_ptr<const Program>(std::move(program_));
   }
-
-  struct Local {
-    std::string_view name;
-    std::int32_t slot;
-    const Node* init;  // of an accumulator that is evaluated lazily, or null
-  };
 
   void Fail(std::string text) {
     if (status_.ok()) status_ = base::ConfigError(std::move(text));
@@ -128,16 +123,9 @@ class Planner : private NodeStore {
     return node;
   }
 
-  const Local* FindLocal(std::string_view name) const {
-    for (auto local = locals_.rbegin(); local != locals_.rend(); ++local) {
-      if (local->name == name) return &*local;
-    }
-    return nullptr;
-  }
-
   const Node* Ident(const Expr* expr, bool charge) {
     if (!expr->resolved) {
-      if (const Local* local = FindLocal(expr->name)) {
+      if (const Locals::Local* local = locals_.Find(expr->name)) {
         const auto root = local->init ? AttributeNode::Root::kLazySlot : AttributeNode::Root::kSlot;
         auto* node = Attribute(root, local->slot, charge);
         node->operand = local->init;
@@ -179,7 +167,7 @@ class Planner : private NodeStore {
     if (!expr->type && !expr->test_only) {
       name = QualifiedName(expr);
       const std::string_view root = std::string_view(name).substr(0, name.find('.'));
-      if (!name.empty() && !FindLocal(root)) {
+      if (!name.empty() && !locals_.Find(root)) {
         if (const Node* node = Global(expr, name, charge)) return node;
       }
     }
@@ -507,23 +495,13 @@ class Planner : private NodeStore {
 
   // --- Loops ---
 
-  std::int32_t NewSlot() {
-    const std::int32_t slot = next_slot_++;
-    slot_count_ = std::max(slot_count_, next_slot_);
-    return slot;
-  }
-
   template <typename T>
   T* StartLoop(const Comprehension& loop, const Node* range) {
     auto* node = Make<T>();
     node->range = range;
     node->fold = environment_.options().fold_constants;
-    node->slot = NewSlot();
-    locals_.push_back({loop.variable, node->slot, nullptr});
-    if (!loop.variable2.empty()) {
-      node->slot2 = NewSlot();
-      locals_.push_back({loop.variable2, node->slot2, nullptr});
-    }
+    node->slot = locals_.Add(loop.variable);
+    if (!loop.variable2.empty()) node->slot2 = locals_.Add(loop.variable2);
     return node;
   }
 
@@ -534,13 +512,8 @@ class Planner : private NodeStore {
   }
 
   const Node* Loop(const Comprehension& loop) {
-    const std::size_t outer_locals = locals_.size();
-    const std::int32_t outer_slot = next_slot_;
-    const Node* range = One(loop.range);
-    const Node* node = LoopOver(loop, range);
-    locals_.resize(outer_locals);
-    next_slot_ = outer_slot;
-    return node;
+    const Locals::Scope scope(locals_);
+    return LoopOver(loop, One(loop.range));
   }
 
   const Node* LoopOver(const Comprehension& loop, const Node* range) {
@@ -573,15 +546,14 @@ class Planner : private NodeStore {
         break;
     }
     const Node* init = One(loop.init);
-    const std::int32_t accumulator = NewSlot();
-    locals_.push_back({loop.accumulator, accumulator, init});
+    const std::int32_t accumulator = locals_.Add(loop.accumulator, init);
     const std::size_t inside = locals_.size();
     auto* node = StartLoop<GenericLoopNode>(loop, range);
     node->init = init;
     node->accumulator = accumulator;
     node->condition = One(loop.condition);
     node->step = One(loop.step);
-    locals_.resize(inside);
+    locals_.Hide(inside);  // their slots stay taken
     node->result = One(loop.result);
     return node;
   }
@@ -591,9 +563,7 @@ class Planner : private NodeStore {
   const CompileOptions& options_;
   std::shared_ptr<Program> program_;
   base::Status status_;
-  std::vector<Local> locals_;
-  std::int32_t next_slot_ = 0;
-  std::int32_t slot_count_ = 0;
+  Locals locals_;
 };
 
 base::Result<std::shared_ptr<const Program>> Plan(std::shared_ptr<const Environment> environment,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/gotext.h"
+#include "cel/syntax/ast_builder.h"
 #include "cel/syntax/literals.h"
 #include "cel/syntax/macros.h"
 #include "cel/syntax/operators.h"
@@ -15,10 +16,10 @@
 namespace portcullis::cel {
 namespace {
 
-class Parser : private TokenCursor {
+class Parser : private TokenCursor, private AstBuilder {
  public:
   Parser(Ast& ast, const ParseOptions& options, Issues& issues)
-      : TokenCursor(ast.source(), issues), ast_(ast), options_(options) {}
+      : TokenCursor(ast.source(), issues), AstBuilder(ast), options_(options) {}
 
   void Run() {
     Expr* root = Expression();
@@ -47,36 +48,6 @@ class Parser : private TokenCursor {
     int& depth_;
   };
 
-  // --- Nodes ---
-
-  Expr* New(ExprKind kind, std::int32_t offset) { return ast_.NewExpr(kind, offset); }
-
-  Expr* Const(Value value, std::int32_t offset) {
-    Expr* expr = New(ExprKind::kConst, offset);
-    expr->constant = value;
-    return expr;
-  }
-
-  Expr* ErrorNode(std::int32_t offset = -1) { return Const(Value::Null(), offset); }
-
-  Expr* NewCall(std::string_view function, std::int32_t offset, std::span<Expr* const> args,
-                bool member = false) {
-    Expr* expr = New(ExprKind::kCall, offset);
-    expr->name = function;
-    expr->args = ast_.Copy(args);
-    expr->member_call = member;
-    return expr;
-  }
-
-  Expr* NewCall(std::string_view function, std::int32_t offset, std::initializer_list<Expr*> args) {
-    return NewCall(function, offset, std::span<Expr* const>(args.begin(), args.size()));
-  }
-
-  // Does it stand for something that could not be read?
-  static bool IsErrorNode(const Expr* expr) {
-    return expr->kind == ExprKind::kConst && expr->offset < 0;
-  }
-
   Expr* Expand(Expr* call) {
     if (!options_.macros || std::any_of(call->args.begin(), call->args.end(), &IsErrorNode)) {
       return call;
@@ -91,16 +62,6 @@ class Parser : private TokenCursor {
     Expr* expanded =
         macro->expand(context, target, std::span<Expr* const>(call->args).subspan(receiver));
     return expanded ? expanded : call;
-  }
-
-  // Long chains of && and || become balanced trees, so that their depth is logarithmic.
-  Expr* Balance(std::string_view function, std::span<Expr* const> terms,
-                std::span<const std::int32_t> offsets) {
-    if (terms.size() == 1) return terms[0];
-    const std::size_t half = (terms.size() + 1) / 2;
-    Expr* left = Balance(function, terms.subspan(0, half), offsets.subspan(0, half - 1));
-    Expr* right = Balance(function, terms.subspan(half), offsets.subspan(half));
-    return NewCall(function, offsets[half - 1], {left, right});
   }
 
   // --- Rules ---
@@ -594,7 +555,6 @@ class Parser : private TokenCursor {
     return Const(bytes ? Value::Bytes(copy) : Value::String(copy), offset);
   }
 
-  Ast& ast_;
   const ParseOptions& options_;
   int expression_depth_ = 0;
   int relation_depth_ = 0;

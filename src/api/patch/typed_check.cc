@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/patch/go_value.h"
+#include "api/patch/list_elements.h"
+#include "api/patch/typed.h"
+#include "base/gotext.h"
+#include "base/strings.h"
+
+namespace portcullis::api::patch {
+namespace {
+
+using json::Value;
+using schema::Kind;
+using schema::ListType;
+using schema::Schema;
+
+// No name that Kubernetes or a client gives a field.
+constexpr std::string_view kForeign = "\x01foreign";
+
+class Checker {
+ public:
+  explicit Checker(bool native) : native_(native) {}
+  void Check(const Schema* schema, Value value, const std::string& path);
+  base::Status Outcome() const;
+
+ private:
+  void CheckList(const Schema& schema, Value value, const std::string& path);
+  void CheckMap(const Schema& schema, Value value, const std::string& path);
+  void CheckScalar(const Schema& schema, Value value, const std::string& path);
+  void CheckForeign(const Schema& schema, Value value, const std::string& path);
+  bool IsForeign(Value value) const { return native_ && value.is_object() && value.Has(kForeign); }
+  bool CanBeElement(const Schema& schema, Value element, std::size_t index,
+                    const std::string& path);
+  void Add(const std::string& path, std::string_view text) {
+    errors_.push_back(base::StrCat(path, ": ", text));
+  }
+
+  const bool native_;
+  std::vector<std::string> errors_;
+};
+
+base::Status Checker::Outcome() const {
+  if (errors_.empty()) return base::OkStatus();
+  if (errors_.size() == 1) return {base::Reason::kUnknown, errors_[0]};
+  std::string text = "errors:";
+  for (const std::string& error : errors_) text += "\n  " + error;
+  return {base::Reason::kUnknown, text};
+}
+
+// What %#v of a reader's value prints: the Go literal of the value it holds.
+std::string GoLiteral(Value value) {
+  const std::string inner =
+      value.is_string() ? base::GoQuote(value.AsString()) : GoValueText(value);
+  return base::StrCat("&value.valueUnstructured{Value:", inner, "}");
+}
+
+void Checker::CheckScalar(const Schema& schema, Value value, const std::string& path) {
+  const auto got = [&] { return base::StrCat("&{", GoValueText(value), "}"); };
+  switch (schema.kind) {
+    case Kind::kString:
+    case Kind::kBytes:
+    case Kind::kDuration:
+      if (!value.is_string()) Add(path, "expected string, got " + GoLiteral(value));
+      break;
+    case Kind::kInteger:
+    case Kind::kNumber:
+      if (!value.is_number()) {
+        Add(path, base::StrCat("expected numeric (int or float), got ", GoTypeName(value)));
+      }
+      break;
+    case Kind::kBoolean:
+      if (!value.is_bool()) Add(path, "expected boolean, got " + got());
+      break;
+    case Kind::kQuantity:
+    case Kind::kIntOrString:
+    case Kind::kTime:
+    case Kind::kMicroTime:
+      if (value.is_array() || value.is_object()) Add(path, "expected any scalar, got " + got());
+      break;
+    default:
+      break;
+  }
+}
+
+void Checker::CheckForeign(const Schema& schema, Value value, const std::string& path) {
+  const Value foreign = value[kForeign];
+  const std::string text = base::StrCat("&{", foreign["text"].AsString(), "}");
+  switch (schema.kind) {
+    case Kind::kArray:
+      return Add(path, "expected list, got " + text);
+    case Kind::kString:
+    case Kind::kBytes:
+    case Kind::kDuration:
+      return Add(path, base::StrCat("expected string, got &value.valueUnstructured{Value:",
+                                    foreign["literal"].AsString(), "}"));
+    case Kind::kInteger:
+    case Kind::kNumber:
+      return Add(path,
+                 base::StrCat("expected numeric (int or float), got ", foreign["type"].AsString()));
+    case Kind::kBoolean:
+      return Add(path, "expected boolean, got " + text);
+    case Kind::kQuantity:
+    case Kind::kIntOrString:
+    case Kind::kTime:
+    case Kind::kMicroTime:
+      return Add(path, "expected any scalar, got " + text);
+    default:
+      return Add(path, "expected map, got " + text);
+  }
+}
+
+// Whether the element has none of the list's keys, not even by default.
+bool OmitsKeys(const Schema& schema, Value element) {
+  if (schema.list_type != ListType::kMap || schema.list_map_keys.empty()) return false;
+  return std::none_of(
+      schema.list_map_keys.begin(), schema.list_map_keys.end(),
+      [&](std::string_view key) { return element.Has(key) || !KeyDefault(schema, key).is_null(); });
+}
+
+// Whether the element of a keyed list or set has a name there; nothing more can be said of the list
+// if one has none.
+bool Checker::CanBeElement(const Schema& schema, Value element, std::size_t index,
+                           const std::string& path) {
+  std::string problem;
+  if (schema.list_type == ListType::kSet) {
+    if (element.is_null()) {
+      problem = "associative list without keys has an element that's an explicit null";
+    } else if (element.is_object() && !IsForeign(element)) {
+      problem = "associative list without keys has an element that's a map type";
+    } else if (element.is_array()) {
+      problem = "not supported: associative list with lists as elements";
+    }
+  } else if (element.is_null()) {
+    problem = "associative list with keys may not have a null element";
+  } else if (!element.is_object() || IsForeign(element)) {
+    problem = "associative list with keys may not have non-map elements";
+  } else if (OmitsKeys(schema, element)) {
+    const std::vector<std::string> keys(schema.list_map_keys.begin(), schema.list_map_keys.end());
+    problem = base::StrCat("associative list with keys has an element that omits all key fields ",
+                           base::GoQuotedList(keys),
+                           " (and doesn't have default values for any key fields)");
+  }
+  if (problem.empty()) return true;
+  Add(path, base::StrCat("element ", std::to_string(index), ": ", problem));
+  return false;
+}
+
+void Checker::CheckList(const Schema& schema, Value value, const std::string& path) {
+  if (!value.is_array()) {
+    Add(path, base::StrCat("expected list, got &{", GoValueText(value), "}"));
+    return;
+  }
+  const bool keyed = schema.list_type == ListType::kMap || schema.list_type == ListType::kSet;
+  std::map<PathElement, bool> seen;
+  std::size_t index = 0;
+  for (const Value& element : value.elements()) {
+    PathElement step = PathElement::Index(index++);
+    if (IsForeign(element) && schema.list_type == ListType::kSet) {
+      CheckForeign(*schema.element, element, path + "[={{undefined}}]");
+      continue;
+    }
+    if (keyed) {
+      if (!CanBeElement(schema, element, index - 1, path)) return;
+      step = StepOf(schema, element);
+      if (!seen.emplace(step, true).second) {
+        Add(path, base::StrCat("duplicate entries for key ", ToText({step})));
+      }
+    }
+    Check(schema.element, element, path + ToText({step}));
+  }
+}
+
+void Checker::CheckMap(const Schema& schema, Value value, const std::string& path) {
+  if (!value.is_object()) {
+    Add(path, base::StrCat("expected map, got &{", GoValueText(value), "}"));
+    return;
+  }
+  for (const json::Member& member : value.members()) {
+    const std::string below = base::StrCat(path, ".", member.name());
+    const schema::Field* field = schema.FindField(member.name());
+    if (field != nullptr) {
+      Check(field->schema, member.value, below);
+    } else if (schema.kind == Kind::kMap) {
+      Check(schema.element, member.value, below);
+    } else if (!schema.preserve_unknown_fields) {
+      Add(below, "field not declared in schema");
+    }
+  }
+}
+
+void Checker::Check(const Schema* schema, Value value, const std::string& path) {
+  if (schema == nullptr || value.is_null()) return;
+  if (IsForeign(value)) {
+    CheckForeign(*schema, value, path);
+  } else if (schema->kind == Kind::kArray) {
+    CheckList(*schema, value, path);
+  } else if (schema->kind == Kind::kStruct || schema->kind == Kind::kMap) {
+    CheckMap(*schema, value, path);
+  } else {
+    CheckScalar(*schema, value, path);
+  }
+}
+
+}  // namespace
+
+base::Status CheckTyped(const Schema& schema, Value object) {
+  Checker checker(/*native=*/false);
+  checker.Check(&schema, object, "");
+  return checker.Outcome();
+}
+
+base::Status CheckTypedNative(const Schema& schema, Value object) {
+  Checker checker(/*native=*/true);
+  checker.Check(&schema, object, "");
+  return checker.Outcome();
+}
+
+Value ForeignValue(json::Arena& arena, std::string_view go_type, std::string_view text,
+                   std::string_view literal) {
+  const auto copy = [&](std::string_view part) { return json::String(arena, part); };
+  return json::MakeObject(arena,
+                          {{kForeign, json::MakeObject(arena, {{"type", copy(go_type)},
+                                                               {"text", copy(text)},
+                                                               {"literal", copy(literal)}})}});
+}
+
+}  // namespace portcullis::api::patch
