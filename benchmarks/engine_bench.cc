@@ -12,9 +12,11 @@
 #include "admission/trace/document.h"
 #include "base/clock.h"
 #include "base/strings.h"
+#include "engine/codec/protobuf.h"
 #include "engine/engine.h"
 #include "engine/operation_trace.h"
 #include "engine/verbs.h"
+#include "json/reader.h"
 #include "json/writer.h"
 
 namespace portcullis::engine {
@@ -80,11 +82,14 @@ bool Make(const Engine& engine, std::string_view resource, std::string_view ns,
   return outcome.ok();
 }
 
-std::unique_ptr<Engine> EngineWithNamespace(benchmark::State& state) {
+std::unique_ptr<Engine> EngineWithTeam(benchmark::State& state) {
   auto engine = Engine::Create({});
   if (!engine.ok() ||
       !Make(**engine, "namespaces", "",
-            R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team"}})", false)) {
+            R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team"}})", false) ||
+      !Make(**engine, "serviceaccounts", "team",
+            R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}})",
+            false)) {
     state.SkipWithError("no engine");
     return nullptr;
   }
@@ -100,7 +105,7 @@ std::string ConfigMap(std::size_t number) {
 // A ConfigMap of 1 KB through the default chain: all but the commit, and with it.
 void BM_CreateConfigMap(benchmark::State& state) {
   const bool dry_run = state.range(0) != 0;
-  const auto engine = EngineWithNamespace(state);
+  const auto engine = EngineWithTeam(state);
   if (engine == nullptr) return;
   std::size_t number = 0;
   for (auto _ : state) {
@@ -119,7 +124,7 @@ BENCHMARK(BM_CreateConfigMap)->Arg(1)->Arg(0)->Unit(benchmark::kMicrosecond);
 // before and after.
 void BM_CreateTraced(benchmark::State& state) {
   const auto tracing = static_cast<Tracing>(state.range(0));
-  const auto engine = EngineWithNamespace(state);
+  const auto engine = EngineWithTeam(state);
   if (engine == nullptr) return;
   std::size_t number = 0;
   base::Duration traced{};
@@ -140,6 +145,63 @@ void BM_CreateTraced(benchmark::State& state) {
   state.SetLabel(tracing == Tracing::kSteps ? "steps" : "steps and document");
 }
 BENCHMARK(BM_CreateTraced)->Arg(1)->Arg(2)->Unit(benchmark::kMicrosecond);
+
+// A Pod of two containers, as controllers send them.
+constexpr std::string_view kPod =
+    R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"team","labels":{"app":"web",)"
+    R"("tier":"front"},"annotations":{"example.com/note":"as it was made"}},"spec":{)"
+    R"("automountServiceAccountToken":false,"containers":[{"name":"main","image":"web:1.2.3","ports":[)"
+    R"({"containerPort":8080,"name":"http"}],"env":[{"name":"MODE","value":"production"},{"name":"LEVEL",)"
+    R"("value":"info"}],"resources":{"requests":{"cpu":"100m","memory":"64Mi"},"limits":{"cpu":"200m",)"
+    R"("memory":"128Mi"}},"livenessProbe":{"httpGet":{"path":"/healthz","port":8080}},"volumeMounts":[)"
+    R"({"name":"work","mountPath":"/work"}]},{"name":"side","image":"side:1.0.0","args":["--verbose"]}],)"
+    R"("volumes":[{"name":"work","emptyDir":{}}]}})";
+
+// Creates the Pod (dry run) and writes the answer, in the form that it came in.
+bool MakePod(const Engine& engine, std::string_view body, MediaType type) {
+  Operation op(engine.world());
+  if (!Resolve(op, {.version = "v1", .resource = "pods", .ns = "team"}).ok()) return false;
+  op.verb = Verb::kCreate;
+  op.user.name = "alice";
+  op.dry_run = true;
+  Input input;
+  input.body = body;
+  input.type = type;
+  input.options.dry_run = true;
+  const auto outcome = Write(op, input);
+  if (!outcome.ok()) return false;
+  std::string answer;
+  if (type == MediaType::kJson) {
+    json::Write(outcome->object, answer);
+    return true;
+  }
+  return WriteProtobuf(outcome->object, answer).ok();
+}
+
+// of_json is the ratio to the same create in JSON, measured in the same run.
+void BM_CreatePodInProtobuf(benchmark::State& state) {
+  const auto engine = EngineWithTeam(state);
+  if (engine == nullptr) return;
+  json::Arena arena;
+  std::string body;
+  const auto pod = json::Parse(arena, kPod);
+  if (!pod.ok() || !WriteProtobuf(*pod, body).ok()) return state.SkipWithError("no pod");
+  base::Duration protobuf{};
+  base::Duration json{};
+  for (auto _ : state) {
+    const base::SteadyTime start = base::SystemClock().Steady();
+    const bool made = MakePod(*engine, body, MediaType::kProtobuf);
+    const base::SteadyTime middle = base::SystemClock().Steady();
+    if (!made || !MakePod(*engine, kPod, MediaType::kJson)) {
+      return state.SkipWithError("the object is refused");
+    }
+    protobuf += middle - start;
+    json += base::SystemClock().Steady() - middle;
+  }
+  state.counters["of_json"] =
+      static_cast<double>(protobuf.count()) / static_cast<double>(json.count());
+}
+BENCHMARK(BM_CreatePodInProtobuf)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace portcullis::engine

@@ -11,9 +11,11 @@
 
 #include "api/names.h"
 #include "base/clock.h"
+#include "base/inline_vector.h"
 #include "base/strings.h"
 #include "engine/codec/protobuf_fields.h"
 #include "engine/codec/protobuf_wire.h"
+#include "engine/codec/protobuf_wire_reader.h"
 #include "json/reader.h"
 
 namespace portcullis::engine {
@@ -23,143 +25,16 @@ constexpr int kMaxDepth = 100;
 
 using protobuf::FieldLine;
 using protobuf::kBytes;
-using protobuf::kEndGroup;
-using protobuf::kFixed32;
 using protobuf::kFixed64;
 using protobuf::kMagic;
-using protobuf::kStartGroup;
 using protobuf::kVarint;
 using protobuf::Message;
 using protobuf::Mode;
+using protobuf::Part;
+using protobuf::ReadContent;
+using protobuf::ReadTag;
 using protobuf::Shape;
-
-base::Status UnexpectedEnd() { return base::BadRequest("unexpected EOF"); }
-base::Status Overflow() { return base::BadRequest("proto: integer overflow"); }
-base::Status NegativeLength() {
-  return base::BadRequest("proto: negative length found during unmarshaling");
-}
-
-// Reads the wire form, with the errors of Go's generated decoders.
-class Wire {
- public:
-  explicit Wire(std::string_view bytes) : bytes_(bytes) {}
-  bool done() const { return bytes_.empty(); }
-
-  base::Status Varint(std::uint64_t& value) {
-    value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      if (bytes_.empty()) return UnexpectedEnd();
-      const auto byte = static_cast<unsigned char>(bytes_.front());
-      bytes_.remove_prefix(1);
-      value |= static_cast<std::uint64_t>(byte & 0x7fU) << shift;
-      if ((byte & 0x80U) == 0) return base::OkStatus();
-    }
-    return Overflow();
-  }
-
-  base::Status Bytes(std::string_view& value) {
-    std::uint64_t size = 0;
-    TRY(Varint(size));
-    if (static_cast<std::int64_t>(size) < 0) return NegativeLength();
-    return Take(size, value);
-  }
-
-  base::Status Fixed(std::size_t size, std::uint64_t& value) {
-    std::string_view bytes;
-    TRY(Take(size, bytes));
-    value = 0;
-    std::memcpy(&value, bytes.data(), size);
-    return base::OkStatus();
-  }
-
-  // What follows a tag of a field that is not known; groups with all they hold.
-  base::Status Skip(std::uint32_t wire_type) {
-    std::uint64_t scalar = 0;
-    std::string_view bytes;
-    for (std::size_t depth = 0;;) {
-      switch (wire_type) {
-        case kVarint:
-          TRY(Varint(scalar));
-          break;
-        case kFixed64:
-          TRY(Take(8, bytes));
-          break;
-        case kBytes:
-          TRY(Bytes(bytes));
-          break;
-        case kStartGroup:
-          ++depth;
-          break;
-        case kEndGroup:
-          if (depth == 0) return base::BadRequest("proto: unexpected end of group");
-          --depth;
-          break;
-        case kFixed32:
-          TRY(Take(4, bytes));
-          break;
-        default:
-          return base::BadRequest(
-              base::StrCat("proto: illegal wireType ", std::to_string(wire_type)));
-      }
-      if (depth == 0) return base::OkStatus();
-      if (done()) return UnexpectedEnd();
-      std::uint64_t tag = 0;
-      TRY(Varint(tag));
-      wire_type = static_cast<std::uint32_t>(tag & 7U);
-    }
-  }
-
- private:
-  base::Status Take(std::size_t size, std::string_view& value) {
-    if (size > bytes_.size()) return UnexpectedEnd();
-    value = bytes_.substr(0, size);
-    bytes_.remove_prefix(size);
-    return base::OkStatus();
-  }
-
-  std::string_view bytes_;
-};
-
-// One field as it stands on the wire.
-struct Part {
-  std::uint32_t number = 0;
-  std::uint32_t wire_type = 0;
-  std::uint64_t scalar = 0;
-  std::string_view bytes;
-};
-
-// The number and wire type of the next field of a message of that name.
-base::Status ReadTag(Wire& wire, std::string_view message, Part& part) {
-  std::uint64_t tag = 0;
-  TRY(wire.Varint(tag));
-  part.number = static_cast<std::uint32_t>(tag >> 3);
-  part.wire_type = static_cast<std::uint32_t>(tag & 7U);
-  if (part.wire_type == kEndGroup) {
-    return base::BadRequest(base::StrCat("proto: ", message, ": wiretype end group for non-group"));
-  }
-  if (const auto number = static_cast<std::int32_t>(part.number); number <= 0) {
-    return base::BadRequest(base::StrCat("proto: ", message, ": illegal tag ",
-                                         std::to_string(number), " (wire type ",
-                                         std::to_string(tag), ")"));
-  }
-  return base::OkStatus();
-}
-
-// The value behind a tag of a field that takes `expected`; `go_name` is what Go calls the field.
-base::Status ReadContent(Wire& wire, std::uint32_t expected, std::string_view go_name, Part& part) {
-  if (part.wire_type != expected) {
-    return base::BadRequest(base::StrCat("proto: wrong wireType = ", std::to_string(part.wire_type),
-                                         " for field ", go_name));
-  }
-  switch (expected) {
-    case kVarint:
-      return wire.Varint(part.scalar);
-    case kFixed64:
-      return wire.Fixed(8, part.scalar);
-    default:
-      return wire.Bytes(part.bytes);
-  }
-}
+using protobuf::Wire;
 
 std::string GoName(const api::schema::Schema* schema, std::string_view name) {
   const api::schema::Field* field = schema != nullptr ? schema->FindField(name) : nullptr;
@@ -207,61 +82,105 @@ json::Value InJson(json::Arena& arena, Shape shape, json::Value message) {
   }
 }
 
-// The JSON of a message while its fields arrive. The elements of a list, the entries of a map and
-// the parts of a message that comes in several parts are fields of their own; they are collected and
-// made a value once.
+// The JSON of a message while its fields arrive.
+//
+// Encoders write a field in one place: the elements of a list and the entries of a map one behind the
+// other, and a message whole. What comes again after another field is added to what was there; it is
+// collected and made a value once, so that bytes in any order cost the same.
 class MessageBuilder {
  public:
   explicit MessageBuilder(json::Arena& arena, Shape shape = Shape::kObject)
       : arena_(arena), shape_(shape), object_(arena) {}
 
-  void Set(std::string_view name, json::Value value) { object_.Set(name, value); }
-  // The message in a field, to which every part is added.
-  MessageBuilder& Child(std::string_view name, Shape shape) {
-    auto& child = children_[name];
-    if (child == nullptr) {
-      child = std::make_unique<MessageBuilder>(arena_, shape);
-      object_.Set(name, json::Value());  // keeps the place
-    }
-    return *child;
-  }
   bool Has(std::string_view name) const { return object_.Find(name) != nullptr; }
-  IntOrString& int_or_string(std::string_view name) { return ints_or_strings_[name]; }
-  void AddElement(std::string_view name, json::Value value) {
-    const auto [list, is_new] = lists_.try_emplace(name, arena_);
-    if (is_new) object_.Set(name, json::Value());
-    list->second.Add(value);
+  void Set(std::string_view name, json::Value value) { object_.Set(name, value); }
+  void AddElements(std::string_view name, json::ArrayBuilder& elements) {
+    if (const json::Value* before = object_.Find(name); before == nullptr) {
+      object_.Add(name, elements.Build());
+    } else {
+      auto& list = again().lists.try_emplace(name, arena_, *before).first->second;
+      for (const json::Value& element : elements.Build().elements()) list.Add(element);
+    }
   }
-  void AddEntry(std::string_view name, std::string_view key, json::Value value) {
-    const auto [map, is_new] = maps_.try_emplace(name, arena_);
-    if (is_new) object_.Set(name, json::Value());
-    map->second.Set(key, value);
+  void AddEntries(std::string_view name, json::ObjectBuilder& entries) {
+    if (const json::Value* before = object_.Find(name); before == nullptr) {
+      object_.Add(name, entries.Build());
+    } else {
+      auto& map = again().maps.try_emplace(name, arena_, *before).first->second;
+      for (const json::Member& entry : entries.Build().members())
+        map.Set(entry.name(), entry.value);
+    }
+  }
+  // The message of a field that comes for the first time; the bytes outlive the builder.
+  void AddMessage(const FieldLine& field, std::string_view bytes, json::Value value) {
+    object_.Add(field.name, value);
+    first_parts_.push_back({&field, bytes});
+  }
+  // What the first part of a message was read from.
+  std::string_view FirstPart(const FieldLine& field) const {
+    for (const FirstOf& part : first_parts_) {
+      if (part.field == &field) return part.bytes;
+    }
+    return {};
+  }
+  // The message of a field that has come before, to which every part is added. `is_new`: its first
+  // part is to be read again.
+  MessageBuilder& Child(const FieldLine& field, bool& is_new) {
+    const auto [child, made] = again().children.try_emplace(field.name);
+    if (made) child->second = std::make_unique<MessageBuilder>(arena_, field.shape);
+    is_new = made;
+    return *child->second;
+  }
+  IntOrString& int_or_string(const FieldLine& field, bool& is_new) {
+    const auto [value, made] = again().ints_or_strings.try_emplace(field.name);
+    is_new = made;
+    return value->second;
   }
   json::Value Build() {
-    for (auto& [name, list] : lists_) object_.Set(name, list.Build());
-    for (auto& [name, map] : maps_) object_.Set(name, map.Build());
-    for (auto& [name, child] : children_) object_.Set(name, child->Build());
+    if (again_ != nullptr) {
+      for (auto& [name, list] : again_->lists) object_.Set(name, list.Build());
+      for (auto& [name, map] : again_->maps) object_.Set(name, map.Build());
+      for (auto& [name, child] : again_->children) object_.Set(name, child->Build());
+    }
     return InJson(arena_, shape_, object_.Build());
   }
 
  private:
+  struct FirstOf {
+    const FieldLine* field;
+    std::string_view bytes;
+  };
+  // Of fields that came more than once.
+  struct Again {
+    std::map<std::string_view, json::ArrayBuilder> lists;
+    std::map<std::string_view, json::ObjectBuilder> maps;
+    std::map<std::string_view, std::unique_ptr<MessageBuilder>> children;
+    std::map<std::string_view, IntOrString> ints_or_strings;
+  };
+  Again& again() {
+    if (again_ == nullptr) again_ = std::make_unique<Again>();
+    return *again_;
+  }
+
   json::Arena& arena_;
   const Shape shape_;
   json::ObjectBuilder object_;
-  std::map<std::string_view, json::ArrayBuilder> lists_;
-  std::map<std::string_view, json::ObjectBuilder> maps_;
-  std::map<std::string_view, std::unique_ptr<MessageBuilder>> children_;
-  std::map<std::string_view, IntOrString> ints_or_strings_;
+  base::InlineVector<FirstOf, 8> first_parts_;
+  std::unique_ptr<Again> again_;
 };
 
 class Reader {
  public:
   explicit Reader(json::Arena& arena) : arena_(arena) {}
 
-  base::Result<json::Value> Object(const Message& message, std::string_view name,
+  // The object of that kind; texts in it are views of the arena's copy of the bytes. A kind without
+  // a message has no fields that are known.
+  base::Result<json::Value> Object(const Message* message, const api::GroupVersionKind& kind,
                                    std::string_view bytes, const api::schema::Schema* schema) {
     MessageBuilder object(arena_);
-    TRY(Into(object, {&message, name, schema}, bytes, 0));
+    TRY(Into(object, {message, kind.kind, schema}, arena_.Copy(bytes), 0));
+    object.Set("kind", json::String(arena_, kind.kind));
+    object.Set("apiVersion", json::String(arena_, kind.group_version().ToString()));
     return object.Build();
   }
 
@@ -274,7 +193,10 @@ class Reader {
   };
 
   static std::uint32_t WireTypeOf(const FieldLine& field) {
-    if (field.mode == Mode::kMap || field.type.size() != 1) return kBytes;
+    return field.mode == Mode::kMap ? kBytes : WireTypeOfValue(field);
+  }
+  static std::uint32_t WireTypeOfValue(const FieldLine& field) {
+    if (field.type.size() != 1) return kBytes;
     const char type = field.type.front();
     if (type == 'd') return kFixed64;
     return type == 's' || type == 'b' ? kBytes : kVarint;
@@ -292,20 +214,62 @@ class Reader {
         TRY(wire.Skip(part.wire_type));
         continue;
       }
-      const FieldLine& field = *found;
-      const std::uint32_t expected = WireTypeOf(field);
-      if (field.mode == Mode::kRepeated && expected == kVarint && part.wire_type == kBytes) {
-        TRY(wire.Bytes(part.bytes));
-        TRY(AddPacked(object, field, part.bytes));
-        continue;
+      if (found->mode == Mode::kRepeated) {
+        TRY(AddList(object, type, *found, wire, part, depth));
+      } else if (found->mode == Mode::kMap) {
+        TRY(AddMap(object, type, *found, wire, part, depth));
+      } else {
+        TRY(ReadField(wire, type, *found, part));
+        TRY(AddField(object, type, *found, part, depth));
       }
-      // The name in Go is looked for where an error quotes it.
-      std::string go_name;
-      if (part.wire_type != expected) go_name = GoName(type.schema, field.name);
-      TRY(ReadContent(wire, expected, go_name, part));
-      TRY(AddField(object, type, field, part, depth));
     }
     return base::OkStatus();
+  }
+
+  static base::Status ReadField(Wire& wire, const Type& type, const FieldLine& field, Part& part) {
+    const std::uint32_t expected = WireTypeOf(field);
+    // The name in Go is looked for where an error quotes it.
+    std::string go_name;
+    if (part.wire_type != expected) go_name = GoName(type.schema, field.name);
+    return ReadContent(wire, expected, go_name, part);
+  }
+
+  // The element behind the tag that was read, and those that follow it at once.
+  base::Status AddList(MessageBuilder& object, const Type& type, const FieldLine& field, Wire& wire,
+                       Part& part, int depth) {
+    const bool may_be_packed = WireTypeOf(field) == kVarint;
+    const api::schema::Schema* const schema = SchemaOfValue(type, field);
+    json::ArrayBuilder elements(arena_);
+    do {
+      if (may_be_packed && part.wire_type == kBytes) {
+        TRY(wire.Bytes(part.bytes));
+        TRY(AddPacked(elements, field, part.bytes));
+      } else {
+        TRY(ReadField(wire, type, field, part));
+        elements.Add(TRY(ValueOf(field, schema, part, depth)));
+      }
+    } while (wire.TakeTag(part.number, part.wire_type));
+    object.AddElements(field.name, elements);
+    return base::OkStatus();
+  }
+
+  // The entry behind the tag that was read, and those that follow it at once.
+  base::Status AddMap(MessageBuilder& object, const Type& type, const FieldLine& field, Wire& wire,
+                      Part& part, int depth) {
+    const api::schema::Schema* const schema = SchemaOfValue(type, field);
+    json::ObjectBuilder entries(arena_);
+    do {
+      TRY(ReadField(wire, type, field, part));
+      TRY(AddEntry(entries, field, schema, part.bytes, depth));
+    } while (wire.TakeTag(part.number, part.wire_type));
+    object.AddEntries(field.name, entries);
+    return base::OkStatus();
+  }
+
+  // Of scalars, only that of an integer is looked at.
+  static const api::schema::Schema* SchemaOfValue(const Type& type, const FieldLine& field) {
+    const bool has_schema = field.mode == Mode::kMap || field.type.size() > 1 || field.type == "i";
+    return has_schema ? SchemaOfField(type.schema, field.name) : nullptr;
   }
 
   base::Status AddField(MessageBuilder& object, const Type& type, const FieldLine& field,
@@ -313,19 +277,10 @@ class Reader {
     if (field.mode == Mode::kInline) {
       return Into(object, {field.message, field.type, type.schema}, part.bytes, depth + 1);
     }
-    // Of scalars, only that of an integer is looked at.
-    const bool has_schema = field.mode == Mode::kMap || field.type.size() > 1 || field.type == "i";
-    const api::schema::Schema* const schema =
-        has_schema ? SchemaOfField(type.schema, field.name) : nullptr;
-    if (field.mode == Mode::kMap) return AddEntry(object, field, schema, part.bytes, depth);
-    const bool single = field.mode == Mode::kSingle || field.mode == Mode::kOptional;
-    if (single && field.type.size() > 1) {
-      return MergeMessage(object, field, schema, part.bytes, depth);
-    }
+    const api::schema::Schema* const schema = SchemaOfValue(type, field);
+    if (field.type.size() > 1) return MergeMessage(object, field, schema, part.bytes, depth);
     const json::Value value = TRY(ValueOf(field, schema, part, depth));
-    if (field.mode == Mode::kRepeated) {
-      object.AddElement(field.name, value);
-    } else if (field.mode == Mode::kOptional || !IsZero(value) || object.Has(field.name)) {
+    if (field.mode == Mode::kOptional || !IsZero(value) || object.Has(field.name)) {
       object.Set(field.name, value);
     }
     return base::OkStatus();
@@ -340,22 +295,46 @@ class Reader {
   // A message that comes once more is read into what the parts before it have made.
   base::Status MergeMessage(MessageBuilder& object, const FieldLine& field,
                             const api::schema::Schema* schema, std::string_view bytes, int depth) {
-    if (field.shape == Shape::kIntOrString) {
-      IntOrString& merged = object.int_or_string(field.name);
-      TRY(Into(merged, bytes));
-      object.Set(field.name, merged.is_string ? json::String(arena_, merged.text)
-                                              : json::Value::Int(merged.number));
-      return base::OkStatus();
-    }
+    const bool comes_again = object.Has(field.name);
+    if (field.shape == Shape::kIntOrString) return MergeIntOrString(object, field, bytes);
     bool special = true;
     const json::Value known = TRY(Special(field, bytes, special));
-    if (!special) {
-      return Into(object.Child(field.name, field.shape), {field.message, field.type, schema}, bytes,
-                  depth + 1);
+    if (special) {
+      // Times begin anew with each part; of the others, a part without the only field changes
+      // nothing.
+      const bool is_time = field.shape == Shape::kTime || field.shape == Shape::kMicroTime;
+      if (is_time || !known.is_null() || !comes_again) object.Set(field.name, known);
+      return base::OkStatus();
     }
-    // Times begin anew with each part; of the others, a part without the only field changes nothing.
-    const bool is_time = field.shape == Shape::kTime || field.shape == Shape::kMicroTime;
-    if (is_time || !known.is_null() || !object.Has(field.name)) object.Set(field.name, known);
+    const Type type{field.message, field.type, schema};
+    if (!comes_again) {
+      MessageBuilder message(arena_, field.shape);
+      TRY(Into(message, type, bytes, depth + 1));
+      object.AddMessage(field, bytes, message.Build());
+      return base::OkStatus();
+    }
+    bool is_new = false;
+    MessageBuilder& merged = object.Child(field, is_new);
+    if (is_new) TRY(Into(merged, type, object.FirstPart(field), depth + 1));
+    return Into(merged, type, bytes, depth + 1);
+  }
+
+  base::Status MergeIntOrString(MessageBuilder& object, const FieldLine& field,
+                                std::string_view bytes) {
+    const auto json_of = [](const IntOrString& value) {
+      return value.is_string ? json::Value::StringView(value.text) : json::Value::Int(value.number);
+    };
+    if (!object.Has(field.name)) {
+      IntOrString value;
+      TRY(Into(value, bytes));
+      object.AddMessage(field, bytes, json_of(value));
+      return base::OkStatus();
+    }
+    bool is_new = false;
+    IntOrString& merged = object.int_or_string(field, is_new);
+    if (is_new) TRY(Into(merged, object.FirstPart(field)));
+    TRY(Into(merged, bytes));
+    object.Set(field.name, json_of(merged));
     return base::OkStatus();
   }
 
@@ -378,17 +357,18 @@ class Reader {
   }
 
   // Numbers of a list written one behind the other.
-  base::Status AddPacked(MessageBuilder& object, const FieldLine& field, std::string_view bytes) {
+  base::Status AddPacked(json::ArrayBuilder& elements, const FieldLine& field,
+                         std::string_view bytes) {
     Wire wire(bytes);
     while (!wire.done()) {
       Part part;
       TRY(wire.Varint(part.scalar));
-      object.AddElement(field.name, Scalar(field.type.front(), part));
+      elements.Add(Scalar(field.type.front(), part));
     }
     return base::OkStatus();
   }
 
-  base::Status AddEntry(MessageBuilder& object, const FieldLine& field,
+  base::Status AddEntry(json::ObjectBuilder& entries, const FieldLine& field,
                         const api::schema::Schema* schema, std::string_view bytes, int depth) {
     std::string_view key;
     Part value_part;
@@ -408,14 +388,8 @@ class Reader {
         TRY(wire.Skip(static_cast<std::uint32_t>(tag & 7U)));
       }
     }
-    object.AddEntry(field.name, arena_.Copy(key), TRY(ValueOf(field, schema, value_part, depth)));
+    entries.Set(key, TRY(ValueOf(field, schema, value_part, depth)));
     return base::OkStatus();
-  }
-
-  static std::uint32_t WireTypeOfValue(const FieldLine& field) {
-    FieldLine single = field;
-    single.mode = Mode::kSingle;
-    return WireTypeOf(single);
   }
 
   base::Result<json::Value> ValueOf(const FieldLine& field, const api::schema::Schema* schema,
@@ -432,7 +406,7 @@ class Reader {
   json::Value Scalar(char type, const Part& part, const api::schema::Schema* schema = nullptr) {
     switch (type) {
       case 's':
-        return json::String(arena_, part.bytes);
+        return json::Value::StringView(part.bytes);
       case 'b':
         return json::String(arena_, base::Base64Encode(part.bytes));
       case 't':
@@ -547,13 +521,7 @@ base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view body) {
 base::Result<json::Value> ReadProtobufObject(json::Arena& arena, const api::GroupVersionKind& kind,
                                              std::string_view raw,
                                              const api::schema::Schema* schema) {
-  json::Value object = json::MakeObject(arena, {});
-  if (const Message* message = protobuf::KnownFields().Find(kind)) {
-    object = TRY(Reader(arena).Object(*message, kind.kind, raw, schema));
-  }
-  object = json::With(arena, object, "kind", json::String(arena, kind.kind));
-  return json::With(arena, object, "apiVersion",
-                    json::String(arena, kind.group_version().ToString()));
+  return Reader(arena).Object(protobuf::KnownFields().Find(kind), kind, raw, schema);
 }
 
 }  // namespace portcullis::engine

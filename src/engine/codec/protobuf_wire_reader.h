@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Reads the wire form of protobuf, with the errors of Go's generated decoders. Texts are views of the
+// bytes that are read.
+// https://protobuf.dev/programming-guides/encoding/
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "base/status.h"
+#include "engine/codec/protobuf_wire.h"
+
+namespace portcullis::engine::protobuf {
+
+base::Status UnexpectedEnd();
+base::Status NegativeLength();
+
+class Wire {
+ public:
+  explicit Wire(std::string_view bytes) : bytes_(bytes) {}
+  bool done() const { return bytes_.empty(); }
+
+  base::Status Varint(std::uint64_t& value) {
+    if (!bytes_.empty() && static_cast<unsigned char>(bytes_.front()) < 0x80U) {
+      value = static_cast<unsigned char>(bytes_.front());
+      bytes_.remove_prefix(1);
+      return base::OkStatus();
+    }
+    return LongVarint(value);
+  }
+
+  base::Status Bytes(std::string_view& value) {
+    std::uint64_t size = 0;
+    TRY(Varint(size));
+    if (static_cast<std::int64_t>(size) < 0) return NegativeLength();
+    return Take(size, value);
+  }
+
+  base::Status Fixed(std::size_t size, std::uint64_t& value) {
+    std::string_view bytes;
+    TRY(Take(size, bytes));
+    value = 0;
+    std::memcpy(&value, bytes.data(), size);
+    return base::OkStatus();
+  }
+
+  // Goes past a tag if that is the next thing, in as few bytes as it can be written.
+  bool TakeTag(std::uint32_t number, std::uint32_t wire_type) {
+    std::uint32_t tag = number << 3 | wire_type;
+    std::size_t size = 0;
+    for (;; tag >>= 7, ++size) {
+      const auto byte = static_cast<unsigned char>(tag > 0x7f ? (tag & 0x7fU) | 0x80U : tag);
+      if (size == bytes_.size() || static_cast<unsigned char>(bytes_[size]) != byte) return false;
+      if (tag <= 0x7f) break;
+    }
+    bytes_.remove_prefix(size + 1);
+    return true;
+  }
+
+  // What follows a tag of a field that is not known; groups with all they hold.
+  base::Status Skip(std::uint32_t wire_type);
+
+ private:
+  base::Status LongVarint(std::uint64_t& value);
+  base::Status Take(std::size_t size, std::string_view& value) {
+    if (size > bytes_.size()) return UnexpectedEnd();
+    value = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return base::OkStatus();
+  }
+
+  std::string_view bytes_;
+};
+
+// One field as it stands on the wire.
+struct Part {
+  std::uint32_t number = 0;
+  std::uint32_t wire_type = 0;
+  std::uint64_t scalar = 0;
+  std::string_view bytes;
+};
+
+// The number and wire type of the next field of a message of that name.
+base::Status ReadTag(Wire& wire, std::string_view message, Part& part);
+
+// The value behind a tag of a field that takes `expected`; `go_name` is what Go calls the field.
+base::Status ReadContent(Wire& wire, std::uint32_t expected, std::string_view go_name, Part& part);
+
+}  // namespace portcullis::engine::protobuf
