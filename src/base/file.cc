@@ -50,7 +50,7 @@ Result<std::string> ReadStandardInput(std::size_t limit) {
   return ReadToEnd(STDIN_FILENO, "standard input", limit);
 }
 
-Status WriteFile(const std::string& path, std::string_view content) {
+Status WriteFile(const std::string& path, std::string_view content, Durability durability) {
   const std::string temporary = path + ".new";
   const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return FileError("open", path, ErrnoText(errno));
@@ -65,7 +65,8 @@ Status WriteFile(const std::string& path, std::string_view content) {
     content.remove_prefix(static_cast<std::size_t>(count));
   }
   // On the disk before it gets its name: a power cut leaves no empty file behind.
-  const int error = fsync(file) == 0 ? 0 : errno;
+  const bool is_synced = durability == Durability::kNone || fsync(file) == 0;
+  const int error = is_synced ? 0 : errno;
   close(file);
   if (error != 0) return FileError("fsync", path, ErrnoText(error));
   if (rename(temporary.c_str(), path.c_str()) != 0) {

@@ -20,9 +20,14 @@ Result<std::string> ReadFile(const std::string& path, std::size_t limit = kMaxFi
 // The same of standard input: `read standard input: …`.
 Result<std::string> ReadStandardInput(std::size_t limit = kMaxFileSize);
 
-// Writes a file that its owner alone can read: beside it, then renamed, so that a crash or a power
-// cut leaves the old content or the new. Errors: `open /x: permission denied`.
-Status WriteFile(const std::string& path, std::string_view content);
+// Whether a file that was written must outlive a power cut. kNone is for what is made anew at each
+// start: waiting for the disk would cost more than the start.
+enum class Durability { kPowerCut, kNone };
+
+// Writes a file that its owner alone can read: beside it, then renamed, so that a crash or (with
+// kPowerCut) a power cut leaves the old content or the new. Errors: `open /x: permission denied`.
+Status WriteFile(const std::string& path, std::string_view content,
+                 Durability durability = Durability::kPowerCut);
 
 // The folder that relative paths inside of the file `path` start from: "." for a bare name.
 std::string FolderOf(const std::string& path);

@@ -2,6 +2,8 @@
 
 #include "base/log.h"
 
+// Debian has no static libraries of fmt and spdlog (portcullis-static).
+#define FMT_HEADER_ONLY
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 

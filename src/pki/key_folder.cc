@@ -62,7 +62,7 @@ base::Result<Renewal> JudgeAge(const std::string& path, const KeyPair& pair,
 base::Result<KeyFolder> KeyFolder::Open(const std::string& path, std::string_view authority_name,
                                         base::WallTime now) {
   std::error_code error;
-  std::filesystem::create_directories(path, error);
+  if (!path.empty()) std::filesystem::create_directories(path, error);
   if (error) return base::ConfigError(base::StrCat("mkdir ", path, ": ", error.message()));
   KeyFolder folder(path, authority_name, now);
   folder.authority_ = TRY(folder.Kept(
@@ -77,16 +77,17 @@ base::Result<KeyPair> KeyFolder::Certificate(const std::string& name,
 
 base::Result<std::string> KeyFolder::Key(const std::string& name) const {
   const std::string path = PathOf(name + ".key");
-  if (TRY(Exists(path))) return base::ReadFile(path);
+  if (!path_.empty() && TRY(Exists(path))) return base::ReadFile(path);
   // Only the key is of interest; ECDSA keys take no time to make.
   const KeyPair pair = TRY(MakeAuthority(name, now_, kAuthorityDays));
-  TRY(base::WriteFile(path, pair.key_pem));
+  if (!path_.empty()) TRY(base::WriteFile(path, pair.key_pem));
   return pair.key_pem;
 }
 
 // The pair kept under that name, or what `make` makes, kept from now on.
 base::Result<KeyPair> KeyFolder::Kept(const std::string& name, std::string_view subject,
                                       const std::function<base::Result<KeyPair>()>& make) const {
+  if (path_.empty()) return make();
   const std::string certificate = PathOf(name + ".crt");
   const std::string key = PathOf(name + ".key");
   if (TRY(Exists(certificate))) {

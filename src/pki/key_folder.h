@@ -2,6 +2,7 @@
 
 // KeyFolder: certificates and keys as files of one folder (<name>.crt, <name>.key), made at first use
 // and renewed a month before they end. What somebody else has put there is used and never replaced.
+// A folder without a path is one in memory: everything is made anew and nothing is written.
 //
 //   const auto folder = TRY(pki::KeyFolder::Open("data/pki", "portcullis-ca", clock.Now()));
 //   const auto serving = TRY(folder.Certificate("server", {.common_name = "portcullis", …}));
