@@ -43,7 +43,12 @@ base::Status CheckKnown(std::string_view flag, std::span<const std::string> name
   for (const std::string& name : names) {
     if (IsRegistered(registered, name)) continue;
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    return base::ConfigError(base::StrCat(flag, " plugin ", base::GoQuote(name), " is unknown"));
+    std::vector<std::string_view> candidates(known.begin(), known.end());
+    for (const PluginInfo* info : registered) candidates.push_back(info->name);
+    const std::string_view near = base::Nearest(name, candidates);
+    const std::string hint = near.empty() ? "" : base::StrCat(" (did you mean ", near, "?)");
+    return base::ConfigError(
+        base::StrCat(flag, " plugin ", base::GoQuote(name), " is unknown", hint));
   }
   return base::OkStatus();
 }
@@ -175,7 +180,11 @@ base::Result<PluginConfigs> PluginConfigs::Parse(std::string_view text,
   for (const json::Value entry : document["plugins"].elements()) {
     const std::string name(entry["name"].AsString());
     const std::string number = std::to_string(index++);
-    if (configs.configs_.count(name) != 0 || !IsRegistered(enabled, name)) continue;
+    if (!IsRegistered(enabled, name)) {
+      configs.passed_over_.push_back(name);
+      continue;
+    }
+    if (configs.configs_.count(name) != 0) continue;
     if (const json::Value inline_config = entry["configuration"]; !inline_config.is_null()) {
       configs.Set(name, ParsePluginConfig(json::ToString(inline_config, as_go_writes)));
       configs.sources_[name].root = {"plugins", number, "configuration"};

@@ -54,6 +54,8 @@ class PluginConfigs {
   // Null if there is none for that plugin.
   const PluginConfig* For(std::string_view plugin) const;
   void Set(std::string plugin, PluginConfig config);
+  // Plugins that the file has entries for and that are not enabled, in its order.
+  const std::vector<std::string>& passed_over() const { return passed_over_; }
   // Where the mistake stands: `file:line:column`, or as much as is known; "" if the plugin's
   // configuration comes from no file. Of the mistake, the field of the first cause or else the
   // message is looked at.
@@ -66,6 +68,7 @@ class PluginConfigs {
     std::vector<std::string> root;  // of an inline configuration
   };
   std::map<std::string, Source, std::less<>> sources_;
+  std::vector<std::string> passed_over_;
   std::string main_file_;
   std::string main_text_;
   // No value: an entry without configuration.

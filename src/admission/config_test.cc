@@ -48,11 +48,11 @@ TEST(SelectPluginsTest, FollowsDefaultsAndFlags) {
 }
 
 TEST(SelectPluginsTest, SaysWhatIsWrong) {
-  EXPECT_EQ(SelectError({.enable = {"X"}}), "enable-admission-plugins plugin \"X\" is unknown");
-  EXPECT_EQ(SelectError({.disable = {"X"}}), "disable-admission-plugins plugin \"X\" is unknown");
+  EXPECT_EQ(SelectError({.enable = {"Unknown"}}), "enable-admission-plugins plugin \"Unknown\" is unknown");
+  EXPECT_EQ(SelectError({.disable = {"Unknown"}}), "disable-admission-plugins plugin \"Unknown\" is unknown");
   EXPECT_EQ(SelectError({.enable = {"B", "A"}, .disable = {"A", "B"}}),
             "[A B] in enable-admission-plugins and disable-admission-plugins overlapped");
-  EXPECT_EQ(SelectError({.admission_control = {"X"}}), "admission-control plugin \"X\" is unknown");
+  EXPECT_EQ(SelectError({.admission_control = {"Unknown"}}), "admission-control plugin \"Unknown\" is unknown");
   EXPECT_EQ(SelectError({.enable = {"A"}, .admission_control = {"B"}}),
             "admission-control and enable-admission-plugins/disable-admission-plugins flags are "
             "mutually exclusive");
@@ -98,6 +98,15 @@ TEST(PluginConfigsTest, OpensThePathsOfEnabledPlugins) {
                 .message(),
             "Couldn't open admission plugin configuration /nonexistent/a.yaml: open "
             "/nonexistent/a.yaml: no such file or directory");
+}
+
+TEST(PluginConfigsTest, NamesTheEntriesThatNoEnabledPluginReads) {
+  const auto configs = PluginConfigs::Parse(
+      "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n"
+      "plugins: [{name: Aa}, {name: B}, {name: A}]\n",
+      ".", std::span(kAll).first(1));
+  ASSERT_TRUE(configs.ok());
+  EXPECT_THAT(configs->passed_over(), ElementsAre("Aa", "B"));
 }
 
 TEST(PluginConfigsTest, NamesTheMissingFile) {

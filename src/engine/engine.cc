@@ -2,7 +2,9 @@
 
 #include "engine/engine.h"
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "admission/catalog_objects.h"
@@ -15,6 +17,7 @@
 #include "authz/authorizer.h"
 #include "base/clock.h"
 #include "base/gotext.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "engine/boot/boot_objects.h"
 #include "engine/definitions/custom_resource_definitions.h"
@@ -126,6 +129,7 @@ class EngineParts final : public Engine {
   void BuildDefinitions() {
     webhook::ServiceResolverOptions resolver;
     resolver.table = options_.webhook_service_map;
+    resolver.dials_cluster_ips = options_.dials_cluster_ips;
     resolver.own_address = options_.own_address;
     resolver_ = webhook::MakeServiceResolver(*world_.store, resolver);
     if (options_.https != nullptr) {
@@ -149,6 +153,28 @@ class EngineParts final : public Engine {
     world_.expressions = expressions_.get();
   }
 
+  // kube-apiserver passes over these entries without a word; a typing error would disable what the
+  // operator believes to be enforced.
+  static void WarnOfIdleConfiguration(const admission::PluginConfigs& configs,
+                                      std::span<const admission::PluginInfo* const> registered) {
+    std::vector<std::string_view> names;
+    for (const admission::PluginInfo* info : registered) names.push_back(info->name);
+    for (const std::string& name : configs.passed_over()) {
+      const bool is_known = std::find(names.begin(), names.end(), name) != names.end();
+      if (is_known) {
+        base::LogWarning(
+            "--admission-control-config-file configures a plugin that is not enabled",
+            {{"plugin", name}, {"hint", base::StrCat("--enable-admission-plugins=", name)}});
+        continue;
+      }
+      const std::string_view near = base::Nearest(name, names);
+      base::LogWarning("--admission-control-config-file configures a plugin that does not exist",
+                       {{"plugin", name},
+                        {"hint", near.empty() ? "see portcullis plugins"
+                                              : base::StrCat("did you mean ", near, "?")}});
+    }
+  }
+
   base::Status BuildChain() {
     writer_ = MakeClusterWriter(world_);
     feed_ = admission::MakeStoreFeed(*world_.store);
@@ -157,6 +183,7 @@ class EngineParts final : public Engine {
         TRY(admission::SelectPlugins(options_.admission_plugins, registered, {}, *release_));
     const auto configs = TRY(
         admission::PluginConfigs::Load(options_.admission_control_config_file, chosen, *release_));
+    WarnOfIdleConfiguration(configs, registered);
     admission::PluginContext context;
     context.reader = world_.store;
     context.clock = world_.clock;

@@ -3,10 +3,15 @@
 #include "webhook/service_resolver.h"
 
 #include <atomic>
+#include <cstddef>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/gotext.h"
+#include "base/log.h"
+#include "base/mutex.h"
 #include "base/strings.h"
 #include "golang/netip.h"
 
@@ -22,6 +27,11 @@ base::Result<ServiceAddress> ParseAddress(const std::string& text) {
     return base::ConfigError(base::StrCat("address ", text, ": invalid port"));
   }
   return ServiceAddress{host, static_cast<std::uint16_t>(*number)};
+}
+
+bool IsLoopback(std::string_view address) {
+  const auto ip = golang::ParseIp(address);
+  return ip && ip->IsLoopback();
 }
 
 base::Status NoPort(int port, std::string_view service) {
@@ -56,16 +66,18 @@ class Resolver final : public admission::ServiceResolver {
     }
     const store::ObjectPtr object = reader_.Get({"", "services", namespace_name, service});
     if (object == nullptr) {
+      Hint(namespace_name, service, port);
       return base::NotFound(base::StrCat("service ", base::GoQuote(service), " not found"));
     }
     const json::Value spec = object->document()["spec"];
     return options_.route_to_endpoints ? ResolveEndpoint(namespace_name, service, spec, port)
-                                       : ResolveClusterIp(service, spec, port);
+                                       : ResolveClusterIp(namespace_name, service, spec, port);
   }
 
  private:
-  static base::Result<ServiceAddress> ResolveClusterIp(std::string_view service, json::Value spec,
-                                                       int port) {
+  base::Result<ServiceAddress> ResolveClusterIp(std::string_view namespace_name,
+                                                std::string_view service, json::Value spec,
+                                                int port) const {
     const std::string_view type = spec["type"].AsString("ClusterIP");
     if (type == "ExternalName") {
       return ServiceAddress{std::string(spec["externalName"].AsString()),
@@ -78,8 +90,38 @@ class Resolver final : public admission::ServiceResolver {
     if (address == "None") {
       return base::BadRequest("cannot route to service with ClusterIP \"None\"");
     }
-    if (FindPort(spec, port) == nullptr) return NoPort(port, service);
-    return ServiceAddress{std::string(address), static_cast<std::uint16_t>(port)};
+    const json::Value* service_port = FindPort(spec, port);
+    if (service_port == nullptr) return NoPort(port, service);
+    if (options_.dials_cluster_ips || IsLoopback(address)) {
+      return ServiceAddress{std::string(address), static_cast<std::uint16_t>(port)};
+    }
+    for (ServiceAddress& endpoint : ReadyEndpoints(namespace_name, service, *service_port)) {
+      if (IsLoopback(endpoint.host)) return std::move(endpoint);
+    }
+    return base::Status::Custom(
+        503, "ServiceUnavailable",
+        base::StrCat("service ", base::GoQuote(service), " is not called at its cluster IP ",
+                     address, ", which may belong to another machine: give ",
+                     MapFlag(namespace_name, service, port), " or --service-cluster-ip-range"));
+  }
+
+  // The flag that tells where to reach the Service.
+  static std::string MapFlag(std::string_view namespace_name, std::string_view service, int port) {
+    return base::StrCat("--webhook-service-map=", namespace_name, "/", service, ":",
+                        std::to_string(port), "=HOST:PORT");
+  }
+
+  // Kubernetes' error names no way out; the log does, once for each Service.
+  void Hint(std::string_view namespace_name, std::string_view service, int port) const {
+    constexpr std::size_t kMostHints = 100;
+    std::string flag = MapFlag(namespace_name, service, port);
+    {
+      const base::MutexLock lock(mutex_);
+      if (hinted_.size() >= kMostHints || !hinted_.insert(flag).second) return;
+    }
+    base::LogWarning("a webhook names a Service that does not exist",
+                     {{"service", base::StrCat(namespace_name, "/", service)},
+                      {"hint", base::StrCat("to call a program of this machine instead: ", flag)}});
   }
 
   base::Result<ServiceAddress> ResolveEndpoint(std::string_view namespace_name,
@@ -91,7 +133,20 @@ class Resolver final : public admission::ServiceResolver {
     }
     const json::Value* service_port = FindPort(spec, port);
     if (service_port == nullptr) return NoPort(port, service);
-    const std::string_view port_name = (*service_port)["name"].AsString();
+    const std::vector<ServiceAddress> ready =
+        ReadyEndpoints(namespace_name, service, *service_port);
+    if (ready.empty()) {
+      return base::Status::Custom(
+          503, "ServiceUnavailable",
+          base::StrCat("no endpoints available for service ", base::GoQuote(service)));
+    }
+    return ready[next_.fetch_add(1, std::memory_order_relaxed) % ready.size()];
+  }
+
+  std::vector<ServiceAddress> ReadyEndpoints(std::string_view namespace_name,
+                                             std::string_view service,
+                                             json::Value service_port) const {
+    const std::string_view port_name = service_port["name"].AsString();
     std::vector<ServiceAddress> ready;
     for (const store::ObjectPtr& slice :
          reader_.List({"discovery.k8s.io", "endpointslices"}, namespace_name)) {
@@ -100,12 +155,7 @@ class Resolver final : public admission::ServiceResolver {
       if (labels["kubernetes.io/service-name"].AsString() != service) continue;
       CollectReady(document.root(), port_name, ready);
     }
-    if (ready.empty()) {
-      return base::Status::Custom(
-          503, "ServiceUnavailable",
-          base::StrCat("no endpoints available for service ", base::GoQuote(service)));
-    }
-    return ready[next_.fetch_add(1, std::memory_order_relaxed) % ready.size()];
+    return ready;
   }
 
   static void CollectReady(json::Value slice, std::string_view port_name,
@@ -125,6 +175,8 @@ class Resolver final : public admission::ServiceResolver {
   const store::Reader& reader_;
   const ServiceResolverOptions options_;
   mutable std::atomic<std::size_t> next_{0};
+  mutable base::Mutex mutex_;
+  mutable std::set<std::string> hinted_ PC_GUARDED_BY(mutex_);
 };
 
 }  // namespace
