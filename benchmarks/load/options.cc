@@ -24,7 +24,6 @@ Without --baseline-server or --baseline-kubeconfig it is compared with the figur
 kube-apiserver v1.36. With --serve each goal starts servers of its own and holds what it measures
 against a baseline of the same run and against a target.
 
-Flags:
 )";
 
 template <auto Member>

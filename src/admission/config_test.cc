@@ -48,11 +48,14 @@ TEST(SelectPluginsTest, FollowsDefaultsAndFlags) {
 }
 
 TEST(SelectPluginsTest, SaysWhatIsWrong) {
-  EXPECT_EQ(SelectError({.enable = {"Unknown"}}), "enable-admission-plugins plugin \"Unknown\" is unknown");
-  EXPECT_EQ(SelectError({.disable = {"Unknown"}}), "disable-admission-plugins plugin \"Unknown\" is unknown");
+  EXPECT_EQ(SelectError({.enable = {"Unknown"}}),
+            "enable-admission-plugins plugin \"Unknown\" is unknown");
+  EXPECT_EQ(SelectError({.disable = {"Unknown"}}),
+            "disable-admission-plugins plugin \"Unknown\" is unknown");
   EXPECT_EQ(SelectError({.enable = {"B", "A"}, .disable = {"A", "B"}}),
             "[A B] in enable-admission-plugins and disable-admission-plugins overlapped");
-  EXPECT_EQ(SelectError({.admission_control = {"Unknown"}}), "admission-control plugin \"Unknown\" is unknown");
+  EXPECT_EQ(SelectError({.admission_control = {"Unknown"}}),
+            "admission-control plugin \"Unknown\" is unknown");
   EXPECT_EQ(SelectError({.enable = {"A"}, .admission_control = {"B"}}),
             "admission-control and enable-admission-plugins/disable-admission-plugins flags are "
             "mutually exclusive");

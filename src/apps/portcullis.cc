@@ -2,4 +2,15 @@
 
 #include "cli/command.h"
 
-int main(int argc, char** argv) { return portcullis::cli::RunProgram(argc, argv); }
+#if defined(PC_STATIC)
+#include <nss.h>
+#endif
+
+int main(int argc, char** argv) {
+#if defined(PC_STATIC)
+  // glibc has the lookup in /etc/hosts and by DNS built in, but would load libraries of the machine,
+  // perhaps of another glibc, for what else /etc/nsswitch.conf names.
+  __nss_configure_lookup("hosts", "files dns");
+#endif
+  return portcullis::cli::RunProgram(argc, argv);
+}

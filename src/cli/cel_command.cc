@@ -40,8 +40,6 @@ Examples:
   portcullis cel --as admission --vars review.yaml 'object.metadata.name'
   portcullis cel --as admission --authorizer allowed.yaml \
       "authorizer.group('apps').resource('deployments').check('create').allowed()"
-
-Flags:
 )help";
 
 constexpr std::string_view kFormats = R"help(
@@ -331,10 +329,7 @@ int Run(const std::vector<std::string>& arguments) {
   const auto line = flags::Parse<Options>(
       kFlags, arguments, {"portcullis cel", flags::Arguments::kExpressions}, options);
   if (!line.ok()) return UsageError(kCel.name, line.status().message());
-  if (line->help) {
-    std::fputs(base::StrCat(kUsage, flags::Help(Flags()), kFormats).c_str(), stdout);
-    return kExitOk;
-  }
+  if (line->help) return PrintHelp(kCel);
   for (const std::string& text : line->arguments) options.expressions.push_back({text, "", 1});
   if (options.functions) {
     std::fputs(CelReference().c_str(), stdout);
@@ -353,6 +348,6 @@ int Run(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-const Command kCel = {"cel", "evaluate CEL expressions", &Run, &Flags};
+const Command kCel = {"cel", "evaluate CEL expressions", &Run, &Flags, kUsage, kFormats};
 
 }  // namespace portcullis::cli

@@ -4,6 +4,7 @@
 // exports one descriptor, which stands in the table of commands.cc.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +26,23 @@ struct Command {
   int (*run)(const std::vector<std::string>& arguments);
   // The rows of its flag table; null: it has none.
   std::vector<flags::Info> (*flags)() = nullptr;
+  // What --help prints before the flags: what the command does, "Usage:", "Examples:".
+  std::string_view usage;
+  // What --help prints behind the flags; begins with an empty line.
+  std::string_view notes;
 };
+
+// What `--help` shows of a command.
+std::string HelpOf(const Command& command);
+
+// Prints it to standard output; returns kExitOk.
+int PrintHelp(const Command& command);
 
 // Prints `Error: …` and where help is; returns kExitUsage.
 int UsageError(std::string_view command, std::string_view message);
+
+// The command that the first words name, and how many of them do; null if there is none.
+const Command* FindCommand(std::span<const std::string> words, std::size_t& named);
 
 // Every subcommand, in the order of the help.
 const std::vector<Command>& Commands();

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <cstdio>
 
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "cli/cel_command.h"
 #include "cli/command.h"
+#include "cli/completion.h"
+#include "cli/envtest.h"
+#include "cli/exec_command.h"
 #include "cli/explain_command.h"
+#include "cli/manual.h"
 #include "cli/plugins_command.h"
 #include "cli/schema_import.h"
 #include "cli/serve.h"
@@ -23,35 +29,96 @@ constexpr std::string_view kIntroduction =
     "  export KUBECONFIG=portcullis-data/admin.kubeconfig\n"
     "  kubectl get namespaces\n"
     "\n"
+    "  portcullis exec -- kubectl get ns     a server for one command, gone afterwards\n"
+    "  portcullis test deploy/ policies/     what would be admitted, without a server\n"
+    "\n"
     "Commands:\n";
 
-std::string Help() {
+constexpr std::string_view kEnd =
+    "\n"
+    "Exit status: 0 admitted or passed, 1 refused or failed, 2 flags or files are wrong, 3 a "
+    "mistake "
+    "of ours.\n"
+    "\n"
+    "portcullis help <command>, or portcullis <command> --help, tells more about one.\n";
+
+std::string RootHelp() {
   std::string text(kIntroduction);
   for (const Command& command : Commands()) {
     std::string name(command.name);
     name.resize(16, ' ');
     text += base::StrCat("  ", name, command.summary, "\n");
   }
-  return text + "\nportcullis <command> --help tells more about one.\n";
+  return base::StrCat(text, kEnd);
+}
+
+// The names that continue a word: "import" of "schema".
+std::vector<std::string_view> Continuations(std::string_view word) {
+  std::vector<std::string_view> names;
+  for (const Command& command : Commands()) {
+    const auto cut = base::Cut(command.name, " ");
+    if (cut && cut->first == word) names.push_back(cut->second);
+  }
+  return names;
 }
 
 int UnknownCommand(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Command& command : Commands()) names.push_back(command.name);
-  const std::string_view near = base::Nearest(name, names);
-  std::string text = base::StrCat("Error: unknown command \"", name, "\" for \"portcullis\"\n");
-  if (!near.empty()) text += base::StrCat("\nDid you mean this?\n\t", near, "\n");
+  std::string text;
+  if (const auto more = Continuations(name); !more.empty()) {
+    text = base::StrCat("Error: ", base::GoQuote(name),
+                        " needs a command of its own: ", base::Join(more, ", "), "\n");
+  } else {
+    std::vector<std::string_view> names = {"help"};
+    for (const Command& command : Commands()) names.push_back(command.name);
+    const std::string_view near = base::Nearest(name, names);
+    text = base::StrCat("Error: unknown command \"", name, "\" for \"portcullis\"\n");
+    if (!near.empty()) text += base::StrCat("\nDid you mean this?\n\t", near, "\n");
+  }
   text += "\nRun 'portcullis --help' for usage.\n";
   std::fputs(text.c_str(), stderr);
   return kExitUsage;
 }
 
+int Help(std::span<const std::string> words) {
+  if (words.empty()) {
+    std::fputs(RootHelp().c_str(), stdout);
+    return kExitOk;
+  }
+  std::size_t named = 0;
+  const Command* command = FindCommand(words, named);
+  return command == nullptr ? UnknownCommand(words[0]) : PrintHelp(*command);
+}
+
 }  // namespace
 
 const std::vector<Command>& Commands() {
-  static const std::vector<Command> kCommands = {kServe, kTest,         kExplain, kPlugins,
-                                                 kCel,   kSchemaImport, kVersion};
+  static const std::vector<Command> kCommands = {
+      kServe,        kExec,          kTest,       kExplain, kPlugins, kCel,
+      kSchemaImport, kEnvtestAssets, kCompletion, kManual,  kVersion,
+  };
   return kCommands;
+}
+
+const Command* FindCommand(std::span<const std::string> words, std::size_t& named) {
+  for (const Command& command : Commands()) {
+    const auto parts = base::Split(command.name, ' ');
+    if (parts.size() > words.size()) continue;
+    if (!std::equal(parts.begin(), parts.end(), words.begin())) continue;
+    named = parts.size();
+    return &command;
+  }
+  return nullptr;
+}
+
+std::string HelpOf(const Command& command) {
+  std::string text(command.usage);
+  if (command.flags != nullptr) text += base::StrCat("\n", flags::Help(command.flags()));
+  return base::StrCat(text, command.notes);
+}
+
+int PrintHelp(const Command& command) {
+  std::fputs(HelpOf(command).c_str(), stdout);
+  return kExitOk;
 }
 
 int UsageError(std::string_view command, std::string_view message) {
@@ -64,21 +131,17 @@ int UsageError(std::string_view command, std::string_view message) {
 
 int RunProgram(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
-  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
-    std::fputs(Help().c_str(), stdout);
-    return kExitOk;
+  if (argc > 0) {
+    if (const auto code = RunAsAsset(argv[0], words)) return *code;
   }
+  if (words.empty() || words[0] == "--help" || words[0] == "-h") return Help({});
+  if (words[0] == "help") return Help(std::span(words).subspan(1));
   if (words[0] == "--version") words[0] = "version";
-  for (const Command& command : Commands()) {
-    const auto parts = base::Split(command.name, ' ');
-    if (parts.size() > words.size()) continue;
-    bool same = true;
-    for (std::size_t i = 0; i < parts.size(); ++i) same = same && words[i] == parts[i];
-    if (!same) continue;
-    words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(parts.size()));
-    return command.run(words);
-  }
-  return UnknownCommand(words[0]);
+  std::size_t named = 0;
+  const Command* command = FindCommand(words, named);
+  if (command == nullptr) return UnknownCommand(words[0]);
+  words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(named));
+  return command->run(words);
 }
 
 }  // namespace portcullis::cli

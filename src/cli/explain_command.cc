@@ -29,8 +29,6 @@ cluster has: policies, namespaces, limit ranges.
 Examples:
   portcullis explain deploy/web.yaml -f policies/
   helm template . | portcullis explain - -o json
-
-Flags:
 )help";
 
 constexpr std::string_view kExitCodes = R"help(
@@ -62,10 +60,7 @@ int Run(const std::vector<std::string>& arguments) {
   auto line = flags::Parse<OfflineOptions>(WithSharedFlags(kOwn), arguments,
                                            {"portcullis explain", flags::Arguments::kAny}, options);
   if (!line.ok()) return UsageError(kExplain.name, line.status().message());
-  if (line->help) {
-    std::fputs(base::StrCat(kUsage, flags::Help(Flags()), kExitCodes).c_str(), stdout);
-    return kExitOk;
-  }
+  if (line->help) return PrintHelp(kExplain);
   if (line->arguments.empty()) return UsageError(kExplain.name, "a FILE to explain is missing");
   options.inputs.paths = std::move(line->arguments);
   options.judge.traces = true;
@@ -89,6 +84,7 @@ int Run(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-const Command kExplain = {"explain", "show every step that a manifest goes through", &Run, &Flags};
+const Command kExplain = {
+    "explain", "show every step that a manifest goes through", &Run, &Flags, kUsage, kExitCodes};
 
 }  // namespace portcullis::cli

@@ -9,6 +9,7 @@
 #include "flags/setters.h"
 #include "plugins/listing.h"
 #include "plugins/registry.h"
+#include "release/release.h"
 
 namespace portcullis::cli {
 namespace {
@@ -17,18 +18,23 @@ constexpr std::string_view kUsage =
     R"(Lists the admission plugins in execution order.
 
 Usage:
-  portcullis plugins [-o table|json|markdown]
-
-Flags:
+  portcullis plugins [-o table|json|markdown] [--kubernetes-version=1.N]
 )";
 
 struct Options {
   std::string format = "table";
+  std::string kubernetes_version;  // "": all
 };
 
 constexpr std::string_view kFormats[] = {"table", "json", "markdown"};
 
 constexpr flags::Flag<Options> kFlags[] = {
+    {.name = "kubernetes-version",
+     .type = flags::Type::kString,
+     .default_text = "",
+     .meaning = "Only the plugins of this release, 1.29 to 1.36",
+     .set = &flags::SetText<&Options::kubernetes_version>,
+     .value_name = "1.N"},
     {.name = "output",
      .type = flags::Type::kString,
      .default_text = "table",
@@ -44,11 +50,15 @@ int Run(const std::vector<std::string>& arguments) {
   Options options;
   const auto line = flags::Parse<Options>(kFlags, arguments, {"portcullis plugins"}, options);
   if (!line.ok()) return UsageError(kPlugins.name, line.status().message());
-  if (line->help) {
-    std::fputs(base::StrCat(kUsage, flags::Help(Flags())).c_str(), stdout);
-    return kExitOk;
+  if (line->help) return PrintHelp(kPlugins);
+  auto plugins = plugins::Registered();
+  if (!options.kubernetes_version.empty()) {
+    const auto release = release::Release::Open(options.kubernetes_version);
+    if (!release.ok()) return UsageError(kPlugins.name, release.status().message());
+    std::erase_if(plugins, [&](const admission::PluginInfo* plugin) {
+      return !release->IsWithin(plugin->since_minor, plugin->until_minor);
+    });
   }
-  const auto plugins = plugins::Registered();
   const std::string text = options.format == "json"       ? plugins::ListingJson(plugins)
                            : options.format == "markdown" ? plugins::ListingMarkdown(plugins)
                                                           : plugins::ListingTable(plugins);
@@ -58,6 +68,6 @@ int Run(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-const Command kPlugins = {"plugins", "list the built-in plugins", &Run, &Flags};
+const Command kPlugins = {"plugins", "list the built-in plugins", &Run, &Flags, kUsage};
 
 }  // namespace portcullis::cli

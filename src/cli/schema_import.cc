@@ -28,8 +28,6 @@ Usage:
   portcullis schema import --server=URL [--go-facts=FILE] --output=FILE
 
 Files may be compressed with gzip. docs/internals/catalog.md describes them and the result.
-
-Flags:
 )";
 
 struct Options {
@@ -151,10 +149,7 @@ int Run(const std::vector<std::string>& arguments) {
   Options options;
   const auto line = flags::Parse<Options>(kFlags, arguments, {"portcullis schema import"}, options);
   if (!line.ok()) return UsageError(kSchemaImport.name, line.status().message());
-  if (line->help) {
-    std::fputs(base::StrCat(kUsage, flags::Help(Flags())).c_str(), stdout);
-    return kExitOk;
-  }
+  if (line->help) return PrintHelp(kSchemaImport);
   const int sources = static_cast<int>(!options.discovery.empty()) +
                       static_cast<int>(!options.server.empty()) +
                       static_cast<int>(!options.kubeconfig.empty());
@@ -171,6 +166,6 @@ int Run(const std::vector<std::string>& arguments) {
 }  // namespace
 
 const Command kSchemaImport = {"schema import", "make a catalog of what an API server publishes",
-                               &Run, &Flags};
+                               &Run, &Flags, kUsage};
 
 }  // namespace portcullis::cli

@@ -39,8 +39,6 @@ Examples:
   kustomize build | portcullis test - -n staging
   portcullis test . --as=alice --as-group=developers   # for policies that ask who it is
   portcullis test . -o github -o junit=report.xml      # annotations, and a report in a file
-
-Flags:
 )help";
 
 constexpr std::string_view kExitCodes = R"help(
@@ -123,10 +121,7 @@ int Run(const std::vector<std::string>& arguments) {
   auto line = flags::Parse<OfflineOptions>(WithSharedFlags(kOwn), arguments,
                                            {"portcullis test", flags::Arguments::kAny}, options);
   if (!line.ok()) return UsageError(kTest.name, line.status().message());
-  if (line->help) {
-    std::fputs(base::StrCat(kUsage, flags::Help(Flags()), kExitCodes).c_str(), stdout);
-    return kExitOk;
-  }
+  if (line->help) return PrintHelp(kTest);
   options.inputs.paths = std::move(line->arguments);
   if (options.outputs.empty()) options.outputs.push_back({offline::FindFormat("table"), ""});
   base::ConfigureLog(base::LogFormat::kText, base::LogLevel::kError);
@@ -150,6 +145,7 @@ int Run(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-const Command kTest = {"test", "judge manifests without a cluster", &Run, &Flags};
+const Command kTest = {"test",    "judge manifests without a cluster", &Run, &Flags, kUsage,
+                       kExitCodes};
 
 }  // namespace portcullis::cli

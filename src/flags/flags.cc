@@ -151,6 +151,17 @@ class Reader {
   Line line_;
 };
 
+constexpr std::string_view kIndent = "\n      ";
+
+void AddHelp(const Info& flag, std::string& text) {
+  const std::string_view value = ValueWord(flag);
+  text += base::StrCat("  ", NameOf(flag), value.empty() ? "" : " ", value, kIndent,
+                       base::ReplaceAll(flag.meaning, "\n", kIndent));
+  if (!flag.default_text.empty()) text += base::StrCat(" (default ", flag.default_text, ")");
+  if (!flag.risk.empty()) text += base::StrCat(kIndent, "Opens a door: ", flag.risk);
+  text += '\n';
+}
+
 }  // namespace
 
 base::Result<Line> Read(
@@ -159,20 +170,36 @@ base::Result<Line> Read(
   return Reader(table, words, grammar, apply).Run();
 }
 
-std::string Help(std::span<const Info> table) {
-  constexpr std::string_view kIndent = "\n      ";
-  std::string text;
+std::string_view ValueWord(const Info& flag) {
+  return flag.value_name.empty() ? kTypeNames[static_cast<std::size_t>(flag.type)]
+                                 : flag.value_name;
+}
+
+std::vector<std::string_view> Groups(std::span<const Info> table) {
+  std::vector<std::string_view> groups;
   for (const Info& flag : table) {
     if (!flag.note.empty()) continue;
-    const std::string_view value =
-        flag.value_name.empty() ? kTypeNames[static_cast<std::size_t>(flag.type)] : flag.value_name;
-    text += base::StrCat("  ", NameOf(flag), value.empty() ? "" : " ", value, kIndent,
-                         base::ReplaceAll(flag.meaning, "\n", kIndent));
-    if (!flag.default_text.empty()) text += base::StrCat(" (default ", flag.default_text, ")");
-    if (!flag.risk.empty()) text += base::StrCat(kIndent, "Opens a door: ", flag.risk);
-    text += '\n';
+    if (std::find(groups.begin(), groups.end(), flag.group) == groups.end()) {
+      groups.push_back(flag.group);
+    }
   }
-  return text;
+  return groups;
+}
+
+std::string Help(std::span<const Info> table) {
+  std::string text;
+  for (const std::string_view group : Groups(table)) {
+    text += base::StrCat(text.empty() ? "" : "\n", group, group.empty() ? "Flags:\n" : " flags:\n");
+    for (const Info& flag : table) {
+      if (flag.note.empty() && flag.group == group) AddHelp(flag, text);
+    }
+  }
+  std::string ignored;
+  for (const Info& flag : table) {
+    if (!flag.note.empty()) ignored += base::StrCat("  --", flag.name, kIndent, flag.note, "\n");
+  }
+  if (ignored.empty()) return text;
+  return base::StrCat(text, "\nAccepted as kube-apiserver's, without effect:\n", ignored);
 }
 
 }  // namespace portcullis::flags

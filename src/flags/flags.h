@@ -37,6 +37,7 @@ struct Info {
   char shorthand = '\0';
   std::string_view value_name;  // "FILE"; "": the type's
   std::string_view risk;        // what the flag opens to others
+  std::string_view group;       // heading of --help that it stands below, "Admission"; "": "Flags"
 };
 
 template <typename Options>
@@ -57,8 +58,9 @@ struct Flag {
 
 template <typename Options>
 Info InfoOf(const Flag<Options>& flag) {
-  return {flag.name, flag.type,      flag.default_text, flag.meaning,
-          flag.note, flag.shorthand, flag.value_name,   ""};
+  return {flag.name,       flag.type, flag.default_text,
+          flag.meaning,    flag.note, flag.shorthand,
+          flag.value_name, "",        ""};
 }
 
 template <typename Options>
@@ -107,7 +109,14 @@ base::Result<Line> Parse(std::span<const Flag<Options>> table, std::span<const s
   });
 }
 
-// The rows as --help shows them: name, value, meaning, default, risk; those without effect left out.
+// The word for a flag's value in help: "FILE", "duration"; "" for switches.
+std::string_view ValueWord(const Info& flag);
+
+// The headings of the rows that have an effect, each once, in the order of their first rows.
+std::vector<std::string_view> Groups(std::span<const Info> table);
+
+// The rows as --help shows them, below the headings of their groups: name, value, meaning, default,
+// risk. Those without effect stand at the end with their reasons.
 std::string Help(std::span<const Info> table);
 
 }  // namespace portcullis::flags

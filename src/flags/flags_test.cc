@@ -132,9 +132,25 @@ TEST(HelpTest, ShowsTheRowsThatHaveAnEffect) {
   infos.push_back(InfoOf(kFlags[0]));
   infos.back().risk = "everyone can read it";
   EXPECT_EQ(Help(infos),
+            "Flags:\n"
             "  --list strings\n      A list\n      of two lines (default default)\n"
             "  --form string\n      A form (default table)\n"
-            "  -t, --text WORD\n      A text\n      Opens a door: everyone can read it\n");
+            "  -t, --text WORD\n      A text\n      Opens a door: everyone can read it\n"
+            "\nAccepted as kube-apiserver's, without effect:\n"
+            "  --ignored\n      has no effect\n");
+}
+
+TEST(HelpTest, RowsStandBelowTheHeadingsOfTheirGroups) {
+  std::vector<Info> infos = InfosOf<Options>(std::span(kFlags).first(4));
+  for (const std::size_t i : {0, 2}) infos[i].group = "Log";
+  infos[1].group = infos[3].group = "Audit";
+  EXPECT_EQ(Help(infos),
+            "Log flags:\n"
+            "  -t, --text WORD\n      A text\n"
+            "  -o, --on\n      A switch\n"
+            "\nAudit flags:\n"
+            "  --number int\n      A number (default 0)\n"
+            "  -a, --all\n      Another\n");
 }
 
 }  // namespace

@@ -142,7 +142,8 @@ base::Result<engine::BootFacts> BootFactsOf(const Options& options,
 // The parts, in the order in which they are made; destroyed in the reverse order.
 class Server final : public ApiServer {
  public:
-  Server(const Options& options, const base::Clock& clock) : options_(options), clock_(clock) {}
+  Server(const Options& options, const base::Clock& clock)
+      : options_(WithPairOfCertDir(options)), clock_(clock) {}
   ~Server() override { Stop(std::chrono::milliseconds(0)); }
 
   base::Status Build() {
@@ -151,7 +152,7 @@ class Server final : public ApiServer {
     env_.metrics = &metrics_;
     env_.request_metrics = &request_metrics_;
     TRY(io_.status());
-    folder_ = TRY(DataFolder::Open(options_.data_dir));
+    if (!options_.data_dir.empty()) folder_ = TRY(DataFolder::Open(options_.data_dir));
     memory_.emplace(TRY(ReadMemoryLimit(options_.memory_limit)), UsedMemory);
     env_.memory = &*memory_;
     store_ = TRY(OpenStore(options_, metrics_, memory_->limit()));
@@ -199,6 +200,7 @@ class Server final : public ApiServer {
     StartEventExpiry();
     kubeconfig_ = options_.write_kubeconfig;
     if (kubeconfig_.empty()) {
+      if (options_.data_dir.empty()) return base::OkStatus();
       kubeconfig_ = (std::filesystem::path(options_.data_dir) / "admin.kubeconfig").string();
     }
     return WriteKubeconfig(kubeconfig_, credentials_, url_);
@@ -331,7 +333,12 @@ class Server final : public ApiServer {
     }
     auto policy = audit::LoadPolicy(options_.audit_policy_file);
     if (!policy.ok()) return policy.status().Annotate("loading audit policy file");
-    if (!has_log && !has_webhook) return base::OkStatus();
+    if (!has_log && !has_webhook) {
+      base::LogWarning(
+          "--audit-policy-file has no effect without --audit-log-path or "
+          "--audit-webhook-config-file");
+      return base::OkStatus();
+    }
     audit_policy_.emplace(std::move(*policy));
     std::vector<std::unique_ptr<audit::Sink>> sinks;
     const auto add = [&](std::unique_ptr<audit::Sink> sink, std::string_view mode) {
@@ -412,6 +419,7 @@ class Server final : public ApiServer {
     engine.default_not_ready_toleration_seconds = options_.default_not_ready_toleration_seconds;
     engine.default_unreachable_toleration_seconds = options_.default_unreachable_toleration_seconds;
     engine.webhook_service_map = options_.webhook_service_map;
+    engine.dials_cluster_ips = options_.service_cluster_ip_range_given;
     engine.token_settings = {options_.service_account_issuer, options_.api_audiences,
                              options_.service_account_max_token_expiration,
                              options_.service_account_extend_token_expiration};

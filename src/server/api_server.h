@@ -37,8 +37,8 @@ class ApiServer {
   virtual void Stop(std::chrono::milliseconds grace) = 0;
 
   virtual int port() const = 0;
-  virtual const std::string& url() const = 0;  // "https://127.0.0.1:6443"
-  virtual const std::string& kubeconfig_path() const = 0;
+  virtual const std::string& url() const = 0;              // "https://127.0.0.1:6443"
+  virtual const std::string& kubeconfig_path() const = 0;  // "" if none was written
 };
 
 }  // namespace portcullis::server

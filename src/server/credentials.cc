@@ -40,10 +40,21 @@ pki::CertificateRequest ServingRequest(const Options& options, std::string_view 
 
 }  // namespace
 
+Options WithPairOfCertDir(Options options) {
+  if (options.cert_dir.empty() || !options.tls_cert_file.empty()) return options;
+  const std::string certificate = base::StrCat(options.cert_dir, "/apiserver.crt");
+  const std::string key = base::StrCat(options.cert_dir, "/apiserver.key");
+  if (access(certificate.c_str(), F_OK) != 0 && access(key.c_str(), F_OK) != 0) return options;
+  options.tls_cert_file = certificate;
+  options.tls_private_key_file = key;
+  return options;
+}
+
 base::Result<Credentials> PrepareCredentials(const Options& options, std::string_view service_ip,
                                              const base::Clock& clock) {
-  const std::string folder_path =
-      options.cert_dir.empty() ? base::StrCat(options.data_dir, "/pki") : options.cert_dir;
+  std::string folder_path = options.cert_dir;
+  if (folder_path.empty()) folder_path = base::StrCat(options.data_dir, "/pki");
+  if (options.data_dir.empty()) folder_path = "";
   const auto folder = TRY(pki::KeyFolder::Open(folder_path, kAuthority, clock.Now()));
   Credentials credentials;
   credentials.authority_pem = folder.authority().certificate_pem;
@@ -94,7 +105,8 @@ base::Status WriteKubeconfig(const std::string& path, const Credentials& credent
                    base::Base64Encode(credentials.administrator.certificate_pem),
                    "\n    client-key-data: ", base::Base64Encode(credentials.administrator.key_pem),
                    "\ncontexts:\n- name: portcullis\n  context:\n    cluster: portcullis\n"
-                   "    user: admin\ncurrent-context: portcullis\n"));
+                   "    user: admin\ncurrent-context: portcullis\n"),
+      base::Durability::kNone);
 }
 
 }  // namespace portcullis::server

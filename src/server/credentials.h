@@ -8,6 +8,8 @@
 //   <data dir>/pki/admin.crt .key     client certificate of a member of system:masters
 //   <data dir>/pki/sa.key             signs service account tokens (unless given by flag)
 //   <data dir>/admin.kubeconfig       for kubectl
+//
+// Without a data folder they are in memory, and gone with the server.
 #pragma once
 
 #include <string>
@@ -27,6 +29,10 @@ struct Credentials {
   std::string signing_key_pem;
   std::vector<std::string> verifying_keys_pem;
 };
+
+// With the pair apiserver.crt and apiserver.key of --cert-dir as the serving certificate, if it is
+// there and no flag names another, as kube-apiserver takes it.
+Options WithPairOfCertDir(Options options);
 
 base::Result<Credentials> PrepareCredentials(const Options& options, std::string_view service_ip,
                                              const base::Clock& clock);

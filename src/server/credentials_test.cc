@@ -98,5 +98,25 @@ TEST_F(CredentialsTest, AFolderInTheWayIsAnErrorAndNotTheEnd) {
               ::testing::EndsWith("/pki/ca.crt: too many levels of symbolic links"));
 }
 
+TEST_F(CredentialsTest, WithoutADataFolderNothingIsWritten) {
+  options_.data_dir = "";
+  const auto credentials = Prepare();
+  ASSERT_TRUE(credentials.ok()) << credentials.status().message();
+  EXPECT_NE(credentials->serving.certificate_pem, "");
+  EXPECT_NE(credentials->signing_key_pem, "");
+  EXPECT_FALSE(fs::exists("pki"));
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(CredentialsTest, ThePairOfTheCertificateDirectoryServes) {
+  options_.cert_dir = folder_.string();
+  EXPECT_EQ(WithPairOfCertDir(options_).tls_cert_file, "");
+  std::ofstream(folder_ / "apiserver.crt") << "";
+  EXPECT_EQ(WithPairOfCertDir(options_).tls_cert_file, (folder_ / "apiserver.crt").string());
+  EXPECT_EQ(WithPairOfCertDir(options_).tls_private_key_file, (folder_ / "apiserver.key").string());
+  options_.tls_cert_file = "named.crt";
+  EXPECT_EQ(WithPairOfCertDir(options_).tls_cert_file, "named.crt");
+}
+
 }  // namespace
 }  // namespace portcullis::server

@@ -2,10 +2,13 @@
 
 #include "server/options.h"
 
+#include <utility>
+
 #include "base/strings.h"
 #include "flags/flags.h"
 #include "flags/setters.h"
 #include "golang/strconv.h"
+#include "server/options_help.h"
 #include "server/serving_tls.h"
 
 namespace portcullis::server {
@@ -180,8 +183,9 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"authorization-webhook-version", kText, "v1beta1",
      "Version of the SubjectAccessReviews sent to it: v1beta1 or v1",
      &SetText<&Options::authorization_webhook_version>, ""},
-    {"bind-address", kText, "0.0.0.0", "Address to listen on", &SetText<&Options::bind_address>,
-     ""},
+    {"bind-address", kText, "127.0.0.1",
+     "Address to listen on; 0.0.0.0 or :: for all (kube-apiserver's default)",
+     &SetText<&Options::bind_address>, ""},
     {"cert-dir", kText, "", "Directory of generated certificates; default: --data-dir",
      &SetText<&Options::cert_dir>, ""},
     {"client-ca-file", kText, "", "CA bundle used to verify client certificates",
@@ -267,6 +271,9 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"profiling", kSwitch, "true", "", nullptr, "there is no profiler"},
     {"proxy-client-cert-file", kText, "", "", nullptr, kNoAggregation},
     {"proxy-client-key-file", kText, "", "", nullptr, kNoAggregation},
+    {"ready-file", kText, "",
+     "File that is written when the server is ready, with its URL, and removed when it stops",
+     &SetText<&Options::ready_file>, ""},
     {"request-timeout", kTime, "1m0s", "Timeout of a request",
      &SetDuration<&Options::request_timeout>, ""},
     {"requestheader-allowed-names", kMany, "",
@@ -303,7 +310,8 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"service-account-signing-key-file", kText, "",
      "Key that service account tokens are signed with",
      &SetText<&Options::service_account_signing_key_file>, ""},
-    {"service-cluster-ip-range", kText, "10.0.0.0/24", "Addresses of Services",
+    {"service-cluster-ip-range", kText, "10.0.0.0/24",
+     "Addresses of Services; if given, webhooks are called at them",
      &SetText<&Options::service_cluster_ip_range>, ""},
     {"service-node-port-range", kText, "30000-32767", "Node ports of Services",
      &SetText<&Options::service_node_port_range>, ""},
@@ -342,60 +350,23 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetText<&Options::write_kubeconfig>, ""},
 };
 
-// What flags open to others; told in --help.
-struct Risk {
-  std::string_view flag;
-  std::string_view text;
-};
-constexpr Risk kRisks[] = {
-    {"admission-trace-history",
-     "objects that are written, but for the contents of Secrets and ConfigMaps, are shown to those "
-     "who may get the path /debug/admission"},
-    {"allow-core-dumps", "core files hold private keys and Secrets"},
-    {"allow-privileged", "a privileged container has the rights of its node's root"},
-    {"anonymous-auth",
-     "clients without credentials reach what RBAC grants to system:unauthenticated (by default "
-     "/healthz, /livez, /readyz and /version)"},
-    {"audit-policy-file",
-     "level Request or RequestResponse for secrets, configmaps or tokenreviews writes their "
-     "contents to the audit log; use level Metadata for them"},
-    {"authorization-mode", "AlwaysAllow lets every client do everything, anonymous ones included"},
-    {"bind-address", "0.0.0.0 and :: accept clients of every network that reaches this machine"},
-    {"client-ca-file",
-     "every certificate it signs for clients names a user and groups, "
-     "system:masters included"},
-    {"disable-admission-plugins",
-     "without NamespaceLifecycle, ServiceAccount, PodSecurity or the webhook and policy plugins "
-     "their rules are not enforced"},
-    {"max-webhook-response-bytes", "0 lets a webhook fill the server's memory"},
-    {"requestheader-allowed-names",
-     "empty: every certificate of --requestheader-client-ca-file may name any user"},
-    {"service-account-lookup",
-     "false: tokens of secrets stay valid when the secret or its service account is deleted"},
-    {"token-auth-file", "the tokens never expire, and can be read by all who can read the file"},
-    {"webhook-service-map", "AdmissionReviews, Secrets included, are sent to these addresses"},
-};
-
-std::string_view RiskOf(std::string_view flag) {
-  for (const Risk& risk : kRisks) {
-    if (risk.flag == flag) return risk.text;
-  }
-  return "";
-}
-
 }  // namespace
 
 std::vector<flags::Info> Flags() {
   std::vector<flags::Info> infos = flags::InfosOf<Options>(kFlags);
-  for (flags::Info& info : infos) info.risk = RiskOf(info.name);
+  for (flags::Info& info : infos) {
+    info.group = GroupOf(info.name);
+    info.risk = RiskOf(info.name);
+  }
   return infos;
 }
 
-base::Result<Options> ParseOptions(std::span<const std::string> arguments) {
-  Options options;
-  const flags::Line line =
-      TRY(flags::Parse<Options>(kFlags, arguments, {"portcullis serve"}, options));
+base::Result<Options> ParseOptions(std::span<const std::string> arguments, Options defaults,
+                                   std::string_view command) {
+  Options options = std::move(defaults);
+  const flags::Line line = TRY(flags::Parse<Options>(kFlags, arguments, {command}, options));
   options.help = line.help;
+  options.service_cluster_ip_range_given = line.given.contains("service-cluster-ip-range");
   for (const flags::Flag<Options>& flag : kFlags) {
     if (!line.given.contains(flag.name)) continue;
     if (flag.set == nullptr) {
@@ -407,16 +378,6 @@ base::Result<Options> ParseOptions(std::span<const std::string> arguments) {
     }
   }
   return options;
-}
-
-std::string FlagHelp() {
-  const std::vector<flags::Info> infos = Flags();
-  std::string ignored;
-  for (const flags::Info& info : infos) {
-    if (!info.note.empty()) ignored += base::StrCat("  --", info.name, "\n      ", info.note, "\n");
-  }
-  return base::StrCat("Flags:\n", flags::Help(infos),
-                      "\nAccepted as kube-apiserver's, without effect:\n", ignored);
 }
 
 }  // namespace portcullis::server

@@ -2,8 +2,8 @@
 
 // Every flag of `portcullis serve`: one row per flag, with its default and meaning, and the struct
 // the rows fill. Names, forms and texts of errors are kube-apiserver's (a pflag command line);
-// --data-dir, --admission-trace-history,
-// --store, --controllers, --memory-limit, --webhook-service-map and --write-kubeconfig are ours.
+// --data-dir, --admission-trace-history, --store, --controllers, --memory-limit,
+// --webhook-service-map, --write-kubeconfig and --ready-file are ours.
 //
 // Flags of kube-apiserver that make no sense here are rows too: accepted, with a note that goes to
 // the log. Options is a value type.
@@ -25,8 +25,8 @@ namespace portcullis::server {
 
 struct Options {
   // Where and how to listen.
-  std::string bind_address = "0.0.0.0";
-  int secure_port = 6443;  // 0 takes any free port
+  std::string bind_address = "127.0.0.1";  // kube-apiserver: 0.0.0.0
+  int secure_port = 6443;                  // 0 takes any free port
   std::string advertise_address;
   std::string external_hostname;
   std::string tls_cert_file;
@@ -39,10 +39,12 @@ struct Options {
   std::chrono::nanoseconds shutdown_delay{0};
 
   // Where things are kept.
+  // "": nothing is kept but in memory, and no folder made; then the store is "memory".
   std::string data_dir = "portcullis-data";
   std::string store = "sqlite";  // sqlite | memory
   bool skip_damaged_objects = false;
-  std::string write_kubeconfig;  // default: <data dir>/admin.kubeconfig
+  std::string write_kubeconfig;  // default: <data dir>/admin.kubeconfig, if any
+  std::string ready_file;        // holds the URL while the server is ready
 
   // Limits.
   bool enable_priority_and_fairness = true;
@@ -104,6 +106,7 @@ struct Options {
   release::GateSettings feature_gates;
   std::map<std::string, std::string> runtime_config;
   std::string service_cluster_ip_range = "10.0.0.0/24";
+  bool service_cluster_ip_range_given = false;  // those addresses exist: webhooks are called there
   std::string service_node_port_range = "30000-32767";
   std::vector<std::string> controllers = {"*"};
 
@@ -138,11 +141,12 @@ struct Options {
   bool help = false;
 };
 
-// The rows of the flag table, by name.
+// The rows of the flag table, by name, with their groups and risks.
 std::vector<flags::Info> Flags();
 
-// Reads the command line of `portcullis serve` (flags/flags.h).
-base::Result<Options> ParseOptions(std::span<const std::string> arguments);
+// Reads the command line of `command` (flags/flags.h); what it does not say is as in `defaults`.
+base::Result<Options> ParseOptions(std::span<const std::string> arguments, Options defaults = {},
+                                   std::string_view command = "portcullis serve");
 
 // What the flags contradict in, and files that are named but cannot be read: one message per
 // problem.
@@ -151,8 +155,5 @@ std::vector<std::string> CheckOptions(const Options& options);
 // What the given flags open to others, a sentence each, for the log: AlwaysAllow, keys that other
 // users can read, no client authentication, …
 std::vector<std::string> OpenDoors(const Options& options);
-
-// The flags as `portcullis serve --help` shows them.
-std::string FlagHelp();
 
 }  // namespace portcullis::server

@@ -132,6 +132,9 @@ std::vector<std::string> CheckOptions(const Options& options) {
     problems.push_back(base::StrCat("--secure-port ", std::to_string(options.secure_port),
                                     " must be between 0 and 65535, inclusive"));
   }
+  if (options.data_dir.empty() && options.store != "memory") {
+    problems.push_back("--data-dir must not be empty with --store=" + options.store);
+  }
   CheckAuthorization(options, problems);
   CheckAudit(options, problems);
   const auto release = release::Release::Open(options.kubernetes_version, options.feature_gates);

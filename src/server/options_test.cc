@@ -20,6 +20,20 @@ TEST(Options, FlagsComeWithEqualsOrAsTwoWords) {
   EXPECT_TRUE(Parse({"--anonymous-auth"})->anonymous_auth);
 }
 
+TEST(Options, WhatIsNotSaidIsAsInTheDefaults) {
+  Options defaults;
+  defaults.store = "memory";
+  const std::vector<std::string> words = {"--secure-port=1"};
+  const auto options = ParseOptions(words, defaults, "portcullis exec");
+  EXPECT_EQ(options->store, "memory");
+  EXPECT_EQ(options->bind_address, "127.0.0.1");
+  EXPECT_FALSE(options->service_cluster_ip_range_given);
+  EXPECT_TRUE(Parse({"--service-cluster-ip-range=10.0.0.0/24"})->service_cluster_ip_range_given);
+  const std::vector<std::string> extra = {"kubectl"};
+  EXPECT_EQ(ParseOptions(extra, defaults, "portcullis exec").status().message(),
+            "unknown command \"kubectl\" for \"portcullis exec\"");
+}
+
 TEST(Options, ListsAddUpAndReplaceTheirDefault) {
   const auto options =
       Parse({"--authorization-mode=Node", "--authorization-mode=RBAC,AlwaysAllow"});
@@ -109,6 +123,7 @@ TEST(Options, RowsStandInOrderAndSayWhatTheyMean) {
                      [](const flags::Info& a, const flags::Info& b) { return a.name < b.name; }));
   for (const flags::Info& row : rows) {
     EXPECT_NE(row.meaning.empty(), row.note.empty()) << row.name;
+    EXPECT_EQ(row.group.empty(), !row.note.empty()) << row.name << " has no group of --help";
   }
 }
 

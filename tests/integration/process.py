@@ -29,6 +29,8 @@ WRONG = [
     (["--secure-port"], "flag needs an argument: --secure-port", 2),
     (["--authorization-mode=Foo"], 'authorization-mode "Foo" is not a valid mode: use AlwaysAllow', 2),
     (["--enable-admission-plugins=Nope"], 'enable-admission-plugins plugin "Nope" is unknown', 2),
+    (["--enable-admission-plugins=PodSecurty"], r'plugin "PodSecurty" is unknown \(did you mean PodSecurity\?\)', 2),
+    (["--data-dir=", "--store=sqlite"], "--data-dir must not be empty with --store=sqlite", 2),
     (["--client-ca-file=/nope"], "--client-ca-file: open /nope: no such file or directory", 2),
     (["--feature-gates=X=maybe"], "invalid value of X=maybe", 2),
     (["--feature-gates=Foo=true"], "unrecognized feature gate: Foo", 2),
@@ -45,12 +47,12 @@ WRONG = [
 
 
 class Server:
-    def __init__(self, program, folder, *flags):
+    def __init__(self, program, folder, *flags, without=()):
         self.folder = pathlib.Path(folder)
         self.log = open(self.folder / "log", "a+")
-        self.process = subprocess.Popen(
-            [program, "serve", f"--data-dir={folder}", "--bind-address=127.0.0.1", "--secure-port=0",
-             "--controllers=-*", *flags], stdout=self.log, stderr=self.log)
+        command = [program, "serve", f"--data-dir={folder}", "--bind-address=127.0.0.1", "--secure-port=0",
+                   "--controllers=-*", *flags]
+        self.process = subprocess.Popen([word for word in command if word not in without], stdout=self.log, stderr=self.log)
         self.log.seek(0, os.SEEK_END)
         self.port = self._wait()
         self.context = ssl.create_default_context(cafile=self.folder / "pki/ca.crt")
@@ -103,7 +105,7 @@ def wrong_folder_and_port(program):
         server = Server(program, folder)
         run = subprocess.run([program, "serve", f"--data-dir={other}", "--bind-address=127.0.0.1",
                               f"--secure-port={server.port}"], capture_output=True, text=True, timeout=30)
-        assert run.returncode == 2 and "address already in use" in run.stderr, run.stderr
+        assert run.returncode == 2 and "address already in use\nHint: another program listens on port" in run.stderr, run.stderr
         run = subprocess.run([program, "serve", f"--data-dir={folder}", "--bind-address=127.0.0.1",
                               "--secure-port=0"], capture_output=True, text=True, timeout=30)
         assert run.returncode == 2 and "is in use by another process" in run.stderr, run.stderr

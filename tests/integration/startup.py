@@ -161,6 +161,38 @@ def restart(program):
         assert server.end(signal.SIGTERM) == 0
 
 
+# Files, flags, what the log of a server that starts must hold.
+WARNINGS = [
+    ({"a.yaml": CONFIGURATION + "plugins: [{name: PodSecurityy}]\n"}, ["--admission-control-config-file=a.yaml"],
+     'configures a plugin that does not exist plugin=PodSecurityy hint="did you mean PodSecurity?"'),
+    ({"a.yaml": CONFIGURATION + "plugins: [{name: EventRateLimit}]\n"}, ["--admission-control-config-file=a.yaml"],
+     'a plugin that is not enabled plugin=EventRateLimit hint="--enable-admission-plugins=EventRateLimit"'),
+    ({"policy.yaml": "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: None}]\n"},
+     ["--audit-policy-file=policy.yaml"], "--audit-policy-file has no effect without --audit-log-path"),
+    ({}, ["--audit-log-path=-"], "No audit policy file provided, no events will be recorded"),
+]
+
+
+def warnings(program):
+    """What is passed over is told; and who does not say otherwise listens on the loopback."""
+    for files, flags, expected in WARNINGS:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in files.items():
+                (pathlib.Path(folder) / name).write_text(content)
+            run = subprocess.run([program, "exec", *flags, "--", "true"], cwd=folder,
+                                 capture_output=True, text=True, timeout=60)
+            if run.returncode != 0 or expected not in run.stderr:
+                sys.exit(f"{files} {flags}: exit {run.returncode}, expected {expected!r}; said:\n{run.stderr}")
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(program, folder, without=["--bind-address=127.0.0.1"])
+        local = [line.split()[1] for name in ("tcp", "tcp6")
+                 for line in pathlib.Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+                 if line.split()[1].endswith(f":{server.port:04X}") and line.split()[3] == "0A"]
+        assert local == [f"0100007F:{server.port:04X}"], local
+        assert server.end(signal.SIGTERM) == 0
+    return len(WARNINGS) + 1
+
+
 def damaged_database(program):
     """A database that was cut or overwritten is refused, or opens with what is whole; it never crashes."""
     with tempfile.TemporaryDirectory() as folder:
@@ -193,6 +225,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, required=True, metavar="DIR")
     program = str((parser.parse_args().build / "portcullis").resolve())
     passed = wrong_files(program)
+    passed += warnings(program)
     passed += damaged_database(program)
     restart(program)
     print(f"startup: {passed + 1} passed, 0 failed")

@@ -3,6 +3,7 @@
 #include "server/discovery/version.h"
 
 #include "base/strings.h"
+#include "build_info/build_info.h"
 
 namespace portcullis::server {
 
@@ -11,20 +12,16 @@ std::string GitVersion(const release::Release& release) {
 }
 
 std::string VersionDocument(const release::Release& release) {
+  const BuildInfo& build = ThisBuild();
   const std::string minor = std::to_string(release.minor());
-  return base::StrCat(
-      "{\n  \"major\": \"1\",\n  \"minor\": \"", minor,
-      "\",\n  \"emulationMajor\": \"1\",\n  \"emulationMinor\": \"", minor,
-      "\",\n  \"minCompatibilityMajor\": \"1\",\n  \"minCompatibilityMinor\": \"",
-      std::to_string(release.minor() - 1), "\",\n  \"gitVersion\": \"", GitVersion(release),
-      "\",\n  \"gitCommit\": \"\",\n  \"gitTreeState\": \"clean\",\n  \"buildDate\": "
-      "\"1970-01-01T00:00:00Z\",\n  \"goVersion\": \"none\",\n  \"compiler\": \"",
-#if defined(__clang__)
-      "clang",
-#else
-      "gcc",
-#endif
-      "\",\n  \"platform\": \"linux/amd64\"\n}");
+  return base::StrCat("{\n  \"major\": \"1\",\n  \"minor\": \"", minor,
+                      "\",\n  \"emulationMajor\": \"1\",\n  \"emulationMinor\": \"", minor,
+                      "\",\n  \"minCompatibilityMajor\": \"1\",\n  \"minCompatibilityMinor\": \"",
+                      std::to_string(release.minor() - 1), "\",\n  \"gitVersion\": \"",
+                      GitVersion(release), "\",\n  \"gitCommit\": \"", build.commit,
+                      "\",\n  \"gitTreeState\": \"", build.tree_state, "\",\n  \"buildDate\": \"",
+                      build.date, "\",\n  \"goVersion\": \"none\",\n  \"compiler\": \"",
+                      build.compiler, "\",\n  \"platform\": \"", build.platform, "\"\n}");
 }
 
 }  // namespace portcullis::server
