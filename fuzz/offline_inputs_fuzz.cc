@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "offline/blame.h"
-#include "offline/cases.h"
 #include "offline/inputs.h"
 #include "offline/review.h"
 
@@ -38,11 +37,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     Check(manifest.Find(name), lines);
     if (offline::IsReview(manifest))
       Check(offline::ReadReview(manifest).manifest.Find(name), lines);
-    if (offline::IsTest(manifest) && !manifest.object.Has("files")) {
-      json::Arena arena;
-      offline::Location wrong;
-      static_cast<void>(offline::ReadTest(arena, manifest, wrong));
-    }
   }
   for (const std::string& path : offline::FieldsOf(text)) {
     static_cast<void>(offline::FieldSteps(path));

@@ -22,7 +22,8 @@ PATH = re.compile(r"`((?:src|docs|tests|tools|fuzz|benchmarks|examples|cmake)/[A
 COMMENT = re.compile(r"(?:^|\s)//(.*)")
 NAMED_FILE = re.compile(r"(?<![\w/.<>{}*$-])((?:[\w-]+/)*[\w-]+\.(?:h|cc|py|md|yaml|json|jsonl|in|txt|dict))(?![\w/*])")
 NAMED_FOLDER = re.compile(r"(?<![\w/.<>{}*$:@`|-])((?:[a-z_]+/){2,})(?![\w/*<{])")
-OF_OTHERS = {"webhooks.md", "strategic-merge-patch.md"}  # documents of Kubernetes
+OF_OTHERS = {"webhooks.md", "strategic-merge-patch.md",  # documents of Kubernetes, test files of other tools
+             "kaptest.yaml", "tests.json", "policy.yaml", "kyverno-test.yaml"}
 
 
 def tracked(*patterns):

@@ -107,6 +107,35 @@ base::Status SetSeconds(OfflineOptions& options, std::string_view value) {
   return base::OkStatus();
 }
 
+base::Status AddOld(OfflineOptions& options, std::string_view value) {
+  SplitInto(value, options.inputs.old);
+  return base::OkStatus();
+}
+
+base::Status SetOperation(OfflineOptions& options, std::string_view value) {
+  constexpr std::pair<std::string_view, offline::Asks> kWords[] = {
+      {"create", offline::Asks::kCreateOrUpdate},
+      {"apply", offline::Asks::kApply},
+      {"delete", offline::Asks::kDelete},
+  };
+  for (const auto& [word, asks] : kWords) {
+    if (value != word) continue;
+    options.judge.asks = asks;
+    return base::OkStatus();
+  }
+  return base::BadRequest("must be one of create, apply, delete");
+}
+
+base::Status SetServerSide(OfflineOptions& options, std::string_view value) {
+  if (TRY(golang::ParseBool(value))) options.judge.asks = offline::Asks::kApply;
+  return base::OkStatus();
+}
+
+base::Status AddPodTemplate(OfflineOptions& options, std::string_view value) {
+  options.judge.pod_templates.push_back(TRY(offline::ReadPodTemplate(value)));
+  return base::OkStatus();
+}
+
 base::Status SetDryRun(OfflineOptions& options, std::string_view value) {
   options.judge.cluster.dry_run = TRY(golang::ParseBool(value));
   return base::OkStatus();
@@ -128,6 +157,20 @@ constexpr OfflineFlag kShared[] = {
     {"resource", kMany, "", "The same", &AddFilename, "", 'r', "PATH"},
     {"recursive", kSwitch, "false", "Folders of --filename with the folders in them",
      &SetInput<&InputOptions::recursive>, "", 'R'},
+    {"old", kMany, "",
+     "Files and folders with what is stored already: a manifest of the same object is judged\n"
+     "as an update of it",
+     &AddOld, "", '\0', "PATH"},
+    {"operation", kText, "create",
+     "What is asked for with the manifests: create (or update, see --old), apply (server-side),\n"
+     "delete",
+     &SetOperation, "", '\0', "create|apply|delete"},
+    {"server-side", kSwitch, "false", "The same as --operation=apply", &SetServerSide, ""},
+    {"force-conflicts", kSwitch, "false", "Applying takes fields from other managers",
+     &SetJudge<&JudgeOptions::force_conflicts>, ""},
+    {"field-manager", kText, "",
+     "Name of the manager of fields (default kubectl's: kubectl-create, kubectl, …)",
+     &SetText<&ClusterOptions::field_manager>, "", '\0', "NAME"},
     {"namespace", kText, "", "Namespace of manifests that name none (default \"default\")",
      &SetNamespace, "", 'n', "NAME"},
     {"as", kText, "",
@@ -142,6 +185,10 @@ constexpr OfflineFlag kShared[] = {
      &SetValidation, "", '\0', "strict|warn|ignore"},
     {"expand", kSwitch, "true", "Judge what workloads would make, too",
      &SetJudge<&JudgeOptions::expand>, ""},
+    {"pod-template", kText, "",
+     "Where another kind keeps the template of its pods, as argoproj.io/Rollout=spec.template.\n"
+     "May be repeated.",
+     &AddPodTemplate, "", '\0', "KIND=PATH"},
     {"strict", kSwitch, "false",
      "Do not make namespaces and service accounts that no file has: refuse as a server\n"
      "without them would",

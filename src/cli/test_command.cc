@@ -2,7 +2,7 @@
 
 #include "cli/test_command.h"
 
-#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -13,7 +13,6 @@
 #include "cli/offline_flags.h"
 #include "flags/setters.h"
 #include "golang/strconv.h"
-#include "offline/cases.h"
 
 namespace portcullis::cli {
 namespace {
@@ -30,14 +29,17 @@ folder. Files are told by what they hold: policies, bindings, their parameters, 
 configurations, CustomResourceDefinitions, namespaces, quotas, limit ranges, service accounts and roles
 make up the cluster; they and all other objects are judged as if they were created, in the order of the
 files. What a workload would make (the pods of a Deployment) is judged with it. AdmissionReview documents
-are judged as the requests that they record. If there are test files (docs/offline-tests.md), their cases are
-run instead.
+are judged as the requests that they record. If there are test files, their cases are run instead: those of
+portcullis (docs/offline-tests.md), kyverno-test.yaml, gator's Suites, kat, kaptest, kubescape's tests.json,
+chainsaw, audit logs.
 
 Examples:
   portcullis test deploy/                              # policies and manifests of a folder
   helm template . | portcullis test - -f policies/     # what a chart makes
   kustomize build | portcullis test - -n staging
   portcullis test . --as=alice --as-group=developers   # for policies that ask who it is
+  portcullis test new/ --old=old/                      # updates of what is stored
+  portcullis test . --run=replica -v                   # only cases with such a name
   portcullis test . -o github -o junit=report.xml      # annotations, and a report in a file
 )help";
 
@@ -65,6 +67,18 @@ base::Status SetFailFast(OfflineOptions& options, std::string_view value) {
   return base::OkStatus();
 }
 
+base::Status SetRun(OfflineOptions& options, std::string_view value) {
+  options.judge.run = TRY(offline::Pattern::Read(value));
+  return base::OkStatus();
+}
+
+base::Status SetThreads(OfflineOptions& options, std::string_view value) {
+  const std::int64_t threads = TRY(golang::ParseInt(value, 0, 32));
+  if (threads < 0 || threads > 256) return base::BadRequest("must be 0 to 256");
+  options.judge.threads = static_cast<std::size_t>(threads);
+  return base::OkStatus();
+}
+
 constexpr flags::Type kSwitch = flags::Type::kBool;
 
 // In the order of --help: name, type, default, meaning, setter, note, shorthand, value.
@@ -75,6 +89,12 @@ constexpr OfflineFlag kOwn[] = {
      &AddOutput, "", 'o', "FORMAT[=FILE]"},
     {"verbose", kSwitch, "false", "Show what was admitted, too",
      &flags::SetBool<&OfflineOptions::verbose>, "", 'v'},
+    {"run", flags::Type::kString, "",
+     "Regular expression (RE2): only cases and manifests whose names it finds", &SetRun, "", '\0',
+     "REGEX"},
+    {"jobs", flags::Type::kInt, "0",
+     "Test files that are run at the same time; 0: as many as the machine has processors",
+     &SetThreads, "", 'j', "N"},
     {"fail-fast", kSwitch, "false", "End with the first manifest that is refused", &SetFailFast,
      ""},
     {"require-tests", kSwitch, "false", "No test file at all is an error (status 2)",
@@ -130,8 +150,7 @@ int Run(const std::vector<std::string>& arguments) {
   if (!client.ok()) return Fail(client.status());
   const auto inputs = ReadOfflineInputs(options);
   if (!inputs.ok()) return Fail(inputs.status());
-  const bool has_tests =
-      std::any_of(inputs->manifests.begin(), inputs->manifests.end(), &offline::IsTest);
+  const bool has_tests = !inputs->tests.empty();
   if (options.require_tests && !has_tests) {
     std::fputs("Error: no test was found\n", stderr);
     return kExitUsage;

@@ -86,6 +86,7 @@ Failure NewFailure(const admission::Refusal& refusal, const Blamed& blamed) {
       failure.source = base::StrCat("webhook ", actor.name, "/", actor.member);
       break;
     case Kind::kPolicy:
+      failure.policy = actor.name;
       failure.source = base::StrCat(
           failure.message.find("ValidatingAdmissionPolicy '") != std::string::npos
               ? "ValidatingAdmissionPolicy "
@@ -258,9 +259,11 @@ std::string_view StepAt(std::string_view text, std::size_t& at) {
 
 }  // namespace
 
-Rules::Rules(std::span<const Manifest> manifests) : manifests_(manifests) {
-  for (const Manifest& manifest : manifests_) {
-    if (manifest.group() == kRuleGroup) rules_.push_back(&manifest);
+Rules::Rules(std::span<const Manifest> manifests, std::span<const Manifest> given) {
+  for (const std::span<const Manifest> some : {manifests, given}) {
+    for (const Manifest& manifest : some) {
+      if (manifest.group() == kRuleGroup) rules_.push_back(&manifest);
+    }
   }
 }
 

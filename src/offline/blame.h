@@ -19,12 +19,11 @@ namespace portcullis::offline {
 // outlive it.
 class Rules {
  public:
-  explicit Rules(std::span<const Manifest> manifests);
+  Rules(std::span<const Manifest> manifests, std::span<const Manifest> given);
   // A policy, a binding or a webhook configuration; null if none of the files has it.
   const Manifest* Find(std::string_view kind, std::string_view name) const;
 
  private:
-  std::span<const Manifest> manifests_;
   std::vector<const Manifest*> rules_;
 };
 

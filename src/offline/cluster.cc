@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/api_status.h"
 #include "authz/modes.h"
 #include "authz/rbac/rule_book.h"
 #include "base/clock.h"
@@ -12,17 +13,17 @@
 #include "controllers/client.h"
 #include "controllers/resource_quota.h"
 #include "engine/boot/boot_objects.h"
+#include "engine/subresources/subresources.h"
 #include "engine/verbs.h"
 #include "engine/write/cluster_writer.h"
 #include "engine/write/write.h"
 #include "json/writer.h"
 #include "json/yaml.h"
+#include "offline/http_request.h"
 #include "store/memory/memory_store.h"
 
 namespace portcullis::offline {
 namespace {
-
-constexpr std::string_view kManager = "kubectl-create";
 
 api::UserInfo UserOf(const ClusterOptions& options) {
   api::UserInfo user;
@@ -33,18 +34,11 @@ api::UserInfo UserOf(const ClusterOptions& options) {
   return user;
 }
 
-// The options as kubectl sends them.
-engine::WriteOptions WriteOptionsOf(json::Arena& arena, const ClusterOptions& options) {
-  engine::WriteOptions out;
-  out.dry_run = options.dry_run;
-  out.field_manager = kManager;
-  out.validation = options.validation;
-  engine::GivenWriteOptions given;
-  if (options.dry_run) given.dry_run = {"All"};
-  given.field_manager = kManager;
-  given.field_validation = engine::FieldValidationName(options.validation);
-  engine::SetOptionsForAdmission(arena, given, out);
-  return out;
+// The field manager that kubectl names.
+std::string_view ManagerOf(const Request& request) {
+  if (request.verb == engine::Verb::kUpdate) return "kubectl-replace";
+  if (request.verb != engine::Verb::kPatch) return "kubectl-create";
+  return request.patch == engine::PatchType::kApply ? "kubectl" : "kubectl-patch";
 }
 
 }  // namespace
@@ -148,16 +142,56 @@ base::Status Cluster::MakeRoles() { return parts_->authorizer->Ensure(); }
 
 const engine::World& Cluster::world() const { return parts_->engine->world(); }
 
+engine::WriteOptions Cluster::WriteOptionsOf(engine::Operation& op, const Request& request) const {
+  if (request.options != nullptr) return *request.options;
+  engine::WriteOptions options;
+  options.dry_run = options_.dry_run;
+  options.field_manager = !request.field_manager.empty()    ? request.field_manager
+                          : !options_.field_manager.empty() ? options_.field_manager
+                                                            : ManagerOf(request);
+  options.validation = options_.validation;
+  if (request.verb == engine::Verb::kPatch && request.force) options.force = true;
+  engine::GivenWriteOptions given;
+  if (options.dry_run) given.dry_run = {"All"};
+  given.field_manager = options.field_manager;
+  given.field_validation = engine::FieldValidationName(options.validation);
+  engine::SetOptionsForAdmission(op.arena, given, options);
+  return options;
+}
+
 base::Result<engine::Outcome> Cluster::Submit(engine::Operation& op, const Request& request) {
   op.verb = request.verb;
-  if (op.verb == engine::Verb::kCreate) op.name.clear();  // a new object is named by its body
+  // A new object is named by its body.
+  if (op.verb == engine::Verb::kCreate && op.subresource == nullptr) op.name.clear();
   op.user = request.user != nullptr ? *request.user : user_;
-  op.dry_run = options_.dry_run;
   if (!op.resource->deprecation_warning.empty()) {
     op.recorder.Warn(op.resource->deprecation_warning);
   }
-  if (op.verb == engine::Verb::kDelete) {
-    engine::DeleteOptions deletion;
+  if (op.verb == engine::Verb::kGet) return Get(op);
+  if (op.verb == engine::Verb::kList) return List(op, request);
+  if (op.verb == engine::Verb::kDelete || op.verb == engine::Verb::kDeleteCollection) {
+    return Delete(op, request);
+  }
+  engine::Input input;
+  input.body = request.body;
+  input.type = request.type                        ? *request.type
+               : json::HasJsonPrefix(request.body) ? engine::MediaType::kJson
+                                                   : engine::MediaType::kYaml;
+  input.patch = request.patch;
+  input.parameters = request.parameters;
+  input.options = WriteOptionsOf(op, request);
+  op.dry_run = input.options.dry_run;
+  if (op.verb == engine::Verb::kConnect) return engine::Connect(op, input);
+  auto outcome = engine::Write(op, input);
+  if (outcome.ok()) Follow(op, *outcome);
+  return outcome;
+}
+
+base::Result<engine::Outcome> Cluster::Delete(engine::Operation& op, const Request& request) {
+  engine::DeleteOptions deletion;
+  if (request.deletion != nullptr) {
+    deletion = *request.deletion;
+  } else {
     deletion.dry_run = options_.dry_run;
     deletion.propagation_policy = "Background";
     deletion.value = json::ObjectBuilder(op.arena)
@@ -165,15 +199,30 @@ base::Result<engine::Outcome> Cluster::Submit(engine::Operation& op, const Reque
                          .Set("apiVersion", "meta.k8s.io/v1")
                          .Set("propagationPolicy", "Background")
                          .Build();
-    return engine::Delete(op, deletion);
   }
-  engine::Input input;
-  input.body = request.body;
-  input.type =
-      json::HasJsonPrefix(request.body) ? engine::MediaType::kJson : engine::MediaType::kYaml;
-  input.options = WriteOptionsOf(op.arena, options_);
-  auto outcome = engine::Write(op, input);
-  if (outcome.ok()) Follow(op, *outcome);
+  op.dry_run = deletion.dry_run;
+  if (op.verb == engine::Verb::kDelete) return engine::Delete(op, deletion);
+  const engine::ListOptions all;
+  const engine::Listing gone =
+      TRY(engine::DeleteCollection(op, request.list != nullptr ? *request.list : all, deletion));
+  return engine::PlainOutcome(200, TRY(ListValue(op, gone)));
+}
+
+base::Result<engine::Outcome> Cluster::List(engine::Operation& op, const Request& request) const {
+  const engine::ListOptions all;
+  const engine::ListOptions& options = request.list != nullptr ? *request.list : all;
+  const engine::Selection selection = TRY(engine::ReadSelection(op, options));
+  return engine::PlainOutcome(200,
+                              TRY(ListValue(op, TRY(engine::ListObjects(op, options, selection)))));
+}
+
+base::Result<engine::Outcome> Cluster::Get(engine::Operation& op) const {
+  if (const engine::Function function = engine::FindFunction(op)) {
+    return engine::Finish(op, *function(op, {}));
+  }
+  engine::Outcome outcome;
+  outcome.stored = parts_->store->Get(engine::KeyOf(op, op.name));
+  if (outcome.stored == nullptr) return api::NotFoundStatus(op.group_resource(), op.name);
   return outcome;
 }
 
@@ -185,6 +234,7 @@ base::Status Cluster::Give(json::Value object, std::string_view ns) {
   op.name.clear();
   op.user = user_;
   op.by_server = true;
+  object = json::RemovePath(op.arena, object, {"metadata", "resourceVersion"});
   const std::string text = json::ToString(object);
   engine::Input input;
   input.body = text;
@@ -252,6 +302,10 @@ json::Value Cluster::AsUpdate(engine::Operation& op, json::Value object) const {
     metadata = json::With(op.arena, metadata, name, live[name]);
   }
   return json::With(op.arena, object, "metadata", metadata);
+}
+
+bool Cluster::Has(const engine::Operation& op, std::string_view name) const {
+  return parts_->store->Get(engine::KeyOf(op, name)) != nullptr;
 }
 
 void Cluster::Withdraw(const engine::Operation& op, std::string_view name) {

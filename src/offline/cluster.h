@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,13 +50,23 @@ struct ClusterOptions {
   std::vector<std::string> as_groups;
   engine::FieldValidation validation = engine::FieldValidation::kStrict;
   bool dry_run = false;
+  std::string field_manager;  // "": kubectl's for the verb
 };
 
 // A request to the cluster.
 struct Request {
-  engine::Verb verb = engine::Verb::kCreate;  // kCreate, kUpdate or kDelete
-  std::string_view body;                      // JSON or YAML, of creates and updates
-  const api::UserInfo* user = nullptr;        // null: the cluster's
+  engine::Verb verb = engine::Verb::kCreate;  // all but kWatch
+  std::string_view body;                      // JSON or YAML
+  std::optional<engine::MediaType> type;      // of the body; nothing: as it looks
+  engine::PatchType patch = engine::PatchType::kMerge;
+  const api::UserInfo* user = nullptr;  // null: the cluster's
+  // What the client asks of the write; null: what kubectl does, with the cluster's field manager.
+  const engine::WriteOptions* options = nullptr;
+  const engine::DeleteOptions* deletion = nullptr;  // null: kubectl's
+  const engine::ListOptions* list = nullptr;        // of kList and kDeleteCollection; null: all
+  json::Value parameters;                           // of a connection: PodExecOptions, …
+  std::string_view field_manager;                   // "": the cluster's; ignored with `options`
+  bool force = false;                               // server-side apply; ignored with `options`
 };
 
 class Cluster {
@@ -86,10 +97,15 @@ class Cluster {
   base::Status MakeRoles();
   // Removes an object from the store, and nothing with it.
   void Withdraw(const engine::Operation& op, std::string_view name);
+  bool Has(const engine::Operation& op, std::string_view name) const;
 
  private:
   Cluster();
   base::Status Build(ClusterOptions options);
+  engine::WriteOptions WriteOptionsOf(engine::Operation& op, const Request& request) const;
+  base::Result<engine::Outcome> Delete(engine::Operation& op, const Request& request);
+  base::Result<engine::Outcome> Get(engine::Operation& op) const;
+  base::Result<engine::Outcome> List(engine::Operation& op, const Request& request) const;
   // What the controllers of a cluster do once an object is there.
   void Follow(const engine::Operation& op, const engine::Outcome& outcome);
 

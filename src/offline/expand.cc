@@ -138,6 +138,22 @@ json::Value ReplicaSetOf(json::Arena& arena, const Workload& workload, json::Val
   return MakeObject(arena, workload, metadata, own);
 }
 
+// The pods of a kind that Kubernetes does not have; their number is not known, one stands for all.
+std::vector<Expansion> ExpandTemplate(json::Arena& arena, json::Value object, std::string_view ns,
+                                      const PodTemplate& pod_template) {
+  json::Value made = object;
+  for (const std::string& step : pod_template.path) made = made[step];
+  if (!made.is_object()) return {};
+  constexpr Workload kPod = {"", "", "v1", "Pod", "", {}, ""};
+  Expansion expansion;
+  expansion.asker = "replicaset-controller";
+  expansion.path = pod_template.path;
+  expansion.object =
+      MakeObject(arena, kPod, Metadata(arena, object, made["metadata"], ns, GeneratedName(object)),
+                 made["spec"]);
+  return {expansion};
+}
+
 std::size_t CountOf(const Workload& workload, json::Value spec) {
   if (workload.count_field.empty()) return 1;
   const std::int64_t wanted = spec[workload.count_field].AsInt(1);
@@ -146,7 +162,25 @@ std::size_t CountOf(const Workload& workload, json::Value spec) {
 
 }  // namespace
 
-std::vector<Expansion> Expand(json::Arena& arena, json::Value object, std::string_view ns) {
+base::Result<PodTemplate> ReadPodTemplate(std::string_view text) {
+  const auto cut = base::Cut(text, "=");
+  const auto name = cut ? base::Cut(cut->first, "/") : std::nullopt;
+  if (!name || name->second.empty() || cut->second.empty()) {
+    return base::BadRequest("must be GROUP/KIND=PATH, as argoproj.io/Rollout=spec.template");
+  }
+  PodTemplate made{std::string(name->first), std::string(name->second), {}};
+  for (const std::string_view step : base::Split(cut->second, '.')) made.path.emplace_back(step);
+  return made;
+}
+
+std::vector<Expansion> Expand(json::Arena& arena, json::Value object, std::string_view ns,
+                              std::span<const PodTemplate> pod_templates) {
+  const auto version = base::Cut(object["apiVersion"].AsString(), "/");
+  for (const PodTemplate& pod_template : pod_templates) {
+    if (object["kind"].AsString() != pod_template.kind) continue;
+    if ((version ? version->first : std::string_view()) != pod_template.group) continue;
+    return ExpandTemplate(arena, object, ns, pod_template);
+  }
   const Workload* workload = FindWorkload(object);
   if (workload == nullptr) return {};
   Expansion expansion;

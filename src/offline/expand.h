@@ -6,10 +6,12 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/status.h"
 #include "json/value.h"
 
 namespace portcullis::offline {
@@ -22,7 +24,18 @@ struct Expansion {
   std::vector<std::string> path;
 };
 
+// Where a kind that Kubernetes does not have keeps the template of its pods.
+struct PodTemplate {
+  std::string group;
+  std::string kind;
+  std::vector<std::string> path;  // {"spec", "template"}
+};
+
+// "argoproj.io/Rollout=spec.template".
+base::Result<PodTemplate> ReadPodTemplate(std::string_view text);
+
 // Nothing if the object makes nothing. Values live in `arena` and in that of the object.
-std::vector<Expansion> Expand(json::Arena& arena, json::Value object, std::string_view ns);
+std::vector<Expansion> Expand(json::Arena& arena, json::Value object, std::string_view ns,
+                              std::span<const PodTemplate> pod_templates = {});
 
 }  // namespace portcullis::offline

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "json/yaml.h"
+#include "offline/suites/suite_format.h"
 
 namespace portcullis::offline {
 namespace {
@@ -91,6 +92,14 @@ std::vector<std::string_view> SplitJson(std::string_view text) {
   return objects;
 }
 
+void Describe(Manifest& manifest, json::Value object) {
+  manifest.object = object;
+  manifest.api_version = object["apiVersion"].AsString();
+  manifest.kind = object["kind"].AsString();
+  manifest.ns = object["metadata"]["namespace"].AsString();
+  manifest.name = object["metadata"]["name"].AsString();
+}
+
 // Reads the documents of one file.
 class FileReader {
  public:
@@ -165,8 +174,14 @@ class FileReader {
   void AddObject(const std::shared_ptr<const SourceText>& source, std::vector<std::string> steps,
                  const std::shared_ptr<json::Arena>& arena, json::Value object) {
     Manifest manifest;
-    manifest.api_version = object["apiVersion"].AsString();
-    manifest.kind = object["kind"].AsString();
+    manifest.source = source;
+    manifest.steps = std::move(steps);
+    manifest.arena = arena;
+    Describe(manifest, object);
+    if (manifest.steps.empty() && FormatOf(manifest) != nullptr) {
+      knows_ = true;
+      return inputs_.tests.push_back(std::move(manifest));
+    }
     if (manifest.api_version.empty() || manifest.kind.empty()) {
       ++inputs_.ignored;
       return;
@@ -174,11 +189,11 @@ class FileReader {
     const json::Value items = object["items"];
     if (manifest.kind.ends_with("List") && items.is_array()) {
       knows_ = true;
-      if (steps.size() >= 2 * kMaxListDepth) {
+      if (manifest.steps.size() >= 2 * kMaxListDepth) {
         return Fail(source->line(), 1, "Lists in Lists in Lists: at most 8 levels are read");
       }
       for (std::size_t i = 0; i < items.size(); ++i) {
-        std::vector<std::string> own = steps;
+        std::vector<std::string> own = manifest.steps;
         own.insert(own.end(), {"items", std::to_string(i)});
         AddObject(source, std::move(own), arena, items[i]);
       }
@@ -193,12 +208,6 @@ class FileReader {
       }
       return;
     }
-    manifest.source = source;
-    manifest.steps = std::move(steps);
-    manifest.arena = arena;
-    manifest.object = object;
-    manifest.ns = object["metadata"]["namespace"].AsString();
-    manifest.name = object["metadata"]["name"].AsString();
     inputs_.manifests.push_back(std::move(manifest));
   }
 
@@ -284,7 +293,9 @@ class Walker {
   }
 
   void Entry(const fs::path& entry, bool recursive) {
-    if (entry.filename().string().starts_with('.')) return;
+    const std::string name = entry.filename().string();
+    // Hidden, but for the folders in which Kyverno's policies keep their tests.
+    if (name.starts_with('.') && name != ".kyverno-test" && name != ".chainsaw-test") return;
     struct stat info {};
     if (::stat(entry.c_str(), &info) != 0) {
       // A broken link is no manifest, whatever kind of file it leads to.
@@ -339,8 +350,27 @@ void ReadText(const std::string& path, std::string text, bool named, Inputs& inp
   FileReader(path, std::move(text), named, inputs).Run();
 }
 
+Manifest MakeManifest(const Manifest& origin, std::shared_ptr<json::Arena> arena,
+                      json::Value object) {
+  Manifest manifest;
+  manifest.source = origin.source;
+  manifest.steps = origin.steps;
+  // Parts of the object may be the origin's.
+  if (arena != origin.arena) arena->Retain(origin.arena);
+  manifest.arena = std::move(arena);
+  Describe(manifest, object);
+  return manifest;
+}
+
 Inputs ReadInputs(const InputOptions& options) {
   Inputs inputs;
+  for (const std::string& path : options.old) {
+    Inputs old;
+    Walker(old).Named(path, true);
+    inputs.given.insert(inputs.given.end(), old.manifests.begin(), old.manifests.end());
+    inputs.problems.insert(inputs.problems.end(), old.problems.begin(), old.problems.end());
+    inputs.files += old.files;
+  }
   Walker walker(inputs);
   for (const std::string& path : options.paths) walker.Named(path, true);
   inputs.own = inputs.manifests.size();

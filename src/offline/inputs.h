@@ -77,11 +77,15 @@ struct InputOptions {
   std::vector<std::string> paths;      // folders with all that is below them; "-": standard input
   std::vector<std::string> filenames;  // -f: folders without the folders in them
   bool recursive = false;              // -R: with them
+  std::vector<std::string> old;        // --old: what is stored before, with all folders below
 };
 
 struct Inputs {
   std::vector<Manifest> manifests;  // in the order of paths, then of names in a folder
   std::size_t own = 0;              // how many of them are of `paths`; they come first
+  // Documents of test files (suites/suite_format.h). Those of no Kubernetes kind have no name.
+  std::vector<Manifest> tests;
+  std::vector<Manifest> given;  // what the cluster has already, past admission
   std::vector<Problem> problems;
   std::vector<std::string> admission_configurations;  // files with an AdmissionConfiguration
   std::size_t files = 0;                              // that were read
@@ -89,6 +93,10 @@ struct Inputs {
 };
 
 Inputs ReadInputs(const InputOptions& options);
+
+// A manifest of an object that a program has made; its place is that of `origin`.
+Manifest MakeManifest(const Manifest& origin, std::shared_ptr<json::Arena> arena,
+                      json::Value object);
 
 // Appends the objects of a text; `named`: one without any object is a problem.
 void ReadText(const std::string& path, std::string text, bool named, Inputs& inputs);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Judging manifests: each is a request to create its object in a cluster that has what all of them
-// give, and what it would make (the pods of a Deployment) is judged with it.
+// give, and what it would make (the pods of a Deployment) is judged with it. A manifest whose object is
+// stored already (Inputs::given) is an update of it.
 #pragma once
 
 #include <map>
@@ -14,18 +15,28 @@
 #include "admission/survey.h"
 #include "base/status.h"
 #include "offline/cluster.h"
+#include "offline/expand.h"
 #include "offline/inputs.h"
+#include "offline/pattern.h"
 #include "offline/result.h"
 
 namespace portcullis::offline {
 
+// What manifests ask for.
+enum class Asks : std::uint8_t { kCreateOrUpdate, kApply, kDelete };
+
 struct JudgeOptions {
   ClusterOptions cluster;
-  std::string ns;          // -n: of manifests that name none
-  bool expand = true;      // what workloads would make is judged too
-  bool traces = false;     // of the manifests that are the inputs' own
-  bool strict = false;     // missing namespaces and service accounts are not made
-  bool fail_fast = false;  // the first denial ends it
+  std::string ns;                          // -n: of manifests that name none
+  Asks asks = Asks::kCreateOrUpdate;       // of the inputs' own manifests; others are created
+  bool force_conflicts = false;            // of kApply: take fields from other managers
+  bool expand = true;                      // what workloads would make is judged too
+  std::vector<PodTemplate> pod_templates;  // of kinds that Kubernetes does not have
+  bool traces = false;                     // of the manifests that are the inputs' own
+  bool strict = false;                     // missing namespaces and service accounts are not made
+  bool fail_fast = false;                  // the first denial ends it
+  std::optional<Pattern> run;              // only cases and manifests whose names it finds
+  std::size_t threads = 0;                 // of RunTests(); 0: one for each processor
   // Which webhooks are called; null: all. Outlives the call.
   const admission::WebhookStandIn* stand_in = nullptr;
 };

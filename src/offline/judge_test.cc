@@ -4,15 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-
-#include "base/file.h"
-#include "json/reader.h"
 #include "offline/blame.h"
 #include "offline/report/format.h"
+#include "offline/testing/limit_policy.h"
 #include "offline/webhooks.h"
 
 namespace portcullis::offline {
@@ -31,42 +26,6 @@ Report JudgeText(const std::string& text, const JudgeOptions& options = {}) {
   EXPECT_TRUE(report.ok()) << report.status().message();
   return report.ok() ? *std::move(report) : Report();
 }
-
-constexpr char kPolicy[] = R"yaml(apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: limit}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
-  variables:
-  - {name: count, expression: object.spec.replicas}
-  validations:
-  - expression: variables.count <= 5
-    messageExpression: "'not ' + string(variables.count)"
-  - expression: "'owner' in object.metadata.?labels.orValue({})"
-    message: no owner
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: limit}
-spec: {policyName: limit, validationActions: [Deny]}
----
-)yaml";
-
-// Begins in line 21 when it stands behind the policy.
-constexpr char kDeployment[] = R"(apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 7
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers:
-      - {name: web, image: nginx}
-)";
 
 TEST(JudgeTest, ReportsEveryFailureWithItsFieldAndRule) {
   const Report report = JudgeText(std::string(kPolicy) + kDeployment);
@@ -396,108 +355,6 @@ TEST(JudgeTest, JudgesRecordedReviewsOfEveryOperation) {
   EXPECT_EQ(report.results[4].name, "a");
 }
 
-class TestFiles : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("offline_judge_test." + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-    std::ofstream(folder_ / "policy.yaml") << kPolicy;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  Report Run(const std::string& cases, const std::string& files = "[policy.yaml]") {
-    std::ofstream(folder_ / "t.yaml")
-        << "apiVersion: portcullis.dev/v1\nkind: Test\n"
-           "metadata: {name: limit}\nfiles: "
-        << files << "\nobject:\n  " << Indented(kDeployment) << "\ncases:\n"
-        << cases;
-    InputOptions options;
-    options.paths = {(folder_ / "t.yaml").string()};
-    auto report = RunTests(ReadInputs(options), {});
-    EXPECT_TRUE(report.ok());
-    return report.ok() ? *std::move(report) : Report();
-  }
-
-  static std::string Indented(std::string text) {
-    for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
-      text.insert(at + 1, "  ");
-    }
-    return text;
-  }
-
-  std::filesystem::path folder_;
-};
-
-TEST_F(TestFiles, CasesPassOrTellWhatDiffers) {
-  const Report report =
-      Run("- {name: few, set: {spec.replicas: 2, metadata.labels: {owner: a}}, expect: allow}\n"
-          "- {name: many, set: {metadata.labels: {owner: a}}, expect: {verdict: deny, message: "
-          "{contains: not 7}}}\n"
-          "- {name: wrong, set: {spec.replicas: 3}, expect: allow}\n"
-          "- {name: text, expect: {verdict: deny, message: {contains: nothing}, code: 403}}\n"
-          "- {name: shape, set: {spec.replicas: 2, metadata.labels: {owner: a}}, expect: {object: "
-          "{spec: {replicas: 4}}}}\n");
-  EXPECT_THAT(report.problems, IsEmpty());
-  ASSERT_THAT(report.results, SizeIs(5));
-  EXPECT_EQ(report.results[0].verdict, Verdict::kPass);
-  EXPECT_EQ(report.results[0].name, "limit/few");
-  EXPECT_EQ(report.results[1].verdict, Verdict::kPass);
-  EXPECT_THAT(report.results[2].message, HasSubstr("expected allow, got deny: "));
-  ASSERT_GE(report.results[3].failures.size(), 2U);
-  EXPECT_EQ(report.results[3].failures[0].message, "code is 422, not 403");
-  EXPECT_THAT(report.results[3].failures[1].message, HasSubstr("no failure contains \"nothing\""));
-  EXPECT_EQ(report.results[4].message, "spec.replicas is 2, not 4");
-  EXPECT_EQ(report.refusals(), 3U);
-}
-
-TEST_F(TestFiles, MistakesHaveTheirPlaces) {
-  const Report unknown = Run("- {name: a, expects: allow}\n");
-  ASSERT_THAT(unknown.problems, SizeIs(1));
-  EXPECT_EQ(unknown.problems[0].message, "unknown field \"expects\" (did you mean expect?)");
-  EXPECT_EQ(unknown.problems[0].place.line, 19U);
-  EXPECT_THAT(Run("  []\n").problems[0].message, HasSubstr("at least one"));
-  EXPECT_THAT(Run("- {expect: maybe}\n").problems[0].message, HasSubstr("allow or deny"));
-  EXPECT_THAT(Run("- {expect: allow}\n", "[absent.yaml]").problems[0].message,
-              HasSubstr("no such file"));
-}
-
-// The fields that the published schema allows are those that are read.
-TEST_F(TestFiles, FieldsAreThoseOfTheSchema) {
-  json::Arena arena;
-  const auto text = base::ReadFile(std::string(PC_SOURCE_DIR) + "/docs/offline-tests.schema.json");
-  ASSERT_TRUE(text.ok());
-  const auto schema = json::Parse(arena, *text);
-  ASSERT_TRUE(schema.ok());
-  const json::Value definitions = (*schema)["definitions"];
-  const auto unknown = [&](const std::string& one) {
-    const Report report = Run("- " + one + "\n");
-    return !report.problems.empty() && report.problems[0].message.starts_with("unknown field");
-  };
-  for (const json::Member& member : definitions["case"]["properties"].members()) {
-    EXPECT_FALSE(unknown("{" + std::string(member.name()) + ": null}")) << member.name();
-  }
-  for (const json::Member& member : definitions["expect"]["properties"].members()) {
-    EXPECT_FALSE(unknown("{expect: {" + std::string(member.name()) + ": null}}")) << member.name();
-  }
-  for (const json::Member& member : definitions["user"]["properties"].members()) {
-    EXPECT_FALSE(unknown("{expect: allow, user: {" + std::string(member.name()) + ": null}}"));
-  }
-  for (const std::string_view place :
-       {"{x: 1}", "{expect: {x: 1}}", "{expect: allow, user: {x: 1}}",
-        "{expect: {message: {x: 1}}}"}) {
-    EXPECT_TRUE(unknown(std::string(place))) << place;
-  }
-}
-
-TEST_F(TestFiles, RefusedFilesAreProblems) {
-  std::ofstream(folder_ / "bad.yaml") << "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A_}\n";
-  const Report report = Run("- {set: {spec.replicas: 2}, expect: allow}\n", "[bad.yaml]");
-  ASSERT_THAT(report.problems, SizeIs(1));
-  EXPECT_THAT(report.problems[0].message, HasSubstr("Invalid value: \"A_\""));
-  EXPECT_EQ(report.results[0].verdict, Verdict::kPass);
-}
-
 // What every cluster has is made when it is asked for.
 TEST(JudgeTest, PoliciesSeeTheRolesOfEveryCluster) {
   const Report report = JudgeText(R"yaml(apiVersion: admissionregistration.k8s.io/v1
@@ -527,6 +384,94 @@ metadata: {name: a}
   const Report role = JudgeText(
       "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: view}\n");
   EXPECT_EQ(role.results[0].code, 409);
+}
+
+TEST(JudgeTest, ManifestsOfStoredObjectsAreUpdates) {
+  const std::string rule =
+      "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\n"
+      "metadata: {name: grow}\nspec:\n  matchConstraints:\n    resourceRules:\n"
+      "    - {apiGroups: [''], apiVersions: [v1], operations: [UPDATE, DELETE], resources: "
+      "[configmaps]}\n  validations:\n"
+      "  - {expression: 'request.operation == \"UPDATE\" && object.data.size >= "
+      "oldObject.data.size', "
+      "message: shrinks}\n"
+      "---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\n"
+      "metadata: {name: grow}\nspec: {policyName: grow, validationActions: [Deny]}\n---\n";
+  const auto map = [](const std::string& n) {
+    return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {size: '" + n + "'}\n";
+  };
+  Inputs old;
+  ReadText("old.yaml", map("5"), true, old);
+  Inputs inputs;
+  ReadText("m.yaml", rule + map("4"), true, inputs);
+  inputs.own = inputs.manifests.size();
+  inputs.given = old.manifests;
+  JudgeOptions options;
+  const auto updated = Judge(inputs, options);
+  ASSERT_TRUE(updated.ok());
+  EXPECT_EQ(updated->results[2].operation, "UPDATE");
+  EXPECT_THAT(updated->results[2].message, HasSubstr("denied request: shrinks"));
+  options.asks = Asks::kDelete;
+  const auto deleted = Judge(inputs, options);
+  EXPECT_EQ(deleted->results[2].operation, "DELETE");
+  EXPECT_EQ(deleted->results[2].verdict, Verdict::kDeny);
+  EXPECT_EQ(deleted->results[0].verdict, Verdict::kAllow);
+}
+
+TEST(JudgeTest, AppliesWithManagersAndConflicts) {
+  Inputs inputs;
+  ReadText("m.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {size: '2'}\n",
+           true, inputs);
+  inputs.own = 1;
+  Inputs old;
+  ReadText("old.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {size: '1'}\n",
+           true, old);
+  inputs.given = old.manifests;
+  JudgeOptions options;
+  options.asks = Asks::kApply;
+  options.cluster.field_manager = "mine";
+  const auto report = Judge(inputs, options);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->results[0].operation, "APPLY");
+  EXPECT_EQ(report->results[0].code, 409);
+  EXPECT_THAT(report->results[0].message, HasSubstr("conflict"));
+  options.force_conflicts = true;
+  EXPECT_THAT(Judge(inputs, options)->results[0].object, HasSubstr("\"manager\":\"mine\""));
+}
+
+TEST(JudgeTest, JudgesThePodsOfKindsThatFlagsName) {
+  Inputs inputs;
+  ReadText("m.yaml", R"(apiVersion: v1
+kind: Namespace
+metadata: {name: default, labels: {pod-security.kubernetes.io/enforce: baseline}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: rollouts.argoproj.io}
+spec:
+  group: argoproj.io
+  scope: Namespaced
+  names: {kind: Rollout, plural: rollouts}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+---
+apiVersion: argoproj.io/v1
+kind: Rollout
+metadata: {name: web}
+spec: {template: {spec: {hostNetwork: true, containers: [{name: a, image: a}]}}}
+)",
+           true, inputs);
+  JudgeOptions options;
+  EXPECT_EQ(Judge(inputs, options)->results[2].verdict, Verdict::kAllow);
+  options.pod_templates.push_back(*ReadPodTemplate("argoproj.io/Rollout=spec.template"));
+  const auto report = Judge(inputs, options);
+  ASSERT_THAT(report->results[2].failures, SizeIs(1));
+  EXPECT_EQ(report->results[2].failures[0].subject, "pod of Rollout web");
+  EXPECT_EQ(report->results[2].failures[0].place.line, 21U);
+  EXPECT_FALSE(ReadPodTemplate("Rollout").ok());
 }
 
 TEST(BlameTest, ReadsFieldsOfExpressions) {

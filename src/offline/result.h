@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "admission/trace/trace.h"
 #include "offline/inputs.h"
 
 namespace portcullis::offline {
@@ -27,6 +28,7 @@ inline bool IsRefusal(Verdict verdict) {
 struct Failure {
   // "validation", "LimitRanger", "ValidatingAdmissionPolicy replica-limit, binding in-test", …
   std::string source;
+  std::string policy;  // its name, if it is one that refuses
   // Of what: "" for the manifest's own object; "pod of Deployment web" for what it would make.
   std::string subject;
   std::string message;     // as kube-apiserver words it
@@ -38,6 +40,16 @@ struct Failure {
   std::string advice;      // "" if none is known
 };
 
+// What a policy has made of a request: a step of its trace.
+struct PolicyStep {
+  std::string policy;
+  std::string binding;  // "" for the policy as a whole
+  admission::TraceOutcome outcome = admission::TraceOutcome::kNone;
+  std::string reason;  // why it was passed over: "NamespaceSelector"
+  std::string message;
+  std::uint64_t cost = 0;  // of its expressions
+};
+
 struct Result {
   Location place;
   std::string api_version;
@@ -46,6 +58,7 @@ struct Result {
   std::string name;
   std::string resource;  // "deployments.apps"
   std::string operation = "CREATE";
+  bool is_case = false;  // of a test file; the rest is of the request that was judged
   Verdict verdict = Verdict::kAllow;
   int code = 201;
   std::string message;
@@ -54,6 +67,8 @@ struct Result {
   std::vector<std::pair<std::string, std::string>> audit_annotations;
   std::vector<std::string> webhooks_not_called;  // "configuration/webhook"
   std::string object;                            // JSON of what would be stored; "" unless allowed
+  std::string status;                            // JSON of the Status that refuses; "" if allowed
+  std::vector<PolicyStep> policies;              // of cases of test files
   std::string trace;                             // JSON of its AdmissionTrace; "" unless asked for
 };
 
@@ -65,7 +80,7 @@ struct Report {
   std::size_t ignored = 0;
 
   std::size_t Count(Verdict verdict) const;
-  std::size_t warnings() const;
+  std::size_t warnings() const;  // of manifests; those of cases are expected or fail
   std::size_t refusals() const;
 };
 

@@ -2,10 +2,26 @@
 
 #include "offline/review.h"
 
+#include <utility>
+
 namespace portcullis::offline {
 
 bool IsReview(const Manifest& manifest) {
   return manifest.group() == "admission.k8s.io" && manifest.kind == "AdmissionReview";
+}
+
+api::UserInfo ReadUserInfo(json::Value value) {
+  api::UserInfo user;
+  user.name = value["username"].AsString();
+  user.uid = value["uid"].AsString();
+  for (const json::Value& group : value["groups"].elements()) {
+    user.groups.emplace_back(group.AsString());
+  }
+  for (const json::Member& member : value["extra"].members()) {
+    auto& values = user.extra[std::string(member.name())];
+    for (const json::Value& one : member.value.elements()) values.emplace_back(one.AsString());
+  }
+  return user;
 }
 
 Review ReadReview(const Manifest& manifest) {
@@ -20,16 +36,8 @@ Review ReadReview(const Manifest& manifest) {
   review.ns = request["namespace"].AsString();
   review.object = request["object"];
   review.old_object = request["oldObject"];
-  const json::Value user = request["userInfo"];
-  review.user.name = user["username"].AsString();
-  review.user.uid = user["uid"].AsString();
-  for (const json::Value& group : user["groups"].elements()) {
-    review.user.groups.emplace_back(group.AsString());
-  }
-  for (const json::Member& member : user["extra"].members()) {
-    auto& values = review.user.extra[std::string(member.name())];
-    for (const json::Value& value : member.value.elements()) values.emplace_back(value.AsString());
-  }
+  review.user = ReadUserInfo(request["userInfo"]);
+  if (review.operation == "CONNECT") std::swap(review.options, review.object);
   const bool deletes = review.object.is_null();
   const json::Value shown = deletes ? review.old_object : review.object;
   review.name = request["name"].AsString(shown["metadata"]["name"].AsString());

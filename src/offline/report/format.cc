@@ -34,7 +34,7 @@ const Format* FindFormat(std::string_view name) {
 }
 
 std::string NameOf(const Result& result) {
-  if (result.verdict == Verdict::kPass || result.verdict == Verdict::kFail) return result.name;
+  if (result.is_case) return result.name;
   const std::string_view what = result.resource.empty() ? result.kind : result.resource;
   std::string text = base::StrCat(what, "/", result.name);
   if (!result.ns.empty()) text += base::StrCat(" -n ", result.ns);

@@ -65,6 +65,10 @@ json::Value ResultOf(json::Arena& arena, const Result& result) {
   if (!result.webhooks_not_called.empty()) {
     object.Set("webhooksNotCalled", Texts(arena, result.webhooks_not_called));
   }
+  if (!result.status.empty()) {
+    const auto parsed = json::Parse(arena, result.status);
+    if (parsed.ok()) object.Set("status", *parsed);
+  }
   if (!result.object.empty()) {
     const auto parsed = json::Parse(arena, result.object);
     if (parsed.ok()) object.Set("object", *parsed);

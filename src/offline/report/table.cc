@@ -38,7 +38,8 @@ class Table {
 
   void Show(const Result& result) {
     const bool fine = result.verdict == Verdict::kAllow || result.verdict == Verdict::kPass;
-    const bool quiet = fine && result.warnings.empty() && result.webhooks_not_called.empty();
+    const bool quiet =
+        fine && (result.is_case || (result.warnings.empty() && result.webhooks_not_called.empty()));
     if ((quiet || result.verdict == Verdict::kSkip) && !options_.verbose) return;
     std::string verdict = base::ToUpper(VerdictText(result.verdict));
     const bool refused = IsRefusal(result.verdict);

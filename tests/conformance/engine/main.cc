@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Carries out requests by an engine and nothing else: no server, no HTTP. A line of JSON on standard
-// input is a request (request.h), the line on standard output its answer (answer.h). The flags are
+// input is a request (ReadRequest() below), the line on standard output its answer (answer.h). The flags are
 // those of `portcullis serve` that the suites use; others are refused. See engine_replay.py.
 
 #include <cstdio>
@@ -25,14 +25,38 @@
 #include "engine/write/write.h"
 #include "json/reader.h"
 #include "net/client.h"
+#include "net/http.h"
 #include "net/io_threads.h"
-#include "request.h"
+#include "offline/http_request.h"
 #include "store/memory/memory_store.h"
 
 namespace portcullis::conformance {
 namespace {
 
 using engine::Verb;
+
+// A step of a scenario, in which nothing is encoded as HTTP encodes it:
+//   {"method": "POST", "path": "/api/v1/namespaces/a/pods", "query": [["dryRun", "All"]],
+//    "headers": [["Content-Type", "application/json"]], "body": "{…}"}
+struct Request : offline::HttpRequest {
+  net::Headers headers;
+};
+
+base::Result<Request> ReadRequest(json::Value line) {
+  Request request;
+  request.method = line["method"].AsString();
+  for (const json::Value& pair : line["query"].elements()) {
+    request.query.emplace_back(pair[std::size_t{0}].AsString(), pair[1].AsString());
+  }
+  for (const json::Value& pair : line["headers"].elements()) {
+    request.headers.Add(pair[std::size_t{0}].AsString(), pair[1].AsString());
+  }
+  request.content_type = request.headers.Get("Content-Type");
+  request.user_agent = request.headers.Get("User-Agent");
+  request.body = line["body"].AsString();
+  TRY(offline::ReadPath(request, line["path"].AsString()));
+  return request;
+}
 
 std::vector<std::string> Words(std::string_view list) {
   std::vector<std::string> words;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "request.h"
+#include "offline/http_request.h"
 
+#include <cstdint>
 #include <span>
 
 #include "api/api_status.h"
 #include "api/patch/managed_fields.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
+#include "engine/engine.h"
 #include "engine/subresources/subresources.h"
+#include "golang/url.h"
 #include "json/reader.h"
 
-namespace portcullis::conformance {
+namespace portcullis::offline {
 namespace {
 
 using engine::Verb;
@@ -19,7 +22,7 @@ using engine::Verb;
 constexpr std::string_view kMetaVersion = "meta.k8s.io/v1";
 
 // The rest of a path behind its version: [namespaces/<ns>/]<resource>[/<name>[/<subresource>…]].
-void ReadParts(Request& request, std::span<const std::string> parts) {
+void ReadParts(HttpRequest& request, std::span<const std::string> parts) {
   const bool in_namespace = parts.size() > 2 && parts[0] == "namespaces" && parts[2] != "status" &&
                             parts[2] != "finalize";
   if (in_namespace) {
@@ -34,22 +37,7 @@ void ReadParts(Request& request, std::span<const std::string> parts) {
   if (request.resource == "namespaces" && request.group.empty()) request.ns = request.name;
 }
 
-base::Status ReadPath(Request& request, std::string_view path) {
-  std::vector<std::string> parts;
-  for (std::string_view part : base::Split(path, '/')) {
-    if (!part.empty()) parts.emplace_back(part);
-  }
-  const std::size_t own = !parts.empty() && parts[0] == "apis" ? 3 : 2;
-  if (parts.size() <= own || (parts[0] != "api" && parts[0] != "apis")) {
-    return base::BadRequest(base::StrCat(path, " is no resource"));
-  }
-  if (own == 3) request.group = parts[1];
-  request.version = parts[own - 1];
-  ReadParts(request, std::span(parts).subspan(own));
-  return base::OkStatus();
-}
-
-Verb VerbOf(const Request& request) {
+Verb VerbOf(const HttpRequest& request) {
   if (request.method == "POST") return Verb::kCreate;
   if (request.method == "PUT") return Verb::kUpdate;
   if (request.method == "PATCH") return Verb::kPatch;
@@ -65,21 +53,21 @@ json::Value Texts(json::Arena& arena, const std::vector<std::string>& texts) {
   return array.Build();
 }
 
-engine::PatchType PatchTypeOf(const Request& request) {
-  const std::string_view type = request.headers.Get("Content-Type");
+engine::PatchType PatchTypeOf(const HttpRequest& request) {
+  const std::string_view type = request.content_type;
   if (type == "application/json-patch+json") return engine::PatchType::kJson;
   if (type == "application/apply-patch+yaml") return engine::PatchType::kApply;
   if (type == "application/strategic-merge-patch+json") return engine::PatchType::kStrategic;
   return engine::PatchType::kMerge;
 }
 
-engine::WriteOptions ReadWriteOptions(engine::Operation& op, const Request& request) {
+engine::WriteOptions ReadWriteOptions(engine::Operation& op, const HttpRequest& request) {
   const auto dry_run = request.Parameters("dryRun");
   engine::WriteOptions options;
   options.dry_run = !dry_run.empty();
   options.field_manager = request.Parameter("fieldManager");
   if (options.field_manager.empty()) {
-    options.field_manager = api::patch::ManagerFromUserAgent(request.headers.Get("User-Agent"));
+    options.field_manager = api::patch::ManagerFromUserAgent(request.user_agent);
   }
   const std::string_view validation = request.Parameter("fieldValidation");
   options.validation =
@@ -91,7 +79,7 @@ engine::WriteOptions ReadWriteOptions(engine::Operation& op, const Request& requ
 }
 
 // What a connection is asked for: PodExecOptions and the like.
-json::Value ReadParameters(engine::Operation& op, const Request& request) {
+json::Value ReadParameters(engine::Operation& op, const HttpRequest& request) {
   json::ObjectBuilder options(op.arena);
   options.Set("kind", op.kind().kind).Set("apiVersion", engine::ApiVersion(op.kind()));
   if (request.subresource == "proxy") {
@@ -119,16 +107,35 @@ json::Value ReadParameters(engine::Operation& op, const Request& request) {
   return options.Build();
 }
 
+// What a webhook's Status holds and base::Status does not.
+json::Value WithForeignParts(engine::Operation& op, json::Value status) {
+  const auto foreign = op.recorder.foreign_status();
+  if (!foreign) return status;
+  if (!foreign->status.empty()) {
+    status = json::With(op.arena, status, "status", json::String(op.arena, foreign->status));
+  }
+  const auto metadata = json::Parse(op.arena, op.arena.Copy(foreign->metadata_json));
+  return metadata.ok() ? json::With(op.arena, status, "metadata", *metadata) : status;
+}
+
+// The items of lists of built-in kinds name neither kind nor version.
+json::Value ItemOf(const engine::Operation& op, json::Value object) {
+  if (op.resource->custom) return object;
+  json::ObjectBuilder item(op.arena, object);
+  item.Remove("kind").Remove("apiVersion");
+  return item.Build();
+}
+
 }  // namespace
 
-std::string_view Request::Parameter(std::string_view parameter) const {
+std::string_view HttpRequest::Parameter(std::string_view parameter) const {
   for (const auto& [key, value] : query) {
     if (key == parameter) return value;
   }
   return {};
 }
 
-std::vector<std::string> Request::Parameters(std::string_view parameter) const {
+std::vector<std::string> HttpRequest::Parameters(std::string_view parameter) const {
   std::vector<std::string> values;
   for (const auto& [key, value] : query) {
     if (key == parameter) values.push_back(value);
@@ -136,21 +143,28 @@ std::vector<std::string> Request::Parameters(std::string_view parameter) const {
   return values;
 }
 
-base::Result<Request> ReadRequest(json::Value line) {
-  Request request;
-  request.method = line["method"].AsString();
-  for (const json::Value& pair : line["query"].elements()) {
-    request.query.emplace_back(pair[std::size_t{0}].AsString(), pair[1].AsString());
+base::Status ReadPath(HttpRequest& request, std::string_view path) {
+  std::vector<std::string> parts;
+  for (std::string_view part : base::Split(path, '/')) {
+    if (!part.empty()) parts.emplace_back(part);
   }
-  for (const json::Value& pair : line["headers"].elements()) {
-    request.headers.Add(pair[std::size_t{0}].AsString(), pair[1].AsString());
+  const std::size_t own = !parts.empty() && parts[0] == "apis" ? 3 : 2;
+  if (parts.size() <= own || (parts[0] != "api" && parts[0] != "apis")) {
+    return base::BadRequest(base::StrCat(path, " is no resource"));
   }
-  request.body = line["body"].AsString();
-  TRY(ReadPath(request, line["path"].AsString()));
-  return request;
+  if (own == 3) request.group = parts[1];
+  request.version = parts[own - 1];
+  ReadParts(request, std::span(parts).subspan(own));
+  return base::OkStatus();
 }
 
-authz::Attributes AttributesOf(const Request& request, const api::UserInfo& user) {
+base::Status ReadUri(HttpRequest& request, std::string_view uri) {
+  const golang::Url url = TRY(golang::ParseRequestUri(uri));
+  request.query = golang::ParseQuery(url.raw_query);
+  return ReadPath(request, url.path);
+}
+
+authz::Attributes AttributesOf(const HttpRequest& request, const api::UserInfo& user) {
   authz::Attributes attributes;
   attributes.user = &user;
   attributes.verb = engine::VerbName(VerbOf(request));
@@ -163,15 +177,9 @@ authz::Attributes AttributesOf(const Request& request, const api::UserInfo& user
   return attributes;
 }
 
-base::Status Resolve(engine::Operation& op, const Request& request) {
-  op.resource = op.catalog->Find(request.group, request.version, request.resource);
-  if (op.resource == nullptr) return api::UnknownResourceStatus();
-  if (!request.subresource.empty()) {
-    op.subresource = op.resource->FindSubresource(request.subresource);
-    if (op.subresource == nullptr) return api::UnknownResourceStatus();
-  }
-  op.ns = request.ns;
-  op.name = request.name;
+base::Status Resolve(engine::Operation& op, const HttpRequest& request) {
+  TRY(engine::Resolve(op, {request.group, request.version, request.resource, request.subresource,
+                           request.ns, request.name}));
   const bool connects = engine::FindFunction(op, Verb::kConnect) != nullptr;
   op.verb = connects ? Verb::kConnect : VerbOf(request);
   const std::string_view verb = engine::VerbName(VerbOf(request));
@@ -181,10 +189,10 @@ base::Status Resolve(engine::Operation& op, const Request& request) {
   return api::MethodNotAllowedStatus();
 }
 
-engine::Input ReadInput(engine::Operation& op, const Request& request) {
+engine::Input ReadInput(engine::Operation& op, const HttpRequest& request) {
   engine::Input input;
   input.body = request.body;
-  if (request.headers.Get("Content-Type") == "application/yaml") {
+  if (request.content_type == "application/yaml") {
     input.type = engine::MediaType::kYaml;
   }
   input.patch = PatchTypeOf(request);
@@ -195,7 +203,7 @@ engine::Input ReadInput(engine::Operation& op, const Request& request) {
 }
 
 base::Result<engine::DeleteOptions> ReadDeleteOptions(engine::Operation& op,
-                                                      const Request& request) {
+                                                      const HttpRequest& request) {
   engine::DeleteOptions options;
   json::Value body = json::MakeObject(op.arena, {});
   if (!request.body.empty()) body = TRY(json::Parse(op.arena, request.body));
@@ -226,7 +234,7 @@ base::Result<engine::DeleteOptions> ReadDeleteOptions(engine::Operation& op,
   return options;
 }
 
-engine::ListOptions ReadListOptions(const Request& request) {
+engine::ListOptions ReadListOptions(const HttpRequest& request) {
   engine::ListOptions options;
   options.label_selector = request.Parameter("labelSelector");
   options.field_selector = request.Parameter("fieldSelector");
@@ -236,4 +244,27 @@ engine::ListOptions ReadListOptions(const Request& request) {
   return options;
 }
 
-}  // namespace portcullis::conformance
+json::Value StatusValue(engine::Operation& op, const base::Status& status) {
+  return WithForeignParts(op, api::StatusToJson(op.arena, status));
+}
+
+base::Result<json::Value> ListValue(engine::Operation& op, const engine::Listing& listing) {
+  json::ArrayBuilder items(op.arena);
+  for (const store::ObjectPtr& object : listing.objects) {
+    items.Add(ItemOf(op, TRY(engine::FromStore(op, object))));
+  }
+  json::ObjectBuilder metadata(op.arena);
+  metadata.Set("resourceVersion", listing.meta.resource_version);
+  if (!listing.meta.continue_token.empty()) metadata.Set("continue", listing.meta.continue_token);
+  if (listing.meta.remaining > 0) {
+    metadata.Set("remainingItemCount", static_cast<std::int64_t>(listing.meta.remaining));
+  }
+  return json::ObjectBuilder(op.arena)
+      .Set("kind", op.resource->list_kind)
+      .Set("apiVersion", engine::ApiVersion(op.resource->kind))
+      .Set("metadata", metadata.Build())
+      .Set("items", items.Build())
+      .Build();
+}
+
+}  // namespace portcullis::offline

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What was judged of a case, against what is expected of it.
+#pragma once
+
+#include <string>
+
+#include "offline/result.h"
+#include "offline/suites/suite.h"
+
+namespace portcullis::offline {
+
+// The result of the case: passed, or failed with what differs. It has the object, code, warnings and
+// annotations of what was judged.
+Result Compare(const Case& one, const std::string& suite, const Result& judged);
+
+}  // namespace portcullis::offline
