@@ -40,9 +40,9 @@ role system:aggregate-to-edit to=edit
   core | serviceaccounts | impersonate
   core | pods,pods/attach,pods/exec,pods/portforward,pods/proxy | write
   core | pods/eviction | create
-  core,events.k8s.io | events | write
   core | configmaps,persistentvolumeclaims,replicationcontrollers,replicationcontrollers/scale,secrets,serviceaccounts,services,services/proxy | write
   core | serviceaccounts/token | create
+  core,events.k8s.io | events | write
   apps | daemonsets,deployments,deployments/rollback,deployments/scale,replicasets,replicasets/scale,statefulsets,statefulsets/scale | write
   autoscaling | horizontalpodautoscalers | write
   batch | cronjobs,jobs | write
@@ -53,9 +53,9 @@ role system:aggregate-to-edit to=edit
   resource.k8s.io | resourceclaims,resourceclaimtemplates | write
 role system:aggregate-to-view to=view
   core | configmaps,endpoints,persistentvolumeclaims,persistentvolumeclaims/status,pods,replicationcontrollers,replicationcontrollers/scale,serviceaccounts,services,services/status | read
-  core,events.k8s.io | events | read
   core | bindings,limitranges,namespaces/status,pods/log,pods/status,replicationcontrollers/status,resourcequotas,resourcequotas/status | read
   core | namespaces | read
+  core,events.k8s.io | events | read
   discovery.k8s.io | endpointslices | read
   apps | controllerrevisions,daemonsets,daemonsets/status,deployments,deployments/scale,deployments/status,replicasets,replicasets/scale,replicasets/status,statefulsets,statefulsets/scale,statefulsets/status | read
   autoscaling | horizontalpodautoscalers,horizontalpodautoscalers/status | read
@@ -128,10 +128,10 @@ role system:kube-scheduler
   resource.k8s.io | deviceclasses | read
   resource.k8s.io | resourceclaims | get,list,patch,update,watch
   resource.k8s.io | resourceclaims/status | get,list,patch,update,watch
-  resource.k8s.io | resourceclaims/binding | patch,update
-  resource.k8s.io | resourceclaims | create,delete
   core | pods/finalizers | update
   resource.k8s.io | resourceslices | read
+  resource.k8s.io | resourceclaims | create,delete
+  resource.k8s.io | resourceclaims/binding | patch,update
 role system:kubelet-api-admin
   core | nodes | read
   core | nodes | proxy
