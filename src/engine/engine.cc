@@ -85,10 +85,11 @@ class EngineParts final : public Engine {
     if (options_.metrics == nullptr) return;
     for (const release::FeatureGate& gate : release_->gates()) {
       options_.metrics
-          ->AddGauge({"kubernetes_feature_enabled",
-                      "[BETA] This metric records the data about the stage and enablement of a k8s "
-                      "feature."},
-                     {"name", "stage"})
+          ->AddGauge(
+              {"kubernetes_feature_enabled",
+               "This metric records the data about the stage and enablement of a k8s feature.",
+               metrics::Stability::kBeta},
+              {"name", "stage"})
           .With({gate.name, gate.stage})
           .Set(gate.is_enabled ? 1 : 0);
     }

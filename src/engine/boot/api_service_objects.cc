@@ -11,8 +11,8 @@
 namespace portcullis::engine {
 namespace {
 
-// Where a group stands among groups, and a version that is not "v1" within its group
-// (pkg/controlplane/apiserver, APIServicePriority).
+// Where a group stands among groups, and a version within its group (pkg/controlplane/apiserver and
+// cmd/kube-apiserver/app, APIServicePriority).
 struct Priority {
   std::string_view group;
   std::int64_t minimum;
@@ -36,7 +36,7 @@ constexpr Priority kGroups[] = {
     {"node.k8s.io", 16300},
     {"policy", 17100},
     {"rbac.authorization.k8s.io", 17000},
-    {"resource.k8s.io", 15900},
+    {"resource.k8s.io", 16200},
     {"scheduling.k8s.io", 16600},
     {"storage.k8s.io", 16800},
     {"storagemigration.k8s.io", 15800},
@@ -50,10 +50,36 @@ std::int64_t GroupPriority(std::string_view group) {
   return kUnknownGroup;
 }
 
+// Of versions that do not stand where others of their maturity do.
+struct VersionRow {
+  std::string_view group;
+  std::string_view version;
+  std::int64_t priority;
+};
+constexpr VersionRow kVersions[] = {
+    {"", "v1", 1},
+    {"admissionregistration.k8s.io", "v1alpha1", 9},
+    {"admissionregistration.k8s.io", "v1beta1", 12},
+    {"autoscaling", "v2", 30},
+    {"autoscaling", "v2beta2", 1},
+    {"coordination.k8s.io", "v1alpha2", 12},
+    {"coordination.k8s.io", "v1beta1", 13},
+    {"discovery.k8s.io", "v1beta1", 12},
+    {"events.k8s.io", "v1beta1", 5},
+    {"flowcontrol.apiserver.k8s.io", "v1", 21},
+    {"flowcontrol.apiserver.k8s.io", "v1beta1", 12},
+    {"flowcontrol.apiserver.k8s.io", "v1beta2", 15},
+    {"flowcontrol.apiserver.k8s.io", "v1beta3", 18},
+    {"internal.apiserver.k8s.io", "v1alpha1", 9},
+    {"resource.k8s.io", "v1", 21},
+    {"resource.k8s.io", "v1beta2", 15},
+    {"scheduling.k8s.io", "v1alpha2", 2},
+};
+
 std::int64_t VersionPriority(std::string_view group, std::string_view version) {
-  if (group.empty()) return 1;
-  if (version == "v2") return 30;
-  if (group == "flowcontrol.apiserver.k8s.io") return 21;
+  for (const VersionRow& row : kVersions) {
+    if (row.group == group && row.version == version) return row.priority;
+  }
   if (version.find("alpha") != std::string_view::npos) return 1;
   return version.find("beta") != std::string_view::npos ? 9 : 15;
 }
