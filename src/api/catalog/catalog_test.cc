@@ -232,6 +232,22 @@ TEST_F(CatalogTest, DescribesCustomResourcesInDiscoveryAndOpenApi) {
   EXPECT_NE(OpenApiV2(*catalog_, text)->find("com.example.stable.v1.CronTab"), std::string::npos);
 }
 
+TEST_F(CatalogTest, DescribesOnlyWhatIsServed) {
+  const auto all = Catalog::BuiltIn({{"resource.k8s.io/v1beta1", true}});
+  ASSERT_TRUE(all.ok());
+  const json::Value served = json::Parse(arena_, OpenApiV2(*builtin_, {}).value()).value();
+  const json::Value more = json::Parse(arena_, OpenApiV2(**all, {}).value()).value();
+  constexpr std::string_view kPath = "/apis/resource.k8s.io/v1beta1/deviceclasses";
+  constexpr std::string_view kDefinition = "io.k8s.api.resource.v1beta1.DeviceClass";
+
+  EXPECT_FALSE(served["paths"].Has(kPath));
+  EXPECT_FALSE(served["definitions"].Has(kDefinition));
+  EXPECT_TRUE(more["paths"].Has(kPath));
+  EXPECT_TRUE(more["definitions"].Has(kDefinition));
+  EXPECT_TRUE(served["definitions"].Has("io.k8s.api.resource.v1.DeviceClass"));
+  EXPECT_TRUE(served["definitions"].Has("io.k8s.apimachinery.pkg.apis.meta.v1.Patch"));
+}
+
 TEST(CatalogFileTest, ADamagedFileIsAnError) {
   EXPECT_EQ(Catalog::Load("x", {}).status().message(), "not a catalog file");
   std::string file(EmbeddedCatalogFile());

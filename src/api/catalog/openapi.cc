@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <vector>
 
 #include "api/api_status.h"
 #include "api/catalog/catalog_file.h"
@@ -63,6 +65,65 @@ bool IsServed(const Catalog& catalog, std::string_view path) {
   return true;
 }
 
+constexpr std::string_view kDefinition = "#/definitions/";
+
+// The names of the definitions that a part of a document refers to.
+void CollectReferences(Value part, std::vector<std::string_view>& names) {
+  for (const json::Member& member : part.members()) {
+    const std::string_view target = member.value.AsString();
+    if (member.name() == "$ref" && target.starts_with(kDefinition)) {
+      names.push_back(target.substr(kDefinition.size()));
+    } else {
+      CollectReferences(member.value, names);
+    }
+  }
+  for (const Value& element : part.elements()) CollectReferences(element, names);
+}
+
+// The names of the definitions that paths need, with those that these need.
+std::set<std::string_view> NeededBy(Value paths, Value definitions) {
+  std::vector<std::string_view> open;
+  CollectReferences(paths, open);
+  std::set<std::string_view> needed;
+  while (!open.empty()) {
+    const std::string_view name = open.back();
+    open.pop_back();
+    if (needed.insert(name).second) CollectReferences(definitions[name], open);
+  }
+  return needed;
+}
+
+// Whether `path` of a document ("/apis/apps/v1/deployments", "/apis/apps/") is that of a group and
+// version that are served.
+bool ServesPath(const Catalog& catalog, std::string_view path) {
+  const auto parts = base::Split(path.substr(1), '/');
+  if (parts[0] != "apis" || parts.size() < 3) return true;
+  if (parts[2].empty()) return catalog.FindGroup(parts[1]) != nullptr;
+  return catalog.ServesVersion(parts[1], parts[2]);
+}
+
+// The document without what --runtime-config, or the release, leaves out: the paths, and the
+// definitions that only they need.
+Value ServedPart(json::Arena& arena, const Catalog& catalog, Value document) {
+  json::ObjectBuilder served(arena);
+  json::ObjectBuilder left_out(arena);
+  for (const json::Member& path : document["paths"].members()) {
+    (ServesPath(catalog, path.name()) ? served : left_out).Add(path.name(), path.value);
+  }
+  if (left_out.empty()) return document;
+  const Value paths = served.Build();
+  const auto needed = NeededBy(paths, document["definitions"]);
+  const auto needed_no_more = NeededBy(left_out.Build(), document["definitions"]);
+  json::ObjectBuilder definitions(arena);
+  for (const json::Member& definition : document["definitions"].members()) {
+    if (needed.contains(definition.name()) || !needed_no_more.contains(definition.name())) {
+      definitions.Add(definition.name(), definition.value);
+    }
+  }
+  document = json::With(arena, document, "paths", paths);
+  return json::With(arena, document, "definitions", definitions.Build());
+}
+
 Value CustomV3(json::Arena& arena, const std::vector<const ResourceInfo*>& resources, Value core,
                const SchemaText& text) {
   CustomDocument made(arena, true);
@@ -90,10 +151,10 @@ Value CustomV3(json::Arena& arena, const std::vector<const ResourceInfo*>& resou
 
 base::Result<std::string> OpenApiV2(const Catalog& catalog, const SchemaText& schema_text) {
   const auto custom = CustomOf(catalog, "");
-  if (custom.empty()) return UnpackSection(catalog.file(), kOpenApiV2Section);
   json::Arena arena;
   std::string text;
-  Value document = TRY(UnpackDocument(catalog, kOpenApiV2Section, arena, text));
+  Value document =
+      ServedPart(arena, catalog, TRY(UnpackDocument(catalog, kOpenApiV2Section, arena, text)));
   CustomDocument made(arena, false);
   json::ObjectBuilder definitions(arena, document["definitions"]);
   json::ObjectBuilder paths(arena, document["paths"]);
