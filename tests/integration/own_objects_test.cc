@@ -177,6 +177,15 @@ TEST(OwnObjects, AddressesAreRepairedAtTheStart) {
   EXPECT_EQ(server.Get(Path(kAddresses, "10.0.0.9")).status, 404);
 }
 
+TEST(OwnObjects, ApiServicesHaveTheirVersionsInOrder) {
+  TestServer server;
+
+  const Answer service = server.Get(Path(kApiServices, "v1.resource.k8s.io"));
+
+  EXPECT_EQ(service["spec"]["groupPriorityMinimum"].AsInt(), 16200);
+  EXPECT_EQ(service["spec"]["versionPriority"].AsInt(), 21);
+}
+
 TEST(OwnObjects, ApiServicesOfCustomResources) {
   TestServer server;
   constexpr std::string_view kDefinition =

@@ -231,6 +231,11 @@ TEST(Protocol, HealthIsListedCheckByCheck) {
                                               "excluded: no matches for \"nope\"\nreadyz check "
                                               "passed\n"));
   EXPECT_EQ(server.Get("/livez/etcd").body, "ok");
+  EXPECT_THAT(server.Get("/livez?verbose").body,
+              ::testing::StartsWith("[+]ping ok\n[+]log ok\n[+]loopback-serving-certificate ok\n"
+                                    "[+]etcd ok\n[+]poststarthook/"));
+  EXPECT_EQ(server.Get("/readyz/poststarthook/apiservice-wait-for-first-sync").body, "ok");
+  EXPECT_EQ(server.Get("/readyz/loopback-serving-certificate").status, 404);
 }
 
 }  // namespace

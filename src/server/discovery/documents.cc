@@ -29,19 +29,53 @@ namespace portcullis::server {
 namespace {
 
 constexpr std::string_view kFlowControlDumps = "/debug/api_priority_and_fairness/";
-constexpr std::string_view kChecks[] = {"ping", "log", "etcd"};
-// Those of kube-apiserver's that stand for something here, in its order.
+// What kube-apiserver's health endpoints check after it has started, in its order. They never fail
+// here: the server listens only once its start is done.
 constexpr std::string_view kHooks[] = {
     "poststarthook/start-apiserver-admission-initializer",
     "poststarthook/generic-apiserver-start-informers",
+    "poststarthook/priority-and-fairness-config-consumer",
+    "poststarthook/priority-and-fairness-filter",
+    "poststarthook/storage-object-count-tracker-hook",
     "poststarthook/start-apiextensions-informers",
     "poststarthook/start-apiextensions-controllers",
     "poststarthook/crd-informer-synced",
     "poststarthook/start-system-namespaces-controller",
+    "poststarthook/peer-endpoint-reconciler-controller",
+    "poststarthook/start-cluster-authentication-info-controller",
+    "poststarthook/start-kube-apiserver-identity-lease-controller",
+    "poststarthook/start-kube-apiserver-identity-lease-garbage-collector",
+    "poststarthook/storage-readiness",
+    "poststarthook/start-legacy-token-tracking-controller",
+    "poststarthook/start-service-ip-repair-controllers",
     "poststarthook/rbac/bootstrap-roles",
     "poststarthook/scheduling/bootstrap-system-priority-classes",
+    "poststarthook/priority-and-fairness-config-producer",
     "poststarthook/bootstrap-controller",
+    "poststarthook/start-kubernetes-service-cidr-controller",
+    "poststarthook/start-kube-aggregator-informers",
+    "poststarthook/apiservice-status-local-available-controller",
+    "poststarthook/apiservice-status-remote-available-controller",
+    "poststarthook/apiservice-registration-controller",
+    "poststarthook/apiservice-wait-for-first-sync",
+    "poststarthook/apiservice-discovery-controller",
+    "poststarthook/kube-apiserver-autoregistration",
+    "autoregister-completion",
+    "poststarthook/apiservice-openapi-controller",
+    "poststarthook/apiservice-openapiv3-controller",
 };
+
+// The names of the checks of "healthz", "livez" or "readyz", in order.
+std::vector<std::string_view> ChecksOf(std::string_view kind) {
+  std::vector<std::string_view> checks = {"ping", "log"};
+  const bool ready = kind == "readyz";
+  if (!ready) checks.emplace_back("loopback-serving-certificate");
+  checks.emplace_back("etcd");
+  if (ready) checks.insert(checks.end(), {"etcd-readiness", "informer-sync"});
+  checks.insert(checks.end(), std::begin(kHooks), std::end(kHooks));
+  if (ready) checks.insert(checks.end(), {"memory", "shutdown"});
+  return checks;
+}
 
 // "712 of 4096 MiB in use".
 std::string MemoryUse(const MemoryBudget& memory) {
@@ -239,20 +273,19 @@ Reply Documents::ServeHealth(Call& call) {
   std::vector<std::pair<std::string, std::string>> checks;  // name, error
   std::map<std::string, std::string> remarks;               // by name, for those who look closer
   const base::Status store = env_.store->Health();
-  for (std::string_view check : kChecks) {
-    checks.emplace_back(check, check == "etcd" && !store.ok() ? store.message() : "");
-  }
-  if (kind == "readyz") {
-    checks.emplace_back("etcd-readiness", store.ok() ? std::string() : store.message());
-    checks.emplace_back("informer-sync", "");
-  }
-  for (std::string_view hook : kHooks) checks.emplace_back(hook, "");
-  if (kind == "readyz") {
-    env_.memory->Refresh(call.exchange->received_at());
-    const std::string memory = MemoryUse(*env_.memory);
-    checks.emplace_back("memory", env_.memory->is_short() ? memory : "");
-    remarks.emplace("memory", memory);
-    checks.emplace_back("shutdown", stopping_ ? "process is shutting down" : "");
+  for (std::string_view check : ChecksOf(kind)) {
+    std::string error;
+    if (check.starts_with("etcd") && !store.ok()) {
+      error = store.message();
+    } else if (check == "memory") {
+      env_.memory->Refresh(call.exchange->received_at());
+      const std::string memory = MemoryUse(*env_.memory);
+      if (env_.memory->is_short()) error = memory;
+      remarks.emplace("memory", memory);
+    } else if (check == "shutdown" && stopping_) {
+      error = "process is shutting down";
+    }
+    checks.emplace_back(check, error);
   }
   if (parts.size() > 1) {
     std::string name = base::Join(std::vector<std::string>(parts.begin() + 1, parts.end()), "/");
@@ -298,11 +331,13 @@ Reply Documents::ServePaths(Call& call) {
   std::vector<std::string> paths = {"/.well-known/openid-configuration",
                                     "/api",
                                     "/apis",
+                                    "/apis/",
                                     "/healthz",
                                     "/livez",
                                     "/metrics",
                                     "/openapi/v2",
                                     "/openapi/v3",
+                                    "/openapi/v3/",
                                     "/openid/v1/jwks",
                                     "/readyz",
                                     "/version"};
@@ -311,9 +346,9 @@ Reply Documents::ServePaths(Call& call) {
     paths.push_back(prefix);
     for (const auto& version : group.versions) paths.push_back(prefix + "/" + version.version);
   }
-  for (std::string_view kind : {"/healthz/", "/livez/", "/readyz/"}) {
-    for (std::string_view check : kChecks) paths.push_back(base::StrCat(kind, check));
-    for (std::string_view hook : kHooks) paths.push_back(base::StrCat(kind, hook));
+  for (std::string_view kind : {"healthz", "livez", "readyz"}) {
+    for (std::string_view check : ChecksOf(kind))
+      paths.push_back(base::StrCat("/", kind, "/", check));
   }
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
