@@ -197,7 +197,7 @@ constexpr OfflineFlag kShared[] = {
      "skip names the webhooks that would be called; call calls them; a FILE has answers to\n"
      "take for theirs, and where others are reached",
      &SetWebhooks, "", '\0', "skip|call|FILE"},
-    {"kubernetes-version", kText, "1.36", "Release of Kubernetes: 1.29 to 1.36",
+    {"kubernetes-version", kText, "1.36", "Release of Kubernetes: 1.7 to 1.36",
      &SetText<&ClusterOptions::kubernetes_version>, "", '\0', "VERSION"},
     {"feature-gates", kPairs, "", "Feature gates to set: Name=true,Other=false", &AddFeatureGates,
      ""},

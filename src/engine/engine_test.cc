@@ -54,7 +54,7 @@ TEST(Engine, RefusesReleasesThatItDoesNotKnow) {
   const auto engine = Engine::Create(std::move(options));
   ASSERT_FALSE(engine.ok());
   EXPECT_EQ(engine.status().message(),
-            "invalid value \"1.99\" for --kubernetes-version: must be 1.29 to 1.36");
+            "invalid value \"1.99\" for --kubernetes-version: must be 1.7 to 1.36");
 }
 
 TEST(Engine, RefusesResourcesThatAreNotServed) {

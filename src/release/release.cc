@@ -41,8 +41,9 @@ void ForEachPart(std::string_view text, char separator, Fn&& fn) {
 
 }  // namespace
 
-Release::Release(int minor, GateSettings given)
-    : minor_(minor),
+Release::Release(int legacy_minor, GateSettings given)
+    : legacy_minor_(legacy_minor),
+      minor_(legacy_minor < kOldestMinor ? kNewestMinor : legacy_minor),
       given_(std::move(given)),
       gates_{{kAllAlpha, {"Alpha", false, false}}, {kAllBeta, {"Beta", false, false}}} {
   ReadGates();
@@ -50,11 +51,13 @@ Release::Release(int minor, GateSettings given)
 }
 
 // Lines of `<name> <release>:<stage>:<default>[:locked] …`: the newest change that the release has
-// counts; a gate without one is younger.
+// counts; a gate without one is younger. One that ends with `<release>:Removed` belongs to a legacy
+// mechanism.
 void Release::ReadGates() {
   ForEachPart(EmbeddedFeatureGates(), '\n', [this](std::string_view line) {
     const auto cut = base::Cut(line, " ");
     if (!cut || line.starts_with('#')) return true;
+    const int minor = cut->second.ends_with(":Removed") ? legacy_minor_ : minor_;
     ForEachPart(cut->second, ' ', [&](std::string_view change) {
       std::array<std::string_view, 4> parts;
       std::size_t count = 0;
@@ -62,7 +65,11 @@ void Release::ReadGates() {
         parts[count++] = part;
         return count < parts.size();
       });
-      if (count < 3 || MinorOf(parts[0]) > minor_) return false;
+      if (count < 2 || MinorOf(parts[0]) > minor) return false;
+      if (parts[1] == "Removed") {
+        gates_.erase(cut->first);
+        return false;
+      }
       gates_.insert_or_assign(gates_.end(), cut->first,
                               Gate{parts[1], parts[2] == "true", count > 3});
       return true;
@@ -71,14 +78,16 @@ void Release::ReadGates() {
   });
 }
 
-// Lines of `<name> <first release>[-<last release>]`.
+// Lines of `<name> <first release>[-<last release>]`. What ended before v1.29 is a legacy mechanism's.
 void Release::ReadFacts() {
   for (const std::string_view line : base::Split(EmbeddedBehaviorFacts(), '\n')) {
     const auto cut = base::Cut(line, " ");
     if (!cut || line.starts_with('#')) continue;
     const auto range = base::Cut(cut->second, "-");
-    facts_[cut->first] =
-        IsWithin(MinorOf(range ? range->first : cut->second), range ? MinorOf(range->second) : 0);
+    const int first = MinorOf(range ? range->first : cut->second);
+    const int last = range ? MinorOf(range->second) : kNewestMinor;
+    const int minor = last < kOldestMinor ? legacy_minor_ : minor_;
+    facts_[cut->first] = minor >= first && minor <= last;
   }
 }
 
@@ -87,10 +96,10 @@ base::Result<Release> Release::Open(std::string_view version, GateSettings gates
   if (text.starts_with('v')) text.remove_prefix(1);
   const std::vector<std::string_view> parts = base::Split(text, '.');
   const auto minor = parts.size() >= 2 && parts[0] == "1" ? base::ParseInt(parts[1]) : std::nullopt;
-  if (!minor || *minor < kOldestMinor || *minor > kNewestMinor) {
+  if (!minor || *minor < kOldestLegacyMinor || *minor > kNewestMinor) {
     return base::ConfigError(
         base::StrCat("invalid value \"", version, "\" for --kubernetes-version: must be 1.",
-                     std::to_string(kOldestMinor), " to 1.", std::to_string(kNewestMinor)));
+                     std::to_string(kOldestLegacyMinor), " to 1.", std::to_string(kNewestMinor)));
   }
   return Release(static_cast<int>(*minor), std::move(gates));
 }

@@ -20,7 +20,10 @@
 
 namespace portcullis::release {
 
-// The releases v1.29 to v1.36 are known.
+// The releases v1.29 to v1.36 are known. Of those from v1.7 on only what they had that v1.36 has not:
+// initializers, external admission hooks, API versions (docs/legacy.md). In everything else such a
+// release is v1.36.
+inline constexpr int kOldestLegacyMinor = 7;
 inline constexpr int kOldestMinor = 29;
 inline constexpr int kNewestMinor = 36;
 
@@ -42,8 +45,10 @@ class Release {
   // The newest one with every gate at its default. Lives for ever.
   static const Release& Newest();
 
-  int minor() const { return minor_; }  // 36 of v1.36
+  int minor() const { return minor_; }  // 36 of v1.36, and of releases before v1.29
   std::string version() const;          // "1.36"
+  // As it was asked for: 8 of v1.8. Decides about plugins and about what Kubernetes has dropped.
+  int legacy_minor() const { return legacy_minor_; }
 
   // A gate that is not set has its default, or what AllAlpha and AllBeta say of its stage; one that
   // the release does not know is off unless it was set.
@@ -57,9 +62,9 @@ class Release {
   // Whether the release does what data/behavior.facts calls by this name.
   // REQUIRES: there is such a fact.
   bool Has(std::string_view fact) const;
-  // Whether the release is one of v1.<since> to v1.<until>; 0 for open ends.
+  // Whether the release, as it was asked for, is one of v1.<since> to v1.<until>; 0 for open ends.
   bool IsWithin(int since_minor, int until_minor) const {
-    return minor_ >= since_minor && (until_minor == 0 || minor_ <= until_minor);
+    return legacy_minor_ >= since_minor && (until_minor == 0 || legacy_minor_ <= until_minor);
   }
 
  private:
@@ -70,10 +75,11 @@ class Release {
     bool is_locked = false;
   };
 
-  Release(int minor, GateSettings given);
+  Release(int legacy_minor, GateSettings given);
   void ReadGates();
   void ReadFacts();
 
+  int legacy_minor_;
   int minor_;
   GateSettings given_;
   std::map<std::string_view, Gate> gates_;

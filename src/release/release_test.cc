@@ -22,9 +22,33 @@ TEST(Release, IsNamedByItsMinorWithOrWithoutPatch) {
   EXPECT_EQ(Make("1.36.2").version(), "1.36");
   EXPECT_EQ(Release::Newest().minor(), kNewestMinor);
   EXPECT_EQ(Release::Open("1.99").status().message(),
-            "invalid value \"1.99\" for --kubernetes-version: must be 1.29 to 1.36");
+            "invalid value \"1.99\" for --kubernetes-version: must be 1.7 to 1.36");
   EXPECT_FALSE(Release::Open("").ok());
   EXPECT_FALSE(Release::Open("2.30").ok());
+}
+
+// docs/legacy.md: only what Kubernetes has dropped since is of such a release.
+TEST(Release, BeforeV129IsTheNewestWithLegacyMechanisms) {
+  const Release old = Make("v1.8.4");
+  EXPECT_EQ(old.minor(), kNewestMinor);
+  EXPECT_EQ(old.legacy_minor(), 8);
+  EXPECT_TRUE(old.IsWithin(7, 13));
+  EXPECT_TRUE(old.Has("AdmissionHasOnePhase"));
+  EXPECT_FALSE(Make("1.9").Has("AdmissionHasOnePhase"));
+  EXPECT_FALSE(Make("1.36").Has("AdmissionHasOnePhase"));
+  EXPECT_TRUE(old.Has("LimitRangerChecksResize"));
+  EXPECT_FALSE(old.Has("RuntimeClassEmptyOverheadCounts"));
+  EXPECT_TRUE(old.GateEnabled("MutatingAdmissionPolicy"));
+  EXPECT_FALSE(Release::Open("1.6").ok());
+}
+
+TEST(Release, GatesOfLegacyMechanismsEndWithThem) {
+  EXPECT_EQ(Make("1.7", {{"Initializers", true}}).Problems().size(), 1U);
+  EXPECT_EQ(Make("1.13", {{"Initializers", true}}).Problems(), Texts{});
+  EXPECT_FALSE(Make("1.13").GateEnabled("Initializers"));
+  EXPECT_TRUE(Make("1.13", {{"AllAlpha", true}}).GateEnabled("Initializers"));
+  EXPECT_EQ(Make("1.14", {{"Initializers", true}}).Problems(),
+            Texts{"unrecognized feature gate: Initializers"});
 }
 
 TEST(Release, GatesHaveTheDefaultsOfTheRelease) {

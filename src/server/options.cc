@@ -246,7 +246,7 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"kubelet-preferred-address-types", kMany, "", "", nullptr, kNoNodes},
     {"kubelet-timeout", kTime, "5s", "", nullptr, kNoNodes},
     {"kubernetes-version", kText, "1.36",
-     "Release whose admission plugins, feature gates and rules apply: 1.29 to 1.36",
+     "Release whose admission plugins, feature gates and rules apply: 1.7 to 1.36",
      &SetText<&Options::kubernetes_version>, ""},
     {"livez-grace-period", kTime, "0s", "", nullptr, "the server is live when it listens"},
     {"log-format", kText, "text", "Form of the log: text or json", &SetText<&Options::log_format>,
