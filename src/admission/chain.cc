@@ -31,16 +31,13 @@ bool GoesOn(const Request& request, const PluginInfo& plugin, const base::Status
   return true;
 }
 
-bool TakesPart(const PluginInfo& info, Operation operation, Phase phase) {
-  return (info.phases & phase) != 0 && (info.operations & operation) != 0;
-}
-
 }  // namespace
 
 base::Result<std::unique_ptr<Chain>> Chain::Create(std::span<const PluginInfo* const> plugins,
                                                    const PluginConfigs& configs,
                                                    const PluginContext& context) {
   std::unique_ptr<Chain> chain(new Chain);
+  chain->has_one_phase_ = context.release->Has("AdmissionHasOnePhase");
   for (const PluginInfo* info : plugins) {
     PluginContext own = context;
     own.name = info->name;
@@ -58,23 +55,40 @@ base::Result<std::unique_ptr<Chain>> Chain::Create(std::span<const PluginInfo* c
   return chain;
 }
 
-base::Status Chain::MutateOnce(Request& request) const {
+Phases Chain::AskedIn(const PluginInfo& info, Operation operation, Phase phase) const {
+  if ((info.operations & operation) == 0) return 0;
+  if (!has_one_phase_) return info.phases & phase;
+  return phase == kMutate ? info.phases : 0;
+}
+
+template <typename Ask>
+base::Status Chain::AskEach(const Request& request, Phase phase, const Ask& ask) const {
   Trace* const trace = request.recorder().trace();
   auto start = Now();  // the end of one plugin is the start of the next
   for (const Entry& entry : entries_) {
-    if (!TakesPart(*entry.info, request.operation(), kMutate)) continue;
-    if (trace != nullptr) trace->BeginPlugin(request, entry.info->name, kMutate);
+    const Phases asked = AskedIn(*entry.info, request.operation(), phase);
+    if (asked == 0) continue;
+    if (trace != nullptr) trace->BeginPlugin(request, entry.info->name, phase);
     const std::size_t refusals = RefusalsOf(request);
-    base::Status outcome = entry.plugin->Mutate(request);
+    base::Status outcome = ask(*entry.plugin, asked);
     if (trace != nullptr) trace->EndPlugin(request, outcome);
     const auto end = Now();
     for (ChainObserver* observer : observers_) {
-      observer->OnPlugin(request, *entry.info, kMutate, outcome, end - start);
+      observer->OnPlugin(request, *entry.info, phase, outcome, end - start);
     }
     start = end;
     if (!outcome.ok() && !GoesOn(request, *entry.info, outcome, refusals)) return outcome;
   }
   return base::OkStatus();
+}
+
+base::Status Chain::MutateOnce(Request& request) const {
+  return AskEach(request, kMutate, [&](const Plugin& plugin, Phases asked) {
+    base::Status outcome;
+    if ((asked & kMutate) != 0) outcome = plugin.Mutate(request);
+    if (outcome.ok() && (asked & kValidate) != 0) outcome = plugin.Validate(request);
+    return outcome;
+  });
 }
 
 base::Status Chain::Mutate(Request& request) const {
@@ -90,25 +104,9 @@ base::Status Chain::Mutate(Request& request) const {
 }
 
 base::Status Chain::Validate(const Request& request) const {
-  Trace* const trace = request.recorder().trace();
   const auto start = Now();
-  auto plugin_start = start;
-  base::Status outcome;
-  for (const Entry& entry : entries_) {
-    if (!TakesPart(*entry.info, request.operation(), kValidate)) continue;
-    if (trace != nullptr) trace->BeginPlugin(request, entry.info->name, kValidate);
-    const std::size_t refusals = RefusalsOf(request);
-    outcome = entry.plugin->Validate(request);
-    if (trace != nullptr) trace->EndPlugin(request, outcome);
-    const auto end = Now();
-    for (ChainObserver* observer : observers_) {
-      observer->OnPlugin(request, *entry.info, kValidate, outcome, end - plugin_start);
-    }
-    plugin_start = end;
-    if (outcome.ok()) continue;
-    if (!GoesOn(request, *entry.info, outcome, refusals)) break;
-    outcome = base::OkStatus();
-  }
+  base::Status outcome = AskEach(
+      request, kValidate, [&](const Plugin& plugin, Phases) { return plugin.Validate(request); });
   const auto took = Now() - start;
   for (ChainObserver* observer : observers_) observer->OnPhase(request, kValidate, outcome, took);
   return outcome;
@@ -123,7 +121,7 @@ bool Chain::MayWait(const Request& request) const {
 
 bool Chain::Handles(Operation operation, Phase phase) const {
   for (const Entry& entry : entries_) {
-    if (TakesPart(*entry.info, operation, phase)) return true;
+    if (AskedIn(*entry.info, operation, phase) != 0) return true;
   }
   return false;
 }

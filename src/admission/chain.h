@@ -8,7 +8,9 @@
 //
 // Each phase asks the plugins that handle the operation and take part in the phase, in order, and
 // stops at the first error. After the mutating pass, if a webhook or policy has asked for it, the
-// whole pass runs exactly once more. Immutable after construction.
+// whole pass runs exactly once more. In releases that have one phase (v1.7, v1.8; docs/legacy.md)
+// Mutate() lets every plugin change and judge the request in its turn, and Validate() does nothing.
+// Immutable after construction.
 #pragma once
 
 #include <chrono>
@@ -71,7 +73,13 @@ class Chain {
   };
   Chain() = default;
   base::Status MutateOnce(Request& request) const;
+  // `ask` calls the plugin.
+  template <typename Ask>
+  base::Status AskEach(const Request& request, Phase phase, const Ask& ask) const;
+  // The phases in which the plugin is asked when `phase` runs.
+  Phases AskedIn(const PluginInfo& info, Operation operation, Phase phase) const;
 
+  bool has_one_phase_ = false;
   std::vector<Entry> entries_;
   std::vector<ChainObserver*> observers_;
 };

@@ -118,6 +118,22 @@ TEST(ChainTest, PassesOverOtherOperations) {
   EXPECT_FALSE(world.chain->Handles(kDelete, kMutate));
 }
 
+// docs/legacy.md: v1.7 and v1.8 run plugins in one pass, in the order of --admission-control.
+TEST(ChainTest, InOnePhaseEachPluginChangesAndJudgesInItsTurn) {
+  const auto release = release::Release::Open("1.8").value();
+  PluginContext context;
+  context.release = &release;
+  const PluginInfo* const plugins[] = {&kFirst, &kRefusing, &kReinvoking};
+  World world({});
+  world.chain = Chain::Create(plugins, {}, context).value();
+  Request request = world.NewRequest();
+  EXPECT_FALSE(world.chain->Mutate(request).ok());
+  EXPECT_THAT(world.recorder.warnings(), ElementsAre("first mutates", "first validates"));
+  EXPECT_FALSE(world.chain->Handles(kCreate, kValidate));
+  EXPECT_FALSE(world.chain->Handles(kDelete, kMutate));
+  EXPECT_TRUE(world.chain->Validate(request).ok());
+}
+
 TEST(ChainTest, DescribesItself) {
   const World world({&kFirst, &kReinvoking});
   EXPECT_EQ(world.chain->LoadedLine(kMutate),

@@ -9,6 +9,7 @@
 #include "admission/config_place.h"
 #include "base/file.h"
 #include "base/gotext.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -37,16 +38,63 @@ bool IsRegistered(std::span<const PluginInfo* const> registered, std::string_vie
                      [&](const PluginInfo* info) { return info->name == name; });
 }
 
+// Plugins of Kubernetes that are not here, and the releases that had no such plugin any more.
+struct DroppedPlugin {
+  std::string_view name;
+  std::string_view gone_with;
+};
+constexpr DroppedPlugin kDropped[] = {
+    {"DenyEscalatingExec", "1.21"}, {"DenyExecOnPrivileged", "1.21"},
+    {"InitialResources", "1.11"},   {"PVCProtection", "1.10"},
+    {"PodPreset", "1.20"},          {"PodSecurityPolicy", "1.25"}};
+
+std::string WhyUnknown(std::string_view name) {
+  for (const DroppedPlugin& dropped : kDropped) {
+    if (dropped.name == name) {
+      return base::StrCat(" (Kubernetes has dropped it with v", dropped.gone_with, ")");
+    }
+  }
+  return {};
+}
+
+const PluginInfo* Find(std::span<const PluginInfo* const> plugins, std::string_view name) {
+  for (const PluginInfo* info : plugins) {
+    if (info->name == name) return info;
+  }
+  return nullptr;
+}
+
+// Kubernetes 1.7 to 1.9. A plugin that is named twice runs once, unlike there.
+base::Result<std::vector<const PluginInfo*>> InFlagOrder(
+    std::span<const std::string> names, std::span<const PluginInfo* const> registered) {
+  std::vector<const PluginInfo*> selected;
+  for (const std::string& name : names) {
+    if (name.empty()) {
+      base::LogInfo("No admission plugin specified.");
+      continue;
+    }
+    const PluginInfo* info = Find(registered, name);
+    if (info == nullptr) {
+      return base::ConfigError(base::StrCat("Unknown admission plugin: ", name, WhyUnknown(name)));
+    }
+    if (Find(selected, name) == nullptr) selected.push_back(info);
+  }
+  return selected;
+}
+
 base::Status CheckKnown(std::string_view flag, std::span<const std::string> names,
                         std::span<const PluginInfo* const> registered,
                         std::span<const std::string_view> known) {
   for (const std::string& name : names) {
     if (IsRegistered(registered, name)) continue;
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::vector<std::string_view> candidates(known.begin(), known.end());
-    for (const PluginInfo* info : registered) candidates.push_back(info->name);
-    const std::string_view near = base::Nearest(name, candidates);
-    const std::string hint = near.empty() ? "" : base::StrCat(" (did you mean ", near, "?)");
+    std::string hint = WhyUnknown(name);
+    if (hint.empty()) {
+      std::vector<std::string_view> candidates(known.begin(), known.end());
+      for (const PluginInfo* info : registered) candidates.push_back(info->name);
+      const std::string_view near = base::Nearest(name, candidates);
+      if (!near.empty()) hint = base::StrCat(" (did you mean ", near, "?)");
+    }
     return base::ConfigError(
         base::StrCat(flag, " plugin ", base::GoQuote(name), " is unknown", hint));
   }
@@ -74,14 +122,18 @@ base::Result<std::vector<const PluginInfo*>> SelectPlugins(const PluginFlags& fl
                                                            const release::Release& release) {
   std::vector<const PluginInfo*> registered;
   for (const PluginInfo* info : all) {
-    if (release.IsWithin(info->since_minor, info->until_minor)) registered.push_back(info);
+    if (info->legacy || release.IsWithin(info->since_minor, info->until_minor)) {
+      registered.push_back(info);
+    }
   }
+  const bool in_flag_order = release.Has("AdmissionControlGivesOrder");
   if (!flags.admission_control.empty()) {
     if (!flags.enable.empty() || !flags.disable.empty()) {
       return base::ConfigError(
           "admission-control and enable-admission-plugins/disable-admission-plugins flags are "
           "mutually exclusive");
     }
+    if (in_flag_order) return InFlagOrder(flags.admission_control, registered);
     TRY(CheckKnown("admission-control", flags.admission_control, registered, {}));
     std::vector<const PluginInfo*> selected;
     for (const PluginInfo* info : registered) {
@@ -90,6 +142,10 @@ base::Result<std::vector<const PluginInfo*>> SelectPlugins(const PluginFlags& fl
     return selected;
   }
 
+  if (in_flag_order && flags.enable.empty() && flags.disable.empty()) {
+    const std::string only[] = {"AlwaysAdmit"};
+    return InFlagOrder(only, registered);
+  }
   TRY(CheckKnown("enable-admission-plugins", flags.enable, registered, {}));
   TRY(CheckKnown("disable-admission-plugins", flags.disable, registered, known));
   std::set<std::string_view> both;

@@ -27,7 +27,8 @@ struct PluginFlags {
 
 // The plugins to run, in chain order. `all` are in chain order already (plugins/registry.h);
 // `known` are names that may be disabled although this build has no such plugin. Plugins that
-// `release` does not have are unknown.
+// `release` does not have are unknown, unless they are legacy ones. Up to v1.9 --admission-control
+// gives the order, and without any of the flags there is only AlwaysAdmit (docs/legacy.md).
 // Errors: Kubernetes' texts, e.g. `enable-admission-plugins plugin "X" is unknown`.
 base::Result<std::vector<const PluginInfo*>> SelectPlugins(
     const PluginFlags& flags, std::span<const PluginInfo* const> all,

@@ -61,6 +61,37 @@ TEST(SelectPluginsTest, SaysWhatIsWrong) {
             "mutually exclusive");
 }
 
+// docs/legacy.md, F-1 to F-4.
+TEST(SelectPluginsTest, UpToV19TheFlagGivesTheOrder) {
+  static constexpr PluginInfo kAdmit = {.name = "AlwaysAdmit", .create = &MakeNothing};
+  static constexpr PluginInfo kKept = {.name = "Kept", .until_minor = 8, .legacy = true};
+  const PluginInfo* const all[] = {&kAdmit, &kA, &kB, &kC, &kKept};
+  const auto select = [&](const PluginFlags& flags, std::string_view version) {
+    const auto release = release::Release::Open(version).value();
+    const auto selected = SelectPlugins(flags, all, {}, release);
+    if (!selected.ok()) return std::string(selected.status().message());
+    std::vector<std::string_view> names;
+    for (const PluginInfo* info : *selected) names.push_back(info->name);
+    return base::Join(names, ",");
+  };
+  EXPECT_EQ(select({.admission_control = {"C", "", "B", "C", "A"}}, "1.7"), "C,B,A");
+  EXPECT_EQ(select({.admission_control = {"C", "A"}}, "1.9"), "C,A");
+  EXPECT_EQ(select({.admission_control = {"C", "A"}}, "1.10"), "A,C");
+  EXPECT_EQ(select({}, "1.9"), "AlwaysAdmit");
+  EXPECT_EQ(select({}, "1.10"), "A,C");
+  EXPECT_EQ(select({.enable = {"B"}}, "1.8"), "A,B,C");
+  EXPECT_EQ(select({.admission_control = {"X"}}, "1.7"), "Unknown admission plugin: X");
+  EXPECT_EQ(select({.admission_control = {"InitialResources"}}, "1.7"),
+            "Unknown admission plugin: InitialResources (Kubernetes has dropped it with v1.11)");
+  EXPECT_EQ(select({.enable = {"PodPreset"}}, "1.36"),
+            "enable-admission-plugins plugin \"PodPreset\" is unknown (Kubernetes has dropped it "
+            "with v1.20)");
+  EXPECT_EQ(select({.enable = {"B"}, .admission_control = {"A"}}, "1.7"),
+            "admission-control and enable-admission-plugins/disable-admission-plugins flags are "
+            "mutually exclusive");
+  EXPECT_EQ(select({.enable = {"Kept"}}, "1.36"), "A,C,Kept");
+}
+
 base::Result<PluginConfigs> Parse(std::string_view text) {
   return PluginConfigs::Parse(text, "/nonexistent", kAll);
 }

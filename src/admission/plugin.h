@@ -147,6 +147,8 @@ struct PluginInfo {
   // The releases v1.<since> to v1.<until> that have it; 0 for open ends.
   int since_minor = 0;
   int until_minor = 0;
+  // Kubernetes dropped it with v1.<until_minor>; here every release has it for those who list it.
+  bool legacy = false;
 };
 
 }  // namespace portcullis::admission

@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "json/writer.h"
+#include "release/release.h"
 
 namespace portcullis::plugins {
 namespace {
@@ -37,9 +38,10 @@ std::string_view DefaultOf(const PluginInfo& plugin) {
 
 std::string Release(int minor) { return base::StrCat("1.", std::to_string(minor)); }
 
-// "since 1.33", "until 1.30", or "".
+// "since 1.33", "until 1.30", or ""; of releases that are served whole.
 std::string ReleasesOf(const PluginInfo& plugin) {
-  if (plugin.since_minor != 0) return "since " + Release(plugin.since_minor);
+  if (plugin.legacy) return base::StrCat("dropped after ", Release(plugin.until_minor));
+  if (plugin.since_minor > release::kOldestMinor) return "since " + Release(plugin.since_minor);
   if (plugin.until_minor != 0) return "until " + Release(plugin.until_minor);
   return {};
 }

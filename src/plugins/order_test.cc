@@ -69,10 +69,12 @@ base::Result<Names> Select(const admission::PluginFlags& flags, int minor) {
   return names;
 }
 
-// Everything the release has: what cannot be unknown to it.
+// Everything the release has: what cannot be unknown to it; without what every release has here
+// because Kubernetes has dropped it.
 Names AllOf(int minor) {
   admission::PluginFlags flags;
   for (const auto* info : Registered()) {
+    if (info->legacy) continue;
     admission::PluginFlags one;
     one.enable = {std::string(info->name)};
     if (Select(one, minor).ok()) flags.enable.emplace_back(info->name);
@@ -136,6 +138,23 @@ TEST(OrderAtReleasesTest, V136) {
                                          {"PodResizeValidator", "MutatingAdmissionPolicy"}});
   EXPECT_EQ(DefaultsOf(36), on);
   EXPECT_EQ(on.size(), 27U);
+}
+
+TEST(OrderAtReleasesTest, ReleasesBeforeV129HaveWhatTheyHad) {
+  EXPECT_EQ(DefaultsOf(9), Words("AlwaysAdmit"));
+  EXPECT_EQ(DefaultsOf(13),
+            Words("NamespaceLifecycle LimitRanger ServiceAccount TaintNodesByCondition Priority "
+                  "DefaultTolerationSeconds DefaultStorageClass StorageObjectInUseProtection "
+                  "PersistentVolumeClaimResize MutatingAdmissionWebhook "
+                  "ValidatingAdmissionWebhook ResourceQuota"));
+  EXPECT_EQ(DefaultsOf(29), Words(kOnAt30));
+  EXPECT_EQ(AllOf(7),
+            Words("AlwaysAdmit NamespaceAutoProvision NamespaceLifecycle NamespaceExists "
+                  "SecurityContextDeny LimitPodHardAntiAffinityTopology LimitRanger ServiceAccount "
+                  "NodeRestriction AlwaysPullImages ImagePolicyWebhook PodNodeSelector "
+                  "DefaultTolerationSeconds PodTolerationRestriction PersistentVolumeLabel "
+                  "DefaultStorageClass OwnerReferencesPermissionEnforcement ResourceQuota "
+                  "AlwaysDeny"));
 }
 
 TEST(OrderAtReleasesTest, NamesOfOtherReleasesAreUnknown) {

@@ -43,6 +43,7 @@ constinit const admission::PluginInfo kPlugin = {
     .operations = admission::kUpdate,
     .by_default = admission::Default::kOn,
     .create = &common::Make<CertificateApproval>,
+    .since_minor = 18,
 };
 
 }  // namespace portcullis::plugins::certificate_approval

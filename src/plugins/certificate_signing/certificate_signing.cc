@@ -52,6 +52,7 @@ constinit const admission::PluginInfo kPlugin = {
     .operations = admission::kUpdate,
     .by_default = admission::Default::kOn,
     .create = &common::Make<CertificateSigning>,
+    .since_minor = 18,
 };
 
 }  // namespace portcullis::plugins::certificate_signing

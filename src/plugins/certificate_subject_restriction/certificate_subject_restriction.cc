@@ -46,6 +46,7 @@ constinit const admission::PluginInfo kPlugin = {
     .operations = admission::kCreate,
     .by_default = admission::Default::kOn,
     .create = &common::Make<CertificateSubjectRestriction>,
+    .since_minor = 18,
 };
 
 }  // namespace portcullis::plugins::certificate_subject_restriction

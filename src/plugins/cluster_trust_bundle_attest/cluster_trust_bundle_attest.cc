@@ -62,6 +62,7 @@ constinit const admission::PluginInfo kPlugin = {
     .operations = admission::kCreate | admission::kUpdate,
     .by_default = admission::Default::kOn,
     .create = &common::Make<ClusterTrustBundleAttest>,
+    .since_minor = 27,
 };
 
 }  // namespace portcullis::plugins::cluster_trust_bundle_attest

@@ -43,6 +43,7 @@ constinit const admission::PluginInfo kPlugin = {
     .operations = admission::kCreate,
     .by_default = admission::Default::kOn,
     .create = &common::Make<DefaultIngressClass>,
+    .since_minor = 18,
 };
 
 }  // namespace portcullis::plugins::default_ingress_class

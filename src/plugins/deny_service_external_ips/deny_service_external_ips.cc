@@ -39,6 +39,7 @@ constinit const admission::PluginInfo kPlugin = {
     .operations = admission::kCreate | admission::kUpdate,
     .by_default = admission::Default::kOff,
     .create = &common::Make<DenyServiceExternalIPs>,
+    .since_minor = 21,
 };
 
 }  // namespace portcullis::plugins::deny_service_external_ips

@@ -92,6 +92,7 @@ constinit const admission::PluginInfo kPlugin = {
     .configuration =
         "eventratelimit.admission.k8s.io/v1alpha1 Configuration: limits[] with type, qps, burst, "
         "cacheSize",
+    .since_minor = 9,
 };
 
 }  // namespace portcullis::plugins::event_rate_limit

@@ -73,6 +73,7 @@ constinit const admission::PluginInfo kPlugin = {
     .operations = admission::kCreate | admission::kUpdate,
     .by_default = admission::Default::kOff,
     .create = &common::Make<ExtendedResourceToleration>,
+    .since_minor = 9,
 };
 
 }  // namespace portcullis::plugins::extended_resource_toleration

@@ -59,6 +59,7 @@ constinit const admission::PluginInfo kPlugin = {
     .operations = admission::kUpdate,
     .by_default = admission::Default::kOn,
     .create = &common::Make<PersistentVolumeClaimResize>,
+    .since_minor = 8,
 };
 
 }  // namespace portcullis::plugins::persistent_volume_claim_resize

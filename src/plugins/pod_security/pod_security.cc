@@ -334,6 +334,7 @@ constinit const admission::PluginInfo kPlugin = {
     .create = &Create,
     .configuration =
         "pod-security.admission.config.k8s.io/v1 PodSecurityConfiguration: defaults, exemptions",
+    .since_minor = 22,
 };
 
 }  // namespace portcullis::plugins::pod_security

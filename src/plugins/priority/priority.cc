@@ -162,6 +162,7 @@ constinit const admission::PluginInfo kPlugin = {
     .operations = admission::kCreate | admission::kUpdate | admission::kDelete,
     .by_default = admission::Default::kOn,
     .create = &common::Make<Priority>,
+    .since_minor = 8,
 };
 
 }  // namespace portcullis::plugins::priority

@@ -126,6 +126,7 @@ constinit const admission::PluginInfo kPlugin = {
     .operations = admission::kCreate,
     .by_default = admission::Default::kOn,
     .create = &common::Make<RuntimeClass>,
+    .since_minor = 14,
 };
 
 }  // namespace portcullis::plugins::runtime_class

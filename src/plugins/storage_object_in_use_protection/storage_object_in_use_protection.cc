@@ -63,6 +63,7 @@ constinit const admission::PluginInfo kPlugin = {
     .operations = admission::kCreate,
     .by_default = admission::Default::kOn,
     .create = &common::Make<StorageObjectInUseProtection>,
+    .since_minor = 10,
 };
 
 }  // namespace portcullis::plugins::storage_object_in_use_protection

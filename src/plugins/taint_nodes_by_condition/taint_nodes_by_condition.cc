@@ -40,6 +40,7 @@ constinit const admission::PluginInfo kPlugin = {
     .operations = admission::kCreate,
     .by_default = admission::Default::kOn,
     .create = &common::Make<TaintNodesByCondition>,
+    .since_minor = 12,
 };
 
 }  // namespace portcullis::plugins::taint_nodes_by_condition

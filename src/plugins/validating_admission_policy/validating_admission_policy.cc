@@ -48,6 +48,7 @@ constinit const admission::PluginInfo kPlugin = {
         "ValidatingAdmissionPolicyConfiguration (apiserver.config.k8s.io/v1): staticManifestsDir, "
         "a folder "
         "of policies and bindings that no request can change",
+    .since_minor = 26,
 };
 
 }  // namespace portcullis::plugins::validating_admission_policy

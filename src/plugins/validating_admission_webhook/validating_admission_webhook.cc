@@ -48,6 +48,7 @@ constinit const admission::PluginInfo kPlugin = {
     .by_default = admission::Default::kOn,
     .create = &Create,
     .configuration = "apiserver.config.k8s.io/v1 WebhookAdmissionConfiguration",
+    .since_minor = 9,
 };
 
 }  // namespace portcullis::plugins::validating_admission_webhook
