@@ -21,6 +21,24 @@ PACKAGES = {"apimachinery.pkg.apis.meta.v1": "meta", "apimachinery.pkg.apis.meta
 SKIPPED = ("apimachinery.", "testapigroup", ".apiserver.", "metrics.", "imagepolicy", "api.admission.",
            "apiextensions.v1beta1")
 
+# Kinds and fields that Kubernetes 1.36 has no more (docs/legacy.md), as 1.8 published them.
+LEGACY = """# Kubernetes 1.7 to 1.13.
+@meta
+ObjectMeta initializers=16?Initializers
+Initializer name=1s
+Initializers pending=1*Initializer result=2?Status
+@api.admissionregistration.v1alpha1
+AdmissionHookClientConfig service=1ServiceReference caBundle=2b
+ExternalAdmissionHook name=1s clientConfig=2AdmissionHookClientConfig rules=3*RuleWithOperations failurePolicy=4?s
+ExternalAdmissionHookConfiguration metadata=1meta.ObjectMeta externalAdmissionHooks=2*ExternalAdmissionHook
+ExternalAdmissionHookConfigurationList metadata=1meta.ListMeta items=2*ExternalAdmissionHookConfiguration
+Initializer name=1s rules=2*Rule failurePolicy=3?s
+InitializerConfiguration metadata=1meta.ObjectMeta initializers=2*Initializer
+InitializerConfigurationList metadata=1meta.ListMeta items=2*InitializerConfiguration
+Rule apiGroups=1*s apiVersions=2*s resources=3*s
+RuleWithOperations operations=1*s rule=2^Rule
+ServiceReference namespace=1s name=2s"""
+
 
 def go_members(folder):
     """What Go's structs say of each protobuf field: the name in JSON ("" for an embedded struct), and whether it may
@@ -92,6 +110,7 @@ def main():
         print(f"@{package}")
         for message, fields in sorted(known.items()):
             print(" ".join([message, *fields]))
+    print(LEGACY)
 
 
 if __name__ == "__main__":

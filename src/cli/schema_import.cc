@@ -23,7 +23,7 @@ constexpr std::string_view kUsage =
 
 Usage:
   portcullis schema import --discovery=FILE --openapi-v2=FILE [--openapi-v3=FILE]
-      [--table-columns=FILE] [--additions=FILE] [--go-facts=FILE] --output=FILE
+      [--table-columns=FILE] [--additions=FILE]... [--go-facts=FILE] --output=FILE
   portcullis schema import --kubeconfig=FILE [--context=NAME] [--go-facts=FILE] --output=FILE
   portcullis schema import --server=URL [--go-facts=FILE] --output=FILE
 
@@ -31,7 +31,8 @@ Files may be compressed with gzip. docs/internals/catalog.md describes them and 
 )";
 
 struct Options {
-  std::string discovery, openapi_v2, openapi_v3, table_columns, additions, go_facts, output;
+  std::string discovery, openapi_v2, openapi_v3, table_columns, go_facts, output;
+  std::vector<std::string> additions;
   std::string kubeconfig, context, server, certificate_authority, client_certificate, client_key;
   std::string token;
   bool insecure = false;
@@ -50,7 +51,13 @@ constexpr flags::Flag<Options> Text(std::string_view name, std::string_view mean
 }
 
 constexpr flags::Flag<Options> kFlags[] = {
-    Text<&Options::additions>("additions", "Kinds and fields that the server does not tell of"),
+    {.name = "additions",
+     .type = flags::Type::kList,
+     .default_text = "",
+     .meaning = "Kinds and fields that the server does not tell of",
+     .set = &flags::AddToList<&Options::additions>,
+     .note = "",
+     .value_name = "FILE"},
     Text<&Options::certificate_authority>("certificate-authority",
                                           "CA bundle used to verify --server"),
     Text<&Options::client_certificate>("client-certificate", "Client certificate for --server"),
@@ -132,7 +139,9 @@ base::Status Import(const Options& options) {
     input.openapi_v3 = TRY(document(options.openapi_v3));
     input.table_columns = TRY(document(options.table_columns));
   }
-  input.additions = TRY(document(options.additions));
+  for (const std::string& path : options.additions) {
+    input.additions.push_back(TRY(document(path)));
+  }
   std::string facts;
   if (!options.go_facts.empty()) facts = TRY(ReadMaybeCompressed(options.go_facts));
   input.go_facts = facts;

@@ -29,8 +29,15 @@ std::string_view Stage(std::string_view version) {
   return "api/ga";
 }
 
+// Whether group/version in --runtime-config is about the legacy resource.
+bool AnswersToVersion(const LegacyServing& legacy, const LegacyOptions& options) {
+  if (legacy.enabled_by == "version") return true;
+  return std::find(options.plugins.begin(), options.plugins.end(), legacy.enabled_by) !=
+         options.plugins.end();
+}
+
 // The most specific setting wins: resource, version, stage, all, and last the default.
-bool IsServed(const ResourceInfo& info, const RuntimeConfig& config) {
+bool IsServed(const ResourceInfo& info, const RuntimeConfig& config, const LegacyOptions& options) {
   const GroupVersion gv = info.resource.group_version();
   std::string version = gv.ToString();
   if (gv.group.empty() && !config.contains(version)) version = "api/" + version;
@@ -39,7 +46,11 @@ bool IsServed(const ResourceInfo& info, const RuntimeConfig& config) {
     return found == config.end() ? std::nullopt : std::optional<bool>(found->second);
   };
   if (const auto set = setting(base::StrCat(version, "/", info.resource.resource))) return *set;
+  const bool is_past = info.legacy && (options.minor < info.legacy->since_minor ||
+                                       options.minor > info.legacy->until_minor);
+  if (is_past && !AnswersToVersion(*info.legacy, options)) return false;
   if (const auto set = setting(version)) return *set;
+  if (is_past) return false;
   if (const auto set = setting(std::string(Stage(gv.version)))) return *set;
   if (const auto set = setting("api/all")) return *set;
   return info.served_by_default;
@@ -49,6 +60,9 @@ bool IsServed(const ResourceInfo& info, const RuntimeConfig& config) {
 bool IsStage(std::string_view key) {
   return key == "api/all" || key == "api/ga" || key == "api/beta" || key == "api/alpha";
 }
+
+// Before, an unknown group was told as a version that is unknown.
+constexpr int kTellsUnknownGroups = 13;
 
 bool ByName(const ResourceInfo* a, const ResourceInfo* b) {
   return a->resource.resource < b->resource.resource;
@@ -89,7 +103,8 @@ base::Result<RuntimeConfig> ParseRuntimeConfig(std::string_view text) {
 }
 
 // kube-apiserver accepts "v1" and "api/v1" for the core group.
-base::Status CheckKeys(const std::deque<ResourceInfo>& resources, const RuntimeConfig& config) {
+base::Status CheckKeys(const std::deque<ResourceInfo>& resources, const RuntimeConfig& config,
+                       int minor) {
   std::set<std::string> groups = {"", "api"};
   std::set<std::string> versions = {"v1", "api/v1"};
   for (const ResourceInfo& info : resources) {
@@ -104,7 +119,7 @@ base::Status CheckKeys(const std::deque<ResourceInfo>& resources, const RuntimeC
       return base::ConfigError(base::StrCat("runtime-config invalid key ", key));
     }
     const std::string version = base::StrCat(tokens[0], "/", tokens[1]);
-    if (!groups.contains(std::string(tokens[0]))) {
+    if (!groups.contains(std::string(tokens[0])) && minor >= kTellsUnknownGroups) {
       unknown.push_back(version);
     } else if (!versions.contains(version)) {
       return base::ConfigError(
@@ -121,16 +136,18 @@ base::Status CheckKeys(const std::deque<ResourceInfo>& resources, const RuntimeC
   return base::ConfigError(base::StrCat("unknown api groups ", base::Join(unknown, ",")));
 }
 
-base::Result<std::shared_ptr<const Catalog>> Catalog::BuiltIn(const RuntimeConfig& config) {
-  return Load(EmbeddedCatalogFile(), config);
+base::Result<std::shared_ptr<const Catalog>> Catalog::BuiltIn(const RuntimeConfig& config,
+                                                              const LegacyOptions& legacy) {
+  return Load(EmbeddedCatalogFile(), config, legacy);
 }
 
 base::Result<std::shared_ptr<const Catalog>> Catalog::Load(std::string_view bytes,
-                                                           const RuntimeConfig& config) {
-  const std::shared_ptr<CatalogBase> loaded = TRY(LoadBase(bytes));
-  TRY(CheckKeys(loaded->resources, config));
+                                                           const RuntimeConfig& config,
+                                                           const LegacyOptions& legacy) {
+  const std::shared_ptr<CatalogBase> loaded = TRY(LoadBase(bytes, legacy.initializers));
+  TRY(CheckKeys(loaded->resources, config, legacy.minor));
   for (const ResourceInfo& info : loaded->resources) {
-    if (IsServed(info, config)) loaded->served.push_back(&info);
+    if (IsServed(info, config, legacy)) loaded->served.push_back(&info);
   }
   std::shared_ptr<Catalog> catalog(new Catalog());
   catalog->base_ = loaded;

@@ -24,6 +24,7 @@
 #include "api/schema/schema.h"
 #include "base/status.h"
 #include "json/value.h"
+#include "release/release.h"
 
 namespace portcullis::api {
 class CustomConverter;
@@ -57,6 +58,15 @@ struct ScalePaths {
   std::string label_selector;
 };
 
+// A resource that v1.36 does not have (docs/legacy.md).
+struct LegacyServing {
+  int since_minor = 0;  // the releases that served it
+  int until_minor = 0;
+  // What serves it in other releases besides group/version/resource in --runtime-config: "version":
+  // group/version there; "resource": nothing else; else group/version together with this plugin.
+  std::string enabled_by;
+};
+
 struct ResourceInfo {
   GroupVersionResource resource;
   GroupVersionKind kind;
@@ -64,7 +74,8 @@ struct ResourceInfo {
   std::string singular;
   bool namespaced = false;
   bool custom = false;
-  bool served_by_default = true;   // false: only with --runtime-config
+  bool served_by_default = true;  // false: only with --runtime-config
+  std::optional<LegacyServing> legacy;
   std::vector<std::string> verbs;  // sorted
   std::vector<std::string> short_names;
   std::vector<std::string> categories;
@@ -152,15 +163,24 @@ using RuntimeConfig = std::map<std::string, bool>;
 // Parses "apps/v1=true,api/beta=false"; a key without value means true.
 base::Result<RuntimeConfig> ParseRuntimeConfig(std::string_view text);
 
+// What of the past is served besides: see docs/legacy.md.
+struct LegacyOptions {
+  int minor = release::kNewestMinor;      // release::Release::legacy_minor()
+  std::vector<std::string_view> plugins;  // enabled
+  bool initializers = false;              // objects have metadata.initializers
+};
+
 struct CatalogBase;
 
 class Catalog {
  public:
   // The catalog embedded in the program, with the resources that `config` leaves served.
-  static base::Result<std::shared_ptr<const Catalog>> BuiltIn(const RuntimeConfig& config);
+  static base::Result<std::shared_ptr<const Catalog>> BuiltIn(const RuntimeConfig& config,
+                                                              const LegacyOptions& legacy = {});
   // The same of a catalog file's bytes (docs/internals/catalog.md).
   static base::Result<std::shared_ptr<const Catalog>> Load(std::string_view bytes,
-                                                           const RuntimeConfig& config);
+                                                           const RuntimeConfig& config,
+                                                           const LegacyOptions& legacy = {});
   // This catalog's built-in kinds with exactly these custom resources.
   std::shared_ptr<const Catalog> WithCustomResources(
       std::vector<std::shared_ptr<const CustomResources>> custom) const;

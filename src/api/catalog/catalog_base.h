@@ -27,7 +27,7 @@ struct CatalogBase {
   std::unordered_map<std::string_view, const schema::Schema*> definitions;
 };
 
-// Reads the `catalog` section of a catalog file.
-base::Result<std::shared_ptr<CatalogBase>> LoadBase(std::string_view file);
+// Reads the `catalog` section of a catalog file; ObjectMeta gets the field `initializers` if asked.
+base::Result<std::shared_ptr<CatalogBase>> LoadBase(std::string_view file, bool initializers);
 
 }  // namespace portcullis::api::catalog

@@ -2,6 +2,7 @@
 
 // Reads the JSON of a catalog file's `catalog` section into schemas and resources. The file is made
 // by import.cc; its form is described in docs/internals/catalog.md.
+#include <algorithm>
 #include <array>
 
 #include "api/catalog/catalog_base.h"
@@ -16,6 +17,9 @@ namespace {
 using json::Value;
 using schema::Kind;
 using schema::Schema;
+
+constexpr std::string_view kObjectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+constexpr std::string_view kInitializers = "io.k8s.apimachinery.pkg.apis.meta.v1.Initializers";
 
 struct KindName {
   std::string_view name;
@@ -81,7 +85,8 @@ GroupVersionKind KindFrom(Value triple) {
 
 class Loader {
  public:
-  explicit Loader(CatalogBase& catalog) : catalog_(catalog), pool_(catalog.pool) {}
+  Loader(CatalogBase& catalog, bool initializers)
+      : catalog_(catalog), pool_(catalog.pool), initializers_(initializers) {}
 
   void Load(Value root) {
     LoadTypes(root["types"]);
@@ -166,7 +171,22 @@ class Loader {
     node.go_struct = StructName(node.go_type);
     node.fields.reserve(fields.size());
     for (const Value& entry : fields.elements()) node.fields.push_back(FieldFrom(entry));
+    if (initializers_ && node.definition == kObjectMeta) AddInitializers(node);
     schema::SchemaPool::Finish(node);
+  }
+
+  // Where Go had it: behind ownerReferences.
+  void AddInitializers(Schema& object_meta) {
+    schema::Field field;
+    field.name = "initializers";
+    field.pointer = true;
+    field.schema = catalog_.definitions.find(kInitializers)->second;
+    field.details = pool_.AddDetails({.go_name = "Initializers"});
+    auto& fields = object_meta.fields;
+    const auto owners = std::find_if(fields.begin(), fields.end(), [](const schema::Field& before) {
+      return before.name == "ownerReferences";
+    });
+    fields.insert(owners == fields.end() ? owners : owners + 1, field);
   }
 
   schema::Field FieldFrom(Value entry) {
@@ -233,6 +253,10 @@ class Loader {
     info.list_kind = info.kind.kind + "List";
     info.namespaced = entry["namespaced"].AsBool();
     info.served_by_default = !entry["optIn"].AsBool();
+    if (const Value legacy = entry["legacy"]; legacy.is_array()) {
+      info.legacy = {static_cast<int>(legacy[std::size_t{0}].AsInt()),
+                     static_cast<int>(legacy[1].AsInt()), std::string(legacy[2].AsString())};
+    }
     info.verbs = SplitVerbs(entry["verbs"]);
     info.short_names = Strings(entry["shortNames"]);
     info.categories = Strings(entry["categories"]);
@@ -261,11 +285,12 @@ class Loader {
 
   CatalogBase& catalog_;
   schema::SchemaPool& pool_;
+  const bool initializers_;
 };
 
 }  // namespace
 
-base::Result<std::shared_ptr<CatalogBase>> LoadBase(std::string_view file) {
+base::Result<std::shared_ptr<CatalogBase>> LoadBase(std::string_view file, bool initializers) {
   const std::string text = TRY(UnpackSection(file, kCatalogSection));
   json::Arena arena;
   json::ParseOptions options;
@@ -277,7 +302,7 @@ base::Result<std::shared_ptr<CatalogBase>> LoadBase(std::string_view file) {
     base->owned_file = file;
     base->file = base->owned_file;
   }
-  Loader(*base).Load(root);
+  Loader(*base, initializers).Load(root);
   return base;
 }
 

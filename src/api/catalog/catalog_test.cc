@@ -114,6 +114,52 @@ TEST_F(CatalogTest, KnowsWhatNeedsAFeatureGate) {
       "v1.40+");
 }
 
+// docs/legacy.md.
+TEST_F(CatalogTest, ServesWhatKubernetesDroppedWhenItIsSwitchedOn) {
+  const auto serves = [](std::string_view config, const LegacyOptions& legacy) {
+    const auto made = Catalog::BuiltIn(ParseRuntimeConfig(config).value(), legacy);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    const std::string_view group = "admissionregistration.k8s.io";
+    std::string served;
+    if ((*made)->Find(group, "v1alpha1", "initializerconfigurations") != nullptr) served += "i";
+    if ((*made)->Find(group, "v1beta1", "mutatingwebhookconfigurations") != nullptr) served += "m";
+    return served;
+  };
+  LegacyOptions with_plugin;
+  with_plugin.plugins = {"Initializers"};
+  constexpr std::string_view kVersion = "admissionregistration.k8s.io/v1alpha1";
+  EXPECT_EQ(serves("", {}), "");
+  EXPECT_EQ(serves("", with_plugin), "");
+  EXPECT_EQ(serves(kVersion, {}), "");
+  EXPECT_EQ(serves(kVersion, with_plugin), "i");
+  EXPECT_EQ(serves("api/all=true,api/alpha=true,admissionregistration.k8s.io/v1beta1", {}), "");
+  EXPECT_EQ(serves("admissionregistration.k8s.io/v1alpha1/initializerconfigurations=true", {}),
+            "i");
+  EXPECT_EQ(serves("admissionregistration.k8s.io/v1beta1/mutatingwebhookconfigurations", {}), "m");
+  EXPECT_EQ(serves("", {.minor = 8}), "i");
+  EXPECT_EQ(serves("admissionregistration.k8s.io/v1alpha1=false", {.minor = 8}), "");
+  EXPECT_EQ(serves("", {.minor = 13}), "im");
+  EXPECT_EQ(serves("api/all=false,api/v1", {.minor = 13}), "");
+  EXPECT_EQ(serves("", {.minor = 21}), "m");
+  EXPECT_EQ(serves("", {.minor = 22}), "");
+}
+
+TEST_F(CatalogTest, OnlyServersWithInitializersKnowTheField) {
+  EXPECT_EQ(builtin_->object_meta()->FindField("initializers"), nullptr);
+  const auto with = Catalog::BuiltIn({}, {.initializers = true}).value();
+  const schema::Field* field = with->object_meta()->FindField("initializers");
+  ASSERT_NE(field, nullptr);
+  EXPECT_NE(field->schema->FindField("pending"), nullptr);
+}
+
+// Up to 1.12, a group that does not exist is a version that does not (F-7).
+TEST_F(CatalogTest, OldReleasesWordUnknownGroupsTheirWay) {
+  EXPECT_EQ(Catalog::BuiltIn({{"apis/admissionregistration.k8s.io/v1alpha1", true}}, {.minor = 7})
+                .status()
+                .message(),
+            "group version apis/admissionregistration.k8s.io that has not been registered");
+}
+
 TEST_F(CatalogTest, TellsWhichResourcesAreTheSame) {
   const ResourceInfo* v1 = builtin_->Find("autoscaling", "v1", "horizontalpodautoscalers");
   const auto same = builtin_->Equivalents(*v1);

@@ -36,8 +36,10 @@ class Importer {
 
   base::Result<Value> Run() {
     Value definitions = TRY(CollectDefinitions(arena_, input_.openapi_v2, input_.openapi_v3));
-    for (const json::Member& member : input_.additions["definitions"].members()) {
-      definitions = json::With(arena_, definitions, member.name(), member.value);
+    for (const Value& addition : input_.additions) {
+      for (const json::Member& member : addition["definitions"].members()) {
+        definitions = json::With(arena_, definitions, member.name(), member.value);
+      }
     }
     for (const json::Member& member : definitions.members()) AddKinds(member.name(), member.value);
     ReadLegacy();
@@ -52,6 +54,7 @@ class Importer {
         AddGroup(group, groups, resources);
       }
     }
+    AddOtherGroups(groups, resources);
     json::ObjectBuilder catalog(arena_);
     catalog.Set("groups", groups.Build()).Set("resources", resources.Build());
     catalog.Set("kinds", KindTable());
@@ -91,13 +94,27 @@ class Importer {
     const std::string_view name = group["metadata"]["name"].AsString();
     json::ArrayBuilder versions(arena_);
     AddVersions(name, group, versions, resources);
-    for (const Value& addition : input_.additions["groups"].elements()) {
-      if (addition["metadata"]["name"].AsString() != name) continue;
-      AddVersions(name, addition, versions, resources);
+    for (const Value& addition : input_.additions) {
+      for (const Value& added : addition["groups"].elements()) {
+        if (added["metadata"]["name"].AsString() != name) continue;
+        AddVersions(name, added, versions, resources);
+      }
     }
+    names_.insert(std::string(name));
     json::ObjectBuilder entry(arena_);
     entry.Set("name", name).Set("versions", versions.Build());
     groups.Add(entry.Build());
+  }
+
+  // Groups of which the server has nothing.
+  void AddOtherGroups(json::ArrayBuilder& groups, json::ArrayBuilder& resources) {
+    for (const Value& addition : input_.additions) {
+      for (const Value& added : addition["groups"].elements()) {
+        const std::string_view name = added["metadata"]["name"].AsString();
+        if (names_.contains(std::string(name))) continue;
+        AddGroup(json::MakeObject(arena_, {{"metadata", added["metadata"]}}), groups, resources);
+      }
+    }
   }
 
   void AddVersions(std::string_view name, Value group, json::ArrayBuilder& versions,
@@ -151,7 +168,12 @@ class Importer {
     entry.Set("group", gv.group).Set("version", gv.version).Set("name", name);
     entry.Set("kind", KindValue(kind)).Set("singular", resource["singularResource"]);
     if (resource["scope"].AsString() == "Namespaced") entry.Set("namespaced", true);
-    if (!IsServedByDefault(gv, name)) entry.Set("optIn", true);
+    const Value legacy = resource["legacy"];
+    if (legacy.is_array()) {
+      entry.Set("legacy", legacy);
+    } else if (!IsServedByDefault(gv, name)) {
+      entry.Set("optIn", true);
+    }
     entry.Set("verbs", JoinVerbs(resource["verbs"]));
     if (resource.Has("shortNames")) entry.Set("shortNames", resource["shortNames"]);
     if (resource.Has("categories")) entry.Set("categories", resource["categories"]);
@@ -213,7 +235,9 @@ class Importer {
   void AddColumns(const std::string& path, const std::string& resource,
                   json::ObjectBuilder& entry) {
     Value list = input_.table_columns[path];
-    if (list.empty()) list = input_.additions["columns"][path];
+    for (const Value& addition : input_.additions) {
+      if (list.empty()) list = addition["columns"][path];
+    }
     if (list.empty()) return;
     json::ArrayBuilder columns(arena_);
     for (const Value& column : list.elements()) {
@@ -246,6 +270,7 @@ class Importer {
   const GoFacts& facts_;
   std::map<GroupVersionKind, std::string_view> kinds_;
   std::set<std::string> versions_;  // that have been added
+  std::set<std::string> names_;     // of groups; likewise
   std::map<std::string, GroupVersionKind> by_hash_;
   std::map<std::string, std::string_view> hashes_;
 };

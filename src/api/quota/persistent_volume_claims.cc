@@ -6,6 +6,7 @@
 #include <iterator>
 #include <optional>
 
+#include "api/view/initializers.h"
 #include "base/strings.h"
 #include "release/release.h"
 
@@ -31,7 +32,8 @@ std::vector<std::string_view> AttributesClasses(json::Value claim) {
 class Claims final : public Evaluator {
  public:
   explicit Claims(const release::Release& release)
-      : counts_allocated_(release.Has("ResourceQuotaCountsAllocatedStorage")),
+      : charges_uninitialized_(release.Has("InitializersFreezePods")),
+        counts_allocated_(release.Has("ResourceQuotaCountsAllocatedStorage")),
         has_scope_(release.Has("ResourceQuotaVolumeAttributesClassScope")) {}
 
   bool Handles(Change, std::string_view subresource, json::Value, json::Value) const override {
@@ -57,6 +59,8 @@ class Claims final : public Evaluator {
   Resources Usage(json::Value claim) const override {
     const Quantity one = Quantity::FromInt(1);
     Resources out = {{"count/persistentvolumeclaims", one}, {"persistentvolumeclaims", one}};
+    // Before a claim is initialized it counts as one, and its storage nothing.
+    if (view::Initializers(claim).present() && !charges_uninitialized_) return out;
     const std::string storage_class(StorageClassOf(claim));
     if (!storage_class.empty()) out[base::StrCat(storage_class, kPerClassClaims)] = one;
     if (std::optional<Quantity> storage = StorageOf(claim)) {
@@ -86,6 +90,7 @@ class Claims final : public Evaluator {
     return quantity.IsInteger() ? quantity : Quantity::FromInt(quantity.Value(), quantity.format());
   }
 
+  bool charges_uninitialized_;
   bool counts_allocated_;
   bool has_scope_;
 };

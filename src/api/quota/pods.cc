@@ -8,6 +8,7 @@
 
 #include "api/quota/pod_resources.h"
 #include "api/selector/label_selector.h"
+#include "api/view/initializers.h"
 #include "base/strings.h"
 #include "golang/time.h"
 
@@ -114,11 +115,13 @@ class Pods final : public Evaluator {
  public:
   explicit Pods(const EvaluatorOptions& options)
       : handles_updates_(options.release.Has("ResourceQuotaChargesPodUpdates")),
+        charges_uninitialized_(options.release.Has("InitializersFreezePods")),
         clock_(options.clock != nullptr ? *options.clock : base::SystemClock()) {}
 
   bool Handles(Change change, std::string_view subresource, json::Value pod,
                json::Value old_pod) const override {
     if (change == Change::kCreate) return subresource.empty();
+    if (CountsAlone(old_pod) && !CountsAlone(pod)) return true;
     if (!handles_updates_) return false;
     if (subresource == "resize") return true;
     return subresource.empty() && IsTerminating(pod) != IsTerminating(old_pod);
@@ -149,7 +152,11 @@ class Pods final : public Evaluator {
     const std::optional<base::WallTime> end = EndOfDeletion(pod);
     const bool gone = end && clock_.Now() > *end;
     // Finished pods hold no compute resources any more.
-    if (!IsFinished(pod) && !gone) out = ComputeUsage(pod);
+    if (CountsAlone(pod)) {
+      out["pods"] = Quantity::FromInt(1);
+    } else if (!IsFinished(pod) && !gone) {
+      out = ComputeUsage(pod);
+    }
     out["count/pods"] = Quantity::FromInt(1);
     return out;
   }
@@ -184,7 +191,13 @@ class Pods final : public Evaluator {
   bool HasScopes() const override { return true; }
 
  private:
+  // Before a pod is initialized it counts as one, and its resources nothing.
+  bool CountsAlone(json::Value pod) const {
+    return view::Initializers(pod).present() && !charges_uninitialized_;
+  }
+
   bool handles_updates_;
+  bool charges_uninitialized_;
   const base::Clock& clock_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The fields of ObjectMeta in the order in which Kubernetes' own types are written
-// (apimachinery, ObjectMeta).
+// (apimachinery, ObjectMeta); initializers are of Kubernetes 1.7 to 1.15.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace portcullis::api {
 
-inline constexpr std::array<std::string_view, 15> kMetadataOrder = {"name",
+inline constexpr std::array<std::string_view, 16> kMetadataOrder = {"name",
                                                                     "generateName",
                                                                     "namespace",
                                                                     "selfLink",
@@ -22,6 +22,7 @@ inline constexpr std::array<std::string_view, 15> kMetadataOrder = {"name",
                                                                     "labels",
                                                                     "annotations",
                                                                     "ownerReferences",
+                                                                    "initializers",
                                                                     "finalizers",
                                                                     "managedFields"};
 
