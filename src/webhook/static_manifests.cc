@@ -34,7 +34,7 @@ admission::ManifestKind KindOf(HookType type) {
   return {.name = mutating ? "MutatingWebhookConfiguration" : "ValidatingWebhookConfiguration",
           .validate =
               [kind](json::Value object, api::FieldErrors& errors) {
-                registry::ValidateWebhookConfiguration(object, kind, nullptr, errors);
+                registry::ValidateWebhookConfiguration(object, {kind}, errors);
               },
           .check = &CheckClients};
 }

@@ -16,13 +16,19 @@ class Webhooks final : public Configurations {
   using Configurations::Configurations;
 
   void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override {
-    ValidateWebhookConfiguration(object, kKind, ctx.expressions, errors);
+    ValidateWebhookConfiguration(object, CheckOf(ctx), errors);
     CheckStaticName(ctx, object, errors);
   }
 
   void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                       api::FieldErrors& errors) const override {
-    ValidateWebhookConfigurationUpdate(object, old, kKind, ctx.expressions, errors);
+    ValidateWebhookConfigurationUpdate(object, old, CheckOf(ctx), errors);
+  }
+
+ private:
+  static WebhookCheck CheckOf(const Context& ctx) {
+    const bool is_old = ctx.resource.version == "v1beta1";
+    return {kKind, ctx.expressions, is_old ? WebhookVersion::kV1beta1 : WebhookVersion::kV1};
   }
 };
 

@@ -68,6 +68,16 @@ bool CheckList(json::Value list, const FieldPath& path, std::string_view what,
   return true;
 }
 
+void CheckGroupsAndVersions(json::Value rule, const FieldPath& path, FieldErrors& errors) {
+  CheckList(rule["apiGroups"], path.Child("apiGroups"), "API groups", errors);
+  CheckList(rule["apiVersions"], path.Child("apiVersions"), "API versions", errors);
+  std::size_t index = 0;
+  for (const json::Value version : rule["apiVersions"].elements()) {
+    const FieldPath place = path.Child("apiVersions").Index(index++);
+    if (version.AsString().empty()) errors.push_back(api::Required(place, ""));
+  }
+}
+
 void CheckResources(json::Value resources, const FieldPath& path, FieldErrors& errors) {
   if (resources.empty()) {
     errors.push_back(api::Required(path, ""));
@@ -315,13 +325,13 @@ void CheckWebhook(json::Value webhook, const FieldPath& path, WebhookKind kind,
   }
 }
 
-void CheckAll(json::Value object, WebhookKind kind, const ExpressionChecker* expressions,
-              const Leniency& leniency, FieldErrors& errors) {
+void CheckAll(json::Value object, const WebhookCheck& check, const Leniency& leniency,
+              FieldErrors& errors) {
   std::set<std::string_view> names;
   std::size_t index = 0;
   for (const json::Value webhook : object["webhooks"].elements()) {
     const FieldPath path = FieldPath("webhooks").Index(index++);
-    CheckWebhook(webhook, path, kind, expressions, leniency, errors);
+    CheckWebhook(webhook, path, check.kind, check.expressions, leniency, errors);
     CheckReviewVersions(webhook["admissionReviewVersions"], path.Child("admissionReviewVersions"),
                         leniency.unknown_review_versions, errors);
     const std::string_view name = webhook["name"].AsString();
@@ -339,8 +349,14 @@ bool SameConditions(json::Value webhooks, json::Value old_webhooks) {
   return true;
 }
 
-Leniency LeniencyTowards(json::Value object, json::Value old) {
+Leniency LeniencyOf(WebhookVersion version) {
   Leniency leniency;
+  leniency.any_side_effects = version == WebhookVersion::kV1beta1;
+  leniency.duplicate_names = leniency.any_side_effects;
+  return leniency;
+}
+
+Leniency LeniencyTowards(json::Value object, json::Value old, Leniency leniency) {
   leniency.skip_conditions = SameConditions(object["webhooks"], old["webhooks"]);
   std::set<std::string_view> names;
   for (const json::Value webhook : old["webhooks"].elements()) {
@@ -370,6 +386,26 @@ void ValidateWebhookClient(json::Value config, const FieldPath& path, FieldError
   CheckClientConfig(config, path, errors);
 }
 
+void ValidateResourceRule(json::Value rule, const FieldPath& path, FieldErrors& errors) {
+  CheckGroupsAndVersions(rule, path, errors);
+  const json::Value resources = rule["resources"];
+  const FieldPath place = path.Child("resources");
+  if (resources.empty()) errors.push_back(api::Required(place, ""));
+  std::size_t index = 0;
+  for (const json::Value resource : resources.elements()) {
+    const FieldPath at = place.Index(index++);
+    const std::string_view text = resource.AsString();
+    if (text.empty()) errors.push_back(api::Required(at, ""));
+    if (text.find('/') != std::string_view::npos) {
+      errors.push_back(api::Invalid(at, text, "must not specify subresources"));
+    }
+  }
+  if (resources.size() > 1 && HasElement(resources, "*")) {
+    errors.push_back(
+        api::Invalid(place, resources, "if '*' is present, must not specify other resources"));
+  }
+}
+
 void ValidateAdmissionRule(json::Value rule, const FieldPath& path, FieldErrors& errors) {
   const json::Value operations = rule["operations"];
   CheckList(operations, path.Child("operations"), "operations", errors);
@@ -380,13 +416,7 @@ void ValidateAdmissionRule(json::Value rule, const FieldPath& path, FieldErrors&
     errors.push_back(api::NotSupported(place, operation.AsString(),
                                        {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"}));
   }
-  CheckList(rule["apiGroups"], path.Child("apiGroups"), "API groups", errors);
-  CheckList(rule["apiVersions"], path.Child("apiVersions"), "API versions", errors);
-  index = 0;
-  for (const json::Value version : rule["apiVersions"].elements()) {
-    const FieldPath place = path.Child("apiVersions").Index(index++);
-    if (version.AsString().empty()) errors.push_back(api::Required(place, ""));
-  }
+  CheckGroupsAndVersions(rule, path, errors);
   CheckResources(rule["resources"], path.Child("resources"), errors);
   const json::Value scope = rule["scope"];
   if (!scope.is_null() && !Contains({"*", "Cluster", "Namespaced"}, scope.AsString())) {
@@ -395,14 +425,14 @@ void ValidateAdmissionRule(json::Value rule, const FieldPath& path, FieldErrors&
   }
 }
 
-void ValidateWebhookConfiguration(json::Value object, WebhookKind kind,
-                                  const ExpressionChecker* expressions, FieldErrors& errors) {
-  CheckAll(object, kind, expressions, {}, errors);
+void ValidateWebhookConfiguration(json::Value object, const WebhookCheck& check,
+                                  FieldErrors& errors) {
+  CheckAll(object, check, LeniencyOf(check.version), errors);
 }
 
-void ValidateWebhookConfigurationUpdate(json::Value object, json::Value old, WebhookKind kind,
-                                        const ExpressionChecker* expressions, FieldErrors& errors) {
-  CheckAll(object, kind, expressions, LeniencyTowards(object, old), errors);
+void ValidateWebhookConfigurationUpdate(json::Value object, json::Value old,
+                                        const WebhookCheck& check, FieldErrors& errors) {
+  CheckAll(object, check, LeniencyTowards(object, old, LeniencyOf(check.version)), errors);
 }
 
 }  // namespace portcullis::registry

@@ -17,17 +17,29 @@ enum class WebhookKind : std::uint8_t { kMutating, kValidating };
 
 // A rule of a webhook or policy (RuleWithOperations).
 void ValidateAdmissionRule(json::Value rule, const api::FieldPath& path, api::FieldErrors& errors);
+// A rule of an initializer: about resources alone, neither operations nor subresources.
+void ValidateResourceRule(json::Value rule, const api::FieldPath& path, api::FieldErrors& errors);
 
 // A clientConfig: exactly one of url and service, each sound.
 void ValidateWebhookClient(json::Value config, const api::FieldPath& path,
                            api::FieldErrors& errors);
 
-// `expressions` may be null: matchConditions are not compiled then.
-void ValidateWebhookConfiguration(json::Value object, WebhookKind kind,
-                                  const ExpressionChecker* expressions, api::FieldErrors& errors);
+// Through which version an object comes. v1beta1 (docs/legacy.md) accepts webhooks with any side
+// effects, and two of one name.
+enum class WebhookVersion : std::uint8_t { kV1, kV1beta1 };
+
+// What is written, and what it is checked with. `expressions` may be null: matchConditions are not
+// compiled then.
+struct WebhookCheck {
+  WebhookKind kind = WebhookKind::kValidating;
+  const ExpressionChecker* expressions = nullptr;
+  WebhookVersion version = WebhookVersion::kV1;
+};
+
+void ValidateWebhookConfiguration(json::Value object, const WebhookCheck& check,
+                                  api::FieldErrors& errors);
 // What the old object got away with, the new one may keep.
-void ValidateWebhookConfigurationUpdate(json::Value object, json::Value old, WebhookKind kind,
-                                        const ExpressionChecker* expressions,
-                                        api::FieldErrors& errors);
+void ValidateWebhookConfigurationUpdate(json::Value object, json::Value old,
+                                        const WebhookCheck& check, api::FieldErrors& errors);
 
 }  // namespace portcullis::registry

@@ -31,7 +31,7 @@ std::string Text(const api::FieldErrors& errors) { return api::AggregateText(err
 std::string Check(std::string_view webhook, WebhookKind kind = WebhookKind::kValidating) {
   json::Arena arena;
   api::FieldErrors errors;
-  ValidateWebhookConfiguration(Configuration(arena, webhook), kind, nullptr, errors);
+  ValidateWebhookConfiguration(Configuration(arena, webhook), {kind}, errors);
   return Text(errors);
 }
 
@@ -39,7 +39,7 @@ std::string CheckUpdate(std::string_view webhook, std::string_view old) {
   json::Arena arena;
   api::FieldErrors errors;
   ValidateWebhookConfigurationUpdate(Configuration(arena, webhook), Configuration(arena, old),
-                                     WebhookKind::kValidating, nullptr, errors);
+                                     {WebhookKind::kValidating}, errors);
   return Text(errors);
 }
 
