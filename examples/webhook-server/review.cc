@@ -98,6 +98,30 @@ bool Decide(json::Arena& arena, std::string_view path, std::string_view query, j
   return true;
 }
 
+constexpr std::string_view kV1alpha1 = "admission.k8s.io/v1alpha1";
+
+// An external admission hook of Kubernetes 1.7 and 1.8, which is always called at "/": refuses new
+// objects without the label "team". Its answer stands in `status`.
+std::string AnswerV1alpha1(json::Arena& arena, json::Value spec) {
+  const bool lacks_label =
+      spec["operation"].AsString() == "CREATE" && !spec["object"]["metadata"]["labels"].Has("team");
+  json::ObjectBuilder status(arena);
+  status.Set("allowed", !lacks_label);
+  if (lacks_label) {
+    status.Set("status", json::ObjectBuilder(arena)
+                             .Set("status", "Failure")
+                             .Set("message", "label 'team' is mandatory")
+                             .Set("reason", "Forbidden")
+                             .Set("code", 403)
+                             .Build());
+  }
+  return json::ToString(json::ObjectBuilder(arena)
+                            .Set("apiVersion", kV1alpha1)
+                            .Set("kind", "AdmissionReview")
+                            .Set("status", status.Build())
+                            .Build());
+}
+
 }  // namespace
 
 base::Result<std::string> Answer(std::string_view path, std::string_view query,
@@ -105,6 +129,9 @@ base::Result<std::string> Answer(std::string_view path, std::string_view query,
   json::Arena arena;
   const json::Value review = TRY(json::Parse(arena, body));
   const auto version = review["apiVersion"].AsString();
+  if (review["kind"].AsString() == "AdmissionReview" && version == kV1alpha1 && path == "/") {
+    return AnswerV1alpha1(arena, review["spec"]);
+  }
   const json::Value request = review["request"];
   if (review["kind"].AsString() != "AdmissionReview" || !request.is_object() ||
       (version != "admission.k8s.io/v1" && version != "admission.k8s.io/v1beta1")) {

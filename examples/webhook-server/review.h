@@ -11,7 +11,7 @@
 namespace example {
 
 // The answer to the AdmissionReview `body` (admission.k8s.io/v1 or v1beta1), decided by the path it
-// was sent to; see README.md for the paths. `query` is the part of the URL after '?'. An unknown
+// was sent to; see README.md for the paths. One of v1alpha1 is answered at "/". `query` is the part of the URL after '?'. An unknown
 // path or a body that is no AdmissionReview is an error.
 portcullis::base::Result<std::string> Answer(std::string_view path, std::string_view query,
                                              std::string_view body);

@@ -41,6 +41,23 @@ TEST(ReviewTest, AllowsAndDenies) {
   EXPECT_EQ(denied["response"]["status"]["code"].AsInt(), 418);
 }
 
+TEST(ReviewTest, AnExternalAdmissionHookWantsALabel) {
+  const auto ask = [](std::string_view labels) {
+    const auto answer =
+        Answer("/", "",
+               portcullis::base::StrCat(
+                   R"({"apiVersion":"admission.k8s.io/v1alpha1","kind":"AdmissionReview","spec":{)",
+                   R"("operation":"CREATE","object":{"metadata":{"labels":)", labels,
+                   R"(}}},"status":{"allowed":false}})"));
+    return ParseDocument(answer.value()).value();
+  };
+  EXPECT_TRUE(ask(R"({"team":"a"})")["status"]["allowed"].AsBool());
+  const auto denied = ask("{}");
+  EXPECT_EQ(denied["apiVersion"].AsString(), "admission.k8s.io/v1alpha1");
+  EXPECT_FALSE(denied["status"]["allowed"].AsBool());
+  EXPECT_EQ(denied["status"]["status"]["message"].AsString(), "label 'team' is mandatory");
+}
+
 TEST(ReviewTest, Patches) {
   EXPECT_EQ(PatchOf(Ask("/add-label", "key=a/b&value=c")),
             R"([{"op":"add","path":"/metadata/labels","value":{}},)"

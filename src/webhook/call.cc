@@ -12,6 +12,7 @@
 #include "kubeconfig/rest.h"
 #include "net/url.h"
 #include "webhook/endpoint.h"
+#include "webhook/review_v1alpha1.h"
 
 namespace portcullis::webhook {
 namespace {
@@ -100,6 +101,13 @@ CallError NoClientError() {
 }
 
 std::string CallErrorText(const Hook& hook, const CallError& error) {
+  if (IsExternalHook(hook)) {
+    constexpr std::string_view kPrefix = "failed to call webhook: ";
+    std::string_view reason = error.reason;
+    if (reason.starts_with(kPrefix)) reason.remove_prefix(kPrefix.size());
+    return base::StrCat("failed calling admission webhook ", base::GoQuote(hook.name), ": ",
+                        reason);
+  }
   return base::StrCat("failed calling webhook ", base::GoQuote(hook.name), ": ", error.reason);
 }
 
@@ -127,7 +135,8 @@ std::variant<PreparedCall, CallError> PrepareCall(
                      false};
   }
   call.request = std::move(request).value();
-  call.body = std::make_shared<const std::string>(EncodeReview(call.version, call.uid, shared));
+  call.body = std::make_shared<const std::string>(
+      IsExternalHook(hook) ? shared : EncodeReview(call.version, call.uid, shared));
   return call;
 }
 
@@ -172,6 +181,12 @@ struct Answered {
 std::variant<ReviewAnswer, CallError> ReadAnswer(json::Arena& arena, HookType type,
                                                  ReviewVersion version, std::string_view uid,
                                                  const Answered& answered) {
+  if (version == ReviewVersion::kV1alpha1) {
+    auto answer =
+        DecodeReviewV1alpha1(arena, answered.http_status, answered.content_type, answered.body);
+    if (!answer.ok()) return FailedToCall(answer.status().message(), 500);
+    return *std::move(answer);
+  }
   auto review =
       DecodeReview(arena, version, answered.http_status, answered.content_type, answered.body);
   if (!review.ok()) {

@@ -25,7 +25,7 @@ SideEffects ParseSideEffects(json::Value value) {
 
 std::shared_ptr<const Hook> CompileHook(const HookCompiler& compiler,
                                         const std::string& configuration, json::Value webhook,
-                                        std::string uid) {
+                                        std::string uid, bool is_external) {
   auto hook = std::make_shared<Hook>();
   hook->configuration = configuration;
   hook->name = webhook["name"].AsString();
@@ -35,7 +35,8 @@ std::shared_ptr<const Hook> CompileHook(const HookCompiler& compiler,
   hook->reinvoke_if_needed = webhook["reinvocationPolicy"].AsString() == "IfNeeded";
   hook->side_effects = ParseSideEffects(webhook["sideEffects"]);
   hook->timeout_seconds = static_cast<int>(webhook["timeoutSeconds"].AsInt(10));
-  hook->review_version = FirstKnownVersion(webhook["admissionReviewVersions"]);
+  hook->review_version = is_external ? ReviewVersion::kV1alpha1
+                                     : FirstKnownVersion(webhook["admissionReviewVersions"]);
   if (webhook["matchPolicy"].AsString() == "Equivalent") {
     hook->match_policy = match::MatchPolicy::kEquivalent;
   }
@@ -51,6 +52,20 @@ std::shared_ptr<const Hook> CompileHook(const HookCompiler& compiler,
   }
   hook->endpoint = compiler.endpoints->Get(hook->client_config);
   return hook;
+}
+
+constexpr std::string_view kExternalHooks = "externalAdmissionHooks";
+
+// What an external admission hook cannot say: as 1.7 called it. A dry run, of which it would know
+// nothing, does not reach it.
+json::Value AsWebhook(json::Arena& arena, json::Value hook) {
+  return json::ObjectBuilder(arena, hook)
+      .Set("sideEffects", "Unknown")
+      .Set("timeoutSeconds", 30)
+      .Set("matchPolicy", "Exact")
+      .Set("namespaceSelector", json::MakeObject(arena, {}))
+      .Set("objectSelector", json::MakeObject(arena, {}))
+      .Build();
 }
 
 }  // namespace
@@ -106,12 +121,19 @@ std::vector<std::shared_ptr<const Hook>> CompileConfiguration(const HookCompiler
   std::vector<std::shared_ptr<const Hook>> hooks;
   const std::string name(configuration["metadata"]["name"].AsString());
   std::map<std::string_view, int> earlier;
-  for (const json::Value webhook : configuration["webhooks"].elements()) {
+  json::Arena arena;
+  json::ArrayBuilder external(arena);
+  for (const json::Value hook : configuration[kExternalHooks].elements()) {
+    external.Add(AsWebhook(arena, hook));
+  }
+  const bool is_external = external.size() != 0;
+  const json::Value webhooks = is_external ? external.Build() : configuration["webhooks"];
+  for (const json::Value webhook : webhooks.elements()) {
     const std::string_view hook_name = webhook["name"].AsString();
     const int number = earlier[hook_name]++;
-    hooks.push_back(
-        CompileHook(compiler, name, webhook,
-                    base::StrCat(prefix, name, "/", hook_name, "/", std::to_string(number))));
+    hooks.push_back(CompileHook(
+        compiler, name, webhook,
+        base::StrCat(prefix, name, "/", hook_name, "/", std::to_string(number)), is_external));
   }
   return hooks;
 }

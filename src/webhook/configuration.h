@@ -82,6 +82,11 @@ struct Hook {
   const std::unique_ptr<HookSeries> series = std::make_unique<HookSeries>();
 };
 
+// Whether it is one of an ExternalAdmissionHookConfiguration (docs/legacy.md).
+inline bool IsExternalHook(const Hook& hook) {
+  return hook.review_version == ReviewVersion::kV1alpha1;
+}
+
 // All webhooks in order: configurations by name, webhooks as they stand there.
 struct HookSet {
   std::vector<std::shared_ptr<const Hook>> hooks;
@@ -108,17 +113,18 @@ struct HookCompiler {
   const admission::match::ConditionEvaluator* conditions = nullptr;
 };
 
-// The webhooks of one configuration object, in v1 form. `prefix` goes in front of their uids.
+// The webhooks of one configuration object, in v1 form, or those of an
+// ExternalAdmissionHookConfiguration. `prefix` goes in front of their uids.
 std::vector<std::shared_ptr<const Hook>> CompileConfiguration(const HookCompiler& compiler,
                                                               json::Value configuration,
                                                               std::string_view prefix = {});
 std::shared_ptr<const HookSet> MakeHookSet(std::vector<std::shared_ptr<const Hook>> hooks);
 
-// Follows one of the two configuration resources. Thread-safe.
+// Follows one of the configuration resources. Thread-safe.
 class HookSource {
  public:
-  // `resource` is "mutatingwebhookconfigurations" or "validatingwebhookconfigurations". What
-  // `compiler` points to outlives the source.
+  // `resource` is "mutatingwebhookconfigurations", "validatingwebhookconfigurations" or
+  // "externaladmissionhookconfigurations". What `compiler` points to outlives the source.
   HookSource(admission::ObjectFeed& feed, std::string_view resource, const HookCompiler& compiler);
 
   // The webhooks in force now.

@@ -101,6 +101,19 @@ constexpr GoField kReviewFields[] = {
 };
 constexpr GoStruct kReview = {"AdmissionReview", kReviewFields};
 
+constexpr GoField kReviewStatusFields[] = {
+    {"allowed", GoKind::kBool, "bool"},
+    {"status", GoKind::kStruct, "v1.Status", &kStatus},
+};
+constexpr GoStruct kReviewStatus = {"AdmissionReviewStatus", kReviewStatusFields};
+constexpr GoField kReviewV1alpha1Fields[] = {
+    {"kind"},
+    {"apiVersion"},
+    {"spec", GoKind::kAny},
+    {"status", GoKind::kStruct, "v1alpha1.AdmissionReviewStatus", &kReviewStatus},
+};
+constexpr GoStruct kReviewV1alpha1 = {"AdmissionReview", kReviewV1alpha1Fields};
+
 constexpr GoField kConversionRequestFields[] = {
     {"uid", GoKind::kString, "types.UID"},
     {"desiredAPIVersion"},
@@ -311,6 +324,7 @@ class Decoder {
 }  // namespace
 
 const GoStruct& AdmissionReviewShape() { return kReview; }
+const GoStruct& AdmissionReviewV1alpha1Shape() { return kReviewV1alpha1; }
 const GoStruct& ConversionReviewShape() { return kConversionReview; }
 const GoStruct& StatusShape() { return kStatus; }
 

@@ -44,6 +44,8 @@ struct GoField {
 
 // The admission.k8s.io AdmissionReview; both versions have the same shape.
 const GoStruct& AdmissionReviewShape();
+// That of v1alpha1, as far as answers have it.
+const GoStruct& AdmissionReviewV1alpha1Shape();
 // The apiextensions.k8s.io ConversionReview; both versions have the same shape.
 const GoStruct& ConversionReviewShape();
 // meta/v1 Status.

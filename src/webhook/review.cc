@@ -136,6 +136,7 @@ base::StatusDetails ReadDetails(json::Value details) {
 }  // namespace
 
 std::string_view ReviewVersionText(ReviewVersion version) {
+  if (version == ReviewVersion::kV1alpha1) return "v1alpha1";
   return version == ReviewVersion::kV1 ? "v1" : "v1beta1";
 }
 

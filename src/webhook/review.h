@@ -21,7 +21,8 @@
 
 namespace portcullis::webhook {
 
-enum class ReviewVersion : std::uint8_t { kV1, kV1beta1 };
+// v1alpha1 is that of external admission hooks (review_v1alpha1.h).
+enum class ReviewVersion : std::uint8_t { kV1, kV1beta1, kV1alpha1 };
 std::string_view ReviewVersionText(ReviewVersion version);  // "v1"
 
 // What a webhook is called with: the kind and resource its rule has matched.

@@ -19,6 +19,7 @@
 #include "base/strings.h"
 #include "webhook/call.h"
 #include "webhook/hook_steps.h"
+#include "webhook/review_v1alpha1.h"
 
 namespace portcullis::webhook {
 namespace {
@@ -146,15 +147,19 @@ class Dispatcher {
     trace->End(outcome, std::string(message));
   }
 
-  // One serialization for all webhooks that are called with the same kind and resource.
+  // One serialization for all webhooks that are called with the same kind and resource. A request
+  // comes to webhooks or to external admission hooks, not to both at once.
   const std::string& SharedPart(const Relevant& relevant) {
     const Invocation& invocation = relevant.candidate->invocation;
     for (const auto& [known, text] : shared_parts_) {
       if (known == invocation) return text;
     }
-    shared_parts_.emplace_back(invocation,
-                               EncodeSharedPart(request_, invocation, relevant.versioned->object,
-                                                relevant.versioned->old_object));
+    const Versioned& versioned = *relevant.versioned;
+    shared_parts_.emplace_back(
+        invocation,
+        IsExternalHook(*relevant.candidate->hook)
+            ? EncodeReviewV1alpha1(request_)
+            : EncodeSharedPart(request_, invocation, versioned.object, versioned.old_object));
     return shared_parts_.back().second;
   }
 
@@ -217,7 +222,8 @@ class Dispatcher {
       }
       return EndStep(index, TraceOutcome::kAllowed, TraceReason::kNone, {});
     }
-    base::Status denial = DenialStatus(hook.name, answer.status);
+    base::Status denial = IsExternalHook(hook) ? DenialStatusV1alpha1(hook.name, answer.status)
+                                               : DenialStatus(hook.name, answer.status);
     EndStep(index, TraceOutcome::kDenied, TraceReason::kNone, denial.message());
     if (services_.metrics != nullptr) {
       services_.metrics->CountRejection(hook.name, operation, ErrorType::kNone, denial.http_code());
@@ -265,7 +271,8 @@ class Dispatcher {
     }
     if (rejected) {
       EndStep(index, TraceOutcome::kFailed, TraceReason::kFailurePolicy, text);
-      return Refuse(hook, base::InternalError(text), {});
+      return Refuse(
+          hook, IsExternalHook(hook) ? admission::PlainError(text) : base::InternalError(text), {});
     }
     base::LogWarning("failed calling webhook, failing open",
                      {{"webhook", hook.name}, {"error", text}});

@@ -2,6 +2,7 @@
 
 #include "webhook/webhook_plugin.h"
 
+#include "admission/object_interfaces.h"
 #include "base/clock.h"
 #include "webhook/plugin_config.h"
 
@@ -17,13 +18,8 @@ base::Result<std::unique_ptr<WebhookPluginCore>> WebhookPluginCore::Create(
   if (context.metrics != nullptr) {
     core->metrics_ = std::make_unique<HookMetrics>(*context.metrics, type);
   }
-  core->services_.objects = context.objects;
-  core->services_.reader = context.reader;
-  core->services_.https = context.https;
-  core->services_.clock = context.clock != nullptr ? context.clock : &base::SystemClock();
   core->services_.metrics = core->metrics_.get();
-  core->endpoints_ = std::make_unique<EndpointCache>(std::move(credentials), context.services);
-  const HookCompiler compiler{&core->selectors_, core->endpoints_.get(), context.conditions};
+  const HookCompiler compiler = core->Prepare(context, std::move(credentials));
   if (!config.static_manifests_dir.empty()) {
     core->manifests_ =
         TRY(StaticManifests::Create(context, config.static_manifests_dir, type, compiler));
@@ -38,11 +34,38 @@ base::Result<std::unique_ptr<WebhookPluginCore>> WebhookPluginCore::Create(
   return core;
 }
 
+std::unique_ptr<WebhookPluginCore> WebhookPluginCore::CreateExternal(
+    const admission::PluginContext& context) {
+  std::unique_ptr<WebhookPluginCore> core(new WebhookPluginCore);
+  core->is_external_ = true;
+  const HookCompiler compiler = core->Prepare(context, nullptr);
+  const bool served =
+      context.objects != nullptr && !context.objects
+                                         ->ResourcesOf({"admissionregistration.k8s.io", "v1alpha1",
+                                                        "ExternalAdmissionHookConfiguration"})
+                                         .empty();
+  if (served && context.feed != nullptr) {
+    core->source_ = std::make_unique<HookSource>(*context.feed,
+                                                 "externaladmissionhookconfigurations", compiler);
+  }
+  return core;
+}
+
+HookCompiler WebhookPluginCore::Prepare(const admission::PluginContext& context,
+                                        std::shared_ptr<const Credentials> credentials) {
+  services_.objects = context.objects;
+  services_.reader = context.reader;
+  services_.https = context.https;
+  services_.clock = context.clock != nullptr ? context.clock : &base::SystemClock();
+  endpoints_ = std::make_unique<EndpointCache>(std::move(credentials), context.services);
+  return {&selectors_, endpoints_.get(), context.conditions};
+}
+
 std::shared_ptr<const HookSet> WebhookPluginCore::HooksFor(
     const admission::Request& request) const {
   if (source_ == nullptr) return nullptr;
   admission::Trace* const trace = request.recorder().trace();
-  const bool exempt = IsExempt(request);
+  const bool exempt = !is_external_ && IsExempt(request);
   if (exempt && trace != nullptr) {
     trace->SetReason(admission::TraceReason::kExempt,
                      "webhooks of the API are not asked about webhook configurations and policies");

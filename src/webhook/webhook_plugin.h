@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the plugins MutatingAdmissionWebhook and ValidatingAdmissionWebhook have in common: their
-// configuration, credentials, connections, metrics and the webhooks in force.
+// What the plugins MutatingAdmissionWebhook, ValidatingAdmissionWebhook and GenericAdmissionWebhook
+// have in common: their configuration, credentials, connections, metrics and the webhooks in force.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,9 @@ class WebhookPluginCore {
  public:
   static base::Result<std::unique_ptr<WebhookPluginCore>> Create(
       const admission::PluginContext& context, HookType type);
+  // Of external admission hooks, which have neither metrics nor exemptions. Without their kind being
+  // served there are none.
+  static std::unique_ptr<WebhookPluginCore> CreateExternal(const admission::PluginContext& context);
 
   const Services& services() const { return services_; }
   // The webhooks that may judge this request; null if none of their rules can match.
@@ -29,7 +32,10 @@ class WebhookPluginCore {
 
  private:
   WebhookPluginCore() = default;
+  HookCompiler Prepare(const admission::PluginContext& context,
+                       std::shared_ptr<const Credentials> credentials);
 
+  bool is_external_ = false;
   Services services_;
   std::unique_ptr<HookMetrics> metrics_;
   SelectorCache selectors_;

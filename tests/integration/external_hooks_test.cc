@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// External admission hooks (Kubernetes 1.7 and 1.8, docs/legacy.md): what they are sent in
+// admission.k8s.io/v1alpha1, and what becomes of their answers. Scenarios W-1 to W-31.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/strings.h"
+#include "harness/test_server.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "net/server.h"
+#include "net/tls.h"
+#include "pki/certificates.h"
+
+namespace portcullis {
+namespace {
+
+using testing::Answer;
+using testing::TestServer;
+
+constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
+constexpr std::string_view kConfigurations =
+    "/apis/admissionregistration.k8s.io/v1alpha1/externaladmissionhookconfigurations";
+
+// A hook behind the Service guard of the namespace team, whose answers a test sets.
+class ExternalHooks : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto now = base::SystemClock().Now();
+    authority_ = pki::MakeAuthority("hooks", now).value();
+    net::ServerTlsOptions tls;
+    const auto serving =
+        pki::Issue(authority_,
+                   {.common_name = "guard", .dns_names = {"guard.team.svc"}, .server = true}, now)
+            .value();
+    tls.certificate = {serving.certificate_pem, serving.key_pem, {}};
+    net::ServerOptions listening;
+    listening.tls = net::ServerTls::Create(tls).value();
+    hook_ = net::HttpsServer::Listen(
+                io_, std::move(listening),
+                [this](const std::shared_ptr<net::Exchange>& exchange) { Judge(exchange); })
+                .value();
+    server_.emplace([&](server::Options& options) {
+      options.enable_admission_plugins = {"GenericAdmissionWebhook"};
+      options.disable_admission_plugins = {"ServiceAccount"};
+      options.runtime_config["admissionregistration.k8s.io/v1alpha1"] = "true";
+      options.webhook_service_map["team/guard:443"] =
+          base::StrCat("127.0.0.1:", std::to_string(hook_->port()));
+    });
+  }
+
+  // A configuration with one hook; `policy` as in JSON, with a comma.
+  void Configure(std::string_view rules, std::string_view policy = "",
+                 std::string_view service = "guard") {
+    const Answer made = server_->Post(
+        kConfigurations,
+        base::StrCat(R"({"metadata":{"name":"h"},"externalAdmissionHooks":[{"name":)",
+                     R"("labels.guard.acme.test",)", policy, R"("rules":[)", rules,
+                     R"(],"clientConfig":{"caBundle":")",
+                     base::Base64Encode(authority_.certificate_pem),
+                     R"(","service":{"namespace":"team","name":")", service, R"("}}}]})"));
+    ASSERT_EQ(made.status, 201) << made.body;
+  }
+  void AnswerWith(std::string body, int status = 200) {
+    const std::lock_guard lock(mutex_);
+    body_ = std::move(body);
+    status_ = status;
+  }
+  Answer Create(std::string_view name) {
+    return server_->Post(kPods,
+                         base::StrCat(R"({"metadata":{"name":")", name,
+                                      R"("},"spec":{"containers":[{"name":"c","image":"i"}]}})"));
+  }
+  std::vector<std::string> reviews() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(reviews_, {});
+  }
+
+  std::optional<TestServer> server_;
+
+ private:
+  void Judge(const std::shared_ptr<net::Exchange>& exchange) {
+    const std::lock_guard lock(mutex_);
+    reviews_.push_back(exchange->request().body);
+    net::Response response;
+    response.status = status_;
+    response.headers.Set("Content-Type", "application/json");
+    response.body = body_;
+    exchange->Respond(std::move(response));
+  }
+
+  pki::KeyPair authority_;
+  std::mutex mutex_;
+  std::string body_ = R"({"status":{"allowed":true}})";
+  int status_ = 200;
+  std::vector<std::string> reviews_;
+  net::IoThreads io_{1};
+  std::unique_ptr<net::HttpsServer> hook_;
+};
+
+constexpr std::string_view kNewPods =
+    R"({"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]})";
+
+TEST_F(ExternalHooks, AReviewHasTheRequestInItsSpec) {
+  Configure(kNewPods);
+  ASSERT_EQ(Create("p").status, 201);
+  const auto seen = reviews();
+  ASSERT_EQ(seen.size(), 1U);
+  const json::Document review = json::ParseDocument(seen[0]).value();
+  EXPECT_EQ(review["apiVersion"].AsString(), "admission.k8s.io/v1alpha1");
+  EXPECT_EQ(review["kind"].AsString(), "AdmissionReview");
+  EXPECT_EQ(json::ToString(review["status"]), R"({"allowed":false})");
+  const json::Value spec = review["spec"];
+  EXPECT_EQ(json::ToString(spec["kind"]), R"({"group":"","version":"v1","kind":"Pod"})");
+  EXPECT_EQ(json::ToString(spec["resource"]), R"({"group":"","version":"v1","resource":"pods"})");
+  EXPECT_EQ(spec["operation"].AsString(), "CREATE");
+  EXPECT_EQ(spec["namespace"].AsString(), "default");
+  EXPECT_EQ(spec["object"]["spec"]["containers"][std::size_t{0}]["image"].AsString(), "i");
+  EXPECT_TRUE(spec.Has("oldObject") && spec["oldObject"].is_null());
+  EXPECT_FALSE(spec["userInfo"]["username"].AsString().empty());
+  for (const std::string_view later : {"uid", "dryRun", "options", "requestKind"}) {
+    EXPECT_FALSE(spec.Has(later)) << later;
+  }
+}
+
+// W-2, W-5 to W-8, W-10, W-26.
+TEST_F(ExternalHooks, AnAnswerAllowsOrDeniesAndChangesNothing) {
+  Configure(kNewPods);
+  struct Row {
+    std::string_view answer;
+    int status;
+    std::string_view message;
+  };
+  const Row rows[] = {
+      {R"({"status":{"allowed":true,"status":{"status":"Failure","message":"no"}}})", 201, ""},
+      {R"({"spec":{"object":{"metadata":{"name":"other"}}},"status":{"allowed":true}})", 201, ""},
+      {R"({"status":{"allowed":false,"status":{"message":"label 'team' is mandatory"}}})", 500,
+       "label 'team' is mandatory"},
+      {R"({"status":{"allowed":false,"status":{"status":"Failure","code":403,"reason":"Forbidden",
+          "message":"not today"}}})",
+       403, "not today"},
+      {R"({"status":{"allowed":false}})", 500,
+       "admission webhook \"labels.guard.acme.test\" denied the request without explanation"},
+      {"{}", 500,
+       "admission webhook \"labels.guard.acme.test\" denied the request without explanation"},
+  };
+  int number = 0;
+  for (const Row& row : rows) {
+    AnswerWith(std::string(row.answer));
+    const Answer made = Create(base::StrCat("p", std::to_string(number++)));
+    EXPECT_EQ(made.status, row.status) << row.answer << made.body;
+    if (row.status == 201) continue;
+    EXPECT_EQ(made.message(), row.message);
+  }
+}
+
+// W-9, W-11, W-12, W-30: no answer is ignored, unless the hook says otherwise.
+TEST_F(ExternalHooks, AnErrorIsIgnoredUnlessThePolicyIsFail) {
+  Configure(kNewPods);
+  const std::pair<int, std::string_view> answers[] = {
+      {500, "{}"},
+      {404, "{}"},
+      {200, ""},
+      {200, "not JSON"},
+      {200, R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"broken"})"}};
+  int number = 0;
+  for (const auto& [status, body] : answers) {
+    AnswerWith(std::string(body), status);
+    EXPECT_EQ(Create(base::StrCat("p", std::to_string(number++))).status, 201) << status << body;
+  }
+  ASSERT_EQ(server_->Delete(base::StrCat(kConfigurations, "/h")).status, 200);
+  Configure(kNewPods, R"("failurePolicy":"Fail",)");
+  for (const auto& [status, body] : answers) {
+    AnswerWith(std::string(body), status);
+    const Answer refused = Create("q");
+    EXPECT_EQ(refused.status, 500) << status << body;
+    EXPECT_TRUE(refused.message().starts_with(
+        "failed calling admission webhook \"labels.guard.acme.test\": "))
+        << refused.message();
+  }
+}
+
+// W-14: the certificate is of guard.team.svc.
+TEST_F(ExternalHooks, TheCertificateIsThatOfTheService) {
+  Configure(kNewPods, R"("failurePolicy":"Fail",)", "other");
+  const Answer refused = Create("p");
+  EXPECT_EQ(refused.status, 500);
+  EXPECT_EQ(reviews().size(), 0U);
+}
+
+// W-1, W-16, W-24.
+TEST_F(ExternalHooks, RulesNameOperationsAndSubresources) {
+  Configure(
+      R"({"operations":["DELETE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]},
+         {"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods/status"]})");
+  ASSERT_EQ(Create("p").status, 201);
+  EXPECT_EQ(reviews().size(), 0U);
+  ASSERT_EQ(server_
+                ->Patch(base::StrCat(kPods, "/p/status"), "application/merge-patch+json",
+                        R"({"status":{"phase":"Running"}})")
+                .status,
+            200);
+  const auto of_status = reviews();
+  ASSERT_EQ(of_status.size(), 1U);
+  const json::Document update = json::ParseDocument(of_status[0]).value();
+  EXPECT_EQ(update["spec"]["subResource"].AsString(), "status");
+  EXPECT_EQ(update["spec"]["oldObject"]["kind"].AsString(), "Pod");
+  ASSERT_EQ(server_->Delete(base::StrCat(kPods, "/p?gracePeriodSeconds=0")).status, 200);
+  const auto of_delete = reviews();
+  ASSERT_FALSE(of_delete.empty());
+  const json::Document removal = json::ParseDocument(of_delete[0]).value();
+  EXPECT_EQ(removal["spec"]["name"].AsString(), "p");
+  EXPECT_TRUE(removal["spec"]["object"].is_null());
+  EXPECT_TRUE(removal["spec"]["oldObject"].is_null());
+}
+
+// Section 3.4: before 1.10 nothing is exempt.
+TEST_F(ExternalHooks, ConfigurationsAreReviewedThemselves) {
+  Configure(R"({"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*"]})");
+  ASSERT_EQ(server_->Delete(base::StrCat(kConfigurations, "/h")).status, 200);
+  EXPECT_EQ(reviews().size(), 1U);
+}
+
+}  // namespace
+}  // namespace portcullis
