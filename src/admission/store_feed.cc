@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "api/view/initializers.h"
 #include "json/reader.h"
 #include "store/store.h"
 
@@ -13,8 +14,11 @@ namespace {
 class StoreWatch final : public store::Observer {
  public:
   StoreWatch(store::Store& store, std::string_view group, std::string_view resource,
-             ObjectFeed::Callback callback)
-      : group_(group), resource_(resource), callback_(std::move(callback)) {
+             bool initializers, ObjectFeed::Callback callback)
+      : group_(group),
+        resource_(resource),
+        initializers_(initializers),
+        callback_(std::move(callback)) {
     subscription_ = store.Subscribe({{group_, resource_}}, *this, [&] {
       std::vector<ObjectFeed::Change> changes;
       const std::vector<store::ObjectPtr> objects = store.List({group_, resource_});
@@ -33,8 +37,8 @@ class StoreWatch final : public store::Observer {
   }
 
  private:
-  static void Add(const store::ObjectPtr& object, bool deleted,
-                  std::vector<ObjectFeed::Change>& changes) {
+  void Add(const store::ObjectPtr& object, bool deleted,
+           std::vector<ObjectFeed::Change>& changes) const {
     changes.push_back({object->ns(), object->name(), {}});
     if (deleted) return;
     // Not the object's own document, which would stay in memory as long as the object: thousands of
@@ -42,31 +46,35 @@ class StoreWatch final : public store::Observer {
     auto arena = std::make_shared<json::Arena>();
     arena->Retain(object);
     const auto root = json::Parse(*arena, object->bytes(), {.borrow_text = true});
+    if (initializers_ && root.ok() && api::view::Initializers(*root).present()) return;
     if (root.ok()) changes.back().object = json::Document(std::move(arena), *root);
   }
 
   const std::string group_;
   const std::string resource_;
+  const bool initializers_;
   const ObjectFeed::Callback callback_;
   std::unique_ptr<store::Subscription> subscription_;
 };
 
 class StoreFeed final : public ObjectFeed {
  public:
-  explicit StoreFeed(store::Store& store) : store_(store) {}
+  StoreFeed(store::Store& store, bool initializers) : store_(store), initializers_(initializers) {}
   std::shared_ptr<void> Watch(std::string_view group, std::string_view resource,
                               Callback callback) override {
-    return std::make_shared<StoreWatch>(store_, group, resource, std::move(callback));
+    return std::make_shared<StoreWatch>(store_, group, resource, initializers_,
+                                        std::move(callback));
   }
 
  private:
   store::Store& store_;
+  const bool initializers_;
 };
 
 }  // namespace
 
-std::unique_ptr<ObjectFeed> MakeStoreFeed(store::Store& store) {
-  return std::make_unique<StoreFeed>(store);
+std::unique_ptr<ObjectFeed> MakeStoreFeed(store::Store& store, bool initializers) {
+  return std::make_unique<StoreFeed>(store, initializers);
 }
 
 }  // namespace portcullis::admission

@@ -13,7 +13,8 @@ class Store;
 
 namespace portcullis::admission {
 
-// `store` outlives the feed and all its watches. Thread-safe.
-std::unique_ptr<ObjectFeed> MakeStoreFeed(store::Store& store);
+// `store` outlives the feed and all its watches. `initializers`: objects that have initializers left
+// (docs/legacy.md) count as absent. Thread-safe.
+std::unique_ptr<ObjectFeed> MakeStoreFeed(store::Store& store, bool initializers = false);
 
 }  // namespace portcullis::admission

@@ -37,6 +37,7 @@ struct ControllerContext {
   kube_cel::Compiler& compiler;
   std::string root_ca;              // PEM of the authority behind the serving certificate
   const release::Release& release;  // whose behaviour is served
+  bool initializers = false;        // objects may have initializers left (docs/legacy.md)
 };
 
 // Takes keys of work; the same key waiting twice is done once. Thread-safe.
@@ -62,6 +63,8 @@ struct ControllerInfo {
   std::unique_ptr<Controller> (*create)(const ControllerContext& context);
   // It puts something into every new namespace, whose name is then its key of work.
   bool furnishes_namespaces = false;
+  // It hears of objects that have initializers left, too.
+  bool sees_uninitialized = false;
   // The collections whose changes it receives; empty: all. The others cost a commit nothing.
   std::span<const store::Collection> hears;
 };

@@ -150,6 +150,7 @@ const ControllerInfo kNamespace = {
     .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
       return std::make_unique<Namespaces>(context);
     },
+    .sees_uninitialized = true,
 };
 
 }  // namespace portcullis::controllers

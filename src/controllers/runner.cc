@@ -2,6 +2,8 @@
 
 #include "controllers/runner.h"
 
+#include "engine/read/uninitialized.h"
+
 namespace portcullis::controllers {
 
 ControllerRunner::ControllerRunner(const ControllerInfo& info, const ControllerContext& context,
@@ -23,7 +25,7 @@ void ControllerRunner::AddExisting() {
       store::Event event;
       event.revision = object->revision();
       event.object = object;
-      controller_->OnEvent(event, [this](std::string key) { Add(std::move(key)); });
+      Tell(event);
     }
   };
   for (const store::Collection& collection : info_.hears) add(collection);
@@ -53,9 +55,15 @@ void ControllerRunner::Add(std::string key) {
 }
 
 void ControllerRunner::OnCommit(std::span<const store::EventPtr> events) {
-  for (const store::EventPtr& event : events) {
-    controller_->OnEvent(*event, [this](std::string key) { Add(std::move(key)); });
-  }
+  for (const store::EventPtr& event : events) Tell(*event);
+}
+
+void ControllerRunner::Tell(const store::Event& event) {
+  const bool hidden = context_.initializers && !info_.sees_uninitialized &&
+                      event.type != store::EventType::kDeleted &&
+                      engine::IsUninitialized(*event.object);
+  if (hidden) return;
+  controller_->OnEvent(event, [this](std::string key) { Add(std::move(key)); });
 }
 
 void ControllerRunner::Await(const std::string& key, base::SteadyTime deadline) {

@@ -42,6 +42,8 @@ class ControllerRunner final : public store::Observer {
   void Add(std::string key);
 
   void AddExisting();
+  // Unless the object is hidden from the controller.
+  void Tell(const store::Event& event);
   void SetDue(const std::string& key, std::optional<base::Duration> wait) PC_REQUIRES(mutex_);
 
   const ControllerInfo& info_;

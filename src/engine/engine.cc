@@ -58,6 +58,9 @@ class EngineParts final : public Engine {
     release_.emplace(
         TRY(release::Release::Open(options_.kubernetes_version, options_.feature_gates)));
     BuildWorld();
+    chosen_ = TRY(
+        admission::SelectPlugins(options_.admission_plugins, plugins::Registered(), {}, *release_));
+    world_.initializers = HasInitializers();
     TRY(BuildCatalog());
     services_ = std::move(options_.services);
     if (services_ == nullptr) {
@@ -116,8 +119,22 @@ class EngineParts final : public Engine {
     world_.reserves_static_names = release_->GateEnabled("ManifestBasedAdmissionControlConfig");
   }
 
+  // The plugin brings the field metadata.initializers; in the releases that had it the gate does.
+  bool HasInitializers() const {
+    return release_->GateEnabled("Initializers") || release_->Has("InitializersAreUngated") ||
+           std::any_of(chosen_.begin(), chosen_.end(), [](const admission::PluginInfo* info) {
+             return info->name == "Initializers";
+           });
+  }
+
   base::Status BuildCatalog() {
-    catalog_.Set(TRY(api::catalog::Catalog::BuiltIn(options_.runtime_config)));
+    api::catalog::LegacyOptions legacy;
+    legacy.minor = release_->legacy_minor();
+    legacy.initializers = world_.initializers;
+    for (const admission::PluginInfo* info : chosen_) {
+      if (info->legacy) legacy.plugins.push_back(info->name);
+    }
+    catalog_.Set(TRY(api::catalog::Catalog::BuiltIn(options_.runtime_config, legacy)));
     world_.catalog = &catalog_;
     defaulter_ = TRY(api::schema::Defaulter::BuiltIn());
     world_.defaulter = defaulter_.get();
@@ -178,13 +195,10 @@ class EngineParts final : public Engine {
 
   base::Status BuildChain() {
     writer_ = MakeClusterWriter(world_);
-    feed_ = admission::MakeStoreFeed(*world_.store);
-    const auto registered = plugins::Registered();
-    const auto chosen =
-        TRY(admission::SelectPlugins(options_.admission_plugins, registered, {}, *release_));
+    feed_ = admission::MakeStoreFeed(*world_.store, world_.initializers);
     const auto configs = TRY(
-        admission::PluginConfigs::Load(options_.admission_control_config_file, chosen, *release_));
-    WarnOfIdleConfiguration(configs, registered);
+        admission::PluginConfigs::Load(options_.admission_control_config_file, chosen_, *release_));
+    WarnOfIdleConfiguration(configs, plugins::Registered());
     admission::PluginContext context;
     context.reader = world_.store;
     context.clock = world_.clock;
@@ -201,9 +215,9 @@ class EngineParts final : public Engine {
     context.default_not_ready_toleration_seconds = options_.default_not_ready_toleration_seconds;
     context.default_unreachable_toleration_seconds =
         options_.default_unreachable_toleration_seconds;
-    chain_ = TRY(admission::Chain::Create(chosen, configs, context));
+    chain_ = TRY(admission::Chain::Create(chosen_, configs, context));
     if (options_.metrics != nullptr) {
-      observer_ = admission::MakeMetricsObserver(*options_.metrics, chosen);
+      observer_ = admission::MakeMetricsObserver(*options_.metrics, chosen_);
       chain_->AddObserver(observer_.get());
     }
     world_.chain = chain_.get();
@@ -226,6 +240,7 @@ class EngineParts final : public Engine {
   std::optional<kube_cel::Compiler> compiler_;
   std::unique_ptr<admission::match::ConditionEvaluator> conditions_;
   std::unique_ptr<registry::ExpressionChecker> expressions_;
+  std::vector<const admission::PluginInfo*> chosen_;
   std::unique_ptr<admission::ClusterWriter> writer_;
   std::unique_ptr<admission::ObjectFeed> feed_;
   std::unique_ptr<admission::ChainObserver> observer_;

@@ -26,6 +26,8 @@ struct WriteOptions {
   std::string field_manager;
   FieldValidation validation = FieldValidation::kWarn;
   std::optional<bool> force;  // patches only
+  // Creates only: answer with an object that is not initialized yet instead of waiting.
+  bool include_uninitialized = false;
   // The options as admission sees them, kind included: CreateOptions or UpdateOptions.
   json::Value as_create;
   json::Value as_update;
@@ -68,6 +70,7 @@ struct ListOptions {
   bool allow_bookmarks = false;
   std::optional<bool> send_initial_events;
   std::optional<std::int64_t> timeout_seconds;
+  bool include_uninitialized = false;
   std::string name;  // of the URL, for a watch of one object; else ""
 };
 

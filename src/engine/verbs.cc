@@ -92,7 +92,8 @@ std::unique_ptr<Execution> BeginDelete(Operation& op, DeleteOptions options) {
 
 base::Result<Listing> DeleteCollection(Operation& op, const ListOptions& list,
                                        const DeleteOptions& options) {
-  const Selection selection = TRY(ReadSelection(op, list));
+  Selection selection = TRY(ReadSelection(op, list));
+  selection.initialized_only = false;
   op.request_object = options.value;
   Listing listing = TRY(ListObjects(op, list, selection));
   TRY(DeleteEach(op, listing.objects, options));

@@ -85,6 +85,7 @@ struct World {
   TokenSettings token_settings;
   const release::Release* release = &release::Release::Newest();
   bool allow_privileged = true;                   // see registry::Context
+  bool initializers = false;                      // see write/initialization.h
   const NamespaceHook* namespace_hook = nullptr;  // may be null
 };
 

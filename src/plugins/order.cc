@@ -12,7 +12,7 @@
 namespace portcullis::plugins {
 namespace {
 
-constexpr std::array<std::string_view, 43> kOrder = {
+constexpr std::array<std::string_view, 45> kOrder = {
     "AlwaysAdmit",
     "NamespaceAutoProvision",
     "NamespaceLifecycle",
@@ -53,7 +53,9 @@ constexpr std::array<std::string_view, 43> kOrder = {
     // The tail: a plugin of our own runs before it.
     "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",
+    "Initializers",  // up to v1.13
     "ValidatingAdmissionPolicy",
+    "GenericAdmissionWebhook",  // up to v1.8
     "ValidatingAdmissionWebhook",
     "ResourceQuota",
     "AlwaysDeny",

@@ -459,7 +459,7 @@ class Server final : public ApiServer {
     loop.client = std::move(client);
     loop.context.reset(new controllers::ControllerContext{
         *store_, loop.client ? *loop.client : *self_, *env_.catalog, clock_, engine_->compiler(),
-        credentials_.authority_pem, *env_.release});
+        credentials_.authority_pem, *env_.release, env_.initializers});
     loop.runner = std::make_unique<controllers::ControllerRunner>(info, *loop.context, *store_);
     if (info.furnishes_namespaces) initialization_.Add(*loop.runner);
   }

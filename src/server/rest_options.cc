@@ -121,6 +121,12 @@ base::Result<WriteOptions> ReadWriteOptions(Call& call, WriteKind kind) {
   }
   options.dry_run = !dry_run.empty();
   call.dry_run = options.dry_run;
+  if (kind == WriteKind::kCreate && call.env.initializers) {
+    const std::string_view include = query.Get("includeUninitialized");
+    options.include_uninitialized = call.env.release->Has("IncludeUninitializedIsOne")
+                                        ? include == "1"
+                                        : query.GetBool("includeUninitialized");
+  }
   return options;
 }
 
@@ -294,6 +300,7 @@ base::Result<ListOptions> ReadListOptions(Call& call, bool forced_watch) {
   options.continue_token = std::string(query.Get("continue"));
   options.watch = forced_watch || query.GetBool("watch");
   options.allow_bookmarks = query.GetBool("allowWatchBookmarks");
+  options.include_uninitialized = query.GetBool("includeUninitialized");
   options.send_initial_events = ReadBool(query, "sendInitialEvents");
   // Only of the path: RequestInfo also takes a name from the field selector.
   if (call.info.parts.size() > 1) options.name = call.info.parts[1];

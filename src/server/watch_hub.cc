@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kTick{1};
 constexpr std::size_t kMakers = 16;
 
 bool IsSelected(const WatchSession& session, const store::ObjectPtr& object) {
-  if (object == nullptr) return false;
+  if (object == nullptr || session.selection.Hides(*object)) return false;
   if (session.selection.everything()) return true;
   json::Arena arena;
   const auto value = engine::FromStore(arena, object, *session.resource);
@@ -333,9 +333,12 @@ void WatchHub::Serve(Id id) {
 base::Result<std::shared_ptr<const std::string>> WatchHub::SharedLines(
     WatchSession& session, const std::vector<store::EventPtr>& events) {
   Shared& last = last_[session.accepted.type];
-  if (last.resource != session.resource || last.events != events) {
+  const bool initialized_only = session.selection.initialized_only;
+  if (last.resource != session.resource || last.initialized_only != initialized_only ||
+      last.events != events) {
     auto lines = TRY(Lines(session, events, clock_.Now(), views_));
-    last = {session.resource, events, std::make_shared<const std::string>(std::move(lines))};
+    last = {session.resource, initialized_only, events,
+            std::make_shared<const std::string>(std::move(lines))};
   }
   return last.lines;
 }

@@ -112,6 +112,7 @@ class WatchHub {
   // What SharedLines() made last, by media type; forgotten when all that are ready have been served.
   struct Shared {
     const api::catalog::ResourceInfo* resource = nullptr;
+    bool initialized_only = false;
     std::vector<store::EventPtr> events;
     std::shared_ptr<const std::string> lines;
   };

@@ -26,9 +26,14 @@ namespace {
 using api::catalog::Catalog;
 using api::catalog::ResourceInfo;
 
+// Everything, and what Kubernetes has dropped.
 const std::shared_ptr<const Catalog>& TheCatalog() {
   static const std::shared_ptr<const Catalog> catalog = [] {
-    auto built_in = Catalog::BuiltIn({{"api/all", true}});
+    api::catalog::LegacyOptions legacy;
+    legacy.plugins = {"Initializers", "GenericAdmissionWebhook"};
+    legacy.initializers = true;
+    auto built_in = Catalog::BuiltIn(
+        {{"api/all", true}, {"admissionregistration.k8s.io/v1alpha1", true}}, legacy);
     return built_in.ok() ? built_in.value() : std::shared_ptr<const Catalog>();
   }();
   return catalog;

@@ -63,6 +63,7 @@ base::Result<Selection> ReadSelection(const Operation& op, const ListOptions& op
   if (!op.resource->custom) selection.schema = op.resource->schema;
   if (op.resource->namespaced) selection.ns = op.ns;
   selection.name = options.name;
+  selection.initialized_only = op.world.initializers && !options.include_uninitialized;
   if (!selection.name.empty() && !selection.fields.empty()) {
     const std::string* selected = selection.fields.RequiresExactMatch("metadata.name");
     if (selected == nullptr || *selected != selection.name) {
@@ -74,6 +75,9 @@ base::Result<Selection> ReadSelection(const Operation& op, const ListOptions& op
 
 base::Status Filter(Operation& op, const Selection& selection,
                     std::vector<store::ObjectPtr>& objects) {
+  if (selection.initialized_only) {
+    std::erase_if(objects, [](const store::ObjectPtr& object) { return IsUninitialized(*object); });
+  }
   if (selection.everything()) return base::OkStatus();
   std::vector<store::ObjectPtr> kept;
   for (store::ObjectPtr& object : objects) {

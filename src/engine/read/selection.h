@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "engine/operation.h"
 #include "engine/options.h"
+#include "engine/read/uninitialized.h"
 #include "json/value.h"
 #include "store/object.h"
 
@@ -20,7 +21,13 @@ struct Selection {
   const api::schema::Schema* schema = nullptr;  // tells what absent fields count as
   std::string ns;                               // "" for all
   std::string name;                             // of the URL, for a watch of one object; else ""
+  bool initialized_only = false;                // hides what initializers have not finished
 
+  // Whether the object is one that is hidden, whatever it matches.
+  bool Hides(const store::Object& object) const {
+    return initialized_only && IsUninitialized(object);
+  }
+  // Of what is not hidden.
   bool everything() const { return labels.is_everything() && fields.empty() && name.empty(); }
   // `object` in the version of the request.
   bool Matches(json::Value object) const;

@@ -3,15 +3,24 @@
 #include "engine/testing/scenario.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
 #include <optional>
+#include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "api/api_status.h"
 #include "api/user_info.h"
+#include "authz/authorizer.h"
 #include "base/clock.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/engine.h"
+#include "engine/read/listing.h"
+#include "engine/read/selection.h"
 #include "engine/subresources/subresources.h"
 #include "engine/testing/expectation.h"
 #include "engine/verbs.h"
@@ -23,12 +32,46 @@
 namespace portcullis::engine::testing {
 namespace {
 
-constexpr std::string_view kVerbs[] = {"create", "update",           "patch",  "get",
-                                       "delete", "deletecollection", "connect"};
+constexpr std::string_view kVerbs[] = {"create", "update",           "patch",   "get",
+                                       "delete", "deletecollection", "connect", "list"};
+
+// Denies users the verbs of options.denied.
+class DenyingAuthorizer final : public authz::Authorizer {
+ public:
+  explicit DenyingAuthorizer(json::Value denied) : denied_(denied) {}
+
+  authz::Decision Authorize(const authz::Attributes& attributes) const override {
+    authz::Decision decision;
+    decision.verdict = authz::Verdict::kAllowed;
+    for (const json::Value& verb : denied_[attributes.user->name].elements()) {
+      if (verb.AsString() == attributes.verb) decision.verdict = authz::Verdict::kDenied;
+    }
+    return decision;
+  }
+  authz::Rules RulesFor(const api::UserInfo&, std::string_view) const override { return {}; }
+
+ private:
+  const json::Value denied_;
+};
+
+// A step that runs while others do.
+struct Started {
+  Started(const World& world, std::string its_label) : op(world), label(std::move(its_label)) {}
+  Operation op;
+  const std::string label;
+  std::atomic<bool> done{false};
+  base::Result<Outcome> outcome = Outcome();
+  std::thread thread;
+};
 
 class Scenario {
  public:
   explicit Scenario(std::string_view yaml) : yaml_(yaml) {}
+  ~Scenario() {
+    for (const auto& started : started_) {
+      if (started->thread.joinable()) started->thread.join();
+    }
+  }
 
   ScenarioResult Run() {
     const auto parsed = json::ParseYaml(arena_, yaml_);
@@ -71,8 +114,14 @@ class Scenario {
 
   base::Result<std::unique_ptr<Engine>> MakeEngine(json::Value options) {
     CheckNames(options, "options",
-               {"featureGates", "runtimeConfig", "disablePlugins", "enablePlugins", "version"});
+               {"featureGates", "runtimeConfig", "disablePlugins", "enablePlugins", "version",
+                "admissionControl", "denied"});
     EngineOptions made;
+    authorizer_.emplace(options["denied"]);
+    if (options.Has("denied")) made.authorizer = &*authorizer_;
+    for (const json::Value& name : options["admissionControl"].elements()) {
+      made.admission_plugins.admission_control.emplace_back(name.AsString());
+    }
     for (const json::Member& gate : options["featureGates"].members()) {
       made.feature_gates[std::string(gate.name())] = gate.value.AsBool();
     }
@@ -157,21 +206,41 @@ class Scenario {
   }
 
   void RunStep(json::Value step) {
-    CheckNames(
-        step, "a step",
-        {"fact",    "create",    "update",  "patch",      "get",   "delete",  "deletecollection",
-         "connect", "namespace", "name",    "version",    "user",  "dryRun",  "body",
-         "text",    "type",      "manager", "validation", "force", "options", "selector",
-         "expect"});
+    CheckNames(step, "a step",
+               {"fact",
+                "create",
+                "update",
+                "patch",
+                "get",
+                "delete",
+                "deletecollection",
+                "connect",
+                "namespace",
+                "name",
+                "version",
+                "user",
+                "dryRun",
+                "body",
+                "text",
+                "type",
+                "manager",
+                "validation",
+                "force",
+                "options",
+                "selector",
+                "list",
+                "start",
+                "finish",
+                "timeoutMs",
+                "includeUninitialized",
+                "expect"});
     CheckNames(step["expect"], "expect", ExpectationNames());
+    if (step.Has("finish")) return FinishStep(step);
+    if (step.Has("start")) return StartStep(step);
     for (std::string_view verb : kVerbs) {
       if (!step.Has(verb)) continue;
       Operation op(engine_->world());
-      op.verb = VerbNamed(verb);
-      const base::Status resolved = ResolveStep(op, step, step[verb].AsString());
-      if (!resolved.ok()) return Note(resolved.message());
-      SetUser(op, step.Has("user") ? step["user"].AsString() : "admin");
-      op.dry_run = step["dryRun"].AsBool();
+      if (const auto ready = MakeReady(op, step, verb); !ready.ok()) return Note(ready.message());
       const auto outcome = Perform(op, step);
       for (const std::string& text : Differences(op, step["expect"], outcome)) Note(text);
       return;
@@ -179,7 +248,59 @@ class Scenario {
     Note("no verb");
   }
 
+  base::Status MakeReady(Operation& op, json::Value step, std::string_view verb) {
+    op.verb = VerbNamed(verb);
+    TRY(ResolveStep(op, step, step[verb].AsString()));
+    SetUser(op, step.Has("user") ? step["user"].AsString() : "admin");
+    op.dry_run = step["dryRun"].AsBool();
+    if (step.Has("timeoutMs")) {
+      op.deadline = op.started + std::chrono::milliseconds(step["timeoutMs"].AsInt());
+    }
+    return base::OkStatus();
+  }
+
+  // A create in a thread of its own, from when its object is stored.
+  void StartStep(json::Value step) {
+    started_.push_back(
+        std::make_unique<Started>(engine_->world(), std::string(step["start"].AsString())));
+    Started& started = *started_.back();
+    if (const auto ready = MakeReady(started.op, step, "create"); !ready.ok()) {
+      return Note(ready.message());
+    }
+    const std::int64_t before = engine_->world().store->revision();
+    started.thread = std::thread([this, &started, step] {
+      started.outcome = Perform(started.op, step);
+      started.done = true;
+    });
+    while (engine_->world().store->revision() == before && !started.done) {
+      std::this_thread::yield();
+    }
+  }
+
+  void FinishStep(json::Value step) {
+    for (const auto& started : started_) {
+      if (started->label != step["finish"].AsString() || !started->thread.joinable()) continue;
+      started->thread.join();
+      for (const std::string& text : Differences(started->op, step["expect"], started->outcome)) {
+        Note(text);
+      }
+      return;
+    }
+    Note("nothing of this name has been started");
+  }
+
+  static base::Result<Outcome> List(Operation& op, const ListOptions& options) {
+    return NamesOf(op, TRY(ListObjects(op, options, TRY(ReadSelection(op, options)))));
+  }
+
+  static Outcome NamesOf(Operation& op, const Listing& listing) {
+    json::ArrayBuilder names(op.arena);
+    for (const store::ObjectPtr& object : listing.objects) names.Add(object->name());
+    return PlainOutcome(200, names.Build());
+  }
+
   base::Result<Outcome> Perform(Operation& op, json::Value step) {
+    if (op.verb == Verb::kList) return List(op, ListOptionsOf(step));
     if (op.verb == Verb::kDelete || op.verb == Verb::kDeleteCollection) return Remove(op, step);
     std::string text;
     if (step.Has("text")) {
@@ -220,6 +341,7 @@ class Scenario {
   static WriteOptions OptionsOf(Operation& op, json::Value step) {
     WriteOptions options;
     options.dry_run = op.dry_run;
+    options.include_uninitialized = step["includeUninitialized"].AsBool();
     options.field_manager = step.Has("manager") ? step["manager"].AsString() : "test";
     options.validation =
         FieldValidationNamed(step["validation"].AsString()).value_or(FieldValidation::kWarn);
@@ -244,18 +366,22 @@ class Scenario {
       options.orphan_dependents = given["orphanDependents"].AsBool();
     options.value = given.is_object() ? given : json::MakeObject(op.arena, {});
     if (op.verb == Verb::kDelete) return Delete(op, options);
+    return NamesOf(op, TRY(DeleteCollection(op, ListOptionsOf(step), options)));
+  }
+
+  static ListOptions ListOptionsOf(json::Value step) {
     ListOptions list;
     list.label_selector = step["selector"]["labels"].AsString();
     list.field_selector = step["selector"]["fields"].AsString();
-    const Listing listing = TRY(DeleteCollection(op, list, options));
-    json::ArrayBuilder names(op.arena);
-    for (const store::ObjectPtr& object : listing.objects) names.Add(object->name());
-    return PlainOutcome(200, names.Build());
+    list.include_uninitialized = step["includeUninitialized"].AsBool();
+    return list;
   }
 
   const std::string_view yaml_;
   json::Arena arena_;
+  std::optional<DenyingAuthorizer> authorizer_;
   std::unique_ptr<Engine> engine_;
+  std::vector<std::unique_ptr<Started>> started_;
   ScenarioResult result_;
   std::string step_;
 };

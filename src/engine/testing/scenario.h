@@ -6,12 +6,14 @@
 //
 //   description: a LimitRange gives containers what they lack
 //   options: {featureGates: {SomeGate: true}, runtimeConfig: api/all=true,
-//             disablePlugins: [ServiceAccount], enablePlugins: [], version: "1.36"}
+//             disablePlugins: [ServiceAccount], enablePlugins: [], version: "1.36",
+//             admissionControl: [...],        # --admission-control
+//             denied: {alice: [initialize]}}  # verbs that users may not use; the others may all
 //   given: []                          # objects that exist, created in this order by the admin
 //   steps:
 //   - fact: a container gets its limits    # shown when the step fails
 //     create: pods                     # create, update, patch, delete, deletecollection, connect,
-//                                      # get: "pods", "deployments.apps", "pods/eviction"
+//                                      # get, list: "pods", "deployments.apps", "pods/eviction"
 //     namespace: team                  # default: "team" for namespaced resources
 //     name: web
 //     version: v1beta1                 # default: the newest that is served
@@ -22,7 +24,11 @@
 //     manager: me                      # the field manager
 //     validation: Strict               # of fields: Ignore, Warn (the default), Strict
 //     options: {...}                   # of deletions: DeleteOptions
-//     selector: {labels: "a=b", fields: "…"}   # of deletecollection
+//     selector: {labels: "a=b", fields: "…"}   # of deletecollection and list, which show names
+//     includeUninitialized: true       # of create and list
+//     timeoutMs: 50                    # how long the operation may take
+//     start: label                     # goes on when the object is stored; it waits for what follows
+//   - finish: label                    # waits for its end; `expect` is about its outcome
 //     expect:
 //       error: 'pods "web" is forbidden: …'   # the whole message; without it the step must succeed
 //       code: 201                      # of a success or an error

@@ -11,6 +11,7 @@
 #include "authz/authorizer.h"
 #include "engine/codec/codec.h"
 #include "engine/write/admit.h"
+#include "engine/write/initialization.h"
 #include "engine/write/preconditions.h"
 #include "engine/write/stages.h"
 #include "engine/write/steps.h"
@@ -107,7 +108,11 @@ class Creation final : public Execution {
     outcome_.emplace(std::move(written));
   }
 
-  base::Result<Outcome> TakeOutcome() override { return Shown(op_, *std::move(outcome_)); }
+  base::Result<Outcome> TakeOutcome() override {
+    auto outcome = Shown(op_, *std::move(outcome_));
+    if (!outcome.ok() || !Waits()) return outcome;
+    return AwaitInitialization(op_, *std::move(outcome));
+  }
 
  private:
   // Everything that is done once: up to what strategies allocate.
@@ -118,6 +123,7 @@ class Creation final : public Execution {
                                   "terminating");
     }
     TRY(Admit());
+    if (Waits()) TRY(op_.recorder.CheckMayWait());
     TRY(Refuse(op_, "rbac", CheckGrant(op_, object_["metadata"]["name"].AsString(), object_, {})));
     facts_.generated = object_["metadata"]["name"].AsString().empty();
     facts_.has_version = HasVersion(object_) && !mode_.by_update;
@@ -129,6 +135,7 @@ class Creation final : public Execution {
     api::FieldErrors errors;
     registry::ValidateObjectMeta(object_, op_.resource->namespaced, strategy_, errors);
     strategy_.Validate(context, object_, errors);
+    CheckInitialization(op_, object_, {}, errors);
     if (!errors.empty()) return Refuse(op_, "validation", ResourceInvalid(op_, object_, errors));
     std::vector<std::string> warnings;
     strategy_.Warnings(context, object_, warnings);
@@ -137,6 +144,12 @@ class Creation final : public Execution {
     object_ = TRY(strategy_.Allocate(context, object_, {}));
     TraceStage(op_, kStrategy, "strategy", object_);
     return base::OkStatus();
+  }
+
+  // Whether the answer waits for initializers, which Advance() has asked to be allowed.
+  bool Waits() const {
+    return IsBeingInitialized(op_, object_) && !options_.include_uninitialized && !op_.dry_run &&
+           !mode_.by_update;
   }
 
   // The metadata that clients may not set, the owners of fields, and the mutating phase.
@@ -211,7 +224,7 @@ class Creation final : public Execution {
   Outcome Written() const {
     Outcome written;
     written.created = true;
-    written.code = 201;
+    written.code = IsBeingInitialized(op_, object_) && !mode_.by_update ? 202 : 201;
     written.object = object_;
     return written;
   }

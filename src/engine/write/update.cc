@@ -10,6 +10,7 @@
 #include "engine/codec/codec.h"
 #include "engine/write/admit.h"
 #include "engine/write/creation.h"
+#include "engine/write/initialization.h"
 #include "engine/write/preconditions.h"
 #include "engine/write/stages.h"
 #include "engine/write/steps.h"
@@ -135,7 +136,12 @@ class Attempt {
     // Kubernetes checks the metadata twice, once for all kinds and once in each kind's own check.
     const std::size_t count = errors.size();
     for (std::size_t i = 0; i < count; ++i) errors.push_back(api::FieldError(errors[i]));
-    strategy_.ValidateUpdate(context, object, live_, errors);
+    CheckInitialization(op_, object, live_, errors);
+    if (JudgesAsNew(op_, live_, errors)) {
+      strategy_.Validate(context, object, errors);
+    } else {
+      strategy_.ValidateUpdate(context, object, live_, errors);
+    }
     if (errors.empty()) strategy_.UpdateWarnings(context, object, live_, warnings);
     for (std::string& text : warnings) op_.recorder.Warn(std::move(text));
     if (!errors.empty()) {
@@ -215,13 +221,15 @@ class Attempt {
   Outcome outcome_;
 };
 
-// An update, or a create in its place if the object is not there; once more after each conflict.
+// An update, or a create in its place if the object is not there; once more after each conflict. If
+// it says that the initialization of the object has failed, the object is removed afterwards.
 class Change final : public Execution {
  public:
   Change(Operation& op, UpdateSpec spec, WriteOptions options)
       : op_(op), spec_(std::move(spec)), options_(std::move(options)) {}
 
   std::optional<PendingWrite> Advance() override {
+    if (failed_ != nullptr) return Removal();
     while (!outcome_) {
       if (creation_) {
         if (auto write = creation_->Advance()) return write;
@@ -239,12 +247,14 @@ class Change final : public Execution {
   }
 
   void Committed(base::Result<store::ObjectPtr> stored) override {
+    if (failed_ != nullptr) return Removed(stored);
     if (creation_) return creation_->Committed(std::move(stored));
     bool retry = false;
     auto result = attempt_->Committed(std::move(stored), retry);
     if (retry && tries_ < kConflictRetries) {
       ++tries_;
     } else {
+      if (result.ok() && HasFailedInitialization(op_, result->object)) failed_ = result->stored;
       outcome_.emplace(std::move(result));
     }
   }
@@ -252,6 +262,25 @@ class Change final : public Execution {
   base::Result<Outcome> TakeOutcome() override { return Shown(op_, *std::move(outcome_)); }
 
  private:
+  // Of an object whose initialization has failed, whatever finalizers it has.
+  PendingWrite Removal() const {
+    PendingWrite write;
+    write.kind = PendingWrite::Kind::kDelete;
+    write.ns = op_.ns;
+    write.name = spec_.name;
+    write.expected = failed_->revision();
+    return write;
+  }
+
+  void Removed(const base::Result<store::ObjectPtr>& answer) {
+    if (!answer.ok() && answer.status().reason() == base::Reason::kConflict) {
+      failed_ = op_.world.store->Get(KeyOf(op_, spec_.name));
+      return;
+    }
+    failed_ = nullptr;
+    StrategyOf(op_).Release(StrategyContext(op_, spec_.name), (*outcome_)->object, {});
+  }
+
   base::Result<std::optional<PendingWrite>> TryOnce() {
     store::ObjectPtr current = op_.world.store->Get(KeyOf(op_, spec_.name));
     if (current == nullptr) {
@@ -292,6 +321,7 @@ class Change final : public Execution {
   std::unique_ptr<Execution> creation_;  // if the object is not there
   std::optional<Attempt> attempt_;
   int tries_ = 0;
+  store::ObjectPtr failed_;  // stored with the result of its initialization, to be removed
   std::optional<base::Result<Outcome>> outcome_;
 };
 

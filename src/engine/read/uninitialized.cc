@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "engine/read/uninitialized.h"
+
+#include "api/view/initializers.h"
+
+namespace portcullis::engine {
+
+bool IsUninitialized(const store::Object& object) {
+  // Objects are stored without blanks, and a text would have its quotes escaped.
+  if (object.bytes().find("\"initializers\":{") == std::string_view::npos) return false;
+  return api::view::Initializers(object.document().root()).present();
+}
+
+}  // namespace portcullis::engine

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Whether an object in the store waits for initializers (docs/legacy.md).
+#pragma once
+
+#include "store/object.h"
+
+namespace portcullis::engine {
+
+// Whether metadata.initializers is there. Mostly a search in the bytes; the document of an object
+// that has such a field somewhere is kept. Asked only where World::initializers is set.
+bool IsUninitialized(const store::Object& object);
+
+}  // namespace portcullis::engine

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Initializers as clients of the server see them: creates that wait, watches, the query parameter
+// includeUninitialized, and the kind being served (docs/legacy.md, section "Initializers").
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/strings.h"
+#include "harness/test_server.h"
+
+namespace portcullis {
+namespace {
+
+using testing::Answer;
+using testing::TestServer;
+
+constexpr std::string_view kConfigMaps = "/api/v1/namespaces/default/configmaps";
+constexpr std::string_view kConfigurations =
+    "/apis/admissionregistration.k8s.io/v1alpha1/initializerconfigurations";
+constexpr std::string_view kMergePatch = "application/merge-patch+json";
+constexpr std::string_view kJsonPatch = "application/json-patch+json";
+constexpr std::string_view kDone = R"({"metadata":{"initializers":null}})";
+
+void TurnOn(server::Options& options) {
+  options.enable_admission_plugins = {"Initializers"};
+  options.runtime_config["admissionregistration.k8s.io/v1alpha1"] = "true";
+  options.store = "sqlite";
+}
+
+// A server whose new ConfigMaps wait for a.init.test.io.
+class Initializers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Answer configured = server_.Post(kConfigurations,
+                                           R"({"metadata":{"name":"cfg"},"initializers":[
+        {"name":"a.init.test.io","rules":[{"apiGroups":[""],"apiVersions":["v1"],
+        "resources":["configmaps"]}]}]})");
+    ASSERT_EQ(configured.status, 201) << configured.body;
+  }
+
+  Answer Create(std::string_view name, std::string_view query) {
+    return server_.Post(base::StrCat(kConfigMaps, query),
+                        base::StrCat(R"({"metadata":{"name":")", name, R"("}})"));
+  }
+  static std::string PathOf(std::string_view name) { return base::StrCat(kConfigMaps, "/", name); }
+  // A watch of what is to come, as `query` goes on.
+  std::string WatchPath(std::string_view query) {
+    const Answer list = server_.Get(kConfigMaps);
+    return base::StrCat(kConfigMaps,
+                        "?watch=1&resourceVersion=", list["metadata"]["resourceVersion"].AsString(),
+                        query);
+  }
+  // "ADDED a", "MODIFIED b".
+  static std::vector<std::string> TextsOf(const std::vector<json::Document>& events) {
+    std::vector<std::string> texts;
+    for (const json::Document& event : events) {
+      texts.push_back(base::StrCat(event["type"].AsString(), " ",
+                                   event["object"]["metadata"]["name"].AsString()));
+    }
+    return texts;
+  }
+  // The life of three objects: one that is initialized, one that is deleted before, one that fails;
+  // and a last one that ends the story.
+  void TellStory() {
+    ASSERT_EQ(Create("a", "?includeUninitialized=true").status, 202);
+    ASSERT_EQ(server_.Patch(PathOf("a"), kMergePatch, R"({"data":{"k":"v"}})").status, 200);
+    ASSERT_EQ(server_.Patch(PathOf("a"), kMergePatch, kDone).status, 200);
+    ASSERT_EQ(Create("b", "?includeUninitialized=1").status, 202);
+    ASSERT_EQ(server_.Delete(PathOf("b")).status, 200);
+    ASSERT_EQ(Create("c", "?includeUninitialized").status, 202);
+    ASSERT_EQ(server_
+                  .Patch(PathOf("c"), kMergePatch,
+                         R"({"metadata":{"initializers":{"result":{"status":"Failure"}}}})")
+                  .status,
+              200);
+    ASSERT_EQ(
+        server_.Post(kConfigMaps, R"({"metadata":{"name":"z","initializers":{"pending":[]}}})")
+            .status,
+        201);
+  }
+
+  TestServer server_{&TurnOn};
+};
+
+using Strings = std::vector<std::string>;
+
+// V-3, V-5.
+TEST_F(Initializers, APlainWatchSeesAnObjectWhenItIsInitialized) {
+  const auto events = server_.Watch(WatchPath(""), 2, [&] { TellStory(); });
+  EXPECT_EQ(TextsOf(events), (Strings{"ADDED a", "ADDED z"}));
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events[0]["object"]["data"]["k"].AsString(), "v");
+  EXPECT_FALSE(events[0]["object"]["metadata"].Has("initializers"));
+}
+
+// V-4, V-6.
+TEST_F(Initializers, AWatchThatIncludesThemSeesEverything) {
+  const auto events =
+      server_.Watch(WatchPath("&includeUninitialized=true"), 9, [&] { TellStory(); });
+  EXPECT_EQ(TextsOf(events), (Strings{"ADDED a", "MODIFIED a", "MODIFIED a", "ADDED b", "DELETED b",
+                                      "ADDED c", "MODIFIED c", "DELETED c", "ADDED z"}));
+}
+
+TEST_F(Initializers, AWatchWithASelectorSeesAnObjectWhenItIsInitialized) {
+  const auto events =
+      server_.Watch(WatchPath("&fieldSelector=metadata.name%3Da"), 1, [&] { TellStory(); });
+  EXPECT_EQ(TextsOf(events), (Strings{"ADDED a"}));
+}
+
+// V-2.
+TEST_F(Initializers, AListShowsThemIfItIsAskedTo) {
+  ASSERT_EQ(Create("a", "?includeUninitialized=true").status, 202);
+  const auto count = [&](std::string_view query) {
+    const Answer list = server_.Get(base::StrCat(kConfigMaps, query));
+    std::size_t found = 0;
+    for (const json::Value& item : list["items"].elements()) {
+      if (item["metadata"]["name"].AsString() == "a") ++found;
+    }
+    return found;
+  };
+  EXPECT_EQ(count(""), 0U);
+  EXPECT_EQ(count("?includeUninitialized=true"), 1U);
+  EXPECT_EQ(count("?includeUninitialized=1"), 1U);
+  EXPECT_EQ(count("?includeUninitialized=false"), 0U);
+  EXPECT_EQ(count("?includeUninitialized=0"), 0U);
+}
+
+// I-2: the controller is the body of a watch.
+TEST_F(Initializers, ACreateWaitsForTheController) {
+  std::optional<Answer> created;
+  std::thread creator;
+  const auto seen = server_.Watch(WatchPath("&includeUninitialized=true"), 2, [&] {
+    creator = std::thread([&] { created = Create("a", ""); });
+    while (server_.Get(PathOf("a")).status != 200) std::this_thread::yield();
+    const Answer done = server_.Patch(PathOf("a"), kJsonPatch, R"([
+        {"op":"test","path":"/metadata/initializers/pending/0/name","value":"a.init.test.io"},
+        {"op":"add","path":"/data","value":{"by":"controller"}},
+        {"op":"remove","path":"/metadata/initializers"}])");
+    EXPECT_EQ(done.status, 200) << done.body;
+  });
+  creator.join();
+  EXPECT_EQ(created->status, 201) << created->body;
+  EXPECT_EQ((*created)["data"]["by"].AsString(), "controller");
+  EXPECT_EQ(TextsOf(seen), (Strings{"ADDED a", "MODIFIED a"}));
+}
+
+// I-6.
+TEST_F(Initializers, ACreateGivesUpWhenItsTimeIsOver) {
+  const Answer late = Create("a", "?timeout=100ms");
+  EXPECT_EQ(late.status, 504) << late.body;
+  EXPECT_EQ(late.message(), "Timeout: request did not complete within allowed duration");
+  EXPECT_EQ(server_.Get(PathOf("a"))["metadata"]["initializers"]["pending"][std::size_t{0}]["name"]
+                .AsString(),
+            "a.init.test.io");
+}
+
+TEST_F(Initializers, AnObjectThatWaitsOutlivesTheServer) {
+  EXPECT_EQ(Create("a", "?timeout=50ms").status, 504);
+  server_.Restart();
+  EXPECT_EQ(server_.Get(PathOf("a")).status, 200);
+  const Answer list = server_.Get(kConfigMaps);
+  for (const json::Value& item : list["items"].elements()) {
+    EXPECT_NE(item["metadata"]["name"].AsString(), "a");
+  }
+  EXPECT_EQ(server_.Patch(PathOf("a"), kMergePatch, kDone).status, 200);
+}
+
+TEST(InitializersOff, TheKindIsNotServed) {
+  TestServer plain;
+  EXPECT_EQ(plain.Get(kConfigurations).status, 404);
+  TestServer without_plugin([](server::Options& options) {
+    options.runtime_config["admissionregistration.k8s.io/v1alpha1"] = "true";
+  });
+  EXPECT_EQ(without_plugin.Get(kConfigurations).status, 404);
+  TestServer by_resource([](server::Options& options) {
+    options.runtime_config["admissionregistration.k8s.io/v1alpha1/initializerconfigurations"] =
+        "true";
+  });
+  EXPECT_EQ(by_resource.Get(kConfigurations).status, 200);
+}
+
+}  // namespace
+}  // namespace portcullis
