@@ -193,14 +193,18 @@ class Importer {
                        [](const Value& verb) { return verb.AsString() == "watch"; });
   }
 
-  // `version`: in which version an addition is stored, "" for its own.
+  // `version`: in which version, or group and version, an addition is stored; "" for its own.
   void AddStorage(const std::string& path, const GroupVersionKind& kind, Value verbs,
                   std::string_view version, json::ObjectBuilder& entry) {
     const auto hash = hashes_.find(path);
     if (hash == hashes_.end()) {
       // Additions have no legacy document; they are stored as they are or as they say.
-      const GroupVersionKind stored = {
-          kind.group, version.empty() ? kind.version : std::string(version), kind.kind};
+      GroupVersionKind stored = {kind.group, version.empty() ? kind.version : std::string(version),
+                                 kind.kind};
+      if (const auto cut = base::Cut(version, "/")) {
+        stored.group = cut->first;
+        stored.version = cut->second;
+      }
       if (IsStored(verbs)) entry.Set("hash", StorageVersionHash(stored));
       if (!version.empty()) entry.Set("storage", KindValue(stored));
       return;

@@ -33,6 +33,8 @@ struct Converter::Rules {
     bool backwards = false;
   };
   std::unordered_map<std::string, Way> ways;  // "<from>><to>"
+  // The v1 that a version with a block converts to: others are reached through it.
+  std::unordered_map<GroupVersionKind, GroupVersionKind> hubs;
 
   static std::string Key(const GroupVersionKind& from, const GroupVersionKind& to) {
     return base::StrCat(from.ToString(), ">", to.ToString());
@@ -57,6 +59,7 @@ struct Converter::Rules {
       }
       ways[Key(a, b)] = {&block, false};
       if (reversible) ways[Key(b, a)] = {&block, true};
+      if (a.version != "v1" && b.version == "v1") hubs.emplace(a, b);
     }
     return base::OkStatus();
   }
@@ -64,6 +67,16 @@ struct Converter::Rules {
   const Way* Find(const GroupVersionKind& from, const GroupVersionKind& to) const {
     const auto found = ways.find(Key(from, to));
     return found == ways.end() ? nullptr : &found->second;
+  }
+
+  // Through which version the one is reached from the other, unless there is a way; null: directly.
+  const GroupVersionKind* HubBetween(const GroupVersionKind& from,
+                                     const GroupVersionKind& to) const {
+    for (const GroupVersionKind* end : {&from, &to}) {
+      const auto hub = hubs.find(*end);
+      if (hub != hubs.end() && hub->second != from && hub->second != to) return &hub->second;
+    }
+    return nullptr;
   }
 };
 
@@ -108,7 +121,11 @@ base::Result<std::shared_ptr<const Converter>> Converter::BuiltIn() {
 }
 
 bool Converter::IsConvertible(const GroupVersionKind& from, const GroupVersionKind& to) const {
-  return (from.group == to.group && from.kind == to.kind) || rules_->Find(from, to) != nullptr;
+  if ((from.group == to.group && from.kind == to.kind) || rules_->Find(from, to) != nullptr) {
+    return true;
+  }
+  const GroupVersionKind* hub = rules_->HubBetween(from, to);
+  return hub != nullptr && IsConvertible(from, *hub) && IsConvertible(*hub, to);
 }
 
 base::Result<Value> Converter::Convert(json::Arena& arena, Value object,
@@ -119,7 +136,12 @@ base::Result<Value> Converter::Convert(json::Arena& arena, Value object,
     return base::BadRequest(base::StrCat("converting (", from.ToString(), ") to (", to.ToString(),
                                          "): unknown conversion"));
   }
-  if (const Rules::Way* way = rules_->Find(from, to)) {
+  const Rules::Way* way = rules_->Find(from, to);
+  if (way == nullptr) {
+    if (const GroupVersionKind* hub = rules_->HubBetween(from, to)) {
+      return Convert(arena, TRY(Convert(arena, object, *hub)), to);
+    }
+  } else {
     for (const Statement& statement : way->block->statements) {
       if (statement.action == Statement::Action::kMove) {
         const std::string_view a = statement.path.front().name;

@@ -93,7 +93,7 @@ struct Entry {
   std::string_view name;
   ConversionFunction function;
 };
-constexpr std::array<Entry, 8> kFunctions = {{
+constexpr std::array<Entry, 14> kFunctions = {{
     {"autoscalerFromV1", &AutoscalerFromV1},
     {"autoscalerToV1", &AutoscalerToV1},
     {"deviceRequestsFromV1beta1", &DeviceRequestsFromV1beta1},
@@ -102,6 +102,12 @@ constexpr std::array<Entry, 8> kFunctions = {{
     {"devicesToV1beta1", &DevicesToV1beta1},
     {"eventFromCore", &EventFromCore},
     {"eventToCore", &EventToCore},
+    {"ingressFromV1beta1", &IngressFromV1beta1},
+    {"ingressToV1beta1", &IngressToV1beta1},
+    {"rollbackFromAnnotation", &RollbackFromAnnotation},
+    {"rollbackToAnnotation", &RollbackToAnnotation},
+    {"templateGenerationFromAnnotation", &TemplateGenerationFromAnnotation},
+    {"templateGenerationToAnnotation", &TemplateGenerationToAnnotation},
 }};
 
 }  // namespace

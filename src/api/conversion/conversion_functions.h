@@ -20,4 +20,13 @@ json::Value AutoscalerToV1(json::Arena& arena, json::Value autoscaler);
 // Without the annotations in which v1 says what only v2 has fields for: v2 has no use for them.
 json::Value WithoutAutoscalerAnnotations(json::Arena& arena, json::Value autoscaler);
 
+// What extensions/v1beta1 and apps/v1beta1 have fields for and later versions annotations, and
+// Ingresses before networking.k8s.io/v1 (conversion/legacy.cc, docs/legacy.md).
+json::Value RollbackToAnnotation(json::Arena& arena, json::Value deployment);
+json::Value RollbackFromAnnotation(json::Arena& arena, json::Value deployment);
+json::Value TemplateGenerationToAnnotation(json::Arena& arena, json::Value daemon_set);
+json::Value TemplateGenerationFromAnnotation(json::Arena& arena, json::Value daemon_set);
+json::Value IngressFromV1beta1(json::Arena& arena, json::Value spec);
+json::Value IngressToV1beta1(json::Arena& arena, json::Value spec);
+
 }  // namespace portcullis::api

@@ -114,6 +114,62 @@ TEST_F(ConversionTest, DeviceRequestsAreFlatInV1beta1) {
   EXPECT_EQ(To(old, {"resource.k8s.io", "v1", "ResourceClaim"}), claim);
 }
 
+// docs/legacy.md: all four versions of one Deployment.
+TEST_F(ConversionTest, LegacyDeploymentsSayInAFieldWhatLaterOnesAnnotate) {
+  const json::Value extensions = Parse(R"({"apiVersion":"extensions/v1beta1","kind":"Deployment",
+      "metadata":{"name":"d","annotations":{"a":"b"}},"spec":{"replicas":2,
+      "rollbackTo":{"revision":3}}})");
+  const json::Value apps = Parse(R"({"apiVersion":"apps/v1","kind":"Deployment",
+      "metadata":{"name":"d","annotations":{"a":"b","deprecated.deployment.rollback.to":"3"}},
+      "spec":{"replicas":2}})");
+  const auto as = [&](json::Value object, std::string_view version) {
+    return json::With(arena_, object, "apiVersion", json::String(arena_, version));
+  };
+  const std::pair<GroupVersionKind, json::Value> all[] = {
+      {{"extensions", "v1beta1", "Deployment"}, extensions},
+      {{"apps", "v1beta1", "Deployment"}, as(extensions, "apps/v1beta1")},
+      {{"apps", "v1beta2", "Deployment"}, as(apps, "apps/v1beta2")},
+      {{"apps", "v1", "Deployment"}, apps},
+  };
+  for (const auto& [from_kind, from] : all) {
+    for (const auto& [kind, object] : all) {
+      EXPECT_TRUE(IsConvertible(from_kind, kind));
+      EXPECT_EQ(json::ToString(To(from, kind)), json::ToString(object));
+    }
+  }
+}
+
+TEST_F(ConversionTest, ARollbackToThePreviousRevisionIsAZero) {
+  const json::Value old = Parse(R"({"apiVersion":"apps/v1beta1","kind":"Deployment",
+      "metadata":{"name":"d"},"spec":{"rollbackTo":{}}})");
+  const json::Value now = To(old, {"apps", "v1", "Deployment"});
+  EXPECT_EQ(now["metadata"]["annotations"]["deprecated.deployment.rollback.to"].AsString(), "0");
+  EXPECT_EQ(To(now, {"apps", "v1beta1", "Deployment"}), old);
+  // Without the field an annotation of the same name goes, as in Kubernetes.
+  const json::Value none = json::RemovePath(
+      arena_, json::SetPath(arena_, now, {"apiVersion"}, json::String(arena_, "apps/v1beta1")),
+      {"spec", "rollbackTo"});
+  EXPECT_FALSE(To(none, {"apps", "v1", "Deployment"})["metadata"]["annotations"].Has(
+      "deprecated.deployment.rollback.to"));
+}
+
+TEST_F(ConversionTest, IngressesOfV1beta1NameServicesInPlace) {
+  const json::Value old = Parse(R"({"apiVersion":"extensions/v1beta1","kind":"Ingress",
+      "metadata":{"name":"i"},"spec":{"rules":[{"http":{"paths":[
+      {"path":"/a","backend":{"serviceName":"s","servicePort":"http"}},
+      {"path":"/b","backend":{"servicePort":0,"resource":{"kind":"K","name":"n"}}}]}}],
+      "backend":{"serviceName":"f","servicePort":80}}})");
+  const json::Value now = To(old, {"networking.k8s.io", "v1", "Ingress"});
+  EXPECT_EQ(json::ToString(now["spec"]["defaultBackend"]),
+            R"({"service":{"name":"f","port":{"number":80}}})");
+  const json::Value paths = now["spec"]["rules"][std::size_t{0}]["http"]["paths"];
+  EXPECT_EQ(json::ToString(paths[std::size_t{0}]["backend"]),
+            R"({"service":{"name":"s","port":{"name":"http"}}})");
+  EXPECT_EQ(json::ToString(paths[1]["backend"]), R"({"resource":{"kind":"K","name":"n"}})");
+  EXPECT_EQ(To(now, {"extensions", "v1beta1", "Ingress"}), old);
+  EXPECT_EQ(To(old, {"networking.k8s.io", "v1beta1", "Ingress"})["spec"], old["spec"]);
+}
+
 TEST_F(ConversionTest, OtherKindsAreRefused) {
   const auto refused =
       Convert(arena_, Parse(R"({"apiVersion":"v1","kind":"Pod"})"), {"apps", "v1", "Deployment"});

@@ -85,6 +85,15 @@ Value RequestsFromLimits(json::Arena& arena, Value resources) {
   return FillMember(arena, resources, "requests", resources["limits"]);
 }
 
+// Of workloads that did not require a selector.
+Value SelectorFromTemplate(json::Arena& arena, Value object) {
+  const Value spec = object["spec"];
+  const Value labels = spec["template"]["metadata"]["labels"];
+  if (labels.is_null() || !spec["selector"].is_null()) return object;
+  return json::SetPath(arena, object, {"spec", "selector"},
+                       json::MakeObject(arena, {{"matchLabels", labels}}));
+}
+
 Value HostPorts(json::Arena& arena, Value container) {
   const Value ports = json::EditElements(arena, container["ports"], [&](Value port) {
     if (port["hostPort"].AsInt() != 0) return port;
@@ -281,7 +290,7 @@ struct Entry {
   std::string_view name;
   DefaultFunction function;
 };
-constexpr std::array<Entry, 13> kFunctions = {{
+constexpr std::array<Entry, 14> kFunctions = {{
     {"crdNames", &CrdNames},
     {"crdStoredVersions", &CrdStoredVersions},
     {"hostPorts", &HostPorts},
@@ -294,6 +303,7 @@ constexpr std::array<Entry, 13> kFunctions = {{
     {"requestsFromLimits", &RequestsFromLimits},
     {"roundMilli", &RoundMilli},
     {"secretStringData", &SecretStringData},
+    {"selectorFromTemplate", &SelectorFromTemplate},
     {"volumeSource", &VolumeSource},
 }};
 
