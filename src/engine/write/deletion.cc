@@ -27,7 +27,7 @@ constexpr std::size_t kBatch = 512;
 
 // What metadata.finalizers becomes under the propagation policy of the request.
 json::Value WithPropagation(json::Arena& arena, json::Value object, const DeleteOptions& options,
-                            const registry::Strategy& strategy) {
+                            bool orphans_by_default) {
   bool orphan = false;
   bool foreground = false;
   const json::Value finalizers = object["metadata"]["finalizers"];
@@ -42,7 +42,7 @@ json::Value WithPropagation(json::Arena& arena, json::Value object, const Delete
     orphan = options.propagation_policy == "Orphan";
     foreground = options.propagation_policy == "Foreground";
   } else {
-    orphan = has(kOrphan) || (!has(kForeground) && strategy.OrphansDependentsByDefault());
+    orphan = has(kOrphan) || (!has(kForeground) && orphans_by_default);
     foreground = has(kForeground);
   }
   if (orphan == has(kOrphan) && foreground == has(kForeground)) return object;
@@ -250,7 +250,7 @@ class Deletion {
   // The object as it lives on until finalizers or its time end it.
   json::Value Mark(const Grace& grace) {
     json::Arena& arena = op_.arena;
-    json::Value marked = WithPropagation(arena, live_, options_, strategy_);
+    json::Value marked = WithPropagation(arena, live_, options_, OrphansByDefault());
     const api::view::Metadata metadata(marked);
     const bool held = !metadata.finalizers().empty() || strategy_.HeldByOther(marked);
     const bool starts = grace.kind == Grace::kStarts;
@@ -269,6 +269,13 @@ class Deletion {
                              json::Value::Int(metadata.generation() + 1));
     }
     return strategy_.PrepareForTermination(Context(), marked);
+  }
+
+  // Workloads do in the versions that Kubernetes has dropped (docs/legacy.md).
+  bool OrphansByDefault() const {
+    const std::string_view group = op_.resource->storage_kind.group;
+    return strategy_.OrphansDependentsByDefault() ||
+           (op_.resource->legacy && (group == "apps" || group == "batch"));
   }
 
   bool IsNamespace() const {

@@ -81,8 +81,7 @@ void ValidateDaemonSetUpdate(const Context& ctx, json::Value object, json::Value
     return;
   }
   ValidateDaemonSet(ctx, object, errors);
-  CheckImmutable(object["spec"]["selector"], old["spec"]["selector"], FieldPath("spec", "selector"),
-                 errors);
+  CheckSelectorStays(ctx, object, old, errors);
 }
 
 class DaemonSets final : public DefaultStrategy {
@@ -98,10 +97,7 @@ class DaemonSets final : public DefaultStrategy {
                                json::Value old) const override {
     object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
     if (!ctx.subresource.empty()) return object;
-    std::int64_t number = 0;
-    for (char c : old["metadata"]["annotations"][kTemplateGeneration].AsString()) {
-      if (c >= '0' && c <= '9') number = number * 10 + (c - '0');
-    }
+    const std::int64_t number = TemplateGeneration(ctx, old);
     if (number == 0) return object;
     const bool changed = !(object["spec"]["template"] == old["spec"]["template"]);
     return WithTemplateGeneration(ctx, object, changed ? number + 1 : number);
@@ -111,8 +107,24 @@ class DaemonSets final : public DefaultStrategy {
   static constexpr std::string_view kTemplateGeneration =
       "deprecated.daemonset.template.generation";
 
+  // A field of extensions/v1beta1 (docs/legacy.md).
+  static bool HasField(const Context& ctx) { return ctx.resource.group == "extensions"; }
+
+  static std::int64_t TemplateGeneration(const Context& ctx, json::Value object) {
+    if (HasField(ctx)) return object["spec"]["templateGeneration"].AsInt();
+    std::int64_t number = 0;
+    for (char c : object["metadata"]["annotations"][kTemplateGeneration].AsString()) {
+      if (c >= '0' && c <= '9') number = number * 10 + (c - '0');
+    }
+    return number;
+  }
+
   static json::Value WithTemplateGeneration(const Context& ctx, json::Value object,
                                             std::int64_t number) {
+    if (HasField(ctx)) {
+      return json::SetPath(ctx.arena, object, {"spec", "templateGeneration"},
+                           json::Value::Int(number));
+    }
     return json::SetPath(ctx.arena, object, {"metadata", "annotations", kTemplateGeneration},
                          json::String(ctx.arena, std::to_string(number)));
   }

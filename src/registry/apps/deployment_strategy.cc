@@ -73,8 +73,7 @@ void ValidateDeploymentUpdate(const Context& ctx, json::Value object, json::Valu
     return;
   }
   ValidateDeployment(ctx, object, errors);
-  CheckImmutable(object["spec"]["selector"], old["spec"]["selector"], FieldPath("spec", "selector"),
-                 errors);
+  CheckSelectorStays(ctx, object, old, errors);
 }
 
 }  // namespace

@@ -21,8 +21,7 @@ void ValidateReplicaSetUpdate(const Context& ctx, json::Value object, json::Valu
                               FieldErrors& errors) {
   if (ctx.subresource == "status") return CheckReplicaStatus(object["status"], errors);
   ValidateReplicaSet(ctx, object, errors);
-  CheckImmutable(object["spec"]["selector"], old["spec"]["selector"], FieldPath("spec", "selector"),
-                 errors);
+  CheckSelectorStays(ctx, object, old, errors);
 }
 
 }  // namespace

@@ -22,6 +22,13 @@ void CheckWorkloadSelector(json::Value spec, std::string_view kind, FieldErrors&
   }
 }
 
+void CheckSelectorStays(const Context& ctx, json::Value object, json::Value old,
+                        FieldErrors& errors) {
+  if (ctx.resource.version == "v1beta1") return;
+  CheckImmutable(object["spec"]["selector"], old["spec"]["selector"], FieldPath("spec", "selector"),
+                 errors);
+}
+
 bool CheckTemplateMatches(json::Value spec, std::string_view unreadable, FieldErrors& errors) {
   const auto selector = api::LabelSelector::FromJson(spec["selector"]);
   if (!selector.ok()) {

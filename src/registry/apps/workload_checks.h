@@ -10,6 +10,10 @@ namespace portcullis::registry {
 
 // spec.selector: required, well formed, not empty. `kind` is named in the message.
 void CheckWorkloadSelector(json::Value spec, std::string_view kind, FieldErrors& errors);
+// The selector may not change, unless the object comes through extensions/v1beta1 or apps/v1beta1
+// (docs/legacy.md).
+void CheckSelectorStays(const Context& ctx, json::Value object, json::Value old,
+                        FieldErrors& errors);
 // The labels of spec.template match spec.selector; an absent selector matches nothing. False, with
 // the text `unreadable`, if the selector cannot be read.
 bool CheckTemplateMatches(json::Value spec, std::string_view unreadable, FieldErrors& errors);

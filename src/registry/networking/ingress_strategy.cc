@@ -212,6 +212,7 @@ void AddIngressStrategy(KindTable& table) {
              .validate = &ValidateIngress,
              .validate_update = &ValidateIngressUpdate,
              .warn = &WarnOfIngress,
+             .judged_in = "v1",
              .traits = {.counts_generation = true}});
 }
 
