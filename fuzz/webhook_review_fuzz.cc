@@ -9,6 +9,7 @@
 #include "json/value.h"
 #include "kubeconfig/rest.h"
 #include "webhook/review.h"
+#include "webhook/review_v1alpha1.h"
 
 namespace {
 
@@ -27,6 +28,16 @@ void TryAs(std::string_view body, ReviewVersion version, HookType type) {
   }
 }
 
+// The same of an external admission hook.
+void TryV1alpha1(std::string_view body) {
+  portcullis::json::Arena arena;
+  const auto answer =
+      portcullis::webhook::DecodeReviewV1alpha1(arena, 200, "application/json", body);
+  if (answer.ok() && !answer->allowed) {
+    (void)portcullis::webhook::DenialStatusV1alpha1("a.b.c", answer->status);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -34,6 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   TryAs(body, ReviewVersion::kV1, HookType::kMutating);
   TryAs(body, ReviewVersion::kV1, HookType::kValidating);
   TryAs(body, ReviewVersion::kV1beta1, HookType::kMutating);
+  TryV1alpha1(body);
   (void)portcullis::kubeconfig::ErrorOfAnswer(500, "", body, std::nullopt);
   return 0;
 }
