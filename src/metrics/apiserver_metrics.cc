@@ -178,13 +178,7 @@ RequestMetrics::RequestMetrics(Registry& registry)
       request_body_sizes(registry.AddHistogram(
           {"apiserver_request_body_size_bytes",
            "Apiserver request body size in bytes broken out by resource and verb."},
-          {"resource", "verb"}, BodyBounds())),
-      inflight(registry.AddGauge(
-          {"apiserver_current_inflight_requests",
-           "Maximal number of currently used inflight request limit of this apiserver per request "
-           "kind in last second.",
-           Stability::kStable},
-          {"request_kind"})),
+          {"group", "resource", "verb"}, BodyBounds())),
       longrunning(registry.AddGauge(
           {"apiserver_longrunning_requests",
            "Gauge of all active long-running apiserver requests broken out by verb, group, "
@@ -196,14 +190,6 @@ RequestMetrics::RequestMetrics(Registry& registry)
           registry.AddCounter({"apiserver_request_terminations_total",
                                "Number of requests which apiserver terminated in self-defense."},
                               Where({"verb"}, {"component", "code"}))),
-      aborts(registry.AddCounter(
-          {"apiserver_request_aborts_total",
-           "Number of requests which apiserver aborted possibly due to a timeout, for each group, "
-           "version, verb, resource, subresource and scope"},
-          Where({"verb"}, {}))),
-      watch_events(registry.AddCounter(
-          {"apiserver_watch_events_total", "Number of events sent in watch clients"},
-          {"group", "version", "resource"})),
       audit_events(
           registry.AddCounter({"apiserver_audit_event_total",
                                "Counter of audit events generated and sent to the audit backend."},
@@ -223,12 +209,24 @@ RequestMetrics::RequestMetrics(Registry& registry)
                                                    "authorizer split by authorizer type, name, "
                                                    "and decision."},
                                                   {"type", "name", "decision"})),
-      storage_objects(registry.AddGauge({"apiserver_storage_objects",
-                                         "Number of stored objects at the time of last check split "
-                                         "by kind. In case of a fetching "
-                                         "error, the value will be -1.",
-                                         Stability::kStable},
-                                        {"resource"})),
-      series(std::make_unique<RequestSeriesIndex>(requests, duration, response_sizes)) {}
+      authorization_attempts(registry.AddCounter(
+          {"authorization_attempts_total",
+           "Counter of authorization attempts broken down by result. It can be either 'allowed', "
+           "'denied', 'no-opinion' or 'error'."},
+          {"result"})),
+      storage_objects(registry.AddGauge(
+          {"apiserver_storage_objects",
+           "(Deprecated since 1.34.0) [DEPRECATED, consider using apiserver_resource_objects "
+           "instead] Number of stored objects at the time of last check split by kind. In case of "
+           "a fetching error, the value will be -1.",
+           Stability::kStable},
+          {"resource"})),
+      resource_objects(registry.AddGauge(
+          {"apiserver_resource_objects",
+           "Number of stored objects at the time of last check split by kind. In case of a "
+           "fetching error, the value will be -1."},
+          {"group", "resource"})),
+      series(std::make_unique<RequestSeriesIndex>(
+          RequestFamilies{requests, duration, slo_duration, response_sizes, request_body_sizes})) {}
 
 }  // namespace portcullis::metrics

@@ -52,20 +52,19 @@ struct RequestMetrics {
   Family<Histogram>& slo_duration;  // verb, group, version, resource, subresource, scope, component
   Family<Histogram>&
       response_sizes;  // verb, group, version, resource, subresource, scope, component
-  Family<Histogram>& request_body_sizes;  // resource, verb
-  Family<Gauge>& inflight;                // request_kind: mutating, readOnly
+  Family<Histogram>& request_body_sizes;  // group, resource, verb
   Family<Gauge>& longrunning;  // verb, group, version, resource, subresource, scope, component
   Family<Counter>&
-      terminations;         // verb, group, version, resource, subresource, scope, component, code
-  Family<Counter>& aborts;  // verb, group, version, resource, subresource, scope
-  Family<Counter>& watch_events;             // group, version, resource
+      terminations;  // verb, group, version, resource, subresource, scope, component, code
   Family<Counter>& audit_events;             // no labels
   Family<Counter>& audit_requests_rejected;  // no labels
   Family<Counter>& authentication_attempts;  // result: success, failure, error
   Family<Counter>& authenticated_users;      // username
   Family<Counter>& authorization_decisions;  // type, name, decision
-  Family<Gauge>& storage_objects;            // resource
-  // requests, duration and response_sizes of the same labels.
+  Family<Counter>& authorization_attempts;   // result: allowed, denied, no-opinion, error
+  Family<Gauge>& storage_objects;            // resource, e.g. deployments.apps
+  Family<Gauge>& resource_objects;           // group, resource
+  // What every request adds to, of the same labels.
   std::unique_ptr<RequestSeriesIndex> series;
 };
 

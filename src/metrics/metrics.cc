@@ -78,11 +78,20 @@ template class Family<Gauge>;
 template class Family<Histogram>;
 template class Family<Summary>;
 
+namespace {
+
+// A metric without labels whose value is asked for.
+struct Asked {
+  std::string_view type;  // "gauge" or "counter"
+  std::function<double()> value;
+};
+
+}  // namespace
+
 struct Registry::Entry {
   Description description;
   std::variant<std::unique_ptr<Family<Counter>>, std::unique_ptr<Family<Gauge>>,
-               std::unique_ptr<Family<Histogram>>, std::unique_ptr<Family<Summary>>,
-               std::function<double()>>
+               std::unique_ptr<Family<Histogram>>, std::unique_ptr<Family<Summary>>, Asked>
       content;
 };
 
@@ -136,12 +145,21 @@ Family<Summary>& Registry::AddSummary(Description description, std::vector<std::
                            [] { return std::make_unique<Summary>(); });
 }
 
-void Registry::AddGaugeFunction(Description description, std::function<double()> value) {
+void Registry::AddFunction(Description description, std::string_view type,
+                           std::function<double()> value) {
   base::MutexLock lock(mutex_);
   auto& entry = entries_[description.name];
   entry = std::make_unique<Entry>();
   entry->description = std::move(description);
-  entry->content = std::move(value);
+  entry->content = Asked{type, std::move(value)};
+}
+
+void Registry::AddGaugeFunction(Description description, std::function<double()> value) {
+  AddFunction(std::move(description), "gauge", std::move(value));
+}
+
+void Registry::AddCounterFunction(Description description, std::function<double()> value) {
+  AddFunction(std::move(description), "counter", std::move(value));
 }
 
 namespace {
@@ -165,9 +183,9 @@ class SampleWriter {
       out_.Sample(description_.name, family->labels(), values, gauge.value());
     });
   }
-  void operator()(const std::function<double()>& value) const {
-    out_.Head(description_, "gauge");
-    out_.Sample(description_.name, {}, {}, value());
+  void operator()(const Asked& asked) const {
+    out_.Head(description_, asked.type);
+    out_.Sample(description_.name, {}, {}, asked.value());
   }
   void operator()(const std::unique_ptr<Family<Histogram>>& family) const {
     out_.Head(description_, "histogram");

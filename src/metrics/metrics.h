@@ -143,8 +143,10 @@ class Registry {
                                   std::vector<double> bounds);
   // Quantiles 0.5, 0.9 and 0.99 over five hours.
   Family<Summary>& AddSummary(Description description, std::vector<std::string> labels);
-  // A gauge whose value is asked for at exposition; the function must outlive the registry.
+  // A gauge, or a counter, whose value is asked for at exposition; the function must outlive the
+  // registry.
   void AddGaugeFunction(Description description, std::function<double()> value);
+  void AddCounterFunction(Description description, std::function<double()> value);
 
   // The page: families in order of name, HELP and TYPE lines, labels sorted by name, numbers as Go
   // prints them. Content type: kContentType.
@@ -152,6 +154,7 @@ class Registry {
 
  private:
   struct Entry;
+  void AddFunction(Description description, std::string_view type, std::function<double()> value);
   mutable base::Mutex mutex_;
   std::map<std::string, std::unique_ptr<Entry>> entries_ PC_GUARDED_BY(mutex_);
 };

@@ -7,8 +7,10 @@
 #include <limits>
 #include <thread>
 
+#include "base/strings.h"
 #include "metrics/apiserver_metrics.h"
 #include "metrics/exposition.h"
+#include "metrics/process_metrics.h"
 
 namespace portcullis::metrics {
 namespace {
@@ -112,6 +114,28 @@ TEST(Registry, TheSameNameIsTheSameFamily) {
             std::string::npos);
 }
 
+TEST(ProcessMetrics, AreThoseOfThisProcess) {
+  Registry registry;
+  AddProcessMetrics(registry);
+
+  const std::string page = registry.Expose();
+
+  for (const std::string_view line :
+       {"# TYPE process_cpu_seconds_total counter\n", "# TYPE process_open_fds gauge\n",
+        "# HELP process_resident_memory_bytes Resident memory size in bytes.\n"}) {
+    EXPECT_NE(page.find(line), std::string::npos) << line;
+  }
+  const auto value = [&](std::string_view name) {
+    const std::size_t at = page.find(base::StrCat("\n", name, " "));
+    return at == std::string::npos ? -1.0 : std::stod(page.substr(at + name.size() + 2));
+  };
+  EXPECT_GT(value("process_resident_memory_bytes"), 1e5);
+  EXPECT_GT(value("process_virtual_memory_bytes"), value("process_resident_memory_bytes"));
+  EXPECT_GE(value("process_open_fds"), 3);
+  EXPECT_GE(value("process_max_fds"), value("process_open_fds"));
+  EXPECT_GT(value("process_start_time_seconds"), 1.5e9);
+}
+
 TEST(Registry, ThreadsMayCountTogether) {
   Registry registry;
   RequestMetrics metrics(registry);
@@ -120,14 +144,14 @@ TEST(Registry, ThreadsMayCountTogether) {
     threads.emplace_back([&] {
       for (int i = 0; i < 1000; ++i) {
         metrics.authenticated_users.With({"u"}).Increment();
-        metrics.inflight.With({"mutating"}).Add(1);
+        metrics.storage_objects.With({"pods"}).Add(1);
         if (i % 100 == 0) (void)registry.Expose();
       }
     });
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(metrics.authenticated_users.With({"u"}).value(), 4000U);
-  EXPECT_EQ(metrics.inflight.With({"mutating"}).value(), 4000.0);
+  EXPECT_EQ(metrics.storage_objects.With({"pods"}).value(), 4000.0);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include "metrics/request_series.h"
 
+#include <utility>
+
 namespace portcullis::metrics {
 namespace {
 
@@ -20,6 +22,17 @@ std::string KeyOf(const RequestLabels& labels) {
   return key;
 }
 
+// What the verb is called where the sizes of bodies are counted; "" if it has none.
+std::string_view BodyVerb(std::string_view verb) {
+  constexpr std::pair<std::string_view, std::string_view> kVerbs[] = {
+      {"POST", "create"}, {"PUT", "update"},    {"PATCH", "patch"},
+      {"APPLY", "patch"}, {"DELETE", "delete"}, {"DELETECOLLECTION", "delete_collection"}};
+  for (const auto& [name, of_body] : kVerbs) {
+    if (name == verb) return of_body;
+  }
+  return "";
+}
+
 }  // namespace
 
 RequestSeries RequestSeriesIndex::Of(const RequestLabels& labels) {
@@ -35,11 +48,21 @@ RequestSeries RequestSeriesIndex::Of(const RequestLabels& labels) {
 
 RequestSeries RequestSeriesIndex::Make(const RequestLabels& labels) const {
   const auto& [verb, dry_run, group, version, resource, subresource, scope, code] = labels;
-  return {
-      &requests_.With(
-          {verb, dry_run, group, version, resource, subresource, scope, kComponent, code}),
-      &duration_.With({verb, dry_run, group, version, resource, subresource, scope, kComponent}),
-      &response_sizes_.With({verb, group, version, resource, subresource, scope, kComponent})};
+  RequestSeries series;
+  series.requests = &families_.requests.With(
+      {verb, dry_run, group, version, resource, subresource, scope, kComponent, code});
+  series.duration = &families_.duration.With(
+      {verb, dry_run, group, version, resource, subresource, scope, kComponent});
+  series.slo_duration = &families_.slo_duration.With(
+      {verb, group, version, resource, subresource, scope, kComponent});
+  if (verb == "GET" || verb == "LIST") {
+    series.response_sizes = &families_.response_sizes.With(
+        {verb, group, version, resource, subresource, scope, kComponent});
+  }
+  if (const std::string_view body = BodyVerb(verb); !body.empty() && !resource.empty()) {
+    series.body_sizes = &families_.body_sizes.With({group, resource, body});
+  }
+  return series;
 }
 
 }  // namespace portcullis::metrics

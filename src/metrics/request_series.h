@@ -28,14 +28,23 @@ struct RequestLabels {
 struct RequestSeries {
   Counter* requests = nullptr;
   Histogram* duration = nullptr;
-  Histogram* response_sizes = nullptr;
+  Histogram* slo_duration = nullptr;
+  Histogram* response_sizes = nullptr;  // of GET and LIST; else null
+  Histogram* body_sizes = nullptr;      // of verbs with a body; else null
+};
+
+// The families that the series are of.
+struct RequestFamilies {
+  Family<Counter>& requests;
+  Family<Histogram>& duration;
+  Family<Histogram>& slo_duration;
+  Family<Histogram>& response_sizes;
+  Family<Histogram>& body_sizes;
 };
 
 class RequestSeriesIndex {
  public:
-  RequestSeriesIndex(Family<Counter>& requests, Family<Histogram>& duration,
-                     Family<Histogram>& response_sizes)
-      : requests_(requests), duration_(duration), response_sizes_(response_sizes) {}
+  explicit RequestSeriesIndex(RequestFamilies families) : families_(families) {}
 
   RequestSeries Of(const RequestLabels& labels);
 
@@ -49,9 +58,7 @@ class RequestSeriesIndex {
 
   RequestSeries Make(const RequestLabels& labels) const;
 
-  Family<Counter>& requests_;
-  Family<Histogram>& duration_;
-  Family<Histogram>& response_sizes_;
+  const RequestFamilies families_;
   base::SharedMutex mutex_;
   std::unordered_map<std::string, RequestSeries, Hash, std::equal_to<>> series_
       PC_GUARDED_BY(mutex_);

@@ -32,6 +32,7 @@
 #include "json/writer.h"
 #include "kube_cel/compiler.h"
 #include "metrics/apiserver_metrics.h"
+#include "metrics/process_metrics.h"
 #include "net/client.h"
 #include "net/io_threads.h"
 #include "net/server.h"
@@ -45,6 +46,7 @@
 #include "server/credentials.h"
 #include "server/data_folder.h"
 #include "server/discovery/documents.h"
+#include "server/discovery/version.h"
 #include "server/dispatcher.h"
 #include "server/environment.h"
 #include "server/legacy_tokens.h"
@@ -492,7 +494,7 @@ class Server final : public ApiServer {
     listener_ = TRY(net::HttpsServer::Listen(
         io_, std::move(server),
         [this](const std::shared_ptr<net::Exchange>& exchange) { dispatcher_->Handle(exchange); }));
-    AddLimitMetrics();
+    AddProcessGauges();
     reloader_ =
         std::make_unique<net::TlsReloader>(io_, *listener_, tls.settings, tls.files, kReloadEvery);
     const bool any = options_.bind_address == "0.0.0.0" || options_.bind_address == "::";
@@ -502,7 +504,9 @@ class Server final : public ApiServer {
     return base::OkStatus();
   }
 
-  void AddLimitMetrics() {
+  void AddProcessGauges() {
+    metrics::AddProcessMetrics(metrics_);
+    AddBuildInfo(metrics_, *env_.release);
     const auto add = [this](std::string name, std::string help, std::function<double()> value) {
       metrics_.AddGaugeFunction({std::move(name), std::move(help)}, std::move(value));
     };

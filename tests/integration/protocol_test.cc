@@ -238,5 +238,33 @@ TEST(Protocol, HealthIsListedCheckByCheck) {
   EXPECT_EQ(server.Get("/readyz/loopback-serving-certificate").status, 404);
 }
 
+TEST(Protocol, MetricsAreThoseOfKubeApiserver) {
+  TestServer server;
+  ASSERT_EQ(
+      server.Post("/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"a"}})").status,
+      201);
+  ASSERT_EQ(server.Get("/api/v1/namespaces/default/configmaps/a").status, 200);
+
+  const Answer page = server.Get("/metrics");
+
+  for (
+      const std::string_view line :
+      {R"(apiserver_request_body_size_bytes_count{group="",resource="configmaps",verb="create"} 1)",
+       R"(apiserver_request_sli_duration_seconds_count{component="apiserver",group="",resource="configmaps",scope="resource",subresource="",verb="GET",version="v1"} 1)",
+       R"(apiserver_response_sizes_count{component="apiserver",group="",resource="configmaps",scope="resource",subresource="",verb="GET",version="v1"} 1)",
+       R"(apiserver_resource_objects{group="",resource="nodes"} 0)",
+       R"(apiserver_storage_objects{resource="deployments.apps"} 0)",
+       "# TYPE process_cpu_seconds_total counter",
+       "kubernetes_build_info{build_date=", R"(authorization_attempts_total{result="allowed"} )",
+       R"(authenticated_user_requests{username="other"} )"}) {
+    EXPECT_THAT(page.body, ::testing::HasSubstr(line));
+  }
+  // Sizes are those of answers that read.
+  EXPECT_THAT(page.body,
+              ::testing::Not(::testing::HasSubstr(
+                  R"(apiserver_response_sizes_count{component="apiserver",group="",)"
+                  R"(resource="configmaps",scope="namespace",subresource="",verb="POST")")));
+}
+
 }  // namespace
 }  // namespace portcullis

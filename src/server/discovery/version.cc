@@ -24,4 +24,19 @@ std::string VersionDocument(const release::Release& release) {
                       build.compiler, "\",\n  \"platform\": \"", build.platform, "\"\n}");
 }
 
+void AddBuildInfo(metrics::Registry& registry, const release::Release& release) {
+  const BuildInfo& build = ThisBuild();
+  registry
+      .AddGauge({"kubernetes_build_info",
+                 "A metric with a constant '1' value labeled by major, minor, git version, git "
+                 "commit, git tree state, build date, Go version, and compiler from which "
+                 "Kubernetes was built, and platform on which it is running.",
+                 metrics::Stability::kBeta},
+                {"build_date", "compiler", "git_commit", "git_tree_state", "git_version",
+                 "go_version", "major", "minor", "platform"})
+      .With({build.date, build.compiler, build.commit, build.tree_state, GitVersion(release),
+             "none", "1", std::to_string(release.minor()), build.platform})
+      .Set(1);
+}
+
 }  // namespace portcullis::server

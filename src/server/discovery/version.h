@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "metrics/metrics.h"
 #include "release/release.h"
 
 namespace portcullis::server {
@@ -14,5 +15,8 @@ std::string GitVersion(const release::Release& release);
 
 // The body of GET /version.
 std::string VersionDocument(const release::Release& release);
+
+// kubernetes_build_info, with what /version says.
+void AddBuildInfo(metrics::Registry& registry, const release::Release& release);
 
 }  // namespace portcullis::server

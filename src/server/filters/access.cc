@@ -20,6 +20,23 @@ namespace {
 
 constexpr std::string_view kOwnAddress = "127.0.0.1:0";  // of the server's own requests
 
+// What stands for a user in metrics: names would be without limit.
+std::string_view UserLabel(std::string_view name) {
+  for (const std::string_view known :
+       {"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"}) {
+    if (name == known) return known;
+  }
+  return name.find('@') != std::string_view::npos ? "email_id" : "other";
+}
+
+void CountAuthorization(const Call& call, const authz::Decision& decision) {
+  const std::string_view result = decision.allowed()                            ? "allowed"
+                                  : !decision.error.empty()                     ? "error"
+                                  : decision.verdict == authz::Verdict::kDenied ? "denied"
+                                                                                : "no-opinion";
+  call.env.request_metrics->authorization_attempts.With({result}).Increment();
+}
+
 base::Status Authenticate(Call& call) {
   const auto certificate = call.exchange->client_certificate();
   const authn::RequestView view{call.headers(), certificate.get(), call.exchange->remote_address()};
@@ -31,6 +48,7 @@ base::Status Authenticate(Call& call) {
   }
   metrics.authentication_attempts.With({"success"}).Increment();
   call.user = (*identity)->user;
+  metrics.authenticated_users.With({UserLabel(call.user.name)}).Increment();
   call.notes = (*identity)->notes;
   NoteIdentity(call);
   return base::OkStatus();
@@ -91,8 +109,10 @@ void BeginAudit(Call& call, std::optional<Reply>& instead) {
     event.object_ref = std::move(reference);
   }
   if (const auto line = event.Encode(audit::Stage::kRequestReceived, call.env.clock->Now())) {
+    call.env.request_metrics->audit_events.With({}).Increment();
     const base::Status written = call.env.audit_sink->Write(*line);
     if (!written.ok()) {
+      call.env.request_metrics->audit_requests_rejected.With({}).Increment();
       base::LogError("audit event lost", {{"error", written.message()}});
       instead = Stumbled(call, "failed to store audit event");
       call.audit.reset();
@@ -162,6 +182,7 @@ void IdentifyOwn(Call& call, const api::UserInfo& user, std::optional<Reply>& in
 base::Status Authorize(Call& call, std::optional<Reply>& instead) {
   const authz::Attributes attributes = AttributesOf(call);
   const authz::Decision decision = call.env.authorizer->Authorize(attributes);
+  CountAuthorization(call, decision);
   if (!decision.allowed() && !decision.error.empty()) {
     if (call.audit) call.audit->Annotate("authorization.k8s.io/reason", "internal error");
     instead = Stumbled(call, decision.error);

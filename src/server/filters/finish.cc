@@ -55,9 +55,16 @@ void Count(const Call& call, const Reply& reply, std::size_t size) {
       metrics.series->Of({verb, dry_run, info.api_group, info.api_version, info.resource,
                           subresource, Scope(call), code});
   const std::chrono::duration<double> took = call.env.clock->Steady() - call.started;
+  const std::chrono::duration<double> waited =
+      (call.seat != nullptr ? call.seat->waited() : base::Duration::zero()) +
+      call.recorder.mutating_webhook_time() + call.recorder.validating_webhook_time();
   series.requests->Increment();
   series.duration->Observe(took.count());
-  series.response_sizes->Observe(static_cast<double>(size));
+  series.slo_duration->Observe((took - waited).count());
+  if (series.response_sizes != nullptr) series.response_sizes->Observe(static_cast<double>(size));
+  if (series.body_sizes != nullptr && !call.body.empty()) {
+    series.body_sizes->Observe(static_cast<double>(call.body.size()));
+  }
 }
 
 // Requests that were ended in self-defence.
@@ -108,6 +115,7 @@ void EndAudit(Call& call, const Reply& reply, std::string_view content) {
   const auto stage =
       reply.streaming ? audit::Stage::kResponseStarted : audit::Stage::kResponseComplete;
   if (const auto line = event.Encode(stage, call.env.clock->Now())) {
+    call.env.request_metrics->audit_events.With({}).Increment();
     const base::Status written = call.env.audit_sink->Write(*line);
     if (!written.ok()) base::LogError("audit event lost", {{"error", written.message()}});
   }
@@ -148,6 +156,13 @@ void Send(Call& call, Reply& reply) {
 }
 
 }  // namespace
+
+metrics::Gauge& LongRunning(const Call& call) {
+  const RequestInfo& info = call.info;
+  return call.env.request_metrics->longrunning.With({MetricVerb(call), info.api_group,
+                                                     info.api_version, info.resource,
+                                                     info.subresource, Scope(call), "apiserver"});
+}
 
 void Refuse(Call& call) {
   const RequestInfo& info = call.info;

@@ -11,6 +11,7 @@
 #include "engine/codec/codec.h"
 #include "engine/read/listing.h"
 #include "engine/read/selection.h"
+#include "server/filters/finish.h"
 #include "server/options.h"
 #include "server/reply.h"
 #include "server/rest/verbs.h"
@@ -89,10 +90,16 @@ VerbResult Watch(Call& call) {
     call.exchange->Finish();
     return reply;
   }
+  metrics::Gauge& running = filters::LongRunning(call);
+  running.Add(1);
+  std::function<void()> forget;
   if (flow_control::FlowControl* flow_control = call.env.seats->flow_control()) {
-    session->on_end =
-        flow_control->watches().Register(FactsOf(call), call.info.query.Get("fieldSelector"));
+    forget = flow_control->watches().Register(FactsOf(call), call.info.query.Get("fieldSelector"));
   }
+  session->on_end = [&running, forget = std::move(forget)] {
+    running.Add(-1);
+    if (forget) forget();
+  };
   call.env.watches->Add(std::move(session));
   return reply;
 }

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// process_*: what the system says of this process, as the client library of Prometheus names it
+// (https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics). Asked for at each
+// exposition.
+#pragma once
+
+#include "metrics/metrics.h"
+
+namespace portcullis::metrics {
+
+void AddProcessMetrics(Registry& registry);
+
+}  // namespace portcullis::metrics
