@@ -127,9 +127,19 @@ void NoteNotOurs(Report& report) {
     ++reasons[result.message];
   }
   if (count == 0) return;
+  // The most frequent reasons; -v and the other forms have that of each case.
+  constexpr std::size_t kMost = 12;
+  std::vector<std::pair<std::size_t, std::string_view>> order;
+  for (const auto& [reason, times] : reasons) order.emplace_back(times, reason);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> texts;
-  for (const auto& [reason, times] : reasons) {
+  for (const auto& [times, reason] : order) {
+    if (texts.size() == kMost) break;
     texts.push_back(base::StrCat(reason, " (", std::to_string(times), ")"));
+  }
+  if (order.size() > kMost) {
+    texts.push_back(base::StrCat(std::to_string(order.size() - kMost), " other reasons"));
   }
   report.notes.push_back(base::StrCat(
       std::to_string(count),

@@ -46,7 +46,8 @@ std::string SummaryOf(const Report& report) {
   const std::size_t passed = report.Count(Verdict::kPass);
   const std::size_t failed = report.Count(Verdict::kFail);
   std::string text = std::to_string(total);
-  if (passed + failed > 0) {
+  const bool are_cases = total > 0 && report.results.front().is_case;
+  if (are_cases) {
     text += base::StrCat(total == 1 ? " case: " : " cases: ", std::to_string(passed), " passed",
                          Counted(failed, "failed"));
   } else {

@@ -74,8 +74,11 @@ class PolicyVerdict {
     switch (expected) {
       case Expected::kAny:
         return true;
+      // An expression that fails denies, too, unless it fails open.
+      case Expected::kDeny:
+        return denied_ || refused_;
       case Expected::kViolated:
-        return denied_ || not_enforced_;
+        return denied_ || refused_ || not_enforced_;
       case Expected::kWarn:
         return !denied_ && not_enforced_ && warned_;
       case Expected::kAudit:
@@ -105,6 +108,9 @@ class PolicyVerdict {
         denied_ = true;
         break;
       case TraceOutcome::kFailed:
+        refused_ = true;
+        failed_ = true;
+        break;
       case TraceOutcome::kFailedOpen:
         failed_ = true;
         break;
@@ -127,6 +133,7 @@ class PolicyVerdict {
   bool matched_ = false;
   bool denied_ = false;
   bool failed_ = false;
+  bool refused_ = false;  // by an expression that failed
   bool not_enforced_ = false;
   bool warned_ = false;
 };
