@@ -18,6 +18,7 @@ DOCUMENTS = {
     "docs/plugins.md": ["plugins", "-o", "markdown"],
     "docs/flags.md": ["serve", "--help"],
     "docs/cel.md": ["cel", "--functions"],
+    "docs/lint.md": ["lint", "--rules"],
 }
 
 

@@ -11,6 +11,7 @@
 #include "cli/envtest.h"
 #include "cli/exec_command.h"
 #include "cli/explain_command.h"
+#include "cli/lint_command.h"
 #include "cli/manual.h"
 #include "cli/plugins_command.h"
 #include "cli/schema_import.h"
@@ -93,8 +94,8 @@ int Help(std::span<const std::string> words) {
 
 const std::vector<Command>& Commands() {
   static const std::vector<Command> kCommands = {
-      kServe,        kExec,          kTest,       kExplain, kPlugins, kCel,
-      kSchemaImport, kEnvtestAssets, kCompletion, kManual,  kVersion,
+      kServe, kExec,         kTest,          kExplain,    kLint,   kPlugins,
+      kCel,   kSchemaImport, kEnvtestAssets, kCompletion, kManual, kVersion,
   };
   return kCommands;
 }

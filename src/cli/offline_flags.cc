@@ -4,9 +4,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
+#include "base/file.h"
 #include "base/strings.h"
 #include "golang/strconv.h"
 
@@ -226,6 +229,15 @@ std::vector<OfflineFlag> WithSharedFlags(std::span<const OfflineFlag> own) {
   return all;
 }
 
+std::vector<OfflineFlag> WithSharedFlags(std::span<const OfflineFlag> own,
+                                         std::span<const std::string_view> names) {
+  std::vector<OfflineFlag> some(own.begin(), own.end());
+  for (const OfflineFlag& flag : kShared) {
+    if (std::find(names.begin(), names.end(), flag.name) != names.end()) some.push_back(flag);
+  }
+  return some;
+}
+
 base::Result<std::unique_ptr<WebhookClient>> WebhookClient::Create(OfflineOptions& options) {
   auto client = std::make_unique<WebhookClient>();
   client->plan_ = TRY(offline::PlanWebhooks(options.webhooks));
@@ -254,6 +266,35 @@ base::Result<offline::Inputs> ReadOfflineInputs(OfflineOptions& options) {
         " both hold an AdmissionConfiguration: --admission-control-config-file chooses one"));
   }
   return inputs;
+}
+
+base::Status AddOutput(OfflineOptions& options, std::string_view value) {
+  const auto cut = base::Cut(value, "=");
+  OfflineOutput output;
+  output.format = offline::FindFormat(cut ? cut->first : value);
+  if (cut) output.path = std::string(cut->second);
+  if (output.format != nullptr) {
+    options.outputs.push_back(std::move(output));
+    return base::OkStatus();
+  }
+  std::vector<std::string_view> names;
+  for (const offline::Format& format : offline::Formats()) names.push_back(format.name);
+  return base::BadRequest(
+      base::StrCat("must be one of ", base::Join(names, ", "), "; with =FILE it goes to a file"));
+}
+
+base::Status PrintReport(const offline::Report& report, const OfflineOptions& options) {
+  for (const OfflineOutput& output : options.outputs) {
+    const bool to_terminal = output.path.empty();
+    const std::string text =
+        output.format->write(report, {to_terminal && UsesColor(), options.verbose});
+    if (to_terminal) {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+    } else {
+      TRY(base::WriteFile(output.path, text));
+    }
+  }
+  return base::OkStatus();
 }
 
 bool UsesColor() { return ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }

@@ -34,6 +34,7 @@ struct OfflineOptions {
   bool require_manifests = false;
   bool require_tests = false;
   int warn_exit_code = 0;
+  bool rules = false;  // lint: print them
   std::string form = "text";
 };
 
@@ -41,6 +42,14 @@ using OfflineFlag = flags::Flag<OfflineOptions>;
 
 // `own` rows, then those that all offline commands have.
 std::vector<OfflineFlag> WithSharedFlags(std::span<const OfflineFlag> own);
+// `own` rows, then those of these names.
+std::vector<OfflineFlag> WithSharedFlags(std::span<const OfflineFlag> own,
+                                         std::span<const std::string_view> names);
+
+// The setter of --output: FORMAT[=FILE].
+base::Status AddOutput(OfflineOptions& options, std::string_view value);
+// Writes the report in every form that is asked for.
+base::Status PrintReport(const offline::Report& report, const OfflineOptions& options);
 
 // The client that webhooks are called with, as long as it lives.
 class WebhookClient {

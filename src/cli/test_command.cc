@@ -47,21 +47,6 @@ constexpr std::string_view kExitCodes = R"help(
 Exit status: 0 all were admitted, 1 one was refused, 2 flags or files are wrong, 3 a mistake of ours.
 )help";
 
-base::Status AddOutput(OfflineOptions& options, std::string_view value) {
-  const auto cut = base::Cut(value, "=");
-  OfflineOutput output;
-  output.format = offline::FindFormat(cut ? cut->first : value);
-  if (cut) output.path = std::string(cut->second);
-  if (output.format != nullptr) {
-    options.outputs.push_back(std::move(output));
-    return base::OkStatus();
-  }
-  std::vector<std::string_view> names;
-  for (const offline::Format& format : offline::Formats()) names.push_back(format.name);
-  return base::BadRequest(
-      base::StrCat("must be one of ", base::Join(names, ", "), "; with =FILE it goes to a file"));
-}
-
 base::Status SetFailFast(OfflineOptions& options, std::string_view value) {
   options.judge.fail_fast = TRY(golang::ParseBool(value));
   return base::OkStatus();
@@ -112,20 +97,6 @@ int Fail(const base::Status& status) {
   return kExitUsage;
 }
 
-base::Status Print(const offline::Report& report, const OfflineOptions& options) {
-  for (const OfflineOutput& output : options.outputs) {
-    const bool to_terminal = output.path.empty();
-    const std::string text =
-        output.format->write(report, {to_terminal && UsesColor(), options.verbose});
-    if (to_terminal) {
-      std::fwrite(text.data(), 1, text.size(), stdout);
-    } else {
-      TRY(base::WriteFile(output.path, text));
-    }
-  }
-  return base::OkStatus();
-}
-
 int ExitCode(const offline::Report& report, const OfflineOptions& options) {
   if (!report.problems.empty()) return kExitUsage;
   if (options.require_manifests && report.results.empty()) {
@@ -158,7 +129,8 @@ int Run(const std::vector<std::string>& arguments) {
   const auto report = has_tests ? offline::RunTests(*inputs, options.judge)
                                 : offline::Judge(*inputs, options.judge);
   if (!report.ok()) return Fail(report.status());
-  if (const base::Status printed = Print(*report, options); !printed.ok()) return Fail(printed);
+  if (const base::Status printed = PrintReport(*report, options); !printed.ok())
+    return Fail(printed);
   return ExitCode(*report, options);
 }
 

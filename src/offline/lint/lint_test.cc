@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "base/file.h"
+#include "base/strings.h"
+#include "offline/lint/lint.h"
+
+namespace portcullis::offline {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+LintReport LintText(const std::string& text) {
+  static std::vector<std::unique_ptr<Inputs>> kept;  // the report points into them
+  Inputs& inputs = *kept.emplace_back(std::make_unique<Inputs>());
+  ReadText("m.yaml", text, true, inputs);
+  auto report = Lint(inputs, {});
+  EXPECT_TRUE(report.ok());
+  return report.ok() ? *std::move(report) : LintReport();
+}
+
+std::set<std::string> IdsOf(const LintReport& report) {
+  std::set<std::string> ids;
+  for (const Finding& finding : report.findings) ids.emplace(finding.rule->id);
+  return ids;
+}
+
+// Each folder of testdata is an incident that was published; its first lines name what is found.
+TEST(LintTest, FindsPublishedIncidents) {
+  const std::filesystem::path folder =
+      std::filesystem::path(PC_SOURCE_DIR) / "src/offline/lint/testdata";
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const auto text = base::ReadFile((entry.path() / "objects.yaml").string());
+    ASSERT_TRUE(text.ok()) << entry.path();
+    const auto marked = base::Cut(*text, "# finds: ");
+    ASSERT_TRUE(marked) << entry.path();
+    const LintReport report = LintText(*text);
+    EXPECT_THAT(report.problems, IsEmpty()) << entry.path();
+    std::set<std::string> wanted;
+    for (const std::string_view id : base::Split(base::Cut(marked->second, "\n")->first, ' ')) {
+      wanted.emplace(id);
+    }
+    EXPECT_EQ(IdsOf(report), wanted) << entry.path();
+    ++count;
+  }
+  EXPECT_GE(count, 25U);
+}
+
+TEST(LintTest, EveryRuleTellsWhyAndHowToMendIt) {
+  std::set<std::string_view> ids;
+  for (const LintRule* rule : LintRules()) {
+    EXPECT_TRUE(ids.insert(rule->id).second) << rule->id;
+    EXPECT_GT(rule->reason.size(), 20U) << rule->id;
+    EXPECT_GT(rule->mend.size(), 10U) << rule->id;
+  }
+  EXPECT_GE(ids.size(), 25U);
+}
+
+constexpr char kHook[] = R"yaml(apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: hook}
+webhooks:
+- name: h.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {url: "https://example.com"}
+  failurePolicy: Ignore
+  timeoutSeconds: 20)yaml";
+
+TEST(LintTest, FindingsHaveTheirPlace) {
+  const LintReport report = LintText(kHook);
+  ASSERT_THAT(report.findings, SizeIs(2));
+  EXPECT_EQ(report.findings[0].place.ToString(), "m.yaml:9:3");
+  EXPECT_EQ(report.findings[1].place.ToString(), "m.yaml:10:3");
+  EXPECT_THAT(
+      LintAsText(report),
+      HasSubstr("m.yaml:10:3: warning webhook-long-timeout: webhook h.example.com may take 20 "
+                "seconds\n      why: "));
+  const Report other = LintAsReport(report);
+  EXPECT_EQ(other.refusals(), 0U);
+  EXPECT_EQ(other.warnings(), 2U);
+}
+
+TEST(LintTest, CommentsWithAReasonKeepFindingsQuiet) {
+  const LintReport report =
+      LintText(std::string(kHook) + "  # portcullis:ignore webhook-long-timeout it is far away\n");
+  EXPECT_EQ(IdsOf(report), std::set<std::string>{"webhook-fails-open"});
+  EXPECT_EQ(report.ignored, 1U);
+  const LintReport all = LintText("# portcullis:ignore webhook-fails-open audited elsewhere\n" +
+                                  std::string(kHook) + "\n");
+  EXPECT_EQ(IdsOf(all), std::set<std::string>{"webhook-long-timeout"});
+}
+
+TEST(LintTest, CommentsWithoutAReasonAreProblems) {
+  const LintReport report =
+      LintText(std::string(kHook) + "  # portcullis:ignore webhook-long-timeout\n");
+  EXPECT_THAT(report.findings, SizeIs(2));
+  ASSERT_THAT(report.problems, SizeIs(1));
+  EXPECT_EQ(report.problems[0].message, "portcullis:ignore has no reason: webhook-long-timeout");
+  EXPECT_EQ(LintText("# portcullis:ignore x y\n" + std::string(kHook)).problems[0].message,
+            "portcullis:ignore names no rule: x");
+}
+
+}  // namespace
+}  // namespace portcullis::offline
