@@ -496,7 +496,8 @@ TEST(FormatTest, EveryFormWritesEveryReport) {
     EXPECT_THAT(text, HasSubstr("m.yaml")) << format.name;
     EXPECT_THAT(text, HasSubstr("not 7")) << format.name;
     EXPECT_THAT(text, testing::Not(HasSubstr("\x1b["))) << format.name;
-    EXPECT_FALSE(format.write({}, {}).empty() && format.name != "github") << format.name;
+    const bool may_be_empty = format.name == "github" || format.name == "azuredevops";
+    EXPECT_FALSE(format.write({}, {}).empty() && !may_be_empty) << format.name;
   }
 }
 

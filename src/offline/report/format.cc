@@ -16,6 +16,9 @@ constexpr Format kFormats[] = {
     {"github", "annotations of GitHub Actions", &WriteGithub},
     {"tap", "Test Anything Protocol 13", &WriteTap},
     {"markdown", "a table for summaries and comments", &WriteMarkdown},
+    {"azuredevops", "logging commands of Azure Pipelines", &WriteAzureDevops},
+    {"gitlab", "GitLab's code quality report", &WriteGitlab},
+    {"html", "one page", &WriteHtml},
 };
 
 std::string Counted(std::size_t count, std::string_view what) {

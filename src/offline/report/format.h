@@ -40,5 +40,11 @@ std::string WriteSarif(const Report& report, const FormatOptions& options);
 std::string WriteGithub(const Report& report, const FormatOptions& options);
 std::string WriteTap(const Report& report, const FormatOptions& options);
 std::string WriteMarkdown(const Report& report, const FormatOptions& options);
+std::string WriteAzureDevops(const Report& report, const FormatOptions& options);
+std::string WriteGitlab(const Report& report, const FormatOptions& options);
+std::string WriteHtml(const Report& report, const FormatOptions& options);
+
+// Text for XML 1.0 and HTML, which have no control characters but tab and line ends.
+std::string XmlText(std::string_view text);
 
 }  // namespace portcullis::offline

@@ -7,8 +7,32 @@
 namespace portcullis::offline {
 namespace {
 
-// Text for XML 1.0, which has no control characters but tab and line ends.
-std::string Xml(std::string_view text) {
+void AddCase(const Result& result, std::string& out) {
+  out += base::StrCat("    <testcase classname=\"", XmlText(result.place.file), "\" name=\"",
+                      XmlText(NameOf(result)), "\" file=\"", XmlText(result.place.file),
+                      "\" line=\"", std::to_string(result.place.line), "\"");
+  if (result.failures.empty() && result.warnings.empty() && result.verdict != Verdict::kSkip) {
+    out += "/>\n";
+    return;
+  }
+  out += ">\n";
+  if (result.verdict == Verdict::kSkip) out += "      <skipped message=\"not judged\"/>\n";
+  const std::string_view element = result.verdict == Verdict::kError ? "error" : "failure";
+  for (const Failure& failure : result.failures) {
+    out += base::StrCat("      <", element, " type=\"", XmlText(failure.source), "\" message=\"",
+                        XmlText(failure.message), "\">", XmlText(failure.place.ToString()), ": ",
+                        XmlText(failure.message), "</", element, ">\n");
+  }
+  if (!result.warnings.empty()) {
+    out += base::StrCat("      <system-out>", XmlText(base::Join(result.warnings, "\n")),
+                        "</system-out>\n");
+  }
+  out += "    </testcase>\n";
+}
+
+}  // namespace
+
+std::string XmlText(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
@@ -34,31 +58,6 @@ std::string Xml(std::string_view text) {
   return out;
 }
 
-void AddCase(const Result& result, std::string& out) {
-  out += base::StrCat("    <testcase classname=\"", Xml(result.place.file), "\" name=\"",
-                      Xml(NameOf(result)), "\" file=\"", Xml(result.place.file), "\" line=\"",
-                      std::to_string(result.place.line), "\"");
-  if (result.failures.empty() && result.warnings.empty() && result.verdict != Verdict::kSkip) {
-    out += "/>\n";
-    return;
-  }
-  out += ">\n";
-  if (result.verdict == Verdict::kSkip) out += "      <skipped message=\"not judged\"/>\n";
-  const std::string_view element = result.verdict == Verdict::kError ? "error" : "failure";
-  for (const Failure& failure : result.failures) {
-    out += base::StrCat("      <", element, " type=\"", Xml(failure.source), "\" message=\"",
-                        Xml(failure.message), "\">", Xml(failure.place.ToString()), ": ",
-                        Xml(failure.message), "</", element, ">\n");
-  }
-  if (!result.warnings.empty()) {
-    out += base::StrCat("      <system-out>", Xml(base::Join(result.warnings, "\n")),
-                        "</system-out>\n");
-  }
-  out += "    </testcase>\n";
-}
-
-}  // namespace
-
 std::string WriteJunit(const Report& report, const FormatOptions&) {
   const std::string counts = base::StrCat(
       "tests=\"", std::to_string(report.results.size() + report.problems.size()), "\" failures=\"",
@@ -68,9 +67,9 @@ std::string WriteJunit(const Report& report, const FormatOptions&) {
   std::string out = base::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ", counts,
                                  ">\n  <testsuite name=\"portcullis test\" ", counts, ">\n");
   for (const Problem& problem : report.problems) {
-    out += base::StrCat("    <testcase classname=\"", Xml(problem.place.file),
-                        "\" name=\"reading\">\n      <error message=\"", Xml(problem.message),
-                        "\">", Xml(problem.place.ToString()), ": ", Xml(problem.message),
+    out += base::StrCat("    <testcase classname=\"", XmlText(problem.place.file),
+                        "\" name=\"reading\">\n      <error message=\"", XmlText(problem.message),
+                        "\">", XmlText(problem.place.ToString()), ": ", XmlText(problem.message),
                         "</error>\n    </testcase>\n");
   }
   for (const Result& result : report.results) AddCase(result, out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Short text forms: annotations of GitHub Actions, TAP, Markdown.
+// Short text forms: annotations of GitHub Actions and of Azure Pipelines, TAP, Markdown.
 #include "base/strings.h"
 #include "offline/report/format.h"
 
@@ -27,6 +27,26 @@ std::string GithubLine(std::string_view level, const Location& place, std::strin
   return out + base::StrCat("::", GithubText(message), "\n");
 }
 
+// Escaping of logging commands (github.com/microsoft/azure-pipelines-task-lib).
+std::string AzureText(std::string_view text) {
+  std::string out = base::ReplaceAll(text, "%", "%AZP25");
+  out = base::ReplaceAll(out, "\r", "%0D");
+  return base::ReplaceAll(out, "\n", "%0A");
+}
+
+std::string AzureProperty(std::string_view text) {
+  return base::ReplaceAll(base::ReplaceAll(AzureText(text), "]", "%5D"), ";", "%3B");
+}
+
+std::string AzureLine(std::string_view level, const Location& place, std::string_view code,
+                      std::string_view message) {
+  std::string out = base::StrCat("##vso[task.logissue type=", level,
+                                 ";sourcepath=", AzureProperty(place.file), ";");
+  if (place.line != 0) out += base::StrCat("linenumber=", std::to_string(place.line), ";");
+  if (place.column != 0) out += base::StrCat("columnnumber=", std::to_string(place.column), ";");
+  return out + base::StrCat("code=", AzureProperty(code), "]", AzureText(message), "\n");
+}
+
 // A cell of a Markdown table.
 std::string Cell(std::string_view text) {
   return base::ReplaceAll(base::ReplaceAll(text, "|", "\\|"), "\n", "<br>");
@@ -49,6 +69,23 @@ std::string WriteGithub(const Report& report, const FormatOptions&) {
     }
     for (const std::string& warning : result.warnings) {
       out += GithubLine("warning", result.place, NameOf(result), warning);
+    }
+  }
+  return out;
+}
+
+std::string WriteAzureDevops(const Report& report, const FormatOptions&) {
+  std::string out;
+  for (const Problem& problem : report.problems) {
+    out += AzureLine("error", problem.place, "reading", problem.message);
+  }
+  for (const Result& result : report.results) {
+    for (const Failure& failure : result.failures) {
+      out += AzureLine("error", failure.place, failure.source, failure.message);
+    }
+    if (result.is_case) continue;
+    for (const std::string& warning : result.warnings) {
+      out += AzureLine("warning", result.place, NameOf(result), warning);
     }
   }
   return out;
