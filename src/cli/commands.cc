@@ -8,6 +8,7 @@
 #include "cli/cel_command.h"
 #include "cli/command.h"
 #include "cli/completion.h"
+#include "cli/diff_command.h"
 #include "cli/envtest.h"
 #include "cli/exec_command.h"
 #include "cli/explain_command.h"
@@ -94,7 +95,7 @@ int Help(std::span<const std::string> words) {
 
 const std::vector<Command>& Commands() {
   static const std::vector<Command> kCommands = {
-      kServe, kExec,         kTest,          kExplain,    kLint,   kPlugins,
+      kServe, kExec,         kTest,          kExplain,    kDiff,   kLint,    kPlugins,
       kCel,   kSchemaImport, kEnvtestAssets, kCompletion, kManual, kVersion,
   };
   return kCommands;

@@ -36,13 +36,14 @@ Exit status: 0 all were admitted, 1 one was refused, 2 flags or files are wrong,
 docs/internals/trace.md explains steps, outcomes and reasons.
 )help";
 
-constexpr std::string_view kForms[] = {"text", "json"};
+constexpr std::string_view kForms[] = {"text", "json", "html"};
 
 constexpr OfflineFlag kOwn[] = {
     {.name = "output",
      .type = flags::Type::kString,
      .default_text = "text",
-     .meaning = "Form: text, or json: one document with the trace of each manifest",
+     .meaning =
+         "Form: text, html (one page), or json: one document with the trace of each manifest",
      .set = &flags::SetOneOf<&OfflineOptions::form, kForms>,
      .shorthand = 'o',
      .value_name = "FORMAT"},
@@ -73,8 +74,9 @@ int Run(const std::vector<std::string>& arguments) {
   auto report = offline::Judge(*inputs, options.judge);
   if (!report.ok()) return Fail(report.status());
   report->results.resize(inputs->own);
-  const std::string text =
-      options.form == "json" ? offline::ExplainAsJson(*report) : offline::ExplainAsText(*report);
+  const std::string text = options.form == "json"   ? offline::ExplainAsJson(*report)
+                           : options.form == "html" ? offline::ExplainAsHtml(*report)
+                                                    : offline::ExplainAsText(*report);
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!report->problems.empty()) return kExitUsage;
   const bool refused =

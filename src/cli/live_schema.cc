@@ -3,16 +3,11 @@
 #include "cli/live_schema.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "base/strings.h"
-#include "json/reader.h"
-#include "kubeconfig/client.h"
-#include "net/client.h"
-#include "net/io_threads.h"
+#include "cli/fetcher.h"
 
 namespace portcullis::cli {
 namespace {
@@ -24,40 +19,6 @@ constexpr std::string_view kAggregated =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 constexpr std::string_view kTable = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-
-class Fetcher {
- public:
-  static base::Result<std::unique_ptr<Fetcher>> Create(const kubeconfig::ClientConfig& server,
-                                                       json::Arena& arena) {
-    std::unique_ptr<Fetcher> fetcher(new Fetcher(arena));
-    kubeconfig::ClientOptions options;
-    options.timeout = std::chrono::seconds(60);
-    fetcher->client_.emplace(
-        TRY(kubeconfig::Client::Create(server, options, fetcher->https_.get())));
-    return fetcher;
-  }
-
-  base::Result<Value> Get(std::string_view path, std::string_view accept) {
-    const net::CallResult result = TRY(client_->Get(path, accept));
-    if (!result.ok()) return base::ConfigError(result.failure->message);
-    if (result.response.status != 200) {
-      return base::ConfigError(base::StrCat("GET ", path, ": the server answered ",
-                                            std::to_string(result.response.status)));
-    }
-    auto parsed = json::Parse(arena_, result.response.content());
-    if (!parsed.ok()) return parsed.status().Annotate(path);
-    return *parsed;
-  }
-
- private:
-  explicit Fetcher(json::Arena& arena)
-      : arena_(arena), https_(net::HttpsClient::Create(threads_)) {}
-
-  json::Arena& arena_;
-  net::IoThreads threads_;
-  std::unique_ptr<net::HttpsClient> https_;
-  std::optional<kubeconfig::Client> client_;  // after Create
-};
 
 std::string VersionPath(std::string_view group, std::string_view version) {
   return group.empty() ? base::StrCat("/api/", version)

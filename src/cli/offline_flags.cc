@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "flags/setters.h"
 #include "golang/strconv.h"
 
 namespace portcullis::cli {
@@ -110,6 +111,13 @@ base::Status SetSeconds(OfflineOptions& options, std::string_view value) {
   return base::OkStatus();
 }
 
+template <auto Member>
+base::Status SetLive(OfflineOptions& options, std::string_view value) {
+  options.cluster = true;
+  options.live.*Member = std::string(value);
+  return base::OkStatus();
+}
+
 base::Status AddOld(OfflineOptions& options, std::string_view value) {
   SplitInto(value, options.inputs.old);
   return base::OkStatus();
@@ -164,6 +172,14 @@ constexpr OfflineFlag kShared[] = {
      "Files and folders with what is stored already: a manifest of the same object is judged\n"
      "as an update of it",
      &AddOld, "", '\0', "PATH"},
+    {"cluster", kSwitch, "false",
+     "Read from a running cluster what the files lack, and what is stored of the manifests;\n"
+     "nothing is written, Secrets are not read",
+     &flags::SetBool<&OfflineOptions::cluster>, ""},
+    {"kubeconfig", kText, "", "Kubeconfig of that cluster (default $KUBECONFIG, ~/.kube/config)",
+     &SetLive<&LiveCluster::kubeconfig>, "", '\0', "FILE"},
+    {"context", kText, "", "Context in it (default its current one)",
+     &SetLive<&LiveCluster::context>, "", '\0', "NAME"},
     {"operation", kText, "create",
      "What is asked for with the manifests: create (or update, see --old), apply (server-side),\n"
      "delete",
@@ -264,6 +280,10 @@ base::Result<offline::Inputs> ReadOfflineInputs(OfflineOptions& options) {
     return base::ConfigError(base::StrCat(
         inputs.admission_configurations[0], " and ", inputs.admission_configurations[1],
         " both hold an AdmissionConfiguration: --admission-control-config-file chooses one"));
+  }
+  if (options.cluster) {
+    options.live.ns = options.judge.ns.empty() ? "default" : options.judge.ns;
+    TRY(ReadLiveCluster(options.live, inputs));
   }
   return inputs;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cli/live_cluster.h"
 #include "flags/flags.h"
 #include "net/client.h"
 #include "net/io_threads.h"
@@ -35,6 +36,13 @@ struct OfflineOptions {
   bool require_tests = false;
   int warn_exit_code = 0;
   bool rules = false;  // lint: print them
+  std::string init;    // test: the policy to write a test file for
+  bool force = false;
+  bool cluster = false;
+  LiveCluster live;
+  std::vector<std::string> diff_old;
+  std::vector<std::string> diff_new;
+  std::vector<std::string> diff_versions;
   std::string form = "text";
 };
 
@@ -63,7 +71,8 @@ class WebhookClient {
   std::unique_ptr<net::HttpsClient> https_;
 };
 
-// Reads the inputs. An AdmissionConfiguration among them is used unless a flag names one.
+// Reads the inputs, and what they lack from a running cluster if a flag says so. An
+// AdmissionConfiguration among them is used unless a flag names one.
 base::Result<offline::Inputs> ReadOfflineInputs(OfflineOptions& options);
 
 // Whether standard output is a terminal that takes colors (NO_COLOR: none does).

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "cli/offline_flags.h"
 #include "flags/setters.h"
 #include "golang/strconv.h"
+#include "offline/test_draft.h"
 
 namespace portcullis::cli {
 namespace {
@@ -69,7 +71,8 @@ constexpr flags::Type kSwitch = flags::Type::kBool;
 // In the order of --help: name, type, default, meaning, setter, note, shorthand, value.
 constexpr OfflineFlag kOwn[] = {
     {"output", flags::Type::kString, "table",
-     "Form of the report: table, json, yaml, junit, sarif, github, tap or markdown; with\n"
+     "Form of the report: table, json, yaml, junit, sarif, github, tap, markdown, azuredevops,\n"
+     "gitlab or html; with"
      "=FILE written to that file. May be repeated.",
      &AddOutput, "", 'o', "FORMAT[=FILE]"},
     {"verbose", kSwitch, "false", "Show what was admitted, too",
@@ -80,6 +83,12 @@ constexpr OfflineFlag kOwn[] = {
     {"jobs", flags::Type::kInt, "0",
      "Test files that are run at the same time; 0: as many as the machine has processors",
      &SetThreads, "", 'j', "N"},
+    {"init", flags::Type::kString, "",
+     "Write a test file for the policy of that file beside it, with a case for each operation\n"
+     "and validation and the verdicts of today",
+     &flags::SetText<&OfflineOptions::init>, "", '\0', "POLICY"},
+    {"force", kSwitch, "false", "--init replaces a file that is there",
+     &flags::SetBool<&OfflineOptions::force>, ""},
     {"fail-fast", kSwitch, "false", "End with the first manifest that is refused", &SetFailFast,
      ""},
     {"require-tests", kSwitch, "false", "No test file at all is an error (status 2)",
@@ -107,6 +116,19 @@ int ExitCode(const offline::Report& report, const OfflineOptions& options) {
   return report.warnings() > 0 ? options.warn_exit_code : kExitOk;
 }
 
+// --init: says what it writes, and replaces nothing unless it is told to.
+int WriteInitialTest(const OfflineOptions& options) {
+  const auto made = offline::MakeInitialTest(options.init, options.judge);
+  if (!made.ok()) return Fail(made.status());
+  std::error_code error;
+  if (!options.force && std::filesystem::exists(made->path, error)) {
+    return Fail(base::ConfigError(base::StrCat(made->path, " is there: --force replaces it")));
+  }
+  std::fputs(base::StrCat("writes ", made->path, "\n").c_str(), stdout);
+  const base::Status written = base::WriteFile(made->path, made->text);
+  return written.ok() ? kExitOk : Fail(written);
+}
+
 int Run(const std::vector<std::string>& arguments) {
   OfflineOptions options;
   auto line = flags::Parse<OfflineOptions>(WithSharedFlags(kOwn), arguments,
@@ -117,6 +139,7 @@ int Run(const std::vector<std::string>& arguments) {
   if (options.outputs.empty()) options.outputs.push_back({offline::FindFormat("table"), ""});
   base::ConfigureLog(base::LogFormat::kText, base::LogLevel::kError);
 
+  if (!options.init.empty()) return WriteInitialTest(options);
   const auto client = WebhookClient::Create(options);
   if (!client.ok()) return Fail(client.status());
   const auto inputs = ReadOfflineInputs(options);

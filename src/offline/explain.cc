@@ -49,6 +49,28 @@ std::string ExplainAsText(const Report& report) {
   return out;
 }
 
+std::string ExplainAsHtml(const Report& report) {
+  std::string out =
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>portcullis "
+      "explain</title>\n<style>:root { color-scheme: light dark; } body { font: 15px/1.5 "
+      "system-ui, "
+      "sans-serif; margin: 2rem auto; max-width: 90rem; padding: 0 1rem; } pre { font: 13px/1.4 "
+      "ui-monospace, monospace; overflow-x: auto; } .deny { color: #c62828; "
+      "}</style></head><body>\n";
+  for (const Problem& problem : report.problems) {
+    out += base::StrCat("<p class=\"deny\">", XmlText(problem.place.ToString()), ": ",
+                        XmlText(problem.message), "</p>\n");
+  }
+  for (const Result& result : report.results) {
+    out += base::StrCat(
+        "<details", report.results.size() == 1 || IsRefusal(result.verdict) ? " open" : "",
+        "><summary class=\"", VerdictText(result.verdict), "\">", XmlText(result.place.ToString()),
+        " ", VerdictText(result.verdict), " ", XmlText(NameOf(result)), "</summary><pre>",
+        XmlText(TextOf(result)), "</pre></details>\n");
+  }
+  return out + "</body></html>\n";
+}
+
 std::string ExplainAsJson(const Report& report) { return WriteJson(report, {}); }
 
 }  // namespace portcullis::offline

@@ -13,5 +13,7 @@ namespace portcullis::offline {
 std::string ExplainAsText(const Report& report);
 // The document of `portcullis test -o json`, each result with its `trace`.
 std::string ExplainAsJson(const Report& report);
+// The text as one page that needs nothing else, a section for each result.
+std::string ExplainAsHtml(const Report& report);
 
 }  // namespace portcullis::offline

@@ -9,9 +9,12 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+
+import process
 
 CONFIGMAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
 LARGE = 100 << 20
@@ -168,7 +171,102 @@ def reports(folder):
     folder.run("test", "bad.yaml", "-o", "json=absent/r.json", code=2)
 
 
-STORIES = [exit_codes, webhooks, reports, broken_files, closed_folder, large_files, many_files, duplicates]
+POLICY = """apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: limit}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]
+  validations: [{expression: "int(object.data.size) <= %s", message: too large}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: limit}
+spec: {policyName: limit, validationActions: [Deny]}
+"""
+SIZED = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {size: '%s'}\n"
+
+
+def stored_objects(folder):
+    folder.write("old.yaml", SIZED % 3)
+    folder.write("new.yaml", SIZED % 9)
+    folder.write("policy.yaml", POLICY % 5)
+    result = json.loads(folder.run("test", "new.yaml", "--old=old.yaml", "-f", "policy.yaml", "-o", "json", code=1))["results"][0]
+    check("operation", result["operation"], "UPDATE")
+    holds("a denial", result["message"], "denied request: too large")
+    folder.run("test", "new.yaml", "--old=old.yaml", "--operation=delete", code=0)
+    holds("a conflict", folder.run("test", "new.yaml", "--old=old.yaml", "--server-side", code=1), "conflict")
+    folder.run("test", "new.yaml", "--old=old.yaml", "--server-side", "--force-conflicts", code=0)
+
+
+def initial_tests(folder):
+    folder.write("limit.yaml", POLICY % 5)
+    holds("what is written", folder.run("test", "--init", "limit.yaml", code=0), "writes limit.test.yaml")
+    text = (folder.path / "limit.test.yaml").read_text()
+    holds("a case", text, 'name: "UPDATE of a plain ConfigMap"\n  operation: UPDATE\n')
+    holds("a validation", text, "# set what makes it false: int(object.data.size) <= 5")
+    holds("its cases", folder.run("test", "limit.test.yaml", code=0), "3 cases: 3 passed")
+    holds("a file that is there", folder.run("test", "--init", "limit.yaml", code=2), "--force replaces it")
+    holds("no policy", folder.run("test", "--init", "limit.test.yaml", code=2), "holds no ValidatingAdmissionPolicy")
+
+
+def pages(folder):
+    folder.write("a.yaml", SIZED % "<3>")
+    text = folder.run("explain", "a.yaml", "-o", "html", code=0)
+    holds("a page", text, "<summary class=\"allow\">a.yaml:1:1 allow configmaps/a -n default</summary>")
+    holds("its text", text, "size: &lt;3&gt;")
+
+
+def differences(folder):
+    folder.write("policies/p.yaml", POLICY % 5)
+    folder.write("a.yaml", SIZED % 7)
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "a"]):
+        subprocess.run(["git", *words], cwd=folder.path, check=True)
+    folder.run("diff", "--old", "HEAD:policies", "--new", "policies", "a.yaml", code=0)
+    folder.write("policies/p.yaml", POLICY % 9)
+    text = folder.run("diff", "--old", "HEAD:policies", "--new", "policies", "a.yaml", code=1)
+    holds("a verdict", text, "a.yaml:1:1: configmaps/a -n default: deny -> allow")
+    document = json.loads(folder.run("diff", "--old", "HEAD:policies", "--new", "policies", "a.yaml", "-o", "json", code=1))
+    check("the new side", document["changes"][0]["new"]["verdict"], "allow")
+    folder.run("diff", "--kubernetes-versions=1.34,1.36", "a.yaml", code=0)
+    holds("no side", folder.run("diff", "a.yaml", code=2), "say what is compared")
+    holds("a revision", folder.run("diff", "--old", "nope:policies", "--new", "policies", "a.yaml", code=2), "no folder of a git")
+
+
+def findings(folder):
+    folder.write("p.yaml", POLICY.replace("configmaps", "configmap") % 5)
+    holds("a finding", folder.run("lint", "p.yaml", code=1), "p.yaml:6:21: error rule-never-matches: ")
+    folder.write("p.yaml", "# portcullis:ignore rule-never-matches of a test\n" + POLICY.replace("configmaps", "configmap") % 5)
+    holds("a comment", folder.run("lint", "p.yaml", code=0), "1 ignored")
+    holds("the rules", folder.run("lint", "--rules", code=0), "## webhook-blocks-own-pods")
+
+
+def live_cluster(folder):
+    with tempfile.TemporaryDirectory() as data:
+        server = process.Server(folder.program, data, "--store=memory")
+        try:
+            config = f"--kubeconfig={data}/admin.kubeconfig"
+            folder.write("a.yaml", SIZED % 7)
+            folder.run("test", "a.yaml", config, code=0)
+            for text in (POLICY % 5).split("---\n"):
+                folder.write("one.yaml", text)
+                kind = "validatingadmissionpolicybindings" if "Binding" in text else "validatingadmissionpolicies"
+                made = json.loads(folder.run("test", "one.yaml", "-o", "json", code=0))["results"][0]["object"]
+                for field in ("uid", "resourceVersion", "creationTimestamp", "managedFields"):
+                    made["metadata"].pop(field, None)
+                check("made", server.call("POST", f"/apis/admissionregistration.k8s.io/v1/{kind}", made)[0], 201)
+            holds("the cluster's policy", folder.run("test", "a.yaml", "--cluster", config, code=1), "rule cluster:")
+            configmap = {"metadata": {"name": "a"}, "data": {"size": "1"}}
+            check("stored", server.call("POST", process.CONFIGMAPS, configmap)[0], 201)
+            result = json.loads(folder.run("test", "a.yaml", config, "-o", "json", code=1))["results"][0]
+            check("an update of what the cluster has", result["operation"], "UPDATE")
+            check("nothing is written", server.call("GET", process.CONFIGMAPS + "/a")[1]["data"], {"size": "1"})
+        finally:
+            server.end(signal.SIGTERM)
+    holds("no kubeconfig", folder.run("test", "a.yaml", "--kubeconfig=absent", code=2), "absent")
+
+
+STORIES = [stored_objects, initial_tests, pages, differences, findings, live_cluster, exit_codes, webhooks, reports, broken_files, closed_folder, large_files, many_files, duplicates]
 
 
 def main():

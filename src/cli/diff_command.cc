@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/diff_command.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "cli/offline_flags.h"
+#include "cli/temporary_folder.h"
+#include "flags/setters.h"
+#include "offline/two_sides.h"
+
+namespace portcullis::cli {
+namespace {
+
+constexpr std::string_view kUsage =
+    R"help(Judges the same requests by two clusters and shows what differs: verdicts, messages, warnings, audit
+annotations, the objects in the end; nothing else.
+
+Usage:
+  portcullis diff --old A --new B [PATH...] [flags]
+
+A and B are files and folders, or folders of a git revision (main:policies). PATH has the requests: manifests,
+AdmissionReview documents, test files, audit logs; by default the current folder.
+
+Examples:
+  portcullis diff --old main:policies --new policies deploy/
+  portcullis diff --kubernetes-versions=1.33,1.36 deploy/ -f policies/
+  portcullis diff --old policies/v1 --new policies/v2 audit.log -o json
+
+Flags:
+)help";
+
+constexpr std::string_view kExitCodes = R"help(
+Exit status: 0 nothing differs, 1 something does, 2 flags or files are wrong, 3 a mistake of ours.
+)help";
+
+base::Status SetVersions(OfflineOptions& options, std::string_view value) {
+  options.diff_versions.clear();
+  for (const std::string_view version : base::Split(value, ',')) {
+    options.diff_versions.emplace_back(version);
+  }
+  if (options.diff_versions.size() == 2) return base::OkStatus();
+  return base::BadRequest("must be two releases: 1.33,1.36");
+}
+
+constexpr std::string_view kForms[] = {"text", "json"};
+
+constexpr OfflineFlag kOwn[] = {
+    {.name = "old",
+     .type = flags::Type::kList,
+     .meaning = "Policies and what else the first cluster has: files, folders, REVISION:FOLDER",
+     .set = &flags::AddToList<&OfflineOptions::diff_old>,
+     .value_name = "PATH"},
+    {.name = "new",
+     .type = flags::Type::kList,
+     .meaning = "The same of the second",
+     .set = &flags::AddToList<&OfflineOptions::diff_new>,
+     .value_name = "PATH"},
+    {.name = "kubernetes-versions",
+     .type = flags::Type::kString,
+     .meaning = "Releases of the two clusters: 1.33,1.36",
+     .set = &SetVersions,
+     .value_name = "OLD,NEW"},
+    {.name = "output",
+     .type = flags::Type::kString,
+     .default_text = "text",
+     .meaning = "Form: text or json",
+     .set = &flags::SetOneOf<&OfflineOptions::form, kForms>,
+     .shorthand = 'o',
+     .value_name = "FORMAT"},
+};
+
+constexpr std::string_view kSharedNames[] = {"filename",
+                                             "resource",
+                                             "recursive",
+                                             "namespace",
+                                             "as",
+                                             "as-group",
+                                             "validate",
+                                             "expand",
+                                             "strict",
+                                             "webhooks",
+                                             "feature-gates",
+                                             "runtime-config",
+                                             "pod-template",
+                                             "kubernetes-version",
+                                             "enable-admission-plugins",
+                                             "disable-admission-plugins",
+                                             "admission-control-config-file"};
+
+std::vector<OfflineFlag> AllFlags() { return WithSharedFlags(kOwn, kSharedNames); }
+std::vector<flags::Info> Flags() { return flags::InfosOf<OfflineOptions>(AllFlags()); }
+
+int Fail(const base::Status& status) {
+  std::fprintf(stderr, "Error: %s\n", status.message().c_str());
+  return kExitUsage;
+}
+
+// The archive that `git archive` makes of a folder of a revision.
+base::Result<std::string> GitArchive(const std::string& revision) {
+  const TemporaryFolder folder = TRY(TemporaryFolder::Create("portcullis-diff"));
+  const std::string file = base::StrCat(folder.path(), "/archive.tar");
+  std::string words[] = {"git", "archive", "--format=tar", "-o", file, revision};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(),
+                       words[4].data(), words[5].data(), nullptr};
+  pid_t child = 0;
+  if (const int error = ::posix_spawnp(&child, "git", nullptr, nullptr, arguments, environ)) {
+    return base::ConfigError(base::StrCat("git: ", base::ErrnoText(error)));
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return base::ConfigError(base::StrCat(revision,
+                                          ": no file or folder, and no folder of a git "
+                                          "revision"));
+  }
+  return base::ReadFile(file);
+}
+
+// The requests, and behind them what the side has.
+base::Result<offline::DiffSide> SideOf(OfflineOptions options,
+                                       const std::vector<std::string>& paths, std::size_t index) {
+  std::vector<std::string> revisions;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const bool is_revision =
+        path.find(':') != std::string::npos && !std::filesystem::exists(path, error);
+    (is_revision ? revisions : options.inputs.filenames).push_back(path);
+  }
+  options.inputs.recursive = true;
+  if (!options.diff_versions.empty()) {
+    options.judge.cluster.kubernetes_version = options.diff_versions[index];
+  }
+  offline::DiffSide side;
+  side.inputs = TRY(ReadOfflineInputs(options));
+  for (const std::string& revision : revisions) {
+    TRY(offline::ReadTar(revision, TRY(GitArchive(revision)), side.inputs));
+  }
+  side.options = options.judge;
+  return side;
+}
+
+int Run(const std::vector<std::string>& arguments) {
+  OfflineOptions options;
+  auto line = flags::Parse<OfflineOptions>(AllFlags(), arguments,
+                                           {"portcullis diff", flags::Arguments::kAny}, options);
+  if (!line.ok()) return UsageError(kDiff.name, line.status().message());
+  if (line->help) return PrintHelp(kDiff);
+  if (options.diff_old.empty() && options.diff_new.empty() && options.diff_versions.empty()) {
+    return UsageError(kDiff.name,
+                      "--old and --new, or --kubernetes-versions, say what is compared");
+  }
+  options.inputs.paths = std::move(line->arguments);
+  if (options.inputs.paths.empty()) options.inputs.paths = {"."};
+  base::ConfigureLog(base::LogFormat::kText, base::LogLevel::kError);
+  const auto client = WebhookClient::Create(options);
+  if (!client.ok()) return Fail(client.status());
+  const auto before = SideOf(options, options.diff_old, 0);
+  if (!before.ok()) return Fail(before.status());
+  const auto after = SideOf(options, options.diff_new, 1);
+  if (!after.ok()) return Fail(after.status());
+  const auto report = offline::Diff(*before, *after);
+  if (!report.ok()) return Fail(report.status());
+  const std::string text =
+      options.form == "json" ? offline::DiffAsJson(*report) : offline::DiffAsText(*report);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!report->problems.empty()) return kExitUsage;
+  return report->differences.empty() ? kExitOk : kExitRefused;
+}
+
+}  // namespace
+
+const Command kDiff = {
+    "diff", "show what two sets of policies judge differently", &Run, &Flags, kUsage, kExitCodes};
+
+}  // namespace portcullis::cli
