@@ -226,6 +226,9 @@ RequestMetrics::RequestMetrics(Registry& registry)
            "Number of stored objects at the time of last check split by kind. In case of a "
            "fetching error, the value will be -1."},
           {"group", "resource"})),
+      authentication_successes(authentication_attempts.With({"success"})),
+      requests_of_other_users(authenticated_users.With({"other"})),
+      allowed_authorizations(authorization_attempts.With({"allowed"})),
       series(std::make_unique<RequestSeriesIndex>(
           RequestFamilies{requests, duration, slo_duration, response_sizes, request_body_sizes})) {}
 

@@ -64,7 +64,11 @@ struct RequestMetrics {
   Family<Counter>& authorization_attempts;   // result: allowed, denied, no-opinion, error
   Family<Gauge>& storage_objects;            // resource, e.g. deployments.apps
   Family<Gauge>& resource_objects;           // group, resource
-  // What every request adds to, of the same labels.
+  // What nearly every request adds to, looked up once.
+  Counter& authentication_successes;
+  Counter& requests_of_other_users;
+  Counter& allowed_authorizations;
+  // The series that a request adds to, by its labels.
   std::unique_ptr<RequestSeriesIndex> series;
 };
 

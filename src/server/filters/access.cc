@@ -20,21 +20,24 @@ namespace {
 
 constexpr std::string_view kOwnAddress = "127.0.0.1:0";  // of the server's own requests
 
-// What stands for a user in metrics: names would be without limit.
-std::string_view UserLabel(std::string_view name) {
+// Users are counted by what they are: names would be without limit.
+void CountUser(const metrics::RequestMetrics& metrics, std::string_view name) {
   for (const std::string_view known :
        {"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"}) {
-    if (name == known) return known;
+    if (name == known) return metrics.authenticated_users.With({known}).Increment();
   }
-  return name.find('@') != std::string_view::npos ? "email_id" : "other";
+  const bool is_address = name.find('@') != std::string_view::npos;
+  (is_address ? metrics.authenticated_users.With({"email_id"}) : metrics.requests_of_other_users)
+      .Increment();
 }
 
 void CountAuthorization(const Call& call, const authz::Decision& decision) {
-  const std::string_view result = decision.allowed()                            ? "allowed"
-                                  : !decision.error.empty()                     ? "error"
+  const metrics::RequestMetrics& metrics = *call.env.request_metrics;
+  if (decision.allowed()) return metrics.allowed_authorizations.Increment();
+  const std::string_view result = !decision.error.empty()                       ? "error"
                                   : decision.verdict == authz::Verdict::kDenied ? "denied"
                                                                                 : "no-opinion";
-  call.env.request_metrics->authorization_attempts.With({result}).Increment();
+  metrics.authorization_attempts.With({result}).Increment();
 }
 
 base::Status Authenticate(Call& call) {
@@ -46,9 +49,9 @@ base::Status Authenticate(Call& call) {
     metrics.authentication_attempts.With({identity.ok() ? "failure" : "error"}).Increment();
     return api::UnauthorizedStatus();
   }
-  metrics.authentication_attempts.With({"success"}).Increment();
+  metrics.authentication_successes.Increment();
   call.user = (*identity)->user;
-  metrics.authenticated_users.With({UserLabel(call.user.name)}).Increment();
+  CountUser(metrics, call.user.name);
   call.notes = (*identity)->notes;
   NoteIdentity(call);
   return base::OkStatus();
@@ -175,7 +178,7 @@ base::Status Identify(Call& call, std::optional<Reply>& instead) {
 void IdentifyOwn(Call& call, const api::UserInfo& user, std::optional<Reply>& instead) {
   call.audit_id = audit::AuditId("");
   call.user = user;
-  call.env.request_metrics->authentication_attempts.With({"success"}).Increment();
+  call.env.request_metrics->authentication_successes.Increment();
   BeginAudit(call, instead);
 }
 
