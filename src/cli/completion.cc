@@ -30,13 +30,16 @@ std::vector<flags::Info> FlagsOf(const Command& command) {
 bool TakesValue(const flags::Info& flag) { return flag.type != flags::Type::kBool; }
 
 // The first line, without what quotes and brackets of the shells would end.
-std::string MeaningOf(const flags::Info& flag) {
-  std::string text(flag.note.empty() ? flag.meaning : "accepted without effect");
-  text.resize(std::min(text.size(), text.find('\n')));
+std::string Plain(std::string_view meaning) {
+  std::string text(meaning.substr(0, meaning.find('\n')));
   for (const std::string_view special : {"'", "[", "]", "\\", "`", "$"}) {
     text = base::ReplaceAll(text, special, "");
   }
   return text;
+}
+
+std::string MeaningOf(const flags::Info& flag) {
+  return Plain(flag.note.empty() ? flag.meaning : "accepted without effect");
 }
 
 std::string Names(std::span<const Command> commands) {
@@ -82,7 +85,7 @@ std::string Zsh(std::span<const Command> commands) {
   std::string names;
   std::string cases;
   for (const Command& command : commands) {
-    names += base::StrCat("    '", command.name, ":", command.summary, "'\n");
+    names += base::StrCat("    '", command.name, ":", Plain(command.summary), "'\n");
     const auto first = base::Cut(command.name, " ");
     cases +=
         base::StrCat("    ", first ? first->first : command.name, ") _arguments '--help[help]'");
@@ -124,7 +127,7 @@ std::string Fish(std::span<const Command> commands) {
     const auto parts = base::Cut(command.name, " ");
     const std::string_view first = parts ? parts->first : command.name;
     script += base::StrCat("complete -c portcullis -n __fish_use_subcommand -f -a ", first, " -d '",
-                           command.summary, "'\n");
+                           Plain(command.summary), "'\n");
     if (parts) {
       script += base::StrCat("complete -c portcullis -n '__fish_seen_subcommand_from ", first,
                              "' -f -a ", parts->second, "\n");

@@ -28,7 +28,7 @@ std::vector<flags::Info> SomeFlags() {
 }
 
 const Command kSome = {"some thing",
-                       "does something",
+                       "does something of its user's",
                        nullptr,
                        &SomeFlags,
                        "Does \\this.\n\nUsage:\n  portcullis some thing\n\nIt also does that.\n\n"
@@ -38,7 +38,7 @@ const Command kSome = {"some thing",
 TEST(Manual, HasThePartsOfTheUsageUnderTheirHeadings) {
   const std::string page = ManualPage(kSome);
   EXPECT_THAT(page, HasSubstr(".TH PORTCULLIS-SOME-THING 1 "));
-  EXPECT_THAT(page, HasSubstr("portcullis\\-some\\-thing \\- does something\n"));
+  EXPECT_THAT(page, HasSubstr("portcullis\\-some\\-thing \\- does something of its user's\n"));
   EXPECT_THAT(page, HasSubstr(".SH SYNOPSIS\n.nf\n  portcullis some thing\n.fi\n"));
   EXPECT_THAT(page, HasSubstr(".SH DESCRIPTION\n.nf\nDoes \\ethis.\n\nIt also does that.\n.fi\n"));
   EXPECT_THAT(page, HasSubstr(".SH EXAMPLES\n.nf\n  portcullis some thing \\-\\-all\n.fi\n"));
@@ -61,6 +61,7 @@ TEST(Completion, OffersFlagsWithTheSignThatTheirValuesFollow) {
   EXPECT_THAT(CompletionScript("zsh", commands), HasSubstr("[.where its written]:FILE:_files"));
   EXPECT_THAT(CompletionScript("fish", commands),
               HasSubstr("-l output-file -r -s o -d '.where its written'"));
+  EXPECT_THAT(CompletionScript("fish", commands), HasSubstr("-d 'does something of its users'"));
   EXPECT_EQ(CompletionScript("tcsh", commands), "");
 }
 

@@ -93,7 +93,10 @@ def completion_in_bash(program, _):
         if "secure-port" not in script:
             fail(f"{shell}: {script[:200]}")
         if shutil.which(shell):
-            call(shell, "-n", input=script)
+            with tempfile.NamedTemporaryFile("w", suffix=f".{shell}") as file:
+                file.write(script)
+                file.flush()
+                call(shell, "-n", file.name)
 
 
 def manual_pages(program, _):
@@ -104,7 +107,7 @@ def manual_pages(program, _):
             if section not in page:
                 fail(f"the page of {name} has no {section}")
         if shutil.which("groff"):
-            shown = call("groff", "-man", "-Tutf8", "-ww", input=page)
+            shown = call("groff", "-k", "-man", "-Tutf8", "-ww", input=page)
             expect(f"warnings about the page of {name}", shown.stderr, "")
             if name == "serve" and "‐‐secure‐port" in shown.stdout:
                 fail("hyphens are not those of the keyboard")
