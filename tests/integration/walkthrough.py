@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does what a walkthrough of docs/ says, with the real kubectl, and compares what it shows.
+"""Does what a walkthrough says, with the real kubectl, and compares what it shows.
 
     tests/integration/walkthrough.py --build build/release [--kubectl PATH] [PAGE…]
 
 A block ```sh is typed into one shell; ```sh background=NAME is started and left running (ports are
 replaced by free ones, so that several can run side by side); ```sh stop=NAME stops it. A block ```text
-is what the block before it prints, standard output and error together.
+is what the block before it prints, standard output and error together. `portcullis serve` and `./run` get a
+free port. Without pages: the README, and the pages of docs/ that have such blocks.
 """
 
 import argparse
@@ -64,6 +65,10 @@ class Walk:
         (self.folder / "run").chmod(0o755)
         tools = self.folder / "bin"
         tools.mkdir()
+        program = (args.build / "portcullis").resolve()
+        (tools / "portcullis").write_text(
+            f'#!/bin/sh\nif [ "$1" = serve ]; then shift; set -- serve --secure-port={self.api_port} "$@"; fi\nexec {program} "$@"\n')
+        (tools / "portcullis").chmod(0o755)
         (tools / "kubectl").symlink_to(shutil.which(args.kubectl) or args.kubectl)
         env = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(self.folder)}
         self.running = {}
@@ -72,11 +77,14 @@ class Walk:
                                       stderr=subprocess.STDOUT, text=True)
 
     def type(self, commands):
-        self.shell.stdin.write(self.here(commands) + f"\necho '{END}'\n")
+        # Not typed into standard input, which a command of the block may read.
+        (self.folder / "block.sh").write_text(self.here(commands) + "\n")
+        self.shell.stdin.write(f". ./block.sh < /dev/null\necho '{END}'\n")
         self.shell.stdin.flush()
         lines = []
         for line in self.shell.stdout:
-            if line.rstrip("\n") == END:
+            if line.rstrip("\n").endswith(END):  # behind a last line without its end
+                lines.append(line.rstrip("\n").removesuffix(END))
                 break
             lines.append(line)
         return "".join(lines).replace(self.hook_port, "9443")
@@ -106,6 +114,11 @@ class Walk:
         for name in list(self.running):
             self.stop(name)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def pages():
+    return [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+            if any(kind == "sh" for kind, _, _ in FENCE.findall(page.read_text()))]
 
 
 def follow(args, page):
@@ -139,7 +152,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("--kubectl", help="kubectl 1.32 (default: what tools/kubectl/kubectl.py finds)")
-    parser.add_argument("pages", nargs="*", type=pathlib.Path, default=sorted((ROOT / "docs").glob("walkthrough*.md")))
+    parser.add_argument("pages", nargs="*", type=pathlib.Path, default=pages())
     args = parser.parse_args()
     try:
         args.kubectl = args.kubectl or kubectl.find()
