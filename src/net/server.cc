@@ -145,13 +145,19 @@ class Server final : public HttpsServer {
       shards_.push_back(std::make_shared<ServerShard>(threads.At(i), core_));
     }
     acceptor_loop_ = threads.At(0);
-    acceptor_ = std::make_unique<Acceptor>(acceptor_loop_, core_, shards_, fd);
+    acceptors_.push_back(std::make_unique<Acceptor>(acceptor_loop_, core_, shards_, fd));
   }
 
   base::Status Begin() {
     base::Status begun;
-    acceptor_loop_->RunAndWait([&] { begun = acceptor_->Begin(); });
+    acceptor_loop_->RunAndWait([&] { begun = acceptors_.back()->Begin(); });
     return begun;
+  }
+
+  base::Status AlsoListen(const std::string& address) override {
+    const int fd = TRY(BindSocket(address));
+    acceptors_.push_back(std::make_unique<Acceptor>(acceptor_loop_, core_, shards_, fd));
+    return Begin();
   }
 
   ~Server() override {
@@ -200,14 +206,16 @@ class Server final : public HttpsServer {
 
  private:
   void StopAccepting() {
-    acceptor_loop_->RunAndWait([this] { acceptor_->Stop(); });
+    acceptor_loop_->RunAndWait([this] {
+      for (const auto& acceptor : acceptors_) acceptor->Stop();
+    });
   }
 
   const std::shared_ptr<ServerCore> core_;
   const std::string address_;
   std::vector<std::shared_ptr<ServerShard>> shards_;
   std::shared_ptr<Loop> acceptor_loop_;
-  std::unique_ptr<Acceptor> acceptor_;
+  std::vector<std::unique_ptr<Acceptor>> acceptors_;  // one for each address
 };
 
 }  // namespace

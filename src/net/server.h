@@ -182,6 +182,9 @@ class HttpsServer {
   static base::Result<std::unique_ptr<HttpsServer>> Listen(IoThreads& threads,
                                                            ServerOptions options, Handler handler);
 
+  // Accepts at a second address, too, "[::1]:443". Before connections are expected there.
+  virtual base::Status AlsoListen(const std::string& address) = 0;
+
   virtual const std::string& address() const = 0;  // "127.0.0.1:34567"
   virtual int port() const = 0;
   // For connections from now on; its client CA for requests from now on.

@@ -38,6 +38,19 @@ TEST(ServerTest, AnswersARequestOverTls) {
   EXPECT_TRUE(result.response.headers.Has("Date"));
 }
 
+TEST(ServerTest, AnswersAtASecondAddress) {
+  TestServer server(Echo, {.address = "127.0.0.1:0"}, false);
+  const std::string port = std::to_string(server.server->port());
+  ASSERT_TRUE(server.server->AlsoListen("127.0.0.2:" + port).ok());
+  EXPECT_FALSE(server.server->AlsoListen("127.0.0.2:" + port).ok());
+  for (const char* address : {"127.0.0.1", "127.0.0.2"}) {
+    ClientRequest request = server.Request("GET", "/x");
+    request.url = std::string("http://") + address + ":" + port + "/x";
+    const CallResult result = server.Call(std::move(request));
+    ASSERT_TRUE(result.ok()) << address;
+  }
+}
+
 TEST(ServerTest, AnswersFromAnotherThread) {
   ExchangeQueue queue;
   TestServer test([&](std::shared_ptr<Exchange> exchange) { queue.Push(std::move(exchange)); });

@@ -494,6 +494,11 @@ class Server final : public ApiServer {
     listener_ = TRY(net::HttpsServer::Listen(
         io_, std::move(server),
         [this](const std::shared_ptr<net::Exchange>& exchange) { dispatcher_->Handle(exchange); }));
+    if (options_.also_bind_ipv6_loopback) {
+      // For names that lead to ::1 first. A machine without IPv6, or another program at that port,
+      // does no harm: clients go on to 127.0.0.1.
+      (void)listener_->AlsoListen(golang::JoinHostPort("::1", std::to_string(listener_->port())));
+    }
     AddProcessGauges();
     reloader_ =
         std::make_unique<net::TlsReloader>(io_, *listener_, tls.settings, tls.files, kReloadEvery);

@@ -184,7 +184,8 @@ constexpr flags::Flag<Options> kFlags[] = {
      "Version of the SubjectAccessReviews sent to it: v1beta1 or v1",
      &SetText<&Options::authorization_webhook_version>, ""},
     {"bind-address", kText, "127.0.0.1",
-     "Address to listen on; 0.0.0.0 or :: for all (kube-apiserver's default)",
+     "Address to listen on, if not given also ::1; 0.0.0.0 or :: for all (kube-apiserver's "
+     "default)",
      &SetText<&Options::bind_address>, ""},
     {"cert-dir", kText, "", "Directory of generated certificates; default: --data-dir",
      &SetText<&Options::cert_dir>, ""},
@@ -366,6 +367,7 @@ base::Result<Options> ParseOptions(std::span<const std::string> arguments, Optio
   Options options = std::move(defaults);
   const flags::Line line = TRY(flags::Parse<Options>(kFlags, arguments, {command}, options));
   options.help = line.help;
+  options.also_bind_ipv6_loopback = !line.given.contains("bind-address");
   options.service_cluster_ip_range_given = line.given.contains("service-cluster-ip-range");
   for (const flags::Flag<Options>& flag : kFlags) {
     if (!line.given.contains(flag.name)) continue;

@@ -26,6 +26,7 @@ namespace portcullis::server {
 struct Options {
   // Where and how to listen.
   std::string bind_address = "127.0.0.1";  // kube-apiserver: 0.0.0.0
+  bool also_bind_ipv6_loopback = false;    // --bind-address was not given
   int secure_port = 6443;                  // 0 takes any free port
   std::string advertise_address;
   std::string external_hostname;
