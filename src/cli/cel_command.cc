@@ -37,7 +37,7 @@ Examples:
   portcullis cel '1 + 2'
   portcullis cel --var 'x=[1, 2]' --types --cost 'x.all(i, i > 0)'
   portcullis cel --kubernetes "quantity('1Gi').isGreaterThan(quantity('1G'))"
-  portcullis cel --as admission --vars review.yaml 'object.metadata.name'
+  portcullis cel --as admission --var object=@deployment.yaml 'object.spec.replicas <= 5'
   portcullis cel --as admission --authorizer allowed.yaml \
       "authorizer.group('apps').resource('deployments').check('create').allowed()"
 )help";
@@ -139,7 +139,8 @@ constexpr flags::Flag<Options> kFlags[] = {
      "Expressions from a file (- is standard input). A line with nothing but\n"
      "--- stands between two expressions; // begins a comment.",
      &AddFile, "", 'f', "FILE"},
-    {"var", kText, "", "A variable", &AddVariable, "", '\0', "NAME=YAML"},
+    {"var", kText, "", "A variable; with @FILE its YAML is in a file", &AddVariable, "", '\0',
+     "NAME=YAML"},
     {"vars", kText, "", "Variables: the members of a YAML or JSON object",
      &AddInput<&CelInputs::AddVariables>, "", '\0', "FILE"},
     {"kubernetes", kSwitch, "",
@@ -290,6 +291,9 @@ bool EvaluateOne(Options& options, const cel::Environment& environment, const So
                                 : std::string();
   std::fprintf(failed ? stderr : stdout, "%s%s\n", where.c_str(),
                Tracer::Show(outcome.value).c_str());
+  if (failed && options.inputs.has_no_object()) {
+    std::fputs("Hint: object is null: give it with --var object=@FILE\n", stderr);
+  }
   if (options.types) {
     std::printf("  type: %s\n", cel::TypeString(compilation.program->result_type()).c_str());
   }

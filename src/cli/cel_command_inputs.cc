@@ -2,6 +2,7 @@
 
 #include "cli/cel_command_inputs.h"
 
+#include "base/file.h"
 #include "base/strings.h"
 #include "json/yaml.h"
 
@@ -70,7 +71,10 @@ base::Status CelInputs::AddVariable(std::string_view text) {
   if (!cut || cut->first.empty()) {
     return base::ConfigError(base::StrCat("--var ", text, ": NAME=YAML is needed"));
   }
-  const auto value = ReadValue(arena_, cut->second);
+  // No YAML begins with this sign.
+  std::string content(cut->second);
+  if (content.starts_with('@')) content = TRY(base::ReadFile(content.substr(1)));
+  const auto value = ReadValue(arena_, content);
   if (!value.ok()) {
     return base::ConfigError(base::StrCat("--var ", cut->first, ": ", value.status().message()));
   }
@@ -85,6 +89,10 @@ base::Status CelInputs::AddVariables(std::string_view text, const std::string& p
     return base::ConfigError(base::StrCat(path,
                                           ": an object with a member for each variable is "
                                           "needed"));
+  }
+  if (value->Has("apiVersion") && value->Has("kind")) {
+    return base::ConfigError(base::StrCat(
+        path, ": this is a Kubernetes object and no set of variables: --var object=@", path));
   }
   for (const json::Member& member : value->members()) {
     variables_.emplace_back(member.name(), member.value);

@@ -29,9 +29,10 @@ class CelInputs {
   bool kubernetes = false;  // Kubernetes' libraries
   bool admission = false;   // and the variables of a policy
 
-  // `NAME=YAML`.
+  // `NAME=YAML`, or `NAME=@FILE` with the YAML in a file.
   base::Status AddVariable(std::string_view text);
-  // The members of a YAML or JSON object.
+  // The members of a YAML or JSON object. A Kubernetes object is refused: it would be meant as one
+  // variable.
   base::Status AddVariables(std::string_view text, const std::string& path);
   // A list of {name, expression}, as in spec.variables of a policy.
   base::Status AddPolicyVariables(std::string_view text, const std::string& path);
@@ -47,6 +48,11 @@ class CelInputs {
     std::unique_ptr<kube_cel::Evaluation> evaluation;  // with --as admission
   };
   Bound Bind(json::Arena& evaluation_arena);
+
+  // With --as admission: neither object nor oldObject was given, so that both are null.
+  bool has_no_object() const {
+    return admission && Find("object") == nullptr && Find("oldObject") == nullptr;
+  }
 
  private:
   class Decisions;

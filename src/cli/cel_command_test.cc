@@ -108,6 +108,19 @@ TEST_F(CelCommandTest, VariablesAreYaml) {
   EXPECT_EQ(said.out, "true\n");
 }
 
+TEST_F(CelCommandTest, TakesAManifestAsAVariable) {
+  const std::string path = File("web.yaml", "apiVersion: v1\nkind: Pod\nspec: {replicas: 3}\n");
+  const Said said = Run({"--as", "admission", "--var", "object=@" + path, "object.spec.replicas"});
+  EXPECT_EQ(said.err, "");
+  EXPECT_EQ(said.out, "3\n");
+  EXPECT_NE(Run({"--vars", path, "1"}).err.find("--var object=@" + path), std::string::npos);
+}
+
+TEST_F(CelCommandTest, HintsAtAnObjectThatWasNotGiven) {
+  EXPECT_EQ(Run({"--as", "admission", "object.spec.replicas"}).err,
+            "error: no such key: spec\nHint: object is null: give it with --var object=@FILE\n");
+}
+
 TEST_F(CelCommandTest, SaysWhatIsWrongWithTheCommand) {
   const std::pair<std::vector<std::string>, const char*> rows[] = {
       {{"--typs", "1"}, "unknown flag: --typs (did you mean --types?)"},
