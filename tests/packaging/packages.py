@@ -259,6 +259,20 @@ def pipeline(args, folder):
     return "action.yml: its script, with a program and with an archive"
 
 
+def gitlab(args, folder):
+    """The script lines of the snippet in docs/ci.md, with the program and kubectl in PATH."""
+    tools = folder / "bin"
+    tools.mkdir()
+    (tools / "portcullis").symlink_to(args.program)
+    (tools / "kubectl").symlink_to(args.client)
+    snippet = re.search(r"## GitLab CI\n.*?```yaml\n(.*?)```", (ROOT / "docs/ci.md").read_text(), re.S).group(1)
+    lines = re.findall(r"^  - (.*)$", snippet.split("script:\n")[1], re.M)
+    check("the snippet has no script", lines)
+    told = call("sh", "-ec", "\n".join(lines), cwd=folder, env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
+    check(f"another output: {told}", told == "".join(f"namespace/{name}\n" for name in NAMESPACES.split()))
+    return "the snippet for GitLab"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
@@ -275,7 +289,7 @@ def main():
     shutil.rmtree(args.dist, ignore_errors=True)
     print(call(sys.executable, ROOT / "tools/make_release.py", "--build", args.build, "--output", args.dist), end="")
     passed, skipped, failed = 0, 0, 0
-    for test in (archive, image, debian, install, pipeline):
+    for test in (archive, image, debian, install, pipeline, gitlab):
         if args.only and test.__name__ not in args.only:
             continue
         with tempfile.TemporaryDirectory(prefix="packages-") as name:
