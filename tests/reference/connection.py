@@ -34,22 +34,44 @@ class Connection:
 
     def ask(self, requests):
         """[(method, path, body or None, headers)] -> [(code, text)]."""
-        answers = []
-        while len(answers) < len(requests):
+        return [(code, text) for code, text, _ in self.exchange(requests)]
+
+    def exchange(self, requests):
+        """As ask(), with the fields of the answers' heads: [(code, text, [(name in lower case, value)])]."""
+        self.send(requests)
+        return self.receive(requests)
+
+    def send(self, requests):
+        """Writes the requests; receive() of the same ones reads their answers. Not more at once than sockets hold."""
+        try:
             if self.socket is None:
                 self.open()
+            self.socket.sendall(b"".join(self.encode(*request) for request in requests))
+        except OSError:
+            self.close()
+
+    def receive(self, requests):
+        answers, failures = [], 0
+        while len(answers) < len(requests):
             rest = requests[len(answers):]
             try:
-                self.socket.sendall(b"".join(self.encode(*request) for request in rest))
+                if self.socket is None:
+                    # What was cut off before its answer is asked again.
+                    self.open()
+                    self.socket.sendall(b"".join(self.encode(*request) for request in rest))
                 for method, _, _, _ in rest:
-                    code, text, ended = self.read(method)
-                    answers.append((code, text))
+                    code, text, fields, ended = self.read(method)
+                    answers.append((code, text, fields))
+                    failures = 0
                     if ended:
                         self.close()
                         break
-            except (OSError, EOFError):
-                # What was cut off before its answer is asked again.
+            except (OSError, EOFError, ValueError) as error:
                 self.close()
+                failures += 1
+                if failures == 3 or isinstance(error, TimeoutError):
+                    answers.append((0, f"no answer: {type(error).__name__}", []))
+                    failures = 0
         return answers
 
     def encode(self, method, path, body, headers):
@@ -86,20 +108,23 @@ class Connection:
 
     def read(self, method):
         code = int(self.line().split()[1])
-        fields = {}
+        lines = []
         while line := self.line():
             name, value = line.split(":", 1)
-            fields[name.lower()] = value.strip()
+            lines.append((name.lower(), value.strip()))
+        fields = dict(lines)
         ended = fields.get("connection", "") == "close"
         if method == "HEAD" or code in (204, 304):
-            return code, "", ended
+            return code, "", lines, ended
         if fields.get("transfer-encoding") == "chunked":
-            return self.read_chunks(code, ended)
+            text, cut = self.read_chunks(code)
+            return code, text, lines, ended or cut
         if "content-length" in fields:
-            return code, self.take(int(fields["content-length"])).decode("utf-8", "replace"), ended
-        return code, "", True
+            return code, self.take(int(fields["content-length"])).decode("utf-8", "replace"), lines, ended
+        return code, "", lines, True
 
-    def read_chunks(self, code, ended):
+    def read_chunks(self, code):
+        """(text, whether the connection is to be closed)"""
         body = b""
         if code == 200 and b"\r\n" not in self.buffer:
             # A watch that has nothing to tell: its head is the answer.
@@ -107,13 +132,13 @@ class Connection:
             try:
                 self.more()
             except TimeoutError:
-                return code, "", True
+                return "", True
             finally:
                 self.socket.settimeout(60)
         while size := int(self.line().split(";")[0], 16):
             body += self.take(size)
             self.line()
             if body.startswith(b'{"type":'):
-                return code, "", True
+                return "", True
         self.line()
-        return code, body.decode("utf-8", "replace"), ended
+        return body.decode("utf-8", "replace"), False
