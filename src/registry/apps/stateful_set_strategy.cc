@@ -7,6 +7,7 @@
 #include "registry/apps/workload_checks.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_parts.h"
+#include "registry/pods/pod_warnings.h"
 #include "registry/pods/template_warnings.h"
 #include "registry/validation/go_diff.h"
 
@@ -138,6 +139,22 @@ void ValidateStatefulSetUpdate(const Context& ctx, json::Value object, json::Val
   }
 }
 
+void WarnOfStatefulSet(const Context& ctx, json::Value object, json::Value old,
+                       std::vector<std::string>& warnings) {
+  WarnOfTemplateOnly(ctx, object, old, warnings);
+  const json::Value spec = object["spec"];
+  std::size_t index = 0;
+  for (const json::Value& claim : spec["volumeClaimTemplates"].elements()) {
+    const FieldPath at = FieldPath("spec", "volumeClaimTemplates").Index(index++);
+    ClaimSpecWarnings(claim["spec"], old.is_null() ? at : at.Child("Spec"), warnings);
+  }
+  if (spec["revisionHistoryLimit"].AsInt() < 0) {
+    warnings.emplace_back(
+        "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= "
+        "0 is recommended");
+  }
+}
+
 constexpr DisabledField kDisabledOfStatefulSets[] = {
     {"MaxUnavailableStatefulSet", "spec.updateStrategy.rollingUpdate.maxUnavailable"}};
 
@@ -148,7 +165,7 @@ void AddStatefulSetStrategy(KindTable& table) {
              .resource = "statefulsets",
              .validate = &ValidateStatefulSet,
              .validate_update = &ValidateStatefulSetUpdate,
-             .warn = &WarnOfTemplate,
+             .warn = &WarnOfStatefulSet,
              .traits = {.counts_generation = true, .names = NameStyle::kLabel},
              .pod_spec = "spec.template.spec",
              .disabled = kDisabledOfStatefulSets});

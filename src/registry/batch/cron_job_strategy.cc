@@ -92,7 +92,12 @@ void ValidateCronJobUpdate(const Context& ctx, json::Value object, json::Value o
 
 void WarnOfCronJob(const Context& ctx, json::Value object, json::Value old,
                    std::vector<std::string>& warnings) {
-  WarnOfTemplate(ctx, object, old, warnings);
+  if (old.is_null()) WarnOfPodName(ctx, object, warnings);
+  if (old.is_null() || !(object["metadata"]["generation"] == old["metadata"]["generation"])) {
+    WarnOfJobSpec(object["spec"]["jobTemplate"]["spec"], FieldPath("spec", "jobTemplate", "spec"),
+                  warnings);
+  }
+  WarnOfTemplateOnly(ctx, object, old, warnings);
   if (old.is_null() || object["spec"]["schedule"].AsString().find("TZ") == std::string_view::npos)
     return;
   warnings.emplace_back(
@@ -109,6 +114,7 @@ void AddCronJobStrategy(KindTable& table) {
              .validate_update = &ValidateCronJobUpdate,
              .warn = &WarnOfCronJob,
              .traits = {.counts_generation = true},
+             .metadata = {.subresource = ""},
              .pod_spec = "spec.jobTemplate.spec.template.spec"});
 }
 

@@ -10,6 +10,8 @@
 namespace portcullis::registry {
 namespace {
 
+constexpr std::int64_t kManyCompletions = 100000;
+constexpr std::int64_t kMostForManyCompletions = 10000;
 constexpr std::int64_t kMostIndexes = 100000;  // parallelism, failed indexes
 
 void CheckIndexed(json::Value spec, const FieldPath& path, FieldErrors& errors) {
@@ -105,6 +107,19 @@ void CheckJobSpec(const Context& ctx, json::Value spec, const FieldPath& path,
     errors.push_back(api::Invalid(
         policy_path, policy, "only \"Never\" is supported when podFailurePolicy is specified"));
   }
+}
+
+void WarnOfJobSpec(json::Value spec, const FieldPath& path, std::vector<std::string>& warnings) {
+  if (spec["completionMode"].AsString() != "Indexed" ||
+      spec["completions"].AsInt() <= kManyCompletions ||
+      spec["parallelism"].AsInt() <= kMostForManyCompletions) {
+    return;
+  }
+  warnings.push_back(base::StrCat(
+      path.ToString(),
+      ": In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher "
+      "than 10^4, Kubernetes might not be able to track completedIndexes when a big number of "
+      "indexes fail"));
 }
 
 }  // namespace portcullis::registry

@@ -3,13 +3,16 @@
 // The spec of a job, alone or inside a CronJob (pkg/apis/batch/validation). Pure functions.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "registry/validation/checks.h"
 
 namespace portcullis::registry {
 
-inline constexpr std::int64_t kManyCompletions = 100000;
-inline constexpr std::int64_t kMostForManyCompletions = 10000;
-
 void CheckJobSpec(const Context& ctx, json::Value spec, const FieldPath& path, FieldErrors& errors);
+
+// Too many indexes to remember which failed.
+void WarnOfJobSpec(json::Value spec, const FieldPath& path, std::vector<std::string>& warnings);
 
 }  // namespace portcullis::registry

@@ -202,18 +202,11 @@ class Jobs final : public DefaultStrategy {
   }
 };
 
-// Too many indexes to remember which failed.
 void WarnOfJob(const Context& ctx, json::Value object, json::Value old,
                std::vector<std::string>& warnings) {
-  const json::Value spec = object["spec"];
   if (old.is_null()) WarnOfPodName(ctx, object, warnings);
-  if (spec["completionMode"].AsString() == "Indexed" &&
-      spec["completions"].AsInt() > kManyCompletions &&
-      spec["parallelism"].AsInt() > kMostForManyCompletions) {
-    warnings.emplace_back(
-        "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher "
-        "than 10^4, Kubernetes might not be able to track completedIndexes when a big number of "
-        "indexes fail");
+  if (old.is_null() || !(object["metadata"]["generation"] == old["metadata"]["generation"])) {
+    WarnOfJobSpec(object["spec"], FieldPath("spec"), warnings);
   }
   WarnOfTemplateOnly(ctx, object, old, warnings);
 }
@@ -227,6 +220,7 @@ void AddJobStrategy(KindTable& table) {
              .validate_update = &ValidateJobUpdate,
              .warn = &WarnOfJob,
              .traits = {.counts_generation = true},
+             .metadata = {.update = "FU"},
              .pod_spec = "spec.template.spec",
              .make = &Make<Jobs>});
 }

@@ -14,6 +14,7 @@
 #include "api/view/pod.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "registry/pods/volume_path_warnings.h"
 #include "registry/validation/addresses.h"
 #include "registry/validation/checks.h"
 
@@ -168,9 +169,6 @@ void EnvWarnings(json::Value env, const FieldPath& path, Texts& warnings) {
   }
 }
 
-// kube-apiserver sends 4096 runes of warnings at most, so that more texts than that cannot matter.
-constexpr std::size_t kMostWarnings = 4096;
-
 struct Port {
   std::string place;
   std::int64_t host_port = 0;
@@ -248,6 +246,28 @@ void PortWarnings(json::Value container, const FieldPath& path,
     }
     all[base::StrCat(number, "/", protocol)].Add(std::move(one), warnings);
   }
+}
+
+void PortNameWarnings(json::Value spec, const FieldPath& path, Texts& warnings) {
+  std::map<std::string_view, std::string> places;
+  api::view::VisitContainers(
+      spec, path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
+        std::size_t index = 0;
+        for (const json::Value& port : container["ports"].elements()) {
+          std::string place = at.Child("ports").Index(index++).ToString();
+          const std::string_view name = port["name"].AsString();
+          if (name.empty()) continue;
+          const auto found = places.find(name);
+          if (found == places.end()) {
+            places.emplace(name, std::move(place));
+          } else if (warnings.size() < kMostWarnings) {
+            warnings.push_back(base::StrCat(
+                place, ": duplicate port name ", base::GoQuote(name), " with ", found->second,
+                ", services and probes that select ports by name will use ", found->second));
+          }
+        }
+        return true;
+      });
 }
 
 void ContainerWarnings(json::Value container, json::Value metadata, json::Value spec,
@@ -353,6 +373,7 @@ void PodWarnings(json::Value metadata, json::Value spec, const FieldPath& root, 
         base::StrCat(annotations.Key(annotation.name).ToString(), ": ", annotation.text));
   }
   VolumeWarnings(spec, path, warnings);
+  VolumePathWarnings(spec["volumes"], warnings);
   Duplicates(spec["hostAliases"], "ip", "ip", path.Child("hostAliases"), warnings);
   Duplicates(spec["imagePullSecrets"], "name", "name", path.Child("imagePullSecrets"), warnings);
   std::size_t index = 0;
@@ -380,6 +401,7 @@ void PodWarnings(json::Value metadata, json::Value spec, const FieldPath& root, 
         PortWarnings(container, at, ports, warnings);
         return true;
       });
+  PortNameWarnings(spec, path, warnings);
   const json::Value grace = spec["terminationGracePeriodSeconds"];
   if (grace.is_int() && grace.AsInt() < 0) {
     warnings.push_back(

@@ -4,6 +4,7 @@
 // Free of state; any thread.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "json/value.h"
 
 namespace portcullis::registry {
+
+// kube-apiserver sends 4096 runes of warnings at most, so that more texts than that cannot matter.
+inline constexpr std::size_t kMostWarnings = 4096;
 
 // `root` is the place of {"metadata", "spec"}; empty for a pod itself.
 void PodWarnings(json::Value metadata, json::Value spec, const api::FieldPath& root,
