@@ -5,9 +5,46 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/gotext.h"
 #include "json/writer.h"
 
 namespace portcullis::api::patch {
+
+namespace {
+
+// By their names, as Go prints the members of a map.
+std::vector<const json::Member*> Sorted(json::Value map) {
+  std::vector<const json::Member*> members;
+  for (const json::Member& member : map.members()) members.push_back(&member);
+  std::sort(members.begin(), members.end(),
+            [](const auto* a, const auto* b) { return a->name() < b->name(); });
+  return members;
+}
+
+}  // namespace
+
+std::string GoLiteralText(json::Value value) {
+  std::string out;
+  switch (value.type()) {
+    case json::Type::kNull:
+      return "interface {}(nil)";
+    case json::Type::kString:
+      return base::GoQuote(value.AsString());
+    case json::Type::kArray:
+      for (const json::Value& element : value.elements()) {
+        out.append(out.empty() ? "" : ", ").append(GoLiteralText(element));
+      }
+      return "[]interface {}{" + out + "}";
+    case json::Type::kObject:
+      for (const json::Member* member : Sorted(value)) {
+        out.append(out.empty() ? "" : ", ").append(base::GoQuote(member->name())).append(":");
+        out += GoLiteralText(member->value);
+      }
+      return "map[string]interface {}{" + out + "}";
+    default:
+      return json::ToString(value);
+  }
+}
 
 std::string GoValueText(json::Value value) {
   switch (value.type()) {
@@ -24,12 +61,8 @@ std::string GoValueText(json::Value value) {
       return out + "]";
     }
     case json::Type::kObject: {
-      std::vector<const json::Member*> members;
-      for (const json::Member& member : value.members()) members.push_back(&member);
-      std::sort(members.begin(), members.end(),
-                [](const auto* a, const auto* b) { return a->name() < b->name(); });
       std::string out = "map[";
-      for (const json::Member* member : members) {
+      for (const json::Member* member : Sorted(value)) {
         if (out.size() > 4) out.push_back(' ');
         out.append(member->name()).append(":").append(GoValueText(member->value));
       }

@@ -9,6 +9,7 @@
 
 #include "api/patch/managed_entries.h"
 #include "api/patch/typed.h"
+#include "api/schema/decode.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/reader.h"
@@ -230,6 +231,7 @@ class Application {
   base::Result<Value> Run(Force force);
 
  private:
+  void OwnByNobody(Value plain);
   Entry& Own(FieldSet claimed, std::optional<Entry>& before);
   base::Result<Value> Prune(Value merged, const Entry& last) const;
   base::Result<Versions::View> In(const std::string& version, Value object) const;
@@ -335,11 +337,29 @@ Value Application::SyncLastApplied(Value object) const {
                        json::String(arena_, json::ToString(plain, {.sort_keys = true}) + "\n"));
 }
 
+// An object without managers has one made up for all of it, which an apply can be in conflict with.
+void Application::OwnByNobody(Value plain) {
+  Value nothing = json::MakeObject(arena_, {});
+  // What an empty object of a Go type writes is no one's.
+  if (!schema_.definition.empty()) {
+    if (auto zero = schema::Decode(arena_, schema_, nothing); zero.ok()) nothing = *zero;
+  }
+  Changes all(schema_, nothing, plain, writer_);
+  Entry entry{.manager = "before-first-apply",
+              .operation = std::string(kUpdated),
+              .api_version = std::string(writer_.api_version),
+              .subresource = std::string(writer_.subresource),
+              .time = std::string(writer_.now),
+              .fields = Ownable(all.TakeTouched(), writer_)};
+  if (!entry.fields.empty()) entries_.push_back(std::move(entry));
+}
+
 base::Result<Value> Application::Run(Force force) {
   const Value stored = live_.is_object() ? live_ : json::MakeObject(arena_, {});
   auto decoded = DecodeEntries(stored["metadata"]["managedFields"]);
   if (decoded.ok()) entries_ = *std::move(decoded);
   const Value plain = WithoutManagedFields(arena_, stored);
+  if (entries_.empty() && !plain.empty()) OwnByNobody(plain);
 
   FieldSet claimed = FieldsOf(&schema_, config_);
   if (writer_.reset != nullptr) claimed.Prune(*writer_.reset);
@@ -388,6 +408,10 @@ std::string ManagerFromUserAgent(std::string_view user_agent) {
 Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value next,
             const Writer& writer) {
   Entries entries = StartingEntries(live, next, writer);
+  // Who wrote an object whose managers have been taken away is not tracked until it is applied.
+  if (entries.empty() && !live["metadata"]["uid"].AsString().empty()) {
+    return WithoutManagedFields(arena, next);
+  }
   const Value before =
       live.is_object() ? WithoutManagedFields(arena, live) : json::MakeObject(arena, {});
   const Value after = WithoutManagedFields(arena, next);

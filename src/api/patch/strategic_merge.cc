@@ -60,9 +60,16 @@ base::Status CheckElementTypes(Value live, Value patch) {
   return base::OkStatus();
 }
 
+// Go's %s of a value that is no string tells its type besides.
+std::string AsGoString(Value value) {
+  if (value.is_null()) return "%!s(<nil>)";
+  if (value.is_string() || value.is_object() || value.is_array()) return GoValueText(value);
+  return base::StrCat("%!s(", GoTypeName(value), "=", GoValueText(value), ")");
+}
+
 base::Status UnknownDirective(Value directive, Value map) {
   return Error(
-      base::StrCat("unknown patch type: ", GoValueText(directive), " in map: ", GoValueText(map)));
+      base::StrCat("unknown patch type: ", AsGoString(directive), " in map: ", GoValueText(map)));
 }
 
 base::Status NoMergeKey(Value map, std::string_view key) {
@@ -248,10 +255,10 @@ Value Merger::Fresh(Value patch) {
     return out.Build();
   }
   if (!patch.is_object()) return patch;
-  if (patch[kDirective].AsString() == "delete") return json::MakeObject(arena_, {});
   json::ObjectBuilder out(arena_);
   for (const json::Member& member : patch.members()) {
     if (IsDirective(member.name()) || member.value.is_null()) continue;
+    if (member.value.Has(kDirective)) continue;
     out.Set(member.name(), Fresh(member.value));
   }
   return out.Build();
@@ -426,7 +433,7 @@ base::Result<Value> Merger::MergeMap(const schema::Schema* schema, Value object,
     const std::string_view text = directive->AsString();
     if (text == "replace") return Fresh(json::Without(arena_, patch, kDirective));
     if (text == "delete") return json::MakeObject(arena_, {});
-    if (text != "merge") return UnknownDirective(*directive, patch);
+    return UnknownDirective(*directive, patch);
   }
   MapDraft out(arena_, object);
   TRY(RetainKeys(out, object, patch));
@@ -456,8 +463,10 @@ base::Result<Value> Merger::MergeMap(const schema::Schema* schema, Value object,
     const Value* live = out.Find(name);
     if (member.value.is_null()) {
       out.Remove(name);
-    } else if (live == nullptr || live->is_null()) {
-      out.Set(name, Fresh(member.value));
+    } else if (live == nullptr || GoTypeName(*live) != GoTypeName(member.value)) {
+      // A map with a directive is none to put there.
+      out.Remove(name);
+      if (!member.value.Has(kDirective)) out.Set(name, Fresh(member.value));
     } else {
       out.Set(name, TRY(MergeField(RuleOf(schema, name), *live, member.value, depth)));
     }

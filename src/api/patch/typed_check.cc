@@ -54,9 +54,7 @@ base::Status Checker::Outcome() const {
 
 // What %#v of a reader's value prints: the Go literal of the value it holds.
 std::string GoLiteral(Value value) {
-  const std::string inner =
-      value.is_string() ? base::GoQuote(value.AsString()) : GoValueText(value);
-  return base::StrCat("&value.valueUnstructured{Value:", inner, "}");
+  return base::StrCat("&value.valueUnstructured{Value:", GoLiteralText(value), "}");
 }
 
 void Checker::CheckScalar(const Schema& schema, Value value, const std::string& path) {

@@ -227,11 +227,14 @@ class ScaleUpdate final : public Execution {
                                            base::GoQuote(ReplicasPath(*op_.resource)),
                                            " cannot be empty"));
     }
+    api::FieldErrors errors;
+    registry::ValidateObjectMeta(scale, op_.resource->namespaced, registry::Strategy(), errors);
+    registry::CheckFinalizersQualified(scale, errors);
     if (replicas < 0) {
-      const api::FieldErrors errors = {api::Invalid(api::FieldPath("spec", "replicas"), replicas,
-                                                    "must be greater than or equal to 0")};
-      return api::InvalidStatus({"autoscaling", "Scale"}, op_.name, errors);
+      errors.push_back(api::Invalid(api::FieldPath("spec", "replicas"), replicas,
+                                    "must be greater than or equal to 0"));
     }
+    if (!errors.empty()) return api::InvalidStatus({"autoscaling", "Scale"}, op_.name, errors);
     const std::string_view wanted = scale["metadata"]["uid"].AsString();
     const std::string_view actual = live["metadata"]["uid"].AsString();
     if (wanted.empty() || wanted == actual) return base::OkStatus();
@@ -243,8 +246,8 @@ class ScaleUpdate final : public Execution {
   }
 
   base::Result<json::Value> Scaled(json::Value live, json::Value scale, std::int64_t revision) {
-    const std::string_view version = scale["metadata"]["resourceVersion"].AsString();
-    if (!version.empty() && version != "0" && version != std::to_string(revision)) {
+    const RequestedVersion version = TRY(ReadRequestedVersion(scale));
+    if (version.given && version.number != revision) {
       return api::ConflictStatus(op_.group_resource(), op_.name,
                                  "the object has been modified; please apply your changes to the "
                                  "latest version and try again");

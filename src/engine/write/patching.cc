@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "admission/trace/trace.h"
@@ -13,6 +14,7 @@
 #include "api/patch/managed_fields.h"
 #include "api/patch/strategic_merge.h"
 #include "api/schema/decode.h"
+#include "api/schema/from_unstructured.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/write/system_fields.h"
@@ -21,6 +23,7 @@
 #include "json/go_errors.h"
 #include "json/merge_patch.h"
 #include "json/patch.h"
+#include "json/pointer.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "json/yaml.h"
@@ -44,6 +47,7 @@ struct Patched {
   std::vector<std::string> strict_errors;  // of the patch itself
   std::string range_error;                 // of a number in the patch that no float64 holds
   json::Value merged;                      // the merge patch, if it was one
+  json::Value operations;                  // the JSON patch, if it was one
   std::string shown;                       // quoted instead of the object; "" if that is quoted
 };
 
@@ -66,6 +70,48 @@ json::Value InOrderWhereMerged(json::Arena& arena, json::Value value, json::Valu
   }
   std::sort(members.begin(), members.end(), HasLowerName);
   return json::MakeObject(arena, members);
+}
+
+// The containers that the operations of a JSON patch have looked into.
+struct Visited {
+  std::map<std::string, Visited> inner;
+};
+
+Visited VisitedBy(json::Value operations) {
+  Visited root;
+  for (const json::Value& operation : operations.elements()) {
+    for (const std::string_view side : {"path", "from"}) {
+      const auto tokens = json::ParsePointer(operation[side].AsString());
+      if (!tokens.ok()) continue;
+      Visited* at = &root;
+      for (const std::string& token : *tokens) at = &at->inner[token];
+    }
+  }
+  return root;
+}
+
+// The members of objects that a JSON patch has looked into are in order, likewise; what lies at the
+// end of a path is as it was.
+json::Value InOrderWhereVisited(json::Arena& arena, json::Value value, const Visited& visited) {
+  if (visited.inner.empty()) return value;
+  const auto inner = [&](json::Value member, const std::string& name) {
+    const auto found = visited.inner.find(name);
+    return found == visited.inner.end() ? member
+                                        : InOrderWhereVisited(arena, member, found->second);
+  };
+  if (value.is_array()) {
+    std::vector<json::Value> elements;
+    for (const json::Value& element : value.elements()) {
+      elements.push_back(inner(element, std::to_string(elements.size())));
+    }
+    return json::MakeArray(arena, elements);
+  }
+  std::vector<json::Member> members(value.members().begin(), value.members().end());
+  for (json::Member& member : members) {
+    member.value = inner(member.value, std::string(member.name()));
+  }
+  std::sort(members.begin(), members.end(), HasLowerName);
+  return value.is_object() ? json::MakeObject(arena, members) : value;
 }
 
 // A client that patches without looking cannot be told apart from one that means it.
@@ -92,7 +138,10 @@ std::string TextOf(Operation& op, const Patched& patched, bool custom) {
   std::vector<json::Member> members(object.members().begin(), object.members().end());
   std::stable_sort(members.begin(), members.end(), HasLowerName);
   const json::Value sorted = json::MakeObject(op.arena, members);
-  return json::ToString(InOrderWhereMerged(op.arena, sorted, patched.merged), plain);
+  return json::ToString(
+      InOrderWhereVisited(op.arena, InOrderWhereMerged(op.arena, sorted, patched.merged),
+                          VisitedBy(patched.operations)),
+      plain);
 }
 
 base::Result<json::Value> Finish(Operation& op, const PatchTarget& target,
@@ -123,6 +172,12 @@ base::Result<json::Value> Finish(Operation& op, const PatchTarget& target,
     object = json::With(op.arena, object, "kind", json::String(op.arena, target.kind.kind));
     object =
         json::With(op.arena, object, "apiVersion", json::String(op.arena, ApiVersion(target.kind)));
+  }
+  if (!patched.shown.empty()) {
+    // What was merged as a map is not read from JSON.
+    const auto converted = api::schema::FromUnstructured(op.arena, *target.schema, object);
+    if (!converted.ok()) return does_not_fit(converted.status());
+    object = *converted;
   }
   const auto canonical = Canonical(op, target.kind, object, validation, patched.strict_errors);
   if (!canonical.ok()) return does_not_fit(canonical.status());
@@ -233,7 +288,8 @@ base::Result<Transform> MakeJsonPatch(Operation& op, const PatchTarget& target,
                   {.object = *patched,
                    .repeats_keys = options.repeats_keys,
                    .strict_errors = strict_errors,
-                   .range_error = range_error});
+                   .range_error = range_error,
+                   .operations = patch});
   });
 }
 
@@ -308,6 +364,18 @@ base::Status CheckAppliedKind(const PatchTarget& target, json::Value config) {
   return base::BadRequest(base::StrCat("invalid object type: ", kind.ToString()));
 }
 
+// The result of an apply does not fit into the Go type: Kubernetes has no kind of error for that.
+base::Status NotConverted(const PatchTarget& target, json::Value config, const base::Status& why) {
+  const std::string_view version = config["apiVersion"].AsString();
+  const std::string kind = base::StrCat(version.find('/') == std::string_view::npos ? "/" : "",
+                                        version, ", Kind=", target.kind.kind);
+  return {base::Reason::kUnknown,
+          base::StrCat("failed to convert new object (", config["metadata"]["namespace"].AsString(),
+                       "/", config["metadata"]["name"].AsString(), "; ", kind,
+                       ") to proper version: unable to convert unstructured object to ", kind, ": ",
+                       why.message())};
+}
+
 base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, const Input& input) {
   const WriteOptions& options = input.options;
   auto parsed = json::ParseYaml(op.arena, input.body);
@@ -317,7 +385,10 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
   }
   const json::Value config = *parsed;
   TRY(CheckAppliedKind(target, config));
-  if (config["metadata"]["managedFields"].is_array()) {
+  const std::span<const json::Value> managers = config["metadata"]["managedFields"].elements();
+  if (config["metadata"]["managedFields"].is_array() &&
+      std::all_of(managers.begin(), managers.end(),
+                  [](const json::Value& entry) { return entry.is_object(); })) {
     return base::BadRequest("metadata.managedFields must be nil");
   }
   std::string yaml_error;
@@ -344,7 +415,13 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
           base::StrCat("error strict decoding YAML: error converting YAML to JSON: ", yaml_error));
     }
     WarnOfYaml(op, yaml_error);
-    return Finish(op, target, FieldValidation::kIgnore, {.object = applied});
+    Patched patched{.object = applied};
+    if (!op.resource->custom) {
+      const auto converted = api::schema::FromUnstructured(op.arena, *target.schema, applied);
+      if (!converted.ok()) return NotConverted(target, config, converted.status());
+      patched.object = *converted;
+    }
+    return Finish(op, target, FieldValidation::kIgnore, std::move(patched));
   });
 }
 
