@@ -6,25 +6,9 @@
 #include "api/selector/label_selector.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_disabled_fields.h"
+#include "registry/validation/object_meta.h"
 
 namespace portcullis::registry {
-
-namespace {
-
-// Finalizers of most built-in kinds are qualified or standard ones.
-void CheckFinalizers(json::Value object, api::FieldErrors& errors) {
-  std::size_t index = 0;
-  for (const json::Value& finalizer : object["metadata"]["finalizers"].elements()) {
-    const api::FieldPath at = api::FieldPath("metadata", "finalizers").Index(index++);
-    const std::string_view name = finalizer.AsString();
-    const bool standard = name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
-    if (standard || name.find('/') != std::string_view::npos) continue;
-    errors.push_back(api::Invalid(
-        at, name, "name is neither a standard finalizer name nor is it fully qualified"));
-  }
-}
-
-}  // namespace
 
 DefaultStrategy::DefaultStrategy(const Kind& kind) : kind_(kind) {}
 
@@ -74,8 +58,13 @@ json::Value DefaultStrategy::PrepareForUpdate(const Context& ctx, json::Value ob
   if (ctx.subresource == "status") return StatusOf(ctx, object, old);
   object = WithoutDisabled(ctx, object, old);
   if (traits().has_status) object = KeepStatus(ctx.arena, object, old);
-  if (traits().counts_generation) object = CountGeneration(ctx.arena, object, old);
-  return object;
+  if (!traits().counts_generation) return object;
+  object = CountGeneration(ctx.arena, object, old);
+  const std::int64_t before = old["metadata"]["generation"].AsInt();
+  const bool annotated = traits().counts_annotations &&
+                         !(object["metadata"]["annotations"] == old["metadata"]["annotations"]);
+  if (!annotated || object["metadata"]["generation"].AsInt() != before) return object;
+  return json::SetPath(ctx.arena, object, {"metadata", "generation"}, json::Value::Int(before + 1));
 }
 
 json::Value DefaultStrategy::Judged(const Context& ctx, json::Value object) const {
@@ -88,7 +77,7 @@ json::Value DefaultStrategy::Judged(const Context& ctx, json::Value object) cons
 
 void DefaultStrategy::Validate(const Context& ctx, json::Value object,
                                api::FieldErrors& errors) const {
-  if (!traits().free_finalizers) CheckFinalizers(object, errors);
+  if (!traits().free_finalizers) CheckFinalizersQualified(object, errors);
   object = Judged(ctx, object);
   if (kind_.validate != nullptr) kind_.validate(ctx, object, errors);
   CheckFieldRules(kind_.rules, object, nullptr, errors);
@@ -96,7 +85,6 @@ void DefaultStrategy::Validate(const Context& ctx, json::Value object,
 
 void DefaultStrategy::ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                                      api::FieldErrors& errors) const {
-  if (!traits().free_finalizers) CheckFinalizers(object, errors);
   object = Judged(ctx, object);
   old = Judged(ctx, old);
   if (kind_.validate_update != nullptr) {
@@ -116,6 +104,11 @@ void DefaultStrategy::UpdateWarnings(const Context& ctx, json::Value object, jso
                                      std::vector<std::string>& warnings) const {
   if (kind_.warn == nullptr || !ctx.subresource.empty()) return;
   kind_.warn(ctx, object, old, warnings);
+}
+
+std::string_view DefaultStrategy::MetadataChecks(std::string_view subresource) const {
+  const bool whole = subresource.empty() || subresource == "approval";
+  return whole ? kind_.metadata.update : kind_.metadata.subresource;
 }
 
 std::vector<std::string_view> DefaultStrategy::ResetFields(std::string_view subresource) const {

@@ -16,11 +16,12 @@ enum class NameStyle : std::uint8_t {
 };
 
 struct Traits {
-  bool has_status = false;         // a status subresource: the main resource cannot write status
-  bool counts_generation = false;  // metadata.generation is kept
-  bool returns_deleted = false;    // see Strategy::ReturnsDeletedObject
-  bool created_by_put = false;     // see Strategy::AllowCreateOnUpdate
-  bool needs_version = false;      // not Strategy::AllowUnconditionalUpdate
+  bool has_status = false;          // a status subresource: the main resource cannot write status
+  bool counts_generation = false;   // metadata.generation is kept
+  bool counts_annotations = false;  // a change of annotations alone is a new generation, too
+  bool returns_deleted = false;     // see Strategy::ReturnsDeletedObject
+  bool created_by_put = false;      // see Strategy::AllowCreateOnUpdate
+  bool needs_version = false;       // not Strategy::AllowUnconditionalUpdate
   // What a write of the status cannot change besides: nothing of the metadata, or not the labels.
   bool status_keeps_metadata = false;
   bool status_keeps_labels = false;
@@ -48,6 +49,7 @@ class DefaultStrategy : public Strategy {
                       std::vector<std::string>& warnings) const override;
   std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const override;
   std::vector<std::string_view> ResetFields(std::string_view subresource) const override;
+  std::string_view MetadataChecks(std::string_view subresource) const override;
   bool ReturnsDeletedObject() const override;
   bool AllowCreateOnUpdate() const override;
   bool AllowUnconditionalUpdate() const override;

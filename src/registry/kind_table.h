@@ -32,6 +32,12 @@ using UpdateCheck = void (*)(const Context& ctx, json::Value object, json::Value
 using WarningSource = void (*)(const Context& ctx, json::Value object, json::Value old,
                                std::vector<std::string>& warnings);
 
+// See Strategy::MetadataChecks: those of updates of the object, and of its status and the like.
+struct MetadataChecks {
+  std::string_view update = "U";
+  std::string_view subresource = "U";
+};
+
 // What is told by one row. Only the first two members must be set.
 struct Kind {
   std::string_view group;
@@ -44,6 +50,7 @@ struct Kind {
   // internal ones: "v1". Empty where the versions do not differ.
   std::string_view judged_in = {};
   Traits traits = {};  // has_status is taken from the catalog
+  MetadataChecks metadata = {};
   // Where the kind holds a pod spec ("spec.template.spec"), and what besides a client cannot write.
   std::string_view pod_spec = {};
   std::span<const DisabledField> disabled = {};

@@ -17,6 +17,7 @@ json::Value Strategy::PrepareForUpdate(const Context&, json::Value object, json:
 
 void Strategy::Validate(const Context&, json::Value, api::FieldErrors&) const {}
 
+std::string_view Strategy::MetadataChecks(std::string_view) const { return "U"; }
 void Strategy::ValidateUpdate(const Context& ctx, json::Value object, json::Value,
                               api::FieldErrors& errors) const {
   Validate(ctx, object, errors);
@@ -70,19 +71,7 @@ json::Value KeepStatus(json::Arena& arena, json::Value object, json::Value old) 
 }
 
 json::Value OnlyStatus(json::Arena& arena, json::Value object, json::Value old) {
-  json::Value result = KeepStatus(arena, old, object);
-  json::ObjectBuilder metadata(arena, old["metadata"]);
-  const json::Value given = object["metadata"];
-  // What a status write may change of the metadata besides what the generic code handles.
-  for (std::string_view name : {"labels", "annotations", "ownerReferences", "finalizers",
-                                "managedFields", "resourceVersion"}) {
-    if (const json::Value* value = given.Find(name)) {
-      metadata.Set(name, *value);
-    } else {
-      metadata.Remove(name);
-    }
-  }
-  return json::With(arena, result, "metadata", metadata.Build());
+  return json::With(arena, KeepStatus(arena, old, object), "metadata", object["metadata"]);
 }
 
 namespace {

@@ -115,6 +115,12 @@ class Strategy {
   // (one text per element). Default: DNS-1123 subdomain.
   virtual std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const;
 
+  // Which checks of the metadata an update makes besides those of all kinds, in order: a kind's own
+  // validation mostly repeats them, and each fault is told as often as it is found. `U` is
+  // ValidateObjectMetaUpdate, `F` the full ValidateObjectMeta with the kind's names; in lower case
+  // without a look at whether finalizers are qualified.
+  virtual std::string_view MetadataChecks(std::string_view subresource) const;
+
   // Fields that a write through the resource ("") or a subresource leaves as they are ("status",
   // "metadata.labels"): the writer does not come to own them, and no manager loses them.
   virtual std::vector<std::string_view> ResetFields(std::string_view subresource) const;
@@ -154,8 +160,8 @@ class Strategy {
 // Puts `status` of `old` (or nothing) into `object`: what every kind with a status subresource does
 // on writes of the main resource.
 json::Value KeepStatus(json::Arena& arena, json::Value object, json::Value old);
-// The other way round, for writes of the status subresource: `old` with the status, and the
-// metadata that may be changed there, of `object`.
+// The other way round, for writes of the status subresource: `old` with the status and the
+// metadata of `object`.
 json::Value OnlyStatus(json::Arena& arena, json::Value object, json::Value old);
 // metadata.generation: one more than old's if `object` differs from `old` outside metadata and
 // status.

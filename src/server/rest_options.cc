@@ -212,18 +212,19 @@ base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
   }
   api::FieldErrors errors;
   const std::string& policy = options.propagation_policy;
+  options.value = value.Build();
   if (options.orphan_dependents && !policy.empty()) {
     errors.push_back(api::Invalid(api::FieldPath("propagationPolicy"), policy,
                                   "orphanDependents and deletionPropagation cannot be both set"));
   }
-  if (!policy.empty() && policy != "Foreground" && policy != "Background" && policy != "Orphan") {
+  const bool given = options.value["propagationPolicy"].is_string();
+  if (given && policy != "Foreground" && policy != "Background" && policy != "Orphan") {
     errors.push_back(api::NotSupported(api::FieldPath("propagationPolicy"), policy,
                                        {"Foreground", "Background", "Orphan", "nil"}));
   }
   CheckDryRun(call.arena, dry_run, errors);
   if (!errors.empty()) return OptionsInvalid("DeleteOptions", errors);
   options.dry_run = !dry_run.empty();
-  options.value = value.Build();
   return options;
 }
 
@@ -250,7 +251,16 @@ void CheckWatchOptions(const ListOptions& options, api::FieldErrors& errors) {
     errors.push_back(api::Forbidden(
         path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
   }
-  if (match.empty()) return;
+  if (match.empty()) {
+    // Kubernetes lets an old watch begin with what there is by setting both parameters itself.
+    const std::string& version = options.resource_version;
+    const bool from_start = version.empty() || version == "0";
+    if (!options.send_initial_events && from_start && !options.continue_token.empty()) {
+      errors.push_back(
+          api::Forbidden(path, "resourceVersionMatch is forbidden when continue is provided"));
+    }
+    return;
+  }
   if (!options.send_initial_events) {
     errors.push_back(api::Forbidden(
         path, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));

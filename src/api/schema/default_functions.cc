@@ -16,6 +16,8 @@ namespace {
 
 using json::Value;
 
+constexpr std::string_view kTemplateGeneration = "deprecated.daemonset.template.generation";
+
 // The tag of an image reference: what follows the last colon of its last part; "latest" if there is
 // neither tag nor digest.
 std::string_view TagOf(std::string_view image) {
@@ -119,6 +121,14 @@ Value SecretStringData(json::Arena& arena, Value secret) {
     data.Set(text.name(), base::Base64Encode(text.value.AsString()));
   }
   return json::With(arena, json::Without(arena, secret, "stringData"), "data", data.Build());
+}
+
+// Kubernetes holds the generation of a DaemonSet's template in a field that v1 shows as an annotation:
+// every DaemonSet has it, with "0" until the server has counted.
+Value DaemonSetGeneration(json::Arena& arena, Value daemon_set) {
+  if (daemon_set["metadata"]["annotations"].Has(kTemplateGeneration)) return daemon_set;
+  return json::SetPath(arena, daemon_set, {"metadata", "annotations", kTemplateGeneration},
+                       json::String(arena, "0"));
 }
 
 // podIP and podIPs, podCIDR and podCIDRs are one list to the server: the single value is the first
@@ -290,9 +300,10 @@ struct Entry {
   std::string_view name;
   DefaultFunction function;
 };
-constexpr std::array<Entry, 14> kFunctions = {{
+constexpr std::array<Entry, 15> kFunctions = {{
     {"crdNames", &CrdNames},
     {"crdStoredVersions", &CrdStoredVersions},
+    {"daemonSetGeneration", &DaemonSetGeneration},
     {"hostPorts", &HostPorts},
     {"imagePullPolicy", &ImagePullPolicy},
     {"imageVolumePullPolicy", &ImageVolumePullPolicy},

@@ -325,7 +325,10 @@ base::Result<std::vector<store::ObjectPtr>> InVersion(const ResourceInfo& resour
 base::Result<json::Value> FromStore(json::Arena& arena, const store::ObjectPtr& object,
                                     const ResourceInfo& resource) {
   if (resource.definition == nullptr || IsInOrder(object, KindPrefix(resource.kind), resource)) {
-    return api::Convert(arena, TRY(ParseStored(arena, object)), resource.kind);
+    const json::Value stored = TRY(ParseStored(arena, object));
+    const json::Value shown = TRY(api::Convert(arena, stored, resource.kind));
+    if (resource.schema == nullptr || shown.IsSameAs(stored)) return shown;
+    return api::schema::InGoOrder(arena, *resource.schema, shown);
   }
   const auto values = TRY(ReadCustom(arena, std::span(&object, 1), resource));
   return values.front();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "api/schema/order.h"
 #include "authn/authenticator.h"
 #include "authn/service_account.h"
 #include "authz/authorizer.h"
@@ -114,14 +115,17 @@ json::Value RulesStatus(Operation& op, json::Value spec) {
   return status.Build();
 }
 
-base::Result<json::Value> ReviewToken(Operation& op, json::Value spec) {
+// What the client has put into the status stays where the answer has nothing to say.
+base::Result<json::Value> ReviewToken(Operation& op, json::Value spec, json::Value given) {
   std::vector<std::string> audiences;
   for (const json::Value& audience : spec["audiences"].elements()) {
     audiences.emplace_back(audience.AsString());
   }
   if (audiences.empty()) audiences = ApiAudiences(op);
-  json::ObjectBuilder status(op.arena);
-  json::Value user = json::MakeObject(op.arena, {});
+  json::ObjectBuilder status(op.arena, given);
+  status.Remove("authenticated");
+  json::Value user = given["user"];
+  if (!user.is_object()) user = json::MakeObject(op.arena, {});
   if (op.world.tokens != nullptr) {
     const auto identity = op.world.tokens->AuthenticateToken(spec["token"].AsString(), audiences);
     if (!identity.ok()) {
@@ -133,6 +137,7 @@ base::Result<json::Value> ReviewToken(Operation& op, json::Value spec) {
         (void)op.recorder.Annotate(key, value, admission::AuditLevel::kMetadata);
       }
       user = api::UserInfoToJson(op.arena, (*identity)->user);
+      status.Remove("audiences");
       if (!(*identity)->audiences.empty()) {
         status.Set("audiences", Strings(op.arena, (*identity)->audiences));
       }
@@ -145,7 +150,7 @@ base::Result<json::Value> ReviewToken(Operation& op, json::Value spec) {
 base::Result<json::Value> StatusOf(Operation& op, json::Value object) {
   const std::string& resource = op.resource->resource.resource;
   const json::Value spec = object["spec"];
-  if (resource == "tokenreviews") return ReviewToken(op, spec);
+  if (resource == "tokenreviews") return ReviewToken(op, spec, object["status"]);
   if (resource == "selfsubjectrulesreviews") return RulesStatus(op, spec);
   if (resource == "selfsubjectaccessreviews") {
     return ReviewAccess(op, spec, op.user);
@@ -193,6 +198,9 @@ base::Result<Outcome> CreateReview(Operation& op, const Input& input) {
   const json::Value status = TRY(StatusOf(op, object));
   object = Answer(op, object);
   object = json::With(op.arena, object, "status", status);
+  if (op.resource->schema != nullptr) {
+    object = api::schema::InGoOrder(op.arena, *op.resource->schema, object);
+  }
   return PlainOutcome(201, Ordered(op.arena, object));
 }
 

@@ -3,6 +3,7 @@
 #include "engine/write/steps.h"
 
 #include "api/api_status.h"
+#include "api/schema/order.h"
 #include "api/stored_size.h"
 #include "authz/rbac/escalation.h"
 #include "engine/codec/codec.h"
@@ -47,6 +48,11 @@ base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, boo
 
 base::Result<Outcome> Shown(Operation& op, base::Result<Outcome> outcome) {
   if (outcome.ok() && outcome->stored == nullptr) {
+    const api::catalog::ResourceInfo& resource = *op.resource;
+    if (resource.kind != resource.storage_kind && !resource.custom && resource.schema != nullptr &&
+        op.kind() == resource.kind) {
+      outcome->object = api::schema::InGoOrder(op.arena, *resource.schema, outcome->object);
+    }
     outcome->object = Ordered(op.arena, outcome->object);
   }
   return outcome;

@@ -132,10 +132,8 @@ class Attempt {
     object = KeepSystemFields(op_, object, live_);
     object = Settle(op_, object, strategy_.PrepareForUpdate(context, object, live_));
     api::FieldErrors errors;
-    registry::ValidateObjectMetaUpdate(object, live_, errors);
-    // Kubernetes checks the metadata twice, once for all kinds and once in each kind's own check.
-    const std::size_t count = errors.size();
-    for (std::size_t i = 0; i < count; ++i) errors.push_back(api::FieldError(errors[i]));
+    registry::ValidateObjectMetaUpdate(object, live_, op_.resource->namespaced, strategy_,
+                                       context.subresource, errors);
     CheckInitialization(op_, object, live_, errors);
     if (JudgesAsNew(op_, live_, errors)) {
       strategy_.Validate(context, object, errors);

@@ -32,6 +32,7 @@ Kind ConfigurationRow(std::string_view resource) {
                      .needs_version = true,
                      .status_keeps_metadata = true,
                      .free_finalizers = true},
+          .metadata = {.update = "f", .subresource = ""},
           .make = &Make<StrategyOfKind>};
 }
 

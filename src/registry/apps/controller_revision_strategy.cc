@@ -34,7 +34,8 @@ void AddControllerRevisionStrategy(KindTable& table) {
   table.Add({.group = "apps",
              .resource = "controllerrevisions",
              .validate = ValidateControllerRevision,
-             .validate_update = ValidateControllerRevisionUpdate});
+             .validate_update = ValidateControllerRevisionUpdate,
+             .metadata = {.update = "UF"}});
 }
 
 }  // namespace portcullis::registry

@@ -2,6 +2,9 @@
 
 // DaemonSets (pkg/apis/apps/validation, pkg/registry/apps/daemonset).
 
+#include <algorithm>
+#include <charconv>
+
 #include "api/selector/label_selector.h"
 #include "registry/apps/workload_checks.h"
 #include "registry/kind_table.h"
@@ -90,7 +93,8 @@ class DaemonSets final : public DefaultStrategy {
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
     object = DefaultStrategy::PrepareForCreate(ctx, object);
-    return WithTemplateGeneration(ctx, object, 1);
+    return WithTemplateGeneration(ctx, object,
+                                  std::max<std::int64_t>(1, TemplateGeneration(ctx, object)));
   }
 
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
@@ -112,10 +116,9 @@ class DaemonSets final : public DefaultStrategy {
 
   static std::int64_t TemplateGeneration(const Context& ctx, json::Value object) {
     if (HasField(ctx)) return object["spec"]["templateGeneration"].AsInt();
+    const std::string_view text = object["metadata"]["annotations"][kTemplateGeneration].AsString();
     std::int64_t number = 0;
-    for (char c : object["metadata"]["annotations"][kTemplateGeneration].AsString()) {
-      if (c >= '0' && c <= '9') number = number * 10 + (c - '0');
-    }
+    std::from_chars(text.data(), text.data() + text.size(), number);
     return number;
   }
 
@@ -137,7 +140,7 @@ void AddDaemonSetStrategy(KindTable& table) {
              .resource = "daemonsets",
              .validate = &ValidateDaemonSet,
              .validate_update = &ValidateDaemonSetUpdate,
-             .warn = &WarnOfTemplate,
+             .warn = &WarnOfTemplateOnly,
              .traits = {.counts_generation = true},
              .pod_spec = "spec.template.spec",
              .make = &Make<DaemonSets>});

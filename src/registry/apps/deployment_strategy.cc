@@ -84,7 +84,9 @@ void AddDeploymentStrategy(KindTable& table) {
              .validate = &ValidateDeployment,
              .validate_update = &ValidateDeploymentUpdate,
              .warn = &WarnOfTemplate,
-             .traits = {.counts_generation = true, .status_keeps_labels = true},
+             .traits = {.counts_generation = true,
+                        .counts_annotations = true,
+                        .status_keeps_labels = true},
              .pod_spec = "spec.template.spec"});
 }
 

@@ -108,6 +108,7 @@ void AddApiServiceStrategy(KindTable& table) {
                         .status_keeps_metadata = true,
                         .free_finalizers = true,
                         .names = NameStyle::kPathSegment},
+             .metadata = {.update = "uf", .subresource = "u"},
              .make = &Make<ApiServices>});
 }
 

@@ -43,6 +43,7 @@ void AddLeaseStrategy(KindTable& table) {
              .validate = &ValidateLease,
              .rules = kRules,
              .traits = {.created_by_put = true, .needs_version = true, .free_finalizers = true},
+             .metadata = {.update = "u"},
              .disabled = kDisabled});
 }
 

@@ -100,6 +100,7 @@ void AddNamespaceStrategy(KindTable& table) {
              .validate = &ValidateNamespace,
              .validate_update = &ValidateNamespaceUpdate,
              .traits = {.names = NameStyle::kLabel},
+             .metadata = {.update = "FU"},
              .make = &Make<Namespaces>});
 }
 

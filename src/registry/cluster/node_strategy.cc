@@ -134,6 +134,7 @@ void AddNodeStrategy(KindTable& table) {
              .validate = &ValidateNode,
              .validate_update = &ValidateNodeUpdate,
              .warn = &WarnOfNode,
+             .metadata = {.update = "FU"},
              .disabled = kDisabledOfNodes,
              .make = &Make<Nodes>});
 }

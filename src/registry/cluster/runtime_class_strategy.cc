@@ -74,7 +74,8 @@ void AddRuntimeClassStrategy(KindTable& table) {
              .validate = &ValidateRuntimeClass,
              .rules = kRuntimeClassRules,
              .warn = &WarnOfRuntimeClass,
-             .traits = {.created_by_put = true, .needs_version = true}});
+             .traits = {.created_by_put = true, .needs_version = true, .free_finalizers = true},
+             .metadata = {.update = "fu"}});
 }
 
 }  // namespace portcullis::registry

@@ -52,6 +52,7 @@ void AddServiceAccountStrategy(KindTable& table) {
              .resource = "serviceaccounts",
              .warn = &WarnOfServiceAccount,
              .traits = {.returns_deleted = true},
+             .metadata = {.update = "UF"},
              .make = &Make<ServiceAccounts>});
 }
 

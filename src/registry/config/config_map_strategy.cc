@@ -40,7 +40,8 @@ void AddConfigMapStrategy(KindTable& table) {
   table.Add({.group = "",
              .resource = "configmaps",
              .validate = &ValidateConfigMap,
-             .validate_update = &ValidateConfigMapUpdate});
+             .validate_update = &ValidateConfigMapUpdate,
+             .metadata = {.update = "UF"}});
 }
 
 }  // namespace portcullis::registry

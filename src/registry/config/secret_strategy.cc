@@ -89,7 +89,8 @@ void AddSecretStrategy(KindTable& table) {
              .resource = "secrets",
              .validate = &ValidateSecret,
              .validate_update = &ValidateSecretUpdate,
-             .warn = &WarnOfSecret});
+             .warn = &WarnOfSecret,
+             .metadata = {.update = "UF"}});
 }
 
 }  // namespace portcullis::registry

@@ -108,6 +108,7 @@ void AddCustomResourceDefinitionStrategy(KindTable& table) {
              .validate = &ValidateCustomResourceDefinition,
              .validate_update = &ValidateCustomResourceDefinitionUpdate,
              .traits = {.counts_generation = true, .needs_version = true, .free_finalizers = true},
+             .metadata = {.update = "u", .subresource = "u"},
              .make = &Make<CustomResourceDefinitions>});
 }
 

@@ -68,7 +68,9 @@ class CustomResources final : public DefaultStrategy {
 }  // namespace
 
 void AddCustomResourceStrategy(KindTable& table) {
-  table.AddCustomResources({.traits = {.needs_version = true}, .make = &Make<CustomResources>});
+  table.AddCustomResources({.traits = {.needs_version = true},
+                            .metadata = {.update = "u", .subresource = "u"},
+                            .make = &Make<CustomResources>});
 }
 
 }  // namespace portcullis::registry

@@ -34,7 +34,8 @@ void AddDeviceClassStrategy(KindTable& table) {
   table.Add({.group = "resource.k8s.io",
              .resource = "deviceclasses",
              .validate = &ValidateClass,
-             .traits = {.counts_generation = true}});
+             .traits = {.counts_generation = true},
+             .metadata = {.update = "FU"}});
 }
 
 }  // namespace portcullis::registry

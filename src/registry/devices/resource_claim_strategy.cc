@@ -55,7 +55,8 @@ void AddResourceClaimStrategy(KindTable& table) {
              .validate = &ValidateClaim,
              .validate_update = &ValidateClaimUpdate,
              .judged_in = "v1",
-             .traits = {.status_keeps_metadata = true}});
+             .traits = {.status_keeps_metadata = true},
+             .metadata = {.update = "FU"}});
 }
 
 }  // namespace portcullis::registry

@@ -10,14 +10,13 @@ namespace {
 
 void ValidateTemplate(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
-  CheckAnnotations(spec["metadata"]["annotations"], FieldPath("spec", "metadata", "annotations"),
-                   errors);
-  CheckLabels(spec["metadata"]["labels"], FieldPath("spec", "metadata", "labels"), errors);
+  CheckTemplateMetadata(spec["metadata"], FieldPath("spec", "metadata"), errors);
   CheckDeviceClaim(spec["spec"]["devices"], FieldPath("spec", "spec", "devices"), errors);
 }
 
 void ValidateTemplateUpdate(const Context& ctx, json::Value object, json::Value old,
                             FieldErrors& errors) {
+  ValidateTemplate(ctx, object, errors);
   CheckUnchanged(ctx, "io.k8s.api.resource.v1.ResourceClaimTemplateSpec", object["spec"],
                  old["spec"], FieldPath("spec"), errors);
 }
@@ -29,7 +28,8 @@ void AddResourceClaimTemplateStrategy(KindTable& table) {
              .resource = "resourceclaimtemplates",
              .validate = &ValidateTemplate,
              .validate_update = &ValidateTemplateUpdate,
-             .judged_in = "v1"});
+             .judged_in = "v1",
+             .metadata = {.update = "FU"}});
 }
 
 }  // namespace portcullis::registry

@@ -231,8 +231,8 @@ void AddFlowSchemaStrategy(KindTable& table) {
              .resource = "flowschemas",
              .validate = &ValidateFlowSchema,
              .validate_update = &ValidateFlowUpdate<&ValidateFlowSchema>,
-             .traits = {
-                 .counts_generation = true, .needs_version = true, .status_keeps_metadata = true}});
+             .traits = {.counts_generation = true, .status_keeps_metadata = true},
+             .metadata = {.update = "F", .subresource = ""}});
 }
 
 }  // namespace portcullis::registry

@@ -123,8 +123,8 @@ void AddPriorityLevelConfigurationStrategy(KindTable& table) {
              .resource = "prioritylevelconfigurations",
              .validate = &ValidatePriorityLevelConfiguration,
              .validate_update = &ValidateFlowUpdate<&ValidatePriorityLevelConfiguration>,
-             .traits = {
-                 .counts_generation = true, .needs_version = true, .status_keeps_metadata = true}});
+             .traits = {.counts_generation = true, .status_keeps_metadata = true},
+             .metadata = {.update = "F", .subresource = ""}});
 }
 
 }  // namespace portcullis::registry

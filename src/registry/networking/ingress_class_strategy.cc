@@ -53,7 +53,8 @@ void AddIngressClassStrategy(KindTable& table) {
              .resource = "ingressclasses",
              .validate = &ValidateIngressClass,
              .rules = kIngressClassRules,
-             .traits = {.counts_generation = true}});
+             .traits = {.counts_generation = true},
+             .metadata = {.update = "UF"}});
 }
 
 }  // namespace portcullis::registry

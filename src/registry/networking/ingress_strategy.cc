@@ -213,7 +213,8 @@ void AddIngressStrategy(KindTable& table) {
              .validate_update = &ValidateIngressUpdate,
              .warn = &WarnOfIngress,
              .judged_in = "v1",
-             .traits = {.counts_generation = true}});
+             .traits = {.counts_generation = true},
+             .metadata = {.update = "UF"}});
 }
 
 }  // namespace portcullis::registry

@@ -63,6 +63,7 @@ void AddIpAddressStrategy(KindTable& table) {
              .resource = "ipaddresses",
              .validate = &ValidateIpAddress,
              .validate_update = &ValidateIpAddressUpdate,
+             .metadata = {.update = "FU"},
              .make = &Make<IpAddresses>});
 }
 

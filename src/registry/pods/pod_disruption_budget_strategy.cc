@@ -60,7 +60,8 @@ void AddPodDisruptionBudgetStrategy(KindTable& table) {
              .validate = &ValidatePodDisruptionBudget,
              .validate_update = &ValidateBudgetUpdate,
              .rules = kBudgetRules,
-             .traits = {.counts_generation = true, .needs_version = true}});
+             .traits = {.counts_generation = true, .needs_version = true},
+             .metadata = {.update = "", .subresource = ""}});
 }
 
 }  // namespace portcullis::registry

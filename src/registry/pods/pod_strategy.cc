@@ -29,7 +29,8 @@ std::string_view QosText(json::Value pod) {
 json::Value Text(std::string_view text) { return json::Value::StringView(text); }
 
 // What a new pod starts with. A pod with gates says at once why it is not scheduled.
-json::Value FirstStatus(json::Arena& arena, json::Value pod) {
+json::Value FirstStatus(const Context& ctx, json::Value pod) {
+  json::Arena& arena = ctx.arena;
   json::ObjectBuilder status(arena);
   status.Set("phase", Text("Pending"));
   if (!pod["spec"]["schedulingGates"].empty()) {
@@ -37,7 +38,7 @@ json::Value FirstStatus(json::Arena& arena, json::Value pod) {
         arena, {{"type", Text("PodScheduled")},
                 {"status", Text("False")},
                 {"lastProbeTime", json::Value()},
-                {"lastTransitionTime", json::Value()},
+                {"lastTransitionTime", json::String(arena, base::FormatTime(ctx.clock.Now()))},
                 {"reason", Text("SchedulingGated")},
                 {"message", Text("Scheduling is blocked due to non-empty scheduling gates")}});
     status.Set("conditions", json::MakeArray(arena, {condition}));
@@ -143,7 +144,7 @@ class Pods final : public DefaultStrategy {
     json::Arena& arena = ctx.arena;
     object = DefaultStrategy::PrepareForCreate(ctx, object);
     object = json::Without(arena, object, "status");
-    object = json::With(arena, object, "status", FirstStatus(arena, object));
+    object = json::With(arena, object, "status", FirstStatus(ctx, object));
     object = json::With(arena, object, "spec",
                         ReadAffinityKeys(arena, object["spec"], object["metadata"]["labels"]));
     return ReadAppArmorAnnotations(arena, object);
@@ -237,6 +238,7 @@ void AddPodStrategy(KindTable& table) {
              .validate_update = &ValidatePodUpdate,
              .warn = &WarnOfPod,
              .traits = {.counts_generation = true, .returns_deleted = true},
+             .metadata = {.update = "UF"},
              .pod_spec = "spec",
              .make = &Make<Pods>});
 }

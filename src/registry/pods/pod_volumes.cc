@@ -162,16 +162,6 @@ void CheckImageVolume(json::Value source, const FieldPath& path, FieldErrors& er
   }
 }
 
-// Metadata of a template may hold labels and annotations only.
-void CheckTemplateMetadata(json::Value metadata, const FieldPath& path, FieldErrors& errors) {
-  CheckAnnotations(metadata["annotations"], path.Child("annotations"), errors);
-  CheckLabels(metadata["labels"], path.Child("labels"), errors);
-  for (const json::Member& field : metadata.members()) {
-    if (field.name() == "annotations" || field.name() == "labels") continue;
-    errors.push_back(api::Forbidden(path.Child(field.name()), "cannot be set"));
-  }
-}
-
 // A source of a pod's volume, with the places at which Kubernetes reports what is wrong with it.
 struct HeldSource {
   json::Value source;

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/random.h"
 #include "base/strings.h"
 #include "registry/kind_table.h"
 #include "registry/validation/resource_names.h"
@@ -140,13 +141,28 @@ void ValidateLimitRange(const Context&, json::Value object, FieldErrors& errors)
   }
 }
 
+// A LimitRange needs no name of the client's.
+class LimitRanges final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    object = DefaultStrategy::PrepareForCreate(ctx, object);
+    if (!object["metadata"]["name"].AsString().empty()) return object;
+    return json::SetPath(ctx.arena, object, {"metadata", "name"},
+                         json::String(ctx.arena, base::Uuid()));
+  }
+};
+
 }  // namespace
 
 void AddLimitRangeStrategy(KindTable& table) {
   table.Add({.group = "",
              .resource = "limitranges",
              .validate = &ValidateLimitRange,
-             .traits = {.created_by_put = true}});
+             .traits = {.created_by_put = true},
+             .metadata = {.update = "F"},
+             .make = &Make<LimitRanges>});
 }
 
 }  // namespace portcullis::registry

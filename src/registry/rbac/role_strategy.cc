@@ -70,11 +70,13 @@ void AddRoleStrategy(KindTable& table) {
   table.Add({.group = "rbac.authorization.k8s.io",
              .resource = "clusterroles",
              .validate = &ValidateClusterRole,
-             .traits = {.created_by_put = true, .names = NameStyle::kPathSegment}});
+             .traits = {.created_by_put = true, .names = NameStyle::kPathSegment},
+             .metadata = {.update = "FU"}});
   table.Add({.group = "rbac.authorization.k8s.io",
              .resource = "roles",
              .validate = &ValidateRole,
-             .traits = {.created_by_put = true, .names = NameStyle::kPathSegment}});
+             .traits = {.created_by_put = true, .names = NameStyle::kPathSegment},
+             .metadata = {.update = "FU"}});
 }
 
 }  // namespace portcullis::registry

@@ -175,6 +175,7 @@ void AddEndpointSliceStrategy(KindTable& table) {
              .validate_update = &ValidateEndpointSliceUpdate,
              .warn = &WarnOfSlice,
              .traits = {.counts_generation = true},
+             .metadata = {.update = "F"},
              .make = &Make<EndpointSlices>});
 }
 

@@ -76,7 +76,8 @@ void AddEndpointsStrategy(KindTable& table) {
              .resource = "endpoints",
              .validate = &ValidateEndpoints,
              .warn = &WarnOfEndpoints,
-             .traits = {.created_by_put = true}});
+             .traits = {.created_by_put = true},
+             .metadata = {.update = "UF"}});
 }
 
 }  // namespace portcullis::registry

@@ -132,7 +132,7 @@ void CheckTrafficPolicies(json::Value spec, const FieldPath& path, FieldErrors& 
   }
   if (const json::Value distribution = spec["trafficDistribution"]; !distribution.is_null()) {
     CheckOneOf(distribution, path.Child("trafficDistribution"),
-               {"PreferClose", "PreferSameNode", "PreferSameZone"}, errors);
+               {"PreferClose", "PreferSameZone", "PreferSameNode"}, errors);
   }
 }
 

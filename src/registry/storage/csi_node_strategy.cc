@@ -68,7 +68,8 @@ void AddCsiNodeStrategy(KindTable& table) {
              .resource = "csinodes",
              .validate = &ValidateCsiNode,
              .validate_update = &ValidateCsiNodeUpdate,
-             .traits = {.returns_deleted = true, .needs_version = true}});
+             .traits = {.returns_deleted = true, .needs_version = true},
+             .metadata = {.update = "F"}});
 }
 
 }  // namespace portcullis::registry

@@ -51,7 +51,8 @@ void AddCsiStorageCapacityStrategy(KindTable& table) {
              .validate = &ValidateCsiStorageCapacity,
              .rules = kCapacityRules,
              .warn = &WarnOfCapacity,
-             .traits = {.needs_version = true}});
+             .traits = {.needs_version = true},
+             .metadata = {.update = "FU"}});
 }
 
 }  // namespace portcullis::registry

@@ -184,6 +184,7 @@ void AddPersistentVolumeClaimStrategy(KindTable& table) {
              .validate_update = &ValidatePersistentVolumeClaimUpdate,
              .warn = &WarnOfClaim,
              .traits = {.returns_deleted = true},
+             .metadata = {.update = "UF"},
              .make = &Make<Claims>});
 }
 

@@ -245,6 +245,7 @@ void AddPersistentVolumeStrategy(KindTable& table) {
              .validate_update = &ValidatePersistentVolumeUpdate,
              .warn = &WarnOfVolume,
              .traits = {.returns_deleted = true},
+             .metadata = {.update = "FF"},
              .make = &Make<Volumes>});
 }
 

@@ -90,7 +90,8 @@ void AddStorageClassStrategy(KindTable& table) {
              .validate = &ValidateStorageClass,
              .rules = kStorageClassRules,
              .warn = &WarnOfStorageClass,
-             .traits = {.returns_deleted = true}});
+             .traits = {.returns_deleted = true},
+             .metadata = {.update = "FU"}});
 }
 
 }  // namespace portcullis::registry

@@ -80,7 +80,8 @@ void AddVolumeAttachmentStrategy(KindTable& table) {
        .resource = "volumeattachments",
        .validate = &ValidateVolumeAttachment,
        .validate_update = &ValidateVolumeAttachmentUpdate,
-       .traits = {.returns_deleted = true, .needs_version = true, .status_keeps_metadata = true}});
+       .traits = {.returns_deleted = true, .needs_version = true, .status_keeps_metadata = true},
+       .metadata = {.update = "F", .subresource = "F"}});
 }
 
 }  // namespace portcullis::registry

@@ -25,7 +25,8 @@ void AddVolumeAttributesClassStrategy(KindTable& table) {
              .resource = "volumeattributesclasses",
              .validate = &ValidateVolumeAttributesClass,
              .rules = kAttributesClassRules,
-             .traits = {.returns_deleted = true}});
+             .traits = {.returns_deleted = true},
+             .metadata = {.update = "UF"}});
 }
 
 }  // namespace portcullis::registry

@@ -266,4 +266,13 @@ std::vector<const json::Member*> SortedMembers(json::Value object) {
   return out;
 }
 
+void CheckTemplateMetadata(json::Value metadata, const FieldPath& path, FieldErrors& errors) {
+  CheckAnnotations(metadata["annotations"], path.Child("annotations"), errors);
+  CheckLabels(metadata["labels"], path.Child("labels"), errors);
+  for (const json::Member& field : metadata.members()) {
+    if (field.name() == "annotations" || field.name() == "labels") continue;
+    errors.push_back(api::Forbidden(path.Child(field.name()), "cannot be set"));
+  }
+}
+
 }  // namespace portcullis::registry

@@ -69,4 +69,7 @@ std::string StructJson(std::initializer_list<std::pair<std::string_view, std::st
 std::string Quoted(std::string_view text);  // as a JSON string
 std::vector<const json::Member*> SortedMembers(json::Value object);
 
+// Metadata of a template may hold labels and annotations only.
+void CheckTemplateMetadata(json::Value metadata, const FieldPath& path, FieldErrors& errors);
+
 }  // namespace portcullis::registry

@@ -41,6 +41,8 @@ class Printer {
       case Kind::kStruct:
         if (value.is_null() && pointer) {
           out += "null";
+        } else if (value.is_object() && IsWireType(*schema)) {
+          PrintWire(value, depth);
         } else {
           PrintStruct(*schema, value, depth, pod_spec);
         }
@@ -105,7 +107,8 @@ class Printer {
                                             : "false");
       }
     }
-    for (const Field& field : schema.fields) {
+    for (const Field* const entry : InternalOrder(schema)) {
+      const Field& field = *entry;
       if (IsInlined(schema, field)) {
         if (field.name == "metadata") PrintMetadata(value["metadata"], depth, first);
         continue;
@@ -117,6 +120,38 @@ class Printer {
     }
     if (!first) Line(depth);
     out += "}";
+  }
+
+  // Selectors and times are those of the API in the internal types, too.
+  static bool IsWireType(const Schema& schema) {
+    return schema.definition.starts_with("io.k8s.apimachinery.pkg.apis.meta.v1.");
+  }
+
+  // A few fields stand elsewhere in the internal types than in those of v1.
+  static std::vector<const Field*> InternalOrder(const Schema& schema) {
+    struct Move {
+      std::string_view go_struct, field, after;
+    };
+    static constexpr Move kMoves[] = {{"Volume", "quobyte", "rbd"},
+                                      {"PersistentVolumeSpec", "quobyte", "rbd"},
+                                      {"PersistentVolumeSpec", "flexVolume", "iscsi"},
+                                      {"PodSpec", "setHostnameAsFQDN", "subdomain"},
+                                      {"PodSecurityContext", "fsGroupChangePolicy", "fsGroup"}};
+    std::vector<const Field*> fields;
+    for (const Field& field : schema.fields) fields.push_back(&field);
+    const auto at = [&](std::string_view name) {
+      return std::find_if(fields.begin(), fields.end(),
+                          [&](const Field* field) { return field->name == name; });
+    };
+    for (const Move& move : kMoves) {
+      const auto from = at(move.field);
+      if (schema.go_struct != move.go_struct || from == fields.end()) continue;
+      const Field* const field = *from;
+      fields.erase(from);
+      const auto before = at(move.after);
+      fields.insert(before == fields.end() ? before : before + 1, field);
+    }
+    return fields;
   }
 
   // The internal types embed TypeMeta, which is empty there, and ObjectMeta: its fields stand among

@@ -99,30 +99,7 @@ void CheckMetadata(const api::view::Metadata& metadata, bool namespaced,
   CheckFinalizers(metadata.finalizers(), path.Child("finalizers"), errors);
 }
 
-}  // namespace
-
-void ValidateObjectMeta(json::Value object, bool namespaced, const Strategy& strategy,
-                        api::FieldErrors& errors) {
-  const auto check = [&](std::string_view name, bool is_prefix) {
-    return strategy.CheckName(name, is_prefix);
-  };
-  CheckMetadata(api::view::Metadata(object), namespaced, check, FieldPath("metadata"), errors);
-}
-
-void ValidateEmbeddedObjectMeta(json::Value object, const FieldPath& path,
-                                api::FieldErrors& errors) {
-  const api::view::Metadata metadata(object);
-  const bool namespaced = !metadata.namespace_name().empty();
-  json::Arena arena;
-  // A name may be missing where nothing is stored by it.
-  const json::Value named =
-      metadata.name().empty()
-          ? json::SetPath(arena, object, {"metadata", "name"}, json::String(arena, "fakename"))
-          : object;
-  CheckMetadata(api::view::Metadata(named), namespaced, IsPathSegmentName, path, errors);
-}
-
-void ValidateObjectMetaUpdate(json::Value object, json::Value old, api::FieldErrors& errors) {
+void CheckMetadataUpdate(json::Value object, json::Value old, api::FieldErrors& errors) {
   const api::view::Metadata metadata(object);
   const api::view::Metadata before(old);
   const FieldPath path("metadata");
@@ -165,6 +142,57 @@ void ValidateObjectMetaUpdate(json::Value object, json::Value old, api::FieldErr
   CheckLabels(metadata.labels(), path.Child("labels"), errors);
   CheckAnnotations(metadata.annotations(), path.Child("annotations"), errors);
   CheckOwnerReferences(metadata.owner_references(), path.Child("ownerReferences"), errors);
+}
+
+}  // namespace
+
+void ValidateObjectMeta(json::Value object, bool namespaced, const Strategy& strategy,
+                        api::FieldErrors& errors) {
+  const auto check = [&](std::string_view name, bool is_prefix) {
+    return strategy.CheckName(name, is_prefix);
+  };
+  CheckMetadata(api::view::Metadata(object), namespaced, check, FieldPath("metadata"), errors);
+}
+
+void ValidateEmbeddedObjectMeta(json::Value object, const FieldPath& path,
+                                api::FieldErrors& errors) {
+  const api::view::Metadata metadata(object);
+  const bool namespaced = !metadata.namespace_name().empty();
+  json::Arena arena;
+  // A name may be missing where nothing is stored by it.
+  const json::Value named =
+      metadata.name().empty()
+          ? json::SetPath(arena, object, {"metadata", "name"}, json::String(arena, "fakename"))
+          : object;
+  CheckMetadata(api::view::Metadata(named), namespaced, IsPathSegmentName, path, errors);
+}
+
+void CheckFinalizersQualified(json::Value object, api::FieldErrors& errors) {
+  std::size_t index = 0;
+  for (const json::Value& finalizer : object["metadata"]["finalizers"].elements()) {
+    const api::FieldPath at = api::FieldPath("metadata", "finalizers").Index(index++);
+    const std::string_view name = finalizer.AsString();
+    const bool standard = name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
+    if (standard || name.find('/') != std::string_view::npos) continue;
+    errors.push_back(api::Invalid(
+        at, name, "name is neither a standard finalizer name nor is it fully qualified"));
+  }
+}
+
+void ValidateObjectMetaUpdate(json::Value object, json::Value old, bool namespaced,
+                              const Strategy& strategy, std::string_view subresource,
+                              api::FieldErrors& errors) {
+  CheckMetadata(api::view::Metadata(object), namespaced, IsPathSegmentName, FieldPath("metadata"),
+                errors);
+  CheckMetadataUpdate(object, old, errors);
+  for (const char check : strategy.MetadataChecks(subresource)) {
+    if (check == 'U' || check == 'u') {
+      CheckMetadataUpdate(object, old, errors);
+    } else {
+      ValidateObjectMeta(object, namespaced, strategy, errors);
+    }
+    if (check == 'U' || check == 'F') CheckFinalizersQualified(object, errors);
+  }
 }
 
 }  // namespace portcullis::registry

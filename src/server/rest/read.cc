@@ -21,6 +21,9 @@ VerbResult Get(Call& call) {
   if (const engine::Function function = engine::FindFunction(call)) {
     return OutcomeReply(call, TRY(engine::Finish(call, *function(call, {}))));
   }
+  if (call.info.query.GetBool("export")) {
+    return base::BadRequest("the export parameter, deprecated since v1.14, is no longer supported");
+  }
   const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.name));
   if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.name);
   const std::int64_t wanted = TRY(ReadRevision(call.info.query.Get("resourceVersion")));
