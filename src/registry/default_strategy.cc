@@ -87,12 +87,14 @@ void DefaultStrategy::ValidateUpdate(const Context& ctx, json::Value object, jso
                                      api::FieldErrors& errors) const {
   object = Judged(ctx, object);
   old = Judged(ctx, old);
+  const bool has_rules = ctx.subresource.empty();
+  if (has_rules && kind_.rules_first) CheckFieldRules(kind_.rules, object, &old, errors);
   if (kind_.validate_update != nullptr) {
     kind_.validate_update(ctx, object, old, errors);
   } else if (kind_.validate != nullptr && ctx.subresource.empty()) {
     kind_.validate(ctx, object, errors);
   }
-  if (ctx.subresource.empty()) CheckFieldRules(kind_.rules, object, &old, errors);
+  if (has_rules && !kind_.rules_first) CheckFieldRules(kind_.rules, object, &old, errors);
 }
 
 void DefaultStrategy::Warnings(const Context& ctx, json::Value object,

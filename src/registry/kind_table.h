@@ -45,6 +45,7 @@ struct Kind {
   Check validate = nullptr;
   UpdateCheck validate_update = nullptr;  // null: `validate`, but not for subresources
   std::span<const FieldRule> rules = {};  // besides, after the functions
+  bool rules_first = false;               // of an update: before them
   WarningSource warn = nullptr;
   // The version in which the functions see objects of all versions, as kube-apiserver's see its
   // internal ones: "v1". Empty where the versions do not differ.

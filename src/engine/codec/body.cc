@@ -2,10 +2,14 @@
 
 #include "engine/codec/body.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "api/schema/merge_duplicates.h"
 #include "base/strings.h"
 #include "engine/codec/protobuf.h"
 #include "json/duplicates.h"
+#include "json/edit.h"
 #include "json/go_errors.h"
 #include "json/reader.h"
 #include "json/yaml.h"
@@ -36,9 +40,24 @@ base::Result<Body> ReadJson(json::Arena& arena, std::string_view bytes) {
   return body;
 }
 
+// YAML becomes JSON on its way in, by Go's maps: members are in order.
+json::Value InOrder(json::Arena& arena, json::Value value) {
+  if (value.is_array()) {
+    return json::EditElements(arena, value,
+                              [&](json::Value element) { return InOrder(arena, element); });
+  }
+  if (!value.is_object()) return value;
+  std::vector<json::Member> members(value.members().begin(), value.members().end());
+  for (json::Member& member : members) member.value = InOrder(arena, member.value);
+  std::stable_sort(
+      members.begin(), members.end(),
+      [](const json::Member& a, const json::Member& b) { return a.name() < b.name(); });
+  return json::MakeObject(arena, members);
+}
+
 base::Result<Body> ReadYaml(json::Arena& arena, std::string_view bytes) {
   Body body;
-  body.value = TRY(json::ParseYaml(arena, bytes));
+  body.value = InOrder(arena, TRY(json::ParseYaml(arena, bytes)));
   return body;
 }
 

@@ -83,8 +83,8 @@ void ValidateDaemonSetUpdate(const Context& ctx, json::Value object, json::Value
     CheckCollisionCount(object["status"], old["status"], errors);
     return;
   }
-  ValidateDaemonSet(ctx, object, errors);
   CheckSelectorStays(ctx, object, old, errors);
+  ValidateDaemonSet(ctx, object, errors);
 }
 
 class DaemonSets final : public DefaultStrategy {
@@ -100,10 +100,10 @@ class DaemonSets final : public DefaultStrategy {
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                json::Value old) const override {
     object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
-    if (!ctx.subresource.empty()) return object;
     const std::int64_t number = TemplateGeneration(ctx, old);
     if (number == 0) return object;
-    const bool changed = !(object["spec"]["template"] == old["spec"]["template"]);
+    const bool changed =
+        ctx.subresource.empty() && !(object["spec"]["template"] == old["spec"]["template"]);
     return WithTemplateGeneration(ctx, object, changed ? number + 1 : number);
   }
 

@@ -185,6 +185,10 @@ class Jobs final : public DefaultStrategy {
     object = DefaultStrategy::PrepareForCreate(ctx, object);
     if (object["spec"]["manualSelector"].AsBool()) return object;
     json::Arena& arena = ctx.arena;
+    // In Go, labels that the defaults have taken from the template are the template's own map.
+    const json::Value own = object["metadata"]["labels"];
+    const bool shared =
+        own.empty() || own.IsSameAs(object["spec"]["template"]["metadata"]["labels"]);
     const json::Value name = object["metadata"]["name"];
     const json::Value uid = object["metadata"]["uid"];
     const std::pair<std::string_view, json::Value> labels[] = {{kControllerUid, uid},
@@ -194,8 +198,8 @@ class Jobs final : public DefaultStrategy {
     for (const auto& [key, value] : labels) {
       object = json::SetPath(arena, object, {"spec", "template", "metadata", "labels", key}, value);
     }
-    // What the defaults had copied of the template's labels before is completed likewise.
     for (const auto& [key, value] : labels) {
+      if (!shared) break;
       object = json::SetPath(arena, object, {"metadata", "labels", key}, value);
     }
     return json::SetPath(arena, object, {"spec", "selector", "matchLabels", kControllerUid}, uid);

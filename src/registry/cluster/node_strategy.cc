@@ -122,6 +122,13 @@ class Nodes final : public DefaultStrategy {
     if (!status.is_object()) return object;
     return json::With(ctx.arena, object, "status", json::Without(ctx.arena, status, "config"));
   }
+
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override {
+    object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
+    if (!object["status"].Has("config") || old["status"].Has("config")) return object;
+    return json::RemovePath(ctx.arena, object, {"status", "config"});
+  }
 };
 
 constexpr DisabledField kDisabledOfNodes[] = {{"DynamicKubeletConfig", "spec.configSource"}};

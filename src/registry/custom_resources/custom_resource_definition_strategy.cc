@@ -7,6 +7,8 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/gotext.h"
+#include "base/strings.h"
 #include "registry/custom_resources/custom_resource_definition_validation.h"
 #include "registry/default_strategy.h"
 #include "registry/kind_table.h"
@@ -100,6 +102,65 @@ class CustomResourceDefinitions final : public DefaultStrategy {
   }
 };
 
+// Formats of texts that values are held to, without hyphens.
+constexpr std::string_view kTextFormats[] = {
+    "bsonobjectid", "uri",        "email",    "hostname",     "ipv4",       "ipv6", "cidr",
+    "mac",          "uuid",       "uuid3",    "uuid4",        "uuid5",      "isbn", "isbn10",
+    "isbn13",       "creditcard", "ssn",      "hexcolor",     "rgbcolor",   "byte", "password",
+    "date",         "duration",   "datetime", "k8sshortname", "k8slongname"};
+
+bool IsKnownFormat(std::string_view type, std::string_view format) {
+  if (type == "integer") return format == "int32" || format == "int64";
+  if (type == "number") return format == "float" || format == "double";
+  if (!type.empty() && type != "string") return false;
+  std::string plain(format);
+  std::erase(plain, '-');
+  return std::find(std::begin(kTextFormats), std::end(kTextFormats), plain) !=
+         std::end(kTextFormats);
+}
+
+void AddUnknownFormats(json::Value schema, std::vector<std::string_view>& formats) {
+  if (schema.is_array()) {
+    for (const json::Value& inner : schema.elements()) AddUnknownFormats(inner, formats);
+    return;
+  }
+  const std::string_view format = schema["format"].AsString();
+  if (!format.empty() && !IsKnownFormat(schema["type"].AsString(), format) &&
+      std::find(formats.begin(), formats.end(), format) == formats.end()) {
+    formats.push_back(format);
+  }
+  for (const std::string_view part : {"items", "allOf", "anyOf", "oneOf", "not"}) {
+    if (!schema[part].is_null()) AddUnknownFormats(schema[part], formats);
+  }
+  for (const std::string_view part : {"properties", "patternProperties", "definitions"}) {
+    for (const json::Member& member : schema[part].members()) {
+      AddUnknownFormats(member.value, formats);
+    }
+  }
+  for (const std::string_view part : {"additionalProperties", "additionalItems"}) {
+    if (schema[part].is_object()) AddUnknownFormats(schema[part], formats);
+  }
+}
+
+std::vector<std::string_view> UnknownFormats(json::Value definition) {
+  std::vector<std::string_view> formats;
+  for (const json::Value& version : definition["spec"]["versions"].elements()) {
+    const json::Value schema = version["schema"]["openAPIV3Schema"];
+    if (!schema.is_null()) AddUnknownFormats(schema, formats);
+  }
+  return formats;
+}
+
+// Formats that nothing is held to; of an update those that are new.
+void WarnOfFormats(const Context&, json::Value object, json::Value old,
+                   std::vector<std::string>& warnings) {
+  const std::vector<std::string_view> before = UnknownFormats(old);
+  for (const std::string_view format : UnknownFormats(object)) {
+    if (std::find(before.begin(), before.end(), format) != before.end()) continue;
+    warnings.push_back(base::StrCat("unrecognized format ", base::GoQuote(format)));
+  }
+}
+
 }  // namespace
 
 void AddCustomResourceDefinitionStrategy(KindTable& table) {
@@ -107,6 +168,7 @@ void AddCustomResourceDefinitionStrategy(KindTable& table) {
              .resource = "customresourcedefinitions",
              .validate = &ValidateCustomResourceDefinition,
              .validate_update = &ValidateCustomResourceDefinitionUpdate,
+             .warn = &WarnOfFormats,
              .traits = {.counts_generation = true, .needs_version = true, .free_finalizers = true},
              .metadata = {.update = "u", .subresource = "u"},
              .make = &Make<CustomResourceDefinitions>});

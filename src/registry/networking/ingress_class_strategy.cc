@@ -53,6 +53,7 @@ void AddIngressClassStrategy(KindTable& table) {
              .resource = "ingressclasses",
              .validate = &ValidateIngressClass,
              .rules = kIngressClassRules,
+             .rules_first = true,
              .traits = {.counts_generation = true},
              .metadata = {.update = "UF"}});
 }

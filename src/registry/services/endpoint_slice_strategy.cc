@@ -3,6 +3,7 @@
 // EndpointSlices (pkg/apis/discovery/validation, pkg/registry/discovery/endpointslice).
 
 #include <set>
+#include <span>
 
 #include "base/strings.h"
 #include "registry/kind_table.h"
@@ -44,6 +45,29 @@ void CheckSliceAddress(std::string_view address, std::string_view type, const Fi
   CheckNonSpecialIp(address, path, errors);
 }
 
+// Zones and nodes that an endpoint is meant for. Too many zones hide the nodes.
+void CheckHints(json::Value hints, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::size_t kMostHints = 8;
+  for (const std::string_view list : {"forZones", "forNodes"}) {
+    const FieldPath at = path.Child(list);
+    const std::span<const json::Value> places = hints[list].elements();
+    if (places.size() > kMostHints) {
+      errors.push_back(api::TooMany(at, static_cast<int>(places.size()), kMostHints));
+      return;
+    }
+    std::set<std::string_view> names;
+    std::size_t index = 0;
+    for (const json::Value& place : places) {
+      const FieldPath name_path = at.Index(index++).Child("name");
+      const std::string_view name = place["name"].AsString();
+      if (!names.insert(name).second) errors.push_back(api::Duplicate(name_path, name));
+      AddInvalid(name_path, name,
+                 list == "forZones" ? api::IsValidLabelValue(name) : api::IsDns1123Subdomain(name),
+                 errors);
+    }
+  }
+}
+
 void CheckEndpoint(json::Value endpoint, std::string_view type, const FieldPath& path,
                    FieldErrors& errors) {
   const json::Value addresses = endpoint["addresses"];
@@ -64,13 +88,7 @@ void CheckEndpoint(json::Value endpoint, std::string_view type, const FieldPath&
   if (const json::Value host = endpoint["hostname"]; !host.is_null()) {
     CheckDnsLabel(host.AsString(), path.Child("hostname"), errors);
   }
-  std::set<std::string_view> zones;
-  index = 0;
-  for (const json::Value& zone : endpoint["hints"]["forZones"].elements()) {
-    const FieldPath at = path.Child("hints", "forZones").Index(index++).Child("name");
-    const std::string_view name = zone["name"].AsString();
-    if (!zones.insert(name).second) errors.push_back(api::Duplicate(at, name));
-  }
+  CheckHints(endpoint["hints"], path.Child("hints"), errors);
 }
 
 void CheckEndpoints(json::Value object, FieldErrors& errors) {

@@ -134,11 +134,13 @@ bool IsClaimOrSnapshot(json::Value source) {
          (kind == "VolumeSnapshot" && group == "snapshot.storage.k8s.io");
 }
 
-// dataSource and dataSourceRef say the same, unless the reference leads to another namespace.
-json::Value NormalizeDataSources(json::Arena& arena, json::Value spec) {
+// dataSource and dataSourceRef say the same, unless the reference leads to another namespace. What
+// dataSource cannot name is dropped, but not from a claim that has a source already.
+json::Value NormalizeDataSources(json::Arena& arena, json::Value spec, json::Value old) {
   const json::Value reference = spec["dataSourceRef"];
   json::Value source = spec["dataSource"];
-  if (source.is_object() && !reference.is_object() && !IsClaimOrSnapshot(source)) {
+  const bool in_use = old["dataSource"].is_object() || old["dataSourceRef"].is_object();
+  if (source.is_object() && !reference.is_object() && !in_use && !IsClaimOrSnapshot(source)) {
     spec = json::Without(arena, spec, "dataSource");
     source = json::Value();
   }
@@ -152,8 +154,9 @@ json::Value NormalizeDataSources(json::Arena& arena, json::Value spec) {
 }
 
 // A source in another namespace needs a gate that is off: the whole reference is passed over.
-json::Value WithoutForeignSource(const Context& ctx, json::Value spec) {
+json::Value WithoutForeignSource(const Context& ctx, json::Value spec, json::Value old) {
   if (spec["dataSourceRef"]["namespace"].AsString().empty()) return spec;
+  if (!old["dataSourceRef"]["namespace"].AsString().empty()) return spec;
   return WithoutDisabledFields(ctx, kForeignSource, {}, spec, {});
 }
 
@@ -162,10 +165,22 @@ class Claims final : public DefaultStrategy {
   using DefaultStrategy::DefaultStrategy;
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
-    const json::Value spec = WithoutForeignSource(ctx, object["spec"]);
-    object = json::With(ctx.arena, object, "spec", NormalizeDataSources(ctx.arena, spec));
+    object = WithDataSources(ctx, object, {});
     return json::With(ctx.arena, object, "status",
                       json::MakeObject(ctx.arena, {json::Member("phase", PendingPhase())}));
+  }
+
+  // An update need not repeat what the server has filled in.
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override {
+    object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
+    return ctx.subresource.empty() ? WithDataSources(ctx, object, old["spec"]) : object;
+  }
+
+ private:
+  static json::Value WithDataSources(const Context& ctx, json::Value object, json::Value old) {
+    const json::Value spec = WithoutForeignSource(ctx, object["spec"], old);
+    return json::With(ctx.arena, object, "spec", NormalizeDataSources(ctx.arena, spec, old));
   }
 };
 

@@ -179,6 +179,8 @@ void ValidatePersistentVolume(const Context& ctx, json::Value object, FieldError
 void ValidatePersistentVolumeUpdate(const Context& ctx, json::Value object, json::Value old,
                                     FieldErrors& errors) {
   if (ctx.subresource == "status") return;
+  // Once by the strategy and once more by the check of updates, which tells each fault twice.
+  ValidatePersistentVolume(ctx, object, errors);
   ValidatePersistentVolume(ctx, object, errors);
   const json::Value before = SourcesOf(ctx.arena, old["spec"]);
   json::Value after = SourcesOf(ctx.arena, object["spec"]);
@@ -211,6 +213,23 @@ class Volumes final : public DefaultStrategy {
         ctx.arena, object, "status",
         json::MakeObject(ctx.arena, {{"phase", PendingPhase()},
                                      {"lastPhaseTransitionTime", json::String(ctx.arena, now)}}));
+  }
+
+  // A change of the phase is dated, unless the client has done so.
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override {
+    object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
+    if (ctx.subresource != "status") return object;
+    constexpr std::string_view kSince = "lastPhaseTransitionTime";
+    const json::Value since = object["status"][kSince];
+    const json::Value before = old["status"][kSince];
+    const bool same = object["status"]["phase"] == old["status"]["phase"];
+    if (same && since.is_null() && !before.is_null()) {
+      return json::SetPath(ctx.arena, object, {"status", kSince}, before);
+    }
+    if (same || !(since.is_null() || since == before)) return object;
+    return json::SetPath(ctx.arena, object, {"status", kSince},
+                         json::String(ctx.arena, base::FormatTime(ctx.clock.Now())));
   }
 };
 

@@ -25,6 +25,7 @@ void AddVolumeAttributesClassStrategy(KindTable& table) {
              .resource = "volumeattributesclasses",
              .validate = &ValidateVolumeAttributesClass,
              .rules = kAttributesClassRules,
+             .rules_first = true,
              .traits = {.returns_deleted = true},
              .metadata = {.update = "UF"}});
 }

@@ -2,7 +2,9 @@
 
 #include "registry/validation/field_rules.h"
 
+#include <algorithm>
 #include <functional>
+#include <vector>
 
 #include "base/strings.h"
 
@@ -76,12 +78,25 @@ void CheckValue(const FieldRule& rule, json::Value value, const FieldPath& at,
 }
 
 void CheckChange(const FieldRule& rule, json::Value object, json::Value old, FieldErrors& errors) {
+  json::Arena arena;
   json::Value before;
   Visit(old, rule.path, {}, [&](json::Value value, const FieldPath&) { before = value; });
   Visit(object, rule.path, {}, [&](json::Value value, const FieldPath& at) {
     if (value == before) return;
     if (rule.kind == kImmutable) {
-      errors.push_back(api::Invalid(at, value, "field is immutable"));
+      // A map of texts is quoted in order.
+      const auto members = value.members();
+      if (std::all_of(members.begin(), members.end(),
+                      [](const json::Member& member) { return member.value.is_string(); })) {
+        std::vector<json::Member> sorted(members.begin(), members.end());
+        std::sort(sorted.begin(), sorted.end(),
+                  [](const json::Member& a, const json::Member& b) { return a.name() < b.name(); });
+        if (value.is_object()) value = json::MakeObject(arena, sorted);
+      }
+      // A text that is gone is an empty one to Go.
+      const bool text = value.is_null() && before.is_string();
+      errors.push_back(
+          api::Invalid(at, text ? json::Value::StringView("") : value, "field is immutable"));
     } else {
       errors.push_back(api::Forbidden(at, rule.argument));
     }

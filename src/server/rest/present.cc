@@ -78,10 +78,18 @@ base::Status WrongForm(const Call& call, std::string_view form, std::string_view
 }  // namespace
 
 json::Value PartialMetadata(json::Arena& arena, json::Value object, std::string_view version) {
+  json::Value metadata = object["metadata"];
+  constexpr std::string_view kGeneration = "deprecated.daemonset.template.generation";
+  if (metadata["annotations"].Has(kGeneration) && object["kind"].AsString() == "DaemonSet") {
+    // This is the metadata of the internal type, which has a field instead of the annotation.
+    const bool only = metadata["annotations"].size() == 1;
+    metadata = only ? json::Without(arena, metadata, "annotations")
+                    : json::RemovePath(arena, metadata, {"annotations", kGeneration});
+  }
   return json::MakeObject(
       arena, {{"kind", json::Value::StringView("PartialObjectMetadata")},
               {"apiVersion", json::String(arena, base::StrCat("meta.k8s.io/", version))},
-              {"metadata", object["metadata"]}});
+              {"metadata", metadata}});
 }
 
 base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object) {
