@@ -26,6 +26,8 @@ CHOSEN = re.compile(r'("(?:nodePort|healthCheckNodePort)":)(3[0-2]\d{3})\b')
 ADDRESS = re.compile(r'(?<=")(?:127\.96|10\.96|10\.0)\.\d+\.\d+(?=")')
 # What the downstream builds of OpenShift add to the volumes of service account tokens.
 DOWNSTREAM = re.compile(r',\{"configMap":\{"name":"openshift-service-ca\.crt","items":\[\{"key":"service-ca\.crt","path":"service-ca\.crt"\}\]\}\}')
+# Where it was built from the vendored tree, its registries tell their files otherwise.
+SCHEME = re.compile(r"k8s\.io/(?:kubernetes|apimachinery)/(?=pkg/(?:api/legacyscheme|apis/meta/internalversion)/)")
 WARNING = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
 AGE = re.compile(r'(?<=")(?:<invalid>|(?:\d+[ydhms])+)(?: ago)?(?=")')
 DESCRIPTION = re.compile(r'"description":"(?:[^"\\]|\\.)*",')
@@ -45,7 +47,9 @@ def answer(code, text, fields):
 def comparable(one, request):
     """The answer without what no two servers agree on. What the request itself holds is not the server's choice."""
     asked = request.text()
-    text = DOWNSTREAM.sub("", one.text)
+    text = SCHEME.sub("", DOWNSTREAM.sub("", one.text))
+    if "@@ -" in text and "kube-api-access" in text:
+        text = without_downstream_volume(text)
     text = UID.sub(lambda match: match[0] if match[0] in asked else "(uid)", text)
     text = TIME.sub(lambda match: match[0] if match[0] in asked else "(time)", text)
     text = CONTINUE.sub(r"\1(token)", VERSION.sub(r"\1(version)", text))
@@ -58,6 +62,20 @@ def comparable(one, request):
     if '"kind":"Table"' in text[:40]:
         text = AGE.sub("(age)", DESCRIPTION.sub("", text))
     return Answer(one.code, text.rstrip("\n"), [TIME.sub("(time)", UID.sub("(uid)", w)) for w in one.warnings], one.media)
+
+
+def without_downstream_volume(text):
+    """A quoted difference without the source that downstream builds add to a volume, and without the numbers of its lines."""
+    lines = text.split("\\n")
+    for at in [i for i, line in enumerate(lines) if "openshift-service-ca.crt" in line][::-1]:
+        start = max((i for i in range(at) if re.fullmatch(r"[-+ ] +\{", lines[i]) and i < at - 1), default=at)
+        indent = len(lines[start]) - 1
+        end = next((i for i in range(at, len(lines)) if re.fullmatch(r"[-+ ] +\},?", lines[i].rstrip()) and
+                    len(lines[i].rstrip().rstrip(",")) - 1 == indent), at)
+        if lines[start - 1].endswith("},") and not lines[end].endswith(","):
+            lines[start - 1] = lines[start - 1][:-1]
+        del lines[start:end + 1]
+    return re.sub(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", "@@", "\\n".join(lines))
 
 
 def parsed(text):
