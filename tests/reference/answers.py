@@ -23,6 +23,7 @@ VERSION = re.compile(r'(resourceVersion[\\"=: ]*)\d+')
 CONTINUE = re.compile(r'("continue":")[^"]+')
 TOKEN_VOLUME = re.compile(r"kube-api-access-[a-z0-9]{5}\b")
 CHOSEN = re.compile(r'("(?:nodePort|healthCheckNodePort)":)(3[0-2]\d{3})\b')
+CHOSEN_IN_TABLE = re.compile(r"(?<=:)3[0-2]\d{3}(?=/(?:TCP|UDP|SCTP))")
 ADDRESS = re.compile(r'(?<=")(?:127\.96|10\.96|10\.0)\.\d+\.\d+(?=")')
 # What the downstream builds of OpenShift add to the volumes of service account tokens.
 DOWNSTREAM = re.compile(r',\{"configMap":\{"name":"openshift-service-ca\.crt","items":\[\{"key":"service-ca\.crt","path":"service-ca\.crt"\}\]\}\}')
@@ -61,6 +62,7 @@ def comparable(one, request):
             text = re.sub(re.escape(prefix) + r"[a-z0-9]{5}\b", prefix + "(random)", text)
     if '"kind":"Table"' in text[:40]:
         text = AGE.sub("(age)", DESCRIPTION.sub("", text))
+        text = CHOSEN_IN_TABLE.sub(lambda match: match[0] if match[0] in asked else "(port)", text)
     return Answer(one.code, text.rstrip("\n"), [TIME.sub("(time)", UID.sub("(uid)", w)) for w in one.warnings], one.media)
 
 

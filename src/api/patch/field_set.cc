@@ -3,8 +3,12 @@
 #include "api/patch/field_set.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <optional>
+#include <system_error>
 
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -12,6 +16,33 @@
 #include "json/writer.h"
 
 namespace portcullis::api::patch {
+namespace {
+
+// The number that begins at `at`, if it is all of a JSON value.
+std::optional<std::int64_t> NumberAt(std::string_view text, std::size_t at) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + at, end, number);
+  if (error != std::errc() || (rest != end && *rest != ',' && *rest != '}')) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::strong_ordering PathElement::operator<=>(const PathElement& other) const {
+  if (kind != other.kind) return kind <=> other.kind;
+  if (kind == Kind::kField) return text <=> other.text;
+  const auto differ = std::mismatch(text.begin(), text.end(), other.text.begin(), other.text.end());
+  auto at = static_cast<std::size_t>(differ.first - text.begin());
+  while (at > 0 && (text[at - 1] == '-' || (text[at - 1] >= '0' && text[at - 1] <= '9'))) --at;
+  if (at == 0 || text[at - 1] == ':') {
+    const auto mine = NumberAt(text, at);
+    const auto theirs = NumberAt(other.text, at);
+    if (mine && theirs && *mine != *theirs) return *mine <=> *theirs;
+  }
+  return text <=> other.text;
+}
+
 namespace {
 
 constexpr std::string_view kPrefixes[] = {"f:", "k:", "v:", "i:"};

@@ -24,7 +24,8 @@ struct PathElement {
   enum class Kind : unsigned char { kField, kKey, kValue, kIndex };
   Kind kind = Kind::kField;
   std::string text;
-  auto operator<=>(const PathElement&) const = default;
+  // Fields by name; keys and values as their values are ordered: 80 comes before 443.
+  std::strong_ordering operator<=>(const PathElement& other) const;
   bool operator==(const PathElement&) const = default;
 
   static PathElement Field(std::string_view name) { return {Kind::kField, std::string(name)}; }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "api/patch/field_set.h"
 #include "api/patch/managed_fields.h"
 #include "api/patch/strategic_merge.h"
 #include "api/patch/typed.h"
@@ -172,6 +173,19 @@ TEST_F(PatchTest, StrategicMergeFollowsDirectivesAndKeys) {
        "error: the server rejected our request due to an error in our request"},
   };
   for (const Case& c : cases) EXPECT_EQ(Strategic(c.object, c.patch), c.expected) << c.name;
+}
+
+TEST(PathElement, IsOrderedAsItsValueIs) {
+  const auto key = [](std::string text) {
+    return PathElement{PathElement::Kind::kKey, std::move(text)};
+  };
+  EXPECT_LT(key(R"({"port":80,"protocol":"TCP"})"), key(R"({"port":443,"protocol":"TCP"})"));
+  EXPECT_LT(key(R"({"port":80,"protocol":"TCP"})"), key(R"({"port":80,"protocol":"UDP"})"));
+  EXPECT_LT(key(R"({"name":"x:443"})"), key(R"({"name":"x:80"})"));
+  EXPECT_LT(key(R"({"port":-1})"), key(R"({"port":0})"));
+  EXPECT_LT((PathElement{PathElement::Kind::kValue, "9"}),
+            (PathElement{PathElement::Kind::kValue, "10"}));
+  EXPECT_LT(PathElement::Field("10"), PathElement::Field("9"));
 }
 
 TEST_F(PatchTest, AnUpdaterOwnsWhatItChanged) {

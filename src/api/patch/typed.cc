@@ -197,7 +197,11 @@ Value MergeLists(json::Arena& arena, const Schema& schema, const Value& live,
 
 Value MergeAt(json::Arena& arena, const Schema* schema, const Value* live, const Value* applied) {
   if (applied == nullptr) return *live;
-  if (live == nullptr || applied->is_null()) return *applied;
+  if (live == nullptr) return *applied;
+  if (applied->is_null()) {
+    // To a map or list that is merged a null is an empty one, which leaves what is there.
+    return !live->empty() && ShapeOf(schema, *live) != Shape::kLeaf ? *live : *applied;
+  }
   switch (ShapeOf(schema, *applied)) {
     case Shape::kMap: {
       if (!applied->is_object() || !live->is_object()) return *applied;
