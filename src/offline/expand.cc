@@ -116,9 +116,9 @@ std::string GeneratedName(json::Value owner) {
 }
 
 json::Value ReplicaSetOf(json::Arena& arena, const Workload& workload, json::Value deployment,
-                         std::string_view ns) {
+                         json::Value written, std::string_view ns) {
   const json::Value spec = deployment["spec"];
-  const std::string hash = TemplateHash(spec["template"]);
+  const std::string hash = TemplateHash(written["spec"]["template"]);
   const json::Value label = json::String(arena, hash);
   const auto with_hash = [&](json::Value value, std::initializer_list<std::string_view> path) {
     return json::SetPath(arena, value, path, label);
@@ -173,8 +173,8 @@ base::Result<PodTemplate> ReadPodTemplate(std::string_view text) {
   return made;
 }
 
-std::vector<Expansion> Expand(json::Arena& arena, json::Value object, std::string_view ns,
-                              std::span<const PodTemplate> pod_templates) {
+std::vector<Expansion> Expand(json::Arena& arena, json::Value object, json::Value written,
+                              std::string_view ns, std::span<const PodTemplate> pod_templates) {
   const auto version = base::Cut(object["apiVersion"].AsString(), "/");
   for (const PodTemplate& pod_template : pod_templates) {
     if (object["kind"].AsString() != pod_template.kind) continue;
@@ -187,7 +187,8 @@ std::vector<Expansion> Expand(json::Arena& arena, json::Value object, std::strin
   expansion.asker = workload->asker;
   if (workload->kind == "Deployment") {
     if (!object["spec"]["template"].is_object()) return {};
-    expansion.object = ReplicaSetOf(arena, *workload, object, ns);
+    expansion.object =
+        ReplicaSetOf(arena, *workload, object, written.is_object() ? written : object, ns);
     return {expansion};
   }
   json::Value made = object;

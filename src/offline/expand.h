@@ -34,8 +34,10 @@ struct PodTemplate {
 // "argoproj.io/Rollout=spec.template".
 base::Result<PodTemplate> ReadPodTemplate(std::string_view text);
 
-// Nothing if the object makes nothing. Values live in `arena` and in that of the object.
-std::vector<Expansion> Expand(json::Arena& arena, json::Value object, std::string_view ns,
-                              std::span<const PodTemplate> pod_templates = {});
+// Nothing if the object makes nothing. `written`: the object as its file has it, whose template names
+// the ReplicaSet of a Deployment, so that the name is the same whatever admission has added; null: the
+// object. Values live in `arena` and in those of the objects.
+std::vector<Expansion> Expand(json::Arena& arena, json::Value object, json::Value written,
+                              std::string_view ns, std::span<const PodTemplate> pod_templates = {});
 
 }  // namespace portcullis::offline

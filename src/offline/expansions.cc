@@ -32,7 +32,9 @@ void HideGeneratedName(json::Value object, std::size_t first, Result& result) {
 void Judging::JudgeExpansions(const Manifest& manifest, json::Value object, const std::string& ns,
                               const std::vector<std::string>& prefix, Result& result) {
   json::Arena arena;
-  for (const Expansion& expansion : Expand(arena, object, ns, options_.pod_templates)) {
+  for (const Expansion& expansion :
+       Expand(arena, object, prefix.empty() ? manifest.object : json::Value(), ns,
+              options_.pod_templates)) {
     std::vector<std::string> path = prefix;
     path.insert(path.end(), expansion.path.begin(), expansion.path.end());
     // A quota is used up by every pod; without one, each pod is judged as the first one is.

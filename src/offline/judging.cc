@@ -391,6 +391,8 @@ void Judging::JudgeHttp(const HttpRequest& request, const api::UserInfo& user,
     return;
   }
   NameResource(op, result);
+  // A log seldom has the namespaces of its requests.
+  if (op.resource->namespaced && !options_.strict) MakeNamespaceOf(op.ns);
   const engine::Input input = ReadInput(op, request);
   Request asked;
   asked.verb = op.verb;

@@ -47,7 +47,7 @@ std::string Missing(json::Value wanted, json::Value actual, const std::string& p
 // What one policy has made of the request, over all its bindings: the gravest.
 class PolicyVerdict {
  public:
-  PolicyVerdict(const std::string& policy, const Result& judged) : policy_(policy) {
+  PolicyVerdict(const std::string& policy, const Result& judged) {
     for (const PolicyStep& step : judged.policies) {
       if (step.policy == policy) Add(step);
     }
@@ -124,7 +124,6 @@ class PolicyVerdict {
     matched_ = true;
   }
 
-  const std::string& policy_;
   std::vector<std::string> messages_;
   std::string reason_;
   std::string why_;

@@ -282,8 +282,8 @@ TEST_F(FormatsTest, ReplaysAuditLogs) {
   Write(
       "audit.json",
       R"yaml({"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Request","stage":"RequestReceived","requestURI":"/api/v1/namespaces/default/configmaps","verb":"create"}
-{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Request","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/default/configmaps?fieldManager=x","verb":"create","user":{"username":"a"},"responseStatus":{"code":201},"requestObject":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}}
-{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Request","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/default/configmaps/a","verb":"patch","user":{"username":"a"},"responseStatus":{"code":200},"requestObject":{"data":{"x":"y"}}}
+{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Request","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/team/configmaps?fieldManager=x","verb":"create","user":{"username":"a"},"responseStatus":{"code":201},"requestObject":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}}
+{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Request","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/team/configmaps/a","verb":"patch","user":{"username":"a"},"responseStatus":{"code":200},"requestObject":{"data":{"x":"y"}}}
 {"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Request","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/default/configmaps/b","verb":"delete","user":{"username":"a"},"responseStatus":{"code":200}}
 {"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/default/configmaps","verb":"create","responseStatus":{"code":201}}
 )yaml");

@@ -11,17 +11,18 @@ namespace {
 bool IsServed(const LintFacts& facts, json::Value rule) {
   const json::Value wanted = json::MakeArray(facts.arena(), {rule});
   for (const api::catalog::ResourceInfo* resource : facts.catalog().resources()) {
-    const auto& [group, version, plural] = resource->resource;
+    const api::GroupVersionResource& names = resource->resource;
     const auto matches = [&](std::string_view name) {
       for (const json::Value& operation : rule["operations"].elements()) {
         const std::string_view text = operation.AsString() == "*" ? "CREATE" : operation.AsString();
-        if (RulesMatch(wanted, {group, version, name, text, resource->namespaced})) return true;
+        if (RulesMatch(wanted, {names.group, names.version, name, text, resource->namespaced}))
+          return true;
       }
       return false;
     };
-    if (matches(plural)) return true;
+    if (matches(names.resource)) return true;
     for (const api::catalog::SubresourceInfo& sub : resource->subresources) {
-      if (matches(base::StrCat(plural, "/", sub.name))) return true;
+      if (matches(base::StrCat(names.resource, "/", sub.name))) return true;
     }
   }
   return false;
