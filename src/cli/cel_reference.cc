@@ -66,7 +66,7 @@ bool IsShown(const cel::Function& row, int version) {
 }
 
 void AppendSection(const Section& section, std::string& out) {
-  out += base::StrCat("\n## ", section.title, "\n\n| function | meaning | example, true |\n",
+  out += base::StrCat("\n## ", section.title, "\n\n| function | meaning | example |\n",
                       "|---|---|---|\n");
   for (const cel::Function& row : section.library->functions) {
     if (!IsShown(row, section.version)) continue;
@@ -89,7 +89,12 @@ std::string CelReference() {
       "# CEL functions\n"
       "\n"
       "What expressions of policies, match conditions and rules can call. Made from the tables of\n"
-      "the libraries by `portcullis cel --functions`; do not edit.\n";
+      "the libraries by `portcullis cel --functions`; do not edit.\n"
+      "\n"
+      "Each example is true with `portcullis cel --as admission EXAMPLE`, but for those that ask "
+      "the\n"
+      "authorizer, which are true where it allows the request (`--authorizer FILE`), and those of\n"
+      "JSON patches, which only mutating policies can call.\n";
   for (const Section& section : kSections) AppendSection(section, out);
   return out;
 }

@@ -4,8 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <string>
+
+#include "base/strings.h"
+#include "cli/cel_command.h"
 
 namespace portcullis::cli {
 namespace {
@@ -16,6 +21,27 @@ TEST(CelReferenceTest, DocumentIsCurrent) {
   std::ostringstream text;
   text << file.rdbuf();
   EXPECT_EQ(text.str(), CelReference());
+}
+
+TEST(CelReferenceTest, ExamplesAreTrue) {
+  const std::string allowed = testing::TempDir() + "cel_reference_allowed.yaml";
+  std::ofstream(allowed) << "- {resource: deployments, verb: list}\n- {path: /, verb: get}\n"
+                            "- {path: /healthz, verb: get}\n";
+  std::istringstream lines(CelReference());
+  int examples = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t begin = line.rfind(" | `");
+    if (!line.starts_with("| `") || begin == std::string::npos || !line.ends_with("` |")) continue;
+    std::string example = line.substr(begin + 4, line.size() - begin - 7);
+    example = base::ReplaceAll(example, "\\|", "|");
+    if (example.starts_with("jsonpatch.")) continue;
+    testing::internal::CaptureStdout();
+    kCel.run({"--as", "admission", "--authorizer", allowed, example});
+    std::fflush(stdout);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "true\n") << example;
+    ++examples;
+  }
+  EXPECT_GT(examples, 150);
 }
 
 }  // namespace

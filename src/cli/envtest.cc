@@ -83,7 +83,7 @@ fs::path FindKubectl(const fs::path& self) {
   for (const std::string_view folder : base::Split(path, ':')) {
     const fs::path candidate = fs::path(folder) / "kubectl";
     std::error_code error;
-    const fs::path real = fs::canonical(candidate, error);
+    fs::path real = fs::canonical(candidate, error);
     if (!error && real != self && access(real.c_str(), X_OK) == 0) return real;
   }
   return {};
