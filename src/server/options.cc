@@ -48,6 +48,9 @@ base::Status SetStore(Options& options, std::string_view value) {
   return base::OkStatus();
 }
 
+constexpr std::string_view kLogFormats[] = {"text", "json"};
+constexpr auto SetLogFormat = &flags::SetOneOf<&Options::log_format, kLogFormats>;
+
 base::Status SetFeatureGates(Options& options, std::string_view value) {
   for (std::string_view piece : base::Split(value, ',')) {
     piece = base::Trim(piece);
@@ -102,6 +105,8 @@ constexpr std::string_view kNoNodes = "there are no nodes to connect to";
 constexpr std::string_view kOwnFlow = "reads never leave the store's memory";
 constexpr std::string_view kNoAggregation = "no aggregated API servers are called";
 constexpr std::string_view kOneServer = "there is one server";
+constexpr std::string_view kPlainMetrics = "metrics are served as they are";
+constexpr std::string_view kLineLog = "each line of the log is written at once, to standard error";
 
 constexpr flags::Type kText = flags::Type::kString;
 constexpr flags::Type kNumber = flags::Type::kInt;
@@ -126,6 +131,8 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"allow-core-dumps", kSwitch, "false",
      "Allow core files, debuggers and profilers of the server's own user",
      &SetBool<&Options::allow_core_dumps>, ""},
+    {"allow-metric-labels", kPairs, "", "", nullptr, kPlainMetrics},
+    {"allow-metric-labels-manifest", kText, "", "", nullptr, kPlainMetrics},
     {"allow-privileged", kSwitch, "true", "Let containers run privileged",
      &SetBool<&Options::allow_privileged>, ""},
     {"anonymous-auth", kSwitch, "true", "Accept requests without credentials as system:anonymous",
@@ -195,9 +202,13 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"controllers", kMany, "*",
      "In-process controllers to run: * for all, name for one, -name or -* for none",
      &AddToList<&Options::controllers>, "", '\0', "", &flags::ClearList<&Options::controllers>},
+    {"coordinated-leadership-lease-duration", kTime, "", "", nullptr, kOneServer},
+    {"coordinated-leadership-renew-deadline", kTime, "", "", nullptr, kOneServer},
+    {"coordinated-leadership-retry-period", kTime, "", "", nullptr, kOneServer},
     {"cors-allowed-origins", kMany, "", "", nullptr, "CORS is not served"},
     {"data-dir", kText, "portcullis-data", "Folder of the store, certificates and kubeconfig",
      &SetText<&Options::data_dir>, ""},
+    {"debug-socket-path", kText, "", "", nullptr, "there is no profiler"},
     {"default-not-ready-toleration-seconds", kNumber, "300",
      "Seconds pods tolerate a node that is not ready",
      &SetInt<&Options::default_not_ready_toleration_seconds>, ""},
@@ -210,6 +221,7 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"disable-admission-plugins", kMany, "",
      "Admission plugins to disable although they are on by default",
      &AddToList<&Options::disable_admission_plugins>, ""},
+    {"disabled-metrics", kMany, "", "", nullptr, kPlainMetrics},
     {"egress-selector-config-file", kText, "", "", nullptr, kNoNodes},
     {"enable-admission-plugins", kMany, "", "Admission plugins to enable besides the default ones",
      &AddToList<&Options::enable_admission_plugins>, ""},
@@ -218,19 +230,27 @@ constexpr flags::Flag<Options> kFlags[] = {
      "Accept the tokens of secrets of type bootstrap.kubernetes.io/token in kube-system",
      &SetBool<&Options::bootstrap_tokens>, ""},
     {"enable-garbage-collector", kSwitch, "true", "", nullptr, "see --controllers"},
+    {"enable-logs-handler", kSwitch, "", "", nullptr, "logs of nodes are not served"},
     {"enable-priority-and-fairness", kSwitch, "true",
      "Let requests wait for their turn by FlowSchemas and priority levels; otherwise refuse what "
      "is "
      "beyond the limits",
      &SetBool<&Options::enable_priority_and_fairness>, ""},
     {"encryption-provider-config", kText, "", "", nullptr, "the store is not encrypted"},
+    {"encryption-provider-config-automatic-reload", kSwitch, "", "", nullptr,
+     "the store is not encrypted"},
     {"endpoint-reconciler-type", kText, "none", "", nullptr, kOneServer},
     {"etcd-cafile", kText, "", "", nullptr, kNoEtcd},
     {"etcd-certfile", kText, "", "", nullptr, kNoEtcd},
     {"etcd-compaction-interval", kTime, "5m0s", "", nullptr, kNoEtcd},
+    {"etcd-count-metric-poll-period", kTime, "", "", nullptr, kNoEtcd},
+    {"etcd-db-metric-poll-interval", kTime, "", "", nullptr, kNoEtcd},
+    {"etcd-healthcheck-timeout", kTime, "", "", nullptr, kNoEtcd},
     {"etcd-keyfile", kText, "", "", nullptr, kNoEtcd},
     {"etcd-prefix", kText, "/registry", "", nullptr, kNoEtcd},
+    {"etcd-readycheck-timeout", kTime, "", "", nullptr, kNoEtcd},
     {"etcd-servers", kMany, "", "", nullptr, kNoEtcd},
+    {"etcd-servers-overrides", kMany, "", "", nullptr, kNoEtcd},
     {"event-ttl", kTime, "1h0m0s",
      "Time that Events are kept after they were last written; 0s: until they are deleted",
      &SetDuration<&Options::event_ttl>, ""},
@@ -246,12 +266,21 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"kubelet-client-key", kText, "", "", nullptr, kNoNodes},
     {"kubelet-preferred-address-types", kMany, "", "", nullptr, kNoNodes},
     {"kubelet-timeout", kTime, "5s", "", nullptr, kNoNodes},
+    {"kubernetes-service-node-port", kNumber, "", "", nullptr,
+     "the Service kubernetes has no node port"},
     {"kubernetes-version", kText, "1.36",
      "Release whose admission plugins, feature gates and rules apply: 1.7 to 1.36",
      &SetText<&Options::kubernetes_version>, ""},
+    {"lease-reuse-duration-seconds", kNumber, "", "", nullptr, kNoEtcd},
     {"livez-grace-period", kTime, "0s", "", nullptr, "the server is live when it listens"},
-    {"log-format", kText, "text", "Form of the log: text or json", &SetText<&Options::log_format>,
-     ""},
+    {"log-flush-frequency", kTime, "", "", nullptr, kLineLog},
+    {"log-format", kText, "text", "Form of the log: text or json", SetLogFormat, ""},
+    {"log-json-info-buffer-size", kText, "", "", nullptr, kLineLog},
+    {"log-json-split-stream", kSwitch, "", "", nullptr, kLineLog},
+    {"log-text-info-buffer-size", kText, "", "", nullptr, kLineLog},
+    {"log-text-split-stream", kSwitch, "", "", nullptr, kLineLog},
+    {"logging-format", kText, "text", "The same as --log-format, by kube-apiserver's name",
+     SetLogFormat, ""},
     {"max-mutating-requests-inflight", kNumber, "200",
      "Writes under way at one time; with --enable-priority-and-fairness, seats beside those of "
      "--max-requests-inflight",
@@ -269,6 +298,9 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetText<&Options::memory_limit>, ""},
     {"min-request-timeout", kNumber, "1800", "Minimum duration of a watch in seconds",
      &SetInt<&Options::min_request_timeout>, ""},
+    {"peer-advertise-ip", kText, "", "", nullptr, kOneServer},
+    {"peer-advertise-port", kText, "", "", nullptr, kOneServer},
+    {"peer-ca-file", kText, "", "", nullptr, kOneServer},
     {"profiling", kSwitch, "true", "", nullptr, "there is no profiler"},
     {"proxy-client-cert-file", kText, "", "", nullptr, kNoAggregation},
     {"proxy-client-key-file", kText, "", "", nullptr, kNoAggregation},
@@ -295,6 +327,7 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetRuntimeConfig, ""},
     {"secure-port", kNumber, "6443", "Port to listen on; 0 takes a free one",
      &SetInt<&Options::secure_port>, ""},
+    {"send-retry-after-while-not-ready-once", kSwitch, "", "", nullptr, kOneServer},
     {"service-account-extend-token-expiration", kSwitch, "true", "Extend tokens of pods to a year",
      &SetBool<&Options::service_account_extend_token_expiration>, ""},
     {"service-account-issuer", kText, "https://kubernetes.default.svc.cluster.local",
@@ -316,13 +349,17 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetText<&Options::service_cluster_ip_range>, ""},
     {"service-node-port-range", kText, "30000-32767", "Node ports of Services",
      &SetText<&Options::service_node_port_range>, ""},
+    {"show-hidden-metrics-for-version", kText, "", "", nullptr, kPlainMetrics},
     {"shutdown-delay-duration", kTime, "0s", "How long to keep serving after a stop signal",
      &SetDuration<&Options::shutdown_delay>, ""},
     {"shutdown-send-retry-after", kSwitch, "false", "", nullptr, kOneServer},
+    {"shutdown-watch-termination-grace-period", kTime, "", "", nullptr,
+     "watches end with the server"},
     {"skip-damaged-objects", kSwitch, "false",
      "Start without stored objects whose checksum is wrong; they are kept aside in the database",
      &SetBool<&Options::skip_damaged_objects>, ""},
     {"storage-backend", kText, "", "", nullptr, kNoEtcd},
+    {"storage-initialization-timeout", kTime, "", "", nullptr, kNoEtcd},
     {"storage-media-type", kText, "", "", nullptr, "objects are stored as JSON"},
     {"store", kText, "sqlite", "Where objects are kept: sqlite or memory", &SetStore, ""},
     {"strict-transport-security-directives", kMany, "", "", nullptr, "TLS is always on"},
@@ -341,7 +378,10 @@ constexpr flags::Flag<Options> kFlags[] = {
      &AddSniCertificate, ""},
     {"token-auth-file", kText, "", "CSV file of bearer tokens: token,user,uid,\"groups\"",
      &SetText<&Options::token_auth_file>, ""},
+    {"tracing-config-file", kText, "", "", nullptr,
+     "no spans are exported; see --admission-trace-history"},
     {"v", kNumber, "0", "Verbosity of the log", &SetInt<&Options::verbosity>, "", 'v'},
+    {"vmodule", kPairs, "", "", nullptr, "the log has one verbosity, --v"},
     {"watch-cache", kSwitch, "true", "", nullptr, kOwnFlow},
     {"watch-cache-sizes", kMany, "", "", nullptr, kOwnFlow},
     {"webhook-service-map", kPairs, "",

@@ -45,7 +45,7 @@ constexpr Group kGroups[] = {
     {"Limits",
      {"enable-priority-and-fairness", "max-requests-inflight", "max-mutating-requests-inflight",
       "memory-limit", "min-request-timeout", "request-timeout"}},
-    {"Log", {"log-format", "v", "allow-core-dumps"}},
+    {"Log", {"log-format", "logging-format", "v", "allow-core-dumps"}},
 };
 
 // What flags open to others; told in --help.

@@ -111,6 +111,20 @@ TEST(Options, FlagsOfKubeApiserverWithoutMeaningLeaveANote) {
   EXPECT_EQ(options->notes.size(), 1u);
 }
 
+TEST(Options, TheLogHasTwoForms) {
+  EXPECT_EQ(Parse({"--logging-format=json"})->log_format, "json");
+  EXPECT_EQ(Parse({"--log-format=xml"}).status().message(),
+            "invalid argument \"xml\" for \"--log-format\" flag: must be one of text, json");
+}
+
+// Without effect they would open what their users believe to be closed.
+TEST(Options, RefusesFlagsOfAuthenticationThatItDoesNotHave) {
+  for (const std::string name :
+       {"authentication-config", "oidc-issuer-url", "authentication-token-webhook-config-file"}) {
+    EXPECT_FALSE(Parse({"--" + name + "=x"}).ok()) << name;
+  }
+}
+
 TEST(Options, AnUnknownFlagGetsTheNearestName) {
   EXPECT_EQ(Parse({"--secure-prt=1"}).status().message(),
             "unknown flag: --secure-prt (did you mean --secure-port?)");
