@@ -30,9 +30,77 @@ std::string_view TagOf(std::string_view image) {
   return has_digest ? std::string_view() : std::string_view("latest");
 }
 
+bool IsLowerOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+bool IsWordChar(char c) { return IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+// Lower case letters and digits with separators between them: ".", "_", "__" or hyphens.
+bool IsPathComponent(std::string_view text) {
+  std::size_t at = 0;
+  while (true) {
+    const std::size_t start = at;
+    while (at < text.size() && IsLowerOrDigit(text[at])) ++at;
+    if (at == start) return false;
+    if (at == text.size()) return true;
+    const char separator = text[at];
+    std::size_t count = 0;
+    while (at < text.size() && text[at] == separator) ++at, ++count;
+    if (separator != '.' && separator != '_' && separator != '-') return false;
+    if ((separator == '.' && count > 1) || (separator == '_' && count > 2)) return false;
+  }
+}
+
+// A host with an optional port.
+bool IsRegistry(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon != std::string_view::npos && text.back() != ']') {
+    const std::string_view port = text.substr(colon + 1);
+    if (port.empty() || port.find_first_not_of("0123456789") != std::string_view::npos)
+      return false;
+    text = text.substr(0, colon);
+  }
+  if (text.starts_with('[')) return text.ends_with(']');
+  while (true) {
+    const std::string_view label = text.substr(0, text.find('.'));
+    const bool known = std::all_of(label.begin(), label.end(),
+                                   [](char c) { return (IsWordChar(c) && c != '_') || c == '-'; });
+    if (label.empty() || !known || label.front() == '-' || label.back() == '-') return false;
+    if (label.size() == text.size()) return true;
+    text.remove_prefix(label.size() + 1);
+  }
+}
+
+// Whether an image is a reference as container registries know it (distribution/reference).
+bool IsImageReference(std::string_view image) {
+  const std::size_t slash = image.find('/');
+  if (slash != std::string_view::npos) {
+    const std::string_view first = image.substr(0, slash);
+    const bool upper =
+        std::any_of(first.begin(), first.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+    if (first.find_first_of(".:") != std::string_view::npos || first == "localhost" || upper) {
+      if (!IsRegistry(first)) return false;
+      image.remove_prefix(slash + 1);
+    }
+  }
+  std::string_view name = image.substr(0, image.find('@'));
+  if (const std::size_t colon = name.find(':'); colon != std::string_view::npos) {
+    const std::string_view tag = name.substr(colon + 1);
+    const bool known = std::all_of(tag.begin(), tag.end(),
+                                   [](char c) { return IsWordChar(c) || c == '.' || c == '-'; });
+    if (tag.empty() || tag.size() > 128 || !known || !IsWordChar(tag.front())) return false;
+    name = name.substr(0, colon);
+  }
+  while (true) {
+    const std::string_view component = name.substr(0, name.find('/'));
+    if (!IsPathComponent(component)) return false;
+    if (component.size() == name.size()) return true;
+    name.remove_prefix(component.size() + 1);
+  }
+}
+
 std::string_view PolicyFor(std::string_view image) {
-  // An empty name does not parse, hence has no tag.
-  return !image.empty() && TagOf(image) == "latest" ? "Always" : "IfNotPresent";
+  // What does not parse has no tag, not even the usual one.
+  return TagOf(image) == "latest" && IsImageReference(image) ? "Always" : "IfNotPresent";
 }
 
 Value ImagePullPolicy(json::Arena& arena, Value container) {

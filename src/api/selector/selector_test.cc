@@ -127,7 +127,7 @@ TEST(NameChecksTest, KnowTheShapesOfNames) {
   EXPECT_EQ(IsDns1123Label("a.b"), std::vector<std::string>{"must not contain dots"});
   EXPECT_EQ(IsDns1123Subdomain("A").size(), 1U);
   EXPECT_EQ(IsDns1123Subdomain(std::string(254, 'a')),
-            std::vector<std::string>{"must be no more than 253 bytes"});
+            std::vector<std::string>{"must be no more than 253 characters"});
   EXPECT_TRUE(IsQualifiedName("example.com/Name_x.y").empty());
   EXPECT_EQ(IsQualifiedName("/x"), std::vector<std::string>{"prefix part must be non-empty"});
   EXPECT_EQ(IsQualifiedName("a/").size(), 2U);

@@ -17,7 +17,7 @@ void CheckHost(std::string_view host, const FieldPath& path, FieldErrors& errors
     return;
   }
   if (host.size() > 253) {
-    errors.push_back(api::Invalid(path, host, "must be no more than 253 bytes"));
+    errors.push_back(api::Invalid(path, host, "must be no more than 253 characters"));
   }
   if (host.starts_with("*.") && api::IsDns1123Subdomain(host.substr(2)).empty()) return;
   errors.push_back(api::Invalid(

@@ -85,12 +85,15 @@ void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object,
       (!had_beta || after["storageClassName"].AsString() == beta_class)) {
     take_old("storageClassName");
   }
-  if (!(object["metadata"]["annotations"][kBetaClass] ==
-        old["metadata"]["annotations"][kBetaClass]) &&
-      (!had_beta || object["metadata"]["annotations"].Has(kBetaClass))) {
+  // The annotation may become the field of the same class, and may not change else.
+  const json::Value given = object["metadata"]["annotations"];
+  const bool upgrades = had_beta && old["spec"]["storageClassName"].is_null() &&
+                        object["spec"]["storageClassName"].is_string() &&
+                        object["spec"]["storageClassName"].AsString() == beta_class &&
+                        (!given.Has(kBetaClass) || given[kBetaClass].AsString() == beta_class);
+  if (!upgrades && given[kBetaClass].AsString() != beta_class) {
     errors.push_back(api::Invalid(FieldPath("metadata", "annotations", kBetaClass),
-                                  object["metadata"]["annotations"][kBetaClass].AsString(),
-                                  "field is immutable"));
+                                  given[kBetaClass].AsString(), "field is immutable"));
   }
   const bool bound = object["status"]["phase"].AsString() == "Bound";
   if (bound && !after["resources"]["requests"].is_null()) {

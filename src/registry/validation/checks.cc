@@ -223,7 +223,7 @@ std::vector<std::string> IsSubdomainWithUnderscore(std::string_view name) {
     start = c == '.';
   }
   std::vector<std::string> out;
-  if (name.size() > 253) out.emplace_back("must be no more than 253 bytes");
+  if (name.size() > 253) out.emplace_back("must be no more than 253 characters");
   if (name.size() > 253 ? plain.empty() : !api::IsDns1123Subdomain(plain).empty()) {
     out.emplace_back(
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', "

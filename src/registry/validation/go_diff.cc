@@ -136,6 +136,8 @@ class Printer {
                                       {"PersistentVolumeSpec", "quobyte", "rbd"},
                                       {"PersistentVolumeSpec", "flexVolume", "iscsi"},
                                       {"PodSpec", "setHostnameAsFQDN", "subdomain"},
+                                      {"PodSpec", "preemptionPolicy", "priority"},
+                                      {"PodSpec", "overhead", "runtimeClassName"},
                                       {"PodSecurityContext", "fsGroupChangePolicy", "fsGroup"}};
     std::vector<const Field*> fields;
     for (const Field& field : schema.fields) fields.push_back(&field);
