@@ -441,9 +441,22 @@ class CollectionDeletion {
   std::vector<PendingWrite> writes_;  // of these
 };
 
+// Jobs leave their pods behind unless the client says otherwise, which few expect.
+void WarnOfJobs(Operation& op, const DeleteOptions& options) {
+  const api::GroupResource jobs = {"batch", "jobs"};
+  if (op.group_resource() != jobs || !options.propagation_policy.empty() ||
+      options.orphan_dependents) {
+    return;
+  }
+  op.recorder.Warn(
+      "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background "
+      "to remove them or set propagationPolicy=Orphan to suppress this warning");
+}
+
 }  // namespace
 
 std::unique_ptr<Execution> BeginDeletion(Operation& op, DeleteOptions options) {
+  WarnOfJobs(op, options);
   return std::make_unique<OwnedDeletion>(op, std::move(options), true);
 }
 
@@ -453,6 +466,7 @@ std::unique_ptr<Execution> BeginUnreviewedDeletion(Operation& op, DeleteOptions 
 
 base::Status DeleteEach(Operation& op, const std::vector<store::ObjectPtr>& objects,
                         const DeleteOptions& options) {
+  WarnOfJobs(op, options);
   return CollectionDeletion(op, options).Run(objects);
 }
 
