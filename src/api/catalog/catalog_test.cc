@@ -13,6 +13,7 @@
 #include "api/embedded_data.h"
 #include "api/schema/decode.h"
 #include "api/schema/defaulting.h"
+#include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -142,6 +143,31 @@ TEST_F(CatalogTest, ServesWhatKubernetesDroppedWhenItIsSwitchedOn) {
   EXPECT_EQ(serves("api/all=false,api/v1", {.minor = 13}), "");
   EXPECT_EQ(serves("", {.minor = 21}), "m");
   EXPECT_EQ(serves("", {.minor = 22}), "");
+}
+
+TEST_F(CatalogTest, DescribesWhatKubernetesDroppedInOpenApi) {
+  LegacyOptions legacy{.minor = 13, .plugins = {}, .initializers = true};
+  const auto catalog = Catalog::BuiltIn({}, legacy).value();
+  const SchemaText no_text = [](json::Arena&, const ResourceInfo&) { return json::Value(); };
+  json::Arena arena;
+  const auto group = "apis/admissionregistration.k8s.io/v1alpha1";
+  const json::Value v3 = json::Parse(arena, OpenApiV3(*catalog, group, no_text).value()).value();
+  const std::string package = "io.k8s.api.admissionregistration.v1alpha1.";
+  const json::Value schemas = v3["components"]["schemas"];
+  const json::Value configuration = schemas[package + "InitializerConfiguration"];
+  EXPECT_EQ(configuration["properties"]["initializers"]["x-kubernetes-patch-merge-key"].AsString(),
+            "name");
+  EXPECT_TRUE(schemas[package + "Rule"].is_object());
+  EXPECT_TRUE(schemas["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"].is_object());
+  EXPECT_TRUE(v3["paths"].Has(base::StrCat("/", group, "/initializerconfigurations/{name}")));
+  const json::Value apps =
+      json::Parse(arena, OpenApiV3(*catalog, "apis/extensions/v1beta1", no_text).value()).value();
+  EXPECT_TRUE(apps["components"]["schemas"]["io.k8s.api.core.v1.PodSpec"].is_object());
+  const json::Value v2 = json::Parse(arena, OpenApiV2(*catalog, no_text).value()).value();
+  EXPECT_TRUE(v2["definitions"].Has(package + "InitializerConfigurationList"));
+  EXPECT_FALSE(json::Parse(arena, OpenApiV2(*builtin_, no_text).value())
+                   .value()["definitions"]
+                   .Has(package + "InitializerConfigurationList"));
 }
 
 TEST_F(CatalogTest, OnlyServersWithInitializersKnowTheField) {

@@ -11,6 +11,7 @@
 #include "api/api_status.h"
 #include "api/catalog/catalog_file.h"
 #include "api/catalog/custom_openapi.h"
+#include "api/catalog/schema_openapi.h"
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -47,6 +48,16 @@ std::vector<const ResourceInfo*> CustomOf(const Catalog& catalog, std::string_vi
     if (path.empty() || PathOf(info->resource.group_version()) == path) custom.push_back(info);
   }
   return custom;
+}
+
+// Built-in resources that no recorded document has, of a document or ("") of all.
+std::vector<const ResourceInfo*> LegacyOf(const Catalog& catalog, std::string_view path) {
+  std::vector<const ResourceInfo*> legacy;
+  for (const ResourceInfo* info : catalog.resources()) {
+    if (!info->legacy) continue;
+    if (path.empty() || PathOf(info->resource.group_version()) == path) legacy.push_back(info);
+  }
+  return legacy;
 }
 
 base::Result<Value> UnpackDocument(const Catalog& catalog, std::string_view section,
@@ -147,6 +158,25 @@ Value CustomV3(json::Arena& arena, const std::vector<const ResourceInfo*>& resou
   return document.Build();
 }
 
+// `document` (null: there is none) with the legacy resources.
+Value WithLegacyV3(json::Arena& arena, const std::vector<const ResourceInfo*>& resources,
+                   Value document, Value info) {
+  SchemaDocument made(arena, true);
+  CustomDocument operations(arena, true);
+  json::ObjectBuilder schemas(arena, document["components"]["schemas"]);
+  json::ObjectBuilder paths(arena, document["paths"]);
+  for (const ResourceInfo* resource : resources) {
+    made.AddSchemas(*resource, schemas);
+    operations.AddPaths(*resource, paths);
+  }
+  json::ObjectBuilder components(arena, document["components"]);
+  components.Set("schemas", schemas.Build());
+  json::ObjectBuilder whole(arena, document);
+  if (document.is_null()) whole.Set("openapi", "3.0.0").Set("info", info);
+  whole.Set("paths", paths.Build()).Set("components", components.Build());
+  return whole.Build();
+}
+
 }  // namespace
 
 base::Result<std::string> OpenApiV2(const Catalog& catalog, const SchemaText& schema_text) {
@@ -160,6 +190,11 @@ base::Result<std::string> OpenApiV2(const Catalog& catalog, const SchemaText& sc
   json::ObjectBuilder paths(arena, document["paths"]);
   for (const ResourceInfo* info : custom) {
     made.AddSchemas(*info, schema_text(arena, *info), definitions);
+    made.AddPaths(*info, paths);
+  }
+  SchemaDocument of_schemas(arena, false);
+  for (const ResourceInfo* info : LegacyOf(catalog, "")) {
+    of_schemas.AddSchemas(*info, definitions);
     made.AddPaths(*info, paths);
   }
   document = json::With(arena, document, "definitions", definitions.Build());
@@ -183,6 +218,10 @@ base::Result<std::vector<OpenApiV3Path>> OpenApiV3Paths(const Catalog& catalog) 
     hash = HashOf(
         base::StrCat(hash, info->resource.resource, std::to_string(info->definition->digest())));
   }
+  for (const ResourceInfo* info : LegacyOf(catalog, "")) {
+    std::string& hash = hashes[PathOf(info->resource.group_version())];
+    hash = HashOf(base::StrCat(hash, info->resource.resource));
+  }
   std::vector<OpenApiV3Path> paths;
   for (const auto& [path, hash] : hashes) {
     paths.push_back({path, base::StrCat("/openapi/v3/", path, "?hash=", base::ToUpper(hash))});
@@ -200,6 +239,11 @@ base::Result<std::string> OpenApiV3(const Catalog& catalog, std::string_view pat
     return json::ToString(CustomV3(arena, custom, documents["api/v1"], schema_text), Plain());
   }
   const Value* document = documents.Find(path);
+  if (const auto legacy = LegacyOf(catalog, path); !legacy.empty()) {
+    return json::ToString(WithLegacyV3(arena, legacy, document != nullptr ? *document : Value(),
+                                       documents["api/v1"]["info"]),
+                          Plain());
+  }
   if (document == nullptr || !IsServed(catalog, path)) {
     return UnknownResourceStatus();
   }
