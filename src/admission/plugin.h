@@ -125,6 +125,10 @@ struct PluginContext {
   kube_cel::Compiler* compiler = nullptr;                 // null: a plugin makes its own
   net::HttpsClient* https = nullptr;                      // how webhooks are reached
   const ServiceResolver* services = nullptr;  // where Services of the cluster are reached
+  // What external admission hooks are shown: --proxy-client-cert-file, --proxy-client-key-file; ""
+  // for nothing.
+  std::string_view proxy_client_cert_file;
+  std::string_view proxy_client_key_file;
   // --default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds
   std::int64_t default_not_ready_toleration_seconds = 300;
   std::int64_t default_unreachable_toleration_seconds = 300;

@@ -209,6 +209,8 @@ class EngineParts final : public Engine {
     context.objects = objects_.get();
     context.https = options_.https;
     context.services = resolver_.get();
+    context.proxy_client_cert_file = options_.proxy_client_cert_file;
+    context.proxy_client_key_file = options_.proxy_client_key_file;
     context.conditions = conditions_.get();
     context.compiler = &*compiler_;
     context.release = &*release_;

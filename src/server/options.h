@@ -92,6 +92,8 @@ struct Options {
   std::vector<std::string> admission_control;  // the ordered list of old
   bool admission_control_given = false;
   std::string admission_control_config_file;
+  std::string proxy_client_cert_file;
+  std::string proxy_client_key_file;
   std::string kubernetes_version = "1.36";
   std::int64_t default_not_ready_toleration_seconds = 300;
   std::int64_t default_unreachable_toleration_seconds = 300;

@@ -119,6 +119,8 @@ std::vector<std::string> CheckOptions(const Options& options) {
   readable("tls-cert-file", options.tls_cert_file);
   readable("tls-private-key-file", options.tls_private_key_file);
   readable("requestheader-client-ca-file", options.requestheader_client_ca_file);
+  readable("proxy-client-cert-file", options.proxy_client_cert_file);
+  readable("proxy-client-key-file", options.proxy_client_key_file);
   readable("audit-webhook-config-file", options.audit_webhook_config_file);
   readable("audit-policy-file", options.audit_policy_file);
   readable("service-account-signing-key-file", options.service_account_signing_key_file);
@@ -127,6 +129,10 @@ std::vector<std::string> CheckOptions(const Options& options) {
   }
   if (options.tls_cert_file.empty() != options.tls_private_key_file.empty()) {
     problems.push_back("--tls-cert-file and --tls-private-key-file must be given together");
+  }
+  if (options.proxy_client_cert_file.empty() != options.proxy_client_key_file.empty()) {
+    problems.push_back(
+        "--proxy-client-cert-file and --proxy-client-key-file must be given together");
   }
   if (options.secure_port < 0 || options.secure_port > 65535) {
     problems.push_back(base::StrCat("--secure-port ", std::to_string(options.secure_port),
@@ -188,6 +194,7 @@ void FindReadableSecret(std::string_view flag, const std::string& path,
 std::vector<std::string> OpenDoors(const Options& options) {
   std::vector<std::string> doors;
   FindReadableSecret("tls-private-key-file", options.tls_private_key_file, doors);
+  FindReadableSecret("proxy-client-key-file", options.proxy_client_key_file, doors);
   FindReadableSecret("service-account-signing-key-file", options.service_account_signing_key_file,
                      doors);
   FindReadableSecret("token-auth-file", options.token_auth_file, doors);

@@ -34,11 +34,25 @@ base::Result<std::unique_ptr<WebhookPluginCore>> WebhookPluginCore::Create(
   return core;
 }
 
+namespace {
+
+// The client certificate for every hook; null if there is none.
+std::shared_ptr<const Credentials> ProxyCredentials(const admission::PluginContext& context) {
+  if (context.proxy_client_cert_file.empty()) return nullptr;
+  kubeconfig::Config config;
+  kubeconfig::User& user = config.users["*"];
+  user.client_certificate = context.proxy_client_cert_file;
+  user.client_key = context.proxy_client_key_file;
+  return std::make_shared<const Credentials>(config);
+}
+
+}  // namespace
+
 std::unique_ptr<WebhookPluginCore> WebhookPluginCore::CreateExternal(
     const admission::PluginContext& context) {
   std::unique_ptr<WebhookPluginCore> core(new WebhookPluginCore);
   core->is_external_ = true;
-  const HookCompiler compiler = core->Prepare(context, nullptr);
+  const HookCompiler compiler = core->Prepare(context, ProxyCredentials(context));
   const bool served =
       context.objects != nullptr && !context.objects
                                          ->ResourcesOf({"admissionregistration.k8s.io", "v1alpha1",

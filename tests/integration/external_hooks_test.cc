@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <fstream>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -32,7 +32,9 @@ constexpr std::string_view kConfigurations =
 // A hook behind the Service guard of the namespace team, whose answers a test sets.
 class ExternalHooks : public ::testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { Start(net::ClientCertificates::kRequest); }
+
+  void Start(net::ClientCertificates certificates) {
     const auto now = base::SystemClock().Now();
     authority_ = pki::MakeAuthority("hooks", now).value();
     net::ServerTlsOptions tls;
@@ -41,6 +43,10 @@ class ExternalHooks : public ::testing::Test {
                    {.common_name = "guard", .dns_names = {"guard.team.svc"}, .server = true}, now)
             .value();
     tls.certificate = {serving.certificate_pem, serving.key_pem, {}};
+    tls.client_certificates = certificates;
+    tls.client_ca_pem = authority_.certificate_pem;
+    const auto client =
+        pki::Issue(authority_, {.common_name = "proxy", .client = true}, now).value();
     net::ServerOptions listening;
     listening.tls = net::ServerTls::Create(tls).value();
     hook_ = net::HttpsServer::Listen(
@@ -53,7 +59,15 @@ class ExternalHooks : public ::testing::Test {
       options.runtime_config["admissionregistration.k8s.io/v1alpha1"] = "true";
       options.webhook_service_map["team/guard:443"] =
           base::StrCat("127.0.0.1:", std::to_string(hook_->port()));
+      if (certificates == net::ClientCertificates::kRequest) return;
+      options.proxy_client_cert_file = Write("proxy.crt", client.certificate_pem);
+      options.proxy_client_key_file = Write("proxy.key", client.key_pem);
     });
+  }
+  std::string Write(const std::string& name, const std::string& text) {
+    const std::string path = ::testing::TempDir() + "external-hooks-" + name;
+    std::ofstream(path) << text;
+    return path;
   }
 
   // A configuration with one hook; `policy` as in JSON, with a comma.
@@ -193,6 +207,14 @@ TEST_F(ExternalHooks, TheCertificateIsThatOfTheService) {
   const Answer refused = Create("p");
   EXPECT_EQ(refused.status, 500);
   EXPECT_EQ(reviews().size(), 0U);
+}
+
+// W-31: the proxy's client certificate is shown; without one there is none to show.
+TEST_F(ExternalHooks, AHookMayRequireTheClientCertificateOfTheProxy) {
+  Start(net::ClientCertificates::kRequire);
+  Configure(kNewPods, R"("failurePolicy":"Fail",)");
+  EXPECT_EQ(Create("p").status, 201);
+  EXPECT_EQ(reviews().size(), 1U);
 }
 
 // W-1, W-16, W-24.
