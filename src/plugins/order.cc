@@ -12,7 +12,7 @@
 namespace portcullis::plugins {
 namespace {
 
-constexpr std::array<std::string_view, 45> kOrder = {
+constexpr std::array<std::string_view, 47> kOrder = {
     "AlwaysAdmit",
     "NamespaceAutoProvision",
     "NamespaceLifecycle",
@@ -30,6 +30,8 @@ constexpr std::array<std::string_view, 45> kOrder = {
     "Priority",
     "DefaultTolerationSeconds",
     "PodTolerationRestriction",
+    "DenyExecOnPrivileged",  // up to v1.20
+    "DenyEscalatingExec",    // likewise
     "EventRateLimit",
     "ExtendedResourceToleration",
     "PersistentVolumeLabel",  // up to v1.30
@@ -60,7 +62,7 @@ constexpr std::array<std::string_view, 45> kOrder = {
     "ResourceQuota",
     "AlwaysDeny",
 };
-constexpr std::size_t kTail = 37;
+constexpr std::size_t kTail = 39;
 static_assert(kOrder[kTail] == "MutatingAdmissionPolicy");
 
 // Sort key: twice the position in kOrder; unknown names fall between the last one before the tail

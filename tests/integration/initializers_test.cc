@@ -170,6 +170,26 @@ TEST_F(Initializers, AnObjectThatWaitsOutlivesTheServer) {
   EXPECT_EQ(server_.Patch(PathOf("a"), kMergePatch, kDone).status, 200);
 }
 
+// I-4: in 1.7 to 1.11 nothing but 1 means yes; and the ordered --admission-control switches it on.
+TEST(InitializersOf18, APostIncludesThemByOneAlone) {
+  TestServer old([](server::Options& options) {
+    options.kubernetes_version = "1.8";
+    options.admission_control = {"NamespaceLifecycle", "Initializers"};
+  });
+  const Answer configured = old.Post(kConfigurations, R"({"metadata":{"name":"cfg"},
+      "initializers":[{"name":"a.init.test.io","rules":[{"apiGroups":[""],"apiVersions":["v1"],
+      "resources":["configmaps"]}]}]})");
+  ASSERT_EQ(configured.status, 201) << configured.body;
+  const auto create = [&](std::string_view name, std::string_view query) {
+    return old
+        .Post(base::StrCat(kConfigMaps, query),
+              base::StrCat(R"({"metadata":{"name":")", name, R"("}})"))
+        .status;
+  };
+  EXPECT_EQ(create("a", "?includeUninitialized=true&timeout=60ms"), 504);
+  EXPECT_EQ(create("b", "?includeUninitialized=1"), 202);
+}
+
 TEST(InitializersOff, TheKindIsNotServed) {
   TestServer plain;
   EXPECT_EQ(plain.Get(kConfigurations).status, 404);
