@@ -15,6 +15,7 @@ constexpr SubresourceRow kRows[] = {
     {"*", "*", "scale", Verb::kGet, &Without<GetScale>},
     {"*", "*", "scale", Verb::kUpdate, &UpdateScale},
     {"*", "*", "scale", Verb::kPatch, &PatchScale},
+    {"*", "deployments", "rollback", Verb::kCreate, &CreateRollback},
     {"", "pods", "eviction", Verb::kCreate, &CreateEviction},
     {"", "pods", "binding", Verb::kCreate, &CreateBinding},
     {"", "bindings", "", Verb::kCreate, &CreateBinding},

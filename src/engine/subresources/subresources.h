@@ -40,6 +40,7 @@ std::unique_ptr<Execution> UpdateScale(Operation& op, const Input& input);
 std::unique_ptr<Execution> PatchScale(Operation& op, const Input& input);
 std::unique_ptr<Execution> CreateEviction(Operation& op, const Input& input);
 std::unique_ptr<Execution> CreateBinding(Operation& op, const Input& input);
+std::unique_ptr<Execution> CreateRollback(Operation& op, const Input& input);
 base::Result<Outcome> GetScale(Operation& op, const Input& input);
 base::Result<Outcome> CreateToken(Operation& op, const Input& input);
 // --api-audiences, by default the issuer.
