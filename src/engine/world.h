@@ -7,6 +7,7 @@
 // pointers outlive every operation; what they point to is thread-safe.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -87,6 +88,8 @@ struct World {
   bool allow_privileged = true;                   // see registry::Context
   bool initializers = false;                      // see write/initialization.h
   const NamespaceHook* namespace_hook = nullptr;  // may be null
+  // Set when the process ends: what waits for clients (initializers) gives up. Null: it never does.
+  const std::atomic<bool>* ending = nullptr;
 };
 
 }  // namespace portcullis::engine

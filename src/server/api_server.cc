@@ -213,6 +213,7 @@ class Server final : public ApiServer {
   void Stop(std::chrono::milliseconds grace) override {
     if (stopped_) return;
     stopped_ = true;
+    ending_ = true;
     documents_.SetStopping();
     for (Loop& loop : loops_) loop.runner->Stop();
     event_expiry_.reset();
@@ -429,6 +430,7 @@ class Server final : public ApiServer {
                              options_.service_account_extend_token_expiration};
     engine_ = TRY(engine::Engine::Create(std::move(engine)));
     static_cast<engine::World&>(env_) = engine_->world();
+    env_.ending = &ending_;
     env_.begins_may_wait = env_.authorizer_may_wait || AuditMayWait();
     for (admission::Phase phase : {admission::kMutate, admission::kValidate}) {
       base::LogInfo(engine_->chain().LoadedLine(phase));
@@ -577,6 +579,7 @@ class Server final : public ApiServer {
   std::string url_;
   std::string kubeconfig_;
   bool stopped_ = false;
+  std::atomic<bool> ending_{false};
 };
 
 }  // namespace

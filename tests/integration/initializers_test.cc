@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <thread>
@@ -157,6 +158,17 @@ TEST_F(Initializers, ACreateGivesUpWhenItsTimeIsOver) {
   EXPECT_EQ(server_.Get(PathOf("a"))["metadata"]["initializers"]["pending"][std::size_t{0}]["name"]
                 .AsString(),
             "a.init.test.io");
+}
+
+TEST_F(Initializers, ACreateThatWaitsDoesNotHoldUpTheEndOfTheServer) {
+  std::thread creator([&] { Create("a", ""); });
+  while (server_.Get(PathOf("a")).status != 200) std::this_thread::yield();
+  const auto start = base::SystemClock().Steady();
+  server_.Stop();
+  EXPECT_LT(base::SystemClock().Steady() - start, std::chrono::seconds(10));
+  creator.join();
+  server_.Restart();
+  EXPECT_EQ(server_.Get(PathOf("a")).status, 200);
 }
 
 TEST_F(Initializers, AnObjectThatWaitsOutlivesTheServer) {

@@ -26,6 +26,8 @@ constexpr std::chrono::seconds kLongestWait{30};
 // At its deadline the server answers a request with a text of its own.
 constexpr std::chrono::milliseconds kBeforeDeadline{50};
 constexpr std::size_t kEventsPerPoll = 64;
+// How long the end of the process may go unnoticed.
+constexpr std::chrono::milliseconds kEndingCheck{200};
 
 // The Status that controllers have left as the result.
 base::Status FailureOf(Operation& op, json::Value result) {
@@ -58,9 +60,18 @@ class Initialization {
         if (event->object->name() != outcome_.stored->name()) continue;
         if (auto end = OnEvent(*event)) return *std::move(end);
       }
-      if (polled == 0 && !Sleep(limit)) {
+      if (polled != 0) continue;
+      if (IsEnding()) {
+        return api::TimeoutStatus(
+            base::StrCat("server has timed out waiting for the initialization of ",
+                         object.resource(), " ", object.name()),
+            0);
+      }
+      const auto now = op_.world.clock->Steady();
+      if (now >= limit) {
         return api::TimeoutStatus("request did not complete within allowed duration", 0);
       }
+      Sleep(std::min(limit, now + base::Duration(kEndingCheck)));
     }
   }
 
@@ -95,14 +106,14 @@ class Initialization {
     ready_.NotifyOne();
   }
 
-  // False: the time is over.
-  bool Sleep(base::SteadyTime limit) {
+  bool IsEnding() const { return op_.world.ending != nullptr && *op_.world.ending; }
+
+  // Until there is an event, or the time has come.
+  void Sleep(base::SteadyTime until) {
     const base::MutexLock lock(mutex_);
-    while (!is_ready_) {
-      if (!ready_.WaitUntil(mutex_, limit)) return std::exchange(is_ready_, false);
+    while (!is_ready_ && ready_.WaitUntil(mutex_, until)) {
     }
     is_ready_ = false;
-    return true;
   }
 
   Operation& op_;

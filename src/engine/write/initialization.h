@@ -21,7 +21,7 @@ bool IsBeingInitialized(const Operation& op, json::Value object);
 bool HasFailedInitialization(const Operation& op, json::Value object);
 
 // Waits until the object that `created` has stored is initialized, and returns it as it is then. At most 30 seconds, and not longer than the operation
-// has. Errors: the result of the initialization, the object's deletion, a timeout; the object of a
+// has or the process runs (World::ending). Errors: the result of the initialization, the object's deletion, a timeout; the object of a
 // create that has failed so is not removed. REQUIRES: the thread may wait.
 base::Result<Outcome> AwaitInitialization(Operation& op, Outcome created);
 
