@@ -142,7 +142,7 @@ TEST(HelpTest, ShowsTheRowsThatHaveAnEffect) {
 
 TEST(HelpTest, RowsStandBelowTheHeadingsOfTheirGroups) {
   std::vector<Info> infos = InfosOf<Options>(std::span(kFlags).first(4));
-  for (const std::size_t i : {0, 2}) infos[i].group = "Log";
+  for (const std::size_t i : {0UL, 2UL}) infos[i].group = "Log";
   infos[1].group = infos[3].group = "Audit";
   EXPECT_EQ(Help(infos),
             "Log flags:\n"
