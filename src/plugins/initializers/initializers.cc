@@ -127,26 +127,29 @@ class InitializersPlugin final : public admission::Plugin {
     if (!request.subresource().empty() || !request.object()["metadata"].is_object()) {
       return base::OkStatus();
     }
-    if (request.operation() == admission::kUpdate) return Update(request);
-    auto& decided = request.reinvocation().StateOf<Decided>("Initializers");
-    if (std::exchange(decided.done, true)) return base::OkStatus();
-    return Create(request);
+    return request.operation() == admission::kUpdate ? Update(request) : Create(request);
   }
 
  private:
+  static Decided& StateOf(admission::Request& request) {
+    return request.reinvocation().StateOf<Decided>("Initializers");
+  }
+
   base::Status Create(admission::Request& request) const {
     const api::view::Initializers given(request.object());
     if (given.present()) {
+      if (std::exchange(StateOf(request).done, true)) return base::OkStatus();
       TRY(CheckMayInitialize(request, "create with initializers denied"));
       if (given.empty()) Remove(request);
       return base::OkStatus();
     }
     const json::Value metadata = request.object()["metadata"];
     if (configurations_ == nullptr) return base::OkStatus();
+    const auto configured = configurations_->Get();
+    if (configured->empty() || std::exchange(StateOf(request).done, true)) return base::OkStatus();
     if (request.Is("", "pods") && metadata["annotations"].Has(kMirror)) return base::OkStatus();
     json::Arena& arena = request.arena();
     json::ArrayBuilder pending(arena);
-    const auto configured = configurations_->Get();
     for (const Initializer& initializer : *configured) {
       if (!Applies(initializer, request.resource())) continue;
       pending.Add(json::MakeObject(arena, {{"name", json::String(arena, initializer.name)}}));
