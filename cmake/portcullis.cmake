@@ -101,6 +101,8 @@ function(pc_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE PC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   pc_use_pch(${name})
+  # The tests themselves are compiled a fifth faster so, and none is slow by what it does itself.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(PC_SANITIZE)
     # Frames are several times larger then; documents of the greatest depth need a larger stack.
     add_test(NAME ${name} COMMAND sh -c "ulimit -s 65536 && exec $<TARGET_FILE:${name}>")
