@@ -37,7 +37,7 @@ base::Result<std::unique_ptr<Chain>> Chain::Create(std::span<const PluginInfo* c
                                                    const PluginConfigs& configs,
                                                    const PluginContext& context) {
   std::unique_ptr<Chain> chain(new Chain);
-  chain->has_one_phase_ = context.release->Has("AdmissionHasOnePhase");
+  const bool has_one_phase = context.release->Has("AdmissionHasOnePhase");
   for (const PluginInfo* info : plugins) {
     PluginContext own = context;
     own.name = info->name;
@@ -50,15 +50,12 @@ base::Result<std::unique_ptr<Chain>> Chain::Create(std::span<const PluginInfo* c
       return place.empty() ? bad : bad.Annotate(place);
     }
     const auto* asks_outside = dynamic_cast<const AsksOutside*>(plugin->get());
-    chain->entries_.push_back({info, std::move(plugin).value(), asks_outside});
+    Entry entry{info, std::move(plugin).value(), asks_outside};
+    entry.in_mutating = has_one_phase ? info->phases : info->phases & kMutate;
+    entry.in_validating = has_one_phase ? 0 : info->phases & kValidate;
+    chain->entries_.push_back(std::move(entry));
   }
   return chain;
-}
-
-Phases Chain::AskedIn(const PluginInfo& info, Operation operation, Phase phase) const {
-  if ((info.operations & operation) == 0) return 0;
-  if (!has_one_phase_) return info.phases & phase;
-  return phase == kMutate ? info.phases : 0;
 }
 
 template <typename Ask>
@@ -66,7 +63,7 @@ base::Status Chain::AskEach(const Request& request, Phase phase, const Ask& ask)
   Trace* const trace = request.recorder().trace();
   auto start = Now();  // the end of one plugin is the start of the next
   for (const Entry& entry : entries_) {
-    const Phases asked = AskedIn(*entry.info, request.operation(), phase);
+    const Phases asked = entry.AskedIn(request.operation(), phase);
     if (asked == 0) continue;
     if (trace != nullptr) trace->BeginPlugin(request, entry.info->name, phase);
     const std::size_t refusals = RefusalsOf(request);
@@ -121,7 +118,7 @@ bool Chain::MayWait(const Request& request) const {
 
 bool Chain::Handles(Operation operation, Phase phase) const {
   for (const Entry& entry : entries_) {
-    if (AskedIn(*entry.info, operation, phase) != 0) return true;
+    if (entry.AskedIn(operation, phase) != 0) return true;
   }
   return false;
 }

@@ -70,16 +70,21 @@ class Chain {
     const PluginInfo* info;
     std::unique_ptr<Plugin> plugin;
     const AsksOutside* asks_outside;  // the plugin, if it is one; else null
+    // What is asked of it when each phase runs.
+    Phases in_mutating = 0;
+    Phases in_validating = 0;
+
+    Phases AskedIn(Operation operation, Phase phase) const {
+      if ((info->operations & operation) == 0) return 0;
+      return phase == kMutate ? in_mutating : in_validating;
+    }
   };
   Chain() = default;
   base::Status MutateOnce(Request& request) const;
   // `ask` calls the plugin.
   template <typename Ask>
   base::Status AskEach(const Request& request, Phase phase, const Ask& ask) const;
-  // The phases in which the plugin is asked when `phase` runs.
-  Phases AskedIn(const PluginInfo& info, Operation operation, Phase phase) const;
 
-  bool has_one_phase_ = false;
   std::vector<Entry> entries_;
   std::vector<ChainObserver*> observers_;
 };
