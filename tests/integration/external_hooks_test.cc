@@ -65,7 +65,7 @@ class ExternalHooks : public ::testing::Test {
     });
   }
   std::string Write(const std::string& name, const std::string& text) {
-    const std::string path = ::testing::TempDir() + "external-hooks-" + name;
+    std::string path = ::testing::TempDir() + "external-hooks-" + name;
     std::ofstream(path) << text;
     return path;
   }

@@ -179,7 +179,8 @@ def changed_connections(lab):
 
 def changed_metadata(lab):
     """What a webhook may write into the metadata of an object that is updated."""
-    lab.call("POST", CONFIGMAPS, {"metadata": {"name": "meta"}})
+    # An object that was made without fields has no managers, and an update gives it none.
+    lab.call("POST", CONFIGMAPS, {"metadata": {"name": "meta"}, "data": {"a": "b"}})
     lab.configure("mutating", lab.hook("/m", operations=["UPDATE"]))
     rows = [
         ("name", "other", 422, "metadata.name: Invalid value"),

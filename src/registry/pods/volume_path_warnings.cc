@@ -3,6 +3,8 @@
 #include "registry/pods/volume_path_warnings.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <string_view>
 
@@ -12,6 +14,9 @@
 
 namespace portcullis::registry {
 namespace {
+
+// No file system takes longer paths. Those are not compared, so that a path costs what its length is.
+constexpr std::size_t kLongestPath = 4096;
 
 struct File {
   std::string path;
@@ -28,9 +33,10 @@ class Files {
  public:
   // Warns of each earlier file that is the same, lies in this one or has this one in it.
   void Add(File file, const std::string& volume, std::vector<std::string>& warnings) {
+    if (warnings.size() >= kMostWarnings || file.path.size() > kLongestPath) return;
     while (file.path.ends_with('/')) file.path.pop_back();
     for (const std::size_t index : Overlapping(file.path)) {
-      if (warnings.size() >= kMostWarnings) break;
+      if (warnings.size() >= kMostWarnings) return;
       warnings.push_back(base::StrCat(volume, ": overlapping paths: ", file.ToString(), " with ",
                                       files_[index].ToString()));
     }
@@ -52,7 +58,7 @@ class Files {
     // … then the folders it lies in.
     for (std::size_t slash = folder.find('/'); slash + 1 < folder.size();
          slash = folder.find('/', slash + 1)) {
-      const auto at = by_path_.find(folder.substr(0, slash + 1));
+      const auto at = by_path_.find(std::string_view(folder).substr(0, slash + 1));
       if (at != by_path_.end()) found.insert(found.end(), at->second.begin(), at->second.end());
     }
     std::sort(found.begin(), found.end());
@@ -60,7 +66,7 @@ class Files {
   }
 
   std::vector<File> files_;
-  std::map<std::string, std::vector<std::size_t>> by_path_;
+  std::map<std::string, std::vector<std::size_t>, std::less<>> by_path_;
 };
 
 void AddItems(json::Value items, const std::string& source, const std::string& volume, Files& files,

@@ -79,13 +79,18 @@ class Printer {
     }
   }
 
-  void PrintField(std::string_view name, const Schema* schema, json::Value value, bool pointer,
-                  int depth, bool& first, json::Value pod_spec = {}) {
+  struct GoField {
+    std::string_view name;
+    const Schema* schema;
+    bool pointer;
+  };
+  void PrintField(const GoField& field, json::Value value, int depth, bool& first,
+                  json::Value pod_spec = {}) {
     if (!first) out += ",";
     first = false;
     Line(depth + 1);
-    out += base::StrCat("\"", name, "\": ");
-    Print(schema, value, pointer, depth + 1, pod_spec);
+    out += base::StrCat("\"", field.name, "\": ");
+    Print(field.schema, value, field.pointer, depth + 1, pod_spec);
   }
 
   void PrintStruct(const Schema& schema, json::Value value, int depth, json::Value pod_spec) {
@@ -115,7 +120,7 @@ class Printer {
       }
       if (is_pod_spec && (IsHostField(field.name) || field.name == "serviceAccount")) continue;
       const bool security = is_pod_spec && field.name == "securityContext";
-      PrintField(field.go_name(), field.schema, value[field.name], field.pointer, depth, first,
+      PrintField({field.go_name(), field.schema, field.pointer}, value[field.name], depth, first,
                  security ? value : json::Value());
     }
     if (!first) Line(depth);
@@ -226,7 +231,8 @@ class Printer {
     out += "{";
     bool first = true;
     for (const json::Member& member : members) {
-      PrintField(member.name(), schema.element, member.value, schema.element_pointer, depth, first);
+      PrintField({member.name(), schema.element, schema.element_pointer}, member.value, depth,
+                 first);
     }
     if (!first) Line(depth);
     out += "}";
