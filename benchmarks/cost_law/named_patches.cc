@@ -178,6 +178,12 @@ void AddPatches(std::vector<Family>& out) {
     family.most = kMostOperations;
     out.push_back(std::move(family));
   }
+  // A "from" that its operation does not use, and an object that its type refuses.
+  out.push_back(Change("json patch far pointer",
+                       {maps, Keys, "PATCH", kJsonPatch, [](std::size_t n) {
+                          return StrCat(R"([{"op":"add","path":"/data","value":7,"from":")",
+                                        Repeat(n, "/a"), R"("}])");
+                        }}));
   out.push_back(Change("merge patch set", {maps, Keys, "PATCH", kMerge,
                                            [](std::size_t n) { return Data(n, R"("k#":"w")"); }}));
   out.push_back(Change("merge patch remove", {maps, Keys, "PATCH", kMerge, [](std::size_t n) {

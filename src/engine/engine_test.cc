@@ -4,6 +4,7 @@
 
 #include "engine/engine.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/strings.h"
 #include "engine/subresources/subresources.h"
 #include "engine/testing/scenario.h"
 #include "engine/verbs.h"
@@ -205,6 +207,22 @@ TEST_F(Executions, CallBackAtOnceIfThereIsNothingToWrite) {
       *op, BeginWrite(*op, input), [](const std::function<void()>&) { FAIL(); },
       [&](const base::Result<Outcome>&) { ++calls; });
   EXPECT_EQ(calls, 1);
+}
+
+// What does not fit its type is quoted with the members that the patch looked into in order.
+TEST_F(Executions, PointersOfAPatchMayBeLongerThanTheObjectIsDeep) {
+  Make("configmaps", kConfigMap);
+  std::string far;
+  for (int i = 0; i < 1'000'000; ++i) far += "/a";
+  const std::string patch =
+      base::StrCat(R"([{"op":"add","path":"/data","value":7,"from":")", far, R"("}])");
+  const auto op = On("configmaps", Verb::kPatch, "a");
+  Input input;
+  input.body = patch;
+  input.patch = PatchType::kJson;
+  const auto patched = Write(*op, input);
+  ASSERT_FALSE(patched.ok());
+  EXPECT_THAT(patched.status().message(), ::testing::HasSubstr("Go struct field ConfigMap.data"));
 }
 
 TEST_F(Executions, RefuseToWaitWhereNothingMay) {

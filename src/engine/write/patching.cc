@@ -77,14 +77,30 @@ struct Visited {
   std::map<std::string, Visited> inner;
 };
 
-Visited VisitedBy(json::Value operations) {
+// What a token of a pointer leads to in `value`; null if nothing.
+const json::Value* Inside(const json::Value& value, const std::string& token) {
+  if (value.is_object()) return value.Find(token);
+  if (!value.is_array()) return nullptr;
+  const auto index = base::ParseInt(token);
+  const auto size = static_cast<std::int64_t>(value.elements().size());
+  return index && *index >= 0 && *index < size ? &value.elements()[static_cast<std::size_t>(*index)]
+                                               : nullptr;
+}
+
+// A pointer is followed as far as `value` goes: one that leads nowhere may have a million tokens.
+Visited VisitedBy(json::Value operations, const json::Value& value) {
   Visited root;
   for (const json::Value& operation : operations.elements()) {
     for (const std::string_view side : {"path", "from"}) {
       const auto tokens = json::ParsePointer(operation[side].AsString());
       if (!tokens.ok()) continue;
       Visited* at = &root;
-      for (const std::string& token : *tokens) at = &at->inner[token];
+      const json::Value* reached = &value;
+      for (const std::string& token : *tokens) {
+        if (reached == nullptr) break;
+        at = &at->inner[token];
+        reached = Inside(*reached, token);
+      }
     }
   }
   return root;
@@ -138,10 +154,9 @@ std::string TextOf(Operation& op, const Patched& patched, bool custom) {
   std::vector<json::Member> members(object.members().begin(), object.members().end());
   std::stable_sort(members.begin(), members.end(), HasLowerName);
   const json::Value sorted = json::MakeObject(op.arena, members);
-  return json::ToString(
-      InOrderWhereVisited(op.arena, InOrderWhereMerged(op.arena, sorted, patched.merged),
-                          VisitedBy(patched.operations)),
-      plain);
+  const json::Value merged = InOrderWhereMerged(op.arena, sorted, patched.merged);
+  const Visited visited = VisitedBy(patched.operations, merged);
+  return json::ToString(InOrderWhereVisited(op.arena, merged, visited), plain);
 }
 
 base::Result<json::Value> Finish(Operation& op, const PatchTarget& target,
