@@ -79,9 +79,14 @@ base::Result<std::optional<PendingWrite>> PlanRollback(Operation& op, const Inpu
   const store::ObjectPtr current = op.world.store->Get(KeyOf(op, op.name));
   if (current == nullptr) return api::NotFoundStatus(op.group_resource(), op.name);
   json::Value deployment = TRY(FromStore(op, current));
-  for (const json::Member& annotation : rollback["updatedAnnotations"].members()) {
-    deployment = json::SetPath(op.arena, deployment, {"metadata", "annotations", annotation.name()},
-                               annotation.value);
+  const json::Value updated = rollback["updatedAnnotations"];
+  if (!updated.members().empty()) {
+    json::ObjectBuilder annotations(op.arena, deployment["metadata"]["annotations"]);
+    for (const json::Member& annotation : updated.members()) {
+      annotations.Set(annotation.name(), annotation.value);
+    }
+    deployment =
+        json::SetPath(op.arena, deployment, {"metadata", "annotations"}, annotations.Build());
   }
   deployment = json::SetPath(op.arena, deployment, {"spec", "rollbackTo"}, rollback["rollbackTo"]);
   if (op.dry_run) return std::optional<PendingWrite>();
