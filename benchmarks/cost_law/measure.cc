@@ -39,7 +39,9 @@ struct Measured {
   std::string problem;  // the request could not be made
 };
 
-Measured MeasureOnce(Subject& subject, Meter& meter, const Sample& sample, int times) {
+// `quietly`: in a process that does nothing else, which takes a moment.
+Measured MeasureOnce(Subject& subject, Meter& meter, const Sample& sample, int times,
+                     bool quietly) {
   Measured out;
   std::string text;
   for (const Ask& ask : sample.before) {
@@ -51,6 +53,7 @@ Measured MeasureOnce(Subject& subject, Meter& meter, const Sample& sample, int t
   }
   for (int i = 0; i < times && out.problem.empty(); ++i) {
     net::ClientRequest request = subject.Prepare(sample.measured);
+    if (quietly) meter.AwaitIdle();
     meter.Start();
     const int status = subject.Send(std::move(request));
     const Cost cost = meter.Stop();
@@ -64,26 +67,33 @@ Measured MeasureOnce(Subject& subject, Meter& meter, const Sample& sample, int t
   return out;
 }
 
+// What the smallest request costs is a part of every other only if it went the same way.
+Cost SameFor(int status, const Measured& least) {
+  return status == least.status ? least.cost : Cost{};
+}
+
 // `repeat`: how often each size is measured; the least counts.
 Finding MeasureAll(Subject& subject, Meter& meter, const Family& family, std::size_t largest,
                    int repeat) {
   Finding finding;
   const Sample smallest = family.make(1);
   const double least_bytes = BytesOf(smallest);
-  const Measured least = MeasureOnce(subject, meter, smallest, repeat + 2);
+  const bool quietly = repeat > 1;
+  const Measured least = MeasureOnce(subject, meter, smallest, repeat + 2, quietly);
   for (std::size_t i = 0; i < kSizes; ++i) {
     finding.n[i] = largest >> (kSizes - 1 - i);
     const Sample sample = family.make(finding.n[i]);
-    const Measured measured = MeasureOnce(subject, meter, sample, repeat);
+    const Measured measured = MeasureOnce(subject, meter, sample, repeat, quietly);
     if (!measured.problem.empty()) {
       finding.verdict = Finding::Verdict::kNotMade;
       finding.why = measured.problem;
       return finding;
     }
     finding.bytes[i] = BytesOf(sample) - least_bytes;
-    finding.cost[i] = {std::max(0.0, measured.cost.work - least.cost.work),
-                       std::max(0.0, measured.cost.allocated - least.cost.allocated),
-                       std::max(0.0, measured.cost.peak - least.cost.peak)};
+    const Cost shared = SameFor(measured.status, least);
+    finding.cost[i] = {std::max(0.0, measured.cost.work - shared.work),
+                       std::max(0.0, measured.cost.allocated - shared.allocated),
+                       std::max(0.0, measured.cost.peak - shared.peak)};
     finding.status = measured.status;
   }
   return finding;

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <ctime>
 #include <new>
+#include <thread>
 
 namespace portcullis::cost_law {
 namespace {
@@ -71,6 +73,17 @@ void Meter::Start() {
   held_ = held.load();
   most.store(held_);
   work_ = Work();
+}
+
+void Meter::AwaitIdle() const {
+  constexpr double kIdle = 100'000;  // instructions or nanoseconds
+  double before = Work();
+  for (int i = 0; i < 500; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const double now = Work();
+    if (now - before < kIdle) return;
+    before = now;
+  }
 }
 
 Cost Meter::Stop() {

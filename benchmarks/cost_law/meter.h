@@ -33,6 +33,10 @@ class Meter {
   void Start();
   Cost Stop();  // since Start()
 
+  // Blocks until the process does nothing, a second at most: what an earlier request has left to
+  // do in the background would be counted, too.
+  void AwaitIdle() const;
+
  private:
   double Work() const;
 
