@@ -42,22 +42,33 @@ if(PC_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)  # lets the fuzzers see which code they reach
 endif()
 
-if(PC_PCH)
-  file(WRITE "${CMAKE_BINARY_DIR}/pch.cc" "// Carries the precompiled standard headers.\n")
-  add_library(pc_pch OBJECT "${CMAKE_BINARY_DIR}/pch.cc")
-  target_link_libraries(pc_pch PRIVATE pc_options)
-  target_precompile_headers(
-    pc_pch PRIVATE <algorithm> <array> <atomic> <charconv> <chrono> <cstdint> <cstring> <functional>
-    <map> <memory> <mutex> <optional> <set> <string> <string_view> <unordered_map> <utility>
-    <variant> <vector>)
+set(PC_STANDARD_HEADERS
+    <algorithm> <array> <atomic> <charconv> <chrono> <cstdint> <cstring> <functional> <map> <memory> <mutex>
+    <optional> <set> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
+
+# pc_add_pch(<name> <header>…): precompiled headers for pc_use_pch().
+function(pc_add_pch name)
+  file(WRITE "${CMAKE_BINARY_DIR}/${name}.cc" "// Carries precompiled headers.\n")
+  add_library(${name} OBJECT "${CMAKE_BINARY_DIR}/${name}.cc")
+  target_link_libraries(${name} PRIVATE pc_options)
+  target_precompile_headers(${name} PRIVATE ${ARGN})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(pc_pch PUBLIC -fpch-preprocess)
+    target_compile_options(${name} PUBLIC -fpch-preprocess)
+  endif()
+endfunction()
+
+if(PC_PCH)
+  pc_add_pch(pc_pch ${PC_STANDARD_HEADERS})
+  if(PC_TESTS)
+    find_package(GTest REQUIRED)
+    pc_add_pch(pc_test_pch ${PC_STANDARD_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
+    target_link_libraries(pc_test_pch PRIVATE GTest::gtest GTest::gmock)
   endif()
 endif()
 
-function(pc_use_pch target)
+function(pc_use_pch target pch)
   if(PC_PCH)
-    target_precompile_headers(${target} REUSE_FROM pc_pch)
+    target_precompile_headers(${target} REUSE_FROM ${pch})
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       target_compile_options(${target} PRIVATE -fpch-preprocess)
     endif()
@@ -79,7 +90,7 @@ function(pc_module name)
   if(sources)
     add_library(${name} STATIC ${sources} ${headers})
     target_link_libraries(${name} PUBLIC pc_options ${ARG_DEPS} PRIVATE ${ARG_LIBS})
-    pc_use_pch(${name})
+    pc_use_pch(${name} pc_pch)
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE pc_options ${ARG_DEPS} ${ARG_LIBS})
@@ -100,7 +111,7 @@ function(pc_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE PC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  pc_use_pch(${name})
+  pc_use_pch(${name} pc_test_pch)
   # The tests themselves are compiled a fifth faster so, and none is slow by what it does itself.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(PC_SANITIZE)
