@@ -3,6 +3,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -50,19 +51,41 @@ Result<std::string> ReadStandardInput(std::size_t limit) {
   return ReadToEnd(STDIN_FILENO, "standard input", limit);
 }
 
-Status WriteFile(const std::string& path, std::string_view content, Durability durability) {
-  const std::string temporary = path + ".new";
-  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (file < 0) return FileError("open", path, ErrnoText(errno));
+namespace {
+
+// All of it, or the errno.
+int WriteAll(int file, std::string_view content) {
   while (!content.empty()) {
     const ssize_t count = write(file, content.data(), content.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      const int error = errno;
-      close(file);
-      return FileError("write", path, ErrnoText(error));
-    }
+    if (count < 0) return errno;
     content.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return 0;
+}
+
+// Devices and pipes ("/dev/null", "/dev/stdout") are written to: a file must not take their place.
+Status WriteTo(const std::string& path, std::string_view content) {
+  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return FileError("open", path, ErrnoText(errno));
+  const int error = WriteAll(file, content);
+  close(file);
+  return error == 0 ? OkStatus() : FileError("write", path, ErrnoText(error));
+}
+
+}  // namespace
+
+Status WriteFile(const std::string& path, std::string_view content, Durability durability) {
+  struct stat there {};
+  if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
+    return WriteTo(path, content);
+  }
+  const std::string temporary = path + ".new";
+  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return FileError("open", path, ErrnoText(errno));
+  if (const int error = WriteAll(file, content); error != 0) {
+    close(file);
+    return FileError("write", path, ErrnoText(error));
   }
   // On the disk before it gets its name: a power cut leaves no empty file behind.
   const bool is_synced = durability == Durability::kNone || fsync(file) == 0;

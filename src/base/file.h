@@ -25,7 +25,8 @@ Result<std::string> ReadStandardInput(std::size_t limit = kMaxFileSize);
 enum class Durability { kPowerCut, kNone };
 
 // Writes a file that its owner alone can read: beside it, then renamed, so that a crash or (with
-// kPowerCut) a power cut leaves the old content or the new. Errors: `open /x: permission denied`.
+// kPowerCut) a power cut leaves the old content or the new. A device or a pipe is written to as it
+// is. Errors: `open /x: permission denied`.
 Status WriteFile(const std::string& path, std::string_view content,
                  Durability durability = Durability::kPowerCut);
 

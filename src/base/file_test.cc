@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,6 +52,23 @@ TEST_F(FileTest, WritesForItsOwnerAlone) {
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
   EXPECT_EQ(WriteFile("/no/such/folder/x", "").message(),
             "open /no/such/folder/x: no such file or directory");
+}
+
+// A process of root that renames a file to /dev/null takes it away from the whole machine.
+TEST_F(FileTest, WritesToAPipeAndLeavesItOne) {
+  const std::string pipe = path_ + ".pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  EXPECT_TRUE(WriteFile(pipe, "text").ok());
+  char text[8] = {};
+  EXPECT_EQ(read(reader, text, sizeof(text)), 4);
+  EXPECT_STREQ(text, "text");
+  close(reader);
+  struct stat there {};
+  ASSERT_EQ(stat(pipe.c_str(), &there), 0);
+  EXPECT_TRUE(S_ISFIFO(there.st_mode));
+  unlink(pipe.c_str());
 }
 
 TEST(PathTest, RelativePathsStartAtTheFolderOfTheirFile) {

@@ -63,13 +63,20 @@ double Pages(std::size_t index) {
   return NumberIn("/proc/self/statm", "", index) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
+}  // namespace
+
 // The 22nd field of /proc/self/stat, the 20th behind the name: in ticks since the system started.
-double StartTime() {
+double ProcessStart() {
   const double started = NumberIn("/proc/self/stat", ")", 19);
   return NumberIn("/proc/stat", "btime", 0) + started / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-}  // namespace
+void AddProcessStart(Registry& registry) {
+  registry.AddGaugeFunction(
+      {"process_start_time_seconds", "Start time of the process since unix epoch in seconds.",
+       Stability::kNone},
+      [started = ProcessStart()] { return started; });
+}
 
 void AddProcessMetrics(Registry& registry) {
   const auto gauge = [&](std::string name, std::string help, std::function<double()> value) {
@@ -84,8 +91,7 @@ void AddProcessMetrics(Registry& registry) {
         [] { return Limit(RLIMIT_NOFILE); });
   gauge("process_open_fds", "Number of open file descriptors.", OpenFiles);
   gauge("process_resident_memory_bytes", "Resident memory size in bytes.", [] { return Pages(1); });
-  gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds.",
-        [started = StartTime()] { return started; });
+  AddProcessStart(registry);
   gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.", [] { return Pages(0); });
   gauge("process_virtual_memory_max_bytes", "Maximum amount of virtual memory available in bytes.",
         [] { return Limit(RLIMIT_AS); });

@@ -10,5 +10,10 @@
 namespace portcullis::metrics {
 
 void AddProcessMetrics(Registry& registry);
+// process_start_time_seconds alone.
+void AddProcessStart(Registry& registry);
+
+// Seconds since the epoch.
+double ProcessStart();
 
 }  // namespace portcullis::metrics
