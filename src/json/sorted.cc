@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "json/sorted.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+namespace portcullis::json {
+namespace {
+
+bool HasLowerName(const Member& a, const Member& b) { return a.name() < b.name(); }
+
+// Members and elements lie on stacks of their own, so that documents nested ten thousand deep need
+// little of the thread's.
+class Sorter {
+ public:
+  explicit Sorter(Arena& arena) : arena_(arena) {}
+
+  Value Sort(Value value) {
+    if (value.empty()) return value;
+    return value.is_array() ? Elements(value) : Members(value);
+  }
+
+ private:
+  Value Elements(Value list) {
+    const std::size_t first = elements_.size();
+    bool changed = false;
+    for (const Value& element : list.elements()) {
+      const Value sorted = Sort(element);
+      changed = changed || !sorted.IsSameAs(element);
+      elements_.push_back(sorted);
+    }
+    const Value result = changed ? MakeArray(arena_, std::span(elements_).subspan(first)) : list;
+    elements_.resize(first);
+    return result;
+  }
+
+  Value Members(Value object) {
+    const std::size_t first = members_.size();
+    bool changed = false;
+    for (Member member : object.members()) {
+      const Value sorted = Sort(member.value);
+      changed = changed || !sorted.IsSameAs(member.value);
+      member.value = sorted;
+      members_.push_back(member);
+    }
+    const auto own = std::span(members_).subspan(first);
+    if (!std::is_sorted(own.begin(), own.end(), HasLowerName)) {
+      std::sort(own.begin(), own.end(), HasLowerName);
+      changed = true;
+    }
+    const Value result = changed ? MakeObject(arena_, own) : object;
+    members_.resize(first);
+    return result;
+  }
+
+  Arena& arena_;
+  std::vector<Value> elements_;  // of the lists being sorted, innermost last
+  std::vector<Member> members_;  // likewise of objects
+};
+
+}  // namespace
+
+Value Sorted(Arena& arena, Value value) {
+  return IsSorted(value) ? value : Sorter(arena).Sort(value);
+}
+
+bool IsSorted(Value value) {
+  for (const Value& element : value.elements()) {
+    if (!element.empty() && !IsSorted(element)) return false;
+  }
+  const Member* before = nullptr;
+  for (const Member& member : value.members()) {
+    if (before != nullptr && !(before->name() < member.name())) return false;
+    if (!member.value.empty() && !IsSorted(member.value)) return false;
+    before = &member;
+  }
+  return true;
+}
+
+}  // namespace portcullis::json
