@@ -162,19 +162,40 @@ base::Result<KeyPair> MakeAuthority(std::string_view common_name, base::WallTime
   return KeyPair{CertificateText(x), KeyText(key.get())};
 }
 
+namespace {
+
+class ParsedIssuer final : public Issuer {
+ public:
+  explicit ParsedIssuer(ChainAndKey signer) : signer_(std::move(signer)) {}
+
+  base::Result<KeyPair> Issue(const CertificateRequest& request,
+                              base::WallTime now) const override {
+    const KeyPtr key = TRY(NewEcKey());
+    const X509Ptr certificate = NewCertificate(key.get(), request.common_name,
+                                               request.organizations, now, request.valid_days);
+    X509* x = certificate.get();
+    X509_set_issuer_name(x, X509_get_subject_name(signer_.chain[0].get()));
+    AddLeafExtensions(x, signer_.chain[0].get(), request);
+    if (X509_sign(x, signer_.key.get(), EVP_sha256()) == 0) {
+      return LibraryError("signing a certificate");
+    }
+    return KeyPair{CertificateText(x), KeyText(key.get())};
+  }
+
+ private:
+  const ChainAndKey signer_;
+};
+
+}  // namespace
+
+base::Result<std::shared_ptr<const Issuer>> Issuer::Create(const KeyPair& authority) {
+  ChainAndKey signer = TRY(ParseKeyPair(authority.certificate_pem, authority.key_pem));
+  return std::shared_ptr<const Issuer>(std::make_shared<ParsedIssuer>(std::move(signer)));
+}
+
 base::Result<KeyPair> Issue(const KeyPair& authority, const CertificateRequest& request,
                             base::WallTime now) {
-  const ChainAndKey signer = TRY(ParseKeyPair(authority.certificate_pem, authority.key_pem));
-  const KeyPtr key = TRY(NewEcKey());
-  const X509Ptr certificate = NewCertificate(key.get(), request.common_name, request.organizations,
-                                             now, request.valid_days);
-  X509* x = certificate.get();
-  X509_set_issuer_name(x, X509_get_subject_name(signer.chain[0].get()));
-  AddLeafExtensions(x, signer.chain[0].get(), request);
-  if (X509_sign(x, signer.key.get(), EVP_sha256()) == 0) {
-    return LibraryError("signing a certificate");
-  }
-  return KeyPair{CertificateText(x), KeyText(key.get())};
+  return TRY(Issuer::Create(authority))->Issue(request, now);
 }
 
 base::Result<KeyPair> MakeSelfSigned(const CertificateRequest& request, base::WallTime now) {
@@ -193,6 +214,8 @@ base::Result<std::string> MakeRsaKey(int bits) {
   if (!key) return LibraryError("making a key");
   return KeyText(key.get());
 }
+
+base::Result<std::string> MakeEcKey() { return KeyText(TRY(NewEcKey()).get()); }
 
 namespace {
 

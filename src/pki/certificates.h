@@ -40,10 +40,22 @@ base::Result<KeyPair> MakeAuthority(std::string_view common_name, base::WallTime
                                     int valid_days = 3650);
 base::Result<KeyPair> Issue(const KeyPair& authority, const CertificateRequest& request,
                             base::WallTime now);
+
+// An authority that issues more than one certificate, parsed once: OpenSSL takes a millisecond for
+// that. Immutable after construction.
+class Issuer {
+ public:
+  virtual ~Issuer() = default;
+  static base::Result<std::shared_ptr<const Issuer>> Create(const KeyPair& authority);
+  virtual base::Result<KeyPair> Issue(const CertificateRequest& request,
+                                      base::WallTime now) const = 0;
+};
+
 base::Result<KeyPair> MakeSelfSigned(const CertificateRequest& request, base::WallTime now);
 
-// A private key alone, PKCS#8 PEM (service account signing keys).
+// A private key alone, PKCS#8 PEM (service account signing keys); that of MakeEcKey() is P-256.
 base::Result<std::string> MakeRsaKey(int bits = 2048);
+base::Result<std::string> MakeEcKey();
 
 // What a certificate says, as Go's crypto/x509 reads it.
 struct CertificateInfo {

@@ -72,16 +72,18 @@ base::Result<KeyFolder> KeyFolder::Open(const std::string& path, std::string_vie
 
 base::Result<KeyPair> KeyFolder::Certificate(const std::string& name,
                                              const CertificateRequest& request) const {
-  return Kept(name, request.common_name, [&] { return Issue(authority_, request, now_); });
+  return Kept(name, request.common_name, [&]() -> base::Result<KeyPair> {
+    if (issuer_ == nullptr) issuer_ = TRY(Issuer::Create(authority_));
+    return issuer_->Issue(request, now_);
+  });
 }
 
 base::Result<std::string> KeyFolder::Key(const std::string& name) const {
   const std::string path = PathOf(name + ".key");
   if (!path_.empty() && TRY(Exists(path))) return base::ReadFile(path);
-  // Only the key is of interest; ECDSA keys take no time to make.
-  const KeyPair pair = TRY(MakeAuthority(name, now_, kAuthorityDays));
-  if (!path_.empty()) TRY(base::WriteFile(path, pair.key_pem));
-  return pair.key_pem;
+  std::string key = TRY(MakeEcKey());  // takes no time to make
+  if (!path_.empty()) TRY(base::WriteFile(path, key));
+  return key;
 }
 
 // The pair kept under that name, or what `make` makes, kept from now on.

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -47,6 +48,7 @@ class KeyFolder {
   std::string authority_name_;
   base::WallTime now_;
   KeyPair authority_;
+  mutable std::shared_ptr<const Issuer> issuer_;  // of the authority; made at its first use
 };
 
 }  // namespace portcullis::pki
