@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/strconv.h"
+#include "golang/time.h"
 
 namespace portcullis::flags {
 namespace {
@@ -18,7 +21,7 @@ bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
 
 // As pflag names a flag in errors: "--name", "-n, --name".
 std::string NameOf(const Info& flag) {
-  const std::string name = base::StrCat("--", flag.name);
+  std::string name = base::StrCat("--", flag.name);
   if (flag.shorthand == '\0') return name;
   return base::StrCat("-", std::string(1, flag.shorthand), ", ", name);
 }
@@ -115,7 +118,8 @@ class Reader {
 
   base::Status Apply(std::size_t row, std::string_view value) {
     line_.given.insert(table_[row].name);
-    const base::Status status = apply_(row, value);
+    line_.values.emplace_back(table_[row].name, std::string(value));
+    base::Status status = apply_(row, value);
     if (status.ok()) return status;
     return base::ConfigError(base::StrCat("invalid argument ", base::GoQuote(value), " for \"",
                                           NameOf(table_[row]), "\" flag: ", status.message()));
@@ -168,6 +172,78 @@ base::Result<Line> Read(
     std::span<const Info> table, std::span<const std::string> words, const Grammar& grammar,
     const std::function<base::Status(std::size_t row, std::string_view value)>& apply) {
   return Reader(table, words, grammar, apply).Run();
+}
+
+namespace {
+
+// An element of a list, as a field of CSV.
+std::string Field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  return base::StrCat("\"", base::ReplaceAll(text, "\"", "\"\""), "\"");
+}
+
+std::vector<std::string> Pieces(std::string_view text) {
+  std::vector<std::string> pieces;
+  for (const std::string_view piece : base::Split(text, ',')) {
+    const std::string_view trimmed = base::Trim(piece);
+    if (!trimmed.empty()) pieces.emplace_back(trimmed);
+  }
+  return pieces;
+}
+
+// `values` are those that were given; none: the default.
+std::string Printed(const Info& flag, const std::vector<std::string_view>& values) {
+  const std::string_view last = values.empty() ? flag.default_text : values.back();
+  switch (flag.type) {
+    case Type::kBool: {
+      const auto value = golang::ParseBool(last);
+      return value.ok() && *value ? "true" : "false";
+    }
+    case Type::kInt: {
+      const auto value = golang::ParseInt(last, 0, 64);
+      return value.ok() ? std::to_string(*value) : "0";
+    }
+    case Type::kDuration: {
+      const auto value = golang::ParseDuration(last);
+      return base::FormatDuration(base::Duration(value.ok() ? *value : 0));
+    }
+    case Type::kString:
+      return std::string(last);
+    case Type::kList:
+    case Type::kMap:
+      break;
+  }
+  std::vector<std::string> pieces;
+  if (values.empty()) pieces = Pieces(flag.default_text);
+  for (const std::string_view value : values) {
+    for (std::string& piece : Pieces(value)) pieces.push_back(std::move(piece));
+  }
+  if (flag.type == Type::kList) {
+    for (std::string& piece : pieces) piece = Field(piece);
+    return base::StrCat("[", base::Join(pieces, ","), "]");
+  }
+  std::map<std::string, std::string> pairs;
+  for (const std::string& piece : pieces) {
+    const auto cut = base::Cut(piece, "=");
+    pairs[std::string(cut ? cut->first : piece)] = piece;
+  }
+  pieces.clear();
+  for (auto& [name, pair] : pairs) pieces.push_back(std::move(pair));
+  return base::Join(pieces, ",");
+}
+
+}  // namespace
+
+std::map<std::string, std::string> ValuesOf(std::span<const Info> table, const Line& line) {
+  std::map<std::string, std::vector<std::string_view>> given;
+  for (const auto& [name, value] : line.values) given[std::string(name)].push_back(value);
+  std::map<std::string, std::string> all;
+  for (const Info& flag : table) {
+    const std::string name(flag.name);
+    all[name] = Printed(flag, given[name]);
+  }
+  all["help"] = line.help ? "true" : "false";
+  return all;
 }
 
 std::string_view ValueWord(const Info& flag) {

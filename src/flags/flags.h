@@ -15,10 +15,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -87,7 +89,9 @@ struct Grammar {
 struct Line {
   std::vector<std::string> arguments;
   std::set<std::string_view> given;  // names of flags
-  bool help = false;                 // -h or --help; what stands behind it was not read
+  std::vector<std::pair<std::string_view, std::string>>
+      values;         // each name with each value, in order
+  bool help = false;  // -h or --help; what stands behind it was not read
 };
 
 // Calls `apply` for each flag, in order, with its row and value. Errors are pflag's: `unknown flag:
@@ -108,6 +112,10 @@ base::Result<Line> Parse(std::span<const Flag<Options>> table, std::span<const s
     return flag.set == nullptr ? base::OkStatus() : flag.set(options, value);
   });
 }
+
+// What every flag of the table is set to by the line, by name, as pflag prints values: "true", "1m0s",
+// "[a,b]", "a=b,c=d".
+std::map<std::string, std::string> ValuesOf(std::span<const Info> table, const Line& line);
 
 // The word for a flag's value in help: "FILE", "duration"; "" for switches.
 std::string_view ValueWord(const Info& flag);

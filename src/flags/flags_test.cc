@@ -127,6 +127,32 @@ TEST(FlagsTest, SaysWhatIsWrong) {
   EXPECT_EQ(Read({"x"}, Arguments::kNone).error, "unknown command \"x\" for \"program\"");
 }
 
+TEST(ValuesTest, AreWhatPflagPrints) {
+  const Info table[] = {
+      {.name = "bool", .type = Type::kBool, .default_text = "true"},
+      {.name = "duration", .type = Type::kDuration, .default_text = "60s"},
+      {.name = "int", .type = Type::kInt, .default_text = "7"},
+      {.name = "list", .type = Type::kList, .default_text = "RBAC"},
+      {.name = "map", .type = Type::kMap},
+      {.name = "other-list", .type = Type::kList},
+      {.name = "text", .type = Type::kString, .default_text = "a"},
+  };
+  const std::map<std::string, std::string> defaults = {
+      {"bool", "true"},   {"duration", "1m0s"}, {"help", "false"},    {"int", "7"},
+      {"list", "[RBAC]"}, {"map", ""},          {"other-list", "[]"}, {"text", "a"}};
+  EXPECT_EQ(ValuesOf(table, {}), defaults);
+  const std::string words[] = {"--bool=f",      "--list=a,b", "--list=c d", "--map=b=2",
+                               "--map=a=1,c=3", "--text=x",   "--text=y",   "--int=0x10"};
+  const auto line =
+      Read(table, words, {"p"}, [](std::size_t, std::string_view) { return base::OkStatus(); });
+  ASSERT_TRUE(line.ok());
+  const auto values = ValuesOf(table, *line);
+  const std::map<std::string, std::string> given = {
+      {"bool", "false"},     {"duration", "1m0s"},   {"help", "false"},    {"int", "16"},
+      {"list", "[a,b,c d]"}, {"map", "a=1,b=2,c=3"}, {"other-list", "[]"}, {"text", "y"}};
+  EXPECT_EQ(values, given);
+}
+
 TEST(HelpTest, ShowsTheRowsThatHaveAnEffect) {
   std::vector<Info> infos = InfosOf<Options>(std::span(kFlags).subspan(5));
   infos.push_back(InfoOf(kFlags[0]));

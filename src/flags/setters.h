@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -48,6 +49,22 @@ base::Status SetInt(OwnerOf<Member>& options, std::string_view value) {
 template <auto Member>
 base::Status SetDuration(OwnerOf<Member>& options, std::string_view value) {
   options.*Member = std::chrono::nanoseconds(TRY(golang::ParseDuration(value)));
+  return base::OkStatus();
+}
+
+// A number of things: 0 or more.
+template <auto Member>
+base::Status SetCount(OwnerOf<Member>& options, std::string_view value) {
+  const std::int64_t count = TRY(golang::ParseInt(value, 0, 31));
+  if (count < 0) return base::BadRequest("must not be negative");
+  options.*Member = static_cast<typename MemberTraits<decltype(Member)>::Value>(count);
+  return base::OkStatus();
+}
+
+// The whole text; adds up over repeated flags.
+template <auto Member>
+base::Status AddText(OwnerOf<Member>& options, std::string_view value) {
+  (options.*Member).emplace_back(value);
   return base::OkStatus();
 }
 

@@ -91,13 +91,20 @@ base::Status Client::Post(std::shared_ptr<const std::string> body,
 }
 
 base::Result<net::CallResult> Client::Get(std::string_view path, std::string_view accept) const {
+  return Send("GET", path, {{"Accept", std::string(accept)}}, nullptr);
+}
+
+base::Result<net::CallResult> Client::Send(std::string_view method, std::string_view path,
+                                           net::Headers headers,
+                                           std::shared_ptr<const std::string> body) const {
   net::ClientRequest request;
-  request.method = "GET";
+  request.method = method;
   request.url = base::StrCat(url_, path);
   request.proxies = proxies_;
   TRY(identity_->Apply(request));
-  request.headers.Add("Accept", accept);
+  for (const auto& [name, value] : headers) request.headers.Add(name, value);
   if (disable_compression_) request.headers.Add("Accept-Encoding", "identity");
+  request.body = std::move(body);
   return Call(request);
 }
 

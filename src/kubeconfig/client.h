@@ -44,6 +44,10 @@ class Client {
   // One GET of `path` below the server's URL ("/openapi/v3"). An error is of credentials; failures
   // of the call are in the result.
   base::Result<net::CallResult> Get(std::string_view path, std::string_view accept) const;
+  // The same with any method; `body` may be null.
+  base::Result<net::CallResult> Send(std::string_view method, std::string_view path,
+                                     net::Headers headers,
+                                     std::shared_ptr<const std::string> body) const;
 
  private:
   Client() = default;
