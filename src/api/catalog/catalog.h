@@ -89,6 +89,9 @@ struct ResourceInfo {
   std::optional<ScalePaths> scale;  // custom resources
   std::string deprecation_warning;  // sent with every answer; "" if the version is current
   const CustomResources* definition = nullptr;  // of a custom resource; else null
+  // Of a custom resource: different for each version of each definition that was compiled in this
+  // process; else 0.
+  std::uint32_t number = 0;
 
   const SubresourceInfo* FindSubresource(std::string_view name) const;
   bool HasVerb(std::string_view verb) const;
@@ -139,15 +142,12 @@ class CustomResources {
   bool terminating() const { return terminating_; }
   // Of any version of the definition, served or not; null if it has no such version.
   const schema::Schema* FindSchema(std::string_view version) const;
-  // Different for every call of Compile in a process; never 0.
-  std::uint32_t number() const { return number_; }
   // Of the versions as they were given: tells two states of a definition apart.
   std::uint64_t digest() const { return digest_; }
   std::size_t bytes_used() const;  // about
 
  private:
-  CustomResources();
-  std::uint32_t number_;
+  CustomResources() = default;
   std::uint64_t digest_ = 0;
   bool terminating_ = false;
   std::string group_;

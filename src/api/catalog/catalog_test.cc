@@ -89,6 +89,7 @@ TEST_F(CatalogTest, ServesOptInVersionsOnlyWhenAsked) {
     const auto config = ParseRuntimeConfig(text);
     return config.ok() ? Catalog::BuiltIn(*config).status().message() : config.status().message();
   };
+  // docs/legacy.md, F-6.
   EXPECT_EQ(error("apps/v1=maybe"),
             "invalid value of apps/v1: maybe, err: strconv.ParseBool: parsing \"maybe\": invalid "
             "syntax");
@@ -160,11 +161,23 @@ TEST_F(CatalogTest, DescribesWhatKubernetesDroppedInOpenApi) {
   EXPECT_TRUE(schemas[package + "Rule"].is_object());
   EXPECT_TRUE(schemas["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"].is_object());
   EXPECT_TRUE(v3["paths"].Has(base::StrCat("/", group, "/initializerconfigurations/{name}")));
+  const json::Value core =
+      json::Parse(arena, OpenApiV3(*catalog, "api/v1", no_text).value()).value();
+  const std::string meta = "io.k8s.apimachinery.pkg.apis.meta.v1.";
+  const json::Value types = core["components"]["schemas"];
+  EXPECT_EQ(types[meta + "ObjectMeta"]["properties"]["initializers"]["$ref"].AsString(),
+            "#/components/schemas/" + meta + "Initializers");
+  EXPECT_EQ(types[meta + "Initializers"]["properties"]["pending"]["x-kubernetes-patch-merge-key"]
+                .AsString(),
+            "name");
+  EXPECT_TRUE(types[meta + "Initializer"]["properties"].Has("name"));
   const json::Value apps =
       json::Parse(arena, OpenApiV3(*catalog, "apis/extensions/v1beta1", no_text).value()).value();
   EXPECT_TRUE(apps["components"]["schemas"]["io.k8s.api.core.v1.PodSpec"].is_object());
   const json::Value v2 = json::Parse(arena, OpenApiV2(*catalog, no_text).value()).value();
   EXPECT_TRUE(v2["definitions"].Has(package + "InitializerConfigurationList"));
+  EXPECT_EQ(v2["definitions"][meta + "ObjectMeta"]["properties"]["initializers"]["$ref"].AsString(),
+            "#/definitions/" + meta + "Initializers");
   EXPECT_FALSE(json::Parse(arena, OpenApiV2(*builtin_, no_text).value())
                    .value()["definitions"]
                    .Has(package + "InitializerConfigurationList"));

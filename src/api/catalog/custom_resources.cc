@@ -139,8 +139,6 @@ ResourceInfo MakeResource(Value spec, Value version, const CustomNames& names) {
 
 }  // namespace
 
-CustomResources::CustomResources() : number_(NextNumber()) {}
-
 base::Result<std::shared_ptr<const CustomResources>> CustomResources::Compile(Value definition,
                                                                               Parts parts) {
   const Value spec = definition["spec"];
@@ -165,6 +163,7 @@ base::Result<std::shared_ptr<const CustomResources>> CustomResources::Compile(Va
     ResourceInfo info = MakeResource(spec, version, names);
     info.schema = node;
     info.definition = made.get();
+    info.number = NextNumber();
     AddSubresources(version, info);
     made->resources_.push_back(std::move(info));
   }

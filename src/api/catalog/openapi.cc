@@ -13,6 +13,7 @@
 #include "api/catalog/custom_openapi.h"
 #include "api/catalog/schema_openapi.h"
 #include "base/strings.h"
+#include "json/edit.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -177,6 +178,24 @@ Value WithLegacyV3(json::Arena& arena, const std::vector<const ResourceInfo*>& r
   return whole.Build();
 }
 
+const schema::Field* InitializersOf(const Catalog& catalog) {
+  return catalog.object_meta()->FindField("initializers");
+}
+
+// The document as a server with initializers has it: metadata has one field more.
+Value WithInitializers(json::Arena& arena, const Catalog& catalog, Value document, bool v3) {
+  constexpr std::string_view kObjectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+  const schema::Field* field = InitializersOf(catalog);
+  const Value schemas = v3 ? document["components"]["schemas"] : document["definitions"];
+  if (field == nullptr || !schemas.Has(kObjectMeta)) return document;
+  json::ObjectBuilder definitions(arena, schemas);
+  const Value property = SchemaDocument(arena, v3).AddProperty(*field, definitions);
+  definitions.Set(kObjectMeta, json::SetPath(arena, schemas[kObjectMeta],
+                                             {"properties", field->name}, property));
+  return v3 ? json::SetPath(arena, document, {"components", "schemas"}, definitions.Build())
+            : json::With(arena, document, "definitions", definitions.Build());
+}
+
 }  // namespace
 
 base::Result<std::string> OpenApiV2(const Catalog& catalog, const SchemaText& schema_text) {
@@ -199,7 +218,7 @@ base::Result<std::string> OpenApiV2(const Catalog& catalog, const SchemaText& sc
   }
   document = json::With(arena, document, "definitions", definitions.Build());
   document = json::With(arena, document, "paths", paths.Build());
-  return json::ToString(document, Plain());
+  return json::ToString(WithInitializers(arena, catalog, document, false), Plain());
 }
 
 base::Result<std::vector<OpenApiV3Path>> OpenApiV3Paths(const Catalog& catalog) {
@@ -222,6 +241,9 @@ base::Result<std::vector<OpenApiV3Path>> OpenApiV3Paths(const Catalog& catalog) 
     std::string& hash = hashes[PathOf(info->resource.group_version())];
     hash = HashOf(base::StrCat(hash, info->resource.resource));
   }
+  if (InitializersOf(catalog) != nullptr) {
+    for (auto& [path, hash] : hashes) hash = HashOf(base::StrCat(hash, "initializers"));
+  }
   std::vector<OpenApiV3Path> paths;
   for (const auto& [path, hash] : hashes) {
     paths.push_back({path, base::StrCat("/openapi/v3/", path, "?hash=", base::ToUpper(hash))});
@@ -234,20 +256,20 @@ base::Result<std::string> OpenApiV3(const Catalog& catalog, std::string_view pat
   json::Arena arena;
   std::string text;
   const Value documents = TRY(UnpackDocument(catalog, kOpenApiV3Section, arena, text));
+  const auto written = [&](Value document) {
+    return json::ToString(WithInitializers(arena, catalog, document, true), Plain());
+  };
   const auto custom = CustomOf(catalog, path);
-  if (!custom.empty()) {
-    return json::ToString(CustomV3(arena, custom, documents["api/v1"], schema_text), Plain());
-  }
+  if (!custom.empty()) return written(CustomV3(arena, custom, documents["api/v1"], schema_text));
   const Value* document = documents.Find(path);
   if (const auto legacy = LegacyOf(catalog, path); !legacy.empty()) {
-    return json::ToString(WithLegacyV3(arena, legacy, document != nullptr ? *document : Value(),
-                                       documents["api/v1"]["info"]),
-                          Plain());
+    return written(WithLegacyV3(arena, legacy, document != nullptr ? *document : Value(),
+                                documents["api/v1"]["info"]));
   }
   if (document == nullptr || !IsServed(catalog, path)) {
     return UnknownResourceStatus();
   }
-  return json::ToString(*document, Plain());
+  return written(*document);
 }
 
 }  // namespace portcullis::api::catalog

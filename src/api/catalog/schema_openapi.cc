@@ -15,6 +15,16 @@ void SchemaDocument::AddSchemas(const ResourceInfo& info, json::ObjectBuilder& d
   const GroupVersionKind list{info.kind.group, info.kind.version, info.list_kind};
   if (info.schema != nullptr) Add(*info.schema, &info.kind, definitions);
   if (info.list_schema != nullptr) Add(*info.list_schema, &list, definitions);
+  AddOpen(definitions);
+}
+
+Value SchemaDocument::AddProperty(const Field& field, json::ObjectBuilder& definitions) {
+  const Value property = Property(field);
+  AddOpen(definitions);
+  return property;
+}
+
+void SchemaDocument::AddOpen(json::ObjectBuilder& definitions) {
   while (!open_.empty()) {
     const Schema* next = open_.back();
     open_.pop_back();

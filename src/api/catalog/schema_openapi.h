@@ -21,10 +21,13 @@ class SchemaDocument {
   // Adds the definitions of the resource's objects and lists and all that these refer to, unless
   // `definitions` has them.
   void AddSchemas(const ResourceInfo& info, json::ObjectBuilder& definitions);
+  // The property of a field; what it refers to is added likewise.
+  json::Value AddProperty(const schema::Field& field, json::ObjectBuilder& definitions);
 
  private:
   void Add(const schema::Schema& schema, const GroupVersionKind* kind,
            json::ObjectBuilder& definitions);
+  void AddOpen(json::ObjectBuilder& definitions);
   // A reference to a definition, which is to be added, or the type itself.
   json::Value TypeOf(const schema::Schema& schema);
   json::Value Inline(const schema::Schema& schema);

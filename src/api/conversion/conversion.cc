@@ -35,20 +35,25 @@ struct Converter::Rules {
   std::unordered_map<std::string, Way> ways;  // "<from>><to>"
   // The v1 that a version with a block converts to: others are reached through it.
   std::unordered_map<GroupVersionKind, GroupVersionKind> hubs;
+  std::unordered_map<GroupVersionKind, const schema::RuleBlock*> internal;
 
   static std::string Key(const GroupVersionKind& from, const GroupVersionKind& to) {
     return base::StrCat(from.ToString(), ">", to.ToString());
   }
 
+  static base::Result<GroupVersionKind> KindIn(const schema::RuleBlock& block, std::size_t at) {
+    const GroupVersion version = TRY(ParseGroupVersion(block.words[at]));
+    return GroupVersionKind{version.group, version.version, std::string(block.words[at + 1])};
+  }
+
   base::Status Link() {
     for (const schema::RuleBlock& block : file.blocks) {
-      if (block.head != "convert" || block.words.size() != 4) {
-        return base::ConfigError("want: convert <apiVersion> <Kind> <apiVersion> <Kind>");
+      const bool is_internal = block.head == "internal" && block.words.size() == 2;
+      if (!is_internal && (block.head != "convert" || block.words.size() != 4)) {
+        return base::ConfigError(
+            "want: convert <apiVersion> <Kind> <apiVersion> <Kind>, or internal <apiVersion> "
+            "<Kind>");
       }
-      const GroupVersion from = TRY(ParseGroupVersion(block.words[0]));
-      const GroupVersion to = TRY(ParseGroupVersion(block.words[2]));
-      const GroupVersionKind a{from.group, from.version, std::string(block.words[1])};
-      const GroupVersionKind b{to.group, to.version, std::string(block.words[3])};
       bool reversible = true;
       for (const Statement& statement : block.statements) {
         reversible = reversible && statement.action == Statement::Action::kMove;
@@ -57,6 +62,12 @@ struct Converter::Rules {
           return base::ConfigError(base::StrCat("no function ", statement.name));
         }
       }
+      const GroupVersionKind a = TRY(KindIn(block, 0));
+      if (is_internal) {
+        internal.emplace(a, &block);
+        continue;
+      }
+      const GroupVersionKind b = TRY(KindIn(block, 2));
       ways[Key(a, b)] = {&block, false};
       if (reversible) ways[Key(b, a)] = {&block, true};
       if (a.version != "v1" && b.version == "v1") hubs.emplace(a, b);
@@ -89,12 +100,12 @@ Value Move(json::Arena& arena, Value object, std::string_view from, std::string_
   return json::With(arena, json::Without(arena, object, from), to, *value);
 }
 
-Value CallAt(json::Arena& arena, Value object, const RulePath& path, std::size_t at,
-             ConversionFunction function) {
+base::Result<Value> CallAt(json::Arena& arena, Value object, const RulePath& path, std::size_t at,
+                           ConversionFunction function) {
   if (!object.is_object()) return object;
   if (at == path.size()) return function(arena, object);
   const Value old = object[path[at].name];
-  const Value changed = CallAt(arena, old, path, at + 1, function);
+  const Value changed = TRY(CallAt(arena, old, path, at + 1, function));
   return changed.IsSameAs(old) ? object : json::With(arena, object, path[at].name, changed);
 }
 
@@ -148,13 +159,25 @@ base::Result<Value> Converter::Convert(json::Arena& arena, Value object,
         const std::string_view b = statement.source->front().name;
         object = way->backwards ? Move(arena, object, b, a) : Move(arena, object, a, b);
       } else if (statement.action == Statement::Action::kCall) {
-        object = CallAt(arena, object, statement.path, 0, FindConversionFunction(statement.name));
+        object =
+            TRY(CallAt(arena, object, statement.path, 0, FindConversionFunction(statement.name)));
       }
     }
   }
   object =
       json::With(arena, object, "apiVersion", json::String(arena, to.group_version().ToString()));
   return json::With(arena, object, "kind", json::String(arena, to.kind));
+}
+
+base::Result<Value> Converter::ThroughInternal(json::Arena& arena, Value object,
+                                               const GroupVersionKind& kind) const {
+  const auto found = rules_->internal.find(kind);
+  if (found == rules_->internal.end()) return object;
+  for (const Statement& statement : found->second->statements) {
+    if (statement.action != Statement::Action::kCall) continue;
+    object = TRY(CallAt(arena, object, statement.path, 0, FindConversionFunction(statement.name)));
+  }
+  return object;
 }
 
 bool IsConvertible(const GroupVersionKind& from, const GroupVersionKind& to) {
@@ -164,6 +187,12 @@ bool IsConvertible(const GroupVersionKind& from, const GroupVersionKind& to) {
 base::Result<Value> Convert(json::Arena& arena, Value object, const GroupVersionKind& to) {
   if (!Shared().ok()) return Shared().status();
   return (*Shared())->Convert(arena, object, to);
+}
+
+base::Result<Value> ThroughInternal(json::Arena& arena, Value object,
+                                    const GroupVersionKind& kind) {
+  if (!Shared().ok()) return Shared().status();
+  return (*Shared())->ThroughInternal(arena, object, kind);
 }
 
 }  // namespace portcullis::api

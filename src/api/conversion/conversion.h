@@ -31,6 +31,11 @@ class Converter {
   base::Result<json::Value> Convert(json::Arena& arena, json::Value object,
                                     const GroupVersionKind& to) const;
 
+  // An object of `kind` as it comes back from Kubernetes' internal type, into which every body is
+  // decoded: annotations that are fields there are numbers. The object itself for most kinds.
+  base::Result<json::Value> ThroughInternal(json::Arena& arena, json::Value object,
+                                            const GroupVersionKind& kind) const;
+
  private:
   struct Rules;
   explicit Converter(std::unique_ptr<const Rules> rules);
@@ -41,5 +46,7 @@ class Converter {
 bool IsConvertible(const GroupVersionKind& from, const GroupVersionKind& to);
 base::Result<json::Value> Convert(json::Arena& arena, json::Value object,
                                   const GroupVersionKind& to);
+base::Result<json::Value> ThroughInternal(json::Arena& arena, json::Value object,
+                                          const GroupVersionKind& kind);
 
 }  // namespace portcullis::api

@@ -89,25 +89,35 @@ Value EventToCore(json::Arena& arena, Value event) {
   return event;
 }
 
+// A function that cannot fail.
+template <Value (*function)(json::Arena&, Value)>
+base::Result<Value> Sure(json::Arena& arena, Value value) {
+  return function(arena, value);
+}
+
 struct Entry {
   std::string_view name;
   ConversionFunction function;
 };
-constexpr std::array<Entry, 14> kFunctions = {{
-    {"autoscalerFromV1", &AutoscalerFromV1},
-    {"autoscalerToV1", &AutoscalerToV1},
-    {"deviceRequestsFromV1beta1", &DeviceRequestsFromV1beta1},
-    {"deviceRequestsToV1beta1", &DeviceRequestsToV1beta1},
-    {"devicesFromV1beta1", &DevicesFromV1beta1},
-    {"devicesToV1beta1", &DevicesToV1beta1},
-    {"eventFromCore", &EventFromCore},
-    {"eventToCore", &EventToCore},
-    {"ingressFromV1beta1", &IngressFromV1beta1},
-    {"ingressToV1beta1", &IngressToV1beta1},
+constexpr std::array<Entry, 18> kFunctions = {{
+    {"autoscalerFromV1", &Sure<AutoscalerFromV1>},
+    {"autoscalerToV1", &Sure<AutoscalerToV1>},
+    {"deviceRequestsFromV1beta1", &Sure<DeviceRequestsFromV1beta1>},
+    {"deviceRequestsToV1beta1", &Sure<DeviceRequestsToV1beta1>},
+    {"devicesFromV1beta1", &Sure<DevicesFromV1beta1>},
+    {"devicesToV1beta1", &Sure<DevicesToV1beta1>},
+    {"eventFromCore", &Sure<EventFromCore>},
+    {"eventToCore", &Sure<EventToCore>},
+    {"ingressFromV1beta1", &Sure<IngressFromV1beta1>},
+    {"ingressToV1beta1", &Sure<IngressToV1beta1>},
     {"rollbackFromAnnotation", &RollbackFromAnnotation},
-    {"rollbackToAnnotation", &RollbackToAnnotation},
+    {"rollbackThroughField", &RollbackThroughField},
+    {"rollbackToAnnotation", &Sure<RollbackToAnnotation>},
+    {"scaleStatusFromLegacy", &Sure<ScaleStatusFromLegacy>},
+    {"scaleStatusToLegacy", &ScaleStatusToLegacy},
     {"templateGenerationFromAnnotation", &TemplateGenerationFromAnnotation},
-    {"templateGenerationToAnnotation", &TemplateGenerationToAnnotation},
+    {"templateGenerationThroughField", &TemplateGenerationThroughField},
+    {"templateGenerationToAnnotation", &Sure<TemplateGenerationToAnnotation>},
 }};
 
 }  // namespace

@@ -5,11 +5,12 @@
 
 #include <string_view>
 
+#include "base/status.h"
 #include "json/value.h"
 
 namespace portcullis::api {
 
-using ConversionFunction = json::Value (*)(json::Arena& arena, json::Value value);
+using ConversionFunction = base::Result<json::Value> (*)(json::Arena& arena, json::Value value);
 
 // Null if there is no function of this name.
 ConversionFunction FindConversionFunction(std::string_view name);
@@ -22,10 +23,19 @@ json::Value WithoutAutoscalerAnnotations(json::Arena& arena, json::Value autosca
 
 // What extensions/v1beta1 and apps/v1beta1 have fields for and later versions annotations, and
 // Ingresses before networking.k8s.io/v1 (conversion/legacy.cc, docs/legacy.md).
+// An annotation that is no number is an error, with Kubernetes' text.
 json::Value RollbackToAnnotation(json::Arena& arena, json::Value deployment);
-json::Value RollbackFromAnnotation(json::Arena& arena, json::Value deployment);
+base::Result<json::Value> RollbackFromAnnotation(json::Arena& arena, json::Value deployment);
 json::Value TemplateGenerationToAnnotation(json::Arena& arena, json::Value daemon_set);
-json::Value TemplateGenerationFromAnnotation(json::Arena& arena, json::Value daemon_set);
+base::Result<json::Value> TemplateGenerationFromAnnotation(json::Arena& arena,
+                                                           json::Value daemon_set);
+// The annotations as they come back from the fields: "+03" is "3", an empty rollback is none.
+base::Result<json::Value> RollbackThroughField(json::Arena& arena, json::Value deployment);
+base::Result<json::Value> TemplateGenerationThroughField(json::Arena& arena,
+                                                         json::Value daemon_set);
+// The status of a Scale: a text, or a map and a text.
+json::Value ScaleStatusFromLegacy(json::Arena& arena, json::Value status);
+base::Result<json::Value> ScaleStatusToLegacy(json::Arena& arena, json::Value status);
 json::Value IngressFromV1beta1(json::Arena& arena, json::Value spec);
 json::Value IngressToV1beta1(json::Arena& arena, json::Value spec);
 

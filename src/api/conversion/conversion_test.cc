@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -151,6 +152,32 @@ TEST_F(ConversionTest, ARollbackToThePreviousRevisionIsAZero) {
       {"spec", "rollbackTo"});
   EXPECT_FALSE(To(none, {"apps", "v1", "Deployment"})["metadata"]["annotations"].Has(
       "deprecated.deployment.rollback.to"));
+}
+
+TEST_F(ConversionTest, AnAnnotationThatIsNoNumberIsNoRevision) {
+  const auto with = [&](std::string_view kind, std::string_view key, std::string_view text) {
+    return Parse(base::StrCat(R"({"apiVersion":"apps/v1","kind":")", kind,
+                              R"(","metadata":{"annotations":{")", key, R"(":")", text, R"("}}})"));
+  };
+  constexpr std::string_view kRollback = "deprecated.deployment.rollback.to";
+  const GroupVersionKind deployment{"apps", "v1", "Deployment"};
+  const json::Value odd = with("Deployment", kRollback, "abc");
+  constexpr std::string_view kText =
+      "failed to parse annotation[deprecated.deployment.rollback.to]=abc as int64: "
+      "strconv.ParseInt: parsing \"abc\": invalid syntax";
+  EXPECT_EQ(Convert(arena_, odd, {"extensions", "v1beta1", "Deployment"}).status().message(),
+            kText);
+  EXPECT_EQ(ThroughInternal(arena_, odd, deployment).status().message(), kText);
+  const auto kept = [&](std::string_view text) {
+    return ThroughInternal(arena_, with("Deployment", kRollback, text), deployment)
+        .value()["metadata"]["annotations"][kRollback];
+  };
+  EXPECT_EQ(kept("+03").AsString(), "3");
+  EXPECT_TRUE(kept("").is_null());
+  const json::Value daemons = with("DaemonSet", "deprecated.daemonset.template.generation", "x");
+  EXPECT_EQ(Convert(arena_, daemons, {"extensions", "v1beta1", "DaemonSet"}).status().message(),
+            "strconv.ParseInt: parsing \"x\": invalid syntax");
+  EXPECT_FALSE(ThroughInternal(arena_, daemons, {"apps", "v1", "DaemonSet"}).ok());
 }
 
 TEST_F(ConversionTest, IngressesOfV1beta1NameServicesInPlace) {

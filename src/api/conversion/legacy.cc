@@ -2,13 +2,17 @@
 
 // Conversions of workloads and Ingresses in versions that Kubernetes has dropped (docs/legacy.md).
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "api/conversion/conversion_functions.h"
+#include "api/selector/label_selector.h"
+#include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/strconv.h"
 #include "json/edit.h"
 
 namespace portcullis::api {
@@ -24,15 +28,22 @@ Value WithAnnotation(json::Arena& arena, Value object, std::string_view key, std
                        json::String(arena, std::to_string(number)));
 }
 
-// Takes the number out of the annotation; nothing if there is none. A text that is no number stays.
-std::optional<std::int64_t> TakeNumber(json::Arena& arena, Value& object, std::string_view key) {
-  const Value annotations = object["metadata"]["annotations"];
-  const std::optional<std::int64_t> number = base::ParseInt(annotations[key].AsString());
-  if (!number) return std::nullopt;
-  object = annotations.size() == 1
-               ? json::RemovePath(arena, object, {"metadata", "annotations"})
-               : json::RemovePath(arena, object, {"metadata", "annotations", key});
-  return number;
+Value WithoutAnnotation(json::Arena& arena, Value object, std::string_view key) {
+  const bool only = object["metadata"]["annotations"].size() == 1;
+  return only ? json::RemovePath(arena, object, {"metadata", "annotations"})
+              : json::RemovePath(arena, object, {"metadata", "annotations", key});
+}
+
+// The revision in the annotation; none if that is absent or empty.
+base::Result<std::optional<std::int64_t>> RollbackOf(Value deployment) {
+  const std::string_view text = deployment["metadata"]["annotations"][kRollback].AsString();
+  if (text.empty()) return std::optional<std::int64_t>();
+  const auto revision = golang::ParseInt(text);
+  if (!revision.ok()) {
+    return base::BadRequest(base::StrCat("failed to parse annotation[", kRollback, "]=", text,
+                                         " as int64: ", revision.status().message()));
+  }
+  return std::optional<std::int64_t>(*revision);
 }
 
 // A backend of v1 out of one of v1beta1.
@@ -104,8 +115,10 @@ Value RollbackToAnnotation(json::Arena& arena, Value deployment) {
                         kRollback, revision);
 }
 
-Value RollbackFromAnnotation(json::Arena& arena, Value deployment) {
-  const auto revision = TakeNumber(arena, deployment, kRollback);
+base::Result<Value> RollbackFromAnnotation(json::Arena& arena, Value deployment) {
+  const auto revision = TRY(RollbackOf(deployment));
+  if (!deployment["metadata"]["annotations"].Has(kRollback)) return deployment;
+  deployment = WithoutAnnotation(arena, deployment, kRollback);
   if (!revision) return deployment;
   const Value rollback = *revision == 0
                              ? json::MakeObject(arena, {})
@@ -119,10 +132,62 @@ Value TemplateGenerationToAnnotation(json::Arena& arena, Value daemon_set) {
                         kTemplateGeneration, number);
 }
 
-Value TemplateGenerationFromAnnotation(json::Arena& arena, Value daemon_set) {
-  const auto number = TakeNumber(arena, daemon_set, kTemplateGeneration);
-  if (!number || *number == 0) return daemon_set;
-  return json::SetPath(arena, daemon_set, {"spec", "templateGeneration"}, Value::Int(*number));
+base::Result<Value> RollbackThroughField(json::Arena& arena, Value deployment) {
+  if (!deployment["metadata"]["annotations"].Has(kRollback)) return deployment;
+  const auto revision = TRY(RollbackOf(deployment));
+  if (!revision) return WithoutAnnotation(arena, deployment, kRollback);
+  return WithAnnotation(arena, deployment, kRollback, *revision);
+}
+
+base::Result<Value> TemplateGenerationFromAnnotation(json::Arena& arena, Value daemon_set) {
+  const Value* text = daemon_set["metadata"]["annotations"].Find(kTemplateGeneration);
+  if (text == nullptr) return daemon_set;
+  const std::int64_t number = TRY(golang::ParseInt(text->AsString()));
+  daemon_set = WithoutAnnotation(arena, daemon_set, kTemplateGeneration);
+  if (number == 0) return daemon_set;
+  return json::SetPath(arena, daemon_set, {"spec", "templateGeneration"}, Value::Int(number));
+}
+
+base::Result<Value> TemplateGenerationThroughField(json::Arena& arena, Value daemon_set) {
+  const Value* text = daemon_set["metadata"]["annotations"].Find(kTemplateGeneration);
+  if (text == nullptr) return daemon_set;
+  return WithAnnotation(arena, daemon_set, kTemplateGeneration,
+                        TRY(golang::ParseInt(text->AsString())));
+}
+
+Value ScaleStatusFromLegacy(json::Arena& arena, Value status) {
+  json::ObjectBuilder made(arena);
+  made.Set("replicas", status["replicas"].AsInt());
+  std::string selector(status["targetSelector"].AsString());
+  if (selector.empty()) selector = LabelSelector::FromSet(status["selector"]).ToString();
+  if (!selector.empty()) made.Set("selector", selector);
+  return made.Build();
+}
+
+base::Result<Value> ScaleStatusToLegacy(json::Arena& arena, Value status) {
+  const std::string_view text = status["selector"].AsString();
+  json::ObjectBuilder made(arena);
+  made.Set("replicas", status["replicas"].AsInt());
+  if (text.empty()) return made.Build();
+  const auto selector = LabelSelector::Parse(text);
+  if (!selector.ok()) {
+    return base::BadRequest(
+        base::StrCat("failed to parse selector: couldn't parse the selector string ",
+                     base::GoQuote(text), ": ", selector.status().message()));
+  }
+  // A map says it all if each label has one value.
+  const auto& requirements = selector->requirements();
+  const bool is_map = std::all_of(requirements.begin(), requirements.end(), [](const auto& each) {
+    return each.op == LabelSelector::Operator::kEquals ||
+           each.op == LabelSelector::Operator::kDoubleEquals;
+  });
+  if (is_map) {
+    json::ObjectBuilder labels(arena);
+    for (const auto& each : requirements) labels.Set(arena.Copy(each.key), each.values.front());
+    made.Set("selector", labels.Build());
+  }
+  made.Set("targetSelector", text);
+  return made.Build();
 }
 
 Value IngressFromV1beta1(json::Arena& arena, Value spec) {
