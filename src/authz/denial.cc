@@ -8,7 +8,7 @@
 namespace portcullis::authz {
 namespace {
 
-// The sentence may end up in a web page; kube-apiserver takes the sting out of it.
+// The sentence may end up in a web page; kube-apiserver escapes it.
 std::string EscapeHtml(std::string_view text) {
   std::string out;
   for (char c : text) {

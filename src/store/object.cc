@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
@@ -160,6 +161,15 @@ std::string_view Object::uid() const {
     const std::size_t at = head.find(kBefore, from);
     const std::string_view value = at == head.npos ? "\"" : head.substr(at + kBefore.size());
     if (value.find_first_of("\"\\") == value.npos) return value;
+  }
+  // Custom resources are sorted by name: it comes next.
+  constexpr std::string_view kNext = R"(","uid":")";
+  std::string_view tail = bytes().substr(revision_at_);
+  tail = tail.substr(std::min(tail.find('"'), tail.size()));
+  if (tail.starts_with(kNext)) {
+    tail.remove_prefix(kNext.size());
+    const std::size_t end = tail.find_first_of("\"\\");
+    if (end != tail.npos && tail[end] == '"') return tail.substr(0, end);
   }
   return document()["metadata"]["uid"].AsString();
 }
