@@ -10,6 +10,7 @@
 #include "api/patch/go_value.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "json/writer.h"
 #include "registry/validation/checks.h"
 #include "webhook/go_shape.h"
@@ -161,7 +162,8 @@ std::string EncodeConversionReview(ReviewVersion version, std::string_view uid,
   for (const json::Value& object : objects) {
     if (!first) out.push_back(',');
     first = false;
-    json::Write(object, out);
+    json::Arena scratch;
+    json::Write(json::Sorted(scratch, object), out);
   }
   // kube-apiserver sends the empty answer along.
   out.append(

@@ -271,13 +271,22 @@ TEST_F(DispatchTest, SendsAgainWhenAskedTo) {
   EXPECT_EQ(calls_.size(), 4U);
 }
 
+// docs/legacy.md, B-6: those of v1beta1 may be unknown.
 TEST_F(DispatchTest, RefusesDryRunsOfWebhooksWithSideEffects) {
-  Validating({Hook("a.x.y", "/a", R"("sideEffects":"Some")")});
-  admission::Attributes attributes = ConfigMap();
-  attributes.dry_run = true;
-  EXPECT_EQ(Validate(std::move(attributes)).message(),
-            "admission webhook \"a.x.y\" does not support dry run");
-  EXPECT_THAT(calls_, IsEmpty());
+  for (const char* effects : {"Some", "Unknown"}) {
+    Validating({Hook("a.x.y", "/a", base::StrCat(R"("sideEffects":")", effects, "\""))});
+    admission::Attributes attributes = ConfigMap();
+    attributes.dry_run = true;
+    const base::Status refused = Validate(std::move(attributes));
+    EXPECT_EQ(refused.message(), "admission webhook \"a.x.y\" does not support dry run");
+    EXPECT_EQ(refused.http_code(), 400);
+    EXPECT_THAT(calls_, IsEmpty());
+    ASSERT_TRUE(
+        store_
+            ->Delete({"admissionregistration.k8s.io", "validatingwebhookconfigurations", "", "v"},
+                     {})
+            .ok());
+  }
 }
 
 TEST_F(DispatchTest, ReachesServicesThroughTheTable) {

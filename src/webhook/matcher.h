@@ -28,6 +28,7 @@ struct Services {
   net::HttpsClient* https = nullptr;  // null: no webhook can be called
   const base::Clock* clock = nullptr;
   HookMetrics* metrics = nullptr;  // may be null
+  bool wraps_denials = false;      // of mutating webhooks, in internal errors (v1.9 to v1.14)
 };
 
 // A webhook whose rules match.

@@ -327,6 +327,10 @@ class Dispatcher {
       Outcome denied;
       denied.kind = Outcome::Kind::kDenied;
       denied.status = DenialStatus(hook.name, answer.status);
+      if (services_.wraps_denials) {
+        denied.status = base::InternalError(denied.status.message());
+        return denied;
+      }
       request_.recorder().KeepForeignStatus(answer.status);
       return denied;
     }

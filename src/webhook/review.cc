@@ -7,6 +7,7 @@
 #include "api/user_info.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "json/writer.h"
 #include "kubeconfig/rest.h"
 #include "webhook/go_shape.h"
@@ -169,6 +170,10 @@ std::string EncodeSharedPart(const admission::Request& request, const Invocation
   if (!request.namespace_name().empty()) AppendField(out, "namespace", request.namespace_name());
   AppendField(out, "operation", admission::OperationText(request.operation()));
   json::Arena scratch;
+  if (request.is_custom()) {
+    object = json::Sorted(scratch, object);
+    old_object = json::Sorted(scratch, old_object);
+  }
   out.append("\"userInfo\":");
   json::Write(api::UserInfoToJson(scratch, request.user()), out);
   out.append(",\"object\":");

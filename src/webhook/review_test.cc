@@ -115,6 +115,7 @@ TEST(VerifyReviewTest, ChecksV1Strictly) {
             "validating webhook may not return response.patchType");
 }
 
+// docs/legacy.md, B-5.
 TEST(VerifyReviewTest, TakesV1beta1AsItComes) {
   EXPECT_EQ(Verify(R"({"response":{"allowed":true,"patch":"W10="}})", HookType::kMutating,
                    ReviewVersion::kV1beta1),

@@ -6,6 +6,7 @@
 #include "api/user_info.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "json/writer.h"
 #include "kubeconfig/rest.h"
 #include "webhook/go_shape.h"
@@ -35,8 +36,11 @@ std::string EncodeReviewV1alpha1(const admission::Request& request) {
   const bool is_update = request.operation() == admission::kUpdate;
   json::ObjectBuilder spec(arena);
   spec.Set("kind", Triple(arena, kind.group, kind.version, "kind", kind.kind));
-  spec.Set("object", request.object());
-  spec.Set("oldObject", is_update ? request.old_object() : json::Value());
+  const auto shown = [&](json::Value object) {
+    return request.is_custom() ? json::Sorted(arena, object) : object;
+  };
+  spec.Set("object", shown(request.object()));
+  spec.Set("oldObject", is_update ? shown(request.old_object()) : json::Value());
   spec.Set("operation", admission::OperationText(request.operation()));
   if (!request.name().empty()) spec.Set("name", std::string_view(request.name()));
   if (!request.namespace_name().empty()) {

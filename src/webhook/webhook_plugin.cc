@@ -70,6 +70,7 @@ HookCompiler WebhookPluginCore::Prepare(const admission::PluginContext& context,
   services_.objects = context.objects;
   services_.reader = context.reader;
   services_.https = context.https;
+  services_.wraps_denials = context.release->Has("MutatingDenialsAreWrapped");
   services_.clock = context.clock != nullptr ? context.clock : &base::SystemClock();
   endpoints_ = std::make_unique<EndpointCache>(std::move(credentials), context.services);
   return {&selectors_, endpoints_.get(), context.conditions};
