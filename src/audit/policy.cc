@@ -88,4 +88,16 @@ Depth Policy::For(const RequestAttributes& request) const {
   return {};
 }
 
+Policy PolicyOfWrites() {
+  Rule rule;
+  rule.level = Level::kRequest;
+  rule.verbs = {"create", "update", "patch", "delete", "deletecollection"};
+  for (const Stage stage : {Stage::kRequestReceived, Stage::kResponseStarted, Stage::kPanic}) {
+    rule.omitted_stages =
+        static_cast<std::uint8_t>(rule.omitted_stages | (1U << static_cast<unsigned>(stage)));
+  }
+  rule.omit_managed_fields = true;
+  return Policy({rule});
+}
+
 }  // namespace portcullis::audit

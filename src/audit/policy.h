@@ -61,6 +61,9 @@ class Policy {
   std::vector<Rule> rules_;
 };
 
+// Every write with its object once it has been answered, and nothing else.
+Policy PolicyOfWrites();
+
 // YAML or JSON. Unknown levels and stages, rules that mix resources with URLs, a policy without
 // rules are errors that name the field, as kube-apiserver words them. Unknown and duplicate fields
 // are logged and ignored, as there.
