@@ -128,6 +128,9 @@ Value Evaluation::Run(const Expression& expression, std::uint64_t& cost) {
   const cel::EvalOptions options{.cost_limit = kCallLimit};
   const cel::Outcome outcome = expression.program().Evaluate(activation, arena_, options);
   cost = outcome.cost;
+  if (inputs_.watch != nullptr) {
+    inputs_.watch->Evaluated(inputs_.owner, expression, outcome.value, activation, arena_);
+  }
   return outcome.value;
 }
 

@@ -48,9 +48,27 @@ class Budget {
   std::uint64_t left_;
 };
 
+// Whose expressions are evaluated.
+struct Owner {
+  std::string_view kind;  // "ValidatingAdmissionPolicy"
+  std::string_view name;
+};
+
+// Sees what each expression comes to: what coverage and explanations are made of. Called by the thread
+// that evaluates.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+  // `activation` and `arena` are those of the evaluation, for who evaluates once more.
+  virtual void Evaluated(const Owner& owner, const Expression& expression, cel::Value value,
+                         const cel::Activation& activation, json::Arena& arena) = 0;
+};
+
 // Values of the variables; unset ones are unbound.
 struct Inputs {
   std::array<cel::Value, kInputs> values;
+  Watch* watch = nullptr;  // null: nothing is seen. Outlives the evaluation.
+  Owner owner;             // for the watch
   void Set(Input input, cel::Value value) { values[static_cast<std::size_t>(input)] = value; }
   cel::Value Get(Input input) const { return values[static_cast<std::size_t>(input)]; }
 };

@@ -25,7 +25,7 @@ class Evaluator {
   Verdict Run() {
     Verdict verdict;
     if (!ConditionsMet(verdict)) return verdict;
-    inputs_ = request_.For(matched_, true);
+    inputs_ = request_.For(owner_, matched_, true);
     inputs_.Set(Input::kParams, cel::MakeFromJson(request_.arena(), param_));
     std::string failure = Validate(verdict);
     if (failure.empty()) failure = Annotate(verdict);
@@ -52,7 +52,7 @@ class Evaluator {
     // What conditions see as request.resource is the resource as it was sent.
     Matched original = matched_;
     original.resource = request_.request().resource();
-    kube_cel::Inputs inputs = request_.For(original, false);
+    kube_cel::Inputs inputs = request_.For(owner_, original, false);
     inputs.Set(Input::kParams, cel::MakeFromJson(request_.arena(), param_));
     const auto start = services_.clock->Steady();
     const auto outcome =
@@ -196,6 +196,7 @@ class Evaluator {
 
   const PolicyServices& services_;
   const Policy& policy_;
+  const kube_cel::Owner owner_{"ValidatingAdmissionPolicy", policy_.name};
   RequestInputs& request_;
   const Matched& matched_;
   const json::Value param_;

@@ -3,6 +3,8 @@
 #include "policy/cel_policy/request_inputs.h"
 
 #include "admission/errors.h"
+#include "admission/recorder.h"
+#include "admission/survey.h"
 #include "base/strings.h"
 
 namespace portcullis::policy {
@@ -38,7 +40,8 @@ base::Status RequestInputs::FetchNamespace() {
   return base::OkStatus();
 }
 
-kube_cel::Inputs RequestInputs::For(const Matched& matched, bool with_namespace) {
+kube_cel::Inputs RequestInputs::For(const kube_cel::Owner& owner, const Matched& matched,
+                                    bool with_namespace) {
   json::Arena& memory = arena();
   if (authorizer_.is_unset()) {
     authorizer_ = kube_cel::MakeAuthorizer(memory, access_, request_.user());
@@ -54,6 +57,9 @@ kube_cel::Inputs RequestInputs::For(const Matched& matched, bool with_namespace)
         admission::match::RequestAsJson(memory, request_, matched.resource, matched.kind, name_));
   }
   kube_cel::Inputs inputs;
+  if (const admission::Survey* survey = request_.recorder().survey())
+    inputs.watch = survey->watch();
+  inputs.owner = owner;
   inputs.Set(Input::kObject, cel::MakeFromJson(memory, matched.object));
   inputs.Set(Input::kOldObject, cel::MakeFromJson(memory, matched.old_object));
   inputs.Set(Input::kRequest, request_value_);

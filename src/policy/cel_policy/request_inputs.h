@@ -31,9 +31,9 @@ class RequestInputs {
   RequestInputs(const admission::Request& request, const authz::Authorizer* authorizer,
                 const store::Reader* reader);
 
-  // Everything but params and variables. `with_namespace` binds namespaceObject, else it is null;
+  // Everything but params and variables, for expressions of `owner`. `with_namespace` binds namespaceObject, else it is null;
   // REQUIRES then: FetchNamespace() was OK.
-  kube_cel::Inputs For(const Matched& matched, bool with_namespace);
+  kube_cel::Inputs For(const kube_cel::Owner& owner, const Matched& matched, bool with_namespace);
 
   // The request's namespace, if it has one other than itself. 404 if it does not exist.
   base::Status FetchNamespace();
