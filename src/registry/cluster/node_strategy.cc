@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/netip.h"
 #include "registry/kind_table.h"
@@ -20,6 +21,48 @@ void CheckNodeResources(json::Value status, FieldErrors& errors) {
     for (const json::Member* amount : SortedMembers(status[field])) {
       CheckAmountOfResource(amount->name(), QuantityOf(amount->value),
                             FieldPath("status", field, amount->name()), errors);
+    }
+  }
+}
+
+// Segments of letters and digits that begin with a letter, the first one with a capital.
+bool IsFeatureName(std::string_view name) {
+  const auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto letter = [&](char c) { return upper(c) || (c >= 'a' && c <= 'z'); };
+  bool begins = true;
+  for (const char c : name) {
+    if (begins ? !letter(c) : !letter(c) && c != '/' && !(c >= '0' && c <= '9')) return false;
+    begins = c == '/';
+  }
+  return !begins && upper(name[0]);
+}
+
+void CheckDeclaredFeatures(json::Value status, FieldErrors& errors) {
+  constexpr std::size_t kLongest = 253;
+  const auto features = status["declaredFeatures"].elements();
+  const FieldPath path("status", "declaredFeatures");
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const std::string_view name = features[i].AsString();
+    std::string_view fault;
+    if (name.size() > kLongest) {
+      fault = "must be no more than 253 characters";
+    } else if (!IsFeatureName(name)) {
+      fault =
+          "must start with an UpperCamelCase segment, with subsequent segments separated by '/' "
+          "(e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters "
+          "and slashes";
+    }
+    if (!fault.empty()) {
+      errors.push_back(
+          api::Invalid(path.Index(i), name,
+                       base::StrCat("invalid feature name ", base::GoQuote(name), ": ", fault)));
+    }
+    if (i + 1 == features.size()) break;
+    const std::string_view next = features[i + 1].AsString();
+    if (name == next) {
+      errors.push_back(api::Duplicate(path.Index(i + 1), next));
+    } else if (name > next) {
+      errors.push_back(api::Invalid(path.Index(i + 1), next, "list must be sorted alphabetically"));
     }
   }
 }
@@ -56,6 +99,7 @@ void CheckPodCidrs(json::Value cidrs, const FieldPath& path, FieldErrors& errors
 void ValidateNode(const Context&, json::Value object, FieldErrors& errors) {
   CheckTaints(object["spec"]["taints"], FieldPath("metadata", "taints"), errors);
   CheckNodeResources(object["status"], errors);
+  CheckDeclaredFeatures(object["status"], errors);
   CheckPodCidrs(object["spec"]["podCIDRs"], FieldPath("spec", "podCIDRs"), errors);
 }
 
@@ -77,6 +121,7 @@ void ValidateNodeUpdate(const Context& ctx, json::Value object, json::Value old,
   // An update of the node itself is judged like a new node as well.
   if (ctx.subresource.empty()) ValidateNode(ctx, object, errors);
   CheckNodeResources(object["status"], errors);
+  CheckDeclaredFeatures(object["status"], errors);
   CheckNodeAddresses(object["status"]["addresses"], errors);
   const json::Value spec = object["spec"];
   const json::Value before = old["spec"];

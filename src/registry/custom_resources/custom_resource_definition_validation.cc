@@ -34,6 +34,55 @@ constexpr std::string_view kNoSimplePath = "must be a simple json path starting 
 
 std::string NullOr(Value value) { return value.is_null() ? "null" : Json(value); }
 
+// As the internal Go types print what versions need not have in common.
+std::string ValidationText(Value schema) {
+  if (schema.is_null()) return "null";
+  const Value props = schema["openAPIV3Schema"];
+  return StructJson({{"OpenAPIV3Schema", props.is_object() ? SchemaText(props) : "null"}});
+}
+
+std::string SubresourcesText(Value subresources) {
+  if (subresources.is_null()) return "null";
+  const Value scale = subresources["scale"];
+  std::string scale_text = "null";
+  if (!scale.is_null()) {
+    scale_text = StructJson({{"SpecReplicasPath", Quoted(scale["specReplicasPath"].AsString())},
+                             {"StatusReplicasPath", Quoted(scale["statusReplicasPath"].AsString())},
+                             {"LabelSelectorPath", NullOr(scale["labelSelectorPath"])}});
+  }
+  return StructJson(
+      {{"Status", subresources["status"].is_null() ? "null" : "{}"}, {"Scale", scale_text}});
+}
+
+template <typename Text>
+std::string ListText(Value list, const Text& text) {
+  if (!list.is_array()) return "null";
+  std::string out = "[";
+  for (const Value& element : list.elements()) {
+    if (out.size() > 1) out += ",";
+    out += text(element);
+  }
+  return out + "]";
+}
+
+std::string ColumnsText(Value columns) {
+  return ListText(columns, [](Value column) {
+    const auto text = [&](std::string_view name) { return Quoted(column[name].AsString()); };
+    return StructJson({{"Name", text("name")},
+                       {"Type", text("type")},
+                       {"Format", text("format")},
+                       {"Description", text("description")},
+                       {"Priority", std::to_string(column["priority"].AsInt())},
+                       {"JSONPath", text("jsonPath")}});
+  });
+}
+
+std::string SelectableText(Value fields) {
+  return ListText(fields, [](Value field) {
+    return StructJson({{"JSONPath", Quoted(field["jsonPath"].AsString())}});
+  });
+}
+
 // The list of versions as the internal Go type prints.
 std::string VersionsText(Value versions) {
   std::set<std::string_view> common;
@@ -41,23 +90,21 @@ std::string VersionsText(Value versions) {
        {"schema", "subresources", "additionalPrinterColumns", "selectableFields"}) {
     if (IsCommon(versions, field)) common.insert(field);
   }
-  std::string out = "[";
-  for (const Value& version : versions.elements()) {
-    if (out.size() > 1) out += ",";
-    const auto own = [&](std::string_view field) {
-      return common.contains(field) ? std::string("null") : NullOr(version[field]);
-    };
-    out += StructJson({{"Name", Quoted(version["name"].AsString())},
-                       {"Served", version["served"].AsBool() ? "true" : "false"},
-                       {"Storage", version["storage"].AsBool() ? "true" : "false"},
-                       {"Deprecated", version["deprecated"].AsBool() ? "true" : "false"},
-                       {"DeprecationWarning", NullOr(version["deprecationWarning"])},
-                       {"Schema", own("schema")},
-                       {"Subresources", own("subresources")},
-                       {"AdditionalPrinterColumns", own("additionalPrinterColumns")},
-                       {"SelectableFields", own("selectableFields")}});
-  }
-  return out + "]";
+  const auto own = [&](Value version, std::string_view field, std::string (*text)(Value)) {
+    return common.contains(field) ? std::string("null") : text(version[field]);
+  };
+  return ListText(versions, [&](Value version) {
+    return StructJson(
+        {{"Name", Quoted(version["name"].AsString())},
+         {"Served", version["served"].AsBool() ? "true" : "false"},
+         {"Storage", version["storage"].AsBool() ? "true" : "false"},
+         {"Deprecated", version["deprecated"].AsBool() ? "true" : "false"},
+         {"DeprecationWarning", NullOr(version["deprecationWarning"])},
+         {"Schema", own(version, "schema", &ValidationText)},
+         {"Subresources", own(version, "subresources", &SubresourcesText)},
+         {"AdditionalPrinterColumns", own(version, "additionalPrinterColumns", &ColumnsText)},
+         {"SelectableFields", own(version, "selectableFields", &SelectableText)}});
+  });
 }
 
 void CheckColumns(Value columns, const FieldPath& path, FieldErrors& errors) {
@@ -137,19 +184,26 @@ void CheckRootForStatus(Value schema, const FieldPath& path, FieldErrors& errors
   }
 }
 
-void CheckVersionContent(Value version, bool has_status, const FieldPath& schema_path,
-                         const FieldPath& sub_path, const FieldPath& column_path,
-                         const FieldPath& fields_path, FieldErrors& errors) {
+// Where errors of a version's parts are: what all versions have in common is a part of the spec.
+struct VersionPaths {
+  FieldPath schema;
+  FieldPath subresources;
+  FieldPath columns;
+  FieldPath selectable_fields;
+};
+
+void CheckVersionContent(Value version, bool has_status, const VersionPaths& paths,
+                         FieldErrors& errors) {
   const Value schema = version["schema"]["openAPIV3Schema"];
   if (schema.is_object()) {
-    if (has_status) CheckRootForStatus(schema, schema_path, errors);
+    if (has_status) CheckRootForStatus(schema, paths.schema, errors);
     const std::size_t before = errors.size();
-    ValidateStructuralSchema(schema, schema_path, errors);
-    ValidateSchemaRules(schema, errors.size() == before, schema_path, errors);
+    ValidateStructuralSchema(schema, paths.schema, errors);
+    ValidateSchemaRules(schema, errors.size() == before, paths.schema, errors);
   }
-  CheckSubresources(version["subresources"], sub_path, errors);
-  CheckColumns(version["additionalPrinterColumns"], column_path, errors);
-  CheckSelectableFields(version["selectableFields"], schema, fields_path, errors);
+  CheckSubresources(version["subresources"], paths.subresources, errors);
+  CheckColumns(version["additionalPrinterColumns"], paths.columns, errors);
+  CheckSelectableFields(version["selectableFields"], schema, paths.selectable_fields, errors);
 }
 
 void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
@@ -187,14 +241,14 @@ void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
           std::pair<std::string_view, bool>{"selectableFields", common_fields}}) {
       if (common && !first) own = json::Without(arena, own, field);
     }
-    CheckVersionContent(
-        own, version["subresources"]["status"].is_object(),
+    const VersionPaths paths = {
         common_schema ? path.Child("validation", "openAPIV3Schema")
                       : at.Child("schema", "openAPIV3Schema"),
         common_subresources ? path.Child("subresources") : at.Child("subresources"),
         common_columns ? path.Child("additionalPrinterColumns")
                        : at.Child("additionalPrinterColumns"),
-        common_fields ? path.Child("selectableFields") : at.Child("selectableFields"), errors);
+        common_fields ? path.Child("selectableFields") : at.Child("selectableFields")};
+    CheckVersionContent(own, version["subresources"]["status"].is_object(), paths, errors);
   }
   if (!unique) {
     errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions)),

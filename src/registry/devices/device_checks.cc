@@ -42,44 +42,6 @@ void CheckIdentifier(std::string_view id, const FieldPath& path, FieldErrors& er
       "validation is '[A-Za-z_][A-Za-z0-9_]*')"));
 }
 
-// Names of requests with those of their alternatives.
-using RequestNames = std::map<std::string_view, std::set<std::string_view>>;
-
-RequestNames Gather(json::Value requests) {
-  RequestNames names;
-  for (const json::Value& request : requests.elements()) {
-    auto& alternatives = names[request["name"].AsString()];
-    for (const json::Value& alternative : request["firstAvailable"].elements()) {
-      alternatives.insert(alternative["name"].AsString());
-    }
-  }
-  return names;
-}
-
-void CheckReference(std::string_view name, const RequestNames& known, const FieldPath& path,
-                    FieldErrors& errors) {
-  const auto parts = base::Split(name, '/');
-  if (parts.size() > 2) {
-    errors.push_back(api::Invalid(path, name, kNoRequest));
-    return;
-  }
-  for (const std::string_view part : parts) CheckDnsLabel(part, path, errors);
-  const auto request = known.find(parts[0]);
-  const bool found =
-      request != known.end() && (parts.size() == 1 || request->second.contains(parts[1]));
-  if (!found) errors.push_back(api::Invalid(path, name, kNoRequest));
-}
-
-void CheckReferences(json::Value names, const RequestNames& known, const FieldPath& path,
-                     FieldErrors& errors) {
-  if (!CheckSize(names, kMostRequests, path, errors)) return;
-  std::size_t index = 0;
-  for (const json::Value& name : names.elements()) {
-    CheckReference(name.AsString(), known, path.Index(index++), errors);
-  }
-  CheckUnique(names, "", path, errors);
-}
-
 void CheckToleration(json::Value toleration, const FieldPath& path, FieldErrors& errors) {
   const std::string_view op = toleration["operator"].AsString();
   const std::string_view value = toleration["value"].AsString();
@@ -158,6 +120,41 @@ void CheckRequest(json::Value request, const FieldPath& path, FieldErrors& error
 }
 
 }  // namespace
+
+RequestNames GatherRequests(json::Value requests) {
+  RequestNames names;
+  for (const json::Value& request : requests.elements()) {
+    auto& alternatives = names[request["name"].AsString()];
+    for (const json::Value& alternative : request["firstAvailable"].elements()) {
+      alternatives.insert(alternative["name"].AsString());
+    }
+  }
+  return names;
+}
+
+void CheckRequestReference(std::string_view name, const RequestNames& known, const FieldPath& path,
+                           FieldErrors& errors) {
+  const auto parts = base::Split(name, '/');
+  if (parts.size() > 2) {
+    errors.push_back(api::Invalid(path, name, kNoRequest));
+    return;
+  }
+  for (const std::string_view part : parts) CheckDnsLabel(part, path, errors);
+  const auto request = known.find(parts[0]);
+  const bool found =
+      request != known.end() && (parts.size() == 1 || request->second.contains(parts[1]));
+  if (!found) errors.push_back(api::Invalid(path, name, kNoRequest));
+}
+
+void CheckRequestReferences(json::Value names, const RequestNames& known, const FieldPath& path,
+                            FieldErrors& errors) {
+  if (!CheckSize(names, kMostRequests, path, errors)) return;
+  std::size_t index = 0;
+  for (const json::Value& name : names.elements()) {
+    CheckRequestReference(name.AsString(), known, path.Index(index++), errors);
+  }
+  CheckUnique(names, "", path, errors);
+}
 
 void CheckUnchanged(const Context& ctx, std::string_view type, json::Value value, json::Value old,
                     const FieldPath& path, FieldErrors& errors) {
@@ -275,7 +272,7 @@ void CheckDeviceConfiguration(json::Value config, const FieldPath& path, FieldEr
 
 void CheckDeviceClaim(json::Value devices, const FieldPath& path, FieldErrors& errors) {
   const json::Value requests = devices["requests"];
-  const RequestNames names = Gather(requests);
+  const RequestNames names = GatherRequests(requests);
   if (CheckSize(requests, kMostRequests, path.Child("requests"), errors)) {
     std::size_t index = 0;
     for (const json::Value& request : requests.elements()) {
@@ -287,7 +284,7 @@ void CheckDeviceClaim(json::Value devices, const FieldPath& path, FieldErrors& e
     std::size_t index = 0;
     for (const json::Value& constraint : devices["constraints"].elements()) {
       const FieldPath at = path.Child("constraints").Index(index++);
-      CheckReferences(constraint["requests"], names, at.Child("requests"), errors);
+      CheckRequestReferences(constraint["requests"], names, at.Child("requests"), errors);
       if (!constraint["matchAttribute"].is_null()) {
         CheckAttributeName(constraint["matchAttribute"].AsString(), true,
                            at.Child("matchAttribute"), errors);
@@ -306,7 +303,7 @@ void CheckDeviceClaim(json::Value devices, const FieldPath& path, FieldErrors& e
   std::size_t index = 0;
   for (const json::Value& config : devices["config"].elements()) {
     const FieldPath at = path.Child("config").Index(index++);
-    CheckReferences(config["requests"], names, at.Child("requests"), errors);
+    CheckRequestReferences(config["requests"], names, at.Child("requests"), errors);
     CheckDeviceConfiguration(config, at, errors);
   }
 }

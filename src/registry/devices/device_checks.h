@@ -4,6 +4,10 @@
 // functions; any thread.
 #pragma once
 
+#include <map>
+#include <set>
+#include <string_view>
+
 #include "registry/validation/checks.h"
 
 namespace portcullis::registry {
@@ -27,6 +31,14 @@ void CheckDeviceEffect(json::Value effect, const FieldPath& path, FieldErrors& e
 void CheckDeviceSelectors(json::Value selectors, const FieldPath& path, FieldErrors& errors);
 // The driver and parameters of one configuration.
 void CheckDeviceConfiguration(json::Value config, const FieldPath& path, FieldErrors& errors);
+// Names of requests with those of their alternatives.
+using RequestNames = std::map<std::string_view, std::set<std::string_view>>;
+RequestNames GatherRequests(json::Value requests);
+// A request, or one of its alternatives as `request/alternative`.
+void CheckRequestReference(std::string_view name, const RequestNames& known, const FieldPath& path,
+                           FieldErrors& errors);
+void CheckRequestReferences(json::Value names, const RequestNames& known, const FieldPath& path,
+                            FieldErrors& errors);
 // spec.devices of a claim.
 void CheckDeviceClaim(json::Value devices, const FieldPath& path, FieldErrors& errors);
 // The requestPolicy of an amount that several claims share.

@@ -2,6 +2,9 @@
 
 // ResourceClaims (pkg/apis/resource/validation).
 
+#include <algorithm>
+
+#include "registry/devices/allocation_checks.h"
 #include "registry/devices/device_checks.h"
 #include "registry/kind_table.h"
 
@@ -12,6 +15,14 @@ constexpr std::size_t kMostConsumers = 256;
 
 void ValidateClaim(const Context&, json::Value object, FieldErrors& errors) {
   CheckDeviceClaim(object["spec"]["devices"], FieldPath("spec", "devices"), errors);
+}
+
+bool HasNewConsumer(json::Value consumers, json::Value before) {
+  const auto known = before.elements();
+  const auto all = consumers.elements();
+  return std::any_of(all.begin(), all.end(), [&](const json::Value& consumer) {
+    return std::find(known.begin(), known.end(), consumer) == known.end();
+  });
 }
 
 // Who uses the claim, and what it was given.
@@ -31,12 +42,24 @@ void CheckClaimStatus(const Context& ctx, json::Value object, json::Value old,
     CheckUnique(consumers, "uid", path, errors);
   }
   const json::Value allocation = status["allocation"];
+  const FieldPath allocation_path("status", "allocation");
+  CheckDeviceStatuses(status["devices"], allocation, FieldPath("status", "devices"), errors);
   if (!consumers.empty() && allocation.is_null()) {
     errors.push_back(api::Forbidden(path, "may not be specified when `allocated` is not set"));
   }
-  if (!allocation.is_null() && !old["status"]["allocation"].is_null()) {
-    CheckUnchanged(ctx, "io.k8s.api.resource.v1.AllocationResult", allocation,
-                   old["status"]["allocation"], FieldPath("status", "allocation"), errors);
+  if (!consumers.empty() && !allocation.is_null() &&
+      !object["metadata"]["deletionTimestamp"].is_null() &&
+      HasNewConsumer(consumers, old["status"]["reservedFor"])) {
+    errors.push_back(api::Forbidden(path,
+                                    "new entries may not be added while `deallocationRequested` or "
+                                    "`deletionTimestamp` are set"));
+  }
+  if (allocation.is_null()) return;
+  if (const json::Value before = old["status"]["allocation"]; !before.is_null()) {
+    CheckUnchanged(ctx, "io.k8s.api.resource.v1.AllocationResult", allocation, before,
+                   allocation_path, errors);
+  } else {
+    CheckAllocation(allocation, object["spec"]["devices"], allocation_path, errors);
   }
 }
 

@@ -88,34 +88,6 @@ void CheckMountDetails(json::Value mount, json::Value container, const FieldPath
   }
 }
 
-void CheckVolumeMounts(json::Value container, const PodContext& pod, const FieldPath& path,
-                       FieldErrors& errors) {
-  const auto device_names = TextsOf(container["volumeDevices"], "name");
-  const auto device_paths = TextsOf(container["volumeDevices"], "devicePath");
-  std::set<std::string_view> places;
-  std::size_t index = 0;
-  for (const json::Value& mount : container["volumeMounts"].elements()) {
-    const FieldPath at = path.Index(index++);
-    const std::string_view name = mount["name"].AsString();
-    const std::string_view place = mount["mountPath"].AsString();
-    if (name.empty()) errors.push_back(api::Required(at.Child("name"), ""));
-    if (!pod.volumes.contains(name)) errors.push_back(api::NotFound(at.Child("name"), name));
-    if (place.empty()) errors.push_back(api::Required(at.Child("mountPath"), ""));
-    if (!places.insert(place).second) {
-      errors.push_back(api::Invalid(at.Child("mountPath"), place, "must be unique"));
-    }
-    if (device_names.contains(name)) {
-      errors.push_back(
-          api::Invalid(at.Child("name"), name, "must not already exist in volumeDevices"));
-    }
-    if (device_paths.contains(place)) {
-      errors.push_back(api::Invalid(at.Child("mountPath"), place,
-                                    "must not already exist as a path in volumeDevices"));
-    }
-    CheckMountDetails(mount, container, path, at, errors);
-  }
-}
-
 void CheckVolumeDevices(json::Value container, const PodContext& pod, const FieldPath& path,
                         FieldErrors& errors) {
   const auto mount_names = TextsOf(container["volumeMounts"], "name");
@@ -391,6 +363,34 @@ void CheckInitContainer(json::Value container, const PodContext& pod, const Fiel
 }
 
 }  // namespace
+
+void CheckVolumeMounts(json::Value container, const PodContext& pod, const FieldPath& path,
+                       FieldErrors& errors) {
+  const auto device_names = TextsOf(container["volumeDevices"], "name");
+  const auto device_paths = TextsOf(container["volumeDevices"], "devicePath");
+  std::set<std::string_view> places;
+  std::size_t index = 0;
+  for (const json::Value& mount : container["volumeMounts"].elements()) {
+    const FieldPath at = path.Index(index++);
+    const std::string_view name = mount["name"].AsString();
+    const std::string_view place = mount["mountPath"].AsString();
+    if (name.empty()) errors.push_back(api::Required(at.Child("name"), ""));
+    if (!pod.volumes.contains(name)) errors.push_back(api::NotFound(at.Child("name"), name));
+    if (place.empty()) errors.push_back(api::Required(at.Child("mountPath"), ""));
+    if (!places.insert(place).second) {
+      errors.push_back(api::Invalid(at.Child("mountPath"), place, "must be unique"));
+    }
+    if (device_names.contains(name)) {
+      errors.push_back(
+          api::Invalid(at.Child("name"), name, "must not already exist in volumeDevices"));
+    }
+    if (device_paths.contains(place)) {
+      errors.push_back(api::Invalid(at.Child("mountPath"), place,
+                                    "must not already exist as a path in volumeDevices"));
+    }
+    CheckMountDetails(mount, container, path, at, errors);
+  }
+}
 
 void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
   const json::Value spec = pod.spec;

@@ -67,6 +67,9 @@ void CheckContainerResources(json::Value resources, const std::set<std::string_v
 void CheckPodResources(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
 
 // pod_containers.cc
+// container["volumeMounts"], against the volumes of the pod.
+void CheckVolumeMounts(json::Value container, const PodContext& pod, const FieldPath& path,
+                       FieldErrors& errors);
 void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
 void CheckEphemeralContainers(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
 // What holds for containers of pods but not of templates.
@@ -82,6 +85,9 @@ void CheckOperatingSystem(json::Value spec, const FieldPath& path, FieldErrors& 
 // Annotations of pods and templates; `spec_path` is that of the PodSpec.
 void CheckPodAnnotations(json::Value annotations, json::Value spec, const FieldPath& path,
                          FieldErrors& errors);
+void CheckSeccompText(std::string_view profile, const FieldPath& path, FieldErrors& errors);
+// "" passes.
+void CheckAppArmorText(std::string_view profile, const FieldPath& path, FieldErrors& errors);
 void CheckSeccompAnnotations(json::Value annotations, json::Value spec, const FieldPath& spec_path,
                              FieldErrors& errors);
 // A profile says the same as the annotation that was there before profiles.

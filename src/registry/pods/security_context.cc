@@ -278,18 +278,6 @@ void CheckLinux(json::Value spec, const FieldPath& path, FieldErrors& errors) {
       });
 }
 
-void CheckSeccompText(std::string_view profile, const FieldPath& path, FieldErrors& errors) {
-  if (profile == "runtime/default" || profile == "docker/default" || profile == "unconfined") {
-    return;
-  }
-  constexpr std::string_view kLocal = "localhost/";
-  if (profile.starts_with(kLocal)) {
-    CheckDescendingPath(profile.substr(kLocal.size()), path, errors);
-  } else {
-    errors.push_back(api::Invalid(path, profile, "must be a valid seccomp profile"));
-  }
-}
-
 // An annotation and a field that speak of the same profile must agree.
 void CheckSeccompAgrees(std::string_view annotation, json::Value profile, const FieldPath& path,
                         FieldErrors& errors) {
@@ -459,6 +447,27 @@ void CheckOperatingSystem(json::Value spec, const FieldPath& path, FieldErrors& 
   }
 }
 
+void CheckSeccompText(std::string_view profile, const FieldPath& path, FieldErrors& errors) {
+  if (profile == "runtime/default" || profile == "docker/default" || profile == "unconfined") {
+    return;
+  }
+  constexpr std::string_view kLocal = "localhost/";
+  if (profile.starts_with(kLocal)) {
+    CheckDescendingPath(profile.substr(kLocal.size()), path, errors);
+  } else {
+    errors.push_back(api::Invalid(path, profile, "must be a valid seccomp profile"));
+  }
+}
+
+void CheckAppArmorText(std::string_view profile, const FieldPath& path, FieldErrors& errors) {
+  if (profile.empty() || profile == "runtime/default" || profile == "unconfined" ||
+      profile.starts_with("localhost/")) {
+    return;
+  }
+  errors.push_back(api::Invalid(path, profile,
+                                base::StrCat("invalid AppArmor profile name: ", Quoted(profile))));
+}
+
 void CheckPodAnnotations(json::Value annotations, json::Value spec, const FieldPath& path,
                          FieldErrors& errors) {
   constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
@@ -492,13 +501,7 @@ void CheckPodAnnotations(json::Value annotations, json::Value spec, const FieldP
     if (!containers->contains(container)) {
       errors.push_back(api::Invalid(path.Key(key), container, "container not found"));
     }
-    const std::string_view profile = annotation->value.AsString();
-    if (!profile.empty() && profile != "runtime/default" && profile != "unconfined" &&
-        !profile.starts_with("localhost/")) {
-      errors.push_back(
-          api::Invalid(path.Key(key), profile,
-                       base::StrCat("invalid AppArmor profile name: ", Quoted(profile))));
-    }
+    CheckAppArmorText(annotation->value.AsString(), path.Key(key), errors);
   }
 }
 

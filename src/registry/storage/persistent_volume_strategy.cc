@@ -14,80 +14,10 @@
 namespace portcullis::registry {
 namespace {
 
-// Sources in the order in which they are looked at.
-constexpr std::string_view kVolumeSources[] = {"hostPath",
-                                               "gcePersistentDisk",
-                                               "awsElasticBlockStore",
-                                               "glusterfs",
-                                               "flocker",
-                                               "nfs",
-                                               "rbd",
-                                               "quobyte",
-                                               "cephfs",
-                                               "iscsi",
-                                               "cinder",
-                                               "fc",
-                                               "flexVolume",
-                                               "azureFile",
-                                               "vsphereVolume",
-                                               "photonPersistentDisk",
-                                               "portworxVolume",
-                                               "azureDisk",
-                                               "scaleIO",
-                                               "local",
-                                               "storageos",
-                                               "csi"};
-
-void CheckVolumeSources(json::Value spec, bool has_affinity, const FieldPath& path,
-                        FieldErrors& errors) {
-  bool found = false;
-  for (const std::string_view source : kVolumeSources) {
-    if (spec[source].is_null()) continue;
-    if (found && source != "flexVolume") {
-      errors.push_back(api::Forbidden(path.Child(source == "cephfs" ? "cephFS" : source),
-                                      "may not specify more than 1 volume type"));
-      continue;
-    }
-    found = true;
-    const std::string_view place = source == "gcePersistentDisk" ? "persistentDisk" : source;
-    CheckVolumeField(spec[source], source, path.Child(place), true, errors);
-    if (source == "local" && !has_affinity) {
-      errors.push_back(
-          api::Required(path.Child("nodeAffinity"), "Local volume requires node affinity"));
-    }
-  }
-  if (!found) errors.push_back(api::Required(path, "must specify a volume type"));
-}
-
-// A Go map in JSON: its keys in order.
-std::string MapJson(json::Value map) {
-  if (map.is_null()) return "null";
-  std::string out = "{";
-  for (const json::Member* member : SortedMembers(map)) {
-    if (out.size() > 1) out += ",";
-    out += base::StrCat(Quoted(member->name()), ":", Json(member->value));
-  }
-  return out + "}";
-}
-
-void CheckCapacity(json::Value capacity, const FieldPath& path, FieldErrors& errors) {
-  if (capacity.empty()) errors.push_back(api::Required(path, ""));
-  if (capacity["storage"].is_null() || capacity.size() > 1) {
-    errors.push_back(api::NotSupported(path, api::BadValue::Raw(MapJson(capacity)), {"storage"}));
-  }
-  for (const json::Member* entry : SortedMembers(capacity)) {
-    const api::Quantity amount = QuantityOf(entry->value);
-    if (amount.Sign() <= 0) {
-      errors.push_back(
-          api::Invalid(path.Key(entry->name()), amount.ToString(), "must be greater than zero"));
-    }
-  }
-}
-
 // The sources of a volume alone.
 json::Value SourcesOf(json::Arena& arena, json::Value spec) {
   json::ObjectBuilder out(arena);
-  for (const std::string_view source : kVolumeSources) {
+  for (const std::string_view source : VolumeSources()) {
     if (!spec[source].is_null()) out.Set(source, spec[source]);
   }
   return out.Build();
@@ -132,48 +62,7 @@ std::string SourceDifference(const Context& ctx, json::Value before, json::Value
 
 void ValidatePersistentVolume(const Context& ctx, json::Value object, FieldErrors& errors) {
   if (ctx.subresource == "status") return;
-  const json::Value spec = object["spec"];
-  const FieldPath path("spec");
-  if (spec["accessModes"].empty()) errors.push_back(api::Required(path.Child("accessModes"), ""));
-  CheckAccessModes(spec["accessModes"], path.Child("accessModes"), errors);
-  CheckCapacity(spec["capacity"], path.Child("capacity"), errors);
-  if (!spec["persistentVolumeReclaimPolicy"].AsString().empty()) {
-    CheckOneOf(spec["persistentVolumeReclaimPolicy"], path.Child("persistentVolumeReclaimPolicy"),
-               {"Delete", "Recycle", "Retain"}, errors);
-  }
-  const json::Value affinity = spec["nodeAffinity"];
-  if (!affinity.is_null()) {
-    const FieldPath required = path.Child("nodeAffinity", "required");
-    if (affinity["required"].is_null()) {
-      errors.push_back(api::Required(required, "must specify required node constraints"));
-    } else {
-      CheckNodeSelector(affinity["required"], required, errors);
-    }
-  }
-  CheckVolumeSources(spec, !affinity.is_null(), path, errors);
-  if (spec["hostPath"]["path"].AsString() == "/" &&
-      spec["persistentVolumeReclaimPolicy"].AsString() == "Recycle") {
-    errors.push_back(api::Forbidden(path.Child("persistentVolumeReclaimPolicy"),
-                                    "may not be 'recycle' for a hostPath mount of '/'"));
-  }
-  if (const std::string_view name = spec["storageClassName"].AsString(); !name.empty()) {
-    CheckSubdomain(name, path.Child("storageClassName"), errors);
-  }
-  if (!spec["volumeMode"].is_null()) {
-    CheckOneOf(spec["volumeMode"], path.Child("volumeMode"), {"Block", "Filesystem"}, errors);
-  }
-  const json::Value attributes = spec["volumeAttributesClassName"];
-  if (attributes.is_null()) return;
-  if (attributes.AsString().empty()) {
-    errors.push_back(
-        api::Required(path.Child("volumeAttributesClassName"), "an empty string is disallowed"));
-  } else {
-    CheckSubdomain(attributes.AsString(), path.Child("volumeAttributesClassName"), errors);
-  }
-  if (spec["csi"].is_null()) {
-    errors.push_back(api::Required(path.Child("csi"),
-                                   "has to be specified when using volumeAttributesClassName"));
-  }
+  CheckVolumeSpec(object["spec"], VolumeSpecOf::kVolume, FieldPath("spec"), errors);
 }
 
 void ValidatePersistentVolumeUpdate(const Context& ctx, json::Value object, json::Value old,

@@ -4,6 +4,7 @@
 
 #include "registry/kind_table.h"
 #include "registry/pods/pod_parts.h"
+#include "registry/storage/volume_checks.h"
 #include "registry/validation/go_diff.h"
 
 namespace portcullis::registry {
@@ -51,6 +52,9 @@ void CheckAttachment(json::Value object, FieldErrors& errors) {
   } else if (!inline_spec && volume.AsString().empty()) {
     errors.push_back(api::Required(source_path.Child("persistentVolumeName"),
                                    "must specify non empty persistentVolumeName"));
+  } else if (inline_spec) {
+    CheckVolumeSpec(source["inlineVolumeSpec"], VolumeSpecOf::kAttachment,
+                    source_path.Child("inlineVolumeSpec"), errors);
   }
   CheckSubdomain(spec["nodeName"].AsString(), path.Child("nodeName"), errors);
   CheckAttachmentStatus(object["status"], errors);

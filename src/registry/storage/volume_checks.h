@@ -3,6 +3,11 @@
 // What volumes and the claims on them share (pkg/apis/core/validation). Pure functions.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
 #include "registry/validation/checks.h"
 
 namespace portcullis::registry {
@@ -11,6 +16,11 @@ namespace portcullis::registry {
 // Kubernetes appends it to "… is immutable after creation".
 std::string StructDifference(const Context& ctx, std::string_view definition, json::Value before,
                              json::Value after);
+// The names of the sources of a volume, in the order in which they are looked at.
+std::span<const std::string_view> VolumeSources();
+// The spec of a PersistentVolume, or the one that a VolumeAttachment has in place of a volume's name.
+enum class VolumeSpecOf : std::uint8_t { kVolume, kAttachment };
+void CheckVolumeSpec(json::Value spec, VolumeSpecOf of, const FieldPath& path, FieldErrors& errors);
 // The phase of a new object: "Pending".
 json::Value PendingPhase();
 // The annotation that was the storage class before v1.8.

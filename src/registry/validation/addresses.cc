@@ -77,6 +77,21 @@ void CheckCanonicalCidr(std::string_view text, const FieldPath& path, FieldError
   AddError(path, text, base::StrCat("must be in canonical form (", Quoted(canonical), ")"), errors);
 }
 
+void CheckInterfaceAddress(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  const auto prefix = golang::ParsePrefixSloppy(text);
+  if (!prefix) {
+    AddError(path, text,
+             "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)", errors);
+    return;
+  }
+  const golang::IpAddress address = prefix->address.Unmap();
+  const bool was_mapped = prefix->address.is_v6 && !address.is_v6;
+  const int length = was_mapped && prefix->length > 32 ? prefix->length - 96 : prefix->length;
+  const std::string canonical = base::StrCat(address.ToString(), "/", std::to_string(length));
+  if (text == canonical) return;
+  AddError(path, text, base::StrCat("must be in canonical form (", Quoted(canonical), ")"), errors);
+}
+
 void CheckNonSpecialIp(std::string_view text, const FieldPath& path, FieldErrors& errors) {
   auto address = golang::ParseIpSloppy(text);
   if (!address) {

@@ -22,6 +22,8 @@ bool CheckCidr(std::string_view text, const FieldPath& path, FieldErrors& errors
 // Newer fields: the canonical form and no other.
 void CheckCanonicalIp(std::string_view text, const FieldPath& path, FieldErrors& errors);
 void CheckCanonicalCidr(std::string_view text, const FieldPath& path, FieldErrors& errors);
+// An address with the length of its network, in canonical form.
+void CheckInterfaceAddress(std::string_view text, const FieldPath& path, FieldErrors& errors);
 // Not unspecified, loopback, link-local or link-local multicast.
 void CheckNonSpecialIp(std::string_view text, const FieldPath& path, FieldErrors& errors);
 
