@@ -12,13 +12,14 @@
 namespace portcullis::plugins {
 namespace {
 
-constexpr std::array<std::string_view, 47> kOrder = {
+constexpr std::array<std::string_view, 49> kOrder = {
     "AlwaysAdmit",
     "NamespaceAutoProvision",
     "NamespaceLifecycle",
     "NamespaceExists",
     "SecurityContextDeny",  // up to v1.29
     "LimitPodHardAntiAffinityTopology",
+    "PodPreset",  // up to v1.19
     "LimitRanger",
     "ServiceAccount",
     "NodeRestriction",
@@ -36,6 +37,7 @@ constexpr std::array<std::string_view, 47> kOrder = {
     "ExtendedResourceToleration",
     "PersistentVolumeLabel",  // up to v1.30
     "DefaultStorageClass",
+    "PVCProtection",  // v1.9
     "StorageObjectInUseProtection",
     "PodGroupProtection",
     "OwnerReferencesPermissionEnforcement",
@@ -62,7 +64,7 @@ constexpr std::array<std::string_view, 47> kOrder = {
     "ResourceQuota",
     "AlwaysDeny",
 };
-constexpr std::size_t kTail = 39;
+constexpr std::size_t kTail = 41;
 static_assert(kOrder[kTail] == "MutatingAdmissionPolicy");
 
 // Sort key: twice the position in kOrder; unknown names fall between the last one before the tail

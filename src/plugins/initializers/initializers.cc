@@ -112,7 +112,8 @@ class InitializersPlugin final : public admission::Plugin {
   explicit InitializersPlugin(const admission::PluginContext& context)
       : authorizer_(context.authorizer),
         needs_all_rules_(context.release->Has("InitializersNeedAllRules")),
-        keeps_empty_(context.release->Has("InitializersMustNotBeEmpty")) {
+        keeps_empty_(context.release->Has("InitializersMustNotBeEmpty")),
+        keeps_late_(context.release->Has("InitializersStayGone")) {
     // If the kind is not served nothing applies, as if there were no configurations.
     const bool served =
         context.objects != nullptr &&
@@ -164,7 +165,8 @@ class InitializersPlugin final : public admission::Plugin {
   base::Status Update(admission::Request& request) const {
     const api::view::Initializers before(request.old_object());
     const api::view::Initializers after(request.object());
-    if (after.present() && after.empty() && !keeps_empty_) Remove(request);
+    const bool keeps = keeps_empty_ || (keeps_late_ && !before.present());
+    if (after.present() && after.empty() && !keeps) Remove(request);
     if (!before.present() && !api::view::Initializers(request.object()).present()) {
       return base::OkStatus();
     }
@@ -207,6 +209,7 @@ class InitializersPlugin final : public admission::Plugin {
   const authz::Authorizer* authorizer_;
   const bool needs_all_rules_;
   const bool keeps_empty_;
+  const bool keeps_late_;  // an initialized object gets not even an empty field
   std::unique_ptr<Configurations> configurations_;  // null: the kind is not served
 };
 

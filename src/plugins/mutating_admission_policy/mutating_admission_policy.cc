@@ -49,7 +49,7 @@ constinit const admission::PluginInfo kPlugin = {
     .create = &MutatingAdmissionPolicy::Make,
     .configuration =
         "MutatingAdmissionPolicyConfiguration (apiserver.config.k8s.io/v1): staticManifestsDir, a "
-        "folder "
+        "directory "
         "of policies and bindings that no request can change",
     .since_minor = 32,
 };

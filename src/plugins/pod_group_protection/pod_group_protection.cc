@@ -2,6 +2,7 @@
 
 #include "plugins/pod_group_protection/pod_group_protection.h"
 
+#include "plugins/common/finalizers.h"
 #include "plugins/common/make.h"
 
 namespace portcullis::plugins::pod_group_protection {
@@ -16,14 +17,7 @@ class PodGroupProtection final : public admission::Plugin {
 
   base::Status Mutate(admission::Request& request) const override {
     if (!enabled_ || !request.Is("scheduling.k8s.io", "podgroups")) return base::OkStatus();
-    const json::Value finalizers = request.object()["metadata"]["finalizers"];
-    for (const json::Value& finalizer : finalizers.elements()) {
-      if (finalizer.AsString() == kFinalizer) return base::OkStatus();
-    }
-    json::Arena& arena = request.arena();
-    request.set_object(
-        json::SetPath(arena, request.object(), {"metadata", "finalizers"},
-                      json::Append(arena, finalizers, json::Value::StringView(kFinalizer))));
+    common::AddFinalizer(request, kFinalizer);
     return base::OkStatus();
   }
 

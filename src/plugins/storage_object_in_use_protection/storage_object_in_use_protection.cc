@@ -2,6 +2,7 @@
 
 #include "plugins/storage_object_in_use_protection/storage_object_in_use_protection.h"
 
+#include "plugins/common/finalizers.h"
 #include "plugins/common/make.h"
 
 namespace portcullis::plugins::storage_object_in_use_protection {
@@ -20,13 +21,6 @@ constexpr Protected kProtected[] = {
      "StorageProtectsVolumeAttributesClasses"},
 };
 
-bool Contains(json::Value finalizers, std::string_view wanted) {
-  for (const json::Value& finalizer : finalizers.elements()) {
-    if (finalizer.AsString() == wanted) return true;
-  }
-  return false;
-}
-
 class StorageObjectInUseProtection final : public admission::Plugin {
  public:
   explicit StorageObjectInUseProtection(const admission::PluginContext& context) {
@@ -39,12 +33,7 @@ class StorageObjectInUseProtection final : public admission::Plugin {
     for (const Protected* each : rules_) {
       const Protected& rule = *each;
       if (!request.Is(rule.group, rule.resource)) continue;
-      const json::Value finalizers = request.object()["metadata"]["finalizers"];
-      if (Contains(finalizers, rule.finalizer)) return base::OkStatus();
-      json::Arena& arena = request.arena();
-      request.set_object(
-          json::SetPath(arena, request.object(), {"metadata", "finalizers"},
-                        json::Append(arena, finalizers, json::Value::StringView(rule.finalizer))));
+      common::AddFinalizer(request, rule.finalizer);
       return base::OkStatus();
     }
     return base::OkStatus();

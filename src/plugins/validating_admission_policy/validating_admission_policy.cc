@@ -46,7 +46,7 @@ constinit const admission::PluginInfo kPlugin = {
     .create = &ValidatingAdmissionPolicy::Make,
     .configuration =
         "ValidatingAdmissionPolicyConfiguration (apiserver.config.k8s.io/v1): staticManifestsDir, "
-        "a folder "
+        "a directory "
         "of policies and bindings that no request can change",
     .since_minor = 26,
 };
