@@ -21,6 +21,7 @@
 #include "base/strings.h"
 #include "engine/boot/boot_objects.h"
 #include "engine/definitions/custom_resource_definitions.h"
+#include "engine/read/initialized_reader.h"
 #include "engine/write/cluster_writer.h"
 #include "kube_cel/compiler.h"
 #include "metrics/metrics.h"
@@ -61,6 +62,7 @@ class EngineParts final : public Engine {
     chosen_ = TRY(
         admission::SelectPlugins(options_.admission_plugins, plugins::Registered(), {}, *release_));
     world_.initializers = HasInitializers();
+    if (world_.initializers) initialized_ = MakeInitializedReader(*world_.store);
     TRY(BuildCatalog());
     services_ = std::move(options_.services);
     if (services_ == nullptr) {
@@ -149,7 +151,7 @@ class EngineParts final : public Engine {
     resolver.table = options_.webhook_service_map;
     resolver.dials_cluster_ips = options_.dials_cluster_ips;
     resolver.own_address = options_.own_address;
-    resolver_ = webhook::MakeServiceResolver(*world_.store, resolver);
+    resolver_ = webhook::MakeServiceResolver(reader(), resolver);
     if (options_.https != nullptr) {
       conversions_ = std::make_unique<webhook::ConversionWebhooks>(*options_.https, resolver_.get(),
                                                                    *world_.clock, options_.metrics);
@@ -200,7 +202,7 @@ class EngineParts final : public Engine {
         admission::PluginConfigs::Load(options_.admission_control_config_file, chosen_, *release_));
     WarnOfIdleConfiguration(configs, plugins::Registered());
     admission::PluginContext context;
-    context.reader = world_.store;
+    context.reader = &reader();
     context.clock = world_.clock;
     context.authorizer = world_.authorizer;
     context.metrics = options_.metrics;
@@ -226,10 +228,16 @@ class EngineParts final : public Engine {
     return base::OkStatus();
   }
 
+  // What plugins see.
+  const store::Reader& reader() const {
+    return initialized_ != nullptr ? *initialized_ : *world_.store;
+  }
+
   EngineOptions options_;
   std::optional<release::Release> release_;
   World world_;
   std::unique_ptr<store::Store> own_store_;
+  std::unique_ptr<store::Reader> initialized_;  // null: there are no initializers
   std::unique_ptr<authz::Authorizer> own_authorizer_;
   std::unique_ptr<admission::ServiceResolver> resolver_;
   std::unique_ptr<webhook::ConversionWebhooks> conversions_;  // used by the catalog

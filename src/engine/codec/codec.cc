@@ -15,6 +15,7 @@
 #include "engine/codec/kind_schema.h"
 #include "engine/codec/protobuf.h"
 #include "json/reader.h"
+#include "json/sorted.h"
 #include "json/writer.h"
 
 namespace portcullis::engine {
@@ -134,13 +135,62 @@ json::Value Ordered(json::Arena& arena, json::Value object) {
   return json::MakeObject(arena, top);
 }
 
+bool IsCustom(const Operation& op) { return op.resource->custom && op.kind() == op.resource->kind; }
+
+json::Value AsWritten(Operation& op, json::Value object) {
+  return IsCustom(op) ? json::Sorted(op.arena, object) : Ordered(op.arena, object);
+}
+
 namespace {
 
+// The members of a JSON object, each after its comma or the brace.
+class MemberWriter {
+ public:
+  explicit MemberWriter(std::string& out) : out_(out) {}
+  void Name(const json::Member& member) {
+    out_ += separator_;
+    separator_ = ',';
+    json::WriteString(member.name(), out_);
+    out_ += ':';
+  }
+
+ private:
+  std::string& out_;
+  char separator_ = '{';
+};
+
+// Anything may come before the resourceVersion here, fields of its name among it.
+store::Encoded EncodeSorted(json::Arena& arena, json::Value object) {
+  object = json::Sorted(arena, object);
+  store::Encoded encoded;
+  std::string& out = encoded.bytes;
+  MemberWriter top(out);
+  for (const json::Member& member : object.members()) {
+    top.Name(member);
+    if (member.name() != "metadata") {
+      json::Write(member.value, out);
+      continue;
+    }
+    MemberWriter metadata(out);
+    for (const json::Member& field : member.value.members()) {
+      metadata.Name(field);
+      if (field.name() == "resourceVersion") encoded.revision_at = out.size() + 1;
+      json::Write(field.value, out);
+    }
+    out += '}';
+  }
+  out += '}';
+  return encoded;
+}
+
 // The object as it lies in the store, its resourceVersion left open.
-store::Encoded Encode(json::Arena& arena, json::Value object, const GroupVersionKind& kind) {
+store::Encoded Encode(json::Arena& arena, json::Value object, const GroupVersionKind& kind,
+                      bool custom) {
   object =
       json::SetPath(arena, object, {"metadata", "resourceVersion"}, json::Value::StringView(""));
-  object = Ordered(arena, WithTypeMeta(arena, object, kind));
+  object = WithTypeMeta(arena, object, kind);
+  if (custom) return EncodeSorted(arena, object);
+  object = Ordered(arena, object);
   store::Encoded encoded;
   json::Write(object, encoded.bytes);
   // The first of this key and value: only names come before it.
@@ -156,11 +206,24 @@ base::Result<json::Value> ParseStored(json::Arena& arena, const store::ObjectPtr
   return json::Parse(arena, object->bytes(), options);
 }
 
-// True if the bytes are what the resource shows.
-bool IsInOrder(const store::ObjectPtr& object, std::string_view prefix,
-               const ResourceInfo& resource) {
-  return object->checked_by() == resource.definition->number() &&
-         object->bytes().starts_with(prefix);
+// True if the bytes are what the resource, a custom one, shows.
+bool IsInOrder(const store::ObjectPtr& object, const ResourceInfo& resource) {
+  return object->checked_by() == resource.number;
+}
+
+// Whether an object of a custom resource is stored in the version that the resource shows.
+bool IsOfVersion(const store::ObjectPtr& object, const ResourceInfo& resource) {
+  if (IsInOrder(object, resource)) return true;
+  const std::string version = ApiVersion(resource.kind);
+  const std::string_view bytes = object->bytes();
+  // It comes first, but for fields with very low names and in what older releases have stored.
+  constexpr std::string_view kFirst = R"({"apiVersion":")";
+  if (bytes.starts_with(kFirst)) {
+    return bytes.substr(kFirst.size()).starts_with(base::StrCat(version, "\""));
+  }
+  json::Arena arena;
+  const auto parsed = json::Parse(arena, bytes, {.borrow_text = true});
+  return parsed.ok() && (*parsed)["apiVersion"].AsString() == version;
 }
 
 // Of another version of the same definition.
@@ -215,15 +278,16 @@ base::Result<std::vector<json::Value>> Converted(json::Arena& arena,
 base::Result<std::vector<json::Value>> ReadCustom(json::Arena& arena,
                                                   std::span<const store::ObjectPtr> objects,
                                                   const ResourceInfo& resource) {
-  const std::string prefix = KindPrefix(resource.kind);
+  const std::string version = ApiVersion(resource.kind);
   std::vector<json::Value> values;
   values.reserve(objects.size());
   for (const store::ObjectPtr& object : objects) {
     const json::Value stored = TRY(ParseStored(arena, object));
-    values.push_back(TRY(PrunedAndDefaulted(arena, stored, resource)));
-    if (values.back().IsSameAs(stored) && object->bytes().starts_with(prefix)) {
-      object->MarkChecked(resource.definition->number());
-    }
+    const json::Value read = TRY(PrunedAndDefaulted(arena, stored, resource));
+    values.push_back(read);
+    const bool shown_so = read["apiVersion"].AsString() == version &&
+                          read["kind"].AsString() == resource.kind.kind && json::IsSorted(read);
+    if (shown_so && read.IsSameAs(stored)) object->MarkChecked(resource.number);
   }
   return Converted(arena, std::move(values), resource);
 }
@@ -231,12 +295,12 @@ base::Result<std::vector<json::Value>> ReadCustom(json::Arena& arena,
 // The object as its resource shows it.
 store::ObjectPtr View(json::Arena& arena, const store::Object& object, json::Value value,
                       const ResourceInfo& resource) {
-  const store::Encoded encoded = Encode(arena, value, resource.kind);
+  const store::Encoded encoded = Encode(arena, value, resource.kind, true);
   const std::string_view bytes = encoded.bytes;
   auto view =
       store::Object::Make(object.collection(), object.ns(), object.name(), object.revision(),
                           bytes.substr(0, encoded.revision_at), bytes.substr(encoded.revision_at));
-  view->MarkChecked(resource.definition->number());
+  view->MarkChecked(resource.number);
   return view;
 }
 
@@ -280,58 +344,65 @@ base::Result<store::Encoded> EncodeForStore(json::Arena& arena, json::Value obje
   } else {
     object = TRY(api::Convert(arena, object, resource.storage_kind));
   }
-  store::Encoded encoded = Encode(arena, object, resource.storage_kind);
+  store::Encoded encoded = Encode(arena, object, resource.storage_kind, resource.custom);
   TRY(CheckSize(encoded, object, resource));
   return encoded;
 }
 
-store::Encoded EncodeAsIs(json::Arena& arena, json::Value object) {
+store::Encoded EncodeAsIs(json::Arena& arena, json::Value object, bool custom) {
   GroupVersionKind kind;
   if (const auto version = api::ParseGroupVersion(object["apiVersion"].AsString()); version.ok()) {
     kind = {version->group, version->version, std::string(object["kind"].AsString())};
   }
-  return Encode(arena, object, kind);
+  return Encode(arena, object, kind, custom);
 }
 
 bool NeedsWebhook(const ResourceInfo& resource, std::span<const store::ObjectPtr> objects) {
   if (resource.definition == nullptr || !resource.definition->converter().blocks()) return false;
-  const std::string prefix = KindPrefix(resource.kind);
   return std::any_of(objects.begin(), objects.end(), [&](const store::ObjectPtr& object) {
-    return object != nullptr && !object->bytes().starts_with(prefix);
+    return object != nullptr && !IsOfVersion(object, resource);
   });
 }
 
 base::Result<std::vector<store::ObjectPtr>> InVersion(const ResourceInfo& resource,
                                                       std::vector<store::ObjectPtr> objects) {
   if (resource.definition == nullptr) return objects;
-  const std::string prefix = KindPrefix(resource.kind);
   json::Arena arena;
   std::vector<std::size_t> places;
   std::vector<store::ObjectPtr> raw;
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    if (objects[i] == nullptr || IsInOrder(objects[i], prefix, resource)) continue;
+    if (objects[i] == nullptr || IsInOrder(objects[i], resource)) continue;
     places.push_back(i);
     raw.push_back(objects[i]);
   }
   if (raw.empty()) return objects;
   const std::vector<json::Value> values = TRY(ReadCustom(arena, raw, resource));
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (IsInOrder(raw[i], prefix, resource)) continue;
+    if (IsInOrder(raw[i], resource)) continue;
     objects[places[i]] = View(arena, *raw[i], values[i], resource);
   }
   return objects;
 }
 
+namespace {
+
+// What is stored is no fault of the request.
+base::Status Unreadable(const base::Status& why) { return {base::Reason::kUnknown, why.message()}; }
+
+}  // namespace
+
 base::Result<json::Value> FromStore(json::Arena& arena, const store::ObjectPtr& object,
                                     const ResourceInfo& resource) {
-  if (resource.definition == nullptr || IsInOrder(object, KindPrefix(resource.kind), resource)) {
+  if (resource.definition == nullptr || IsInOrder(object, resource)) {
     const json::Value stored = TRY(ParseStored(arena, object));
-    const json::Value shown = TRY(api::Convert(arena, stored, resource.kind));
+    const auto converted = api::Convert(arena, stored, resource.kind);
+    if (!converted.ok()) return Unreadable(converted.status());
+    const json::Value shown = *converted;
     if (resource.schema == nullptr || shown.IsSameAs(stored)) return shown;
     return api::schema::InGoOrder(arena, *resource.schema, shown);
   }
   const auto values = TRY(ReadCustom(arena, std::span(&object, 1), resource));
-  return values.front();
+  return json::Sorted(arena, values.front());
 }
 
 base::Result<json::Value> ThroughStore(json::Arena& arena, json::Value object,
@@ -346,14 +417,13 @@ base::Result<json::Value> ThroughStore(json::Arena& arena, json::Value object,
 
 base::Result<std::string_view> BytesAs(const store::ObjectPtr& object, const ResourceInfo& resource,
                                        std::string& scratch) {
-  const bool as_stored = resource.definition != nullptr
-                             ? IsInOrder(object, KindPrefix(resource.kind), resource)
-                             : resource.storage_kind == resource.kind;
+  const bool as_stored = resource.definition != nullptr ? IsInOrder(object, resource)
+                                                        : resource.storage_kind == resource.kind;
   if (as_stored) return object->bytes();
   json::Arena arena;
   const json::Value value = TRY(FromStore(arena, object, resource));
   scratch.clear();
-  json::Write(Ordered(arena, value), scratch);
+  json::Write(resource.custom ? value : Ordered(arena, value), scratch);
   return std::string_view(scratch);
 }
 

@@ -77,6 +77,11 @@ json::Value PruneCustom(const api::catalog::Catalog& catalog, json::Arena& arena
 // The object with kind and apiVersion first and the members of metadata in Go's order.
 json::Value Ordered(json::Arena& arena, json::Value object);
 
+// The object of an operation as Kubernetes writes it: Ordered(), or with all members sorted by name
+// if it is a custom resource (Go holds it as a map), but not what one of its subresources speaks.
+bool IsCustom(const Operation& op);
+json::Value AsWritten(Operation& op, json::Value object);
+
 // What Go's server writes of an object of which no field is set: a new one is compared
 // with it to see which fields its maker has set. Of a custom resource that is nothing.
 json::Value EmptyObject(json::Arena& arena, const api::catalog::ResourceInfo& resource);
@@ -87,8 +92,8 @@ json::Value EmptyObject(json::Arena& arena, const api::catalog::ResourceInfo& re
 base::Result<store::Encoded> EncodeForStore(json::Arena& arena, json::Value object,
                                             const api::catalog::ResourceInfo& resource);
 
-// An object in a version of the store, written as it is.
-store::Encoded EncodeAsIs(json::Arena& arena, json::Value object);
+// An object in a version of the store, written as it is; `custom` if it is a custom resource.
+store::Encoded EncodeAsIs(json::Arena& arena, json::Value object, bool custom);
 
 // Stored objects of the resource as its version shows them. For custom resources that is: pruned
 // and defaulted by the schema they were stored under, then converted, all in one call if a webhook
@@ -131,7 +136,7 @@ base::Result<json::Value> ThroughStore(Operation& op, json::Value object);
 base::Result<std::string_view> BytesAs(Operation& op, const store::ObjectPtr& object,
                                        std::string& scratch);
 
-// `{"kind":"Pod","apiVersion":"v1",`: how stored bytes of a kind begin.
+// `{"kind":"Pod","apiVersion":"v1",`: how stored bytes of a built-in kind begin.
 std::string KindPrefix(const api::GroupVersionKind& kind);
 
 // The apiVersion of a group and version.

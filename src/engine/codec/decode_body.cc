@@ -14,6 +14,7 @@
 #include "engine/codec/kind_schema.h"
 #include "json/duplicates.h"
 #include "json/reader.h"
+#include "json/sorted.h"
 #include "json/yaml.h"
 
 namespace portcullis::engine {
@@ -194,6 +195,7 @@ base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind,
   bool custom = false;
   const api::schema::Schema* schema = SchemaOf(*op.catalog, kind, custom);
   if (custom && object["kind"].AsString() != kind.kind) return object;
+  const json::Value managers = object["metadata"]["managedFields"];
   if (schema != nullptr && custom) {
     TRY(api::schema::CheckMetadata(op.arena, *schema, object));
     object = api::schema::Prune(op.arena, *schema, object, true, unknown_or_null);
@@ -201,6 +203,11 @@ base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind,
     api::schema::DecodeOptions options;
     options.unknown_fields = unknown_or_null;
     object = TRY(api::schema::Decode(op.arena, *schema, object, options));
+  }
+  // A list without entries means that all managers go; no list, that they stay.
+  const bool changes = op.verb == Verb::kUpdate || op.verb == Verb::kPatch;
+  if (changes && kind == op.resource->kind && managers.is_array() && managers.empty()) {
+    object = json::SetPath(op.arena, object, {"metadata", "managedFields"}, managers);
   }
   if (validation == FieldValidation::kIgnore) return object;
   std::vector<std::string> texts = strict_errors;
@@ -250,7 +257,7 @@ base::Result<json::Value> DecodeContent(Operation& op, const GroupVersionKind& k
   object = TRY(Canonical(op, kind, object, validation, strict_errors, yaml_error));
   if (!body.range_error.empty() && json::HasInfinity(object))
     return base::BadRequest(body.range_error);
-  return object;
+  return api::ThroughInternal(op.arena, object, kind);
 }
 
 // For objects that no schema is applied to.
@@ -304,8 +311,9 @@ base::Result<json::Value> DecodeBody(Operation& op, const GroupVersionKind& kind
 }
 
 base::Result<json::Value> DecodeInput(Operation& op, const Input& input) {
-  const json::Value object =
+  json::Value object =
       TRY(DecodeBody(op, op.kind(), input.body, input.type, input.options.validation));
+  if (IsCustom(op)) object = json::Sorted(op.arena, object);
   op.request_object = object;
   return object;
 }

@@ -280,7 +280,7 @@ std::size_t CustomResourceDefinitions::ClearInstances(Value definition) {
                            json::Value::Int(0));
     marked = json::SetPath(arena, marked, {"metadata", "generation"},
                            json::Value::Int(marked["metadata"]["generation"].AsInt() + 1));
-    (void)world_.store->Update(key, EncodeAsIs(arena, marked), preconditions);
+    (void)world_.store->Update(key, EncodeAsIs(arena, marked, true), preconditions);
   }
   return world_.store->Count(collection);
 }

@@ -4,6 +4,7 @@
 // (Kubernetes docs: autoscaling/v1 Scale).
 
 #include "api/api_status.h"
+#include "api/conversion/conversion.h"
 #include "api/patch/managed_fields.h"
 #include "api/patch/scale_fields.h"
 #include "api/selector/label_selector.h"
@@ -55,7 +56,8 @@ std::string SelectorOf(const api::catalog::ResourceInfo& resource, json::Value o
   return parsed.ok() ? parsed->ToString() : std::string();
 }
 
-json::Value ScaleOf(Operation& op, json::Value object) {
+// In the version of the endpoint.
+base::Result<json::Value> ScaleOf(Operation& op, json::Value object) {
   json::Arena& arena = op.arena;
   const api::catalog::ResourceInfo& resource = *op.resource;
   json::ObjectBuilder metadata(arena);
@@ -73,13 +75,14 @@ json::Value ScaleOf(Operation& op, json::Value object) {
                  .AsInt());
   const std::string selector = SelectorOf(resource, object);
   if (!selector.empty()) status.Set("selector", selector);
-  return json::ObjectBuilder(arena)
-      .Set("kind", "Scale")
-      .Set("apiVersion", "autoscaling/v1")
-      .Set("metadata", metadata.Build())
-      .Set("spec", spec.Build())
-      .Set("status", status.Build())
-      .Build();
+  const json::Value scale = json::ObjectBuilder(arena)
+                                .Set("kind", "Scale")
+                                .Set("apiVersion", "autoscaling/v1")
+                                .Set("metadata", metadata.Build())
+                                .Set("spec", spec.Build())
+                                .Set("status", status.Build())
+                                .Build();
+  return api::Convert(arena, scale, op.kind());
 }
 
 // Where each version of the parent keeps the number of replicas.
@@ -94,10 +97,13 @@ api::patch::ReplicasPaths PathsOfVersions(const api::catalog::ResourceInfo& reso
   api::patch::ReplicasPaths out;
   const std::string& group = resource.resource.group;
   if (resource.definition == nullptr) {
+    const std::string& stored_in = resource.storage_kind.group;
     for (std::string_view version : {"v1", "v1beta1", "v1beta2"}) {
-      out[group.empty() ? std::string(version) : base::StrCat(group, "/", version)] =
+      out[group.empty() ? std::string(version) : base::StrCat(stored_in, "/", version)] =
           steps(".spec.replicas");
     }
+    // Another group of the same objects (docs/legacy.md).
+    if (stored_in == "apps") out["extensions/v1beta1"] = steps(".spec.replicas");
     return out;
   }
   for (const api::catalog::ResourceInfo& version : resource.definition->resources()) {
@@ -170,11 +176,11 @@ class ScaleUpdate final : public Execution {
     // Not the client's scale, which may lack much.
     TRY(RunValidating(op_, {.operation = admission::kUpdate,
                             .name = name,
-                            .object = ScaleOf(op_, next),
-                            .old_object = ScaleOf(op_, live),
+                            .object = TRY(ScaleOf(op_, next)),
+                            .old_object = TRY(ScaleOf(op_, live)),
                             .options = options_.as_update}));
     if (op_.dry_run || next == live) {
-      scale_.emplace(ScaleOf(op_, next));
+      scale_.emplace(TRY(ScaleOf(op_, next)));
       return std::optional<PendingWrite>();
     }
     PendingWrite write;
@@ -193,7 +199,7 @@ class ScaleUpdate final : public Execution {
   // The scale as client and mutating admission want it.
   base::Result<json::Value> Changed(json::Value live) {
     json::Value old_scale = WithManagedFields(
-        op_.arena, ScaleOf(op_, live),
+        op_.arena, TRY(ScaleOf(op_, live)),
         TRY(api::patch::ScaleManagedFields(op_.arena, live["metadata"]["managedFields"], paths_)));
     if (IsWithoutReplicas(*op_.resource, live)) {
       old_scale =
@@ -318,7 +324,7 @@ base::Result<Outcome> GetScale(Operation& op, const Input&) {
         "the spec replicas field ", base::GoQuote(ReplicasPath(*op.resource)), " does not exist"));
   }
   Outcome outcome;
-  outcome.object = ScaleOf(op, value);
+  outcome.object = TRY(ScaleOf(op, value));
   return outcome;
 }
 

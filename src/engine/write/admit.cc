@@ -52,6 +52,7 @@ admission::Attributes MakeAttributes(const Operation& op, const AdmissionInput& 
   attributes.old_object = input.old_object;
   attributes.options = input.options;
   attributes.dry_run = input.dry_run.value_or(op.dry_run);
+  attributes.custom = op.resource->custom && attributes.kind == op.resource->kind;
   attributes.user = op.user;
   attributes.deadline = AdmissionDeadline(op, input.operation);
   return attributes;

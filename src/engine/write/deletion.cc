@@ -367,7 +367,7 @@ class OwnedDeletion final : public Execution {
         !deleted.gone && options_.orphan_dependents && !*options_.orphan_dependents;
     Outcome outcome;
     outcome.code = accepted ? 202 : 200;
-    outcome.object = Ordered(op_.arena, deleted.object);
+    outcome.object = AsWritten(op_, deleted.object);
     return outcome;
   }
 

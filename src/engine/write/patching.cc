@@ -9,6 +9,7 @@
 
 #include "admission/trace/trace.h"
 #include "api/api_status.h"
+#include "api/conversion/conversion.h"
 #include "api/patch/field_set.h"
 #include "api/patch/go_value.h"
 #include "api/patch/managed_fields.h"
@@ -199,10 +200,17 @@ base::Result<json::Value> Finish(Operation& op, const PatchTarget& target,
   if (!patched.range_error.empty() && json::HasInfinity(*canonical)) {
     return does_not_fit(base::BadRequest(patched.range_error));
   }
+  const auto internal = api::ThroughInternal(op.arena, *canonical, target.kind);
+  if (!internal.ok()) {
+    // Texts are decoded as bodies are; what was merged as a map is converted.
+    const bool is_text = !patched.operations.is_null() || !patched.merged.is_null();
+    return is_text ? does_not_fit(internal.status())
+                   : base::Status(base::Reason::kUnknown, internal.status().message());
+  }
   admission::Trace* const trace = op.recorder.trace();
-  if (trace != nullptr) trace->Stage("decode", "client", *canonical);
+  if (trace != nullptr) trace->Stage("decode", "client", *internal);
   const json::Value defaulted =
-      TRY(ApplyDefaults(op.world, *op.catalog, op.arena, target.kind, *canonical));
+      TRY(ApplyDefaults(op.world, *op.catalog, op.arena, target.kind, *internal));
   if (trace != nullptr) trace->Stage("decode", "defaulting", defaulted);
   return defaulted;
 }

@@ -53,7 +53,7 @@ base::Result<Outcome> Shown(Operation& op, base::Result<Outcome> outcome) {
         op.kind() == resource.kind) {
       outcome->object = api::schema::InGoOrder(op.arena, *resource.schema, outcome->object);
     }
-    outcome->object = Ordered(op.arena, outcome->object);
+    outcome->object = AsWritten(op, outcome->object);
   }
   return outcome;
 }
