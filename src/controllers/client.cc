@@ -36,8 +36,10 @@ engine::DeleteOptions DeleteOptionsOf(json::Arena& arena, const Request& request
   engine::DeleteOptions options;
   options.uid = request.uid;
   options.propagation_policy = request.propagation_policy;
+  options.grace_period_seconds = request.grace_period_seconds;
   json::ObjectBuilder value(arena);
   value.Set("kind", "DeleteOptions").Set("apiVersion", kMetaVersion);
+  if (options.grace_period_seconds) value.Set("gracePeriodSeconds", *options.grace_period_seconds);
   if (!options.uid.empty()) {
     value.Set("preconditions", json::ObjectBuilder(arena).Set("uid", request.uid).Build());
   }
@@ -99,6 +101,17 @@ Identity ServerItself() {
   identity.user.uid = base::Uuid();
   identity.user.groups = {std::string(api::kGroupAuthenticated), std::string(api::kGroupMasters)};
   identity.agent = "kube-apiserver";
+  return identity;
+}
+
+Identity IdentityOf(std::string_view account) {
+  if (account.empty()) return ServerItself();
+  const std::size_t colon = account.rfind(':');
+  if (colon == std::string_view::npos) return ServiceAccountOf(account);
+  Identity identity;
+  identity.user.name = account;
+  identity.user.groups = {std::string(api::kGroupAuthenticated)};
+  identity.agent = account.substr(colon + 1);
   return identity;
 }
 

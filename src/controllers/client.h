@@ -5,7 +5,9 @@
 // others: audit, flow control, authorization, metrics (server/own_requests.h).
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -32,10 +34,11 @@ struct Request {
   std::string_view name;  // "" for creates and collections
   json::Value body;       // of creates and updates the object, of patches the patch
   engine::PatchType patch = engine::PatchType::kMerge;
-  std::string_view field_manager;       // "": the first part of the client's agent
-  bool force = false;                   // of applies
-  std::string_view uid;                 // of deletes: a precondition
-  std::string_view propagation_policy;  // of deletes
+  std::string_view field_manager;                    // "": the first part of the client's agent
+  bool force = false;                                // of applies
+  std::string_view uid;                              // of deletes: a precondition
+  std::string_view propagation_policy;               // of deletes
+  std::optional<std::int64_t> grace_period_seconds;  // of deletes
 };
 
 // Who asks.
@@ -48,6 +51,8 @@ struct Identity {
 // it (k8s.io/apiserver/pkg/server, AuthorizeClientBearerToken).
 Identity ServiceAccountOf(std::string_view account);
 Identity ServerItself();
+// Who a controller is, by ControllerInfo::account.
+Identity IdentityOf(std::string_view account);
 
 // Thread-safe. Do() blocks until the write is committed or refused.
 class Client {

@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
 constexpr std::string_view kResource = "clusterroles";
+constexpr std::size_t kMostNested = 8;  // roles whose parts are looked at for one role
 constexpr std::string_view kManager = "clusterrole-aggregation-controller";
 
 class ClusterRoleAggregation final : public Controller {
@@ -43,7 +44,8 @@ class ClusterRoleAggregation final : public Controller {
     const json::Value aggregation = object["aggregationRule"];
     if (aggregation.is_null()) return std::nullopt;
     json::Arena arena;
-    const json::Value rules = Gather(arena, aggregation, name);
+    std::set<std::string_view> gathered = {role->name()};
+    const json::Value rules = Gather(arena, aggregation, name, gathered);
     if (rules == object["rules"] || (rules.empty() && object["rules"].empty())) return std::nullopt;
     json::ObjectBuilder body(arena);
     body.Set("apiVersion", object["apiVersion"]).Set("kind", object["kind"]);
@@ -62,8 +64,11 @@ class ClusterRoleAggregation final : public Controller {
   }
 
  private:
-  // Without duplicates, in the order of selectors and names.
-  json::Value Gather(json::Arena& arena, json::Value aggregation, std::string_view self) const {
+  // Without duplicates, in the order of selectors and names. A part that is aggregated itself counts
+  // with the rules that it is about to have: so admin, which contains edit, which contains view, is
+  // written once at the start and not three times. `gathered` are the roles on the way.
+  json::Value Gather(json::Arena& arena, json::Value aggregation, std::string_view self,
+                     std::set<std::string_view>& gathered) const {
     std::vector<json::Value> rules;
     const auto roles = context_.store.List({kGroup, kResource});
     for (const json::Value& selector : aggregation["clusterRoleSelectors"].elements()) {
@@ -72,7 +77,14 @@ class ClusterRoleAggregation final : public Controller {
       for (const store::ObjectPtr& role : roles) {
         const json::Value object = role->document().root();
         if (role->name() == self || !labels->Matches(object["metadata"]["labels"])) continue;
-        for (const json::Value& rule : object["rules"].elements()) {
+        json::Value parts = object["rules"];
+        const json::Value nested = object["aggregationRule"];
+        if (!nested.is_null() && gathered.size() < kMostNested &&
+            gathered.insert(role->name()).second) {
+          arena.Retain(role);
+          parts = Gather(arena, nested, role->name(), gathered);
+        }
+        for (const json::Value& rule : parts.elements()) {
           if (std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(rule);
         }
       }

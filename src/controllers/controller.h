@@ -57,8 +57,10 @@ class Controller {
 
 // What is known of a controller before it is made; each file exports one.
 struct ControllerInfo {
-  std::string_view name;     // as in --controllers: "namespace-controller"
-  std::string_view account;  // its service account in kube-system
+  std::string_view name;  // as in --controllers: "namespace-controller"
+  // Its service account in kube-system; with a colon, a user ("system:kube-scheduler"); empty: the
+  // server itself.
+  std::string_view account;
   std::string_view summary;
   std::unique_ptr<Controller> (*create)(const ControllerContext& context);
   // It puts something into every new namespace, whose name is then its key of work.
@@ -67,13 +69,20 @@ struct ControllerInfo {
   bool sees_uninitialized = false;
   // The collections whose changes it receives; empty: all. The others cost a commit nothing.
   std::span<const store::Collection> hears;
+  // The name by which --controllers asks for it together with others. Such a controller is off
+  // unless its name or its group's is given.
+  std::string_view group;
 };
+
+// The group of those that make pods of workloads and let them run.
+inline constexpr std::string_view kWorkloads = "workloads";
 
 // All controllers, in alphabetical order.
 const std::vector<const ControllerInfo*>& AllControllers();
 
-// Those that a --controllers list asks for: "*" (the default) all, "-name" all but that one, "name"
-// that one. An unknown name is an error that names the known ones.
+// Those that a --controllers list asks for: "*" (the default) all that are on by default, "-name" all
+// but that one, "name" that one. A group's name is that of all its members; a list of nothing but
+// groups leaves the others as by default. An unknown name is an error that names the known ones.
 base::Result<std::vector<const ControllerInfo*>> SelectControllers(
     const std::vector<std::string>& list);
 

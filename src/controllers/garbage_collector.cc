@@ -53,9 +53,12 @@ bool Mentions(std::string_view text, std::string_view word) {
 // names may also stand elsewhere in the text; then it is parsed for nothing.)
 bool MayMatter(const store::Object& object) {
   std::string_view text = object.bytes();
-  // In stored objects all that matters stands before the managed fields.
+  // In stored objects of built-in kinds all that matters stands before the managed fields.
   constexpr std::string_view kManaged = "\"managedFields\":[";
-  if (const void* end = memmem(text.data(), text.size(), kManaged.data(), kManaged.size())) {
+  const void* const end = text.starts_with(R"({"kind":)")
+                              ? memmem(text.data(), text.size(), kManaged.data(), kManaged.size())
+                              : nullptr;
+  if (end != nullptr) {
     text = text.substr(0, static_cast<std::size_t>(static_cast<const char*>(end) - text.data()));
   }
   return Mentions(text, "\"ownerReferences\"") || Mentions(text, "\"deletionTimestamp\"");

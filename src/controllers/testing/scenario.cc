@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "base/testing/fake_clock.h"
 #include "controllers/address_book.h"
+#include "controllers/api_service_availability.h"
 #include "controllers/controller.h"
 #include "controllers/custom_api_services.h"
 #include "controllers/flow_control_objects.h"
@@ -62,8 +63,8 @@ bool Fits(std::string_view wanted, std::string_view note) {
 
 const ControllerInfo* FindController(std::string_view name) {
   std::vector<const ControllerInfo*> all = AllControllers();
-  all.insert(all.end(), {&kIdentityLease, &kCustomApiServices, &kAddressRepair,
-                         &kFlowControlObjects, &kFlowSchemaStatus});
+  all.insert(all.end(), {&kIdentityLease, &kCustomApiServices, &kApiServiceAvailability,
+                         &kAddressRepair, &kFlowControlObjects, &kFlowSchemaStatus});
   for (const ControllerInfo* info : all) {
     if (info->name == name) return info;
   }
@@ -228,8 +229,7 @@ class Scenario {
     if (info == nullptr) return base::NotFound("no such controller");
     TRY(OpenEngine());
     for (const Value& object : file_["given"].elements()) TRY(Create(object));
-    client_.emplace(engine_->world(),
-                    info->account.empty() ? ServerItself() : ServiceAccountOf(info->account));
+    client_.emplace(engine_->world(), IdentityOf(info->account));
     context_.reset(new ControllerContext{*store_, *client_, *engine_->world().catalog, clock_,
                                          engine_->compiler(), std::string(kRootCa),
                                          *engine_->world().release});
