@@ -9,6 +9,7 @@
 #include "admission/chain.h"
 #include "api/api_status.h"
 #include "audit/policy.h"
+#include "audit/recording.h"
 #include "audit/sink.h"
 #include "authn/methods.h"
 #include "authn/request_header.h"
@@ -18,6 +19,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "controllers/address_book.h"
+#include "controllers/api_service_availability.h"
 #include "controllers/custom_api_services.h"
 #include "controllers/event_expiry.h"
 #include "controllers/flow_control_objects.h"
@@ -329,27 +331,32 @@ class Server final : public ApiServer {
   base::Status BuildAudit() {
     const bool has_log = !options_.audit_log_path.empty();
     const bool has_webhook = !options_.audit_webhook_config_file.empty();
-    if (options_.audit_policy_file.empty()) {
-      if (has_log) base::LogWarning(kNoAuditPolicy, {{"backend", "log"}});
-      if (has_webhook) base::LogWarning(kNoAuditPolicy, {{"backend", "webhook"}});
-      return base::OkStatus();
-    }
-    auto policy = audit::LoadPolicy(options_.audit_policy_file);
-    if (!policy.ok()) return policy.status().Annotate("loading audit policy file");
-    if (!has_log && !has_webhook) {
-      base::LogWarning(
-          "--audit-policy-file has no effect without --audit-log-path or "
-          "--audit-webhook-config-file");
-      return base::OkStatus();
-    }
-    audit_policy_.emplace(std::move(*policy));
+    const bool records = !options_.record.folder.empty();
     std::vector<std::unique_ptr<audit::Sink>> sinks;
     const auto add = [&](std::unique_ptr<audit::Sink> sink, std::string_view mode) {
       sinks.push_back(mode == "blocking-strict" ? std::move(sink)
                                                 : audit::MakeForgiving(std::move(sink)));
     };
-    if (has_log) add(TRY(OpenAuditLog()), options_.audit_log_mode);
-    if (has_webhook) add(TRY(OpenAuditWebhook()), options_.audit_webhook_mode);
+    if (options_.audit_policy_file.empty()) {
+      if (has_log) base::LogWarning(kNoAuditPolicy, {{"backend", "log"}});
+      if (has_webhook) base::LogWarning(kNoAuditPolicy, {{"backend", "webhook"}});
+      if (!records) return base::OkStatus();
+      audit_policy_.emplace(audit::PolicyOfWrites());
+    } else {
+      auto policy = audit::LoadPolicy(options_.audit_policy_file);
+      if (!policy.ok()) return policy.status().Annotate("loading audit policy file");
+      if (!has_log && !has_webhook && !records) {
+        base::LogWarning("--audit-policy-file has no effect without --audit-log-path or --record");
+        return base::OkStatus();
+      }
+      audit_policy_.emplace(std::move(*policy));
+      if (has_log) add(TRY(OpenAuditLog()), options_.audit_log_mode);
+      if (has_webhook) add(TRY(OpenAuditWebhook()), options_.audit_webhook_mode);
+    }
+    if (records) {
+      auto recording = TRY(audit::Recording::Open(options_.record, clock_));
+      add(audit::MakeBatching(std::move(recording), {}), "batch");  // clients do not wait for it
+    }
     sink_ = sinks.size() == 1 ? std::move(sinks.front()) : audit::MakeTee(std::move(sinks));
     env_.audit_policy = &*audit_policy_;
     env_.audit_sink = sink_.get();
@@ -447,13 +454,13 @@ class Server final : public ApiServer {
 
   void MakeControllers() {
     for (const controllers::ControllerInfo* info : chosen_controllers_) {
-      MakeLoop(*info,
-               MakeOwnClient(env_, controllers::ServiceAccountOf(info->account), Limits::kApply));
+      MakeLoop(*info, MakeOwnClient(env_, controllers::IdentityOf(info->account), Limits::kApply));
     }
     // Always on: --controllers does not select these.
     for (const controllers::ControllerInfo* info :
          {&controllers::kIdentityLease, &controllers::kCustomApiServices,
-          &controllers::kAddressRepair, &controllers::kFlowControlObjects}) {
+          &controllers::kApiServiceAvailability, &controllers::kAddressRepair,
+          &controllers::kFlowControlObjects}) {
       MakeLoop(*info, nullptr);
     }
     if (options_.enable_priority_and_fairness) MakeLoop(controllers::kFlowSchemaStatus, nullptr);

@@ -17,7 +17,7 @@ constexpr std::size_t kKept = 1024;
 
 ConvertedViews::Key ConvertedViews::KeyOf(const api::catalog::ResourceInfo& resource,
                                           const store::ObjectPtr& object) {
-  return {object.get(), resource.definition->number(), resource.resource.version};
+  return {object.get(), resource.number};
 }
 
 ConvertedViews::ViewPtr ConvertedViews::Find(const Key& key, const store::ObjectPtr& object,

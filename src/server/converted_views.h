@@ -42,7 +42,7 @@ class ConvertedViews {
   };
   using ViewPtr = std::shared_ptr<View>;
   // Object, state of the definition, version.
-  using Key = std::tuple<const store::Object*, std::uint32_t, std::string>;
+  using Key = std::pair<const store::Object*, std::uint32_t>;
 
   static Key KeyOf(const api::catalog::ResourceInfo& resource, const store::ObjectPtr& object);
   // The view of the key; `own` if the caller is the one who makes it.

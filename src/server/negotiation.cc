@@ -273,6 +273,56 @@ base::Result<Accepted> NegotiateOutput(std::string_view accept, std::string_view
   return *std::move(accepted);
 }
 
+namespace {
+
+// Text without a transformation, everything else with one. Streams and versions of servers are not
+// offered.
+std::optional<Accepted> AcceptPage(const Clause& clause, MediaType type, bool text,
+                                   std::string_view kind) {
+  const auto parameter = [&](std::string_view name) {
+    const auto found = clause.parameters.find(name);
+    return found == clause.parameters.end() ? std::string_view() : found->second;
+  };
+  if (!parameter("stream").empty() || !parameter("sv").empty()) return std::nullopt;
+  Accepted accepted;
+  accepted.type = type;
+  accepted.pretty = parameter("pretty") == "1";
+  const bool transforms = clause.parameters.contains("as") || clause.parameters.contains("g") ||
+                          clause.parameters.contains("v");
+  accepted.form_version = std::string(parameter("v"));
+  if (text) return transforms ? std::nullopt : std::optional(accepted);
+  const bool known = accepted.form_version == "v1alpha1" || accepted.form_version == "v1beta1";
+  if (!known || parameter("as") != kind || parameter("g") != "config.k8s.io") return std::nullopt;
+  return accepted;
+}
+
+}  // namespace
+
+base::Result<Accepted> NegotiateComponentPage(std::string_view accept, std::string_view pretty,
+                                              std::string_view user_agent, std::string_view kind) {
+  if (base::Trim(accept).empty()) {
+    Accepted text;
+    text.form_version.clear();
+    return text;
+  }
+  for (const Clause& clause : ParseAccept(accept)) {
+    for (const Type& type : kTypes) {
+      if (type.type == MediaType::kProtobuf || !Names(clause, type)) continue;
+      if (auto accepted = AcceptPage(clause, type.type, false, kind)) {
+        accepted->pretty |= WantsPretty(pretty, user_agent);
+        return *std::move(accepted);
+      }
+    }
+    const bool text =
+        (clause.type == "text" && (clause.subtype == "plain" || clause.subtype == "*")) ||
+        (clause.type == "*" && clause.subtype == "*");
+    if (!text) continue;
+    if (auto accepted = AcceptPage(clause, MediaType::kJson, true, kind))
+      return *std::move(accepted);
+  }
+  return NotAcceptable("application/json, application/yaml, text/plain");
+}
+
 base::Status NotAcceptable(std::string_view types) {
   return base::Status(base::Reason::kNotAcceptable,
                       base::StrCat("only the following media types are accepted: ", types));

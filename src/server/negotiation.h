@@ -41,6 +41,11 @@ enum class Offers : std::uint8_t {
 base::Result<Accepted> NegotiateOutput(std::string_view accept, std::string_view pretty,
                                        std::string_view user_agent, Offers offers);
 
+// The same for /statusz and /flagz, which show text, then `form_version` is empty, or an object of
+// config.k8s.io of this kind. No header at all means text.
+base::Result<Accepted> NegotiateComponentPage(std::string_view accept, std::string_view pretty,
+                                              std::string_view user_agent, std::string_view kind);
+
 // What NegotiateOutput() fails with; `types` are the accepted ones.
 base::Status NotAcceptable(std::string_view types);
 

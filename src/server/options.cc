@@ -115,6 +115,13 @@ constexpr flags::Type kTime = flags::Type::kDuration;
 constexpr flags::Type kMany = flags::Type::kList;
 constexpr flags::Type kPairs = flags::Type::kMap;
 
+// A flag of the recording, set as `portcullis record` sets its own.
+template <auto Set>
+base::Status SetRecord(Options& options, std::string_view value) {
+  return Set(options.record, value);
+}
+using audit::RecordingOptions;
+
 // In the order of names: name, type, default, meaning, setter, note.
 constexpr flags::Flag<Options> kFlags[] = {
     {"admission-control", kMany, "",
@@ -200,13 +207,14 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetText<&Options::client_ca_file>, ""},
     {"contention-profiling", kSwitch, "false", "", nullptr, "there is no profiler"},
     {"controllers", kMany, "*",
-     "In-process controllers to run: * for all, name for one, -name or -* for none",
+     "In-process controllers to run: * for all, name for one, -name or -* for none; workloads for "
+     "those that make pods of Deployments, Jobs and others",
      &AddToList<&Options::controllers>, "", '\0', "", &flags::ClearList<&Options::controllers>},
     {"coordinated-leadership-lease-duration", kTime, "", "", nullptr, kOneServer},
     {"coordinated-leadership-renew-deadline", kTime, "", "", nullptr, kOneServer},
     {"coordinated-leadership-retry-period", kTime, "", "", nullptr, kOneServer},
     {"cors-allowed-origins", kMany, "", "", nullptr, "CORS is not served"},
-    {"data-dir", kText, "portcullis-data", "Folder of the store, certificates and kubeconfig",
+    {"data-dir", kText, "portcullis-data", "Directory of the store, certificates and kubeconfig",
      &SetText<&Options::data_dir>, ""},
     {"debug-socket-path", kText, "", "", nullptr, "there is no profiler"},
     {"default-not-ready-toleration-seconds", kNumber, "300",
@@ -310,6 +318,20 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"ready-file", kText, "",
      "File that is written when the server is ready, with its URL, and removed when it stops",
      &SetText<&Options::ready_file>, ""},
+    {"record", kText, "",
+     "Directory of a recording: writes that `portcullis replay` carries out again, without "
+     "secrets.\n"
+     "Without --audit-policy-file all of them, else those that it records with their objects.",
+     &SetRecord<&flags::SetText<&RecordingOptions::folder>>, "", '\0', "DIR"},
+    {"record-per-shape", kNumber, "10",
+     "Record so many requests of the same verb, resource, groups, answer and fields; 0: all",
+     &SetRecord<&flags::SetCount<&RecordingOptions::per_shape>>, ""},
+    {"record-redact", kText, "",
+     "Field that is not recorded, behind RESOURCE: of these only; * is any element. May be "
+     "repeated.",
+     &SetRecord<&flags::AddText<&RecordingOptions::redact>>, "", '\0', "[RESOURCE:]PATH"},
+    {"record-sample", kNumber, "1", "Record one of so many",
+     &SetRecord<&flags::SetCount<&RecordingOptions::sample>>, ""},
     {"request-timeout", kTime, "1m0s", "Timeout of a request",
      &SetDuration<&Options::request_timeout>, ""},
     {"requestheader-allowed-names", kMany, "",
@@ -410,6 +432,7 @@ base::Result<Options> ParseOptions(std::span<const std::string> arguments, Optio
   Options options = std::move(defaults);
   const flags::Line line = TRY(flags::Parse<Options>(kFlags, arguments, {command}, options));
   options.help = line.help;
+  options.flag_values = flags::ValuesOf(flags::InfosOf<Options>(kFlags), line);
   options.also_bind_ipv6_loopback = !line.given.contains("bind-address");
   options.service_cluster_ip_range_given = line.given.contains("service-cluster-ip-range");
   for (const flags::Flag<Options>& flag : kFlags) {

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "audit/recording.h"
 #include "base/status.h"
 #include "flags/flags.h"
 #include "release/release.h"
@@ -122,6 +123,7 @@ struct Options {
   int audit_log_maxsize = 100;
   bool audit_log_compress = false;
   std::string audit_log_mode = "blocking";
+  audit::RecordingOptions record;
   std::string audit_webhook_config_file;
   std::string audit_webhook_mode = "batch";
   int audit_webhook_batch_buffer_size = 10000;
@@ -139,6 +141,8 @@ struct Options {
   std::string log_format = "text";
   int verbosity = 0;
 
+  // What each flag is set to, as /flagz shows it.
+  std::map<std::string, std::string> flag_values;
   // Notes about flags that were accepted and ignored, for the log.
   std::vector<std::string> notes;
   bool help = false;

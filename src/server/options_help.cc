@@ -38,7 +38,7 @@ constexpr Group kGroups[] = {
      {"authorization-config", "authorization-mode", "authorization-policy-file",
       "authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl",
       "authorization-webhook-config-file", "authorization-webhook-version"}},
-    {"Auditing", {"audit-"}},
+    {"Auditing", {"audit-", "record", "record-"}},
     {"API enablement",
      {"feature-gates", "kubernetes-version", "runtime-config", "controllers",
       "service-cluster-ip-range", "service-node-port-range", "advertise-address",

@@ -111,7 +111,8 @@ base::Result<std::string> EventLine(WatchSession& session, std::string_view type
   json::Arena arena;
   const json::Value value = TRY(engine::FromStore(arena, object, resource));
   if (session.accepted.form != Form::kTable) {
-    return Event(media, type, rest::PartialMetadata(arena, value, session.accepted.form_version));
+    return Event(media, type,
+                 rest::PartialMetadata(arena, resource, value, session.accepted.form_version));
   }
   json::Value columns;
   if (!session.columns_sent) columns = table::ColumnDefinitions(arena, resource);
@@ -127,11 +128,18 @@ base::Result<std::string> EventLine(WatchSession& session, std::string_view type
 std::string BookmarkLine(const WatchSession& session, std::int64_t revision,
                          bool initial_events_end) {
   const api::GroupVersionKind& kind = session.resource->kind;
-  std::string metadata = base::StrCat("{\"resourceVersion\":\"", std::to_string(revision), "\"");
-  if (initial_events_end) {
-    metadata += ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}";
-  }
+  const std::string version_member =
+      base::StrCat("\"resourceVersion\":\"", std::to_string(revision), "\"");
+  constexpr std::string_view kEnd = R"("annotations":{"k8s.io/initial-events-end":"true"})";
+  std::string metadata = base::StrCat("{", version_member);
+  if (initial_events_end) metadata += base::StrCat(",", kEnd);
   metadata += '}';
+  if (session.resource->custom && session.accepted.form == Form::kObject) {
+    const std::string_view before = initial_events_end ? kEnd : std::string_view();
+    return Line("BOOKMARK", base::StrCat("{\"apiVersion\":\"", engine::ApiVersion(kind),
+                                         "\",\"kind\":\"", kind.kind, "\",\"metadata\":{", before,
+                                         before.empty() ? "" : ",", version_member, "}}"));
+  }
   std::string name = kind.kind;
   std::string version = engine::ApiVersion(kind);
   std::string rest;

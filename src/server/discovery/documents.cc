@@ -317,7 +317,10 @@ Reply Documents::ServeHealth(Call& call) {
     if (std::find(excluded.begin(), excluded.end(), check) != excluded.end()) {
       unknown.erase(check);
       lines += base::StrCat("[+]", check, " excluded: ok\n");
-    } else if (error.empty()) {
+      continue;
+    }
+    health_.Observe(check, kind, error.empty());
+    if (error.empty()) {
       const auto remark = remarks.find(check);
       lines +=
           base::StrCat("[+]", check, " ok",
@@ -340,7 +343,7 @@ Reply Documents::ServeHealth(Call& call) {
   return TextReply(200, base::StrCat(lines, kind, " check passed\n"));
 }
 
-Reply Documents::ServePaths(Call& call) {
+std::vector<std::string> Documents::Paths(const Call& call) const {
   std::vector<std::string> paths = {"/.well-known/openid-configuration",
                                     "/api",
                                     "/apis",
@@ -348,6 +351,7 @@ Reply Documents::ServePaths(Call& call) {
                                     "/healthz",
                                     "/livez",
                                     "/metrics",
+                                    "/metrics/slis",
                                     "/openapi/v2",
                                     "/openapi/v3",
                                     "/openapi/v3/",
@@ -363,10 +367,16 @@ Reply Documents::ServePaths(Call& call) {
     for (std::string_view check : ChecksOf(kind))
       paths.push_back(base::StrCat("/", kind, "/", check));
   }
+  if (env_.release->GateEnabled("ComponentFlagz")) paths.emplace_back("/flagz");
+  if (env_.release->GateEnabled("ComponentStatusz")) paths.emplace_back("/statusz");
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  return paths;
+}
+
+Reply Documents::ServePaths(Call& call) {
   json::ArrayBuilder list(call.arena);
-  for (const std::string& path : paths) list.Add(path);
+  for (const std::string& path : Paths(call)) list.Add(path);
   const json::Value value = json::MakeObject(call.arena, {{"paths", list.Build()}});
   Reply reply;
   json::WriteOptions indented;
@@ -451,6 +461,11 @@ Reply Documents::Serve(Call& call) {
     reply.body = env_.metrics->Expose();
     return reply;
   }
+  if (path == "/metrics/slis") return health_.Serve(call);
+  if (path == "/statusz" && env_.release->GateEnabled("ComponentStatusz")) {
+    return ServeStatusz(call, Paths(call));
+  }
+  if (path == "/flagz" && env_.release->GateEnabled("ComponentFlagz")) return ServeFlagz(call);
   if (path.starts_with(kFlowControlDumps)) return ServeFlowControl(call);
   if (path == "/debug/admission" || path.starts_with("/debug/admission/")) {
     return env_.traces->Serve(call);

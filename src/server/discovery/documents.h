@@ -8,9 +8,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/mutex.h"
 #include "server/call.h"
+#include "server/discovery/component_pages.h"
 
 namespace portcullis::server {
 
@@ -36,6 +38,7 @@ class Documents {
   Reply ServeOpenApi(Call& call);
   Reply ServeHealth(Call& call);
   Reply ServeFlowControl(Call& call);
+  std::vector<std::string> Paths(const Call& call) const;
   Reply ServePaths(Call& call);
   Reply ServeKeys(Call& call);    // REQUIRES: tokens are signed here
   Reply ServeIssuer(Call& call);  // the same
@@ -43,6 +46,7 @@ class Documents {
 
   const Environment& env_;
   std::atomic<bool> stopping_{false};
+  HealthMetrics health_;
   base::Mutex mutex_;
   std::shared_ptr<const api::catalog::Catalog> made_for_ PC_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<const std::string>> kept_ PC_GUARDED_BY(mutex_);

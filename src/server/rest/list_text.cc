@@ -34,11 +34,12 @@ ListText::ListText(json::Value frame, const Accepted& accepted,
 }
 
 void ListText::SplitFrame(json::Value frame) {
+  const std::string_view items = frame.Has("rows") ? "rows" : "items";
   if (style_ == Style::kYaml) {
     frame_ = json::ToYaml(frame);
     if (objects_.empty()) return;
     // Names are in order; only those of the list itself begin a line.
-    const std::string name = base::StrCat("\n", frame.members().back().name(), ":");
+    const std::string name = base::StrCat("\n", items, ":");
     const std::size_t at = frame_.find(base::StrCat(name, " []\n")) + name.size();
     end_ = frame_.substr(at + std::string_view(" []\n").size());
     frame_.resize(at);
@@ -46,11 +47,15 @@ void ListText::SplitFrame(json::Value frame) {
     return;
   }
   frame_ = json::ToString(frame, style_ == Style::kIndented ? Indented() : json::WriteOptions());
-  frame_.resize(frame_.rfind(']'));
+  // Within strings quotes are escaped: this is the name itself.
+  const std::size_t name = frame_.rfind(base::StrCat("\"", items, "\":"));
+  const std::size_t at = frame_.find(']', name);
+  end_ = frame_.substr(at);
+  frame_.resize(at);
   if (style_ == Style::kPlain) {
-    end_ = "]}\n";
-  } else {
-    end_ = objects_.empty() ? "]\n}" : "\n  ]\n}";
+    end_ += '\n';
+  } else if (!objects_.empty()) {
+    end_.insert(0, "\n  ");
   }
 }
 

@@ -21,7 +21,7 @@ class ListText final : public TextSource {
   using Item = std::function<base::Status(json::Arena& arena, const store::ObjectPtr& object,
                                           std::string& out)>;
 
-  // `frame` is the list with an empty array for its last member, which the items go into. The text
+  // `frame` is the list with an empty array for its `rows` or `items`, which these go into. The text
   // is what `accepted` asks for: JSON, indented or not, or YAML.
   ListText(json::Value frame, const Accepted& accepted, std::vector<store::ObjectPtr> objects,
            Item item);

@@ -6,10 +6,12 @@
 #include <functional>
 #include <utility>
 
+#include "api/schema/order.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/codec/protobuf.h"
 #include "json/reader.h"
+#include "json/sorted.h"
 #include "json/writer.h"
 #include "server/reply.h"
 #include "server/rest/list_protobuf.h"
@@ -43,7 +45,7 @@ json::Value TableOf(Call& call, json::Value object, json::Value metadata) {
 json::Value ScaleTable(Call& call, json::Value scale, const ListMeta& meta) {
   const auto include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
   json::ArrayBuilder rows(call.arena);
-  rows.Add(table::ScaleRow(call.arena, scale, include, call.env.clock->Now()));
+  rows.Add(table::ScaleRow(call.arena, *call.resource, scale, include, call.env.clock->Now()));
   return table::Make(call.arena, call.accepted.form_version, ListMetadata(call.arena, meta),
                      table::ScaleColumns(call.arena), rows.Build());
 }
@@ -77,8 +79,15 @@ base::Status WrongForm(const Call& call, std::string_view form, std::string_view
 
 }  // namespace
 
-json::Value PartialMetadata(json::Arena& arena, json::Value object, std::string_view version) {
+json::Value PartialMetadata(json::Arena& arena, const api::catalog::ResourceInfo& resource,
+                            json::Value object, std::string_view version) {
   json::Value metadata = object["metadata"];
+  if (resource.custom && resource.schema != nullptr) {
+    const api::schema::Field* typed = resource.schema->FindField("metadata");
+    if (typed != nullptr && typed->schema != nullptr) {
+      metadata = api::schema::InGoOrder(arena, *typed->schema, metadata);
+    }
+  }
   constexpr std::string_view kGeneration = "deprecated.daemonset.template.generation";
   if (metadata["annotations"].Has(kGeneration) && object["kind"].AsString() == "DaemonSet") {
     // This is the metadata of the internal type, which has a field instead of the annotation.
@@ -103,8 +112,9 @@ base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object
       return ValueReply(call, http_status, TableOf(call, object, ListMetadata(call.arena, meta)));
     }
     case Form::kPartialObject:
-      return ValueReply(call, http_status,
-                        PartialMetadata(call.arena, object, call.accepted.form_version));
+      return ValueReply(
+          call, http_status,
+          PartialMetadata(call.arena, *call.resource, object, call.accepted.form_version));
     case Form::kPartialObjectList:
       return WrongForm(call, "PartialObjectMetadataList", "not a list", "");
     default:
@@ -193,13 +203,18 @@ base::Result<Reply> MadeReply(Call& call, json::Value frame, std::vector<store::
 base::Result<Reply> PlainReply(Call& call, std::vector<store::ObjectPtr> objects,
                                const ListMeta& meta) {
   const auto& resource = *call.resource;
-  const json::Value frame =
-      json::ObjectBuilder(call.arena)
-          .Set("kind", std::string_view(resource.list_kind))
-          .Set("apiVersion", std::string_view(engine::ApiVersion(resource.kind)))
-          .Set("metadata", ListMetadata(call.arena, meta))
-          .Set("items", json::MakeArray(call.arena, {}))
-          .Build();
+  json::Value metadata = ListMetadata(call.arena, meta);
+  // Go holds lists of custom resources as maps, too.
+  if (resource.custom && meta.continue_token.empty()) {
+    metadata = json::With(call.arena, metadata, "continue", json::Value::StringView(""));
+  }
+  json::Value frame = json::ObjectBuilder(call.arena)
+                          .Set("kind", std::string_view(resource.list_kind))
+                          .Set("apiVersion", std::string_view(engine::ApiVersion(resource.kind)))
+                          .Set("metadata", metadata)
+                          .Set("items", json::MakeArray(call.arena, {}))
+                          .Build();
+  if (resource.custom) frame = json::Sorted(call.arena, frame);
   if (call.accepted.type == MediaType::kProtobuf) {
     return ProtobufReply(call, frame, std::move(objects),
                          [&resource](const store::ObjectPtr& object, std::string& scratch) {
@@ -267,8 +282,9 @@ base::Result<Reply> FormReply(Call& call, std::vector<store::ObjectPtr> objects,
            {"metadata", ListMetadata(call.arena, meta)},
            {"items", json::MakeArray(call.arena, {})}}),
       std::move(objects),
-      [version = call.accepted.form_version](json::Arena& arena, json::Value object) {
-        return PartialMetadata(arena, object, version);
+      [&resource = *call.resource, version = call.accepted.form_version](json::Arena& arena,
+                                                                         json::Value object) {
+        return PartialMetadata(arena, resource, object, version);
       });
 }
 

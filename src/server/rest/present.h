@@ -31,6 +31,7 @@ base::Result<std::string> WatchObjectText(Call& call, const store::ObjectPtr& ob
 // The object of a bookmark.
 std::string BookmarkText(Call& call, std::int64_t revision, bool initial_events_end);
 
-json::Value PartialMetadata(json::Arena& arena, json::Value object, std::string_view version);
+json::Value PartialMetadata(json::Arena& arena, const api::catalog::ResourceInfo& resource,
+                            json::Value object, std::string_view version);
 
 }  // namespace portcullis::server::rest

@@ -362,6 +362,23 @@ void ApiService(CellWriter& writer, json::Value object) {
       .Age(object);
 }
 
+std::string Joined(json::Value list) {
+  std::vector<std::string_view> texts;
+  for (const json::Value& text : list.elements()) texts.push_back(text.AsString());
+  return base::Join(texts, ",");
+}
+
+// docs/legacy.md.
+void PodSecurityPolicy(CellWriter& writer, json::Value object) {
+  const json::Value spec = object["spec"];
+  const auto yes = [&](std::string_view field) { return spec[field].AsBool() ? "true" : "false"; };
+  writer.Name(object).Text(yes("privileged")).Text(Joined(spec["allowedCapabilities"]));
+  for (const std::string_view part : {"seLinux", "runAsUser", "fsGroup", "supplementalGroups"}) {
+    writer.Text(spec[part]["rule"].AsString());
+  }
+  writer.Text(yes("readOnlyRootFilesystem")).Text(Joined(spec["volumes"]));
+}
+
 constexpr PrinterRow kRows[] = {
     {"admissionregistration.k8s.io", "mutatingadmissionpolicies", &MutatingPolicy},
     {"admissionregistration.k8s.io", "mutatingadmissionpolicybindings", &PolicyBinding},
@@ -385,6 +402,7 @@ constexpr PrinterRow kRows[] = {
     {"networking.k8s.io", "servicecidrs", &ServiceCidr},
     {"node.k8s.io", "runtimeclasses", &RuntimeClass},
     {"policy", "poddisruptionbudgets", &DisruptionBudget},
+    {"policy", "podsecuritypolicies", &PodSecurityPolicy},
     {"rbac.authorization.k8s.io", "clusterrolebindings", &RoleBinding},
     {"rbac.authorization.k8s.io", "clusterroles", &NameAndCreation},
     {"rbac.authorization.k8s.io", "rolebindings", &RoleBinding},

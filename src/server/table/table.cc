@@ -16,15 +16,20 @@
 namespace portcullis::server::table {
 namespace {
 
-Printer FindPrinter(const api::catalog::ResourceInfo& resource) {
+Printer FindPrinter(std::string_view group, std::string_view resource) {
   for (std::span<const PrinterRow> rows : {WorkloadPrinters(), CorePrinters(), GroupPrinters()}) {
     for (const PrinterRow& row : rows) {
-      if (row.resource == resource.resource.resource && row.group == resource.resource.group) {
-        return row.print;
-      }
+      if (row.resource == resource && row.group == group) return row.print;
     }
   }
   return nullptr;
+}
+
+// Objects of another group's kind (docs/legacy.md) are printed as that group's.
+Printer FindPrinter(const api::catalog::ResourceInfo& resource) {
+  const std::string_view name = resource.resource.resource;
+  const Printer own = FindPrinter(resource.resource.group, name);
+  return own != nullptr ? own : FindPrinter(resource.storage_kind.group, name);
 }
 
 // The cell of a custom resource's column: the first value its path leads to.
@@ -88,11 +93,14 @@ void PrintGeneric(CellWriter& writer, const api::catalog::ResourceInfo& resource
   }
 }
 
-json::Value RowOf(const CellWriter& writer, json::Value object, IncludeObject include) {
+json::Value RowOf(const CellWriter& writer, const api::catalog::ResourceInfo& resource,
+                  json::Value object, IncludeObject include) {
   json::Arena& arena = writer.arena;
   json::Value shown;
   if (include == IncludeObject::kObject) shown = object;
-  if (include == IncludeObject::kMetadata) shown = rest::PartialMetadata(arena, object, "v1");
+  if (include == IncludeObject::kMetadata) {
+    shown = rest::PartialMetadata(arena, resource, object, "v1");
+  }
   json::ObjectBuilder row(arena);
   row.Set("cells", json::MakeArray(arena, writer.cells));
   if (!writer.ended.empty()) row.Set("conditions", EndedCondition(arena, writer.ended));
@@ -138,7 +146,7 @@ json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, 
   } else {
     PrintGeneric(writer, resource, object);
   }
-  return RowOf(writer, object, include);
+  return RowOf(writer, resource, object, include);
 }
 
 json::Value ScaleColumns(json::Arena& arena) {
@@ -157,14 +165,14 @@ json::Value ScaleColumns(json::Arena& arena) {
   return columns.Build();
 }
 
-json::Value ScaleRow(json::Arena& arena, json::Value scale, IncludeObject include,
-                     base::WallTime now) {
+json::Value ScaleRow(json::Arena& arena, const api::catalog::ResourceInfo& resource,
+                     json::Value scale, IncludeObject include, base::WallTime now) {
   CellWriter writer{arena, now, {}, {}};
   writer.Name(scale)
       .Int(scale["spec"]["replicas"].AsInt())
       .Int(scale["status"]["replicas"].AsInt())
       .Age(scale);
-  return RowOf(writer, scale, include);
+  return RowOf(writer, resource, scale, include);
 }
 
 json::Value Make(json::Arena& arena, std::string_view version, json::Value list_metadata,

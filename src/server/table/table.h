@@ -33,8 +33,8 @@ json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, 
 
 // The same of the Scale that a subresource answers, whatever it scales.
 json::Value ScaleColumns(json::Arena& arena);
-json::Value ScaleRow(json::Arena& arena, json::Value scale, IncludeObject include,
-                     base::WallTime now);
+json::Value ScaleRow(json::Arena& arena, const api::catalog::ResourceInfo& resource,
+                     json::Value scale, IncludeObject include, base::WallTime now);
 
 json::Value Make(json::Arena& arena, std::string_view version, json::Value list_metadata,
                  json::Value columns, json::Value rows);
