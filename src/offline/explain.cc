@@ -24,8 +24,13 @@ std::string TextOf(const Result& result) {
                    NameOf(result), "\n");
   for (const Failure& failure : result.failures) {
     out += base::StrCat("  ", failure.place.ToString(), ": ", failure.message, "\n");
-    if (!failure.rule.file.empty())
-      out += base::StrCat("      rule ", failure.rule.ToString(), "\n");
+    if (!failure.rule.file.empty()) {
+      out += base::StrCat("      rule ", failure.rule.ToString(),
+                          failure.expression.empty() ? "" : ": ", failure.expression, "\n");
+    }
+    for (const auto& [part, value] : failure.values) {
+      out += base::StrCat("        ", part, " = ", value, "\n");
+    }
   }
   json::Arena arena;
   if (!result.object.empty()) out += base::StrCat("\n", ObjectText(arena, result.object));

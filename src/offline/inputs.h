@@ -40,6 +40,7 @@ class SourceText {
 
   const std::string& path() const { return path_; }
   std::string_view text() const { return text_; }
+  const std::string& file() const { return *file_; }  // `text()` is a part of it
   std::size_t line() const { return line_; }
   // The place of the longest part of the path that exists, `steps` of it.
   Location Find(std::span<const std::string> path, std::size_t* steps = nullptr) const;

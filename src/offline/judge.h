@@ -25,6 +25,8 @@ namespace portcullis::offline {
 // What manifests ask for.
 enum class Asks : std::uint8_t { kCreateOrUpdate, kApply, kDelete };
 
+class CoverageCounter;  // offline/coverage.h
+
 struct JudgeOptions {
   ClusterOptions cluster;
   std::string ns;                          // -n: of manifests that name none
@@ -35,6 +37,9 @@ struct JudgeOptions {
   bool traces = false;                     // of the manifests that are the inputs' own
   bool strict = false;                     // missing namespaces and service accounts are not made
   bool fail_fast = false;                  // the first denial ends it
+  bool corrects = false;                   // of RunTests(): say what would make cases pass
+  bool covers = false;                     // of RunTests(): say what the cases reach of policies
+  CoverageCounter* coverage = nullptr;     // of one cluster: counts that
   std::optional<Pattern> run;              // only cases and manifests whose names it finds
   std::size_t threads = 0;                 // of RunTests(); 0: one for each processor
   // Which webhooks are called; null: all. Outlives the call.

@@ -44,6 +44,21 @@ TEST(JudgeTest, ReportsEveryFailureWithItsFieldAndRule) {
   EXPECT_THAT(result.failures[1].message, HasSubstr("no owner"));
 }
 
+TEST(JudgeTest, TracedFailuresHaveTheValuesOfTheirExpressions) {
+  Inputs inputs;
+  ReadText("m.yaml", std::string(kPolicy) + kDeployment, true, inputs);
+  inputs.own = inputs.manifests.size();
+  JudgeOptions options;
+  options.traces = true;
+  const auto report = Judge(inputs, options);
+  ASSERT_TRUE(report.ok());
+  const Result& result = report->results[2];
+  ASSERT_THAT(result.failures, SizeIs(2));
+  EXPECT_THAT(result.failures[0].values,
+              ElementsAre(std::pair<std::string, std::string>("variables.count", "7")));
+  EXPECT_EQ(result.failures[1].expression, "'owner' in object.metadata.?labels.orValue({})");
+}
+
 TEST(JudgeTest, AdmitsAndShowsTheObject) {
   const Report report = JudgeText(kDeployment);
   EXPECT_EQ(report.results[0].verdict, Verdict::kAllow);

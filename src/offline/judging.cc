@@ -10,7 +10,10 @@
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/operation_trace.h"
+#include "json/reader.h"
 #include "json/writer.h"
+#include "offline/coverage.h"
+#include "offline/expression_values.h"
 
 namespace portcullis::offline {
 namespace {
@@ -69,6 +72,33 @@ void CollectPolicies(const admission::Trace& trace, Result& result) {
     result.policies.push_back({step.actor.name, step.actor.member, step.outcome,
                                std::string(admission::ReasonText(step.reason)), step.message,
                                step.cost});
+  }
+}
+
+// Counts the request for the policies whose rules match it.
+void Cover(const Operation& op, const admission::Trace& trace, bool creates,
+           CoverageCounter& coverage) {
+  CoveredRequest request;
+  const auto& [group, version, resource] = op.resource->resource;
+  const bool is_patch = op.verb == Verb::kPatch;
+  const Verb verb = is_patch ? (creates ? Verb::kCreate : Verb::kUpdate) : op.verb;
+  for (const auto& [name, its_verb] : kOperations) {
+    if (its_verb == verb) request.operation = name;
+  }
+  request.group = group;
+  request.version = version;
+  request.resource = resource;
+  if (!op.subresource_name().empty()) {
+    request.resource += base::StrCat("/", op.subresource_name());
+  }
+  std::set<std::pair<std::string_view, std::string_view>> known;  // by one binding is enough
+  for (const admission::TraceStep& step : trace.steps()) {
+    if (step.actor.kind != admission::TraceActor::Kind::kPolicy || step.parent < 0) continue;
+    const bool passed_over = step.outcome == admission::TraceOutcome::kSkipped &&
+                             step.reason != admission::TraceReason::kMatchConditions;
+    const auto& plugin = trace.steps()[static_cast<std::size_t>(step.parent)].actor.name;
+    if (passed_over || !known.emplace(plugin, step.actor.name).second) continue;
+    coverage.Matched(plugin, step.actor.name, request);
   }
 }
 
@@ -377,6 +407,17 @@ void Judging::JudgeReview(Review& review, bool steps, Result& result) {
   if (judged.admitted && op.subresource == nullptr) cluster_->Withdraw(op, made);
 }
 
+bool Judging::GiveObjectOf(const HttpRequest& request) {
+  Operation op(cluster_->world());
+  if (request.method != "PUT" || !Resolve(op, request).ok() || op.subresource != nullptr) {
+    return false;
+  }
+  const auto object = json::Parse(op.arena, request.body);
+  if (!object.ok()) return false;
+  if (op.resource->namespaced) MakeNamespaceOf(op.ns);
+  return cluster_->Give(*object, op.ns).ok();
+}
+
 void Judging::JudgeHttp(const HttpRequest& request, const api::UserInfo& user,
                         const Manifest& manifest, Result& result) {
   Describe(manifest, result);
@@ -446,11 +487,17 @@ Judging::Judged Judging::Submit(Operation& op, const Request& request, const Bla
   std::optional<admission::Trace> trace;
   const bool shown = options_.traces && blamed.subject.empty() && IsOwn(blamed.manifest);
   if (shown || is_case_) op.recorder.set_trace(&trace.emplace(*cluster_->world().clock));
+  const bool covers = is_case_ && options_.coverage != nullptr;
+  const bool creates = covers && !cluster_->Has(op, op.name);
+  ExpressionValues values;
+  if (covers) survey.set_watch(options_.coverage);
+  if (shown) survey.set_watch(&values);
   const auto outcome = cluster_->Submit(op, request);
   op.recorder.set_survey(nullptr);
   op.recorder.set_trace(nullptr);
   Collect(op, survey, result);
   if (is_case_) CollectPolicies(*trace, result);
+  if (covers) Cover(op, *trace, creates, *options_.coverage);
   if (shown) result.trace = TraceText(op, *trace, outcome);
   Judged judged;
   judged.admitted = outcome.ok();
@@ -466,6 +513,9 @@ Judging::Judged Judging::Submit(Operation& op, const Request& request, const Bla
   judged.status = outcome.status();
   judged.code = judged.status.http_code();
   for (const admission::Refusal& refusal : survey.refusals()) AddFailures(refusal, blamed, result);
+  for (Failure& failure : result.failures) {
+    if (shown) failure.values = values.Of(failure.policy, failure.expression);
+  }
   if (!survey.refusals().empty()) return judged;
   // A connection is admitted, and there is no kubelet that it could lead to.
   judged.admitted = op.verb == Verb::kConnect;

@@ -34,12 +34,16 @@ class Judging {
 
   // Makes the cluster and judges the manifests. Errors are the user's: a flag's value, a file.
   base::Status Begin();
+  // REQUIRES: Begin() was OK.
+  const Cluster& cluster() const { return *cluster_; }
   // Its results are those of the manifests.
   Report& report() { return report_; }
 
   // A request whose resource follows from its objects. What it is about is in the cluster before it as
   // the review says, and gone behind it; with `steps` the cluster is as it is, and stays so.
   void JudgeReview(Review& review, bool steps, Result& result);
+  // Stores what an update would: its object is not there. False: it cannot be stored.
+  bool GiveObjectOf(const HttpRequest& request);
   // A request to the cluster as it is; `manifest` is its place.
   void JudgeHttp(const HttpRequest& request, const api::UserInfo& user, const Manifest& manifest,
                  Result& result);

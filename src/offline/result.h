@@ -5,12 +5,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "admission/trace/trace.h"
+#include "json/value.h"
+#include "offline/coverage.h"
 #include "offline/inputs.h"
 
 namespace portcullis::offline {
@@ -37,7 +40,9 @@ struct Failure {
   Location place;          // of the field in the manifest
   Location rule;           // of the rule that refuses; file "": it stands in no file
   std::string expression;  // of the rule
-  std::string advice;      // "" if none is known
+  // What its parts came to: {"object.spec.replicas", "7"}. Only of results with traces.
+  std::vector<std::pair<std::string, std::string>> values;
+  std::string advice;  // "" if none is known
 };
 
 // What a policy has made of a request: a step of its trace.
@@ -72,10 +77,25 @@ struct Result {
   std::string trace;                             // JSON of its AdmissionTrace; "" unless asked for
 };
 
+// A value in a file that is to be another: an expectation of a test that does not hold.
+struct Correction {
+  std::shared_ptr<const SourceText> source;
+  std::vector<std::string> steps;  // to the value
+  std::string what;                // the value is called: "expect"
+  Location place;
+  std::string name;                          // of the case behind that of its test; why, of lint
+  std::shared_ptr<const json::Arena> arena;  // `now` and what `was` lives in
+  std::shared_ptr<const json::Arena> document;
+  json::Value was;
+  json::Value now;
+};
+
 struct Report {
   std::vector<Result> results;    // in the order of the manifests
   std::vector<Problem> problems;  // what could not be read
   std::vector<std::string> notes;
+  std::vector<Correction> corrections;   // if JudgeOptions::corrects
+  std::vector<PolicyCoverage> coverage;  // if JudgeOptions::covers
   std::size_t files = 0;
   std::size_t ignored = 0;
 

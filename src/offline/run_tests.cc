@@ -15,6 +15,8 @@
 #include "offline/judge.h"
 #include "offline/judging.h"
 #include "offline/suites/compare.h"
+#include "offline/suites/correct.h"
+#include "offline/suites/reading.h"
 #include "offline/suites/suite_format.h"
 
 namespace portcullis::offline {
@@ -31,8 +33,9 @@ struct SuiteReport {
 };
 
 // Of cases: nothing of their objects but the objects themselves is judged.
-JudgeOptions OptionsOf(const JudgeOptions& options) {
+JudgeOptions OptionsOf(const JudgeOptions& options, CoverageCounter& counter) {
   JudgeOptions own = options;
+  own.coverage = options.covers ? &counter : nullptr;
   own.asks = Asks::kCreateOrUpdate;
   own.traces = false;
   own.expand = false;
@@ -43,7 +46,7 @@ JudgeOptions OptionsOf(const JudgeOptions& options) {
 class SuiteRun {
  public:
   SuiteRun(Suite& suite, std::span<const Manifest> shared, const JudgeOptions& options)
-      : suite_(suite), shared_(shared), options_(OptionsOf(options)) {}
+      : suite_(suite), shared_(shared), options_(OptionsOf(options, counter_)) {}
 
   SuiteReport Run(const std::optional<Pattern>& chosen) {
     SuiteReport out;
@@ -70,12 +73,26 @@ class SuiteRun {
       // Steps follow from each other: all are carried out.
       if (!IsChosen(one, chosen) && !suite_.steps) continue;
       Result judged = one.not_ours.empty() ? JudgeCase(*judging, one) : Result();
-      if (IsChosen(one, chosen)) out.report.results.push_back(Compare(one, suite_.name, judged));
+      if (!IsChosen(one, chosen)) continue;
+      out.report.results.push_back(Compare(one, suite_.name, judged));
+      if (!options_.corrects || !IsRefusal(out.report.results.back().verdict)) continue;
+      if (auto correction = Correct(one, suite_.name, judged)) {
+        out.report.corrections.push_back(*std::move(correction));
+      }
     }
+    if (options_.covers) AddCoverage(out.report);
     return out;
   }
 
  private:
+  void AddCoverage(Report& report) const {
+    for (const auto* manifests : {&suite_.inputs.manifests, &suite_.inputs.given}) {
+      for (const Manifest& manifest : *manifests) {
+        if (IsPolicy(manifest)) MergeCoverage(report.coverage, {counter_.Of(manifest)});
+      }
+    }
+  }
+
   bool IsChosen(const Case& one, const std::optional<Pattern>& chosen) const {
     return !chosen || chosen->Finds(base::StrCat(suite_.name, "/", one.name));
   }
@@ -84,6 +101,13 @@ class SuiteRun {
     Result judged;
     if (one.request) {
       judging.JudgeHttp(*one.request, one.review.user, one.review.manifest, judged);
+      if (!one.may_lack_object || judged.code != 404) return judged;
+      if (judging.GiveObjectOf(*one.request)) {
+        judged = Result();
+        judging.JudgeHttp(*one.request, one.review.user, one.review.manifest, judged);
+      } else {
+        one.not_ours = "requests about objects that were created before";
+      }
     } else {
       judging.JudgeReview(one.review, suite_.steps, judged);
     }
@@ -92,6 +116,7 @@ class SuiteRun {
 
   Suite& suite_;
   const std::span<const Manifest> shared_;
+  CoverageCounter counter_;
   const JudgeOptions options_;
 };
 
@@ -187,6 +212,9 @@ base::Result<Report> RunTests(const Inputs& inputs, const JudgeOptions& options)
       if (noted.insert(key).second) report.problems.push_back(std::move(problem));
     }
     std::move(added.results.begin(), added.results.end(), std::back_inserter(report.results));
+    MergeCoverage(report.coverage, std::move(added.coverage));
+    std::move(added.corrections.begin(), added.corrections.end(),
+              std::back_inserter(report.corrections));
   }
   NoteNotOurs(report);
   NoteOthers(std::span(inputs.manifests).first(inputs.own), used, report);

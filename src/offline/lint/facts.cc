@@ -185,6 +185,58 @@ json::Value LabelsOfOwnPods(const LintFacts& facts, const WebhookFact& webhook) 
   return manifest == nullptr ? json::Value() : manifest->object["spec"]["selector"];
 }
 
+std::string_view SameInNewerVersion(const Manifest& manifest) {
+  struct Same {
+    std::string_view old_version;
+    std::string_view kind;
+    std::string_view new_version;
+  };
+  constexpr Same kSame[] = {
+      {"admissionregistration.k8s.io/v1beta1", "ValidatingAdmissionPolicy",
+       "admissionregistration.k8s.io/v1"},
+      {"admissionregistration.k8s.io/v1beta1", "ValidatingAdmissionPolicyBinding",
+       "admissionregistration.k8s.io/v1"},
+      {"apiregistration.k8s.io/v1beta1", "APIService", "apiregistration.k8s.io/v1"},
+      {"autoscaling/v2beta2", "HorizontalPodAutoscaler", "autoscaling/v2"},
+      {"batch/v1beta1", "CronJob", "batch/v1"},
+      {"coordination.k8s.io/v1beta1", "Lease", "coordination.k8s.io/v1"},
+      {"networking.k8s.io/v1beta1", "IngressClass", "networking.k8s.io/v1"},
+      {"node.k8s.io/v1beta1", "RuntimeClass", "node.k8s.io/v1"},
+      {"rbac.authorization.k8s.io/v1beta1", "ClusterRole", "rbac.authorization.k8s.io/v1"},
+      {"rbac.authorization.k8s.io/v1beta1", "ClusterRoleBinding", "rbac.authorization.k8s.io/v1"},
+      {"rbac.authorization.k8s.io/v1beta1", "Role", "rbac.authorization.k8s.io/v1"},
+      {"rbac.authorization.k8s.io/v1beta1", "RoleBinding", "rbac.authorization.k8s.io/v1"},
+      {"scheduling.k8s.io/v1beta1", "PriorityClass", "scheduling.k8s.io/v1"},
+      {"storage.k8s.io/v1beta1", "StorageClass", "storage.k8s.io/v1"},
+      {"storage.k8s.io/v1beta1", "VolumeAttachment", "storage.k8s.io/v1"},
+  };
+  for (const Same& same : kSame) {
+    if (same.old_version == manifest.api_version && same.kind == manifest.kind) {
+      return same.new_version;
+    }
+  }
+  return "";
+}
+
+void Findings::Fix(std::vector<std::string> steps, std::string_view text) {
+  Finding& finding = out_.back();
+  finding.fix_arena = std::make_shared<json::Arena>();
+  finding.fix = json::String(*finding.fix_arena, text);
+  finding.fix_steps = std::move(steps);
+}
+
+void Findings::FixByDeleting(std::vector<std::string> steps, json::Value list, std::size_t index) {
+  if (list.size() < 2) return;
+  Finding& finding = out_.back();
+  finding.fix_arena = std::make_shared<json::Arena>();
+  json::ArrayBuilder kept(*finding.fix_arena);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i != index) kept.Add(list[i]);
+  }
+  finding.fix = kept.Build();
+  finding.fix_steps = std::move(steps);
+}
+
 std::vector<ExpressionFact> ExpressionsOf(const Manifest& policy) {
   std::vector<ExpressionFact> out;
   const json::Value spec = policy.object["spec"];

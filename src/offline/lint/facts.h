@@ -101,6 +101,10 @@ bool IsCalledIn(const LintFacts& facts, const WebhookFact& webhook, std::string_
 // What the pods behind the webhook's Service have for labels, as far as a file says; else null.
 json::Value LabelsOfOwnPods(const LintFacts& facts, const WebhookFact& webhook);
 
+// The apiVersion in which the object means the same, with the same fields and defaults; "": there is none, or
+// none is known.
+std::string_view SameInNewerVersion(const Manifest& manifest);
+
 std::vector<ExpressionFact> ExpressionsOf(const Manifest& policy);
 // Whether one of the resource rules names the operation.
 bool HasOperation(json::Value rules, std::string_view operation);
@@ -116,8 +120,17 @@ class Findings {
  public:
   Findings(const LintRule& rule, std::vector<Finding>& out) : rule_(rule), out_(out) {}
   void Add(const Manifest& manifest, std::span<const std::string> steps, std::string message) {
-    out_.push_back({&rule_, &manifest, manifest.Find(steps), std::move(message)});
+    Finding finding;
+    finding.rule = &rule_;
+    finding.manifest = &manifest;
+    finding.place = manifest.Find(steps);
+    finding.message = std::move(message);
+    out_.push_back(std::move(finding));
   }
+  // The last one is mended by another value there.
+  void Fix(std::vector<std::string> steps, std::string_view text);
+  // The last one is mended by deleting an element of that list, of several.
+  void FixByDeleting(std::vector<std::string> steps, json::Value list, std::size_t index);
 
  private:
   const LintRule& rule_;

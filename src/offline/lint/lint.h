@@ -8,6 +8,8 @@
 // in the line of a finding, in the line above it, or above the object keeps the finding quiet.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +37,7 @@ struct LintRule {
   std::string_view reason;  // why it is wrong
   std::string_view mend;    // how to mend it
   void (*check)(const LintFacts& facts, Findings& findings);
+  std::string_view fix = {};  // what --fix does; "": it leaves findings of this rule
 };
 
 std::span<const LintRule* const> LintRules();
@@ -44,6 +47,10 @@ struct Finding {
   const Manifest* manifest = nullptr;
   Location place;
   std::string message;
+  // How --fix mends it: the value at these steps of the manifest is to be that. No arena: not at all.
+  std::vector<std::string> fix_steps;
+  json::Value fix;
+  std::shared_ptr<json::Arena> fix_arena;
 };
 
 struct LintReport {
@@ -55,6 +62,10 @@ struct LintReport {
 
 // The inputs outlive the report. Errors are the user's: a flag's value.
 base::Result<LintReport> Lint(const Inputs& inputs, const JudgeOptions& options);
+
+// What --fix changes. Of several findings about one value the first; the others are found again when
+// the files are read again.
+std::vector<Correction> LintCorrections(const LintReport& report);
 
 // As lines for people, and as the report of other forms (report/format.h): a result for each finding.
 std::string LintAsText(const LintReport& report);

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "offline/correct_files.h"
 #include "offline/lint/lint.h"
 
 namespace portcullis::offline {
@@ -88,6 +89,43 @@ TEST(LintTest, FindingsHaveTheirPlace) {
   const Report other = LintAsReport(report);
   EXPECT_EQ(other.refusals(), 0U);
   EXPECT_EQ(other.warnings(), 2U);
+}
+
+constexpr char kTwice[] = R"yaml(apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  validations:
+  - expression: size(object.metadata.name) < 9   # first
+  - expression: "true"
+  - expression: size(object.metadata.name) < 9
+    message: again
+  - expression: object.metadata.name != 'a'
+---
+apiVersion: batch/v1beta1   # old
+kind: CronJob
+metadata: {name: c}
+)yaml";
+
+TEST(LintTest, FixesChangeNothingButWhatIsFound) {
+  std::string text = kTwice;
+  int rounds = 0;
+  for (; rounds < 10; ++rounds) {
+    std::vector<Problem> problems;
+    const auto files = CorrectFiles(LintCorrections(LintText(text)), problems);
+    EXPECT_THAT(problems, IsEmpty());
+    if (files.empty()) break;
+    ASSERT_THAT(files, SizeIs(1));
+    text = files[0].text;
+  }
+  EXPECT_EQ(rounds, 2);  // two of one list
+  std::string wanted = base::ReplaceAll(kTwice, "  - expression: \"true\"\n", "");
+  wanted = base::ReplaceAll(
+      wanted, "  - expression: size(object.metadata.name) < 9\n    message: again\n", "");
+  EXPECT_EQ(text, base::ReplaceAll(wanted, "batch/v1beta1", "batch/v1"));
 }
 
 TEST(LintTest, CommentsWithAReasonKeepFindingsQuiet) {

@@ -2,6 +2,7 @@
 
 // What `portcullis lint` prints.
 #include <set>
+#include <utility>
 
 #include "base/strings.h"
 #include "offline/lint/lint.h"
@@ -45,6 +46,35 @@ std::string LintAsText(const LintReport& report) {
   return out + "\n";
 }
 
+std::vector<Correction> LintCorrections(const LintReport& report) {
+  std::vector<Correction> corrections;
+  // One change of a document at a time: indexes of lists move.
+  std::set<std::pair<const SourceText*, std::string>> known;
+  for (const Finding& finding : report.findings) {
+    const Manifest& manifest = *finding.manifest;
+    if (finding.fix_arena == nullptr) continue;
+    const std::string what = base::Join(finding.fix_steps, ".");
+    const std::string object = base::Join(manifest.steps, ".");
+    if (!known.emplace(manifest.source.get(), base::StrCat(object, " ", what)).second) continue;
+    Correction correction;
+    correction.source = manifest.source;
+    correction.steps = manifest.steps;
+    correction.was = manifest.object;
+    for (const std::string& step : finding.fix_steps) {
+      correction.steps.push_back(step);
+      correction.was = correction.was[step];
+    }
+    correction.what = what;
+    correction.place = finding.place;
+    correction.name = base::StrCat(finding.rule->id, ": ", finding.message);
+    correction.arena = finding.fix_arena;
+    correction.document = manifest.arena;
+    correction.now = finding.fix;
+    corrections.push_back(std::move(correction));
+  }
+  return corrections;
+}
+
 Report LintAsReport(const LintReport& report) {
   Report out;
   out.problems = report.problems;
@@ -86,6 +116,11 @@ std::string LintRulesAsMarkdown() {
       "    # portcullis:ignore ID reason\n\n"
       "in the line of a finding, in the line above it, or above the object keeps it quiet; the "
       "reason has to be there.\n\n"
+      "`portcullis lint --fix` mends what can be mended without a change of verdicts: it prints "
+      "what "
+      "it changes, writes\n"
+      "the files, leaves all else in them as it is, and reports what is left. The rules below say "
+      "what it does.\n\n"
       "| id | severity | finds |\n|---|---|---|\n";
   for (const LintRule* rule : LintRules()) {
     out += base::StrCat("| [", rule->id, "](#", rule->id, ") | ", SeverityText(rule->severity),
@@ -94,6 +129,7 @@ std::string LintRulesAsMarkdown() {
   for (const LintRule* rule : LintRules()) {
     out += base::StrCat("\n## ", rule->id, "\n\n", SeverityText(rule->severity), ": ", rule->title,
                         ".\n\n", rule->reason, "\n\nTo mend it: ", rule->mend, "\n");
+    if (!rule->fix.empty()) out += base::StrCat("\n`--fix` ", rule->fix, ".\n");
   }
   return out;
 }

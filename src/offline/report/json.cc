@@ -38,6 +38,13 @@ json::Value FailureOf(json::Arena& arena, const Failure& failure) {
       .Set("message", failure.message);
   if (!failure.rule.file.empty()) object.Set("rule", PlaceOf(arena, failure.rule));
   if (!failure.expression.empty()) object.Set("expression", failure.expression);
+  if (!failure.values.empty()) {
+    json::ArrayBuilder values(arena);
+    for (const auto& [part, value] : failure.values) {
+      values.Add(json::ObjectBuilder(arena).Set("expression", part).Set("value", value).Build());
+    }
+    object.Set("values", values.Build());
+  }
   if (!failure.advice.empty()) object.Set("advice", failure.advice);
   return object.Build();
 }

@@ -54,6 +54,15 @@ class AuditReader {
   }
 
  private:
+  // The versions and uids of another server's objects are not those of the objects here.
+  json::Value WithoutVersion(json::Value body, std::string_view method, json::Value event) {
+    const bool accepted = event["responseStatus"]["code"].AsInt() < 300;
+    if (method == "POST" || !accepted || !body.is_object()) return body;
+    json::Arena& arena = *suite_.arena;
+    body = json::RemovePath(arena, body, {"metadata", "resourceVersion"});
+    return json::RemovePath(arena, body, {"metadata", "uid"});
+  }
+
   void AddEvent(const Manifest& document, json::Value event, const Steps& steps) {
     const std::string_view method = MethodOf(event["verb"].AsString());
     const std::string_view stage = event["stage"].AsString("ResponseComplete");
@@ -70,7 +79,7 @@ class AuditReader {
     } else if (!body.is_object() && !body.is_array() && method != "DELETE") {
       one.not_ours = "events of level Metadata have no object";
     }
-    request.body = body.is_null() ? "" : json::ToString(body);
+    request.body = body.is_null() ? "" : json::ToString(WithoutVersion(body, method, event));
     request.user_agent = event["userAgent"].AsString();
     if (method == "PATCH") request.content_type = PatchTypeOf(body, request);
     const json::Value user =
@@ -80,6 +89,7 @@ class AuditReader {
     if (event["responseStatus"]["code"].is_int()) {
       one.expect.code = static_cast<int>(event["responseStatus"]["code"].AsInt());
     }
+    one.may_lack_object = method != "POST" && one.expect.code && *one.expect.code != 404;
     one.request = std::move(request);
     suite_.cases.push_back(std::move(one));
   }

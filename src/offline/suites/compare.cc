@@ -10,11 +10,10 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "offline/pattern.h"
+#include "offline/suites/policy_verdict.h"
 
 namespace portcullis::offline {
 namespace {
-
-using admission::TraceOutcome;
 
 constexpr std::pair<std::string_view, Expected> kExpected[] = {
     {"allow", Expected::kAllow}, {"deny", Expected::kDeny},         {"warn", Expected::kWarn},
@@ -43,99 +42,6 @@ std::string Missing(json::Value wanted, json::Value actual, const std::string& p
   if (wanted == actual) return "";
   return base::StrCat(path, " is ", json::ToString(actual), ", not ", json::ToString(wanted));
 }
-
-// What one policy has made of the request, over all its bindings: the gravest.
-class PolicyVerdict {
- public:
-  PolicyVerdict(const std::string& policy, const Result& judged) {
-    for (const PolicyStep& step : judged.policies) {
-      if (step.policy == policy) Add(step);
-    }
-    for (const Failure& failure : judged.failures) {
-      if (failure.policy == policy) messages_.push_back(failure.message);
-    }
-    const std::string quoted = base::StrCat("Policy '", policy, "'");
-    for (const std::string& warning : judged.warnings) {
-      warned_ = warned_ || warning.find(quoted) != std::string::npos;
-    }
-  }
-
-  bool was_asked() const { return asked_; }
-  bool matched() const { return matched_; }
-  const std::string& reason() const { return reason_; }
-  // Why it does not match: ": Rules: …".
-  std::string why() const {
-    return matched_ || reason_.empty() ? "" : base::StrCat(": ", reason_, ": ", why_);
-  }
-  const std::vector<std::string>& messages() const { return messages_; }
-  std::uint64_t cost() const { return cost_; }
-
-  bool Is(Expected expected) const {
-    switch (expected) {
-      case Expected::kAny:
-        return true;
-      // An expression that fails denies, too, unless it fails open.
-      case Expected::kDeny:
-        return denied_ || refused_;
-      case Expected::kViolated:
-        return denied_ || refused_ || not_enforced_;
-      case Expected::kWarn:
-        return !denied_ && not_enforced_ && warned_;
-      case Expected::kAudit:
-        return !denied_ && not_enforced_ && !warned_;
-      default:
-        return verdict() == expected;
-    }
-  }
-
-  Expected verdict() const {
-    if (failed_) return Expected::kError;
-    if (denied_) return Expected::kDeny;
-    if (not_enforced_) return warned_ ? Expected::kWarn : Expected::kAudit;
-    return matched_ ? Expected::kAllow : Expected::kSkip;
-  }
-
- private:
-  void Add(const PolicyStep& step) {
-    asked_ = true;
-    cost_ += step.cost;
-    switch (step.outcome) {
-      case TraceOutcome::kSkipped:
-        if (reason_.empty()) reason_ = step.reason;
-        if (!step.message.empty() && why_.empty()) why_ = step.message;
-        return;
-      case TraceOutcome::kDenied:
-        denied_ = true;
-        break;
-      case TraceOutcome::kFailed:
-        refused_ = true;
-        failed_ = true;
-        break;
-      case TraceOutcome::kFailedOpen:
-        failed_ = true;
-        break;
-      case TraceOutcome::kNotEnforced:
-        not_enforced_ = true;
-        messages_.push_back(step.message);
-        break;
-      default:
-        break;
-    }
-    matched_ = true;
-  }
-
-  std::vector<std::string> messages_;
-  std::string reason_;
-  std::string why_;
-  std::uint64_t cost_ = 0;
-  bool asked_ = false;
-  bool matched_ = false;
-  bool denied_ = false;
-  bool failed_ = false;
-  bool refused_ = false;  // by an expression that failed
-  bool not_enforced_ = false;
-  bool warned_ = false;
-};
 
 // Collects what differs, a sentence each.
 class Differences {
@@ -343,6 +249,10 @@ std::optional<Expected> ExpectedNamed(std::string_view text) {
     if (name == text) return value;
   }
   return std::nullopt;
+}
+
+bool Holds(const Expectation& expect, const Result& judged) {
+  return Differences(expect, judged).Find().empty();
 }
 
 Result Compare(const Case& one, const std::string& suite, const Result& judged) {

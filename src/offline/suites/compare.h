@@ -10,6 +10,9 @@
 
 namespace portcullis::offline {
 
+// Whether what was judged is what is expected.
+bool Holds(const Expectation& expect, const Result& judged);
+
 // The result of the case: passed, or failed with what differs. It has the object, code, warnings and
 // annotations of what was judged.
 Result Compare(const Case& one, const std::string& suite, const Result& judged);

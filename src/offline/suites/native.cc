@@ -173,6 +173,7 @@ class NativeReader {
       return reading_.Wrong(
           steps, "a case expects something: allow, deny, or {verdict: deny, message: TEXT}");
     }
+    out.written = expect;
     TRY(reading_.CheckNames(expect, at,
                             {"verdict", "code", "message", "warnings", "annotations", "object",
                              "policy", "matched", "reason", "costBelow"}));

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "json/reader.h"
+#include "offline/correct_files.h"
 #include "offline/judge.h"
 #include "offline/testing/limit_policy.h"
 
@@ -200,6 +201,45 @@ TEST_F(TestFiles, ExpectsWhatOnePolicyMakesOfIt) {
   EXPECT_EQ(report.results[2].verdict, Verdict::kPass) << report.results[2].message;
   EXPECT_THAT(report.results[3].message, HasSubstr("not less than 1"));
   EXPECT_THAT(report.results[4].message, HasSubstr("policy other, which was not asked"));
+}
+
+TEST_F(TestFiles, CorrectsWhatDoesNotHoldAndNothingElse) {
+  judge_.corrects = true;
+  const std::string before =
+      "# kept\n"
+      "- {name: right, expect: {verdict: deny, message: {contains: not 7}}}\n"
+      "- {name: verdict, set: {spec.replicas: 2, metadata.labels: {owner: a}}, expect: deny}\n"
+      "- name: texts   # kept\n  expect:\n    verdict: deny\n    code: 403  # kept\n"
+      "    message: {matches: 'not [89]'}\n"
+      "- name: object\n  set: {spec.replicas: 2, metadata.labels: {owner: a}}\n"
+      "  expect: {object: {spec: {replicas: 4, minReadySeconds: 3}, kind: Deployment}}\n"
+      "- {name: policy, expect: {policy: limit, verdict: allow}}\n"
+      "- {name: match, operation: DELETE, expect: {policy: limit, matched: true}}\n"
+      "- {name: absent, expect: {policy: other, verdict: deny}}\n";
+  const Report report = Run(before);
+  EXPECT_EQ(report.refusals(), 6U);
+  std::vector<Problem> problems;
+  const auto files = CorrectFiles(report.corrections, problems);
+  EXPECT_THAT(problems, IsEmpty());
+  ASSERT_THAT(files, SizeIs(1));
+  const std::string& text = files[0].text;
+  const std::string after = text.substr(text.find("# kept"));
+  EXPECT_EQ(after,
+            "# kept\n"
+            "- {name: right, expect: {verdict: deny, message: {contains: not 7}}}\n"
+            "- {name: verdict, set: {spec.replicas: 2, metadata.labels: {owner: a}}, expect: "
+            "allow}\n"
+            "- name: texts   # kept\n  expect:\n    verdict: deny\n    code: 422  # kept\n"
+            "    message:\n"
+            "      contains: 'deployments.apps \"web\" is forbidden: ValidatingAdmissionPolicy "
+            "''limit''\n        with binding ''limit'' denied request: not 7'\n"
+            "- name: object\n  set: {spec.replicas: 2, metadata.labels: {owner: a}}\n"
+            "  expect: {object: {spec: {replicas: 2}, kind: Deployment}}\n"
+            "- {name: policy, expect: {policy: limit, verdict: deny}}\n"
+            "- {name: match, operation: DELETE, expect: {policy: limit, matched: false}}\n"
+            "- {name: absent, expect: {policy: other, verdict: deny}}\n");
+  EXPECT_THAT(files[0].lines, ::testing::Contains("  - expect.code: 403"));
+  EXPECT_THAT(files[0].lines, ::testing::Contains("  + expect.code: 422"));
 }
 
 TEST_F(TestFiles, RunsTheCasesThatAreChosen) {

@@ -69,6 +69,7 @@ struct Expectation {
   std::optional<bool> matched;
   std::string reason;  // why it has not matched: NamespaceSelector, …
   std::optional<std::uint64_t> cost_below;
+  json::Value written;  // as a native test file has it; null: in another format
 };
 
 struct Case {
@@ -77,6 +78,7 @@ struct Case {
   Location expect_place;
   Review review;                       // its `resource` follows from its objects
   std::optional<HttpRequest> request;  // instead of the review
+  bool may_lack_object = false;        // a log may begin after its object was created
   Expectation expect;
   std::string not_ours;                                    // why it is not run; "": it is
   std::vector<std::shared_ptr<const json::Arena>> arenas;  // that its values live in

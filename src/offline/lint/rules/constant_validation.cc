@@ -15,6 +15,10 @@ void Check(const LintFacts& facts, Findings& findings) {
       if (text != "true" && text != "false") continue;
       findings.Add(*policy.manifest, expression.steps,
                    base::StrCat("the expression is always ", text));
+      if (text == "false") continue;  // what was meant is not known
+      const std::string section(expression.section);
+      const auto index = static_cast<std::size_t>(*base::ParseInt(expression.steps[2]));
+      findings.FixByDeleting({"spec", section}, policy.spec()[section], index);
     }
   }
 }
@@ -28,6 +32,7 @@ const LintRule kConstantValidation = {
     "`true` refuses nothing and `false` refuses everything: a line of a draft that was "
     "left in.",
     "Write the condition, or delete the validation.",
-    &Check};
+    &Check,
+    "deletes `true`, unless it is the only one"};
 
 }  // namespace portcullis::offline

@@ -15,6 +15,8 @@ void Check(const LintFacts& facts, Findings& findings) {
         facts.catalog().FindKind({version->group, version->version, manifest.kind});
     if (resource == nullptr || resource->deprecation_warning.empty()) continue;
     findings.Add(manifest, std::vector<std::string>{"apiVersion"}, resource->deprecation_warning);
+    const std::string_view newer = SameInNewerVersion(manifest);
+    if (!newer.empty()) findings.Fix({"apiVersion"}, newer);
   }
 }
 
@@ -26,6 +28,7 @@ const LintRule kDeprecatedApiVersion = {
     "an object in a deprecated API version",
     "The version will no longer be served in the release that the message names.",
     "Write the object in the newer version.",
-    &Check};
+    &Check,
+    "writes the newer version where it has the same fields and defaults"};
 
 }  // namespace portcullis::offline

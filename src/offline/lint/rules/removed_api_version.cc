@@ -22,6 +22,8 @@ void Check(const LintFacts& facts, Findings& findings) {
       findings.Add(manifest, std::vector<std::string>{"apiVersion"},
                    base::StrCat(manifest.api_version, " ", manifest.kind,
                                 " is not served: ", engine::ApiVersion(resource->kind), " is"));
+      const std::string_view newer = SameInNewerVersion(manifest);
+      if (newer == engine::ApiVersion(resource->kind)) findings.Fix({"apiVersion"}, newer);
       break;
     }
   }
@@ -36,6 +38,7 @@ const LintRule kRemovedApiVersion = {
     "The API server refuses it; after an upgrade of the cluster, a repository that worked "
     "does so no longer.",
     "Write the object in the version that the message names.",
-    &Check};
+    &Check,
+    "writes the newer version where it has the same fields and defaults"};
 
 }  // namespace portcullis::offline

@@ -19,6 +19,7 @@ void Check(const LintFacts& facts, Findings& findings) {
       findings.Add(*policy.manifest,
                    std::vector<std::string>{"spec", "validations", std::to_string(i), "expression"},
                    "the same expression stands above: this message is never seen");
+      findings.FixByDeleting({"spec", "validations"}, validations, i);
     }
   }
 }
@@ -31,6 +32,7 @@ const LintRule kRepeatedValidation = {
     "a validation that stands twice in a policy",
     "The second can never be the one that refuses: its message is never seen.",
     "Delete one of them.",
-    &Check};
+    &Check,
+    "deletes the second"};
 
 }  // namespace portcullis::offline
