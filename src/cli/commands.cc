@@ -15,6 +15,8 @@
 #include "cli/lint_command.h"
 #include "cli/manual.h"
 #include "cli/plugins_command.h"
+#include "cli/record_command.h"
+#include "cli/replay_command.h"
 #include "cli/schema_import.h"
 #include "cli/serve.h"
 #include "cli/test_command.h"
@@ -95,8 +97,8 @@ int Help(std::span<const std::string> words) {
 
 const std::vector<Command>& Commands() {
   static const std::vector<Command> kCommands = {
-      kServe, kExec,         kTest,          kExplain,    kDiff,   kLint,    kPlugins,
-      kCel,   kSchemaImport, kEnvtestAssets, kCompletion, kManual, kVersion,
+      kServe,   kExec, kTest,         kExplain,       kDiff,       kRecord, kReplay,  kLint,
+      kPlugins, kCel,  kSchemaImport, kEnvtestAssets, kCompletion, kManual, kVersion,
   };
   return kCommands;
 }

@@ -57,7 +57,8 @@ constexpr std::string_view kForms[] = {"text", "json"};
 constexpr OfflineFlag kOwn[] = {
     {.name = "old",
      .type = flags::Type::kList,
-     .meaning = "Policies and what else the first cluster has: files, folders, REVISION:FOLDER",
+     .meaning =
+         "Policies and what else the first cluster has: files, directories, REVISION:DIRECTORY",
      .set = &flags::AddToList<&OfflineOptions::diff_old>,
      .value_name = "PATH"},
     {.name = "new",

@@ -8,9 +8,11 @@
 
 #include "base/log.h"
 #include "base/strings.h"
+#include "cli/explain_server.h"
 #include "cli/offline_flags.h"
 #include "flags/setters.h"
 #include "offline/explain.h"
+#include "offline/order.h"
 
 namespace portcullis::cli {
 namespace {
@@ -22,6 +24,8 @@ each field of the object in the end.
 
 Usage:
   portcullis explain FILE... [-f PATH...] [flags]
+  portcullis explain --order=KIND [-f PATH...]
+  portcullis explain --server FILE... [--kubeconfig=FILE]
 
 FILE is a file, a folder or - for standard input: what is explained. --filename names what else the
 cluster has: policies, namespaces, limit ranges.
@@ -29,6 +33,8 @@ cluster has: policies, namespaces, limit ranges.
 Examples:
   portcullis explain deploy/web.yaml -f policies/
   helm template . | portcullis explain - -o json
+  portcullis explain --order=deployments -f policies/
+  portcullis explain --server deploy/web.yaml          # as the running server judges it
 )help";
 
 constexpr std::string_view kExitCodes = R"help(
@@ -39,6 +45,21 @@ docs/internals/trace.md explains steps, outcomes and reasons.
 constexpr std::string_view kForms[] = {"text", "json", "html"};
 
 constexpr OfflineFlag kOwn[] = {
+    {.name = "order",
+     .type = flags::Type::kString,
+     .default_text = "",
+     .meaning =
+         "Instead of a FILE: the order in which the plugins, and the policies and webhooks of\n"
+         "--filename, judge requests for this kind (deployments, Pod, pods/exec)",
+     .set = &flags::SetText<&OfflineOptions::order>,
+     .value_name = "KIND"},
+    {.name = "server",
+     .type = flags::Type::kBool,
+     .default_text = "false",
+     .meaning =
+         "Ask the Portcullis of --kubeconfig, in dry runs: its plugins, policies, webhooks and\n"
+         "objects judge, and nothing is written. The other flags have no effect then.",
+     .set = &flags::SetBool<&OfflineOptions::server>},
     {.name = "output",
      .type = flags::Type::kString,
      .default_text = "text",
@@ -56,24 +77,57 @@ int Fail(const base::Status& status) {
   return kExitUsage;
 }
 
+int ShowOrder(OfflineOptions& options) {
+  offline::Inputs inputs;
+  if (!options.inputs.paths.empty() || !options.inputs.filenames.empty() || options.cluster) {
+    auto read = ReadOfflineInputs(options);
+    if (!read.ok()) return Fail(read.status());
+    inputs = *std::move(read);
+  }
+  for (const offline::Problem& problem : inputs.problems) {
+    std::fputs(base::StrCat(problem.place.ToString(), ": ERROR ", problem.message, "\n").c_str(),
+               stderr);
+  }
+  const auto order = offline::OrderOf(inputs, options.judge, options.order);
+  if (!order.ok()) return Fail(order.status());
+  const std::string text =
+      options.form == "json" ? offline::OrderAsJson(*order) : offline::OrderAsText(*order);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return inputs.problems.empty() ? kExitOk : kExitUsage;
+}
+
+base::Result<offline::Report> ExplainRemotely(OfflineOptions& options) {
+  options.live.ns = options.judge.ns.empty() ? "default" : options.judge.ns;
+  return ExplainOnServer(options.live, offline::ReadInputs(options.inputs));
+}
+
+base::Result<offline::Report> ExplainHere(OfflineOptions& options) {
+  const auto client = TRY(WebhookClient::Create(options));
+  const auto inputs = TRY(ReadOfflineInputs(options));
+  auto report = TRY(offline::Judge(inputs, options.judge));
+  report.results.resize(inputs.own);
+  return report;
+}
+
 int Run(const std::vector<std::string>& arguments) {
   OfflineOptions options;
   auto line = flags::Parse<OfflineOptions>(WithSharedFlags(kOwn), arguments,
                                            {"portcullis explain", flags::Arguments::kAny}, options);
   if (!line.ok()) return UsageError(kExplain.name, line.status().message());
   if (line->help) return PrintHelp(kExplain);
+  if (!options.order.empty()) {
+    if (options.form == "html") return UsageError(kExplain.name, "--order has no html form");
+    options.inputs.paths = std::move(line->arguments);
+    base::ConfigureLog(base::LogFormat::kText, base::LogLevel::kError);
+    return ShowOrder(options);
+  }
   if (line->arguments.empty()) return UsageError(kExplain.name, "a FILE to explain is missing");
   options.inputs.paths = std::move(line->arguments);
   options.judge.traces = true;
   base::ConfigureLog(base::LogFormat::kText, base::LogLevel::kError);
 
-  const auto client = WebhookClient::Create(options);
-  if (!client.ok()) return Fail(client.status());
-  const auto inputs = ReadOfflineInputs(options);
-  if (!inputs.ok()) return Fail(inputs.status());
-  auto report = offline::Judge(*inputs, options.judge);
+  auto report = options.server ? ExplainRemotely(options) : ExplainHere(options);
   if (!report.ok()) return Fail(report.status());
-  report->results.resize(inputs->own);
   const std::string text = options.form == "json"   ? offline::ExplainAsJson(*report)
                            : options.form == "html" ? offline::ExplainAsHtml(*report)
                                                     : offline::ExplainAsText(*report);

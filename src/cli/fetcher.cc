@@ -34,4 +34,12 @@ base::Result<json::Value> Fetcher::Get(std::string_view path, std::string_view a
   return *parsed;
 }
 
+base::Result<net::Response> Fetcher::Send(std::string_view method, std::string_view path,
+                                          net::Headers headers, std::string body) {
+  auto sent = body.empty() ? nullptr : std::make_shared<const std::string>(std::move(body));
+  net::CallResult result = TRY(client_->Send(method, path, std::move(headers), std::move(sent)));
+  if (!result.ok()) return base::ConfigError(result.failure->message);
+  return std::move(result.response);
+}
+
 }  // namespace portcullis::cli

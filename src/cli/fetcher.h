@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Fetcher: GETs of JSON documents from a running API server.
+// Fetcher: requests to a running API server, most of them GETs of JSON documents.
 #pragma once
 
 #include <memory>
@@ -24,6 +24,10 @@ class Fetcher {
 
   // An error has the HTTP code of the answer: `GET /api/v1/pods: the server answered 403`.
   base::Result<json::Value> Get(std::string_view path, std::string_view accept);
+
+  // Any request, whatever its answer is. Errors: there was none.
+  base::Result<net::Response> Send(std::string_view method, std::string_view path,
+                                   net::Headers headers, std::string body);
 
  private:
   explicit Fetcher(json::Arena& arena)

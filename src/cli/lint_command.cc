@@ -2,6 +2,7 @@
 
 #include "cli/lint_command.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -31,6 +32,7 @@ keeps it quiet. docs/lint.md explains each ID.
 Examples:
   portcullis lint policies/ webhooks/
   helm template . | portcullis lint -
+  portcullis lint policies/ --fix
   portcullis lint . -o github -o sarif=lint.sarif
 
 Flags:
@@ -41,20 +43,19 @@ Exit status: 0 no errors were found, 1 errors, 2 flags or files are wrong, 3 a m
 )help";
 
 constexpr OfflineFlag kOwn[] = {
-    {.name = "output",
-     .type = flags::Type::kString,
-     .default_text = "table",
-     .meaning = "Form of the report: table, json, yaml, junit, sarif, github, …; with =FILE "
-                "written to that\n"
-                "file. May be repeated.",
-     .set = &AddOutput,
-     .shorthand = 'o',
-     .value_name = "FORMAT[=FILE]"},
+    kReportOutput,
     {.name = "rules",
      .type = flags::Type::kBool,
      .default_text = "false",
      .meaning = "Print what is looked for, as Markdown",
      .set = &flags::SetBool<&OfflineOptions::rules>},
+    {.name = "fix",
+     .type = flags::Type::kBool,
+     .default_text = "false",
+     .meaning =
+         "Mend what can be mended without a change of verdicts, after printing what is changed;\n"
+         "all else in the files stays as it is",
+     .set = &flags::SetBool<&OfflineOptions::fix>},
     {.name = "warn-exit-code",
      .type = flags::Type::kInt,
      .default_text = "0",
@@ -92,6 +93,18 @@ base::Status Print(const offline::LintReport& report, OfflineOptions options) {
   return PrintReport(offline::LintAsReport(report), options);
 }
 
+// Again and again, because findings about one list are mended one after the other.
+base::Status Fix(OfflineOptions& options) {
+  constexpr int kMostRounds = 1000;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const auto inputs = TRY(ReadOfflineInputs(options));
+    const auto report = TRY(offline::Lint(inputs, options.judge));
+    const std::size_t written = TRY(WriteCorrections(offline::LintCorrections(report)));
+    if (written == 0) return base::OkStatus();
+  }
+  return base::OkStatus();
+}
+
 int Run(const std::vector<std::string>& arguments) {
   OfflineOptions options;
   auto line = flags::Parse<OfflineOptions>(AllFlags(), arguments,
@@ -105,6 +118,13 @@ int Run(const std::vector<std::string>& arguments) {
   options.inputs.paths = std::move(line->arguments);
   if (options.outputs.empty()) options.outputs.push_back({offline::FindFormat("table"), ""});
   base::ConfigureLog(base::LogFormat::kText, base::LogLevel::kError);
+  const auto& paths = options.inputs.paths;
+  if (options.fix && std::find(paths.begin(), paths.end(), "-") != paths.end()) {
+    return UsageError(kLint.name, "--fix rewrites files; standard input is none");
+  }
+  if (options.fix) {
+    if (const base::Status fixed = Fix(options); !fixed.ok()) return Fail(fixed);
+  }
   const auto inputs = ReadOfflineInputs(options);
   if (!inputs.ok()) return Fail(inputs.status());
   const auto report = offline::Lint(*inputs, options.judge);

@@ -12,7 +12,6 @@
 #include "cli/fetcher.h"
 #include "golang/url.h"
 #include "json/writer.h"
-#include "kubeconfig/client_config.h"
 
 namespace portcullis::cli {
 namespace {
@@ -171,9 +170,12 @@ class LiveReader {
 
 }  // namespace
 
+base::Result<kubeconfig::ClientConfig> ConfigOf(const LiveCluster& live) {
+  return kubeconfig::Resolve(TRY(kubeconfig::Load(ConfigPath(live))), live.context);
+}
+
 base::Status ReadLiveCluster(const LiveCluster& live, offline::Inputs& inputs) {
-  const auto config =
-      TRY(kubeconfig::Resolve(TRY(kubeconfig::Load(ConfigPath(live))), live.context));
+  const auto config = TRY(ConfigOf(live));
   json::Arena arena;
   const auto fetcher = TRY(Fetcher::Create(config, arena));
   const auto catalog = TRY(api::catalog::Catalog::BuiltIn({}));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "kubeconfig/client_config.h"
 #include "offline/inputs.h"
 
 namespace portcullis::cli {
@@ -15,6 +16,9 @@ struct LiveCluster {
   std::string context;     // "": the current one
   std::string ns;          // of manifests that name none
 };
+
+// How the cluster is reached. Errors: no such file, no such context.
+base::Result<kubeconfig::ClientConfig> ConfigOf(const LiveCluster& live);
 
 // Adds to `inputs.given` policies, bindings, webhook configurations, definitions, namespaces, quotas, limit
 // ranges, classes, service accounts, the parameters of the policies, and the stored versions of the

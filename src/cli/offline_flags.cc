@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/file.h"
 #include "base/strings.h"
 #include "flags/setters.h"
 #include "golang/strconv.h"
+#include "offline/correct_files.h"
 
 namespace portcullis::cli {
 namespace {
@@ -163,13 +166,13 @@ constexpr flags::Type kNumber = flags::Type::kInt;
 
 // In the order of --help: name, type, default, meaning, setter, note, shorthand, value.
 constexpr OfflineFlag kShared[] = {
-    {"filename", kMany, "", "More files and folders, these without the folders in them",
+    {"filename", kMany, "", "More files and directories, these without the directories in them",
      &AddFilename, "", 'f', "PATH"},
     {"resource", kMany, "", "The same", &AddFilename, "", 'r', "PATH"},
-    {"recursive", kSwitch, "false", "Folders of --filename with the folders in them",
+    {"recursive", kSwitch, "false", "Directories of --filename with the directories in them",
      &SetInput<&InputOptions::recursive>, "", 'R'},
     {"old", kMany, "",
-     "Files and folders with what is stored already: a manifest of the same object is judged\n"
+     "Files and directories with what is stored already: a manifest of the same object is judged\n"
      "as an update of it",
      &AddOld, "", '\0', "PATH"},
     {"cluster", kSwitch, "false",
@@ -315,6 +318,34 @@ base::Status PrintReport(const offline::Report& report, const OfflineOptions& op
     }
   }
   return base::OkStatus();
+}
+
+base::Status RewriteFile(const std::string& path, const std::string& text) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  if (error) return base::ConfigError(base::StrCat(path, ": ", base::ErrnoText(error.value())));
+  const fs::perms permissions = fs::status(real, error).permissions();
+  TRY(base::WriteFile(real.string(), text));
+  if (!error) fs::permissions(real, permissions, error);
+  if (error) return base::ConfigError(base::StrCat(path, ": ", base::ErrnoText(error.value())));
+  return base::OkStatus();
+}
+
+base::Result<std::size_t> WriteCorrections(std::span<const offline::Correction> corrections) {
+  std::vector<offline::Problem> problems;
+  const auto files = offline::CorrectFiles(corrections, problems);
+  for (const offline::Problem& problem : problems) {
+    std::fputs(base::StrCat(problem.place.ToString(), ": ", problem.message, "\n").c_str(), stderr);
+  }
+  for (const offline::CorrectedFile& file : files) {
+    for (const std::string& line : file.lines) std::fputs((line + "\n").c_str(), stderr);
+  }
+  for (const offline::CorrectedFile& file : files) {
+    std::fputs(base::StrCat("writes ", file.path, "\n").c_str(), stderr);
+    TRY(RewriteFile(file.path, file.text));
+  }
+  return files.size();
 }
 
 bool UsesColor() { return ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }

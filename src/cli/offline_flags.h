@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "net/client.h"
 #include "net/io_threads.h"
 #include "offline/judge.h"
+#include "offline/report/coverage_forms.h"
 #include "offline/report/format.h"
 #include "offline/webhooks.h"
 
@@ -21,6 +23,11 @@ namespace portcullis::cli {
 
 struct OfflineOutput {
   const offline::Format* format = nullptr;
+  std::string path;  // "": standard output
+};
+
+struct CoverageOutput {
+  const offline::CoverageForm* form = nullptr;
   std::string path;  // "": standard output
 };
 
@@ -35,9 +42,14 @@ struct OfflineOptions {
   bool require_manifests = false;
   bool require_tests = false;
   int warn_exit_code = 0;
+  bool fix = false;    // lint: mend
   bool rules = false;  // lint: print them
   std::string init;    // test: the policy to write a test file for
   bool force = false;
+  std::string order;                     // explain: the kind whose order is shown
+  bool server = false;                   // explain: a running server judges
+  bool update = false;                   // test: rewrite expectations
+  std::vector<CoverageOutput> coverage;  // test: what the cases reach of policies
   bool cluster = false;
   LiveCluster live;
   std::vector<std::string> diff_old;
@@ -56,6 +68,18 @@ std::vector<OfflineFlag> WithSharedFlags(std::span<const OfflineFlag> own,
 
 // The setter of --output: FORMAT[=FILE].
 base::Status AddOutput(OfflineOptions& options, std::string_view value);
+// --output of the commands whose report has a place for each finding.
+inline constexpr OfflineFlag kReportOutput = {
+    .name = "output",
+    .type = flags::Type::kString,
+    .default_text = "table",
+    .meaning =
+        "Form of the report: table, json, yaml, junit, sarif, github, …; with =FILE "
+        "written to that\n"
+        "file. May be repeated.",
+    .set = &AddOutput,
+    .shorthand = 'o',
+    .value_name = "FORMAT[=FILE]"};
 // Writes the report in every form that is asked for.
 base::Status PrintReport(const offline::Report& report, const OfflineOptions& options);
 
@@ -74,6 +98,12 @@ class WebhookClient {
 // Reads the inputs, and what they lack from a running cluster if a flag says so. An
 // AdmissionConfiguration among them is used unless a flag names one.
 base::Result<offline::Inputs> ReadOfflineInputs(OfflineOptions& options);
+
+// Replaces a file that a user has written: what a link names, with the permissions that it has.
+base::Status RewriteFile(const std::string& path, const std::string& text);
+
+// Prints to standard error what is changed in which file, then writes the files. Returns how many.
+base::Result<std::size_t> WriteCorrections(std::span<const offline::Correction> corrections);
 
 // Whether standard output is a terminal that takes colors (NO_COLOR: none does).
 bool UsesColor();

@@ -32,7 +32,7 @@ Examples:
 )";
 
 constexpr std::string_view kExitCodes = R"(
-SIGINT and SIGTERM stop the server. Exit status: 0 it was stopped, 2 a flag, file, folder or port is
+SIGINT and SIGTERM stop the server. Exit status: 0 it was stopped, 2 a flag, file, directory or port is
 wrong.
 )";
 

@@ -2,6 +2,7 @@
 
 #include "cli/test_command.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -42,6 +43,8 @@ Examples:
   portcullis test . --as=alice --as-group=developers   # for policies that ask who it is
   portcullis test new/ --old=old/                      # updates of what is stored
   portcullis test . --run=replica -v                   # only cases with such a name
+  portcullis test policies/ --update                   # what is expected becomes what is
+  portcullis test . --coverage=lcov=policies.info      # what the cases do not reach
   portcullis test . -o github -o junit=report.xml      # annotations, and a report in a file
 )help";
 
@@ -66,6 +69,32 @@ base::Status SetThreads(OfflineOptions& options, std::string_view value) {
   return base::OkStatus();
 }
 
+base::Status AddCoverage(OfflineOptions& options, std::string_view value) {
+  const auto cut = base::Cut(value, "=");
+  const std::string_view name = cut ? cut->first : value == "true" ? "text" : value;
+  const offline::CoverageForm* form = offline::FindCoverageForm(name);
+  if (form != nullptr) {
+    options.coverage.push_back({form, cut ? std::string(cut->second) : ""});
+    return base::OkStatus();
+  }
+  std::vector<std::string_view> names;
+  for (const offline::CoverageForm& known : offline::CoverageForms()) names.push_back(known.name);
+  return base::BadRequest(
+      base::StrCat("must be one of ", base::Join(names, ", "), "; with =FILE it goes to a file"));
+}
+
+base::Status PrintCoverage(const offline::Report& report, const OfflineOptions& options) {
+  for (const CoverageOutput& output : options.coverage) {
+    const std::string text = output.form->write(report.coverage);
+    if (output.path.empty()) {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+    } else {
+      TRY(base::WriteFile(output.path, text));
+    }
+  }
+  return base::OkStatus();
+}
+
 constexpr flags::Type kSwitch = flags::Type::kBool;
 
 // In the order of --help: name, type, default, meaning, setter, note, shorthand, value.
@@ -87,6 +116,15 @@ constexpr OfflineFlag kOwn[] = {
      "Write a test file for the policy of that file beside it, with a case for each operation\n"
      "and validation and the verdicts of today",
      &flags::SetText<&OfflineOptions::init>, "", '\0', "POLICY"},
+    {"update", kSwitch, "false",
+     "Rewrite the expectations of native test files that do not hold, after printing what is\n"
+     "changed; comments and all else in the files stay as they are",
+     &flags::SetBool<&OfflineOptions::update>, ""},
+    {"coverage", kSwitch, "",
+     "Say what the cases reach of policies: rules, conditions, validations, variables and both\n"
+     "sides of &&, || and ?:. --coverage=FORMAT[=FILE] with text, json, lcov or cobertura. May be\n"
+     "repeated.",
+     &AddCoverage, ""},
     {"force", kSwitch, "false", "--init replaces a file that is there",
      &flags::SetBool<&OfflineOptions::force>, ""},
     {"fail-fast", kSwitch, "false", "End with the first manifest that is refused", &SetFailFast,
@@ -129,6 +167,15 @@ int WriteInitialTest(const OfflineOptions& options) {
   return written.ok() ? kExitOk : Fail(written);
 }
 
+// --update: what is expected becomes what is. Tests of other formats stay as they are.
+base::Status CorrectTests(const offline::Inputs& inputs, const OfflineOptions& options) {
+  offline::JudgeOptions judge = options.judge;
+  judge.corrects = true;
+  const offline::Report report = TRY(offline::RunTests(inputs, judge));
+  TRY(WriteCorrections(report.corrections));
+  return base::OkStatus();
+}
+
 int Run(const std::vector<std::string>& arguments) {
   OfflineOptions options;
   auto line = flags::Parse<OfflineOptions>(WithSharedFlags(kOwn), arguments,
@@ -137,13 +184,25 @@ int Run(const std::vector<std::string>& arguments) {
   if (line->help) return PrintHelp(kTest);
   options.inputs.paths = std::move(line->arguments);
   if (options.outputs.empty()) options.outputs.push_back({offline::FindFormat("table"), ""});
+  const auto& paths = options.inputs.paths;
+  if (options.update && std::find(paths.begin(), paths.end(), "-") != paths.end()) {
+    return UsageError(kTest.name, "--update rewrites files; standard input is none");
+  }
   base::ConfigureLog(base::LogFormat::kText, base::LogLevel::kError);
 
   if (!options.init.empty()) return WriteInitialTest(options);
+  options.judge.covers = !options.coverage.empty();
   const auto client = WebhookClient::Create(options);
   if (!client.ok()) return Fail(client.status());
-  const auto inputs = ReadOfflineInputs(options);
+  auto inputs = ReadOfflineInputs(options);
   if (!inputs.ok()) return Fail(inputs.status());
+  if (options.update) {
+    if (const base::Status corrected = CorrectTests(*inputs, options); !corrected.ok()) {
+      return Fail(corrected);
+    }
+    inputs = ReadOfflineInputs(options);  // the report is about the files as they are now
+    if (!inputs.ok()) return Fail(inputs.status());
+  }
   const bool has_tests = !inputs->tests.empty();
   if (options.require_tests && !has_tests) {
     std::fputs("Error: no test was found\n", stderr);
@@ -153,6 +212,8 @@ int Run(const std::vector<std::string>& arguments) {
                                 : offline::Judge(*inputs, options.judge);
   if (!report.ok()) return Fail(report.status());
   if (const base::Status printed = PrintReport(*report, options); !printed.ok())
+    return Fail(printed);
+  if (const base::Status printed = PrintCoverage(*report, options); !printed.ok())
     return Fail(printed);
   return ExitCode(*report, options);
 }
