@@ -21,7 +21,7 @@ PACKAGES = {"apimachinery.pkg.apis.meta.v1": "meta", "apimachinery.pkg.apis.meta
 SKIPPED = ("apimachinery.", "testapigroup", ".apiserver.", "metrics.", "imagepolicy", "api.admission.",
            "apiextensions.v1beta1")
 
-# Kinds and fields that Kubernetes 1.36 has no more (docs/legacy.md), as 1.8 published them.
+# Kinds and fields that Kubernetes 1.36 has no more (docs/legacy.md), as the last releases that had them published them.
 LEGACY = """# Kubernetes 1.7 to 1.13.
 @meta
 ObjectMeta initializers=16?Initializers
@@ -37,7 +37,36 @@ InitializerConfiguration metadata=1meta.ObjectMeta initializers=2*Initializer
 InitializerConfigurationList metadata=1meta.ListMeta items=2*InitializerConfiguration
 Rule apiGroups=1*s apiVersions=2*s resources=3*s
 RuleWithOperations operations=1*s rule=2^Rule
-ServiceReference namespace=1s name=2s"""
+ServiceReference namespace=1s name=2s
+@api.extensions.v1beta1
+PodSecurityPolicy metadata=1meta.ObjectMeta spec=2api.policy.v1beta1.PodSecurityPolicySpec
+PodSecurityPolicyList metadata=1meta.ListMeta items=2*PodSecurityPolicy
+@api.policy.v1beta1
+AllowedCSIDriver name=1s
+AllowedFlexVolume driver=1s
+AllowedHostPath pathPrefix=1s readOnly=2t
+FSGroupStrategyOptions rule=1s ranges=2*IDRange
+HostPortRange min=1i max=2i
+IDRange min=1i max=2i
+PodSecurityPolicy metadata=1meta.ObjectMeta spec=2PodSecurityPolicySpec
+PodSecurityPolicyList metadata=1meta.ListMeta items=2*PodSecurityPolicy
+PodSecurityPolicySpec privileged=1t defaultAddCapabilities=2*s requiredDropCapabilities=3*s allowedCapabilities=4*s \
+volumes=5*s hostNetwork=6t hostPorts=7*HostPortRange hostPID=8t hostIPC=9t seLinux=10SELinuxStrategyOptions \
+runAsUser=11RunAsUserStrategyOptions runAsGroup=22?RunAsGroupStrategyOptions \
+supplementalGroups=12SupplementalGroupsStrategyOptions fsGroup=13FSGroupStrategyOptions readOnlyRootFilesystem=14t \
+defaultAllowPrivilegeEscalation=15?t allowPrivilegeEscalation=16?t allowedHostPaths=17*AllowedHostPath \
+allowedFlexVolumes=18*AllowedFlexVolume allowedCSIDrivers=23*AllowedCSIDriver allowedUnsafeSysctls=19*s \
+forbiddenSysctls=20*s allowedProcMountTypes=21*s runtimeClass=24?RuntimeClassStrategyOptions
+RunAsGroupStrategyOptions rule=1s ranges=2*IDRange
+RunAsUserStrategyOptions rule=1s ranges=2*IDRange
+RuntimeClassStrategyOptions allowedRuntimeClassNames=1*s defaultRuntimeClassName=2?s
+SELinuxStrategyOptions rule=1s seLinuxOptions=2?api.core.v1.SELinuxOptions
+SupplementalGroupsStrategyOptions rule=1s ranges=2*IDRange
+@api.settings.v1alpha1
+PodPreset metadata=1meta.ObjectMeta spec=2PodPresetSpec
+PodPresetList metadata=1meta.ListMeta items=2*PodPreset
+PodPresetSpec selector=1meta.LabelSelector env=2*api.core.v1.EnvVar envFrom=3*api.core.v1.EnvFromSource \
+volumes=4*api.core.v1.Volume volumeMounts=5*api.core.v1.VolumeMount"""
 
 
 def go_members(folder):
