@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -34,7 +35,8 @@ class ExternalHooks : public ::testing::Test {
  protected:
   void SetUp() override { Start(net::ClientCertificates::kRequest); }
 
-  void Start(net::ClientCertificates certificates) {
+  void Start(net::ClientCertificates certificates,
+             const std::function<void(server::Options&)>& adjust = {}) {
     const auto now = base::SystemClock().Now();
     authority_ = pki::MakeAuthority("hooks", now).value();
     net::ServerTlsOptions tls;
@@ -57,8 +59,12 @@ class ExternalHooks : public ::testing::Test {
       options.enable_admission_plugins = {"GenericAdmissionWebhook"};
       options.disable_admission_plugins = {"ServiceAccount"};
       options.runtime_config["admissionregistration.k8s.io/v1alpha1"] = "true";
-      options.webhook_service_map["team/guard:443"] =
-          base::StrCat("127.0.0.1:", std::to_string(hook_->port()));
+      // The certificate is guard's alone.
+      for (const char* service : {"team/guard:443", "team/second:443"}) {
+        options.webhook_service_map[service] =
+            base::StrCat("127.0.0.1:", std::to_string(hook_->port()));
+      }
+      if (adjust) adjust(options);
       if (certificates == net::ClientCertificates::kRequest) return;
       options.proxy_client_cert_file = Write("proxy.crt", client.certificate_pem);
       options.proxy_client_key_file = Write("proxy.key", client.key_pem);
@@ -72,15 +78,20 @@ class ExternalHooks : public ::testing::Test {
 
   // A configuration with one hook; `policy` as in JSON, with a comma.
   void Configure(std::string_view rules, std::string_view policy = "",
-                 std::string_view service = "guard") {
+                 std::string_view service = "guard", std::string_view name = "h",
+                 std::string_view bundle = "") {
     const Answer made = server_->Post(
         kConfigurations,
-        base::StrCat(R"({"metadata":{"name":"h"},"externalAdmissionHooks":[{"name":)",
-                     R"("labels.guard.acme.test",)", policy, R"("rules":[)", rules,
-                     R"(],"clientConfig":{"caBundle":")",
-                     base::Base64Encode(authority_.certificate_pem),
-                     R"(","service":{"namespace":"team","name":")", service, R"("}}}]})"));
+        base::StrCat(
+            R"({"metadata":{"name":")", name, R"("},"externalAdmissionHooks":[{"name":)",
+            R"("labels.guard.acme.test",)", policy, R"("rules":[)", rules,
+            R"(],"clientConfig":{"caBundle":")",
+            base::Base64Encode(bundle.empty() ? authority_.certificate_pem : std::string(bundle)),
+            R"(","service":{"namespace":"team","name":")", service, R"("}}}]})"));
     ASSERT_EQ(made.status, 201) << made.body;
+  }
+  void Unconfigure() {
+    ASSERT_EQ(server_->Delete(base::StrCat(kConfigurations, "/h")).status, 200);
   }
   void AnswerWith(std::string body, int status = 200) {
     const std::lock_guard lock(mutex_);
@@ -144,7 +155,7 @@ TEST_F(ExternalHooks, AReviewHasTheRequestInItsSpec) {
   }
 }
 
-// W-2, W-5 to W-8, W-10, W-26.
+// W-2, W-5, W-6, W-7, W-8, W-10, W-26.
 TEST_F(ExternalHooks, AnAnswerAllowsOrDeniesAndChangesNothing) {
   Configure(kNewPods);
   struct Row {
@@ -189,7 +200,7 @@ TEST_F(ExternalHooks, AnErrorIsIgnoredUnlessThePolicyIsFail) {
     AnswerWith(std::string(body), status);
     EXPECT_EQ(Create(base::StrCat("p", std::to_string(number++))).status, 201) << status << body;
   }
-  ASSERT_EQ(server_->Delete(base::StrCat(kConfigurations, "/h")).status, 200);
+  Unconfigure();
   Configure(kNewPods, R"("failurePolicy":"Fail",)");
   for (const auto& [status, body] : answers) {
     AnswerWith(std::string(body), status);
@@ -201,12 +212,154 @@ TEST_F(ExternalHooks, AnErrorIsIgnoredUnlessThePolicyIsFail) {
   }
 }
 
-// W-14: the certificate is of guard.team.svc.
+// W-13, W-14, W-15: a hook that cannot be reached safely is not reached.
 TEST_F(ExternalHooks, TheCertificateIsThatOfTheService) {
-  Configure(kNewPods, R"("failurePolicy":"Fail",)", "other");
-  const Answer refused = Create("p");
-  EXPECT_EQ(refused.status, 500);
+  const std::string other =
+      pki::MakeAuthority("others", base::SystemClock().Now()).value().certificate_pem;
+  struct Row {
+    std::string_view scenario;
+    std::string_view service;
+    std::string_view bundle;
+    std::string_view message;
+  };
+  const Row rows[] = {{"W-13", "guard", other, "certificate"},
+                      {"W-14", "second", "", "guard.team.svc, not second.team.svc"},
+                      {"W-15", "none", "", "service \"none\" not found"}};
+  int number = 0;
+  for (const Row& row : rows) {
+    Configure(kNewPods, R"("failurePolicy":"Fail",)", row.service, "h", row.bundle);
+    const Answer refused = Create("refused");
+    EXPECT_EQ(refused.status, 500) << row.scenario;
+    EXPECT_NE(refused.message().find(row.message), std::string_view::npos)
+        << row.scenario << refused.message();
+    Unconfigure();
+    Configure(kNewPods, "", row.service, "h", row.bundle);
+    EXPECT_EQ(Create(base::StrCat("ignored", std::to_string(number++))).status, 201)
+        << row.scenario;
+    Unconfigure();
+  }
   EXPECT_EQ(reviews().size(), 0U);
+}
+
+// W-15: a Service needs the port 443 and an address.
+TEST_F(ExternalHooks, AServiceHasThePort443AndAnAddress) {
+  ASSERT_EQ(server_->Post("/api/v1/namespaces", R"({"metadata":{"name":"team"}})").status, 201);
+  const std::pair<std::string_view, std::string_view> services[] = {
+      {R"({"metadata":{"name":"real"},"spec":{"ports":[{"port":8443}]}})",
+       "no service port 443 found for service \"real\""},
+      {R"({"metadata":{"name":"real"},"spec":{"clusterIP":"None","ports":[{"port":443}]}})",
+       "cannot route to service with ClusterIP \"None\""}};
+  for (const auto& [service, message] : services) {
+    const Answer made = server_->Post("/api/v1/namespaces/team/services", service);
+    ASSERT_EQ(made.status, 201) << made.body;
+    Configure(kNewPods, R"("failurePolicy":"Fail",)", "real");
+    const Answer refused = Create("p");
+    EXPECT_EQ(refused.status, 500);
+    EXPECT_NE(refused.message().find(message), std::string_view::npos) << refused.message();
+    Unconfigure();
+    ASSERT_EQ(server_->Delete("/api/v1/namespaces/team/services/real").status, 200);
+  }
+}
+
+// W-3: all hooks are asked, and the client gets one denial.
+TEST_F(ExternalHooks, OfSeveralDenialsTheClientGetsOne) {
+  Configure(kNewPods);
+  Configure(kNewPods, "", "guard", "second");
+  AnswerWith(R"({"status":{"allowed":false,"status":{"code":403,"message":"no"}}})");
+  const Answer refused = Create("p");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_EQ(refused.message(), "no");
+  EXPECT_EQ(reviews().size(), 2U);
+}
+
+// W-4, with a hook that breaks instead of hanging: its failure is waited for, and is no verdict.
+TEST_F(ExternalHooks, ADenialStandsBesideAFailure) {
+  Configure(kNewPods);
+  Configure(kNewPods, "", "none", "broken");
+  AnswerWith(R"({"status":{"allowed":false,"status":{"code":403,"message":"no"}}})");
+  const Answer refused = Create("p");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_EQ(refused.message(), "no");
+}
+
+// W-16, W-17, W-18: which requests the resources of a rule stand for.
+TEST_F(ExternalHooks, ResourcesOfRulesMayBeStars) {
+  struct Row {
+    std::string_view resources;
+    bool pod;
+    bool status;
+    bool config_map;
+  };
+  constexpr Row kRows[] = {
+      {R"("pods")", true, false, false},     {R"("pods/status")", false, true, false},
+      {R"("pods/*")", true, true, false},    {R"("*")", true, false, true},
+      {R"("*/status")", false, true, false}, {R"("*/*")", true, true, true}};
+  int number = 0;
+  for (const Row& row : kRows) {
+    Configure(base::StrCat(
+        R"({"operations":["CREATE","UPDATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":[)",
+        row.resources, "]}"));
+    const std::string name = base::StrCat("p", std::to_string(number++));
+    ASSERT_EQ(Create(name).status, 201);
+    EXPECT_EQ(reviews().size(), row.pod ? 1U : 0U) << row.resources;
+    ASSERT_EQ(server_
+                  ->Patch(base::StrCat(kPods, "/", name, "/status"), "application/merge-patch+json",
+                          R"({"status":{"phase":"Running"}})")
+                  .status,
+              200);
+    EXPECT_EQ(reviews().size(), row.status ? 1U : 0U) << row.resources;
+    ASSERT_EQ(server_
+                  ->Post("/api/v1/namespaces/default/configmaps",
+                         base::StrCat(R"({"metadata":{"name":")", name, R"("}})"))
+                  .status,
+              201);
+    EXPECT_EQ(reviews().size(), row.config_map ? 1U : 0U) << row.resources;
+    Unconfigure();
+  }
+}
+
+// W-25.
+TEST_F(ExternalHooks, AConnectionIsReviewedWithItsOptions) {
+  Configure(
+      R"({"operations":["CONNECT"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods/exec"]})");
+  AnswerWith(R"({"status":{"allowed":false,"status":{"code":403,"message":"no shells"}}})");
+  ASSERT_EQ(Create("p").status, 201);
+  const Answer refused = server_->Post(base::StrCat(kPods, "/p/exec?command=sh"), "");
+  EXPECT_EQ(refused.status, 403) << refused.body;
+  EXPECT_EQ(refused.message(), "no shells");
+  const auto seen = reviews();
+  ASSERT_EQ(seen.size(), 1U);
+  const json::Document review = json::ParseDocument(seen[0]).value();
+  EXPECT_EQ(review["spec"]["operation"].AsString(), "CONNECT");
+  EXPECT_EQ(review["spec"]["subResource"].AsString(), "exec");
+  EXPECT_EQ(review["spec"]["object"]["kind"].AsString(), "PodExecOptions");
+}
+
+// W-28.
+TEST_F(ExternalHooks, WithoutTheKindThePluginAllowsEverything) {
+  Start(net::ClientCertificates::kRequest,
+        [](server::Options& options) { options.runtime_config.clear(); });
+  EXPECT_EQ(server_->Get(kConfigurations).status, 404);
+  EXPECT_EQ(Create("p").status, 201);
+}
+
+// W-29: what a plugin changes behind the hooks they do not see.
+TEST_F(ExternalHooks, InAnOrderedChainLaterChangesAreNotReviewed) {
+  Start(net::ClientCertificates::kRequest, [](server::Options& options) {
+    options.kubernetes_version = "1.7";
+    options.enable_admission_plugins.clear();
+    options.disable_admission_plugins.clear();
+    options.admission_control = {"NamespaceLifecycle", "GenericAdmissionWebhook",
+                                 "DefaultTolerationSeconds"};
+  });
+  Configure(kNewPods);
+  const Answer made = Create("p");
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made["spec"]["tolerations"].size(), 2U);
+  const auto seen = reviews();
+  ASSERT_EQ(seen.size(), 1U);
+  const json::Document review = json::ParseDocument(seen[0]).value();
+  EXPECT_FALSE(review["spec"]["object"]["spec"].Has("tolerations"));
 }
 
 // W-31: the proxy's client certificate is shown; without one there is none to show.

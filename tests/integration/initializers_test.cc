@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -171,6 +172,72 @@ TEST_F(Initializers, ACreateThatWaitsDoesNotHoldUpTheEndOfTheServer) {
   EXPECT_EQ(server_.Get(PathOf("a")).status, 200);
 }
 
+// Two controllers of one name: the patch that tests for the name is done once.
+TEST_F(Initializers, OfTwoControllersWithOneNameOneDoesTheWork) {
+  constexpr std::string_view kAdd = R"([
+      {"op":"test","path":"/metadata/initializers/pending/0/name","value":"a.init.test.io"},
+      {"op":"add","path":"/data","value":{"by":"controller"}},
+      {"op":"remove","path":"/metadata/initializers"}])";
+  const auto seen = server_.Watch(WatchPath(""), 2, [&] {
+    ASSERT_EQ(Create("a", "?includeUninitialized=true").status, 202);
+    std::vector<int> answers(2);
+    std::vector<std::thread> controllers;
+    for (int& answer : answers) {
+      controllers.emplace_back(
+          [&] { answer = server_.Patch(PathOf("a"), kJsonPatch, kAdd).status; });
+    }
+    for (std::thread& controller : controllers) controller.join();
+    std::sort(answers.begin(), answers.end());
+    EXPECT_EQ(answers, (std::vector<int>{200, 422}));
+    ASSERT_EQ(Create("z", "?includeUninitialized=true").status, 202);
+    ASSERT_EQ(server_.Patch(PathOf("z"), kMergePatch, kDone).status, 200);
+  });
+  EXPECT_EQ(TextsOf(seen), (Strings{"ADDED a", "ADDED z"}));
+}
+
+// A controller that has died: its objects stay hidden until an operator removes its name.
+TEST_F(Initializers, WhatADeadControllerLeavesIsFoundAndFreed) {
+  EXPECT_EQ(Create("a", "?timeout=60ms").status, 504);
+  EXPECT_EQ(Create("b", "?timeout=60ms").status, 504);
+  const Answer hidden = server_.Get(base::StrCat(kConfigMaps, "?includeUninitialized=true"));
+  std::vector<std::string> waiting;
+  for (const json::Value& item : hidden["items"].elements()) {
+    if (item["metadata"].Has("initializers")) {
+      waiting.emplace_back(item["metadata"]["name"].AsString());
+    }
+  }
+  EXPECT_EQ(waiting, (Strings{"a", "b"}));
+  EXPECT_EQ(server_.Patch(PathOf("a"), kMergePatch, kDone).status, 200);
+  EXPECT_EQ(server_.Delete(PathOf("b")).status, 200);
+  EXPECT_EQ(server_.Get(PathOf("b")).status, 404);
+}
+
+// A configuration that changes while objects wait: they wait for the names they have.
+TEST_F(Initializers, AChangedConfigurationIsForNewObjectsAlone) {
+  std::thread creator;
+  std::optional<Answer> created;
+  creator = std::thread([&] { created = Create("a", ""); });
+  while (server_.Get(PathOf("a")).status != 200) std::this_thread::yield();
+  const Answer changed =
+      server_.Patch(base::StrCat(kConfigurations, "/cfg"), kJsonPatch,
+                    R"([{"op":"replace","path":"/initializers/0/name","value":"b.init.test.io"}])");
+  ASSERT_EQ(changed.status, 200) << changed.body;
+  const auto pending = [&](std::string_view name) {
+    return std::string(
+        server_.Get(PathOf(name))["metadata"]["initializers"]["pending"][std::size_t{0}]["name"]
+            .AsString());
+  };
+  EXPECT_EQ(Create("b", "?includeUninitialized=true").status, 202);
+  EXPECT_EQ(pending("a"), "a.init.test.io");
+  EXPECT_EQ(pending("b"), "b.init.test.io");
+  ASSERT_EQ(server_.Delete(base::StrCat(kConfigurations, "/cfg")).status, 200);
+  EXPECT_EQ(Create("c", "").status, 201);
+  EXPECT_EQ(pending("a"), "a.init.test.io");
+  ASSERT_EQ(server_.Patch(PathOf("a"), kMergePatch, kDone).status, 200);
+  creator.join();
+  EXPECT_EQ(created->status, 201) << created->body;
+}
+
 TEST_F(Initializers, AnObjectThatWaitsOutlivesTheServer) {
   EXPECT_EQ(Create("a", "?timeout=50ms").status, 504);
   server_.Restart();
@@ -180,6 +247,12 @@ TEST_F(Initializers, AnObjectThatWaitsOutlivesTheServer) {
     EXPECT_NE(item["metadata"]["name"].AsString(), "a");
   }
   EXPECT_EQ(server_.Patch(PathOf("a"), kMergePatch, kDone).status, 200);
+}
+
+// I-4: since 1.12 any boolean does.
+TEST_F(Initializers, APostIncludesThemByAnyBoolean) {
+  EXPECT_EQ(Create("a", "?includeUninitialized=true").status, 202);
+  EXPECT_EQ(Create("b", "?includeUninitialized=0&timeout=60ms").status, 504);
 }
 
 // I-4: in 1.7 to 1.11 nothing but 1 means yes; and the ordered --admission-control switches it on.
@@ -200,6 +273,28 @@ TEST(InitializersOf18, APostIncludesThemByOneAlone) {
   };
   EXPECT_EQ(create("a", "?includeUninitialized=true&timeout=60ms"), 504);
   EXPECT_EQ(create("b", "?includeUninitialized=1"), 202);
+}
+
+// V-8.
+TEST(InitializersAndNamespaces, TheEndOfANamespaceTakesHiddenObjectsAlong) {
+  TestServer server([](server::Options& options) {
+    TurnOn(options);
+    options.controllers = {"*"};
+  });
+  ASSERT_EQ(server
+                .Post(kConfigurations, R"({"metadata":{"name":"cfg"},"initializers":[
+                    {"name":"a.init.test.io","rules":[{"apiGroups":[""],"apiVersions":["v1"],
+                    "resources":["secrets"]}]}]})")
+                .status,
+            201);
+  ASSERT_EQ(server.Post("/api/v1/namespaces", R"({"metadata":{"name":"short"}})").status, 201);
+  const std::string secrets = "/api/v1/namespaces/short/secrets";
+  ASSERT_EQ(
+      server.Post(secrets + "?includeUninitialized=true", R"({"metadata":{"name":"a"}})").status,
+      202);
+  ASSERT_EQ(server.Delete("/api/v1/namespaces/short").status, 200);
+  while (server.Get("/api/v1/namespaces/short").status != 404) std::this_thread::yield();
+  EXPECT_EQ(server.Get(secrets + "/a").status, 404);
 }
 
 TEST(InitializersOff, TheKindIsNotServed) {

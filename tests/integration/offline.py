@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 import process
 
@@ -47,6 +48,34 @@ class Folder:
                               timeout=120, **more)
         check(f"exit status of {arguments}: {done.stdout[-1500:]}{done.stderr[-500:]}", done.returncode, code)
         return done.stdout + done.stderr
+
+
+def recordings(folder):
+    with tempfile.TemporaryDirectory() as data:
+        server = process.Server(folder.program, data, "--store=memory", f"--record={folder.path}/corpus", "--record-redact=configmaps:data.key")
+        try:
+            for i in range(12):
+                made = {"metadata": {"name": f"a{i}"}, "data": {"size": str(i), "key": "hidden"}}
+                check("made", server.call("POST", process.CONFIGMAPS, made)[0], 201)
+            secret = {"metadata": {"name": "s"}, "stringData": {"x": "hidden"}}
+            check("a Secret", server.call("POST", process.CONFIGMAPS.replace("configmaps", "secrets"), secret)[0], 201)
+        finally:
+            server.end(signal.SIGTERM)
+    recorded = (folder.path / "corpus/requests.json").read_text()
+    check("secrets", "hidden" in recorded, False)
+    maps = [line for line in recorded.splitlines() if '"resource":"configmaps"' in line and "a1" in line or '"a0"' in line]
+    check("few that are alike", len([line for line in recorded.splitlines() if '"size"' in line]), 10)
+    holds("its values", maps[0], '"size":"0"')
+    folder.write("none/policy.yaml", POLICY % 100)
+    holds("a replay", folder.run("replay", "corpus", "-f", "none", code=0), " 0 failed")
+    folder.write("policies/policy.yaml", POLICY % 5)
+    text = folder.run("replay", "corpus", "-f", "policies", code=1)
+    holds("what a policy changes", text, "code is 422, not 201")
+    text = folder.run("record", "--to=again", "--per-shape=2", "corpus/requests.json", code=0)
+    holds("a recording of a recording", text, " alike, 0 by --sample")
+    holds("no events", folder.run("record", "--to=again", code=1, stdin="no\n"), "<stdin>:1: ")
+    holds("no folder", folder.run("record", code=2, stdin=""), "--to names no folder")
+    holds("nothing to replay", folder.run("replay", "policies", code=2), "no recorded request was found")
 
 
 def exit_codes(folder):
@@ -210,11 +239,58 @@ def initial_tests(folder):
     holds("no policy", folder.run("test", "--init", "limit.test.yaml", code=2), "holds no ValidatingAdmissionPolicy")
 
 
+def updates(folder):
+    folder.write("limit.yaml", POLICY % 5)
+    folder.run("test", "--init", "limit.yaml", code=0)
+    before = (folder.path / "limit.test.yaml").read_text()
+    wrong = before.replace("verdict: deny", "verdict: allow  # kept").replace("{policy: limit, verdict: allow  # kept}",
+                                                                            "\n    policy: limit\n    verdict: allow  # kept")
+    check("a case to correct", wrong != before, True)
+    folder.write("limit.test.yaml", wrong)
+    (folder.path / "limit.test.yaml").chmod(0o640)
+    folder.run("test", "limit.test.yaml", code=1)
+    text = folder.run("test", "limit.test.yaml", "--update", code=0)
+    holds("what was", text, '  - expect.verdict: "allow"\n  + expect.verdict: "error"\n')
+    holds("what is written", text, "writes limit.test.yaml\n")
+    check("the file", (folder.path / "limit.test.yaml").read_text(), wrong.replace("verdict: allow  # kept", "verdict: error  # kept"))
+    check("its permissions", (folder.path / "limit.test.yaml").stat().st_mode & 0o777, 0o640)
+    check("nothing to do", "writes" in folder.run("test", "limit.test.yaml", "--update", code=0), False)
+    holds("standard input", folder.run("test", "-", "--update", code=2, stdin=wrong), "standard input is none")
+
+
+def coverage(folder):
+    folder.write("limit.yaml", POLICY % 5)
+    folder.run("test", "--init", "limit.yaml", code=0)
+    text = folder.run("test", "limit.test.yaml", "--coverage", "--coverage=lcov=c.info", "--coverage=cobertura=c.xml",
+                      "--coverage=json=c.json", code=0)
+    holds("what always fails", text, "\n  limit.yaml:7:18: validations[0].expression never has a result: ")
+    holds("the sum", text, "\ncoverage: ")
+    document = json.loads((folder.path / "c.json").read_text())
+    check("policies", [policy["name"] for policy in document["policies"]], ["limit"])
+    lines = (folder.path / "c.info").read_text().splitlines()
+    check("lines of lcov", (lines[1], lines[-1]), ("SF:limit.yaml", "end_of_record"))
+    root = xml.etree.ElementTree.parse(folder.path / "c.xml").getroot()
+    check("the file in Cobertura", [one.get("filename") for one in root.iter("class")], ["limit.yaml"])
+    holds("a form", folder.run("test", "limit.test.yaml", "--coverage=gcov", code=2), "must be one of text, json, lcov, cobertura")
+
+
 def pages(folder):
     folder.write("a.yaml", SIZED % "<3>")
     text = folder.run("explain", "a.yaml", "-o", "html", code=0)
     holds("a page", text, "<summary class=\"allow\">a.yaml:1:1 allow configmaps/a -n default</summary>")
     holds("its text", text, "size: &lt;3&gt;")
+
+
+def order(folder):
+    folder.write("policy.yaml", POLICY % 5)
+    folder.write("a.yaml", SIZED % 7)
+    text = folder.run("explain", "--order=configmaps", "-f", "policy.yaml", code=0)
+    holds("a policy", text, "\n  ValidatingAdmissionPolicy           CREATE,UPDATE,DELETE\n    limit/limit                       CREATE,UPDATE")
+    document = json.loads(folder.run("explain", "--order=cm", "-f", "policy.yaml", "-o", "json", code=0))
+    check("phases", [(phase["phase"], phase["round"]) for phase in document["phases"]],
+          [("mutating", 0), ("mutating", 1), ("validating", 0)])
+    holds("a kind", folder.run("explain", "--order=nope", code=2), 'doesn\'t have a resource type "nope"')
+    holds("values", folder.run("explain", "a.yaml", "-f", "policy.yaml", code=1), '        object.data.size = "7"\n')
 
 
 def differences(folder):
@@ -241,6 +317,19 @@ def findings(folder):
     holds("the rules", folder.run("lint", "--rules", code=0), "## webhook-blocks-own-pods")
 
 
+def fixes(folder):
+    before = POLICY.replace('{expression: "int(object.data.size) <= %s", message: too large}',
+                            '{expression: "int(object.data.size) <= %s", message: too large}, {expression: "true"}')
+    folder.write("p.yaml", "# kept\n" + before % 5)
+    holds("a finding", folder.run("lint", "p.yaml", code=0), "warning constant-validation")
+    text = folder.run("lint", "p.yaml", "--fix", code=0)
+    holds("what is changed", text, "p.yaml:8:")
+    holds("what is written", text, "writes p.yaml\n")
+    check("a finding that is left", "constant-validation: the" in text.split("writes p.yaml\n")[1], False)
+    check("the file", (folder.path / "p.yaml").read_text(), "# kept\n" + POLICY % 5)
+    holds("standard input", folder.run("lint", "-", "--fix", code=2, stdin=before % 5), "standard input is none")
+
+
 def live_cluster(folder):
     with tempfile.TemporaryDirectory() as data:
         server = process.Server(folder.program, data, "--store=memory")
@@ -260,13 +349,20 @@ def live_cluster(folder):
             check("stored", server.call("POST", process.CONFIGMAPS, configmap)[0], 201)
             result = json.loads(folder.run("test", "a.yaml", config, "-o", "json", code=1))["results"][0]
             check("an update of what the cluster has", result["operation"], "UPDATE")
+            text = folder.run("explain", "--server", "a.yaml", config, code=1)
+            holds("the server's policy", text, "a.yaml:1:1: DENY configmaps/a -n default")
+            holds("its trace", text, "ValidatingAdmissionPolicy")
+            folder.write("b.yaml", (SIZED % 2).replace("name: a", "name: b"))
+            result = json.loads(folder.run("explain", "--server", "b.yaml", config, "-o", "json", code=0))["results"][0]
+            check("the trace as JSON", (result["operation"], result["trace"]["verdict"]["allowed"]), ("CREATE", True))
+            check("a dry run", server.call("GET", process.CONFIGMAPS + "/b")[0], 404)
             check("nothing is written", server.call("GET", process.CONFIGMAPS + "/a")[1]["data"], {"size": "1"})
         finally:
             server.end(signal.SIGTERM)
     holds("no kubeconfig", folder.run("test", "a.yaml", "--kubeconfig=absent", code=2), "absent")
 
 
-STORIES = [stored_objects, initial_tests, pages, differences, findings, live_cluster, exit_codes, webhooks, reports, broken_files, closed_folder, large_files, many_files, duplicates]
+STORIES = [stored_objects, initial_tests, updates, coverage, order, pages, differences, findings, fixes, live_cluster, recordings, exit_codes, webhooks, reports, broken_files, closed_folder, large_files, many_files, duplicates]
 
 
 def main():

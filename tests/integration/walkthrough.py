@@ -99,7 +99,9 @@ class Walk:
                                    stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         self.running[name] = process
         port = int(self.hook_port) if name == "webhook" else self.api_port
-        wait_for(name, lambda: accepts(port), process)
+        # The kubeconfig is written when the server listens.
+        kubeconfig = self.folder / "portcullis-data/admin.kubeconfig"
+        wait_for(name, lambda: accepts(port) and (name == "webhook" or kubeconfig.exists()), process)
 
     def stop(self, name):
         process = self.running.pop(name)

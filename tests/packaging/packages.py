@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What is published installs where nothing else is, and answers kubectl: the archive and the image in an
-empty root, the Debian package in a bare Debian 12, the pipeline script on this machine.
+empty root, the archive in an old Debian, the package in a bare Debian 12, the pipeline script on this machine.
 
     tests/packaging/packages.py --build build/release [--only NAME]
 
@@ -163,12 +163,12 @@ def image(args, folder):
     return f"image: {file.stat().st_size / 1e6:.1f} MB, {took:.2f} s to the answer of kubectl"
 
 
-def bare_debian(args):
-    """A bare Debian 12, made once and kept."""
+def bare_debian(args, suite="bookworm"):
+    """A bare Debian, made once and kept."""
     need_root()
     if not shutil.which("debootstrap"):
         raise Skip("there is no debootstrap")
-    kept = args.build / "bare-debian"
+    kept = args.build / f"bare-{suite}"
     if not (kept / "usr/bin/apt-get").exists():
         shutil.rmtree(kept, ignore_errors=True)
         sources = "".join(path.read_text() for path in pathlib.Path("/etc/apt").rglob("sources.list*") if path.is_file()) + "".join(
@@ -176,11 +176,29 @@ def bare_debian(args):
         mirror = re.search(r"https?://\S+/debian(?=\s|$)", sources)
         if not mirror:
             raise Skip("apt names no mirror of Debian")
-        made = subprocess.run(["debootstrap", "--variant=minbase", "bookworm", kept, mirror.group(0)], capture_output=True, text=True)
+        made = subprocess.run(["debootstrap", "--variant=minbase", suite, kept, mirror.group(0)], capture_output=True, text=True)
         if made.returncode != 0:
             shutil.rmtree(kept, ignore_errors=True)
             raise Skip(f"debootstrap: {made.stdout[-500:]}")
     return kept
+
+
+def old_libc(args, folder):
+    """The archive in Debian 11, whose C library is glibc 2.31; in Debian 12 if the mirror has dropped that."""
+    for suite in ("bullseye", "bookworm"):
+        try:
+            call("cp", "-a", bare_debian(args, suite), folder / "root")
+            break
+        except Skip:
+            if suite == "bookworm":
+                raise
+    root = folder / "root"
+    begin = time.monotonic()
+    call("tar", "-xzf", next(args.dist.glob("*.tar.gz")), "-C", root / "opt", "--strip-components=1")
+    took = serve_in(root, ["/opt/bin/portcullis", *SERVE], args)
+    said = call("chroot", root, "sh", "-c", "dpkg-query -W -f '${Version}' libc6; /opt/bin/portcullis exec -- true", env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+    check(f"{time.monotonic() - begin:.1f} s to the answer", time.monotonic() - begin < SECONDS)
+    return f"{suite}: glibc {said}, {took:.2f} s to the answer of kubectl"
 
 
 def debian(args, folder):
@@ -289,7 +307,7 @@ def main():
     shutil.rmtree(args.dist, ignore_errors=True)
     print(call(sys.executable, ROOT / "tools/make_release.py", "--build", args.build, "--output", args.dist), end="")
     passed, skipped, failed = 0, 0, 0
-    for test in (archive, image, debian, install, pipeline, gitlab):
+    for test in (archive, old_libc, image, debian, install, pipeline, gitlab):
         if args.only and test.__name__ not in args.only:
             continue
         with tempfile.TemporaryDirectory(prefix="packages-") as name:
