@@ -216,6 +216,7 @@ base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value
       repeats_keys ? TRY(schema::MergeDuplicates(arena, *node, given, nullptr)) : object;
   json::Value decoded = TRY(schema::Decode(arena, *node, merged));
   if (own == kind) {
+    decoded = TRY(api::ThroughInternal(arena, decoded, kind));
     if (!decoded.Has("kind"))
       decoded = json::With(arena, decoded, "kind", json::String(arena, own.kind));
     if (!decoded.Has("apiVersion")) {

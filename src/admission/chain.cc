@@ -123,6 +123,15 @@ bool Chain::Handles(Operation operation, Phase phase) const {
   return false;
 }
 
+std::vector<const PluginInfo*> Chain::Asked(Operations operations, Phase phase) const {
+  std::vector<const PluginInfo*> asked;
+  for (const Entry& entry : entries_) {
+    const Phases phases = phase == kMutate ? entry.in_mutating : entry.in_validating;
+    if (phases != 0 && (entry.info->operations & operations) != 0) asked.push_back(entry.info);
+  }
+  return asked;
+}
+
 std::string Chain::LoadedLine(Phase phase) const {
   std::vector<std::string_view> names;
   for (const Entry& entry : entries_) {

@@ -59,6 +59,9 @@ class Chain {
   // Whether any plugin takes part.
   bool Handles(Operation operation, Phase phase) const;
 
+  // The plugins that are asked in that phase about one of the operations, in their order.
+  std::vector<const PluginInfo*> Asked(Operations operations, Phase phase) const;
+
   // `Loaded 2 mutating admission controller(s) successfully in the following order: A,B.`
   std::string LoadedLine(Phase phase) const;
 

@@ -118,7 +118,8 @@ TEST(ChainTest, PassesOverOtherOperations) {
   EXPECT_FALSE(world.chain->Handles(kDelete, kMutate));
 }
 
-// docs/legacy.md: v1.7 and v1.8 run plugins in one pass, in the order of --admission-control.
+// docs/legacy.md, F-1 and F-2: v1.7 and v1.8 run plugins in one pass, in the order of
+// --admission-control. What stands before a refusal has been done, what stands behind it has not.
 TEST(ChainTest, InOnePhaseEachPluginChangesAndJudgesInItsTurn) {
   const auto release = release::Release::Open("1.8").value();
   PluginContext context;

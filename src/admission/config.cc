@@ -43,10 +43,8 @@ struct DroppedPlugin {
   std::string_view name;
   std::string_view gone_with;
 };
-constexpr DroppedPlugin kDropped[] = {{"InitialResources", "1.11"},
-                                      {"PVCProtection", "1.10"},
-                                      {"PodPreset", "1.20"},
-                                      {"PodSecurityPolicy", "1.25"}};
+constexpr DroppedPlugin kDropped[] = {
+    {"InitialResources", "1.11"}, {"PVCProtection", "1.10"}, {"PodSecurityPolicy", "1.25"}};
 
 std::string WhyUnknown(std::string_view name) {
   for (const DroppedPlugin& dropped : kDropped) {

@@ -61,7 +61,7 @@ TEST(SelectPluginsTest, SaysWhatIsWrong) {
             "mutually exclusive");
 }
 
-// docs/legacy.md, F-1 to F-4.
+// docs/legacy.md, F-3 and F-4.
 TEST(SelectPluginsTest, UpToV19TheFlagGivesTheOrder) {
   static constexpr PluginInfo kAdmit = {.name = "AlwaysAdmit", .create = &MakeNothing};
   static constexpr PluginInfo kKept = {.name = "Kept", .until_minor = 8, .legacy = true};
@@ -83,9 +83,9 @@ TEST(SelectPluginsTest, UpToV19TheFlagGivesTheOrder) {
   EXPECT_EQ(select({.admission_control = {"X"}}, "1.7"), "Unknown admission plugin: X");
   EXPECT_EQ(select({.admission_control = {"InitialResources"}}, "1.7"),
             "Unknown admission plugin: InitialResources (Kubernetes has dropped it with v1.11)");
-  EXPECT_EQ(select({.enable = {"PodPreset"}}, "1.36"),
-            "enable-admission-plugins plugin \"PodPreset\" is unknown (Kubernetes has dropped it "
-            "with v1.20)");
+  EXPECT_EQ(select({.enable = {"PodSecurityPolicy"}}, "1.36"),
+            "enable-admission-plugins plugin \"PodSecurityPolicy\" is unknown (Kubernetes has "
+            "dropped it with v1.25)");
   EXPECT_EQ(select({.enable = {"B"}, .admission_control = {"A"}}, "1.7"),
             "admission-control and enable-admission-plugins/disable-admission-plugins flags are "
             "mutually exclusive");

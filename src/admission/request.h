@@ -56,6 +56,7 @@ struct Attributes {
   json::Value old_object;
   json::Value options;  // CreateOptions/UpdateOptions/DeleteOptions with kind, null for CONNECT
   bool dry_run = false;
+  bool custom = false;  // the objects are custom resources
   api::UserInfo user;
   // When the HTTP request must be answered; none for long-running ones.
   std::optional<std::chrono::steady_clock::time_point> deadline;
@@ -107,6 +108,7 @@ class Request {
   json::Value old_object() const { return attributes_.old_object; }
   json::Value options() const { return attributes_.options; }
   bool dry_run() const { return attributes_.dry_run; }
+  bool is_custom() const { return attributes_.custom; }
   const api::UserInfo& user() const { return attributes_.user; }
   const std::optional<std::chrono::steady_clock::time_point>& deadline() const {
     return attributes_.deadline;

@@ -27,6 +27,10 @@
 #include "base/status.h"
 #include "json/value.h"
 
+namespace portcullis::kube_cel {
+class Watch;  // kube_cel/evaluation.h
+}
+
 namespace portcullis::admission {
 
 struct Refusal {
@@ -72,11 +76,16 @@ class Survey {
 
   // What stands in for the webhook. One that is passed over is kept in skipped_webhooks().
   std::optional<WebhookAnswer> AnswerFor(std::string_view configuration, std::string_view webhook);
+  // Sees what expressions of policies come to; null (the default): nothing does. Outlives the survey.
+  void set_watch(kube_cel::Watch* watch) { watch_ = watch; }
+  kube_cel::Watch* watch() const { return watch_; }
+
   // "configuration/webhook", in the order of the requests' rules; each once.
   const std::vector<std::string>& skipped_webhooks() const { return skipped_; }
 
  private:
   const WebhookStandIn* stand_in_;
+  kube_cel::Watch* watch_ = nullptr;
   std::vector<Refusal> refusals_;
   base::Status first_;
   std::vector<std::string> skipped_;
