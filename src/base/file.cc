@@ -73,15 +73,14 @@ Status WriteTo(const std::string& path, std::string_view content) {
   return error == 0 ? OkStatus() : FileError("write", path, ErrnoText(error));
 }
 
-}  // namespace
-
-Status WriteFile(const std::string& path, std::string_view content, Durability durability) {
+Status Replace(const std::string& path, std::string_view content, mode_t mode,
+               Durability durability) {
   struct stat there {};
   if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
     return WriteTo(path, content);
   }
   const std::string temporary = path + ".new";
-  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
   if (file < 0) return FileError("open", path, ErrnoText(errno));
   if (const int error = WriteAll(file, content); error != 0) {
     close(file);
@@ -96,6 +95,16 @@ Status WriteFile(const std::string& path, std::string_view content, Durability d
     return FileError("rename", path, ErrnoText(errno));
   }
   return OkStatus();
+}
+
+}  // namespace
+
+Status WriteFile(const std::string& path, std::string_view content, Durability durability) {
+  return Replace(path, content, 0600, durability);
+}
+
+Status WriteSharedFile(const std::string& path, std::string_view content) {
+  return Replace(path, content, 0666, Durability::kNone);
 }
 
 std::string FolderOf(const std::string& path) {

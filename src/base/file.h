@@ -29,6 +29,8 @@ enum class Durability { kPowerCut, kNone };
 // is. Errors: `open /x: permission denied`.
 Status WriteFile(const std::string& path, std::string_view content,
                  Durability durability = Durability::kPowerCut);
+// The same for what others may read as far as the umask lets them: reports, files for an editor.
+Status WriteSharedFile(const std::string& path, std::string_view content);
 
 // The folder that relative paths inside of the file `path` start from: "." for a bare name.
 std::string FolderOf(const std::string& path);

@@ -54,6 +54,17 @@ TEST_F(FileTest, WritesForItsOwnerAlone) {
             "open /no/such/folder/x: no such file or directory");
 }
 
+TEST_F(FileTest, WritesForOthersAsTheUmaskSays) {
+  const mode_t before = umask(027);
+  const Status written = WriteSharedFile(path_, "report");
+  umask(before);
+  ASSERT_TRUE(written.ok()) << written.message();
+  EXPECT_EQ(ReadFile(path_).value(), "report");
+  struct stat info {};
+  ASSERT_EQ(stat(path_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0640U);
+}
+
 // A process of root that renames a file to /dev/null takes it away from the whole machine.
 TEST_F(FileTest, WritesToAPipeAndLeavesItOne) {
   const std::string pipe = path_ + ".pipe";

@@ -25,8 +25,8 @@ fail for some objects, certificates that have expired, API versions that are not
 Usage:
   portcullis lint [PATH...] [flags]
 
-PATH is a file, a folder with all that is below it, or - for standard input; by default the current
-folder. `# portcullis:ignore ID reason` in the line of a finding, in the line above it or above the object
+PATH is a file, a directory with all that is below it, or - for standard input; by default the current
+directory. `# portcullis:ignore ID reason` in the line of a finding, in the line above it or above the object
 keeps it quiet. docs/lint.md explains each ID.
 
 Examples:
@@ -86,7 +86,7 @@ base::Status Print(const offline::LintReport& report, OfflineOptions options) {
     if (output.path.empty()) {
       std::fwrite(text.data(), 1, text.size(), stdout);
     } else {
-      TRY(base::WriteFile(output.path, text));
+      TRY(base::WriteSharedFile(output.path, text));
     }
   }
   options.outputs = std::move(others);

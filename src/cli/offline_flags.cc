@@ -314,7 +314,7 @@ base::Status PrintReport(const offline::Report& report, const OfflineOptions& op
     if (to_terminal) {
       std::fwrite(text.data(), 1, text.size(), stdout);
     } else {
-      TRY(base::WriteFile(output.path, text));
+      TRY(base::WriteSharedFile(output.path, text));
     }
   }
   return base::OkStatus();

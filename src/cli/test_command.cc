@@ -27,8 +27,8 @@ controller, policies, validation. Nothing is written and no cluster is asked.
 Usage:
   portcullis test [PATH...] [flags]
 
-PATH is a file, a folder with all that is below it, or - for standard input; by default the current
-folder. Files are told by what they hold: policies, bindings, their parameters, webhook
+PATH is a file, a directory with all that is below it, or - for standard input; by default the current
+directory. Files are told by what they hold: policies, bindings, their parameters, webhook
 configurations, CustomResourceDefinitions, namespaces, quotas, limit ranges, service accounts and roles
 make up the cluster; they and all other objects are judged as if they were created, in the order of the
 files. What a workload would make (the pods of a Deployment) is judged with it. AdmissionReview documents
@@ -89,7 +89,7 @@ base::Status PrintCoverage(const offline::Report& report, const OfflineOptions& 
     if (output.path.empty()) {
       std::fwrite(text.data(), 1, text.size(), stdout);
     } else {
-      TRY(base::WriteFile(output.path, text));
+      TRY(base::WriteSharedFile(output.path, text));
     }
   }
   return base::OkStatus();
@@ -101,8 +101,7 @@ constexpr flags::Type kSwitch = flags::Type::kBool;
 constexpr OfflineFlag kOwn[] = {
     {"output", flags::Type::kString, "table",
      "Form of the report: table, json, yaml, junit, sarif, github, tap, markdown, azuredevops,\n"
-     "gitlab or html; with"
-     "=FILE written to that file. May be repeated.",
+     "gitlab or html; with =FILE written to that file. May be repeated.",
      &AddOutput, "", 'o', "FORMAT[=FILE]"},
     {"verbose", kSwitch, "false", "Show what was admitted, too",
      &flags::SetBool<&OfflineOptions::verbose>, "", 'v'},
@@ -163,7 +162,7 @@ int WriteInitialTest(const OfflineOptions& options) {
     return Fail(base::ConfigError(base::StrCat(made->path, " is there: --force replaces it")));
   }
   std::fputs(base::StrCat("writes ", made->path, "\n").c_str(), stdout);
-  const base::Status written = base::WriteFile(made->path, made->text);
+  const base::Status written = base::WriteSharedFile(made->path, made->text);
   return written.ok() ? kExitOk : Fail(written);
 }
 
