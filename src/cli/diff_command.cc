@@ -28,8 +28,8 @@ annotations, the objects in the end; nothing else.
 Usage:
   portcullis diff --old A --new B [PATH...] [flags]
 
-A and B are files and folders, or folders of a git revision (main:policies). PATH has the requests: manifests,
-AdmissionReview documents, test files, audit logs; by default the current folder.
+A and B are files and directories, or directories of a git revision (main:policies). PATH has the requests: manifests,
+AdmissionReview documents, test files, audit logs; by default the current directory.
 
 Examples:
   portcullis diff --old main:policies --new policies deploy/
@@ -122,7 +122,7 @@ base::Result<std::string> GitArchive(const std::string& revision) {
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     return base::ConfigError(base::StrCat(revision,
-                                          ": no file or folder, and no folder of a git "
+                                          ": no file or directory, and no directory of a git "
                                           "revision"));
   }
   return base::ReadFile(file);

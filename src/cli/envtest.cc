@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds kGrace{5};
 
 constexpr std::string_view kUsage =
-    R"help(Makes a folder for $KUBEBUILDER_ASSETS, so that controller-runtime's envtest starts this program:
+    R"help(Makes a directory for $KUBEBUILDER_ASSETS, so that controller-runtime's envtest starts this program:
 links named kube-apiserver and etcd to it, and one named kubectl to the kubectl of $PATH. Prints the
-folder.
+directory.
 
 Usage:
   portcullis envtest-assets DIR

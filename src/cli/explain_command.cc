@@ -27,7 +27,7 @@ Usage:
   portcullis explain --order=KIND [-f PATH...]
   portcullis explain --server FILE... [--kubeconfig=FILE]
 
-FILE is a file, a folder or - for standard input: what is explained. --filename names what else the
+FILE is a file, a directory or - for standard input: what is explained. --filename names what else the
 cluster has: policies, namespaces, limit ranges.
 
 Examples:

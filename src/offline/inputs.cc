@@ -270,7 +270,7 @@ class Walker {
     if (::stat(path.c_str(), &info) != 0) return Fail(path, base::ErrnoText(errno));
     const Identity identity{info.st_dev, info.st_ino};
     if (std::find(open_.begin(), open_.end(), identity) != open_.end()) {
-      return Fail(path, "a link to a folder that it is in");
+      return Fail(path, "a link to a directory that it is in");
     }
     if (!IsNew(info)) return;
     open_.push_back(identity);

@@ -132,7 +132,7 @@ TEST_F(InputsTest, EndsAtLoopsOfLinksAndReadsEachFileOnce) {
   const Inputs inputs = Read();
   EXPECT_THAT(Names(inputs), ElementsAre("ConfigMap/a"));
   ASSERT_EQ(inputs.problems.size(), 2U);
-  EXPECT_THAT(inputs.problems[0].message, HasSubstr("a link to a folder that it is in"));
+  EXPECT_THAT(inputs.problems[0].message, HasSubstr("a link to a directory that it is in"));
   EXPECT_THAT(inputs.problems[1].message, HasSubstr("too many levels of symbolic links"));
 }
 

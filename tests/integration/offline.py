@@ -74,7 +74,7 @@ def recordings(folder):
     text = folder.run("record", "--to=again", "--per-shape=2", "corpus/requests.json", code=0)
     holds("a recording of a recording", text, " alike, 0 by --sample")
     holds("no events", folder.run("record", "--to=again", code=1, stdin="no\n"), "<stdin>:1: ")
-    holds("no folder", folder.run("record", code=2, stdin=""), "--to names no folder")
+    holds("no folder", folder.run("record", code=2, stdin=""), "--to names no directory")
     holds("nothing to replay", folder.run("replay", "policies", code=2), "no recorded request was found")
 
 
@@ -107,7 +107,7 @@ def broken_files(folder):
     holds("broken YAML", text, "broken.yaml:5: ERROR yaml: ")
     holds("a binary file", text, "binary.yaml: ERROR a binary file")
     holds("deep nesting", text, "deep.yaml:1: ERROR yaml: ")
-    holds("a loop of folders", text, "loop: ERROR a link to a folder that it is in")
+    holds("a loop of folders", text, "loop: ERROR a link to a directory that it is in")
     holds("a loop of links", text, "self.yaml: ERROR too many levels of symbolic links")
     holds("a broken link", text, "gone.yaml: ERROR no such file or directory")
     holds("the rest", text, "1 manifest: 1 allowed")
@@ -306,7 +306,7 @@ def differences(folder):
     check("the new side", document["changes"][0]["new"]["verdict"], "allow")
     folder.run("diff", "--kubernetes-versions=1.34,1.36", "a.yaml", code=0)
     holds("no side", folder.run("diff", "a.yaml", code=2), "say what is compared")
-    holds("a revision", folder.run("diff", "--old", "nope:policies", "--new", "policies", "a.yaml", code=2), "no folder of a git")
+    holds("a revision", folder.run("diff", "--old", "nope:policies", "--new", "policies", "a.yaml", code=2), "no directory of a git")
 
 
 def findings(folder):

@@ -4,7 +4,7 @@
 //   POLICY.TEST.VERDICT.object.yaml      and oldObject, request, params, authorizer in the same way
 //   POLICY.TEST.deny.message.txt, POLICY.TEST.warn.warnings.txt, POLICY.TEST.audit.annotations.yaml
 //   POLICY.TEST.object.yaml and POLICY.TEST.gold.yaml for MutatingAdmissionPolicies
-// Policies and bindings stand in the folder above. What authorizer files allow becomes roles.
+// Policies and bindings stand in the directory above. What authorizer files allow becomes roles.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -118,7 +118,7 @@ class KatReader {
     const Manifest* policy = PolicyOf(name.test);
     if (policy == nullptr) {
       return Wrong(first, {},
-                   "no policy in the folder above has a name that the file's begins with");
+                   "no policy in the directory above has a name that the file's begins with");
     }
     Suite suite;
     suite.name = base::StrCat(policy->name, ": ", base::FolderOf(first.source->path()));

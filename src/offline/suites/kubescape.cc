@@ -29,7 +29,7 @@ class KubescapeReader {
   base::Status Run() {
     const fs::path folder = base::FolderOf(reading_.document().source->path());
     root_ = RootOf(folder);
-    if (root_.empty()) return reading_.Wrong({}, "no folder above has test-resources/");
+    if (root_.empty()) return reading_.Wrong({}, "no directory above has test-resources/");
     definitions_ = ReadPath(root_ / "configuration");
     files_ = ReadPath(folder / "policy.yaml");
     for (const Manifest& manifest : files_.manifests) {
