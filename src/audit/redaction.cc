@@ -121,18 +121,21 @@ base::Result<Redaction> Redaction::Create(const std::vector<std::string>& paths)
 
 json::Value Redaction::Apply(json::Arena& arena, json::Value event) const {
   event = json::Without(arena, event, "responseObject");
-  json::Value object = event["requestObject"];
-  if (object.is_null()) return event;
   const std::string_view resource = event["objectRef"]["resource"].AsString();
-  if (resource == "secrets") {
-    const std::vector<std::string> data = {"data"};
-    object = HideIn(arena, object, data, kRedactedBase64);
+  for (const std::string_view member : {"requestObject", "oldObject"}) {
+    json::Value object = event[member];
+    if (object.is_null()) continue;
+    if (resource == "secrets") {
+      const std::vector<std::string> data = {"data"};
+      object = HideIn(arena, object, data, kRedactedBase64);
+    }
+    for (const Path& path : paths_) {
+      if (!path.resource.empty() && path.resource != resource) continue;
+      object = HideIn(arena, object, path.steps, kRedacted);
+    }
+    event = json::With(arena, event, member, object);
   }
-  for (const Path& path : paths_) {
-    if (!path.resource.empty() && path.resource != resource) continue;
-    object = HideIn(arena, object, path.steps, kRedacted);
-  }
-  return json::With(arena, event, "requestObject", object);
+  return event;
 }
 
 }  // namespace portcullis::audit

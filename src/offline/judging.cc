@@ -407,15 +407,21 @@ void Judging::JudgeReview(Review& review, bool steps, Result& result) {
   if (judged.admitted && op.subresource == nullptr) cluster_->Withdraw(op, made);
 }
 
-bool Judging::GiveObjectOf(const HttpRequest& request) {
+bool Judging::GiveObjectOf(const HttpRequest& request, json::Value known) {
   Operation op(cluster_->world());
-  if (request.method != "PUT" || !Resolve(op, request).ok() || op.subresource != nullptr) {
-    return false;
+  HttpRequest whole = request;
+  if (known.is_object()) whole.subresource.clear();  // it is of the whole object
+  if (!Resolve(op, whole).ok() || op.subresource != nullptr || op.name.empty()) return false;
+  if (known.is_object()) {
+    if (known["kind"].AsString() != op.kind().kind) return false;
+  } else {
+    if (request.method != "PUT") return false;
+    const auto object = json::Parse(op.arena, request.body);
+    if (!object.ok()) return false;
+    known = *object;
   }
-  const auto object = json::Parse(op.arena, request.body);
-  if (!object.ok()) return false;
   if (op.resource->namespaced) MakeNamespaceOf(op.ns);
-  return cluster_->Give(*object, op.ns).ok();
+  return cluster_->Give(known, op.ns).ok();
 }
 
 void Judging::JudgeHttp(const HttpRequest& request, const api::UserInfo& user,

@@ -42,8 +42,9 @@ class Judging {
   // A request whose resource follows from its objects. What it is about is in the cluster before it as
   // the review says, and gone behind it; with `steps` the cluster is as it is, and stays so.
   void JudgeReview(Review& review, bool steps, Result& result);
-  // Stores what an update would: its object is not there. False: it cannot be stored.
-  bool GiveObjectOf(const HttpRequest& request);
+  // Stores the object that a request is about and that is not there: `known`, else what an update would
+  // make of it. False: it cannot be stored, or nothing is known of it.
+  bool GiveObjectOf(const HttpRequest& request, json::Value known);
   // A request to the cluster as it is; `manifest` is its place.
   void JudgeHttp(const HttpRequest& request, const api::UserInfo& user, const Manifest& manifest,
                  Result& result);

@@ -102,7 +102,7 @@ class SuiteRun {
     if (one.request) {
       judging.JudgeHttp(*one.request, one.review.user, one.review.manifest, judged);
       if (!one.may_lack_object || judged.code != 404) return judged;
-      if (judging.GiveObjectOf(*one.request)) {
+      if (judging.GiveObjectOf(*one.request, one.review.old_object)) {
         judged = Result();
         judging.JudgeHttp(*one.request, one.review.user, one.review.manifest, judged);
       } else {
@@ -142,8 +142,20 @@ std::vector<SuiteReport> RunAll(std::vector<Suite>& suites, std::span<const Mani
   return reports;
 }
 
-// "12 cases are not run: policy a (ClusterPolicy) needs Kyverno (10), …".
-void NoteNotOurs(Report& report) {
+// Manifests that stand beside tests and in no test.
+void NoteOthers(std::span<const Manifest> own, const std::set<std::string>& used, Report& report) {
+  const auto others = std::count_if(own.begin(), own.end(), [&](const Manifest& manifest) {
+    return !used.contains(PathOf(manifest));
+  });
+  if (others == 0) return;
+  report.notes.push_back(base::StrCat(std::to_string(others),
+                                      others == 1 ? " manifest is" : " manifests are",
+                                      " not judged beside tests: name files without tests"));
+}
+
+}  // namespace
+
+void NoteNotRun(Report& report) {
   std::map<std::string, std::size_t> reasons;
   std::size_t count = 0;
   for (const Result& result : report.results) {
@@ -170,19 +182,6 @@ void NoteNotOurs(Report& report) {
       std::to_string(count),
       count == 1 ? " case is not run: " : " cases are not run: ", base::Join(texts, ", ")));
 }
-
-// Manifests that stand beside tests and in no test.
-void NoteOthers(std::span<const Manifest> own, const std::set<std::string>& used, Report& report) {
-  const auto others = std::count_if(own.begin(), own.end(), [&](const Manifest& manifest) {
-    return !used.contains(PathOf(manifest));
-  });
-  if (others == 0) return;
-  report.notes.push_back(base::StrCat(std::to_string(others),
-                                      others == 1 ? " manifest is" : " manifests are",
-                                      " not judged beside tests: name files without tests"));
-}
-
-}  // namespace
 
 base::Result<Report> RunTests(const Inputs& inputs, const JudgeOptions& options) {
   Report report;
@@ -216,7 +215,7 @@ base::Result<Report> RunTests(const Inputs& inputs, const JudgeOptions& options)
     std::move(added.corrections.begin(), added.corrections.end(),
               std::back_inserter(report.corrections));
   }
-  NoteNotOurs(report);
+  NoteNotRun(report);
   NoteOthers(std::span(inputs.manifests).first(inputs.own), used, report);
   return report;
 }

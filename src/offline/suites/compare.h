@@ -17,4 +17,8 @@ bool Holds(const Expectation& expect, const Result& judged);
 // annotations of what was judged.
 Result Compare(const Case& one, const std::string& suite, const Result& judged);
 
+// A note about the cases that were not run: "12 cases are not run: policy a (ClusterPolicy) needs
+// Kyverno (10), …".
+void NoteNotRun(Report& report);
+
 }  // namespace portcullis::offline
