@@ -47,7 +47,10 @@ struct OfflineOptions {
   std::string init;    // test: the policy to write a test file for
   bool force = false;
   std::string order;                     // explain: the kind whose order is shown
-  bool server = false;                   // explain: a running server judges
+  bool server = false;                   // explain, replay: a running server judges
+  bool impersonate = true;               // replay: as the users of the requests
+  std::string webhook;                   // replay: the webhook that judges
+  std::string webhook_ca;                // replay: file with what its certificate is verified by
   bool update = false;                   // test: rewrite expectations
   std::vector<CoverageOutput> coverage;  // test: what the cases reach of policies
   bool cluster = false;
