@@ -42,7 +42,8 @@ base::Result<Assembled> Assemble(const ModeOptions& options, store::Store& store
     std::shared_ptr<const Authorizer> member;
     if (mode == "AlwaysAllow") member = MakeAlwaysAllow();
     if (mode == "AlwaysDeny") member = MakeAlwaysDeny();
-    if (mode == "Node") member = node::MakeNodeAuthorizer(store, options.node);
+    if (mode == "Node")
+      member = node::MakeNodeAuthorizer(store, options.node, options.initializers);
     if (mode == "ABAC") {
       if (options.abac == nullptr) {
         return base::ConfigError("authorization-mode ABAC's authorization policy file not passed");
@@ -59,9 +60,11 @@ base::Result<Assembled> Assemble(const ModeOptions& options, store::Store& store
     if (mode == "RBAC") {
       assembled.rbac = options.rbac;
       if (assembled.rbac == nullptr) {
-        assembled.rbac = rbac::RuleBook::Open(store, options.aggregate_cluster_roles
-                                                         ? rbac::Aggregation::kComputed
-                                                         : rbac::Aggregation::kStored);
+        assembled.rbac =
+            rbac::RuleBook::Open(store,
+                                 options.aggregate_cluster_roles ? rbac::Aggregation::kComputed
+                                                                 : rbac::Aggregation::kStored,
+                                 options.initializers);
       }
       member = rbac::MakeRbac(assembled.rbac);
     }

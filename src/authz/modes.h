@@ -27,6 +27,8 @@ struct ModeOptions {
   // edit, view) have the rules of those they choose. Without it only what is stored in them counts.
   bool aggregate_cluster_roles = true;
   node::Features node;  // what the member for Node heeds
+  // Objects may have initializers left: what is not initialized grants and relates nothing.
+  bool initializers = false;
   // The member for each Webhook among the modes, in their order.
   std::vector<std::shared_ptr<const Authorizer>> webhooks;
   std::shared_ptr<const Authorizer> abac;  // the member for ABAC

@@ -8,6 +8,7 @@
 #include "api/selector/label_selector.h"
 #include "base/mutex.h"
 #include "base/strings.h"
+#include "store/uninitialized.h"
 
 namespace portcullis::controllers {
 namespace {
@@ -70,7 +71,10 @@ class ClusterRoleAggregation final : public Controller {
   json::Value Gather(json::Arena& arena, json::Value aggregation, std::string_view self,
                      std::set<std::string_view>& gathered) const {
     std::vector<json::Value> rules;
-    const auto roles = context_.store.List({kGroup, kResource});
+    auto roles = context_.store.List({kGroup, kResource});
+    if (context_.initializers) {
+      std::erase_if(roles, [](const auto& role) { return store::IsUninitialized(*role); });
+    }
     for (const json::Value& selector : aggregation["clusterRoleSelectors"].elements()) {
       const auto labels = api::LabelSelector::FromJson(selector);
       if (!labels.ok()) continue;

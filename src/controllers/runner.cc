@@ -2,7 +2,7 @@
 
 #include "controllers/runner.h"
 
-#include "engine/read/uninitialized.h"
+#include "store/uninitialized.h"
 
 namespace portcullis::controllers {
 
@@ -61,7 +61,7 @@ void ControllerRunner::OnCommit(std::span<const store::EventPtr> events) {
 void ControllerRunner::Tell(const store::Event& event) {
   const bool hidden = context_.initializers && !info_.sees_uninitialized &&
                       event.type != store::EventType::kDeleted &&
-                      engine::IsUninitialized(*event.object);
+                      store::IsUninitialized(*event.object);
   if (hidden) return;
   controller_->OnEvent(event, [this](std::string key) { Add(std::move(key)); });
 }

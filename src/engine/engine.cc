@@ -21,13 +21,13 @@
 #include "base/strings.h"
 #include "engine/boot/boot_objects.h"
 #include "engine/definitions/custom_resource_definitions.h"
-#include "engine/read/initialized_reader.h"
 #include "engine/write/cluster_writer.h"
 #include "kube_cel/compiler.h"
 #include "metrics/metrics.h"
 #include "plugins/registry.h"
 #include "registry/services/service_network.h"
 #include "registry/strategy_table.h"
+#include "store/initialized_reader.h"
 #include "store/memory/memory_store.h"
 #include "webhook/conversion.h"
 #include "webhook/service_resolver.h"
@@ -38,6 +38,15 @@ namespace {
 constexpr std::string_view kServiceRange = "10.0.0.0/24";
 constexpr std::string_view kNodePorts = "30000-32767";
 constexpr std::chrono::seconds kTimeLimit{34};  // as kube-apiserver's for single writes
+
+// The plugin brings the field metadata.initializers; in the releases that had it the gate does.
+bool HaveInitializers(std::span<const admission::PluginInfo* const> chosen,
+                      const release::Release& release) {
+  return release.GateEnabled("Initializers") || release.Has("InitializersAreUngated") ||
+         std::any_of(chosen.begin(), chosen.end(), [](const admission::PluginInfo* info) {
+           return info->name == "Initializers";
+         });
+}
 
 // Converts by a webhook that cannot be called, for want of a client.
 class UnreachableConverter final : public api::CustomConverter {
@@ -61,8 +70,8 @@ class EngineParts final : public Engine {
     BuildWorld();
     chosen_ = TRY(
         admission::SelectPlugins(options_.admission_plugins, plugins::Registered(), {}, *release_));
-    world_.initializers = HasInitializers();
-    if (world_.initializers) initialized_ = MakeInitializedReader(*world_.store);
+    world_.initializers = HaveInitializers(chosen_, *release_);
+    if (world_.initializers) initialized_ = store::MakeInitializedReader(*world_.store);
     TRY(BuildCatalog());
     services_ = std::move(options_.services);
     if (services_ == nullptr) {
@@ -119,14 +128,6 @@ class EngineParts final : public Engine {
     world_.release = &*release_;
     CountFeatureGates();
     world_.reserves_static_names = release_->GateEnabled("ManifestBasedAdmissionControlConfig");
-  }
-
-  // The plugin brings the field metadata.initializers; in the releases that had it the gate does.
-  bool HasInitializers() const {
-    return release_->GateEnabled("Initializers") || release_->Has("InitializersAreUngated") ||
-           std::any_of(chosen_.begin(), chosen_.end(), [](const admission::PluginInfo* info) {
-             return info->name == "Initializers";
-           });
   }
 
   base::Status BuildCatalog() {
@@ -258,6 +259,12 @@ class EngineParts final : public Engine {
 };
 
 }  // namespace
+
+base::Result<bool> HasInitializers(const admission::PluginFlags& flags,
+                                   const release::Release& release) {
+  return HaveInitializers(TRY(admission::SelectPlugins(flags, plugins::Registered(), {}, release)),
+                          release);
+}
 
 base::Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
   auto engine = std::make_unique<EngineParts>(std::move(options));

@@ -94,6 +94,11 @@ class Engine {
   virtual void Stop() = 0;
 };
 
+// Whether the objects of an engine with these flags may have metadata.initializers
+// (docs/legacy.md). Errors as Engine::Create.
+base::Result<bool> HasInitializers(const admission::PluginFlags& flags,
+                                   const release::Release& release);
+
 // What an operation is about, as a path of the API names it.
 struct ResourcePath {
   std::string_view group;

@@ -109,6 +109,7 @@ base::Status Cluster::Build(ClusterOptions options) {
   made.store = parts_->store.get();
   authz::ModeOptions modes;
   modes.modes = {"RBAC"};
+  modes.initializers = TRY(engine::HasInitializers(options_.admission_plugins, release));
   auto assembled = TRY(authz::Assemble(modes, *parts_->store));
   parts_->authorizer =
       std::make_unique<const RolesOnDemand>(std::move(assembled.authorizer), *this);

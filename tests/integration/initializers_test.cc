@@ -297,6 +297,48 @@ TEST(InitializersAndNamespaces, TheEndOfANamespaceTakesHiddenObjectsAlong) {
   EXPECT_EQ(server.Get(secrets + "/a").status, 404);
 }
 
+// Roles and bindings grant nothing before they are initialized, as nobody could see them; section
+// 2.9.
+TEST(InitializersAndRbac, RolesAndBindingsCountWhenTheyShow) {
+  TestServer server([](server::Options& options) {
+    TurnOn(options);
+    options.controllers = {"*"};
+  });
+  ASSERT_EQ(server
+                .Post(kConfigurations, R"({"metadata":{"name":"cfg"},"initializers":[
+                    {"name":"a.init.test.io","rules":[{"apiGroups":["rbac.authorization.k8s.io"],
+                    "apiVersions":["*"],"resources":["*"]}]}]})")
+                .status,
+            201);
+  const auto may_read = [&] {
+    const Answer review = server.Post(
+        "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+        R"({"spec":{"user":"ann","resourceAttributes":{"verb":"get","resource":"secrets"}}})");
+    EXPECT_EQ(review.status, 201) << review.body;
+    return review["status"]["allowed"].AsBool();
+  };
+  const std::string group = "/apis/rbac.authorization.k8s.io/v1/";
+  const std::pair<std::string, std::string> objects[] = {
+      {"clusterroles", R"({"metadata":{"name":"part","labels":{"sums":"up"}},
+          "rules":[{"apiGroups":[""],"resources":["secrets"],"verbs":["get"]}]})"},
+      {"clusterroles", R"({"metadata":{"name":"whole"},"rules":[],"aggregationRule":
+          {"clusterRoleSelectors":[{"matchLabels":{"sums":"up"}}]}})"},
+      {"clusterrolebindings", R"({"metadata":{"name":"ann"},"subjects":[{"kind":"User",
+          "apiGroup":"rbac.authorization.k8s.io","name":"ann"}],"roleRef":{"kind":"ClusterRole",
+          "apiGroup":"rbac.authorization.k8s.io","name":"whole"}})"}};
+  for (const auto& [resource, body] : objects) {
+    const Answer made =
+        server.Post(base::StrCat(group, resource, "?includeUninitialized=true"), body);
+    ASSERT_EQ(made.status, 202) << made.body;
+  }
+  for (const char* shown : {"clusterroles/part", "clusterroles/whole", "clusterrolebindings/ann"}) {
+    EXPECT_FALSE(may_read()) << shown;
+    const Answer done = server.Patch(base::StrCat(group, shown), kMergePatch, kDone);
+    ASSERT_EQ(done.status, 200) << done.body;
+  }
+  EXPECT_TRUE(may_read());
+}
+
 TEST(InitializersOff, TheKindIsNotServed) {
   TestServer plain;
   EXPECT_EQ(plain.Get(kConfigurations).status, 404);

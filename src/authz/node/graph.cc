@@ -14,6 +14,7 @@
 
 #include "base/mutex.h"
 #include "json/reader.h"
+#include "store/uninitialized.h"
 
 namespace portcullis::authz::node {
 namespace {
@@ -73,7 +74,7 @@ auto Read(const store::Object* object, const Reading& reading) {
 
 class StoreGraph final : public Graph, private store::Observer {
  public:
-  explicit StoreGraph(store::Store& store) {
+  StoreGraph(store::Store& store, bool initializers) : initializers_(initializers) {
     std::vector<store::Collection> collections = {kPods, kVolumes};
     for (const NodeNamed& row : kNodeNamed) collections.push_back(row.collection);
     subscription_ = store.Subscribe(collections, *this, [&] {
@@ -113,10 +114,18 @@ class StoreGraph final : public Graph, private store::Observer {
     }
   }
 
+  // Null if the object has initializers left.
+  const store::Object* Initialized(const store::Object* object) const {
+    if (!initializers_ || object == nullptr || !store::IsUninitialized(*object)) return object;
+    return nullptr;
+  }
+
   // Either may be null.
   void Change(const store::Object* before, const store::Object* after) {
     const store::Object& object = before != nullptr ? *before : *after;
     const store::Collection collection{object.group(), object.resource()};
+    before = Initialized(before);
+    after = Initialized(after);
     if (collection == kVolumes) {
       ChangeVolume(Subject(Kind::kVolume, {}, object.name()), Read(before, &OfVolume),
                    Read(after, &OfVolume));
@@ -171,6 +180,7 @@ class StoreGraph final : public Graph, private store::Observer {
     return claim != claim_of_volume_.end() && Counted(claim->second, node);
   }
 
+  const bool initializers_;
   mutable base::SharedMutex mutex_;
   Names subjects_ PC_GUARDED_BY(mutex_);
   Names nodes_ PC_GUARDED_BY(mutex_);
@@ -182,8 +192,8 @@ class StoreGraph final : public Graph, private store::Observer {
 
 }  // namespace
 
-std::unique_ptr<Graph> Graph::Open(store::Store& store) {
-  return std::make_unique<StoreGraph>(store);
+std::unique_ptr<Graph> Graph::Open(store::Store& store, bool initializers) {
+  return std::make_unique<StoreGraph>(store, initializers);
 }
 
 }  // namespace portcullis::authz::node

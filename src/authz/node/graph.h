@@ -23,8 +23,9 @@ class Graph {
   // How many relations of nodes to objects are held.
   virtual std::size_t size() const = 0;
 
-  // Reads what is stored, then follows. `store` must outlive the graph.
-  static std::unique_ptr<Graph> Open(store::Store& store);
+  // Reads what is stored, then follows. `store` must outlive the graph. `initializers`:
+  // what has initializers left relates nothing (docs/legacy.md).
+  static std::unique_ptr<Graph> Open(store::Store& store, bool initializers = false);
 };
 
 }  // namespace portcullis::authz::node

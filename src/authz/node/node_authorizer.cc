@@ -207,8 +207,8 @@ class NodeRules {
 
 class NodeAuthorizer final : public Authorizer {
  public:
-  NodeAuthorizer(store::Store& store, const Features& features)
-      : graph_(Graph::Open(store)), features_(features) {
+  NodeAuthorizer(store::Store& store, const Features& features, bool initializers)
+      : graph_(Graph::Open(store, initializers)), features_(features) {
     json::Arena arena;
     for (const rbac::BootstrapObject& object : rbac::BootstrapObjects(arena)) {
       if (object.resource == "clusterroles" && object.name == "system:node") {
@@ -254,8 +254,9 @@ class NodeAuthorizer final : public Authorizer {
 
 }  // namespace
 
-std::unique_ptr<Authorizer> MakeNodeAuthorizer(store::Store& store, const Features& features) {
-  return std::make_unique<NodeAuthorizer>(store, features);
+std::unique_ptr<Authorizer> MakeNodeAuthorizer(store::Store& store, const Features& features,
+                                               bool initializers) {
+  return std::make_unique<NodeAuthorizer>(store, features, initializers);
 }
 
 }  // namespace portcullis::authz::node

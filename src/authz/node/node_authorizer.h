@@ -20,7 +20,8 @@ struct Features {
   bool credential_provider_tokens = true;  // KubeletServiceAccountTokenForCredentialProviders
 };
 
-// `store` must outlive the authorizer.
-std::unique_ptr<Authorizer> MakeNodeAuthorizer(store::Store& store, const Features& features);
+// `store` must outlive the authorizer. `initializers` as for Graph::Open.
+std::unique_ptr<Authorizer> MakeNodeAuthorizer(store::Store& store, const Features& features,
+                                               bool initializers = false);
 
 }  // namespace portcullis::authz::node

@@ -19,6 +19,7 @@
 #include "base/mutex.h"
 #include "base/published.h"
 #include "base/strings.h"
+#include "store/initialized_reader.h"
 
 namespace portcullis::authz::rbac {
 namespace {
@@ -134,8 +135,10 @@ class Compiler {
 
 class OpenRuleBook final : public RuleBook, private store::Observer {
  public:
-  OpenRuleBook(store::Store& store, Aggregation aggregation)
-      : store_(store), aggregation_(aggregation) {
+  OpenRuleBook(store::Store& store, Aggregation aggregation, bool initializers)
+      : store_(store),
+        initialized_(initializers ? store::MakeInitializedReader(store) : nullptr),
+        aggregation_(aggregation) {
     subscription_ = store.Subscribe({kClusterRoles, kRoles, kClusterRoleBindings, kRoleBindings},
                                     *this, nullptr);
   }
@@ -245,12 +248,17 @@ class OpenRuleBook final : public RuleBook, private store::Observer {
     auto next = std::make_shared<Snapshot>();
     // Read before the roles are: what is committed meanwhile makes it stale again.
     next->generation = wanted_.load(std::memory_order_acquire);
-    Compiler(store_, aggregation_, *next).Run();
+    Compiler(reader(), aggregation_, *next).Run();
     snapshot_.Set(next);
     return next;
   }
 
+  const store::Reader& reader() const {
+    return initialized_ != nullptr ? *initialized_ : static_cast<const store::Reader&>(store_);
+  }
+
   store::Store& store_;
+  const std::unique_ptr<store::Reader> initialized_;  // null: there are no initializers
   const Aggregation aggregation_;
   std::atomic<std::uint64_t> wanted_{1};
   mutable base::Mutex compile_mutex_;
@@ -274,8 +282,9 @@ class Rbac final : public Authorizer {
 
 }  // namespace
 
-std::shared_ptr<RuleBook> RuleBook::Open(store::Store& store, Aggregation aggregation) {
-  return std::make_shared<OpenRuleBook>(store, aggregation);
+std::shared_ptr<RuleBook> RuleBook::Open(store::Store& store, Aggregation aggregation,
+                                         bool initializers) {
+  return std::make_shared<OpenRuleBook>(store, aggregation, initializers);
 }
 
 std::unique_ptr<Authorizer> MakeRbac(std::shared_ptr<const RuleBook> book) {

@@ -25,8 +25,10 @@ enum class Aggregation : std::uint8_t { kComputed, kStored };
 
 class RuleBook {
  public:
-  // `store` must outlive the book.
-  static std::shared_ptr<RuleBook> Open(store::Store& store, Aggregation aggregation);
+  // `store` must outlive the book. `initializers`: roles and bindings that have initializers left
+  // are passed over, as Kubernetes' informers did (docs/legacy.md).
+  static std::shared_ptr<RuleBook> Open(store::Store& store, Aggregation aggregation,
+                                        bool initializers = false);
   virtual ~RuleBook() = default;
 
   virtual Decision Authorize(const Attributes& attributes) const = 0;

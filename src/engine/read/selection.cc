@@ -76,7 +76,8 @@ base::Result<Selection> ReadSelection(const Operation& op, const ListOptions& op
 base::Status Filter(Operation& op, const Selection& selection,
                     std::vector<store::ObjectPtr>& objects) {
   if (selection.initialized_only) {
-    std::erase_if(objects, [](const store::ObjectPtr& object) { return IsUninitialized(*object); });
+    std::erase_if(objects,
+                  [](const store::ObjectPtr& object) { return store::IsUninitialized(*object); });
   }
   if (selection.everything()) return base::OkStatus();
   std::vector<store::ObjectPtr> kept;

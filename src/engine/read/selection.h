@@ -8,9 +8,9 @@
 #include "base/status.h"
 #include "engine/operation.h"
 #include "engine/options.h"
-#include "engine/read/uninitialized.h"
 #include "json/value.h"
 #include "store/object.h"
+#include "store/uninitialized.h"
 
 namespace portcullis::engine {
 
@@ -25,7 +25,7 @@ struct Selection {
 
   // Whether the object is one that is hidden, whatever it matches.
   bool Hides(const store::Object& object) const {
-    return initialized_only && IsUninitialized(object);
+    return initialized_only && store::IsUninitialized(object);
   }
   // Of what is not hidden.
   bool everything() const { return labels.is_everything() && fields.empty() && name.empty(); }

@@ -15,6 +15,8 @@
 #include "base/mutex.h"
 #include "base/published.h"
 #include "base/strings.h"
+#include "engine/engine.h"
+#include "release/release.h"
 #include "server/authorization/configuration.h"
 #include "server/authorization/webhook_authorizer.h"
 
@@ -72,6 +74,12 @@ class Chain final : public Authorization, public authz::Authorizer {
       members = TRY(ParseConfiguration(text_));
     }
     types_ = OwnTypes(members);
+    const auto release =
+        TRY(release::Release::Open(options.kubernetes_version, options.feature_gates));
+    initializers_ =
+        TRY(engine::HasInitializers({options.enable_admission_plugins,
+                                     options.disable_admission_plugins, options.admission_control},
+                                    release));
     if (const std::string& path = options.authorization_policy_file; !path.empty()) {
       abac_ = TRY(authz::abac::Parse(TRY(base::ReadFile(path)), path));
     }
@@ -103,6 +111,7 @@ class Chain final : public Authorization, public authz::Authorizer {
     authz::ModeOptions options;
     options.modes.clear();
     options.aggregate_cluster_roles = parts_.aggregate_cluster_roles;
+    options.initializers = initializers_;
     options.rbac = rbac_;
     options.node = parts_.node;
     options.decisions = &parts_.decisions;
@@ -159,6 +168,7 @@ class Chain final : public Authorization, public authz::Authorizer {
   const WebhookMetrics webhook_metrics_;
   std::string text_;             // of the file; after the start the thread's
   std::set<std::string> types_;  // those of the start
+  bool initializers_ = false;    // objects may have some left
   std::shared_ptr<authz::rbac::RuleBook> rbac_;
   std::shared_ptr<const authz::Authorizer> abac_;
   std::shared_ptr<const authz::Authorizer> fixed_;  // without a file

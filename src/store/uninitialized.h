@@ -5,10 +5,11 @@
 
 #include "store/object.h"
 
-namespace portcullis::engine {
+namespace portcullis::store {
 
 // Whether metadata.initializers is there. Mostly a search in the bytes; the document of an object
-// that has such a field somewhere is kept. Asked only where World::initializers is set.
-bool IsUninitialized(const store::Object& object);
+// that has such a field somewhere is kept. Asked only where there are initializers: in other servers
+// the field means nothing.
+bool IsUninitialized(const Object& object);
 
-}  // namespace portcullis::engine
+}  // namespace portcullis::store

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "engine/read/uninitialized.h"
+#include "store/uninitialized.h"
 
 #include "api/view/initializers.h"
 
-namespace portcullis::engine {
+namespace portcullis::store {
 
-bool IsUninitialized(const store::Object& object) {
+bool IsUninitialized(const Object& object) {
   // Objects are stored without blanks, and a text would have its quotes escaped.
   if (object.bytes().find("\"initializers\":{") == std::string_view::npos) return false;
   return api::view::Initializers(object.document().root()).present();
 }
 
-}  // namespace portcullis::engine
+}  // namespace portcullis::store
