@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "admission/trace/document.h"
 #include "base/clock.h"
@@ -82,8 +83,8 @@ bool Make(const Engine& engine, std::string_view resource, std::string_view ns,
   return outcome.ok();
 }
 
-std::unique_ptr<Engine> EngineWithTeam(benchmark::State& state) {
-  auto engine = Engine::Create({});
+std::unique_ptr<Engine> EngineWithTeam(benchmark::State& state, EngineOptions options = {}) {
+  auto engine = Engine::Create(std::move(options));
   if (!engine.ok() ||
       !Make(**engine, "namespaces", "",
             R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team"}})", false) ||
@@ -116,6 +117,51 @@ void BM_CreateConfigMap(benchmark::State& state) {
   state.SetLabel(dry_run ? "dry run" : "stored in memory");
 }
 BENCHMARK(BM_CreateConfigMap)->Arg(1)->Arg(0)->Unit(benchmark::kMicrosecond);
+
+// Functions of their own, for benchmarks/legacy.py to count the instructions of each; not alike, or
+// the compiler would make them one.
+[[gnu::noinline]] bool MakePlain(const Engine& engine, std::string_view body, bool dry_run) {
+  return Make(engine, "configmaps", "team", body, dry_run);
+}
+[[gnu::noinline]] bool MakeInitialized(const Engine& engine, std::string_view body, bool dry_run) {
+  benchmark::ClobberMemory();
+  return Make(engine, "configmaps", "team", body, dry_run);
+}
+
+// A create with the plugin Initializers and its API enabled, and none configured. of_plain is the
+// ratio to the same create without, on the clock; benchmarks/legacy.py counts instructions.
+void BM_CreateWithInitializers(benchmark::State& state) {
+  const bool dry_run = state.range(0) != 0;
+  EngineOptions options;
+  options.admission_plugins.enable = {"Initializers"};
+  options.runtime_config["admissionregistration.k8s.io/v1alpha1"] = true;
+  const auto plain = EngineWithTeam(state);
+  const auto engine = EngineWithTeam(state, std::move(options));
+  if (plain == nullptr || engine == nullptr) return;
+  std::size_t number = 0;
+  base::Duration with{};
+  base::Duration without{};
+  for (auto _ : state) {
+    const std::string body = ConfigMap(++number);
+    const base::SteadyTime start = base::SystemClock().Steady();
+    const bool made = MakeInitialized(*engine, body, dry_run);
+    const base::SteadyTime middle = base::SystemClock().Steady();
+    if (!made || !MakePlain(*plain, body, dry_run)) {
+      return state.SkipWithError("the object is refused");
+    }
+    with += middle - start;
+    without += base::SystemClock().Steady() - middle;
+  }
+  state.counters["of_plain"] =
+      static_cast<double>(with.count()) / static_cast<double>(without.count());
+  state.SetLabel(dry_run ? "dry run" : "stored in memory");
+}
+// As many in each run, for the count of instructions.
+BENCHMARK(BM_CreateWithInitializers)
+    ->Arg(1)
+    ->Arg(0)
+    ->Iterations(2000)
+    ->Unit(benchmark::kMicrosecond);
 
 // What a trace costs the request that asked for it: of_untraced is the ratio to the same create
 // without one, measured in the same run. A request that asks for none pays a null pointer test a

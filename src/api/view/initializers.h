@@ -17,6 +17,11 @@ inline constexpr std::string_view kInitializersField = "initializers";
 class Initializers {
  public:
   explicit Initializers(json::Value object) : value_(object["metadata"][kInitializersField]) {}
+  static Initializers OfMetadata(json::Value metadata) {
+    Initializers initializers;
+    initializers.value_ = metadata[kInitializersField];
+    return initializers;
+  }
 
   json::Value value() const { return value_; }
   // The object is not initialized: it is hidden from lists and watches.
@@ -28,6 +33,8 @@ class Initializers {
   bool empty() const { return pending().empty() && result().is_null(); }
 
  private:
+  Initializers() = default;
+
   json::Value value_;
 };
 

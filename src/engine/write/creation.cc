@@ -123,6 +123,7 @@ class Creation final : public Execution {
                                   "terminating");
     }
     TRY(Admit());
+    uninitialized_ = IsBeingInitialized(op_, object_);
     if (Waits()) TRY(op_.recorder.CheckMayWait());
     TRY(Refuse(op_, "rbac", CheckGrant(op_, object_["metadata"]["name"].AsString(), object_, {})));
     facts_.generated = object_["metadata"]["name"].AsString().empty();
@@ -135,7 +136,7 @@ class Creation final : public Execution {
     api::FieldErrors errors;
     registry::ValidateObjectMeta(object_, op_.resource->namespaced, strategy_, errors);
     strategy_.Validate(context, object_, errors);
-    CheckInitialization(op_, object_, {}, errors);
+    if (uninitialized_) CheckInitialization(op_, object_, {}, errors);
     if (!errors.empty()) return Refuse(op_, "validation", ResourceInvalid(op_, object_, errors));
     std::vector<std::string> warnings;
     strategy_.Warnings(context, object_, warnings);
@@ -148,8 +149,7 @@ class Creation final : public Execution {
 
   // Whether the answer waits for initializers, which Advance() has asked to be allowed.
   bool Waits() const {
-    return IsBeingInitialized(op_, object_) && !options_.include_uninitialized && !op_.dry_run &&
-           !mode_.by_update;
+    return uninitialized_ && !options_.include_uninitialized && !op_.dry_run && !mode_.by_update;
   }
 
   // The metadata that clients may not set, the owners of fields, and the mutating phase.
@@ -192,6 +192,7 @@ class Creation final : public Execution {
     object_ = TRY(ApplyDefaults(op_.world, *op_.catalog, op_.arena, op_.resource->kind, object_));
     object_ = strategy_.Complete(StrategyContext(op_, name_), object_);
     object_ = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object_);
+    uninitialized_ = uninitialized_ && IsBeingInitialized(op_, object_);
     // A selfLink is never stored.
     object_ = json::RemovePath(op_.arena, object_, {"metadata", "selfLink"});
     if (op_.dry_run) {
@@ -224,7 +225,7 @@ class Creation final : public Execution {
   Outcome Written() const {
     Outcome written;
     written.created = true;
-    written.code = IsBeingInitialized(op_, object_) && !mode_.by_update ? 202 : 201;
+    written.code = uninitialized_ && !mode_.by_update ? 202 : 201;
     written.object = object_;
     return written;
   }
@@ -264,6 +265,7 @@ class Creation final : public Execution {
   std::string name_;
   int attempts_ = 0;
   bool begun_ = false;
+  bool uninitialized_ = false;  // the object has initializers left
   std::optional<base::Result<Outcome>> outcome_;
 };
 

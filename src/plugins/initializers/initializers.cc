@@ -125,10 +125,10 @@ class InitializersPlugin final : public admission::Plugin {
   }
 
   base::Status Mutate(admission::Request& request) const override {
-    if (!request.subresource().empty() || !request.object()["metadata"].is_object()) {
-      return base::OkStatus();
-    }
-    return request.operation() == admission::kUpdate ? Update(request) : Create(request);
+    if (!request.subresource().empty()) return base::OkStatus();
+    const json::Value metadata = request.object()["metadata"];
+    if (!metadata.is_object()) return base::OkStatus();
+    return request.operation() == admission::kUpdate ? Update(request) : Create(request, metadata);
   }
 
  private:
@@ -136,15 +136,14 @@ class InitializersPlugin final : public admission::Plugin {
     return request.reinvocation().StateOf<Decided>("Initializers");
   }
 
-  base::Status Create(admission::Request& request) const {
-    const api::view::Initializers given(request.object());
+  base::Status Create(admission::Request& request, json::Value metadata) const {
+    const auto given = api::view::Initializers::OfMetadata(metadata);
     if (given.present()) {
       if (std::exchange(StateOf(request).done, true)) return base::OkStatus();
       TRY(CheckMayInitialize(request, "create with initializers denied"));
       if (given.empty()) Remove(request);
       return base::OkStatus();
     }
-    const json::Value metadata = request.object()["metadata"];
     if (configurations_ == nullptr) return base::OkStatus();
     const auto configured = configurations_->Get();
     if (configured->empty() || std::exchange(StateOf(request).done, true)) return base::OkStatus();
