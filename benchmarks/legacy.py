@@ -5,10 +5,10 @@
     benchmarks/legacy.py --build build/release
 
 Runs 2,000 creates of a ConfigMap of engine_bench under callgrind (Debian's valgrind), twice each: in an engine with
-nothing old switched on, and in one that has the plugin Initializers with its API and none configured.
+nothing old enabled, and in one that has the plugin Initializers with its API and none configured.
 
 off    the share of a create's instructions in functions that are there for initializers alone, while nothing old is
-       switched on: what a build without them would not run. At most 1 %.
+       enabled: what a build without them would not run. At most 1 %.
 on     the instructions of a create with Initializers on and none configured, less those without, as a share of these.
        At most 2 %.
 

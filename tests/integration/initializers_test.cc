@@ -297,8 +297,7 @@ TEST(InitializersAndNamespaces, TheEndOfANamespaceTakesHiddenObjectsAlong) {
   EXPECT_EQ(server.Get(secrets + "/a").status, 404);
 }
 
-// Roles and bindings grant nothing before they are initialized, as nobody could see them; section
-// 2.9.
+// Roles and bindings grant nothing before they are initialized: no list shows them.
 TEST(InitializersAndRbac, RolesAndBindingsCountWhenTheyShow) {
   TestServer server([](server::Options& options) {
     TurnOn(options);

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Engines with the flags of old releases over one store: the order of --admission-control, replicas
+// whose flags differ, configurations while the store fails (docs/legacy.md).
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "admission/recorder.h"
+#include "base/strings.h"
+#include "engine/engine.h"
+#include "engine/verbs.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "store/memory/memory_store.h"
+
+namespace portcullis::engine {
+namespace {
+
+// A store that can be told to fail, as one whose disk is full; what is stored can be read.
+class FailingStore final : public store::Store {
+ public:
+  void FailFromNow() { fails_ = true; }
+
+  store::ObjectPtr Get(const store::Key& key) const override { return real_->Get(key); }
+  std::vector<store::ObjectPtr> List(const store::Collection& collection,
+                                     std::string_view ns) const override {
+    return real_->List(collection, ns);
+  }
+  base::Result<store::Page> ListPage(const store::ListRequest& request) const override {
+    if (fails_) return Failure();
+    return real_->ListPage(request);
+  }
+  std::size_t Count(const store::Collection& collection) const override {
+    return real_->Count(collection);
+  }
+  std::int64_t revision() const override { return real_->revision(); }
+  base::Result<store::ObjectPtr> Create(const store::Key& key, store::Encoded object) override {
+    if (fails_) return Failure();
+    return real_->Create(key, std::move(object));
+  }
+  base::Result<store::ObjectPtr> Update(const store::Key& key, store::Encoded object,
+                                        const store::Preconditions& preconditions) override {
+    if (fails_) return Failure();
+    return real_->Update(key, std::move(object), preconditions);
+  }
+  base::Result<store::ObjectPtr> Delete(const store::Key& key,
+                                        const store::Preconditions& preconditions) override {
+    if (fails_) return Failure();
+    return real_->Delete(key, preconditions);
+  }
+  void Submit(store::Change change, store::Done done) override {
+    if (fails_) return done(Failure());
+    real_->Submit(std::move(change), std::move(done));
+  }
+  base::Status DeleteVersions(std::span<const store::Version> versions) override {
+    return real_->DeleteVersions(versions);
+  }
+  base::Result<std::unique_ptr<store::Watch>> StartWatch(const store::WatchRequest& request,
+                                                         std::function<void()> ready) override {
+    return real_->StartWatch(request, std::move(ready));
+  }
+  std::unique_ptr<store::Subscription> Subscribe(std::vector<store::Collection> collections,
+                                                 store::Observer& observer,
+                                                 const std::function<void()>& start) override {
+    return real_->Subscribe(std::move(collections), observer, start);
+  }
+  base::Status Health() const override { return base::OkStatus(); }
+
+ private:
+  static base::Status Failure() { return base::InternalError("no space left on device"); }
+
+  std::unique_ptr<store::Store> real_ = store::OpenMemory();
+  bool fails_ = false;
+};
+
+class LegacyFlags : public ::testing::Test {
+ protected:
+  std::unique_ptr<Engine> Open(const std::function<void(EngineOptions&)>& adjust) {
+    EngineOptions options;
+    options.store = &store_;
+    options.admission_plugins.disable = {"ServiceAccount"};
+    adjust(options);
+    if (!options.admission_plugins.admission_control.empty()) {
+      options.admission_plugins.disable.clear();
+    }
+    auto engine = Engine::Create(std::move(options));
+    EXPECT_TRUE(engine.ok()) << engine.status().message();
+    return *std::move(engine);
+  }
+  std::unique_ptr<Engine> OpenOrdered(std::vector<std::string> plugins) {
+    return Open([&](EngineOptions& options) {
+      options.kubernetes_version = "1.7";
+      options.admission_plugins.admission_control = std::move(plugins);
+    });
+  }
+
+  struct Answer {
+    int code = 0;
+    std::string message;
+    json::Document object;
+  };
+  // A create, or an update of the status if the resource ends so.
+  static Answer Write(const Engine& engine, ResourcePath path, std::string_view body,
+                      bool dry_run = false) {
+    Operation op(engine.world());
+    const base::Status status = Resolve(op, path);
+    EXPECT_TRUE(status.ok()) << status.message();
+    op.verb = path.subresource.empty() ? Verb::kCreate : Verb::kPatch;
+    op.user.name = "admin";
+    op.user.groups = {"system:masters"};
+    op.dry_run = dry_run;
+    Input input;
+    input.body = body;
+    input.options.dry_run = dry_run;
+    input.options.include_uninitialized = true;
+    const auto outcome = engine::Write(op, input);
+    if (!outcome.ok()) {
+      return {outcome.status().http_code(), std::string(outcome.status().message()), {}};
+    }
+    return {outcome->code, "", json::ParseDocument(json::ToString(outcome->object)).value()};
+  }
+  static Answer Create(const Engine& engine, std::string_view resource, std::string_view body,
+                       bool dry_run = false) {
+    const std::string_view ns = resource == "namespaces" ? "" : "team";
+    return Write(engine, {.version = "v1", .resource = resource, .ns = ns}, body, dry_run);
+  }
+  static Answer Configure(const Engine& engine, std::string_view resource, std::string_view body) {
+    return Write(
+        engine,
+        {.group = "admissionregistration.k8s.io", .version = "v1alpha1", .resource = resource},
+        body);
+  }
+  static std::string PendingOf(const Answer& answer) {
+    return json::ToString(answer.object["metadata"]["initializers"]["pending"]);
+  }
+  std::string UsedConfigMaps() const {
+    const store::ObjectPtr quota = store_.Get({"", "resourcequotas", "team", "few"});
+    return std::string(quota->document()["status"]["used"]["configmaps"].AsString());
+  }
+  // The namespace team with a quota of nine ConfigMaps.
+  void Furnish() {
+    const auto engine = Open([](EngineOptions&) {});
+    ASSERT_EQ(Create(*engine, "namespaces", R"({"metadata":{"name":"team"}})").code, 201);
+    ASSERT_EQ(Create(*engine, "resourcequotas",
+                     R"({"metadata":{"name":"few"},"spec":{"hard":{"configmaps":"9"}}})")
+                  .code,
+              201);
+    ASSERT_EQ(Write(*engine,
+                    {.version = "v1",
+                     .resource = "resourcequotas",
+                     .subresource = "status",
+                     .ns = "team",
+                     .name = "few"},
+                    R"({"status":{"hard":{"configmaps":"9"},"used":{"configmaps":"0"}}})")
+                  .code,
+              200);
+  }
+
+  FailingStore store_;
+};
+
+constexpr std::string_view kConfigMap = R"({"metadata":{"name":"a"}})";
+constexpr std::string_view kPod =
+    R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})";
+constexpr std::string_view kInitializer = R"({"metadata":{"name":"cfg"},"initializers":[
+    {"name":"a.init.test.io","rules":[{"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]}]})";
+constexpr std::string_view kHook = R"({"metadata":{"name":"cfg"},"externalAdmissionHooks":[
+    {"name":"a.guard.test.io","failurePolicy":"Fail","clientConfig":{"caBundle":"","service":
+    {"namespace":"team","name":"guard"}},"rules":[{"operations":["CREATE"],"apiGroups":[""],
+    "apiVersions":["v1"],"resources":["pods"]}]}]})";
+constexpr std::string_view kApi = "admissionregistration.k8s.io/v1alpha1";
+
+// F-1: the first plugin's refusal is the answer, and what stands behind it does not run.
+TEST_F(LegacyFlags, WhatStandsBehindARefusalDoesNotRun) {
+  Furnish();
+  const auto engine = OpenOrdered({"AlwaysDeny", "ResourceQuota"});
+  const Answer refused = Create(*engine, "configmaps", kConfigMap);
+  EXPECT_EQ(refused.code, 403);
+  EXPECT_NE(refused.message.find("denying all modifications"), std::string::npos)
+      << refused.message;
+  EXPECT_EQ(UsedConfigMaps(), "0");
+}
+
+// F-2: a quota that stands before a refusal is charged although nothing is stored.
+TEST_F(LegacyFlags, WhatStandsBeforeARefusalHasBeenDone) {
+  Furnish();
+  const auto engine = OpenOrdered({"ResourceQuota", "AlwaysDeny"});
+  EXPECT_EQ(Create(*engine, "configmaps", kConfigMap).code, 403);
+  EXPECT_EQ(UsedConfigMaps(), "1");
+  EXPECT_EQ(store_.Get({"", "configmaps", "team", "a"}), nullptr);
+}
+
+// F-8: each replica does what its own flags say.
+TEST_F(LegacyFlags, ReplicasWithOtherFlagsBehaveOtherwise) {
+  Furnish();
+  const auto with = Open([](EngineOptions& options) {
+    options.admission_plugins.enable = {"Initializers"};
+    options.runtime_config[std::string(kApi)] = true;
+  });
+  const auto without = Open([](EngineOptions&) {});
+  ASSERT_EQ(Configure(*with, "initializerconfigurations", kInitializer).code, 201);
+  const Answer given = Create(*with, "pods", kPod, true);
+  EXPECT_EQ(given.code, 202);
+  EXPECT_EQ(PendingOf(given), R"([{"name":"a.init.test.io"}])");
+  const Answer free = Create(*without, "pods", kPod, true);
+  EXPECT_EQ(free.code, 201);
+  EXPECT_EQ(PendingOf(free), "null");
+  Operation op(without->world());
+  EXPECT_FALSE(Resolve(op, {.group = "admissionregistration.k8s.io",
+                            .version = "v1alpha1",
+                            .resource = "initializerconfigurations"})
+                   .ok());
+}
+
+// I-24: the plugin polls nothing, hence there is no listing that fails: while the store does, what
+// is configured applies, and a configuration that could not be stored does not.
+TEST_F(LegacyFlags, InitializersStayInForceWhileTheStoreFails) {
+  Furnish();
+  const auto engine = Open([](EngineOptions& options) {
+    options.admission_plugins.enable = {"Initializers"};
+    options.runtime_config[std::string(kApi)] = true;
+  });
+  ASSERT_EQ(Configure(*engine, "initializerconfigurations", kInitializer).code, 201);
+  store_.FailFromNow();
+  std::string later(kInitializer);
+  later.replace(later.find("cfg"), 3, "new").replace(later.find("a.init"), 6, "b.init");
+  EXPECT_EQ(Configure(*engine, "initializerconfigurations", later).code, 500);
+  EXPECT_EQ(PendingOf(Create(*engine, "pods", kPod, true)), R"([{"name":"a.init.test.io"}])");
+  EXPECT_EQ(Create(*engine, "pods", kPod).message,
+            "Internal error occurred: no space left on device");
+}
+
+// W-27: likewise.
+TEST_F(LegacyFlags, HooksStayInForceWhileTheStoreFails) {
+  Furnish();
+  const auto engine = Open([](EngineOptions& options) {
+    options.admission_plugins.enable = {"GenericAdmissionWebhook"};
+    options.runtime_config[std::string(kApi)] = true;
+  });
+  ASSERT_EQ(Configure(*engine, "externaladmissionhookconfigurations", kHook).code, 201);
+  store_.FailFromNow();
+  const Answer refused = Create(*engine, "pods", kPod);
+  EXPECT_EQ(refused.code, 500);
+  EXPECT_TRUE(refused.message.starts_with("failed calling admission webhook \"a.guard.test.io\": "))
+      << refused.message;
+}
+
+}  // namespace
+}  // namespace portcullis::engine
