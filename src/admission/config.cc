@@ -43,8 +43,7 @@ struct DroppedPlugin {
   std::string_view name;
   std::string_view gone_with;
 };
-constexpr DroppedPlugin kDropped[] = {
-    {"InitialResources", "1.11"}, {"PVCProtection", "1.10"}, {"PodSecurityPolicy", "1.25"}};
+constexpr DroppedPlugin kDropped[] = {{"InitialResources", "1.11"}, {"PVCProtection", "1.10"}};
 
 std::string WhyUnknown(std::string_view name) {
   for (const DroppedPlugin& dropped : kDropped) {

@@ -83,9 +83,9 @@ TEST(SelectPluginsTest, UpToV19TheFlagGivesTheOrder) {
   EXPECT_EQ(select({.admission_control = {"X"}}, "1.7"), "Unknown admission plugin: X");
   EXPECT_EQ(select({.admission_control = {"InitialResources"}}, "1.7"),
             "Unknown admission plugin: InitialResources (Kubernetes has dropped it with v1.11)");
-  EXPECT_EQ(select({.enable = {"PodSecurityPolicy"}}, "1.36"),
-            "enable-admission-plugins plugin \"PodSecurityPolicy\" is unknown (Kubernetes has "
-            "dropped it with v1.25)");
+  EXPECT_EQ(select({.enable = {"PVCProtection"}}, "1.36"),
+            "enable-admission-plugins plugin \"PVCProtection\" is unknown (Kubernetes has "
+            "dropped it with v1.10)");
   EXPECT_EQ(select({.enable = {"B"}, .admission_control = {"A"}}, "1.7"),
             "admission-control and enable-admission-plugins/disable-admission-plugins flags are "
             "mutually exclusive");

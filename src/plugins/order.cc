@@ -12,7 +12,7 @@
 namespace portcullis::plugins {
 namespace {
 
-constexpr std::array<std::string_view, 49> kOrder = {
+constexpr std::array<std::string_view, 50> kOrder = {
     "AlwaysAdmit",
     "NamespaceAutoProvision",
     "NamespaceLifecycle",
@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, 49> kOrder = {
     "AlwaysPullImages",
     "ImagePolicyWebhook",
     "PodSecurity",
+    "PodSecurityPolicy",  // up to v1.24
     "PodNodeSelector",
     "Priority",
     "DefaultTolerationSeconds",
@@ -64,7 +65,7 @@ constexpr std::array<std::string_view, 49> kOrder = {
     "ResourceQuota",
     "AlwaysDeny",
 };
-constexpr std::size_t kTail = 41;
+constexpr std::size_t kTail = 42;
 static_assert(kOrder[kTail] == "MutatingAdmissionPolicy");
 
 // Sort key: twice the position in kOrder; unknown names fall between the last one before the tail

@@ -32,8 +32,10 @@ const std::shared_ptr<const Catalog>& TheCatalog() {
     api::catalog::LegacyOptions legacy;
     legacy.plugins = {"Initializers", "GenericAdmissionWebhook"};
     legacy.initializers = true;
-    auto built_in = Catalog::BuiltIn(
-        {{"api/all", true}, {"admissionregistration.k8s.io/v1alpha1", true}}, legacy);
+    auto built_in = Catalog::BuiltIn({{"api/all", true},
+                                      {"admissionregistration.k8s.io/v1alpha1", true},
+                                      {"policy/v1beta1", true}},
+                                     legacy);
     return built_in.ok() ? built_in.value() : std::shared_ptr<const Catalog>();
   }();
   return catalog;

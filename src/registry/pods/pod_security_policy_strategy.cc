@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// PodSecurityPolicies (pkg/apis/policy/validation up to v1.24, docs/legacy.md). They are objects
-// like others here: no plugin reads them.
+// PodSecurityPolicies (pkg/apis/policy/validation up to v1.24, docs/legacy.md).
 
 #include <algorithm>
 #include <array>
