@@ -104,13 +104,13 @@ class LegacyFlags : public ::testing::Test {
     std::string message;
     json::Document object;
   };
-  // A create, or an update of the status if the resource ends so.
+  // A create, or a merge patch of the object that the path names.
   static Answer Write(const Engine& engine, ResourcePath path, std::string_view body,
                       bool dry_run = false) {
     Operation op(engine.world());
     const base::Status status = Resolve(op, path);
     EXPECT_TRUE(status.ok()) << status.message();
-    op.verb = path.subresource.empty() ? Verb::kCreate : Verb::kPatch;
+    op.verb = path.name.empty() ? Verb::kCreate : Verb::kPatch;
     op.user.name = "admin";
     op.user.groups = {"system:masters"};
     op.dry_run = dry_run;
@@ -215,6 +215,50 @@ TEST_F(LegacyFlags, ReplicasWithOtherFlagsBehaveOtherwise) {
                             .version = "v1alpha1",
                             .resource = "initializerconfigurations"})
                    .ok());
+}
+
+// Everything is stored as in v1: a server without the old versions serves what they have made, and
+// through v1 keeps what only they can say.
+TEST_F(LegacyFlags, WhatOldVersionsHaveMadeOutlivesThem) {
+  Furnish();
+  const auto old = Open([](EngineOptions& options) {
+    options.runtime_config["extensions/v1beta1"] = true;
+    options.runtime_config["admissionregistration.k8s.io/v1beta1/validatingwebhookconfigurations"] =
+        true;
+  });
+  ASSERT_EQ(
+      Write(*old,
+            {.group = "extensions", .version = "v1beta1", .resource = "deployments", .ns = "team"},
+            R"({"metadata":{"name":"d"},"spec":{"rollbackTo":{"revision":3},"template":
+                     {"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})")
+          .code,
+      201);
+  ASSERT_EQ(Write(*old,
+                  {.group = "admissionregistration.k8s.io",
+                   .version = "v1beta1",
+                   .resource = "validatingwebhookconfigurations"},
+                  R"({"metadata":{"name":"w"},"webhooks":[{"name":"a.b.c","clientConfig":
+                     {"url":"https://a.b"}}]})")
+                .code,
+            201);
+  const auto plain = Open([](EngineOptions&) {});
+  const Answer deployment = Write(
+      *plain,
+      {.group = "apps", .version = "v1", .resource = "deployments", .ns = "team", .name = "d"},
+      R"({"spec":{"replicas":2}})");
+  ASSERT_EQ(deployment.code, 200) << deployment.message;
+  EXPECT_EQ(
+      deployment.object["metadata"]["annotations"]["deprecated.deployment.rollback.to"].AsString(),
+      "3");
+  const Answer webhook = Write(*plain,
+                               {.group = "admissionregistration.k8s.io",
+                                .version = "v1",
+                                .resource = "validatingwebhookconfigurations",
+                                .name = "w"},
+                               R"({"metadata":{"labels":{"a":"b"}}})");
+  ASSERT_EQ(webhook.code, 200) << webhook.message;
+  EXPECT_EQ(webhook.object["webhooks"][std::size_t{0}]["sideEffects"].AsString(), "Unknown");
+  EXPECT_EQ(webhook.object["webhooks"][std::size_t{0}]["failurePolicy"].AsString(), "Ignore");
 }
 
 // I-24: the plugin polls nothing, hence there is no listing that fails: while the store does, what

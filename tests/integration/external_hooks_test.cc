@@ -93,6 +93,8 @@ class ExternalHooks : public ::testing::Test {
   void Unconfigure() {
     ASSERT_EQ(server_->Delete(base::StrCat(kConfigurations, "/h")).status, 200);
   }
+  // As configurations have it.
+  std::string Bundle() const { return base::Base64Encode(authority_.certificate_pem); }
   void AnswerWith(std::string body, int status = 200) {
     const std::lock_guard lock(mutex_);
     body_ = std::move(body);
@@ -397,6 +399,30 @@ TEST_F(ExternalHooks, RulesNameOperationsAndSubresources) {
 }
 
 // Section 3.4: before 1.10 nothing is exempt.
+// docs/legacy.md: both registrations may be there at once. Hooks are asked first, and webhooks only
+// if no hook denies.
+TEST_F(ExternalHooks, StandBesideValidatingWebhooks) {
+  Configure(kNewPods);
+  const Answer webhook = server_->Post(
+      "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+      base::StrCat(R"({"metadata":{"name":"w"},"webhooks":[{"name":"w.guard.acme.test","rules":[)",
+                   kNewPods, R"(],"sideEffects":"None","admissionReviewVersions":["v1beta1"],)",
+                   R"("clientConfig":{"caBundle":")", Bundle(),
+                   R"(","service":{"namespace":"team","name":"guard"}}}]})"));
+  ASSERT_EQ(webhook.status, 201) << webhook.body;
+  AnswerWith(R"({"status":{"allowed":true},"response":{"allowed":true}})");
+  ASSERT_EQ(Create("p").status, 201);
+  std::vector<std::string> versions;
+  for (const std::string& review : reviews()) {
+    versions.emplace_back(json::ParseDocument(review).value()["apiVersion"].AsString());
+  }
+  EXPECT_EQ(versions,
+            (std::vector<std::string>{"admission.k8s.io/v1alpha1", "admission.k8s.io/v1beta1"}));
+  AnswerWith(R"({"status":{"allowed":false},"response":{"allowed":true}})");
+  EXPECT_EQ(Create("q").status, 500);
+  EXPECT_EQ(reviews().size(), 1U);
+}
+
 TEST_F(ExternalHooks, ConfigurationsAreReviewedThemselves) {
   Configure(R"({"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*"]})");
   ASSERT_EQ(server_->Delete(base::StrCat(kConfigurations, "/h")).status, 200);

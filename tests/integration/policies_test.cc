@@ -163,6 +163,29 @@ TEST(Policies, EarlierVersionsAreServedOnRequest) {
   EXPECT_EQ(server.Get(kGroup + "v1alpha1/validatingadmissionpolicies").status, 404);
 }
 
+// docs/legacy.md: one object, read and written in every version that is served.
+TEST(Policies, OneObjectIsServedInAllVersions) {
+  TestServer server([](server::Options& options) {
+    options.runtime_config["admissionregistration.k8s.io/v1beta1"] = "true";
+    options.runtime_config["admissionregistration.k8s.io/v1alpha1"] = "true";
+  });
+  const Answer made =
+      server.Post(kGroup + "v1alpha1/validatingadmissionpolicies",
+                  Policy("p", kDeployments, R"("validations":[{"expression":"true"}])"));
+  ASSERT_EQ(made.status, 201) << made.body;
+  for (const char* version : {"v1alpha1", "v1beta1", "v1"}) {
+    const std::string path = kGroup + version + "/validatingadmissionpolicies/p";
+    const Answer changed =
+        server.Patch(path, "application/merge-patch+json",
+                     base::StrCat(R"({"metadata":{"labels":{")", version, R"(":"seen"}}})"));
+    EXPECT_EQ(changed.status, 200) << changed.body;
+    EXPECT_EQ(changed["apiVersion"].AsString(),
+              base::StrCat("admissionregistration.k8s.io/", version));
+  }
+  EXPECT_EQ(server.Get(kGroup + "v1/validatingadmissionpolicies/p")["metadata"]["labels"].size(),
+            3U);
+}
+
 TEST(Policies, ThoseOfFilesGuardThePoliciesOfTheApi) {
   const auto folder = std::filesystem::path(::testing::TempDir()) / "policies_of_files";
   std::filesystem::remove_all(folder);
