@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "engine/codec/embedded_fields.h"
+#include "json/reader.h"
 #include "json/writer.h"
 
 namespace portcullis::engine {
@@ -47,6 +48,57 @@ TEST(Protobuf, ReadsAnObjectWithMaps) {
 
   EXPECT_EQ(Json(Body("v1", "ConfigMap", raw)),
             R"({"apiVersion":"v1","data":{"x":"1"},"kind":"ConfigMap","metadata":{"name":"a"}})");
+}
+
+// docs/legacy.md. The numbers are those of k8s.io/api of 1.8 and 1.22.
+TEST(Protobuf, ReadsWhatKubernetesHasDropped) {
+  const std::string rule = Bytes(1, "") + Bytes(2, "v1") + Bytes(3, "pods");
+  const std::string pending = Bytes(1, Bytes(1, "x.y.z"));
+  const std::string metadata =
+      Bytes(1, "a") + "\x82\x01" + static_cast<char>(pending.size()) + pending;
+  const std::string version = "admissionregistration.k8s.io/v1alpha1";
+  const std::string initializers =
+      Body(version, "InitializerConfiguration",
+           Bytes(1, metadata) + Bytes(2, Bytes(1, "a.b.c") + Bytes(2, rule)));
+  EXPECT_EQ(
+      Json(initializers),
+      R"({"apiVersion":"admissionregistration.k8s.io/v1alpha1","initializers":[{"name":"a.b.c",)"
+      R"("rules":[{"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]}],"kind":)"
+      R"("InitializerConfiguration","metadata":{"initializers":{"pending":[{"name":"x.y.z"}]},)"
+      R"("name":"a"}})");
+  const std::string hook = Bytes(1, "a.b.c") +
+                           Bytes(2, Bytes(1, Bytes(1, "ns") + Bytes(2, "svc")) + Bytes(2, "CA")) +
+                           Bytes(3, Bytes(1, "CREATE") + Bytes(2, rule)) + Bytes(4, "Fail");
+  EXPECT_EQ(
+      Json(Body(version, "ExternalAdmissionHookConfiguration", Bytes(2, hook))),
+      R"({"apiVersion":"admissionregistration.k8s.io/v1alpha1","externalAdmissionHooks":)"
+      R"([{"clientConfig":{"caBundle":"Q0E=","service":{"name":"svc","namespace":"ns"}},)"
+      R"("failurePolicy":"Fail","name":"a.b.c","rules":[{"apiGroups":[""],"apiVersions":["v1"],)"
+      R"("operations":["CREATE"],"resources":["pods"]}]}],"kind":)"
+      R"("ExternalAdmissionHookConfiguration"})");
+  const std::string spec = Number(1, 1) + Bytes(10, Bytes(1, "RunAsAny")) +
+                           Bytes(11, Bytes(1, "MustRunAs") + Bytes(2, Number(1, 7) + Number(2, 9)));
+  EXPECT_EQ(
+      Json(Body("policy/v1beta1", "PodSecurityPolicy", Bytes(2, spec))),
+      R"({"apiVersion":"policy/v1beta1","kind":"PodSecurityPolicy","spec":{"privileged":true,)"
+      R"("runAsUser":{"ranges":[{"max":9,"min":7}],"rule":"MustRunAs"},"seLinux":)"
+      R"({"rule":"RunAsAny"}}})");
+}
+
+// What is read of them is written so that it is read again.
+TEST(Protobuf, WritesWhatKubernetesHasDropped) {
+  for (
+      const char* text :
+      {R"({"apiVersion":"admissionregistration.k8s.io/v1alpha1","initializers":[{"name":"a.b.c"}],)"
+       R"("kind":"InitializerConfiguration","metadata":{"creationTimestamp":null,"initializers":{"pending":[{"name":"x.y.z"}]},)"
+       R"("name":"a"}})",
+       R"({"apiVersion":"settings.k8s.io/v1alpha1","kind":"PodPreset","metadata":{"creationTimestamp":null,"name":"a"},)"
+       R"("spec":{"env":[{"name":"A","value":"b"}],"selector":{"matchLabels":{"a":"b"}}}})"}) {
+    json::Arena arena;
+    std::string body;
+    ASSERT_TRUE(WriteProtobuf(*json::Parse(arena, text), body).ok()) << text;
+    EXPECT_EQ(Json(body), text);
+  }
 }
 
 TEST(Protobuf, ReadsNestedMessagesQuantitiesAndPorts) {
