@@ -5,12 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "admission/recorder.h"
 #include "base/strings.h"
 #include "engine/engine.h"
 #include "engine/verbs.h"
@@ -174,6 +176,54 @@ constexpr std::string_view kHook = R"({"metadata":{"name":"cfg"},"externalAdmiss
     {"namespace":"team","name":"guard"}},"rules":[{"operations":["CREATE"],"apiGroups":[""],
     "apiVersions":["v1"],"resources":["pods"]}]}]})";
 constexpr std::string_view kApi = "admissionregistration.k8s.io/v1alpha1";
+
+// All mechanisms and versions on one server.
+TEST_F(LegacyFlags, AllOfItIsServedAtOnce) {
+  const auto engine = Open([](EngineOptions& options) {
+    options.admission_plugins.enable = {"Initializers", "GenericAdmissionWebhook", "PodPreset",
+                                        "PodSecurityPolicy", "DenyEscalatingExec"};
+    for (const char* served :
+         {"admissionregistration.k8s.io/v1alpha1", "admissionregistration.k8s.io/v1beta1",
+          "admissionregistration.k8s.io/v1beta1/validatingwebhookconfigurations",
+          "admissionregistration.k8s.io/v1beta1/mutatingwebhookconfigurations",
+          "extensions/v1beta1", "apps/v1beta1", "apps/v1beta2", "batch/v1beta1", "policy/v1beta1",
+          "networking.k8s.io/v1beta1/ingresses", "settings.k8s.io/v1alpha1"}) {
+      options.runtime_config[served] = true;
+    }
+  });
+  constexpr std::array<std::string_view, 3> kServed[] = {
+      {"admissionregistration.k8s.io", "v1alpha1", "initializerconfigurations"},
+      {"admissionregistration.k8s.io", "v1alpha1", "externaladmissionhookconfigurations"},
+      {"admissionregistration.k8s.io", "v1alpha1", "validatingadmissionpolicies"},
+      {"admissionregistration.k8s.io", "v1beta1", "validatingadmissionpolicies"},
+      {"admissionregistration.k8s.io", "v1beta1", "validatingwebhookconfigurations"},
+      {"admissionregistration.k8s.io", "v1beta1", "mutatingwebhookconfigurations"},
+      {"extensions", "v1beta1", "deployments"},
+      {"extensions", "v1beta1", "daemonsets"},
+      {"extensions", "v1beta1", "replicasets"},
+      {"extensions", "v1beta1", "ingresses"},
+      {"extensions", "v1beta1", "networkpolicies"},
+      {"extensions", "v1beta1", "podsecuritypolicies"},
+      {"apps", "v1beta1", "deployments"},
+      {"apps", "v1beta1", "statefulsets"},
+      {"apps", "v1beta1", "controllerrevisions"},
+      {"apps", "v1beta2", "deployments"},
+      {"apps", "v1beta2", "daemonsets"},
+      {"apps", "v1beta2", "replicasets"},
+      {"apps", "v1beta2", "statefulsets"},
+      {"apps", "v1beta2", "controllerrevisions"},
+      {"batch", "v1beta1", "cronjobs"},
+      {"policy", "v1beta1", "poddisruptionbudgets"},
+      {"policy", "v1beta1", "podsecuritypolicies"},
+      {"networking.k8s.io", "v1beta1", "ingresses"},
+      {"settings.k8s.io", "v1alpha1", "podpresets"},
+      {"apps", "v1", "deployments"}};
+  for (const auto& [group, version, resource] : kServed) {
+    Operation op(engine->world());
+    EXPECT_TRUE(Resolve(op, {.group = group, .version = version, .resource = resource}).ok())
+        << group << "/" << version << "/" << resource;
+  }
+}
 
 // F-1: the first plugin's refusal is the answer, and what stands behind it does not run.
 TEST_F(LegacyFlags, WhatStandsBehindARefusalDoesNotRun) {
