@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "store/cache/cache.h"
 #include "store/embedded/checksum.h"
 #include "store/embedded/sqlite_statement.h"
-#include "store/engine/journal.h"
 
 namespace portcullis::store {
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "store/cache/cache.h"
 #include "store/engine/journal.h"
 
 namespace portcullis::store {

@@ -11,24 +11,20 @@
 #include <vector>
 
 #include "base/status.h"
+#include "store/cache/judge.h"
 #include "store/store.h"
 
 namespace portcullis::store {
 
 // One queued change and, in the end, its outcome. The views point into the caller's arguments.
 struct PendingWrite : Change {
-  const std::function<void()>* call = nullptr;  // if set, no change: run between two commits
   base::Result<ObjectPtr> result = ObjectPtr();
 };
 
 class Batch {
  public:
   // `lookup` gives the stored object and the name of its collection (made if need be).
-  struct Place {
-    std::shared_ptr<const CollectionName> collection;
-    ObjectPtr stored;
-  };
-  using Lookup = std::function<Place(const Key& key, std::string_view position)>;
+  using Lookup = std::function<Place(const Key& key)>;
   Batch(std::int64_t revision, Lookup lookup) : revision_(revision), lookup_(std::move(lookup)) {}
 
   // Sets write.result, to what holds once the batch has been committed.
@@ -38,10 +34,7 @@ class Batch {
   PendingWrite* writer(std::size_t index) const { return writers_[index]; }
 
  private:
-  base::Result<ObjectPtr> Judge(PendingWrite& write);
-  base::Result<ObjectPtr> Put(PendingWrite& write, Place& place);
-  base::Result<ObjectPtr> Remove(Place& place);
-  static base::Status Check(const PendingWrite& write, const Place& place);
+  base::Result<ObjectPtr> Apply(PendingWrite& write);
   Place& Find(const Key& key);
 
   std::int64_t revision_;

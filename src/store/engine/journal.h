@@ -4,7 +4,6 @@
 // at a time (the one that leads the commit).
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,12 +13,6 @@
 #include "store/store.h"
 
 namespace portcullis::store {
-
-// What an opened journal contains.
-struct Content {
-  std::int64_t revision = 1;
-  std::vector<ObjectPtr> objects;
-};
 
 class Journal {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "store/engine/fan_out.h"
+#include "store/cache/fan_out.h"
 
 #include <algorithm>
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/sorted_blocks.h"
-#include "store/engine/packed_object.h"
+#include "store/cache/packed_object.h"
 #include "store/options.h"
 #include "store/store.h"
 

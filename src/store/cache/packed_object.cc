@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "store/engine/packed_object.h"
+#include "store/cache/packed_object.h"
 
 #include <zlib.h>
 

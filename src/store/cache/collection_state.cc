@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "store/engine/collection_state.h"
+#include "store/cache/collection_state.h"
 
 #include <algorithm>
 #include <limits>

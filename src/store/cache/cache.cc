@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/cache/cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/api_status.h"
+#include "base/strings.h"
+#include "store/shrink.h"
+
+namespace portcullis::store {
+namespace {
+
+std::string PositionOf(const Key& key) {
+  return key.ns.empty() ? std::string(key.name) : base::StrCat(key.ns, "/", key.name);
+}
+
+base::Status TooOld(std::int64_t asked, std::int64_t oldest) {
+  return api::ResourceExpiredStatus(base::StrCat(
+      "too old resource version: ", std::to_string(asked), " (", std::to_string(oldest), ")"));
+}
+
+base::Status ListTooOld(bool continued) {
+  if (!continued) {
+    return api::ResourceExpiredStatus("The resourceVersion for the provided list is too old.");
+  }
+  return api::ResourceExpiredStatus(
+      "The provided continue parameter is too old to display a consistent list result. You can "
+      "start a new list without the continue parameter, or use the continue token in this "
+      "response to retrieve the remainder of the results. Continuing with the provided token "
+      "results in an inconsistent list - objects that were created, modified, or deleted between "
+      "the time the first chunk was returned and now may show up in the list.");
+}
+
+base::Status TooLarge(std::int64_t asked, std::int64_t current) {
+  auto status =
+      api::TimeoutStatus(base::StrCat("Too large resource version: ", std::to_string(asked),
+                                      ", current: ", std::to_string(current)),
+                         1);
+  base::StatusDetails details = status.details() ? *status.details() : base::StatusDetails();
+  details.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
+  return status.WithDetails(std::move(details));
+}
+
+}  // namespace
+
+std::size_t Cache::NameHash::operator()(const Collection& c) const {
+  const std::hash<std::string_view> hash;
+  return hash(c.resource) * 31 + hash(c.group);
+}
+
+// A watch: where it stands in the history of its collection.
+class Cache::WatchCursor final : public Watch {
+ public:
+  WatchCursor(Cache& cache, const CollectionState& collection, std::string_view ns,
+              std::int64_t after, std::function<void()> ready)
+      : cache_(cache),
+        collection_(collection),
+        ns_(ns),
+        position_(after),
+        listener_(std::make_shared<FanOut::Listener>(std::move(ready))) {
+    cache_.fan_out_.Add(&collection_, ns_, listener_);
+    listener_->Arm();
+    // What has happened since `after` is announced at once; so is what happened while we came in.
+    if (cache_.revision() > after) cache_.fan_out_.Wake(listener_);
+  }
+  ~WatchCursor() override { cache_.fan_out_.Remove(&collection_, ns_, *listener_); }
+
+  base::Result<std::size_t> Poll(std::size_t max, std::vector<EventPtr>& out) override {
+    std::size_t found = TRY(Look(max, out));
+    if (found != 0) return found;
+    // Armed before looking again, so that no change between the two is missed.
+    listener_->Arm();
+    return Look(max, out);
+  }
+  std::int64_t revision() const override { return position_; }
+
+ private:
+  base::Result<std::size_t> Look(std::size_t max, std::vector<EventPtr>& out) {
+    base::ReaderLock lock(cache_.state_mutex_);
+    if (std::int64_t floor = collection_.Floor(ns_); position_ < floor) {
+      return TooOld(position_, floor);
+    }
+    std::size_t found = collection_.Events(ns_, position_, max, out);
+    if (found < max) position_ = std::max(position_, cache_.revision());
+    return found;
+  }
+
+  Cache& cache_;
+  const CollectionState& collection_;
+  const std::string ns_;
+  std::int64_t position_;
+  const std::shared_ptr<FanOut::Listener> listener_;
+};
+
+class Cache::Observation final : public Subscription {
+ public:
+  Observation(Cache& cache, const std::vector<Collection>& collections, Observer& observer)
+      : cache_(cache), observer_(observer) {
+    for (const Collection& c : collections) {
+      names_.push_back({std::string(c.group), std::string(c.resource)});
+    }
+  }
+  ~Observation() override {
+    base::MutexLock lock(cache_.publish_mutex_);
+    std::erase(cache_.observers_, this);
+  }
+
+  void Tell(const std::vector<EventPtr>& events) {
+    if (names_.empty()) return observer_.OnCommit(events);
+    std::vector<EventPtr> wanted;
+    for (const EventPtr& event : events) {
+      if (Wants(*event->object)) wanted.push_back(event);
+    }
+    if (!wanted.empty()) observer_.OnCommit(wanted);
+  }
+
+ private:
+  bool Wants(const Object& object) const {
+    for (const Name& name : names_) {
+      if (name.resource == object.resource() && name.group == object.group()) return true;
+    }
+    return false;
+  }
+
+  Cache& cache_;
+  Observer& observer_;
+  std::vector<Name> names_;
+};
+
+Cache::Cache(Content content, const Options& options)
+    : options_(options), first_revision_(content.revision), revision_(content.revision) {
+  base::WriterLock lock(state_mutex_);
+  for (ObjectPtr& object : content.objects) {
+    const Collection name{object->group(), object->resource()};
+    auto it = collections_.find(name);
+    if (it == collections_.end()) {
+      auto state = std::make_unique<CollectionState>(name, first_revision_);
+      it = collections_.emplace(Name{object->group(), object->resource()}, std::move(state)).first;
+    }
+    it->second->Load(std::move(object));
+  }
+}
+
+CollectionState* Cache::Find(const Collection& name) const {
+  auto it = collections_.find(name);
+  return it == collections_.end() ? nullptr : it->second.get();
+}
+
+CollectionState& Cache::FindOrAdd(const Collection& name) {
+  {
+    base::ReaderLock lock(state_mutex_);
+    if (CollectionState* found = Find(name)) return *found;
+  }
+  base::WriterLock lock(state_mutex_);
+  auto& state = collections_[Name{std::string(name.group), std::string(name.resource)}];
+  if (state == nullptr) state = std::make_unique<CollectionState>(name, first_revision_);
+  return *state;
+}
+
+ObjectPtr Cache::Get(const Key& key) const {
+  const std::string position = PositionOf(key);
+  base::ReaderLock lock(state_mutex_);
+  const CollectionState* state = Find(key.collection());
+  return state == nullptr ? nullptr : state->Find(position);
+}
+
+Place Cache::PlaceOf(const Key& key) {
+  const CollectionState& state = FindOrAdd(key.collection());
+  const std::string position = PositionOf(key);
+  base::ReaderLock lock(state_mutex_);
+  return {state.name(), state.Find(position)};
+}
+
+std::vector<ObjectPtr> Cache::List(const Collection& collection, std::string_view ns) const {
+  base::ReaderLock lock(state_mutex_);
+  const CollectionState* state = Find(collection);
+  return state == nullptr ? std::vector<ObjectPtr>() : state->All(ns);
+}
+
+base::Result<Page> Cache::ListPage(const ListRequest& request) const {
+  Page page;
+  base::ReaderLock lock(state_mutex_);
+  const std::int64_t current = revision();
+  if (request.revision > current) return TooLarge(request.revision, current);
+  page.revision = request.revision == 0 ? current : request.revision;
+  const CollectionState* state = Find(request.collection);
+  const std::int64_t floor = state == nullptr ? first_revision_ : state->Floor(request.ns);
+  if (page.revision < floor) return ListTooOld(!request.after.empty());
+  if (state == nullptr) return page;
+  if (page.revision == current) {
+    state->Newest(request, page);
+  } else {
+    state->AsOf(request, page);
+  }
+  return page;
+}
+
+std::size_t Cache::Count(const Collection& collection) const {
+  base::ReaderLock lock(state_mutex_);
+  const CollectionState* state = Find(collection);
+  return state == nullptr ? 0 : state->size();
+}
+
+base::Result<ObjectPtr> Cache::Create(const Key& key, Encoded object) {
+  return Wait({Change::Kind::kCreate, key, std::move(object), {}});
+}
+
+base::Result<ObjectPtr> Cache::Update(const Key& key, Encoded object,
+                                      const Preconditions& preconditions) {
+  return Wait({Change::Kind::kUpdate, key, std::move(object), preconditions});
+}
+
+base::Result<ObjectPtr> Cache::Delete(const Key& key, const Preconditions& preconditions) {
+  return Wait({Change::Kind::kDelete, key, {}, preconditions});
+}
+
+void Cache::Publish(const std::vector<EventPtr>& events) {
+  std::vector<EventPtr> garbage;
+  std::vector<FanOut::Change> changes;
+  StaleVersions stale;
+  base::MutexLock publishing(publish_mutex_);
+  {
+    base::WriterLock lock(state_mutex_);
+    for (const EventPtr& event : events) {
+      CollectionState* state = Find({event->object->group(), event->object->resource()});
+      changes.emplace_back(state, event->object->ns());
+      state->Apply(event, options_, garbage);
+      for (auto& version : state->TakeStale(options_)) stale.emplace_back(state, version);
+    }
+    revision_.store(events.back()->revision, std::memory_order_release);
+  }
+  for (Observation* observation : observers_) observation->Tell(events);
+  Pack(stale, garbage);
+  if (!fan_out_.idle()) fan_out_.Announce(std::move(changes));
+}
+
+void Cache::Pack(const StaleVersions& versions, std::vector<EventPtr>& garbage) {
+  for (const auto& [state, stale] : versions) {
+    // Only the publisher changes what is stored, so nothing is missed between the two.
+    const auto packed = PackedObject::Make(*stale.version);
+    base::WriterLock lock(state_mutex_);
+    state->Replace(stale, packed, garbage);
+  }
+}
+
+base::Result<std::unique_ptr<Watch>> Cache::StartWatch(const WatchRequest& request,
+                                                       std::function<void()> ready) {
+  CollectionState& state = FindOrAdd(request.collection);
+  std::int64_t after = request.after;
+  {
+    base::ReaderLock lock(state_mutex_);
+    if (after == 0) after = revision();
+    if (std::int64_t floor = state.Floor(request.ns); after < floor) return TooOld(after, floor);
+  }
+  return std::unique_ptr<Watch>(
+      std::make_unique<WatchCursor>(*this, state, request.ns, after, std::move(ready)));
+}
+
+std::unique_ptr<Subscription> Cache::Subscribe(std::vector<Collection> collections,
+                                               Observer& observer,
+                                               const std::function<void()>& start) {
+  auto observation = std::make_unique<Observation>(*this, collections, observer);
+  base::MutexLock lock(publish_mutex_);
+  if (start) start();
+  observers_.push_back(observation.get());
+  return observation;
+}
+
+// Every store is a Cache.
+void ShrinkHistory(Store& store) { static_cast<Cache&>(store).ShrinkHistory(); }
+
+void ForgetDocuments(Store& store) { static_cast<Cache&>(store).ForgetDocuments(); }
+
+void Cache::ForgetDocuments() {
+  constexpr std::size_t kAtOnce = 4096;  // readers wait meanwhile: less than a millisecond
+  std::vector<CollectionState*> states;  // there until the cache goes
+  {
+    base::ReaderLock lock(state_mutex_);
+    for (const auto& [name, state] : collections_) states.push_back(state.get());
+  }
+  for (CollectionState* state : states) {
+    std::string after;
+    bool more = true;
+    while (more) {
+      base::WriterLock lock(state_mutex_);
+      more = state->ForgetDocuments(kAtOnce, after);
+    }
+  }
+}
+
+void Cache::ShrinkHistory() {
+  std::vector<EventPtr> garbage;  // destroyed outside the lock
+  base::WriterLock lock(state_mutex_);
+  for (const auto& [name, state] : collections_) {
+    state->HalveHistory(options_.fresh_events, garbage);
+  }
+}
+
+}  // namespace portcullis::store

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Cache is the part of a store that readers see: every collection in memory, its recent history,
+// watches, observers and the revision. A store that derives from it makes changes durable in its
+// own way and then calls Publish().
+//
+// Thread-safe. Publish() comes from one thread at a time; everything else from any thread.
+// Destroyed after all watches and subscriptions.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "store/cache/collection_state.h"
+#include "store/cache/fan_out.h"
+#include "store/cache/judge.h"
+#include "store/options.h"
+#include "store/store.h"
+
+namespace portcullis::store {
+
+// What a store begins with.
+struct Content {
+  std::int64_t revision = 1;
+  std::vector<ObjectPtr> objects;
+};
+
+class Cache : public Store {
+ public:
+  ObjectPtr Get(const Key& key) const final;
+  std::vector<ObjectPtr> List(const Collection& collection, std::string_view ns) const final;
+  base::Result<Page> ListPage(const ListRequest& request) const final;
+  std::size_t Count(const Collection& collection) const final;
+  std::int64_t revision() const final { return revision_.load(std::memory_order_acquire); }
+
+  base::Result<ObjectPtr> Create(const Key& key, Encoded object) final;
+  base::Result<ObjectPtr> Update(const Key& key, Encoded object,
+                                 const Preconditions& preconditions) final;
+  base::Result<ObjectPtr> Delete(const Key& key, const Preconditions& preconditions) final;
+
+  base::Result<std::unique_ptr<Watch>> StartWatch(const WatchRequest& request,
+                                                  std::function<void()> ready) final;
+  std::unique_ptr<Subscription> Subscribe(std::vector<Collection> collections, Observer& observer,
+                                          const std::function<void()>& start) final;
+  void ShrinkHistory();    // see store/shrink.h
+  void ForgetDocuments();  // likewise
+
+ protected:
+  Cache(Content content, const Options& options);
+
+  // Makes one change; returns when it is durable and visible, or has failed.
+  virtual base::Result<ObjectPtr> Wait(Change change) = 0;
+  // Makes the events visible, which are in order of revision, and tells observers, then watches.
+  void Publish(const std::vector<EventPtr>& events) PC_EXCLUDES(publish_mutex_, state_mutex_);
+  // What a change of `key` is judged by now.
+  Place PlaceOf(const Key& key) PC_EXCLUDES(state_mutex_);
+
+ private:
+  class WatchCursor;
+  class Observation;
+  struct Name {
+    std::string group, resource;
+  };
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(const Collection& c) const;
+    std::size_t operator()(const Name& n) const { return (*this)(Collection{n.group, n.resource}); }
+  };
+  struct NameEqual {
+    using is_transparent = void;
+    bool operator()(const Name& a, const Name& b) const {
+      return a.group == b.group && a.resource == b.resource;
+    }
+    bool operator()(const Collection& a, const Name& b) const {
+      return a.group == b.group && a.resource == b.resource;
+    }
+    bool operator()(const Name& a, const Collection& b) const { return (*this)(b, a); }
+  };
+
+  // Compresses old versions.
+  using StaleVersions = std::vector<std::pair<CollectionState*, CollectionState::Stale>>;
+  void Pack(const StaleVersions& versions, std::vector<EventPtr>& garbage)
+      PC_REQUIRES(publish_mutex_) PC_EXCLUDES(state_mutex_);
+
+  CollectionState* Find(const Collection& name) const PC_REQUIRES_SHARED(state_mutex_);
+  CollectionState& FindOrAdd(const Collection& name) PC_EXCLUDES(state_mutex_);
+
+  const Options options_;
+  const std::int64_t first_revision_;
+  std::atomic<std::int64_t> revision_;
+  mutable base::SharedMutex state_mutex_;
+  std::unordered_map<Name, std::unique_ptr<CollectionState>, NameHash, NameEqual> collections_
+      PC_GUARDED_BY(state_mutex_);
+
+  // Held while events are published, from the change of the state until observers have run.
+  base::Mutex publish_mutex_;
+  std::vector<Observation*> observers_ PC_GUARDED_BY(publish_mutex_);
+
+  FanOut fan_out_;  // last: its thread must end first
+};
+
+}  // namespace portcullis::store
