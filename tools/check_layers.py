@@ -24,8 +24,8 @@ MAY_INCLUDE = re.compile(r"^May include:.*$", re.M)
 
 # Who may name whose headers (anchor: "third-party headers appear in one wrapping module").
 WRAPPERS = {
-    "boost/asio": {"net"}, "boost/beast": {"net"}, "nghttp2/": {"net"}, "openssl/": {"net", "pki", "authn", "base"},
-    "re2/": {"base", "cel", "kube_cel", "api", "registry", "offline"}, "yaml.h": {"json"}, "sqlite3.h": {"store"},
+    "boost/asio": {"net"}, "boost/beast": {"net"}, "nghttp2/": {"net"}, "openssl/": {"net", "pki", "authn", "base", "store"},
+    "re2/": {"base", "cel", "kube_cel", "api", "registry", "offline"}, "yaml.h": {"json"}, "sqlite3.h": {"store"}, "sodium/": {"store"},
     "spdlog/": {"base"}, "CLI/": {"cli"}, "libdeflate.h": {"api", "net", "server", "store"},
 }
 

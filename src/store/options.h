@@ -4,8 +4,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 namespace portcullis::store {
+
+class Transformer;  // encryption/transformer.h
 
 struct Options {
   // How far each collection's history reaches back, for watches that resume and lists that
@@ -19,6 +22,8 @@ struct Options {
   std::size_t fresh_events = 64;
   // The embedded store: go on without objects whose checksum is wrong (embedded/embedded_store.h).
   bool skip_damaged = false;
+  // Stores with a disk: how values are encrypted. Null: not at all.
+  std::shared_ptr<const Transformer> transformer;
 };
 
 }  // namespace portcullis::store

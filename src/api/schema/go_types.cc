@@ -45,7 +45,9 @@ class Builder {
   }
 
   bool AddFields(Schema& node, std::string_view body) {
-    for (const std::string_view piece : base::Split(body, ',')) {
+    std::vector<std::string_view> pieces;
+    if (!base::Trim(body).empty()) pieces = base::Split(body, ',');
+    for (const std::string_view piece : pieces) {
       const auto cut = base::Cut(base::Trim(piece), " ");
       if (!cut) return false;
       Field field;

@@ -6,14 +6,21 @@
 #include <utility>
 
 #include "api/api_status.h"
+#include "base/gotext.h"
 #include "base/strings.h"
+#include "store/at_rest.h"
 #include "store/shrink.h"
+#include "store/storage_key.h"
 
 namespace portcullis::store {
 namespace {
 
 std::string PositionOf(const Key& key) {
   return key.ns.empty() ? std::string(key.name) : base::StrCat(key.ns, "/", key.name);
+}
+
+Key KeyOf(const UnreadableObject& object) {
+  return {object.collection->group, object.collection->resource, object.ns, object.name};
 }
 
 base::Status TooOld(std::int64_t asked, std::int64_t oldest) {
@@ -141,6 +148,10 @@ Cache::Cache(Content content, const Options& options)
     }
     it->second->Load(std::move(object));
   }
+  for (UnreadableObject& object : content.unreadable) {
+    std::string key = StorageKey(KeyOf(object));
+    unreadable_.emplace(std::move(key), std::move(object));
+  }
 }
 
 CollectionState* Cache::Find(const Collection& name) const {
@@ -170,7 +181,22 @@ Place Cache::PlaceOf(const Key& key) {
   const CollectionState& state = FindOrAdd(key.collection());
   const std::string position = PositionOf(key);
   base::ReaderLock lock(state_mutex_);
-  return {state.name(), state.Find(position)};
+  return {state.name(), state.Find(position), Unreadable(key)};
+}
+
+base::Status Cache::Unreadable(const Key& key) const {
+  if (unreadable_.empty()) return base::OkStatus();
+  const auto it = unreadable_.find(StorageKey(key));
+  return it == unreadable_.end() ? base::OkStatus() : base::InternalError(it->second.error);
+}
+
+base::Status Cache::CheckReadable(const Collection& collection, std::string_view ns) const {
+  for (const auto& [key, object] : unreadable_) {
+    if (KeyOf(object).collection() != collection || (!ns.empty() && ns != object.ns)) continue;
+    return base::InternalError(
+        base::StrCat("unable to transform key ", base::GoQuote(key), ": ", object.error));
+  }
+  return base::OkStatus();
 }
 
 std::vector<ObjectPtr> Cache::List(const Collection& collection, std::string_view ns) const {
@@ -180,6 +206,7 @@ std::vector<ObjectPtr> Cache::List(const Collection& collection, std::string_vie
 }
 
 base::Result<Page> Cache::ListPage(const ListRequest& request) const {
+  TRY(CheckReadable(request.collection, request.ns));
   Page page;
   base::ReaderLock lock(state_mutex_);
   const std::int64_t current = revision();
@@ -268,7 +295,23 @@ std::unique_ptr<Subscription> Cache::Subscribe(std::vector<Collection> collectio
   return observation;
 }
 
+base::Status Cache::Backup(const std::string&) {
+  return base::ConfigError("this store has no database of its own to copy");
+}
+
 // Every store is a Cache.
+base::Status Unreadable(const Store& store, const Key& key) {
+  return static_cast<const Cache&>(store).Unreadable(key);
+}
+
+bool IsStale(const Store& store, const Object& object) {
+  return static_cast<const Cache&>(store).IsStale(object);
+}
+
+base::Status Backup(Store& store, const std::string& path) {
+  return static_cast<Cache&>(store).Backup(path);
+}
+
 void ShrinkHistory(Store& store) { static_cast<Cache&>(store).ShrinkHistory(); }
 
 void ForgetDocuments(Store& store) { static_cast<Cache&>(store).ForgetDocuments(); }

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,10 +29,20 @@
 
 namespace portcullis::store {
 
+// An object whose stored value no configured key decrypts. It stays where it is stored.
+struct UnreadableObject {
+  std::shared_ptr<const CollectionName> collection;
+  std::string ns;
+  std::string name;
+  std::int64_t revision = 0;
+  std::string error;  // that of the transformer
+};
+
 // What a store begins with.
 struct Content {
   std::int64_t revision = 1;
   std::vector<ObjectPtr> objects;
+  std::vector<UnreadableObject> unreadable;
 };
 
 class Cache : public Store {
@@ -40,6 +51,10 @@ class Cache : public Store {
   std::vector<ObjectPtr> List(const Collection& collection, std::string_view ns) const final;
   base::Result<Page> ListPage(const ListRequest& request) const final;
   std::size_t Count(const Collection& collection) const final;
+  // See store/at_rest.h.
+  base::Status Unreadable(const Key& key) const;
+  virtual bool IsStale(const Object&) const { return false; }
+  virtual base::Status Backup(const std::string& path);
   std::int64_t revision() const final { return revision_.load(std::memory_order_acquire); }
 
   base::Result<ObjectPtr> Create(const Key& key, Encoded object) final;
@@ -91,10 +106,14 @@ class Cache : public Store {
   void Pack(const StaleVersions& versions, std::vector<EventPtr>& garbage)
       PC_REQUIRES(publish_mutex_) PC_EXCLUDES(state_mutex_);
 
+  // kInternalError if an object of the collection, in that namespace, cannot be read.
+  base::Status CheckReadable(const Collection& collection, std::string_view ns) const;
   CollectionState* Find(const Collection& name) const PC_REQUIRES_SHARED(state_mutex_);
   CollectionState& FindOrAdd(const Collection& name) PC_EXCLUDES(state_mutex_);
 
   const Options options_;
+  // By storage key. Constant after construction.
+  std::map<std::string, UnreadableObject, std::less<>> unreadable_;
   const std::int64_t first_revision_;
   std::atomic<std::int64_t> revision_;
   mutable base::SharedMutex state_mutex_;

@@ -58,6 +58,12 @@ base::Status Judge(const Change& change, const Object* stored, std::string_view 
   return base::OkStatus();
 }
 
+base::Status JudgeUnreadable(const Change& change, const base::Status& unreadable) {
+  if (change.kind != Change::Kind::kCreate) return unreadable;
+  return api::AlreadyExistsStatus({std::string(change.key.group), std::string(change.key.resource)},
+                                  change.key.name);
+}
+
 EventPtr MakeEvent(const Change& change, const Place& place, std::int64_t revision) {
   Event event;
   event.revision = revision;

@@ -18,12 +18,16 @@ namespace portcullis::store {
 struct Place {
   std::shared_ptr<const CollectionName> collection;
   ObjectPtr stored;
+  base::Status unreadable;  // not OK: there is an object, and this is why it cannot be read
 };
 
 // OK, or why the change may not be made: kAlreadyExists, kNotFound, kConflict, or an object that
 // is too large. `prefix` is that of registry keys, which stand in some of the texts.
 base::Status Judge(const Change& change, const Object* stored,
                    std::string_view prefix = kStoragePrefix);
+
+// The same if what is stored cannot be read, for the reason `unreadable`: nothing may be changed.
+base::Status JudgeUnreadable(const Change& change, const base::Status& unreadable);
 
 // The event of a change that Judge() allows, as the write of `revision`.
 EventPtr MakeEvent(const Change& change, const Place& place, std::int64_t revision);

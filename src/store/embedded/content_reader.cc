@@ -8,6 +8,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "store/embedded/database_file.h"
+#include "store/storage_key.h"
 
 namespace portcullis::store {
 namespace {
@@ -25,6 +26,7 @@ constexpr const char* kDamagedTable =
 base::Status ContentReader::Read() {
   names_.clear();
   content_ = {};
+  seals_.clear();
   meta_is_damaged_ = false;
   damaged_.clear();
   damaged_objects_.clear();
@@ -91,15 +93,42 @@ base::Status ContentReader::ReadObject(const ObjectRow& row, std::int64_t checks
   const auto name = names_.find(row.collection);
   const std::size_t digits = std::to_string(row.revision).size();
   const auto at = static_cast<std::size_t>(row.revision_at);
-  if (name == names_.end() || checksum != ChecksumOf(row) || at + digits > row.bytes.size()) {
+  const auto damaged = [&] {
     damaged_objects_.push_back(row.revision);
     damaged_.push_back(Describe(row));
     return base::OkStatus();
+  };
+  if (name == names_.end() || checksum != ChecksumOf(row)) return damaged();
+  std::string_view bytes = row.bytes;
+  Opened opened;
+  if (transformer_ != nullptr || bytes.starts_with(kEncryptedPrefix)) {
+    auto decrypted = Decrypt(row, *name->second);
+    if (!decrypted.ok()) {
+      content_.revision = std::max(content_.revision, row.revision);
+      content_.unreadable.push_back({name->second, std::string(row.ns), std::string(row.name),
+                                     row.revision, decrypted.status().message()});
+      return base::OkStatus();
+    }
+    opened = *std::move(decrypted);
+    bytes = opened.plain;
   }
+  if (at + digits > bytes.size()) return damaged();
   content_.revision = std::max(content_.revision, row.revision);
-  content_.objects.push_back(Object::Make(name->second, row.ns, row.name, row.revision,
-                                          row.bytes.substr(0, at), row.bytes.substr(at + digits)));
+  auto object = Object::Make(name->second, row.ns, row.name, row.revision, bytes.substr(0, at),
+                             bytes.substr(at + digits));
+  content_.objects.push_back(std::move(object));
+  if (opened.seal != kPlain) seals_.emplace(row.revision, opened.seal);
   return base::OkStatus();
+}
+
+base::Result<Opened> ContentReader::Decrypt(const ObjectRow& row,
+                                            const CollectionName& name) const {
+  if (transformer_ == nullptr) {
+    TRY(CheckPlain(row.bytes));
+    return Opened{std::string(row.bytes), kPlain};
+  }
+  const Key key{name.group, name.resource, row.ns, row.name};
+  return transformer_->FromStorage(key.collection(), StorageKey(key), row.bytes);
 }
 
 std::string ContentReader::Describe(const ObjectRow& row) const {

@@ -73,18 +73,8 @@ bool Sync(const std::string& path, int flags) {
   return done;
 }
 
-base::Result<Database> Open(const std::string& path) {
-  sqlite3* raw = nullptr;
-  const int code =
-      sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
-  Database db(raw);
-  if (code != SQLITE_OK) return OpenError(db.get(), code, path);
-  sqlite3_extended_result_codes(db.get(), 1);
-  return db;
-}
-
 base::Status Fill(const std::string& path) {
-  const Database db = TRY(Open(path));
+  const Database db = TRY(OpenFile(path));
   TRY(Execute(db.get(), kNewFile, path));
   TRY(SetMeta(db.get(), "format", kFormat, path));
   return SetMeta(db.get(), "revision", 1, path);
@@ -104,11 +94,8 @@ base::Status Make(const std::string& path) {
     ::unlink(unfinished.c_str());
     return filled;
   }
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  const bool placed = Sync(unfinished, O_RDONLY) &&
-                      ::rename(unfinished.c_str(), path.c_str()) == 0 &&
-                      Sync(parent.empty() ? "." : parent.string(), O_RDONLY | O_DIRECTORY);
-  return placed ? base::OkStatus() : SystemError(path);
+  if (!Sync(unfinished, O_RDONLY)) return SystemError(path);
+  return PlaceFile(unfinished, path, true);
 }
 
 // Whether there is a file; none that cannot be a database of ours.
@@ -169,9 +156,10 @@ base::Status AddChecksums(sqlite3* db, const std::string& path) {
   return code == SQLITE_DONE ? base::OkStatus() : OpenError(db, code, path);
 }
 
-base::Status Upgrade(sqlite3* db, const std::string& path) {
+base::Status Upgrade(sqlite3* db, std::int64_t format, const std::string& path) {
   const auto revision = TRY(Pragma(db, "SELECT value FROM meta WHERE name='revision'", path));
-  TRY(AddChecksums(db, path));
+  // Format 3 only adds that values may be encrypted.
+  if (format == 1) TRY(AddChecksums(db, path));
   TRY(SetMeta(db, "format", kFormat, path));
   return SetMeta(db, "revision", revision, path);
 }
@@ -232,26 +220,67 @@ base::Status Execute(sqlite3* db, const char* sql, const std::string& path) {
   return base::OkStatus();
 }
 
-base::Result<Database> OpenDatabaseFile(const std::string& path) {
-  if (!TRY(IsThere(path))) TRY(Make(path));
-  Database db = TRY(Open(path));
+base::Result<Database> OpenFile(const std::string& path) {
+  sqlite3* raw = nullptr;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database db(raw);
+  if (code != SQLITE_OK) return OpenError(db.get(), code, path);
+  sqlite3_extended_result_codes(db.get(), 1);
+  return db;
+}
+
+base::Status SyncFile(const std::string& path) {
+  return Sync(path, O_RDONLY) ? base::OkStatus() : SystemError(path);
+}
+
+base::Status PlaceFile(const std::string& unfinished, const std::string& path, bool replace) {
+  // Without `replace` a hard link: unlike rename() it never overwrites.
+  const bool placed = replace ? ::rename(unfinished.c_str(), path.c_str()) == 0
+                              : ::link(unfinished.c_str(), path.c_str()) == 0;
+  const int error = errno;
+  if (!placed || !replace) ::unlink(unfinished.c_str());
+  if (!placed) {
+    return base::ConfigError(
+        base::StrCat("cannot write ", path, ": ",
+                     error == EEXIST ? "there is a file of this name" : std::strerror(error)));
+  }
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  return Sync(parent.empty() ? "." : parent.string(), O_RDONLY | O_DIRECTORY) ? base::OkStatus()
+                                                                              : SystemError(path);
+}
+
+base::Result<Database> LockDatabaseFile(const std::string& path) {
+  if (!TRY(IsThere(path))) return base::ConfigError(messages::NotThere(path));
+  Database db = TRY(OpenFile(path));
   if (sqlite3_db_readonly(db.get(), "main") == 1) {
     return base::ConfigError(messages::CannotOpen(path, std::strerror(EACCES)));
   }
-  ::chmod(path.c_str(), S_IRUSR | S_IWUSR);
   TRY(Execute(db.get(), kSettings, path));
   // Takes the lock, which locking_mode then keeps.
   TRY(Execute(db.get(), "BEGIN EXCLUSIVE", path));
   if (TRY(Pragma(db.get(), "PRAGMA application_id", path)) != kApplicationId) {
     return base::ConfigError(messages::Foreign(path));
   }
-  TRY(CheckPages(db.get(), path));
-  const auto format = TRY(FormatOf(db.get(), path));
+  return db;
+}
+
+base::Result<std::int64_t> BringUpToDate(sqlite3* db, const std::string& path) {
+  const auto format = TRY(FormatOf(db, path));
   if (format > kFormat) {
     return base::ConfigError(
         messages::Newer(path, std::to_string(format), std::to_string(kFormat)));
   }
-  if (format < kFormat) TRY(Upgrade(db.get(), path));
+  if (format < kFormat) TRY(Upgrade(db, format, path));
+  return format;
+}
+
+base::Result<Database> OpenDatabaseFile(const std::string& path) {
+  if (!TRY(IsThere(path))) TRY(Make(path));
+  ::chmod(path.c_str(), S_IRUSR | S_IWUSR);
+  Database db = TRY(LockDatabaseFile(path));
+  TRY(CheckPages(db.get(), path));
+  TRY(BringUpToDate(db.get(), path));
   return db;
 }
 

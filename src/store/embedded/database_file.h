@@ -19,10 +19,23 @@ namespace portcullis::store {
 // nothing.
 base::Result<Database> OpenDatabaseFile(const std::string& path);
 
+// The same of a file that is there, as it is: pages have not been looked at, nothing has been
+// upgraded. For tools.
+base::Result<Database> LockDatabaseFile(const std::string& path);
+// Upgrades an older format, inside the transaction; the format that it had. Error: a newer one.
+base::Result<std::int64_t> BringUpToDate(sqlite3* db, const std::string& path);
+// Gives a complete file its name. Without `replace`, a file of this name is an error. On errors the
+// unfinished file is removed.
+base::Status PlaceFile(const std::string& unfinished, const std::string& path, bool replace);
+
+// Opens a file that is there, whatever it is.
+base::Result<Database> OpenFile(const std::string& path);
+// Brings a file's content to the disk.
+base::Status SyncFile(const std::string& path);
 // The status for an error code while opening or reading `path`.
 base::Status OpenError(sqlite3* db, int code, const std::string& path);
 // The format this version writes, and a row of `meta` with its checksum.
-inline constexpr std::int64_t kFormat = 2;
+inline constexpr std::int64_t kFormat = 3;
 base::Status SetMeta(sqlite3* db, std::string_view name, std::int64_t value,
                      const std::string& path);
 // Runs statements without results.

@@ -9,7 +9,7 @@ namespace portcullis::store {
 
 base::Result<std::unique_ptr<Store>> OpenEmbedded(const std::string& path, const Options& options,
                                                   std::size_t* set_aside) {
-  SqliteJournal::Opened opened = TRY(SqliteJournal::Open(path, options.skip_damaged));
+  SqliteJournal::Opened opened = TRY(SqliteJournal::Open(path, options));
   if (set_aside != nullptr) *set_aside = opened.set_aside;
   return std::unique_ptr<Store>(
       std::make_unique<Engine>(std::move(opened.journal), std::move(opened.content), options));

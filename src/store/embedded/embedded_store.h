@@ -24,6 +24,11 @@ namespace portcullis::store {
 // With options.skip_damaged objects whose checksum is wrong are logged and moved to the table
 // `damaged` of the file, and the store opens without them; `set_aside` becomes the number of
 // objects that have ever been moved there.
+//
+// With options.transformer values are encrypted before they are written, and what is deleted is
+// overwritten. An object that no key decrypts is logged as an error and left in the file; reads and
+// writes of it, and lists of its collection, fail (Reader::Unreadable()). Where the server goes on
+// without it is for the caller to judge.
 base::Result<std::unique_ptr<Store>> OpenEmbedded(const std::string& path,
                                                   const Options& options = {},
                                                   std::size_t* set_aside = nullptr);

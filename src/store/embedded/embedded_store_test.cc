@@ -115,7 +115,7 @@ TEST_F(EmbeddedStore, RefusesANewerFormat) {
               .c_str());
   EXPECT_EQ(ErrorOf(path_),
             "database " + path_ +
-                " has format 99, written by a newer version; this one knows formats up to 2: use "
+                " has format 99, written by a newer version; this one knows formats up to 3: use "
                 "the newer version, or another folder");
 }
 

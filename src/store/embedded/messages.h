@@ -18,6 +18,9 @@ inline std::string NotADatabase(std::string_view path) {
   return base::StrCat("database ", path,
                       " is not a database; move the file away or choose another folder");
 }
+inline std::string NotThere(std::string_view path) {
+  return base::StrCat("database ", path, " is not there");
+}
 inline std::string Empty(std::string_view path) {
   return base::StrCat("database ", path,
                       " has 0 bytes: it was cut short, for new ones are never so; restore it from "

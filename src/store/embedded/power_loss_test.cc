@@ -87,7 +87,7 @@ class PowerLoss : public ::testing::Test {
     for (const auto& [path, bytes] : vfs_.DiskAt(moment, random)) {
       std::ofstream(folder + "/" + fs::path(path).filename().string(), std::ios::binary) << bytes;
     }
-    auto opened = SqliteJournal::Open(folder + "/store.db");
+    auto opened = SqliteJournal::Open(folder + "/store.db", {});
     ASSERT_TRUE(opened.ok()) << "moment " << moment << ": " << opened.status().message();
     State found;
     for (const ObjectPtr& object : opened->content.objects) {
@@ -133,16 +133,16 @@ int Cuts() {
 
 TEST_F(PowerLoss, KeepsEveryAcknowledgedBatchWholeAndNoPartOfAnother) {
   std::mt19937 random(7);  // NOLINT: the same cuts in every run
-  { ASSERT_TRUE(SqliteJournal::Open(path_).ok()); }
+  { ASSERT_TRUE(SqliteJournal::Open(path_, {}).ok()); }
   vfs_.Begin({path_});
   {
-    auto opened = SqliteJournal::Open(path_);
+    auto opened = SqliteJournal::Open(path_, {});
     ASSERT_TRUE(opened.ok());
     Run(*opened->journal, 250, random);
   }
   // A second life: the log is folded into the database at the end of the first one.
   {
-    auto opened = SqliteJournal::Open(path_);
+    auto opened = SqliteJournal::Open(path_, {});
     ASSERT_TRUE(opened.ok());
     Run(*opened->journal, 50, random);
   }
@@ -153,11 +153,11 @@ TEST_F(PowerLoss, KeepsEveryAcknowledgedBatchWholeAndNoPartOfAnother) {
 
 TEST_F(PowerLoss, LosesNothingWhileTheLogIsFoldedIn) {
   std::mt19937 random(8);  // NOLINT
-  { ASSERT_TRUE(SqliteJournal::Open(path_).ok()); }
+  { ASSERT_TRUE(SqliteJournal::Open(path_, {}).ok()); }
   vfs_.Begin({path_});
   std::size_t end = 0;
   {
-    auto opened = SqliteJournal::Open(path_);
+    auto opened = SqliteJournal::Open(path_, {});
     ASSERT_TRUE(opened.ok());
     Run(*opened->journal, 60, random);
     end = vfs_.now();

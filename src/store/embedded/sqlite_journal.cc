@@ -13,18 +13,26 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/strings.h"
 #include "store/embedded/checksum.h"
 #include "store/embedded/content_reader.h"
+#include "store/embedded/database_copy.h"
 #include "store/embedded/database_file.h"
 #include "store/embedded/messages.h"
 #include "store/embedded/sqlite_statement.h"
+#include "store/encryption/transformer.h"
+#include "store/storage_key.h"
 
 namespace portcullis::store {
 namespace {
 
+// A value could not be encrypted; SQLite has no such code.
+constexpr int kNotEncrypted = -1;
+
 // The row cannot be written, but others can.
 bool IsAboutTheRow(int code) {
+  if (code == kNotEncrypted) return true;
   switch (code & 0xff) {
     case SQLITE_TOOBIG:
     case SQLITE_CONSTRAINT:
@@ -39,9 +47,11 @@ bool IsAboutTheRow(int code) {
 
 class OpenJournal final : public SqliteJournal {
  public:
-  OpenJournal(Database db, std::string path, const ContentReader::Names& names)
+  OpenJournal(Database db, std::string path, const ContentReader::Names& names,
+              std::shared_ptr<const Transformer> transformer, ContentReader::Seals seals)
       : db_(std::move(db)),
         path_(std::move(path)),
+        transformer_(std::move(transformer)),
         begin_(db_.get(), "BEGIN"),
         commit_(db_.get(), "COMMIT"),
         rollback_(db_.get(), "ROLLBACK"),
@@ -49,6 +59,7 @@ class OpenJournal final : public SqliteJournal {
         remove_(db_.get(), "DELETE FROM objects WHERE revision=?"),
         set_revision_(db_.get(), "UPDATE meta SET value=?, checksum=? WHERE name='revision'"),
         add_collection_(db_.get(), "INSERT INTO collections VALUES(?,?,?,?)") {
+    seals_ = std::move(seals);
     for (const auto& [id, name] : names) {
       ids_[{name->group, name->resource}] = id;
       next_id_ = std::max(next_id_, id + 1);
@@ -61,7 +72,10 @@ class OpenJournal final : public SqliteJournal {
     int code = begin_.Run();
     if (code == SQLITE_DONE) code = Write(events, culprit);
     if (code == SQLITE_DONE) code = commit_.Run();
-    if (code == SQLITE_DONE) return base::OkStatus();
+    if (code == SQLITE_DONE) {
+      if (transformer_ != nullptr) NoteSeals(events);
+      return base::OkStatus();
+    }
 
     base::Status error = WriteError(code);
     if (sqlite3_get_autocommit(db_.get()) == 0) rollback_.Run();
@@ -69,8 +83,33 @@ class OpenJournal final : public SqliteJournal {
     return error;
   }
 
+  bool IsStale(const Object& object) const override {
+    if (transformer_ == nullptr) return false;
+    Seal seal = kPlain;
+    {
+      const base::MutexLock lock(seals_mutex_);
+      const auto it = seals_.find(object.revision());
+      if (it != seals_.end()) seal = it->second;
+    }
+    return transformer_->IsStale({object.group(), object.resource()}, seal);
+  }
+
+  base::Result<std::unique_ptr<JournalBackup>> StartBackup(const std::string& path) override {
+    return CopyDatabase(db_.get(), path);
+  }
+
  private:
+  // What the batch has written stands in the file now, what it has replaced does not.
+  void NoteSeals(std::span<const EventPtr> events) {
+    const base::MutexLock lock(seals_mutex_);
+    seals_.insert(new_seals_.begin(), new_seals_.end());
+    for (const EventPtr& event : events) {
+      if (event->previous != nullptr) seals_.erase(event->previous->revision());
+    }
+  }
+
   int Write(std::span<const EventPtr> events, std::optional<std::size_t>& culprit) {
+    new_seals_.clear();
     for (std::size_t i = 0; i < events.size(); ++i) {
       const int code = Write(*events[i]);
       if (code == SQLITE_DONE) continue;
@@ -98,12 +137,17 @@ class OpenJournal final : public SqliteJournal {
       add_collection_.Bind(4, ChecksumOfCollection(it->second, object.group(), object.resource()));
       if (int code = add_collection_.Run(); code != SQLITE_DONE) return code;
     }
-    const ObjectRow row{object.revision(),
-                        it->second,
-                        object.ns(),
-                        object.name(),
-                        static_cast<std::int64_t>(object.revision_at()),
-                        object.bytes()};
+    ObjectRow row{object.revision(),
+                  it->second,
+                  object.ns(),
+                  object.name(),
+                  static_cast<std::int64_t>(object.revision_at()),
+                  object.bytes()};
+    std::string encrypted;
+    if (transformer_ != nullptr && transformer_->Encrypts({object.group(), object.resource()})) {
+      if (!Encrypt(object, encrypted)) return kNotEncrypted;
+      row.bytes = encrypted;
+    }
     return insert_.Bind(1, row.revision)
         .Bind(2, row.collection)
         .Bind(3, row.ns)
@@ -114,6 +158,18 @@ class OpenJournal final : public SqliteJournal {
         .Run();
   }
 
+  bool Encrypt(const Object& object, std::string& encrypted) {
+    const Key key{object.group(), object.resource(), object.ns(), object.name()};
+    auto sealed = transformer_->ToStorage(key.collection(), StorageKey(key), object.bytes());
+    if (!sealed.ok()) {
+      encryption_error_ = sealed.status().message();
+      return false;
+    }
+    encrypted = std::move(sealed->bytes);
+    new_seals_[object.revision()] = sealed->seal;
+    return true;
+  }
+
   // Takes back the collections a failed batch has numbered.
   void Forget(std::int64_t first_new) {
     if (next_id_ == first_new) return;
@@ -122,6 +178,7 @@ class OpenJournal final : public SqliteJournal {
   }
 
   base::Status WriteError(int code) const {
+    if (code == kNotEncrypted) return base::InternalError(encryption_error_);
     const bool full = (code & 0xff) == SQLITE_FULL || sqlite3_system_errno(db_.get()) == ENOSPC;
     if (full) return base::InternalError(messages::DiskFull(path_));
     return base::InternalError(messages::CannotWrite(path_, sqlite3_errmsg(db_.get())));
@@ -129,6 +186,11 @@ class OpenJournal final : public SqliteJournal {
 
   const Database db_;
   const std::string path_;
+  const std::shared_ptr<const Transformer> transformer_;  // null: nothing is encrypted
+  std::string encryption_error_;                          // of the last failure
+  ContentReader::Seals new_seals_;                        // of the batch, by revision
+  mutable base::Mutex seals_mutex_;
+  ContentReader::Seals seals_ PC_GUARDED_BY(seals_mutex_);  // of all encrypted objects
   Statement begin_, commit_, rollback_, insert_, remove_, set_revision_, add_collection_;
   std::map<std::pair<std::string, std::string>, std::int64_t> ids_;
   std::int64_t next_id_ = 1;
@@ -157,12 +219,14 @@ base::Status SetAside(ContentReader& reader, const std::string& path) {
 }  // namespace
 
 base::Result<SqliteJournal::Opened> SqliteJournal::Open(const std::string& path,
-                                                        bool skip_damaged) {
+                                                        const Options& options) {
   Database db = TRY(OpenDatabaseFile(path));
-  ContentReader reader(db.get(), path);
+  // Else what is replaced by an encrypted value would remain readable in free pages.
+  if (options.transformer != nullptr) TRY(Execute(db.get(), "PRAGMA secure_delete=ON", path));
+  ContentReader reader(db.get(), path, options.transformer.get());
   TRY(reader.Read());
   if (!reader.damaged().empty()) {
-    if (!skip_damaged) {
+    if (!options.skip_damaged) {
       return base::ConfigError(messages::DamagedRows(path, Listed(reader.damaged())));
     }
     TRY(SetAside(reader, path));
@@ -176,7 +240,13 @@ base::Result<SqliteJournal::Opened> SqliteJournal::Open(const std::string& path,
   }
   TRY(Execute(db.get(), "COMMIT", path));
   opened.content = reader.TakeContent();
-  opened.journal = std::make_unique<OpenJournal>(std::move(db), path, reader.names());
+  for (const UnreadableObject& object : opened.content.unreadable) {
+    const Key key{object.collection->group, object.collection->resource, object.ns, object.name};
+    base::LogError("an object cannot be decrypted; going on without it",
+                   {{"database", path}, {"key", StorageKey(key)}, {"err", object.error}});
+  }
+  opened.journal = std::make_unique<OpenJournal>(std::move(db), path, reader.names(),
+                                                 options.transformer, reader.TakeSeals());
   return opened;
 }
 

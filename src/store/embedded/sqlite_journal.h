@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "store/cache/cache.h"
 #include "store/engine/journal.h"
+#include "store/options.h"
 
 namespace portcullis::store {
 
@@ -20,9 +21,8 @@ class SqliteJournal : public Journal {
     Content content;
     std::size_t set_aside = 0;  // rows of the table `damaged`
   };
-  // Opens or makes the file and reads all of it. For errors and for `skip_damaged` see
-  // OpenEmbedded().
-  static base::Result<Opened> Open(const std::string& path, bool skip_damaged = false);
+  // Opens or makes the file and reads all of it. See OpenEmbedded().
+  static base::Result<Opened> Open(const std::string& path, const Options& options);
 };
 
 }  // namespace portcullis::store

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -177,7 +178,11 @@ PendingWrite* Engine::CommitBatch(std::span<Write* const> writes) {
   for (Write* write : writes) batch.Add(*write);
   if (batch.events().empty()) return nullptr;
   std::optional<std::size_t> culprit;
-  base::Status committed = journal_->Commit(batch.events(), culprit);
+  base::Status committed;
+  {
+    base::MutexLock lock(journal_mutex_);
+    committed = journal_->Commit(batch.events(), culprit);
+  }
   if (culprit) {
     PendingWrite* write = batch.writer(*culprit);
     write->result = std::move(committed);
@@ -199,6 +204,25 @@ PendingWrite* Engine::CommitBatch(std::span<Write* const> writes) {
 void Engine::Process(const std::vector<Write*>& writes) {
   std::vector<Write*> left = writes;
   while (PendingWrite* failed = CommitBatch(left)) std::erase(left, failed);
+}
+
+base::Status Engine::Backup(const std::string& path) {
+  std::unique_ptr<JournalBackup> backup;
+  {
+    base::MutexLock lock(journal_mutex_);
+    backup = TRY(journal_->StartBackup(path));
+  }
+  base::Result<bool> done = false;
+  while (done.ok() && !*done) {
+    // Lets a leader in that waits; releasing the lock alone does not.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    base::MutexLock lock(journal_mutex_);
+    done = backup->Step();
+  }
+  base::MutexLock lock(journal_mutex_);
+  base::Status finished = done.ok() ? backup->Finish() : std::move(done).status();
+  backup.reset();
+  return finished;
 }
 
 base::Status Engine::Health() const {

@@ -35,6 +35,8 @@ class Engine final : public Cache {
   void Submit(Change change, Done done) override;
   base::Status DeleteVersions(std::span<const Version> versions) override;
   base::Status Health() const override;
+  bool IsStale(const Object& object) const override { return journal_->IsStale(object); }
+  base::Status Backup(const std::string& path) override PC_EXCLUDES(journal_mutex_);
 
  private:
   struct Write;
@@ -60,7 +62,9 @@ class Engine final : public Cache {
   // returned: what the others were judged by has not happened then.
   PendingWrite* CommitBatch(std::span<Write* const> writes);
 
-  const std::unique_ptr<Journal> journal_;  // used by the leader only
+  // Used by the leader, and by a backup between two commits.
+  base::Mutex journal_mutex_;
+  const std::unique_ptr<Journal> journal_;
 
   base::Mutex queue_mutex_;
   std::vector<Write*> queue_ PC_GUARDED_BY(queue_mutex_);

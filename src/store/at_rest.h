@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How a store keeps objects on its disk, for those who have to know. REQUIRES for all: the store was
+// opened by OpenMemory() or OpenEmbedded(). Thread-safe.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "store/store.h"
+
+namespace portcullis::store {
+
+// Why a stored object cannot be read, if Get() found none: no configured key decrypts its value.
+// kInternalError with kube-apiserver's text; OK if there is no such object. ListPage() of its
+// collection fails likewise, and so does every write to it.
+base::Status Unreadable(const Store& store, const Key& key);
+
+// Whether the object should be written again although nothing about it changes: its value is
+// encrypted with another key than new ones are, or not at all.
+bool IsStale(const Store& store, const Object& object);
+
+// Writes the whole content, as it is at one moment, to a new file that the same kind of store can
+// open; values stay encrypted. Writes go on meanwhile. Errors: the file is there, the disk is full,
+// the store has no file of its own.
+base::Status Backup(Store& store, const std::string& path);
+
+}  // namespace portcullis::store
