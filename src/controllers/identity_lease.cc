@@ -156,6 +156,8 @@ std::string ServerIdentity(std::string_view hostname) {
   return base::StrCat("apiserver-", Base32(half));
 }
 
+std::string OwnServerIdentity() { return ServerIdentity(Hostname()); }
+
 const ControllerInfo kIdentityLease = {
     .name = "identity-lease",
     .account = "",

@@ -15,6 +15,9 @@ namespace portcullis::controllers {
 // The Lease's name, which tells hosts apart.
 std::string ServerIdentity(std::string_view hostname);
 
+// That of this host.
+std::string OwnServerIdentity();
+
 // Works as the server itself; not among --controllers.
 extern const ControllerInfo kIdentityLease;
 

@@ -56,10 +56,9 @@
 #include "server/own_requests.h"
 #include "server/seats.h"
 #include "server/serving_tls.h"
+#include "server/storage.h"
 #include "server/token_objects.h"
 #include "server/watch_hub.h"
-#include "store/embedded/embedded_store.h"
-#include "store/memory/memory_store.h"
 #include "store/shrink.h"
 
 namespace portcullis::server {
@@ -79,8 +78,6 @@ constexpr std::chrono::seconds kReloadEvery{1};  // looking at a few small files
 // A request takes a multiple of its body while it is carried out; so much of the memory limit may
 // be bodies.
 constexpr std::size_t kBodyShare = 32;
-// So much of it the history of one collection.
-constexpr std::size_t kHistoryShare = 32;
 // What a connection may take before anybody knows whose it is: TLS, and a head.
 constexpr std::size_t kPerConnection = 64 << 10;
 
@@ -92,23 +89,6 @@ net::BodyLimits BodyLimitsFor(std::size_t memory) {
   limits.total = std::clamp<std::size_t>(memory / kBodyShare, 2 * kMaxBody, limits.total);
   limits.per_owner = limits.total / 2;
   return limits;
-}
-
-base::Result<std::unique_ptr<store::Store>> OpenStore(const Options& options,
-                                                      metrics::Registry& metrics,
-                                                      std::size_t memory) {
-  store::Options choices;
-  choices.history_bytes = std::min(choices.history_bytes, memory / kHistoryShare);
-  if (options.store == "memory") return store::OpenMemory(choices);
-  const auto path = std::filesystem::path(options.data_dir) / "portcullis.db";
-  choices.skip_damaged = options.skip_damaged_objects;
-  std::size_t set_aside = 0;
-  auto store = TRY(store::OpenEmbedded(path.string(), choices, &set_aside));
-  metrics.AddGaugeFunction({"portcullis_store_damaged_objects",
-                            "Objects that were found damaged and are kept aside in the database.",
-                            metrics::Stability::kAlpha},
-                           [set_aside] { return static_cast<double>(set_aside); });
-  return store;
 }
 
 base::Result<api::catalog::RuntimeConfig> ReadRuntimeConfig(const Options& options) {
@@ -159,7 +139,7 @@ class Server final : public ApiServer {
     if (!options_.data_dir.empty()) folder_ = TRY(DataFolder::Open(options_.data_dir));
     memory_.emplace(TRY(ReadMemoryLimit(options_.memory_limit)), UsedMemory);
     env_.memory = &*memory_;
-    store_ = TRY(OpenStore(options_, metrics_, memory_->limit()));
+    storage_ = TRY(Storage::Open(options_, clock_, metrics_, memory_->limit()));
     auto services = TRY(registry::ServiceNetwork::Create(options_.service_cluster_ip_range,
                                                          options_.service_node_port_range));
     credentials_ = TRY(PrepareCredentials(options_, services->first_address(), clock_));
@@ -169,18 +149,18 @@ class Server final : public ApiServer {
     TRY(BuildAudit());
     chosen_controllers_ = TRY(controllers::SelectControllers(options_.controllers));
     TRY(BuildEngine(std::move(services)));
-    seats_ = MakeSeats(options_, *store_, clock_, metrics_);
+    seats_ = MakeSeats(options_, storage_->store(), clock_, metrics_);
     env_.seats = seats_.get();
-    watches_ = std::make_unique<WatchHub>(*store_, clock_);
+    watches_ = std::make_unique<WatchHub>(storage_->store(), clock_);
     env_.watches = watches_.get();
     env_.documents = &documents_;
     env_.traces = &traces_;
-    memory_->AddCache([this] { store::ShrinkHistory(*store_); });
+    memory_->AddCache([this] { store::ShrinkHistory(storage_->store()); });
     memory_->AddCache([this] { documents_.Forget(); });
     memory_->AddCache([this] { watches_->ForgetViews(); });
     memory_->AddCache([this] { engine_->compiler().ForgetRules(); });
     memory_->AddCache(
-        [this] { store::ForgetDocuments(*store_); });  // after those that hold objects
+        [this] { store::ForgetDocuments(storage_->store()); });  // after those that hold objects
     return base::OkStatus();
   }
 
@@ -258,12 +238,12 @@ class Server final : public ApiServer {
     accounts.public_keys = credentials_.verifying_keys_pem;
     accounts.api_audiences = options_.api_audiences;
     if (accounts.api_audiences.empty()) accounts.api_audiences = {accounts.issuers.front()};
-    const TokenObjects objects(*store_, clock_);
+    const TokenObjects objects(storage_->store(), clock_);
     accounts.check = [objects](const authn::ServiceAccountClaims& claims) {
       return objects.Check(claims);
     };
     if (options_.service_account_lookup) {
-      legacy_tokens_.emplace(*store_, clock_, metrics_);
+      legacy_tokens_.emplace(storage_->store(), clock_, metrics_);
       accounts.legacy_check = [this](const authn::ServiceAccountClaims& claims,
                                      std::string_view token) {
         return legacy_tokens_->Check(claims, token);
@@ -277,7 +257,7 @@ class Server final : public ApiServer {
     tokens.emplace_back(TRY(authn::MakeLegacyServiceAccountTokens(accounts)));
     tokens.emplace_back(TRY(authn::MakeServiceAccountTokens(accounts, clock_)));
     if (options_.bootstrap_tokens) {
-      tokens.emplace_back(MakeBootstrapTokens(*store_, accounts.api_audiences, clock_));
+      tokens.emplace_back(MakeBootstrapTokens(storage_->store(), accounts.api_audiences, clock_));
     }
     members.push_back(authn::MakeBearerToken(tokens));
     members.push_back(authn::MakeWebSocketToken(std::move(tokens)));
@@ -316,7 +296,7 @@ class Server final : public ApiServer {
       env_.impersonation_modes = &impersonation_modes_;
     }
     authorization_ = TRY(authorization::MakeAuthorization(
-        options_, {*store_,
+        options_, {storage_->store(),
                    *https_,
                    clock_,
                    metrics_,
@@ -402,7 +382,7 @@ class Server final : public ApiServer {
   base::Status BuildEngine(std::unique_ptr<registry::ServiceNetwork> services) {
     engine::EngineOptions engine;
     engine.clock = &clock_;
-    engine.store = store_.get();
+    engine.store = &storage_->store();
     engine.authorizer = &authorization_->authorizer();
     engine.rbac = authorization_->rbac();
     // Both may ask a webhook.
@@ -471,9 +451,10 @@ class Server final : public ApiServer {
     Loop& loop = loops_.emplace_back();
     loop.client = std::move(client);
     loop.context.reset(new controllers::ControllerContext{
-        *store_, loop.client ? *loop.client : *self_, *env_.catalog, clock_, engine_->compiler(),
-        credentials_.authority_pem, *env_.release, env_.initializers});
-    loop.runner = std::make_unique<controllers::ControllerRunner>(info, *loop.context, *store_);
+        storage_->store(), loop.client ? *loop.client : *self_, *env_.catalog, clock_,
+        engine_->compiler(), credentials_.authority_pem, *env_.release, env_.initializers});
+    loop.runner =
+        std::make_unique<controllers::ControllerRunner>(info, *loop.context, storage_->store());
     if (info.furnishes_namespaces) initialization_.Add(*loop.runner);
   }
 
@@ -481,7 +462,7 @@ class Server final : public ApiServer {
     // kube-apiserver counts whole seconds, of which 0 stands for ever.
     const auto ttl = std::chrono::floor<std::chrono::seconds>(options_.event_ttl);
     if (ttl.count() <= 0) return;
-    event_expiry_ = std::make_unique<controllers::EventExpiry>(*store_, clock_, ttl);
+    event_expiry_ = std::make_unique<controllers::EventExpiry>(storage_->store(), clock_, ttl);
     event_expiry_->Start();
   }
 
@@ -557,7 +538,7 @@ class Server final : public ApiServer {
   Documents documents_{env_};
   AdmissionTraces traces_{static_cast<std::size_t>(std::max(options_.admission_trace_history, 0))};
   std::unique_ptr<DataFolder> folder_;
-  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<Storage> storage_;
   std::unique_ptr<Seats> seats_;  // outlives the connections, whose requests hold seats
   Credentials credentials_;
   std::unique_ptr<authn::TokenSigner> signer_;

@@ -43,6 +43,7 @@ struct Reply {
   // What follows `body`, of an answer that is too large to be held whole; it may refer to the call.
   std::unique_ptr<TextSource> rest;
   net::Headers headers;
+  bool is_file = false;    // bytes that no audit event shows
   bool streaming = false;  // the answer is (or will be) written by somebody else
 };
 

@@ -45,6 +45,8 @@ struct Options {
   std::string data_dir = "portcullis-data";
   std::string store = "sqlite";  // sqlite | memory
   bool skip_damaged_objects = false;
+  std::string encryption_provider_config;  // "": objects are stored in plain
+  bool encryption_provider_config_automatic_reload = false;
   std::string write_kubeconfig;  // default: <data dir>/admin.kubeconfig, if any
   std::string ready_file;        // holds the URL while the server is ready
 

@@ -141,6 +141,12 @@ std::vector<std::string> CheckOptions(const Options& options) {
   if (options.data_dir.empty() && options.store != "memory") {
     problems.push_back("--data-dir must not be empty with --store=" + options.store);
   }
+  if (options.encryption_provider_config.empty() &&
+      options.encryption_provider_config_automatic_reload) {
+    problems.emplace_back(
+        "--encryption-provider-config-automatic-reload must be set with "
+        "--encryption-provider-config");
+  }
   CheckAuthorization(options, problems);
   CheckAudit(options, problems);
   const auto release = release::Release::Open(options.kubernetes_version, options.feature_gates);
@@ -198,6 +204,7 @@ std::vector<std::string> OpenDoors(const Options& options) {
   FindReadableSecret("service-account-signing-key-file", options.service_account_signing_key_file,
                      doors);
   FindReadableSecret("token-auth-file", options.token_auth_file, doors);
+  FindReadableSecret("encryption-provider-config", options.encryption_provider_config, doors);
   FindReadableSecret("audit-webhook-config-file", options.audit_webhook_config_file, doors);
   FindReadableSecret("authorization-webhook-config-file", options.authorization_webhook_config_file,
                      doors);

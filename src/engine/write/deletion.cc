@@ -14,6 +14,7 @@
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
 #include "golang/time.h"
+#include "store/at_rest.h"
 
 namespace portcullis::engine {
 namespace {
@@ -140,7 +141,10 @@ class Deletion {
   Next Plan() {
     if (tries_ == 0) TRY(strategy_.CheckDelete(Context()));
     current_ = op_.world.store->Get(KeyOf(*op_.resource, ns_, name_));
-    if (current_ == nullptr) return api::NotFoundStatus(op_.group_resource(), name_);
+    if (current_ == nullptr) {
+      TRY(store::Unreadable(*op_.world.store, KeyOf(*op_.resource, ns_, name_)));
+      return api::NotFoundStatus(op_.group_resource(), name_);
+    }
     live_ = TRY(FromStore(op_, current_));
     const bool terminating = api::view::Metadata(live_).is_being_deleted();
     if (strategy_.TerminatesFirst() && of_ == Of::kOne) {

@@ -17,6 +17,7 @@
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
 #include "registry/validation/object_meta.h"
+#include "store/at_rest.h"
 
 namespace portcullis::engine {
 namespace {
@@ -189,7 +190,8 @@ class Attempt {
     }
     write.kind = PendingWrite::Kind::kUpdate;
     write.encoded = TRY(EncodeWithin(op_, object, !spec_.track_fields));
-    if (SameContent(write.encoded, current_)) {
+    // A value under an old key is written again, as kube-apiserver does.
+    if (SameContent(write.encoded, current_) && !store::IsStale(*op_.world.store, *current_)) {
       outcome_.stored = current_;
       TraceEnd(op_, object);
       return std::optional<PendingWrite>();
@@ -282,6 +284,7 @@ class Change final : public Execution {
   base::Result<std::optional<PendingWrite>> TryOnce() {
     store::ObjectPtr current = op_.world.store->Get(KeyOf(op_, spec_.name));
     if (current == nullptr) {
+      TRY(store::Unreadable(*op_.world.store, KeyOf(op_, spec_.name)));
       TRY(BeginCreation());
       return std::optional<PendingWrite>();
     }

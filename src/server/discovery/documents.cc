@@ -24,6 +24,7 @@
 #include "server/options.h"
 #include "server/reply.h"
 #include "server/routes.h"
+#include "server/store_backup.h"
 #include "store/store.h"
 
 namespace portcullis::server {
@@ -67,12 +68,19 @@ constexpr std::string_view kHooks[] = {
 };
 
 // The names of the checks of "healthz", "livez" or "readyz", in order.
-std::vector<std::string_view> ChecksOf(std::string_view kind) {
+std::vector<std::string_view> ChecksOf(std::string_view kind, const Options& options) {
+  const bool reloads = options.encryption_provider_config_automatic_reload;
   std::vector<std::string_view> checks = {"ping", "log"};
   const bool ready = kind == "readyz";
   if (!ready) checks.emplace_back("loopback-serving-certificate");
   checks.emplace_back("etcd");
-  if (ready) checks.insert(checks.end(), {"etcd-readiness", "informer-sync"});
+  if (ready) checks.emplace_back("etcd-readiness");
+  // There are no KMS plugins whose health could be bad.
+  if (reloads && kind != "livez") checks.emplace_back("kms-providers");
+  if (ready) checks.emplace_back("informer-sync");
+  if (reloads) {
+    checks.emplace_back("poststarthook/start-encryption-provider-config-automatic-reload");
+  }
   checks.insert(checks.end(), std::begin(kHooks), std::end(kHooks));
   if (ready) checks.insert(checks.end(), {"memory", "shutdown"});
   return checks;
@@ -286,7 +294,7 @@ Reply Documents::ServeHealth(Call& call) {
   std::vector<std::pair<std::string, std::string>> checks;  // name, error
   std::map<std::string, std::string> remarks;               // by name, for those who look closer
   const base::Status store = env_.store->Health();
-  for (std::string_view check : ChecksOf(kind)) {
+  for (std::string_view check : ChecksOf(kind, *env_.options)) {
     std::string error;
     if (check.starts_with("etcd") && !store.ok()) {
       error = store.message();
@@ -364,7 +372,7 @@ std::vector<std::string> Documents::Paths(const Call& call) const {
     for (const auto& version : group.versions) paths.push_back(prefix + "/" + version.version);
   }
   for (std::string_view kind : {"healthz", "livez", "readyz"}) {
-    for (std::string_view check : ChecksOf(kind))
+    for (std::string_view check : ChecksOf(kind, *env_.options))
       paths.push_back(base::StrCat("/", kind, "/", check));
   }
   if (env_.release->GateEnabled("ComponentFlagz")) paths.emplace_back("/flagz");
@@ -467,6 +475,7 @@ Reply Documents::Serve(Call& call) {
   }
   if (path == "/flagz" && env_.release->GateEnabled("ComponentFlagz")) return ServeFlagz(call);
   if (path.starts_with(kFlowControlDumps)) return ServeFlowControl(call);
+  if (path == kStoreBackupPath) return ServeStoreBackup(call);
   if (path == "/debug/admission" || path.starts_with("/debug/admission/")) {
     return env_.traces->Serve(call);
   }

@@ -177,8 +177,8 @@ void Refuse(Call& call) {
 
 void Finish(Call& call, Reply reply) {
   if (call.trace != nullptr) call.env.traces->End(call, reply);
-  const bool is_whole =
-      call.by_server_itself() || (call.audit && call.audit->wants_response_object());
+  const bool is_whole = call.by_server_itself() ||
+                        (call.audit && call.audit->wants_response_object() && !reply.is_file);
   if (reply.rest && is_whole) {
     if (const base::Status made = CompleteBody(reply); !made.ok()) reply = ErrorReply(call, made);
   }

@@ -13,6 +13,7 @@
 #include "server/rest/present.h"
 #include "server/rest/verbs.h"
 #include "server/rest_options.h"
+#include "store/at_rest.h"
 #include "store/store.h"
 
 namespace portcullis::server::rest {
@@ -25,7 +26,10 @@ VerbResult Get(Call& call) {
     return base::BadRequest("the export parameter, deprecated since v1.14, is no longer supported");
   }
   const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.name));
-  if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.name);
+  if (object == nullptr) {
+    TRY(store::Unreadable(*call.env.store, KeyOf(call, call.name)));
+    return api::NotFoundStatus(call.group_resource(), call.name);
+  }
   const std::int64_t wanted = TRY(ReadRevision(call.info.query.Get("resourceVersion")));
   if (wanted > call.env.store->revision())
     return engine::TooLargeVersion(wanted, call.env.store->revision());

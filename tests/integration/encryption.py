@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Encryption at rest with the real program: what the database and its log hold, keys that change, with a restart and
+without, and a key that is missing.
+
+    tests/integration/encryption.py --build build/release
+"""
+
+import base64
+import contextlib
+import pathlib
+import signal
+import subprocess
+import tempfile
+
+from process import Server
+from story import expect, fail, run, until
+
+SECRETS = "/api/v1/namespaces/default/secrets"
+PLANTED = "VERY-SECRET-VALUE"
+
+
+def config(folder, rules):
+    """rules: (resources, [(provider, [key names])]); a key is made of its name."""
+    lines = ["kind: EncryptionConfiguration", "apiVersion: apiserver.config.k8s.io/v1", "resources:"]
+    for resources, providers in rules:
+        lines += [f"- resources: [{resources}]", "  providers:"]
+        for provider, names in providers:
+            keys = [f"{{name: {name}, secret: {base64.b64encode((name * 32)[:32].encode()).decode()}}}" for name in names]
+            lines.append(f"  - {provider}: " + (f"{{keys: [{', '.join(keys)}]}}" if keys else "{}"))
+    path = pathlib.Path(folder) / "encryption.yaml"
+    path.write_text("\n".join(lines) + "\n")
+    path.chmod(0o600)
+    return f"--encryption-provider-config={path}"
+
+
+@contextlib.contextmanager
+def started(program, folder, *flags):
+    server = Server(program, folder, *flags)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.end(signal.SIGTERM)
+
+
+def on_disk(folder):
+    files = [pathlib.Path(folder) / name for name in ("portcullis.db", "portcullis.db-wal")]
+    return b"".join(file.read_bytes() for file in files if file.exists())
+
+
+def make(server, name, value=PLANTED):
+    body = {"metadata": {"name": name}, "stringData": {"key": value}}
+    status, answer = server.call("POST", SECRETS, body)
+    expect(f"creation of {name}", status, 201)
+    return answer
+
+
+def value_of(server, name):
+    status, answer = server.call("GET", f"{SECRETS}/{name}")
+    expect(f"reading {name}", status, 200)
+    return base64.b64decode(answer["data"]["key"]).decode()
+
+
+def metrics(server, prefix):
+    connection = server.connect()
+    connection.request("GET", "/metrics")
+    text = connection.getresponse().read().decode()
+    return [line for line in text.splitlines() if line.startswith(prefix)]
+
+
+def no_plain_value_on_the_disk(program, _):
+    for provider in ("aesgcm", "aescbc", "secretbox"):
+        with tempfile.TemporaryDirectory() as folder:
+            flag = config(folder, [("secrets", [(provider, ["key1"]), ("identity", [])])])
+            with started(program, folder, flag) as server:
+                made = make(server, "a")
+                changed = server.call("PUT", f"{SECRETS}/a", {**made, "stringData": {"key": PLANTED + "2"}})
+                expect("the update", changed[0], 200)
+                make(server, "b")
+                expect("the deletion", server.call("DELETE", f"{SECRETS}/b")[0], 200)
+                disk = on_disk(folder)
+            for bytes_, when in ((disk, "while it runs"), (on_disk(folder), "afterwards")):
+                if PLANTED.encode() in bytes_ or base64.b64encode(PLANTED.encode())[:16] in bytes_:
+                    fail(f"{provider}: the value is on the disk {when}")
+                if f"k8s:enc:{provider}:v1:key1:".encode() not in bytes_:
+                    fail(f"{provider}: nothing encrypted on the disk {when}")
+            with started(program, folder, flag) as server:
+                expect("the value", value_of(server, "a"), PLANTED + "2")
+                # The same revision as before the restart.
+                expect("the revision", server.call("GET", f"{SECRETS}/a")[1]["metadata"]["resourceVersion"],
+                       changed[1]["metadata"]["resourceVersion"])
+
+
+def keys_change(program, _):
+    with tempfile.TemporaryDirectory() as folder:
+        with started(program, folder) as server:
+            make(server, "a")
+        if base64.b64encode(PLANTED.encode())[:16] not in on_disk(folder):
+            fail("the test is blind: a plain value is not found")
+        # From plain to a key, then to another one; the object is written again without a change.
+        steps = [("k1", [("aesgcm", ["k1"]), ("identity", [])]), ("k2", [("aesgcm", ["k2", "k1"])])]
+        for name, providers in steps:
+            with started(program, folder, config(folder, [("secrets", providers)])) as server:
+                before = server.call("GET", f"{SECRETS}/a")[1]
+                status, after = server.call("PUT", f"{SECRETS}/a", before)
+                expect("writing it again", status, 200)
+                if after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]:
+                    fail(f"{name}: the value was not written again")
+                expect("what is written", {**after, "metadata": None}, {**before, "metadata": None})
+                unchanged = server.call("PUT", f"{SECRETS}/a", after)[1]
+                expect("a second time", unchanged["metadata"]["resourceVersion"], after["metadata"]["resourceVersion"])
+            disk = on_disk(folder)
+            if base64.b64encode(PLANTED.encode())[:16] in disk:
+                fail(f"{name}: the plain value is left on the disk")
+            if f"k8s:enc:aesgcm:v1:{name}:".encode() not in disk:
+                fail(f"{name}: not encrypted")
+        with started(program, folder, config(folder, [("secrets", [("aesgcm", ["k2"])])])) as server:
+            expect("the value", value_of(server, "a"), PLANTED)
+
+
+def a_file_that_changes(program, _):
+    with tempfile.TemporaryDirectory() as folder:
+        flag = config(folder, [("secrets", [("aesgcm", ["k1"]), ("identity", [])])])
+        with started(program, folder, flag, "--encryption-provider-config-automatic-reload") as server:
+            make(server, "a")
+            config(folder, [("secrets", [("secretbox", ["k2"]), ("aesgcm", ["k1"]), ("identity", [])])])
+            reloads = "apiserver_encryption_config_controller_automatic_reloads_total"
+            until("a reload", lambda: any('status="success"' in line for line in metrics(server, reloads)))
+            make(server, "b")
+            if b"k8s:enc:secretbox:v1:k2:" not in on_disk(folder):
+                fail("the new key is not used")
+            (pathlib.Path(folder) / "encryption.yaml").write_text("resources: []\n")
+            until("a failure", lambda: any('status="failure"' in line for line in metrics(server, reloads)))
+            make(server, "c")
+            expect("the first one", value_of(server, "a"), PLANTED)
+            for path, wanted in (("/healthz/kms-providers", 200), ("/readyz/kms-providers", 200), ("/livez/kms-providers", 404),
+                                 ("/livez/poststarthook/start-encryption-provider-config-automatic-reload", 200)):
+                connection = server.connect()
+                connection.request("GET", path)
+                answer = connection.getresponse()
+                answer.read()
+                expect(path, answer.status, wanted)
+            steps = metrics(server, "apiserver_storage_transformation_operations_total")
+            wanted = 'resource="secrets",status="OK",transformation_type="to_storage",transformer_prefix="k8s:enc:aesgcm:v1:"'
+            if not any(wanted in line for line in steps):
+                fail(f"no count of transformations: {steps}")
+
+
+def a_key_is_missing(program, _):
+    with tempfile.TemporaryDirectory() as folder:
+        with started(program, folder, config(folder, [("secrets", [("aesgcm", ["k1"])])])) as server:
+            make(server, "a")
+        with started(program, folder, config(folder, [("secrets", [("aesgcm", ["k2"]), ("identity", [])])])) as server:
+            log = (pathlib.Path(folder) / "log").read_text()
+            if "/registry/secrets/default/a" not in log:
+                fail(f"the log does not name the object:\n{log}")
+            why = "Internal error occurred: no matching key was found for the provided AES transformer"
+            status, answer = server.call("GET", f"{SECRETS}/a")
+            expect("reading it", (status, answer["message"]), (500, why))
+            status, answer = server.call("GET", SECRETS)
+            expect("listing", (status, answer["message"]),
+                   (500, 'Internal error occurred: unable to transform key "/registry/secrets/default/a": '
+                         "no matching key was found for the provided AES transformer"))
+            status, answer = server.call("DELETE", f"{SECRETS}/a")
+            expect("deleting", (status, answer["message"]), (500, why))
+            status, answer = server.call("POST", SECRETS, {"metadata": {"name": "a"}})
+            expect("its name", (status, answer["reason"]), (409, "AlreadyExists"))
+            make(server, "b")
+            expect("another one", value_of(server, "b"), PLANTED)
+        with started(program, folder, config(folder, [("secrets", [("aesgcm", ["k2", "k1"])])])) as server:
+            expect("with the key", value_of(server, "a"), PLANTED)
+
+
+def what_decides_must_be_readable(program, _):
+    with tempfile.TemporaryDirectory() as folder:
+        with started(program, folder, config(folder, [("'*.*'", [("aesgcm", ["k1"])])])) as server:
+            make(server, "a")
+        if b'"kind":' in on_disk(folder):
+            fail("something is stored in plain")
+        command = [program, "serve", f"--data-dir={folder}", "--secure-port=0", "--bind-address=127.0.0.1"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        expect("the exit code", done.returncode, 2)
+        if "requests are judged by this object" not in done.stderr:
+            fail(f"said: {done.stderr}")
+
+
+def wrong_files(program, _):
+    cases = [
+        ("resources: []\n", "Object 'Kind' is missing"),
+        ("kind: EncryptionConfiguration\napiVersion: apiserver.config.k8s.io/v1\n",
+         "--encryption-provider-config: error while parsing file: resources: Required value: at least one resources is required"),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "e.yaml"
+        command = [program, "serve", f"--data-dir={folder}/data", "--secure-port=0", "--bind-address=127.0.0.1"]
+        for text, wanted in cases:
+            path.write_text(text)
+            done = subprocess.run([*command, f"--encryption-provider-config={path}"], capture_output=True, text=True, timeout=60)
+            if done.returncode != 2 or wanted not in done.stderr:
+                fail(f"exit {done.returncode}, not {wanted!r}: {done.stderr}")
+        done = subprocess.run([*command, "--encryption-provider-config-automatic-reload"], capture_output=True, text=True,
+                              timeout=60)
+        if "must be set with --encryption-provider-config" not in done.stderr:
+            fail(f"said: {done.stderr}")
+
+
+if __name__ == "__main__":
+    run("encryption", __doc__, [no_plain_value_on_the_disk, keys_change, a_file_that_changes, a_key_is_missing,
+                                what_decides_must_be_readable, wrong_files])
