@@ -12,10 +12,10 @@
 #include "api/names.h"
 #include "base/clock.h"
 #include "base/inline_vector.h"
+#include "base/protobuf_reader.h"
 #include "base/strings.h"
 #include "engine/codec/protobuf_fields.h"
 #include "engine/codec/protobuf_wire.h"
-#include "engine/codec/protobuf_wire_reader.h"
 #include "json/reader.h"
 
 namespace portcullis::engine {

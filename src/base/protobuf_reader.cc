@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "engine/codec/protobuf_wire_reader.h"
+#include "base/protobuf_reader.h"
 
 #include <string>
 
 #include "base/strings.h"
 
-namespace portcullis::engine::protobuf {
+namespace portcullis::base::protobuf {
 
-base::Status UnexpectedEnd() { return base::BadRequest("unexpected EOF"); }
-base::Status NegativeLength() {
-  return base::BadRequest("proto: negative length found during unmarshaling");
-}
+Status UnexpectedEnd() { return BadRequest("unexpected EOF"); }
+Status NegativeLength() { return BadRequest("proto: negative length found during unmarshaling"); }
 
-base::Status Wire::LongVarint(std::uint64_t& value) {
+Status Wire::LongVarint(std::uint64_t& value) {
   value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     if (bytes_.empty()) return UnexpectedEnd();
     const auto byte = static_cast<unsigned char>(bytes_.front());
     bytes_.remove_prefix(1);
     value |= static_cast<std::uint64_t>(byte & 0x7fU) << shift;
-    if ((byte & 0x80U) == 0) return base::OkStatus();
+    if ((byte & 0x80U) == 0) return OkStatus();
   }
-  return base::BadRequest("proto: integer overflow");
+  return BadRequest("proto: integer overflow");
 }
 
-base::Status Wire::Skip(std::uint32_t wire_type) {
+Status Wire::Skip(std::uint32_t wire_type) {
   std::uint64_t scalar = 0;
   std::string_view bytes;
   for (std::size_t depth = 0;;) {
@@ -43,17 +41,16 @@ base::Status Wire::Skip(std::uint32_t wire_type) {
         ++depth;
         break;
       case kEndGroup:
-        if (depth == 0) return base::BadRequest("proto: unexpected end of group");
+        if (depth == 0) return BadRequest("proto: unexpected end of group");
         --depth;
         break;
       case kFixed32:
         TRY(Take(4, bytes));
         break;
       default:
-        return base::BadRequest(
-            base::StrCat("proto: illegal wireType ", std::to_string(wire_type)));
+        return BadRequest(StrCat("proto: illegal wireType ", std::to_string(wire_type)));
     }
-    if (depth == 0) return base::OkStatus();
+    if (depth == 0) return OkStatus();
     if (done()) return UnexpectedEnd();
     std::uint64_t tag = 0;
     TRY(Varint(tag));
@@ -61,26 +58,25 @@ base::Status Wire::Skip(std::uint32_t wire_type) {
   }
 }
 
-base::Status ReadTag(Wire& wire, std::string_view message, Part& part) {
+Status ReadTag(Wire& wire, std::string_view message, Part& part) {
   std::uint64_t tag = 0;
   TRY(wire.Varint(tag));
   part.number = static_cast<std::uint32_t>(tag >> 3);
   part.wire_type = static_cast<std::uint32_t>(tag & 7U);
   if (part.wire_type == kEndGroup) {
-    return base::BadRequest(base::StrCat("proto: ", message, ": wiretype end group for non-group"));
+    return BadRequest(StrCat("proto: ", message, ": wiretype end group for non-group"));
   }
   if (const auto number = static_cast<std::int32_t>(part.number); number <= 0) {
-    return base::BadRequest(base::StrCat("proto: ", message, ": illegal tag ",
-                                         std::to_string(number), " (wire type ",
-                                         std::to_string(tag), ")"));
+    return BadRequest(StrCat("proto: ", message, ": illegal tag ", std::to_string(number),
+                             " (wire type ", std::to_string(tag), ")"));
   }
-  return base::OkStatus();
+  return OkStatus();
 }
 
-base::Status ReadContent(Wire& wire, std::uint32_t expected, std::string_view go_name, Part& part) {
+Status ReadContent(Wire& wire, std::uint32_t expected, std::string_view go_name, Part& part) {
   if (part.wire_type != expected) {
-    return base::BadRequest(base::StrCat("proto: wrong wireType = ", std::to_string(part.wire_type),
-                                         " for field ", go_name));
+    return BadRequest(
+        StrCat("proto: wrong wireType = ", std::to_string(part.wire_type), " for field ", go_name));
   }
   switch (expected) {
     case kVarint:
@@ -92,4 +88,4 @@ base::Status ReadContent(Wire& wire, std::uint32_t expected, std::string_view go
   }
 }
 
-}  // namespace portcullis::engine::protobuf
+}  // namespace portcullis::base::protobuf

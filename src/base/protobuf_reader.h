@@ -10,41 +10,41 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/protobuf_wire.h"
 #include "base/status.h"
-#include "engine/codec/protobuf_wire.h"
 
-namespace portcullis::engine::protobuf {
+namespace portcullis::base::protobuf {
 
-base::Status UnexpectedEnd();
-base::Status NegativeLength();
+Status UnexpectedEnd();
+Status NegativeLength();
 
 class Wire {
  public:
   explicit Wire(std::string_view bytes) : bytes_(bytes) {}
   bool done() const { return bytes_.empty(); }
 
-  base::Status Varint(std::uint64_t& value) {
+  Status Varint(std::uint64_t& value) {
     if (!bytes_.empty() && static_cast<unsigned char>(bytes_.front()) < 0x80U) {
       value = static_cast<unsigned char>(bytes_.front());
       bytes_.remove_prefix(1);
-      return base::OkStatus();
+      return OkStatus();
     }
     return LongVarint(value);
   }
 
-  base::Status Bytes(std::string_view& value) {
+  Status Bytes(std::string_view& value) {
     std::uint64_t size = 0;
     TRY(Varint(size));
     if (static_cast<std::int64_t>(size) < 0) return NegativeLength();
     return Take(size, value);
   }
 
-  base::Status Fixed(std::size_t size, std::uint64_t& value) {
+  Status Fixed(std::size_t size, std::uint64_t& value) {
     std::string_view bytes;
     TRY(Take(size, bytes));
     value = 0;
     std::memcpy(&value, bytes.data(), size);
-    return base::OkStatus();
+    return OkStatus();
   }
 
   // Goes past a tag if that is the next thing, in as few bytes as it can be written.
@@ -61,15 +61,15 @@ class Wire {
   }
 
   // What follows a tag of a field that is not known; groups with all they hold.
-  base::Status Skip(std::uint32_t wire_type);
+  Status Skip(std::uint32_t wire_type);
 
  private:
-  base::Status LongVarint(std::uint64_t& value);
-  base::Status Take(std::size_t size, std::string_view& value) {
+  Status LongVarint(std::uint64_t& value);
+  Status Take(std::size_t size, std::string_view& value) {
     if (size > bytes_.size()) return UnexpectedEnd();
     value = bytes_.substr(0, size);
     bytes_.remove_prefix(size);
-    return base::OkStatus();
+    return OkStatus();
   }
 
   std::string_view bytes_;
@@ -84,9 +84,9 @@ struct Part {
 };
 
 // The number and wire type of the next field of a message of that name.
-base::Status ReadTag(Wire& wire, std::string_view message, Part& part);
+Status ReadTag(Wire& wire, std::string_view message, Part& part);
 
 // The value behind a tag of a field that takes `expected`; `go_name` is what Go calls the field.
-base::Status ReadContent(Wire& wire, std::uint32_t expected, std::string_view go_name, Part& part);
+Status ReadContent(Wire& wire, std::uint32_t expected, std::string_view go_name, Part& part);
 
-}  // namespace portcullis::engine::protobuf
+}  // namespace portcullis::base::protobuf

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Writes messages of protobuf from their end to their start, as Go's generated encoders do: the length
+// of a message, which precedes it, is known by then.
+//
+//   ReverseBytes out(64);
+//   const std::size_t end = out.size();
+//   out.Text(2, "value");   // the fields of the inner message, the last one first
+//   out.Text(1, "key");
+//   out.Close(3, end);      // the inner message is field 3 of the outer one
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/protobuf_wire.h"
+
+namespace portcullis::base::protobuf {
+
+// Bytes that grow at their start.
+class ReverseBytes {
+ public:
+  // Begins with room for so many.
+  explicit ReverseBytes(std::size_t room)
+      : room_(room), bytes_(std::make_unique_for_overwrite<char[]>(room)), start_(&bytes_[room]) {}
+
+  std::size_t size() const { return static_cast<std::size_t>(&bytes_[room_] - start_); }
+  std::string_view view() const { return {start_, size()}; }
+
+  void Bytes(std::string_view bytes) {
+    if (!bytes.empty()) std::memcpy(Grow(bytes.size()), bytes.data(), bytes.size());
+  }
+  void Varint(std::uint64_t value) {
+    if (value < 0x80) {
+      *Grow(1) = static_cast<char>(value);
+      return;
+    }
+    std::size_t count = 0;
+    for (std::uint64_t rest = value; rest != 0; rest >>= 7) ++count;
+    char* out = Grow(count);
+    for (; value > 0x7f; value >>= 7) *out++ = static_cast<char>(value | 0x80U);
+    *out = static_cast<char>(value);
+  }
+  void Fixed64(double value) { std::memcpy(Grow(sizeof(value)), &value, sizeof(value)); }
+  void Tag(std::uint32_t number, std::uint32_t wire_type) { Varint(number << 3 | wire_type); }
+  // The length and tag of a field whose bytes have been written since there were `end` bytes.
+  void Close(std::uint32_t number, std::size_t end) {
+    Varint(size() - end);
+    Tag(number, kBytes);
+  }
+  // Whole fields.
+  void Text(std::uint32_t number, std::string_view text) {
+    Bytes(text);
+    Varint(text.size());
+    Tag(number, kBytes);
+  }
+  void Integer(std::uint32_t number, std::int64_t value) {
+    Varint(static_cast<std::uint64_t>(value));
+    Tag(number, kVarint);
+  }
+
+ private:
+  char* Grow(std::size_t count) {
+    if (static_cast<std::size_t>(start_ - bytes_.get()) < count) [[unlikely]] {
+      MakeRoom(count);
+    }
+    return start_ -= count;
+  }
+  void MakeRoom(std::size_t count) {
+    const std::size_t used = size();
+    const std::size_t room = 2 * room_ + count;
+    auto larger = std::make_unique_for_overwrite<char[]>(room);
+    std::memcpy(&larger[room - used], start_, used);
+    bytes_ = std::move(larger);
+    room_ = room;
+    start_ = &bytes_[room - used];
+  }
+
+  std::size_t room_;
+  std::unique_ptr<char[]> bytes_;
+  char* start_;
+};
+
+}  // namespace portcullis::base::protobuf
