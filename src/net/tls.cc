@@ -19,6 +19,7 @@ namespace internal {
 namespace {
 
 constexpr unsigned char kHttp1Only[] = "\x08http/1.1";
+constexpr unsigned char kHttp2Only[] = "\x02h2";
 constexpr unsigned char kHttp2And1[] = "\x02h2\x08http/1.1";
 
 PeerCheck* CheckOf(X509_STORE_CTX* context) {
@@ -320,7 +321,11 @@ base::Result<std::shared_ptr<const ClientTls>> ClientTls::Create(const ClientTls
   SSL_CTX* context = tls->context_.get();
   internal::SetCommonOptions(context);
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  SSL_CTX_set_alpn_protos(context, internal::kHttp1Only, sizeof(internal::kHttp1Only) - 1);
+  if (options.http2) {
+    SSL_CTX_set_alpn_protos(context, internal::kHttp2Only, sizeof(internal::kHttp2Only) - 1);
+  } else {
+    SSL_CTX_set_alpn_protos(context, internal::kHttp1Only, sizeof(internal::kHttp1Only) - 1);
+  }
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_cert_verify_callback(context, internal::Contained<internal::VerifyServer>, nullptr);
   if (!options.insecure_skip_verify) {

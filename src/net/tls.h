@@ -56,6 +56,7 @@ struct ClientTlsOptions {
   std::string server_name;      // to verify and send; empty: the URL's host
   std::string certificate_pem;  // client certificate, optional
   std::string key_pem;
+  bool http2 = false;  // offer "h2" by ALPN, not "http/1.1": for an Http2Client
   bool operator==(const ClientTlsOptions&) const = default;
 };
 

@@ -2,8 +2,6 @@
 
 #include "net/internal/client_connection.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,10 +10,8 @@
 #include <cerrno>
 
 #include "base/allocation_failure.h"
-#include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "golang/netip.h"
 #include "net/internal/gathering.h"
 #include "net/internal/tls_context.h"
 
@@ -43,78 +39,24 @@ void ClientConnection::Connect(std::shared_ptr<ClientCall> call, const std::stri
   call_->SetConnection(weak_from_this());
   stage_deadline_ = loop_->now() + core_->options().dial_timeout;
   ArmTimer();
-  const auto split = golang::SplitHostPort(target);
-  const auto port = split.ok() ? base::ParseInt(split->second) : std::nullopt;
-  if (!port || *port < 0 || *port > 65535) {
-    return Fail(CallPhase::kResolve,
-                base::StrCat("dial tcp: ",
-                             split.ok() ? base::StrCat("address ", split->second, ": invalid port")
-                                        : split.status().message()));
-  }
-  Resolution literal;
-  literal.addresses = Resolver::Literal(split->first, static_cast<int>(*port));
-  if (!literal.addresses.empty()) return OnResolved(std::move(literal));
-  core_->resolver().Resolve(split->first, static_cast<int>(*port),
-                            [weak = weak_from_this(), loop = loop_](Resolution resolution) {
-                              loop->Post([weak, found = std::move(resolution)]() mutable {
-                                if (auto self = weak.lock()) self->OnResolved(std::move(found));
-                              });
-                            });
+  dialer_ = std::make_shared<Dialer>(loop_, core_->resolver());
+  dialer_->Start(target, [weak = weak_from_this()](Dialer::Outcome& outcome) {
+    const auto self = weak.lock();
+    if (!self || self->state_ != State::kDialling) return;
+    if (base::UnlessMemoryRunsOut([&] { self->OnDialled(outcome); }) || !self->on_loop_) return;
+    base::UnlessMemoryRunsOut([&] { self->Fail(self->phase(), "cannot allocate memory"); });
+  });
 }
 
-void ClientConnection::OnResolved(Resolution resolution) {
-  if (state_ != State::kResolving) return;
-  if (resolution.addresses.empty()) {
-    return Fail(CallPhase::kResolve, DialError(base::StrCat("dial tcp: ", resolution.error)));
+void ClientConnection::OnDialled(Dialer::Outcome& outcome) {
+  address_ = outcome.address;
+  if (outcome.fd < 0) {
+    return Fail(outcome.resolved ? CallPhase::kConnect : CallPhase::kResolve,
+                DialError(outcome.error));
   }
-  addresses_ = std::move(resolution.addresses);
-  state_ = State::kConnecting;
-  TryNextAddress();
-}
-
-void ClientConnection::TryNextAddress() {
-  if (stream_) {
-    loop_->Remove(token_, stream_->fd());
-    stream_.reset();
-  }
-  while (next_address_ < addresses_.size()) {
-    const SocketAddress& address = addresses_[next_address_++];
-    address_ = address.text;
-    const int fd = socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    const int result =
-        fd < 0 ? -1
-               : connect(fd, reinterpret_cast<const sockaddr*>(&address.storage), address.size);
-    if (result != 0 && errno != EINPROGRESS) {
-      if (first_dial_error_.empty()) {
-        first_dial_error_ = base::StrCat("dial tcp ", address_, ": ",
-                                         fd < 0 ? "socket: " : "connect: ", base::ErrnoText(errno));
-      }
-      if (fd >= 0) close(fd);
-      continue;
-    }
-    const int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-    stream_ = std::make_unique<Stream>(fd);
-    token_ = loop_->Add(fd, *this);
-    return;
-  }
-  Fail(CallPhase::kConnect, DialError(first_dial_error_));
-}
-
-void ClientConnection::OnConnected() {
-  int error = 0;
-  socklen_t size = sizeof(error);
-  getsockopt(stream_->fd(), SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error != 0) {
-    if (first_dial_error_.empty()) {
-      first_dial_error_ =
-          base::StrCat("dial tcp ", address_, ": connect: ", base::ErrnoText(error));
-    }
-    return TryNextAddress();
-  }
+  stream_ = std::make_unique<Stream>(outcome.TakeSocket());
+  token_ = loop_->Add(stream_->fd(), *this);
   call_->result.address = address_;
-  addresses_.clear();
   if (!tls_) {
     return BeginFirstCall();
   }
@@ -309,9 +251,6 @@ void ClientConnection::React(Readiness readiness) {
   if (readiness.readable || readiness.hangup) stream_->SetReadable(readiness.hangup);
   if (readiness.writable) stream_->SetWritable();
   switch (state_) {
-    case State::kConnecting:
-      if (readiness.writable || readiness.broken) OnConnected();
-      break;
     case State::kProxying:
       ContinueProxying();
       break;
@@ -322,7 +261,7 @@ void ClientConnection::React(Readiness readiness) {
     case State::kBusy:
       Proceed();
       break;
-    case State::kResolving:
+    case State::kDialling:
     case State::kIdle:
     case State::kClosed:
       break;
@@ -340,9 +279,8 @@ void ClientConnection::ArmTimer() {
 
 CallPhase ClientConnection::phase() const {
   switch (state_) {
-    case State::kResolving:
-      return CallPhase::kResolve;
-    case State::kConnecting:
+    case State::kDialling:
+      return dialer_->address().empty() ? CallPhase::kResolve : CallPhase::kConnect;
     case State::kProxyHandshaking:
     case State::kProxying:
       return CallPhase::kConnect;
@@ -356,9 +294,9 @@ CallPhase ClientConnection::phase() const {
 void ClientConnection::OnTimer() {
   if (!on_loop_ || !call_) return;
   if (loop_->now() >= call_->deadline) return Expire();
-  const bool dialling = state_ == State::kResolving || state_ == State::kConnecting;
+  const bool dialling = state_ == State::kDialling;
   constexpr std::string_view kHandshakeTimeout = "net/http: TLS handshake timeout";
-  Fail(phase(), dialling ? DialError(base::StrCat("dial tcp ", address_, ": i/o timeout"))
+  Fail(phase(), dialling ? DialError(base::StrCat("dial tcp ", dialer_->address(), ": i/o timeout"))
                 : state_ == State::kProxyHandshaking ? DialError(kHandshakeTimeout)
                                                      : std::string(kHandshakeTimeout));
 }
@@ -398,6 +336,7 @@ void ClientConnection::LeaveLoop() {
   on_loop_ = false;
   loop_->Cancel(timer_);
   loop_->Cancel(idle_timer_);
+  if (dialer_) dialer_->Cancel();
   if (!stream_) return;
   loop_->Remove(token_, stream_->fd());
   // The stream may be in use below us on the stack.

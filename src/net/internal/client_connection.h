@@ -16,6 +16,7 @@
 #include "net/client.h"
 #include "net/internal/client_call.h"
 #include "net/internal/client_core.h"
+#include "net/internal/dialer.h"
 #include "net/internal/loop.h"
 #include "net/internal/proxy_dialog.h"
 #include "net/internal/round_trip.h"
@@ -62,8 +63,7 @@ class ClientConnection final : public Sink, public std::enable_shared_from_this<
 
  private:
   enum class State {
-    kResolving,
-    kConnecting,
+    kDialling,
     kProxyHandshaking,  // with a proxy that is reached by TLS
     kProxying,          // it is asked to lead on
     kHandshaking,
@@ -73,9 +73,7 @@ class ClientConnection final : public Sink, public std::enable_shared_from_this<
   };
 
   void React(Readiness readiness);
-  void OnResolved(Resolution resolution);
-  void TryNextAddress();
-  void OnConnected();
+  void OnDialled(Dialer::Outcome& outcome);
   void AskProxy();
   void ContinueProxying();
   bool SendToProxy();
@@ -106,14 +104,12 @@ class ClientConnection final : public Sink, public std::enable_shared_from_this<
   Loop::TimerKey idle_timer_;
 
   // While it is made.
-  std::vector<SocketAddress> addresses_;
-  std::size_t next_address_ = 0;
-  std::string first_dial_error_;
+  std::shared_ptr<Dialer> dialer_;
   std::unique_ptr<ProxyDialog> dialog_;
   base::SteadyTime stage_deadline_{};  // of dialling or of the handshake
 
   // Of whose it is.
-  State state_ = State::kResolving;
+  State state_ = State::kDialling;
   Gathering* driver_ = nullptr;  // null: the loop
   std::shared_ptr<ClientCall> call_;
   std::unique_ptr<Stream> stream_;

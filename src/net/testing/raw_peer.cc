@@ -237,16 +237,20 @@ TestCertificates TestCertificates::Make() {
   const auto now = base::SystemClock().Now();
   TestCertificates certificates;
   certificates.authority = pki::MakeAuthority("test-ca", now).value();
-  certificates.serving = Issue(certificates.authority,
-                               {.common_name = "test",
-                                .organizations = {},
-                                .dns_names = {"localhost"},
-                                .ip_addresses = {"127.0.0.1"},
-                                .server = true,
-                                .client = false,
-                                .valid_days = 1},
-                               now)
-                             .value();
+  const auto issue = [&](bool server) {
+    return Issue(certificates.authority,
+                 {.common_name = "test",
+                  .organizations = {},
+                  .dns_names = {"localhost"},
+                  .ip_addresses = {"127.0.0.1"},
+                  .server = server,
+                  .client = !server,
+                  .valid_days = 1},
+                 now)
+        .value();
+  };
+  certificates.serving = issue(true);
+  certificates.client = issue(false);
   return certificates;
 }
 

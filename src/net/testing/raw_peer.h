@@ -82,10 +82,11 @@ class RawServer {
   std::set<int> open_;  // sockets that the destructor must shut down
 };
 
-// A certificate authority with a serving certificate for 127.0.0.1 and localhost.
+// A certificate authority with a serving certificate for 127.0.0.1 and localhost, and one of a client.
 struct TestCertificates {
   pki::KeyPair authority;
   pki::KeyPair serving;
+  pki::KeyPair client;
   static TestCertificates Make();
 };
 
