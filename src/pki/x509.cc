@@ -2,15 +2,18 @@
 
 #include "pki/x509.h"
 
-#include <openssl/bio.h>
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
+#include <openssl/objects.h>
+#include <openssl/param_build.h>
 
 #include <array>
 
 #include "base/strings.h"
 #include "golang/netip.h"
 #include "pki/certificate.h"
+#include "pki/internal/der.h"
 
 namespace portcullis::pki {
 namespace {
@@ -135,6 +138,80 @@ base::Result<std::vector<X509Ptr>> ParseChain(std::string_view pem) {
                    base::Join(skipped, " "), "]"));
 }
 
+namespace {
+
+template <typename T, auto Free>
+using Owned = std::unique_ptr<T, Freer<Free>>;
+
+// The name of the curve of an AlgorithmIdentifier of elliptic curves (RFC 5480 §2.1.1), or null.
+const char* CurveOf(const X509_ALGOR* algorithm) {
+  const ASN1_OBJECT* kind = nullptr;
+  const void* parameters = nullptr;
+  int type = 0;
+  X509_ALGOR_get0(&kind, &type, &parameters, algorithm);
+  if (OBJ_obj2nid(kind) != NID_X9_62_id_ecPublicKey || type != V_ASN1_OBJECT) return nullptr;
+  return OBJ_nid2sn(OBJ_obj2nid(static_cast<const ASN1_OBJECT*>(parameters)));
+}
+
+// A private key of a curve from its two halves, which an ECPrivateKey has (RFC 5915 §3); null if the
+// public one is absent.
+KeyPtr MakeEcKey(const char* curve, std::string_view ec_private_key) {
+  auto key = DerReader(ec_private_key).Enter(kDerSequence);
+  if (!key || !key->Integer()) return nullptr;
+  const auto number = key->Next(kDerOctetString);
+  if (key->NextIs(DerContextConstructed(0))) (void)key->Next();
+  auto holder = key->Enter(DerContextConstructed(1));
+  const auto point = holder ? holder->BitString() : std::nullopt;
+  if (!number || !point) return nullptr;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(number->body.data());
+  const Owned<BIGNUM, BN_clear_free> secret(
+      BN_bin2bn(bytes, static_cast<int>(number->body.size()), nullptr));
+  const Owned<OSSL_PARAM_BLD, OSSL_PARAM_BLD_free> builder(OSSL_PARAM_BLD_new());
+  OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, curve, 0);
+  OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point->data(),
+                                   point->size());
+  OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_PRIV_KEY, secret.get());
+  const Owned<OSSL_PARAM, OSSL_PARAM_free> parameters(OSSL_PARAM_BLD_to_param(builder.get()));
+  const Owned<EVP_PKEY_CTX, EVP_PKEY_CTX_free> context(
+      EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr));
+  EVP_PKEY* made = nullptr;
+  if (parameters == nullptr || EVP_PKEY_fromdata_init(context.get()) != 1 ||
+      EVP_PKEY_fromdata(context.get(), &made, EVP_PKEY_KEYPAIR, parameters.get()) != 1) {
+    return nullptr;
+  }
+  return KeyPtr(made);
+}
+
+// A key of a curve in the form in which nearly all keys come, PKCS #8, or null. OpenSSL's own
+// decoder gives the same, but looks through all decoders that it has: a millisecond, as much as the
+// rest of the certificates at start takes together.
+KeyPtr DecodeEcPkcs8(std::string_view der) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(der.data());
+  const Owned<PKCS8_PRIV_KEY_INFO, PKCS8_PRIV_KEY_INFO_free> info(
+      d2i_PKCS8_PRIV_KEY_INFO(nullptr, &bytes, static_cast<long>(der.size())));
+  const unsigned char* content = nullptr;
+  int size = 0;
+  const X509_ALGOR* algorithm = nullptr;
+  if (info == nullptr || PKCS8_pkey_get0(nullptr, &content, &size, &algorithm, info.get()) != 1) {
+    return nullptr;
+  }
+  const char* curve = CurveOf(algorithm);
+  if (curve == nullptr) return nullptr;
+  return MakeEcKey(curve, {reinterpret_cast<const char*>(content), static_cast<std::size_t>(size)});
+}
+
+KeyPtr DecodePrivateKey(std::string_view type, std::string_view der) {
+  KeyPtr key = type == "PRIVATE KEY" ? DecodeEcPkcs8(der) : nullptr;
+  if (!key) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(der.data());
+    key.reset(d2i_AutoPrivateKey(nullptr, &bytes, static_cast<long>(der.size())));
+  }
+  ERR_clear_error();
+  return key;
+}
+
+}  // namespace
+
 base::Result<KeyPtr> ParsePrivateKey(std::string_view pem) {
   std::vector<std::string> skipped;
   PemBlock block;
@@ -143,10 +220,7 @@ base::Result<KeyPtr> ParsePrivateKey(std::string_view pem) {
       skipped.push_back(block.type);
       continue;
     }
-    const auto* bytes = reinterpret_cast<const unsigned char*>(block.bytes.data());
-    KeyPtr key(d2i_AutoPrivateKey(nullptr, &bytes, static_cast<long>(block.bytes.size())));
-    if (key) return key;
-    ERR_clear_error();
+    if (KeyPtr key = DecodePrivateKey(block.type, block.bytes)) return key;
     return base::ConfigError("tls: failed to parse private key");
   }
   if (skipped.empty()) return base::ConfigError("tls: failed to find any PEM data in key input");
