@@ -19,6 +19,7 @@
 
 #include "authn/jwt.h"
 #include "base/strings.h"
+#include "pki/x509.h"
 
 namespace portcullis::authn {
 namespace {
@@ -200,7 +201,8 @@ Pkey ReadBlock(std::string_view block) {
   // Without a callback OpenSSL would ask the terminal for the password of an encrypted key.
   auto no_password = [](char*, int, int, void*) { return 0; };
   if (block.find("PRIVATE KEY") != std::string_view::npos) {
-    return Pkey(PEM_read_bio_PrivateKey(stream().get(), nullptr, no_password, nullptr));
+    auto key = pki::ParsePrivateKey(block);
+    return key.ok() ? Pkey(key->release()) : nullptr;
   }
   if (block.find("CERTIFICATE") != std::string_view::npos) {
     Certificate certificate(PEM_read_bio_X509(stream().get(), nullptr, no_password, nullptr));
