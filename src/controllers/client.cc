@@ -141,8 +141,12 @@ base::Result<Done> Perform(engine::Operation& op, const Request& request,
       break;
   }
   engine::Input input;
-  input.body = op.arena.Copy(json::ToString(request.body));
   input.patch = request.patch;
+  if (request.verb == Verb::kPatch && request.patch == engine::PatchType::kApply) {
+    input.applied = request.body;
+  } else {
+    input.body = op.arena.Copy(json::ToString(request.body));
+  }
   input.options = WriteOptionsOf(op.arena, request, identity);
   return Done(TRY(engine::Write(op, input)));
 }

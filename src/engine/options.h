@@ -81,6 +81,9 @@ struct Input {
   std::string_view body;
   MediaType type = MediaType::kJson;
   PatchType patch = PatchType::kMerge;  // of patches
+  // The object of an apply, for callers in this process who have it parsed; null: `body` is YAML.
+  // Its memory outlives the write.
+  json::Value applied;
   WriteOptions options;
   json::Value parameters;  // of a connect or a log: the options object, e.g. PodExecOptions
 };

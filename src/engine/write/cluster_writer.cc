@@ -15,7 +15,6 @@
 #include "engine/operation.h"
 #include "engine/verbs.h"
 #include "engine/write/write.h"
-#include "json/writer.h"
 #include "store/store.h"
 
 namespace portcullis::engine {
@@ -167,7 +166,7 @@ base::Status ApplyByServer(const World& world, json::Value object, std::string_v
   op.verb = Verb::kPatch;
   op.subresource = op.resource->FindSubresource(subresource);
   Input input;
-  input.body = op.arena.Copy(json::ToString(object));
+  input.applied = object;
   input.patch = PatchType::kApply;
   input.options.field_manager = manager;
   input.options.force = true;

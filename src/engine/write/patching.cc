@@ -399,14 +399,17 @@ base::Status NotConverted(const PatchTarget& target, json::Value config, const b
                        why.message())};
 }
 
+base::Result<json::Value> AppliedObject(Operation& op, const Input& input) {
+  if (!input.applied.is_null()) return input.applied;
+  auto parsed = json::ParseYaml(op.arena, input.body);
+  if (parsed.ok()) return parsed;
+  return base::BadRequest(base::StrCat("error decoding YAML: error converting YAML to JSON: ",
+                                       parsed.status().message()));
+}
+
 base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, const Input& input) {
   const WriteOptions& options = input.options;
-  auto parsed = json::ParseYaml(op.arena, input.body);
-  if (!parsed.ok()) {
-    return base::BadRequest(base::StrCat("error decoding YAML: error converting YAML to JSON: ",
-                                         parsed.status().message()));
-  }
-  const json::Value config = *parsed;
+  const json::Value config = TRY(AppliedObject(op, input));
   TRY(CheckAppliedKind(target, config));
   const std::span<const json::Value> managers = config["metadata"]["managedFields"].elements();
   if (config["metadata"]["managedFields"].is_array() &&
@@ -415,7 +418,7 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
     return base::BadRequest("metadata.managedFields must be nil");
   }
   std::string yaml_error;
-  if (options.validation != FieldValidation::kIgnore) {
+  if (input.applied.is_null() && options.validation != FieldValidation::kIgnore) {
     yaml_error = StrictYamlError(op.arena, input.body);
   }
   const bool strict = options.validation == FieldValidation::kStrict;
