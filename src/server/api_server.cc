@@ -174,6 +174,7 @@ class Server final : public ApiServer {
     TRY(controllers::ReleaseAddresses(env_));
     json::Arena arena;
     engine::BootFacts facts = TRY(BootFactsOf(options_, credentials_));
+    if (options_.store == "memory") facts.writers = 1;
     facts.also = controllers::FlowControlBootJobs(*env_.store, *self_, clock_, arena,
                                                   options_.enable_priority_and_fairness);
     TRY(engine::MakeBootObjects(env_, facts));
