@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 
 #include "base/strings.h"
 
@@ -83,11 +82,16 @@ class Occurrences {
   Ids places_;
 };
 
-// All maximal runs of equal lines that may begin a block.
+// All maximal runs of two or more equal lines that may begin a block. Single lines are found without
+// a list of them (BlockChooser::PlaceSingleLines): texts of repeated elements have as many as the
+// square of their length.
 std::vector<MatchingBlock> FindRuns(const Numbered& lines, const Occurrences& occurrences) {
   std::vector<MatchingBlock> runs;
   std::vector<MatchingBlock> open;  // those that reach the line before; ascending
   std::vector<MatchingBlock> reached;
+  const auto close = [&](const MatchingBlock& run) {
+    if (run.size > 1) runs.push_back(run);
+  };
   for (std::uint32_t i = 0; i < lines.before.size(); ++i) {
     reached.clear();
     auto candidate = open.begin();
@@ -95,7 +99,7 @@ std::vector<MatchingBlock> FindRuns(const Numbered& lines, const Occurrences& oc
     if (id != kAbsent) {
       for (const std::uint32_t* j = occurrences.begin(id); j != occurrences.end(id); ++j) {
         for (; candidate != open.end() && candidate->new_line + candidate->size < *j; ++candidate) {
-          runs.push_back(*candidate);
+          close(*candidate);
         }
         if (candidate != open.end() && candidate->new_line + candidate->size == *j) {
           reached.push_back({candidate->old_line, candidate->new_line, candidate->size + 1});
@@ -105,10 +109,10 @@ std::vector<MatchingBlock> FindRuns(const Numbered& lines, const Occurrences& oc
         }
       }
     }
-    runs.insert(runs.end(), candidate, open.end());
+    for (; candidate != open.end(); ++candidate) close(*candidate);
     open.swap(reached);
   }
-  runs.insert(runs.end(), open.begin(), open.end());
+  for (const MatchingBlock& run : open) close(run);
   return runs;
 }
 
@@ -119,10 +123,14 @@ std::vector<MatchingBlock> FindRuns(const Numbered& lines, const Occurrences& oc
 // block would be longer than the block.
 class BlockChooser {
  public:
-  BlockChooser(const Numbered& lines, const std::vector<MatchingBlock>& runs)
-      : lines_(lines), runs_(LongestFirst(runs)) {
-    blocks_.insert({static_cast<std::uint32_t>(lines.before.size()),
-                    static_cast<std::uint32_t>(lines.after.size()), 0});
+  BlockChooser(const Numbered& lines, const Occurrences& occurrences)
+      : lines_(lines),
+        occurrences_(occurrences),
+        runs_(LongestFirst(FindRuns(lines, occurrences))),
+        old_gaps_(lines.before.size(), 0),
+        new_gaps_(lines.after.size(), 0) {
+    gaps_.push_back({0, static_cast<std::uint32_t>(lines.before.size()), 0,
+                     static_cast<std::uint32_t>(lines.after.size())});
   }
 
   std::vector<MatchingBlock> Choose() {
@@ -137,10 +145,13 @@ class BlockChooser {
       cut_.pop_back();
       Place(run);
     }
+    PlaceSingleLines();
     ExtendIntoRemainingGaps();
+    std::sort(blocks_.begin(), blocks_.end(), [](const MatchingBlock& a, const MatchingBlock& b) {
+      return a.old_line < b.old_line;
+    });
     std::vector<MatchingBlock> out;
     for (const MatchingBlock& block : blocks_) {
-      if (block.size == 0) continue;
       if (!out.empty() && out.back().old_line + out.back().size == block.old_line &&
           out.back().new_line + out.back().size == block.new_line) {
         out.back().size += block.size;
@@ -152,28 +163,15 @@ class BlockChooser {
   }
 
  private:
+  // Lines between two blocks. Each line knows the index of its gap, or kAbsent inside a block.
   struct Gap {
     std::uint32_t old_begin = 0;
     std::uint32_t old_end = 0;
     std::uint32_t new_begin = 0;
     std::uint32_t new_end = 0;
+
+    std::uint32_t size() const { return old_end - old_begin + new_end - new_begin; }
   };
-  struct OldLine {
-    std::uint32_t line;
-  };
-  struct NewLine {
-    std::uint32_t line;
-  };
-  // Blocks ascend in both texts, so one set is searched by either.
-  struct ComesBefore {
-    using is_transparent = void;
-    bool operator()(const MatchingBlock& a, const MatchingBlock& b) const {
-      return a.old_line < b.old_line;
-    }
-    bool operator()(OldLine a, const MatchingBlock& b) const { return a.line < b.old_line; }
-    bool operator()(NewLine a, const MatchingBlock& b) const { return a.line < b.new_line; }
-  };
-  using Blocks = std::set<MatchingBlock, ComesBefore>;  // the last one is empty, behind all lines
 
   static bool IsWorse(const MatchingBlock& a, const MatchingBlock& b) {
     if (a.size != b.size) return a.size < b.size;
@@ -194,50 +192,43 @@ class BlockChooser {
     return sorted;
   }
 
-  // The gap that ends where `next` begins.
-  Gap GapBefore(Blocks::const_iterator next) const {
-    Gap gap;
-    gap.old_end = next->old_line;
-    gap.new_end = next->new_line;
-    if (next != blocks_.begin()) {
-      const MatchingBlock& previous = *std::prev(next);
-      gap.old_begin = previous.old_line + previous.size;
-      gap.new_begin = previous.new_line + previous.size;
-    }
-    return gap;
+  void Label(const Gap& gap, std::uint32_t index) {
+    std::fill(old_gaps_.begin() + gap.old_begin, old_gaps_.begin() + gap.old_end, index);
+    std::fill(new_gaps_.begin() + gap.new_begin, new_gaps_.begin() + gap.new_end, index);
   }
 
-  // The first gap that ends behind the first line of the run in both texts.
-  Gap GapOf(const MatchingBlock& run) const {
-    const auto by_old = blocks_.upper_bound(OldLine{run.old_line});
-    const auto by_new = blocks_.upper_bound(NewLine{run.new_line});
-    return GapBefore(by_old->old_line < by_new->old_line ? by_new : by_old);
+  bool IsFree(std::uint32_t old_line, std::uint32_t new_line) const {
+    return old_gaps_[old_line] != kAbsent && old_gaps_[old_line] == new_gaps_[new_line];
   }
 
-  void PutBack(const MatchingBlock& run) {
-    cut_.push_back(run);
-    std::push_heap(cut_.begin(), cut_.end(), IsWorse);
+  // The lines of `run` from the first that lie in one gap, as many as do; nothing: size 0.
+  MatchingBlock Rest(const MatchingBlock& run) const {
+    std::uint32_t skipped = 0;
+    while (skipped < run.size && !IsFree(run.old_line + skipped, run.new_line + skipped)) ++skipped;
+    MatchingBlock rest{run.old_line + skipped, run.new_line + skipped, run.size - skipped};
+    if (rest.size == 0) return rest;
+    const Gap& gap = gaps_[old_gaps_[rest.old_line]];
+    rest.size = std::min({rest.size, gap.old_end - rest.old_line, gap.new_end - rest.new_line});
+    return rest;
   }
 
   void Place(const MatchingBlock& run) {
-    const Gap gap = GapOf(run);
-    const std::uint32_t skipped =
-        std::max(gap.old_begin > run.old_line ? gap.old_begin - run.old_line : 0,
-                 gap.new_begin > run.new_line ? gap.new_begin - run.new_line : 0);
-    if (skipped >= run.size) return;
-    MatchingBlock rest{run.old_line + skipped, run.new_line + skipped, run.size - skipped};
-    if (rest.old_line < gap.old_end && rest.new_line < gap.new_end) {
-      rest.size = std::min({rest.size, gap.old_end - rest.old_line, gap.new_end - rest.new_line});
-      if (rest.size == run.size) return Add(rest, gap);
-    }
-    PutBack(rest);
+    const MatchingBlock rest = Rest(run);
+    if (rest.size == run.size) return Add(rest);
+    if (rest.size < 2) return;  // see PlaceSingleLines
+    cut_.push_back(rest);
+    std::push_heap(cut_.begin(), cut_.end(), IsWorse);
   }
 
   bool Equal(std::uint32_t old_line, std::uint32_t new_line) const {
     return lines_.before[old_line] == lines_.after[new_line];
   }
 
-  void Add(MatchingBlock block, const Gap& gap) {
+  // Extends the block within its gap and parts the gap. The smaller part gets the new index, so that
+  // a line changes its gap a logarithmic number of times.
+  void Add(MatchingBlock block) {
+    const std::uint32_t index = old_gaps_[block.old_line];
+    const Gap gap = gaps_[index];
     while (block.old_line > gap.old_begin && block.new_line > gap.new_begin &&
            Equal(block.old_line - 1, block.new_line - 1)) {
       --block.old_line;
@@ -248,22 +239,47 @@ class BlockChooser {
            Equal(block.old_line + block.size, block.new_line + block.size)) {
       ++block.size;
     }
-    blocks_.insert(block);
+    blocks_.push_back(block);
+    const Gap left{gap.old_begin, block.old_line, gap.new_begin, block.new_line};
+    const Gap right{block.old_line + block.size, gap.old_end, block.new_line + block.size,
+                    gap.new_end};
+    Label({left.old_end, right.old_begin, left.new_end, right.new_begin}, kAbsent);
+    const bool left_is_smaller = left.size() < right.size();
+    gaps_[index] = left_is_smaller ? right : left;
+    gaps_.push_back(left_is_smaller ? left : right);
+    Label(gaps_.back(), static_cast<std::uint32_t>(gaps_.size() - 1));
+  }
+
+  // When no longer run is left, the best of a gap is its first old line that the new text has in the
+  // same gap, there its first. Going through the old text once finds all of them in order.
+  void PlaceSingleLines() {
+    for (std::uint32_t i = 0; i < lines_.before.size(); ++i) {
+      const std::uint32_t id = lines_.before[i];
+      if (id == kAbsent || old_gaps_[i] == kAbsent) continue;
+      const Gap& gap = gaps_[old_gaps_[i]];
+      const std::uint32_t* const j =
+          std::lower_bound(occurrences_.begin(id), occurrences_.end(id), gap.new_begin);
+      if (j != occurrences_.end(id) && *j < gap.new_end) Add({i, *j, 1});
+    }
   }
 
   // Where no run is left, a gap's equal first lines are a block.
   void ExtendIntoRemainingGaps() {
-    for (auto next = blocks_.begin(); next != blocks_.end(); ++next) {
-      const Gap gap = GapBefore(next);
+    for (std::size_t index = 0; index < gaps_.size(); ++index) {
+      const Gap& gap = gaps_[index];
       if (gap.old_begin == gap.old_end || gap.new_begin == gap.new_end) continue;
-      if (Equal(gap.old_begin, gap.new_begin)) Add({gap.old_begin, gap.new_begin, 1}, gap);
+      if (Equal(gap.old_begin, gap.new_begin)) Add({gap.old_begin, gap.new_begin, 1});
     }
   }
 
   const Numbered& lines_;
+  const Occurrences& occurrences_;
   const std::vector<MatchingBlock> runs_;
   std::vector<MatchingBlock> cut_;  // a heap
-  Blocks blocks_;
+  std::vector<MatchingBlock> blocks_;
+  std::vector<Gap> gaps_;
+  Ids old_gaps_;  // by line
+  Ids new_gaps_;
 };
 
 // Old and new lines of a step: equal ones, or replaced ones (either side may be empty).
@@ -369,7 +385,8 @@ std::string Unified(const Lines& before, const Lines& after, const std::vector<S
 
 std::vector<MatchingBlock> MatchLines(const Lines& before, const Lines& after, std::size_t pairs) {
   const Numbered lines = Number(before, after);
-  return BlockChooser(lines, FindRuns(lines, Occurrences(lines, pairs))).Choose();
+  const Occurrences occurrences(lines, pairs);
+  return BlockChooser(lines, occurrences).Choose();
 }
 
 std::string UnifiedDiff(std::string_view before, std::string_view after) {
