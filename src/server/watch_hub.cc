@@ -18,7 +18,7 @@ namespace portcullis::server {
 namespace {
 
 constexpr std::size_t kEventsPerPoll = 256;
-constexpr std::size_t kMaxBuffered = 1 << 20;
+constexpr std::size_t kMaxBuffered = 256 << 10;
 constexpr std::size_t kWriteFrom = 64 << 10;
 constexpr std::chrono::seconds kBookmarkEvery{60};
 constexpr std::chrono::seconds kTick{1};

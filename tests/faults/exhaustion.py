@@ -223,7 +223,7 @@ def unread_watches(story, server, scale):
     time.sleep(5)
     slowest = others_are_served(server, story)
     print(f"{story}: 60 watches unread, the slowest of others' requests took {slowest:.2f} s")
-    within(story, server, before, before + 200)
+    within(story, server, before, 200)
 
     def open_files():
         return len(os.listdir(f"/proc/{server.process.pid}/fd"))
