@@ -63,6 +63,27 @@ bool IsStage(std::string_view key) {
 
 // Before, an unknown group was told as a version that is unknown.
 constexpr int kTellsUnknownGroups = 13;
+// Since then, a server that would serve nothing does not start.
+constexpr int kNeedsSomeVersion = 13;
+// The last release that had resources only in versions that are enabled.
+constexpr int kResourcesNeedVersion = 7;
+
+base::Status CheckSomethingIsLeft(const RuntimeConfig& config, int minor) {
+  const auto all = config.find("api/all");
+  if (minor < kNeedsSomeVersion || config.size() != 1 || all == config.end() || all->second) {
+    return base::OkStatus();
+  }
+  return base::ConfigError(minor < release::kOldestMinor
+                               ? "invalid key with only api/all=false"
+                               : "invalid runtime-config with only api/all=false");
+}
+
+bool IsVersionDisabled(const RuntimeConfig& config, const std::string& version) {
+  const auto own = config.find(version);
+  if (own != config.end()) return !own->second;
+  const auto all = config.find("api/all");
+  return all != config.end() && !all->second;
+}
 
 bool ByName(const ResourceInfo* a, const ResourceInfo* b) {
   return a->resource.resource < b->resource.resource;
@@ -105,6 +126,7 @@ base::Result<RuntimeConfig> ParseRuntimeConfig(std::string_view text) {
 // kube-apiserver accepts "v1" and "api/v1" for the core group.
 base::Status CheckKeys(const std::deque<ResourceInfo>& resources, const RuntimeConfig& config,
                        int minor) {
+  TRY(CheckSomethingIsLeft(config, minor));
   std::set<std::string> groups = {"", "api"};
   std::set<std::string> versions = {"v1", "api/v1"};
   for (const ResourceInfo& info : resources) {
@@ -130,6 +152,10 @@ base::Status CheckKeys(const std::deque<ResourceInfo>& resources, const RuntimeC
                        ": group/version/resource and resource is always lowercase plural, "
                        "not ",
                        base::GoQuote(tokens[2])));
+    } else if (tokens.size() == 3 && minor <= kResourcesNeedVersion &&
+               IsVersionDisabled(config, version)) {
+      return base::ConfigError(
+          base::StrCat(version, " is disabled, you cannot configure its resources individually"));
     }
   }
   if (unknown.empty()) return base::OkStatus();

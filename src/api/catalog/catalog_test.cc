@@ -199,6 +199,28 @@ TEST_F(CatalogTest, OldReleasesWordUnknownGroupsTheirWay) {
             "group version apis/admissionregistration.k8s.io that has not been registered");
 }
 
+// docs/legacy.md, section "Flags".
+TEST_F(CatalogTest, AServerThatWouldServeNothingDoesNotStart) {
+  const auto error = [](const RuntimeConfig& config, int minor) {
+    return Catalog::BuiltIn(config, {.minor = minor}).status().message();
+  };
+  const RuntimeConfig nothing = {{"api/all", false}};
+  EXPECT_EQ(error(nothing, 36), "invalid runtime-config with only api/all=false");
+  EXPECT_EQ(error(nothing, 13), "invalid key with only api/all=false");
+  EXPECT_EQ(error(nothing, 12), "");
+  EXPECT_EQ(error({{"api/all", false}, {"api/v1", true}}, 36), "");
+}
+
+TEST_F(CatalogTest, In17ResourcesAreOfVersionsThatAreEnabled) {
+  const RuntimeConfig config = {{"extensions/v1beta1", false},
+                                {"extensions/v1beta1/deployments", true}};
+  EXPECT_EQ(Catalog::BuiltIn(config, {.minor = 7}).status().message(),
+            "extensions/v1beta1 is disabled, you cannot configure its resources individually");
+  const auto later = Catalog::BuiltIn(config, {.minor = 8});
+  ASSERT_TRUE(later.ok());
+  EXPECT_NE((*later)->Find("extensions", "v1beta1", "deployments"), nullptr);
+}
+
 TEST_F(CatalogTest, TellsWhichResourcesAreTheSame) {
   const ResourceInfo* v1 = builtin_->Find("autoscaling", "v1", "horizontalpodautoscalers");
   const auto same = builtin_->Equivalents(*v1);
