@@ -108,7 +108,7 @@ Value RollbackToAnnotation(json::Arena& arena, Value deployment) {
   const Value* rollback = deployment["spec"].Find("rollbackTo");
   if (rollback == nullptr || rollback->is_null()) {
     if (!deployment["metadata"]["annotations"].Has(kRollback)) return deployment;
-    return json::RemovePath(arena, deployment, {"metadata", "annotations", kRollback});
+    return WithoutAnnotation(arena, deployment, kRollback);
   }
   const std::int64_t revision = (*rollback)["revision"].AsInt();
   return WithAnnotation(arena, json::RemovePath(arena, deployment, {"spec", "rollbackTo"}),

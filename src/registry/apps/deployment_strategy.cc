@@ -2,6 +2,7 @@
 
 // Deployments (pkg/apis/apps/validation).
 
+#include "base/strings.h"
 #include "registry/apps/workload_checks.h"
 #include "registry/kind_table.h"
 #include "registry/pods/template_warnings.h"
@@ -37,6 +38,18 @@ void CheckDeploymentStrategy(const Context& ctx, json::Value strategy, FieldErro
   }
 }
 
+// The revision to go back to: a field in old versions, else an annotation (docs/legacy.md). One that
+// is no number has not come this far.
+void CheckRollback(json::Value object, FieldErrors& errors) {
+  const json::Value field = object["spec"]["rollbackTo"];
+  const std::string_view annotation =
+      object["metadata"]["annotations"]["deprecated.deployment.rollback.to"].AsString();
+  const std::int64_t revision =
+      field.is_object() ? field["revision"].AsInt() : base::ParseInt(annotation).value_or(0);
+  CheckNonNegative(json::Value::Int(revision), FieldPath("spec", "rollback").Child("version"),
+                   errors);
+}
+
 void ValidateDeployment(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
@@ -46,6 +59,7 @@ void ValidateDeployment(const Context& ctx, json::Value object, FieldErrors& err
   CheckDeploymentStrategy(ctx, spec["strategy"], errors);
   CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
   CheckNonNegative(spec["revisionHistoryLimit"], path.Child("revisionHistoryLimit"), errors);
+  CheckRollback(object, errors);
   if (const json::Value seconds = spec["progressDeadlineSeconds"]; seconds.is_int()) {
     CheckNonNegative(seconds, path.Child("progressDeadlineSeconds"), errors);
     if (seconds.AsInt() <= spec["minReadySeconds"].AsInt()) {
