@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
@@ -327,6 +328,42 @@ TEST_F(LegacyFlags, InitializersStayInForceWhileTheStoreFails) {
   EXPECT_EQ(PendingOf(Create(*engine, "pods", kPod, true)), R"([{"name":"a.init.test.io"}])");
   EXPECT_EQ(Create(*engine, "pods", kPod).message,
             "Internal error occurred: no space left on device");
+}
+
+// A create that waits for initializers when the server ends; its object is stored (section 2.8).
+TEST_F(LegacyFlags, ACreateThatWaitsEndsWithTheServer) {
+  Furnish();
+  const auto end = [&](const Engine& engine, std::string_view name) {
+    const std::atomic<bool> ending{true};
+    World world = engine.world();
+    world.ending = &ending;
+    Operation op(world);
+    EXPECT_TRUE(Resolve(op, {.version = "v1", .resource = "pods", .ns = "team"}).ok());
+    op.verb = Verb::kCreate;
+    op.user.name = "admin";
+    op.user.groups = {"system:masters"};
+    const std::string body =
+        base::StrCat(R"({"metadata":{"name":")", name,
+                     R"("},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+    Input input;
+    input.body = body;
+    const auto outcome = engine::Write(op, input);
+    EXPECT_FALSE(outcome.ok());
+    EXPECT_NE(store_.Get({"", "pods", "team", name}), nullptr);
+    return base::StrCat(std::to_string(outcome.status().http_code()), " ",
+                        outcome.status().message());
+  };
+  const auto newest = Open([](EngineOptions& options) {
+    options.admission_plugins.enable = {"Initializers"};
+    options.runtime_config[std::string(kApi)] = true;
+  });
+  ASSERT_EQ(Configure(*newest, "initializerconfigurations", kInitializer).code, 201);
+  EXPECT_EQ(end(*newest, "p"),
+            "504 Timeout: server has timed out waiting for the initialization of pods p");
+  const auto oldest = OpenOrdered({"Initializers"});
+  EXPECT_EQ(end(*oldest, "q"),
+            "500 The create operation against pods could not be completed at this time, please try "
+            "again.");
 }
 
 // W-27: likewise.

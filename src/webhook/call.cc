@@ -126,7 +126,9 @@ std::variant<PreparedCall, CallError> PrepareCall(
   call.deadline = now + std::min(own_timeout, kClientTimeout);
   if (request_deadline) call.deadline = std::min(call.deadline, *request_deadline);
 
-  auto request = hook.endpoint->RequestFor(hook.name, TimeoutText(call.deadline, now));
+  // The releases that had external hooks sent no timeout.
+  auto request = hook.endpoint->RequestFor(
+      hook.name, IsExternalHook(hook) ? std::string() : TimeoutText(call.deadline, now));
   if (!request.ok() && request.status().reason() == base::Reason::kServiceUnavailable) {
     return FailedToCall(request.status().message(), 503);
   }

@@ -170,7 +170,7 @@ ConversionWebhooks::ConversionWebhooks(net::HttpsClient& https,
                                        const base::Clock& clock, metrics::Registry* metrics)
     : https_(https),
       clock_(clock),
-      endpoints_(nullptr, services),
+      endpoints_({nullptr, services}),
       counters_(metrics != nullptr ? std::make_unique<Counters>(*metrics) : nullptr) {}
 
 ConversionWebhooks::~ConversionWebhooks() = default;

@@ -29,15 +29,19 @@ std::string KeyOf(const ClientConfig& config) {
   return base::StrCat(key, "\nc", config.ca_bundle);
 }
 
+// "10.0.0.1:443"
+base::Result<std::string> AddressOf(const ServiceReference& service,
+                                    const admission::ServiceResolver& services) {
+  const admission::ServiceAddress address =
+      TRY(services.Resolve(service.namespace_name, service.name, service.port));
+  return golang::JoinHostPort(address.host, std::to_string(address.port));
+}
+
 }  // namespace
 
 Endpoint::Endpoint(std::unique_ptr<const ClientConfig> config, net::ClientTlsCache& tls,
-                   std::shared_ptr<const Credentials> credentials,
-                   const admission::ServiceResolver* services)
-    : config_(std::move(config)),
-      tls_(tls),
-      credentials_(std::move(credentials)),
-      services_(services) {}
+                   const EndpointOptions& options)
+    : config_(std::move(config)), tls_(tls), options_(options) {}
 
 Endpoint::~Endpoint() = default;
 
@@ -52,11 +56,12 @@ void Endpoint::Prepare() const {
     const ServiceReference& service = *config_->service;
     host = base::StrCat(service.name, ".", service.namespace_name, ".svc");
     port = service.port;
-    options.server_name = host;
+    if (!options_.by_address) options.server_name = host;
     ready_.service_host_port = base::StrCat(host, ":", std::to_string(port));
     cluster.server = base::StrCat("https://", ready_.service_host_port);
     cluster.tls_server_name = host;
-    ready_.url = base::StrCat(cluster.server, kubeconfig::RequestPath(service.path));
+    ready_.url = base::StrCat(options_.by_address ? "" : cluster.server,
+                              kubeconfig::RequestPath(service.path));
   } else if (config_->url) {
     auto url = net::ParseUrl(*config_->url);
     if (!url.ok()) {
@@ -75,7 +80,8 @@ void Endpoint::Prepare() const {
   ready_.headers.Add("User-Agent", kUserAgent);
   ready_.headers.Add("Accept", "application/json, */*");
   ready_.headers.Add("Content-Type", "application/json");
-  const UserEntry* user = credentials_ ? credentials_->Find(host, port) : nullptr;
+  const UserEntry* user =
+      options_.credentials != nullptr ? options_.credentials->Find(host, port) : nullptr;
   error_ = user != nullptr ? PrepareIdentity(*user, options, cluster) : PrepareTls(options);
 }
 
@@ -110,7 +116,7 @@ base::Result<const Endpoint::Ready*> Endpoint::Get(std::string_view webhook) con
 base::Result<net::SharedRequest> Endpoint::RequestFor(std::string_view webhook,
                                                       std::string_view timeout_text) const {
   const Ready* ready = TRY(Get(webhook));
-  if (ready->identity != nullptr) return MakeRequest(*ready, timeout_text);
+  if (ready->identity != nullptr || options_.by_address) return MakeRequest(*ready, timeout_text);
   const base::MutexLock lock(mutex_);
   if (last_ == nullptr || last_timeout_ != timeout_text) {
     last_ = TRY(MakeRequest(*ready, timeout_text));
@@ -123,7 +129,11 @@ base::Result<net::SharedRequest> Endpoint::MakeRequest(const Ready& ready,
                                                        std::string_view timeout_text) const {
   net::ClientRequest request;
   request.method = "POST";
-  request.url = base::StrCat(ready.url, "?timeout=", timeout_text);
+  request.url = ready.url;
+  if (options_.by_address)
+    request.url.insert(
+        0, base::StrCat("https://", TRY(AddressOf(*config_->service, *options_.services))));
+  if (!timeout_text.empty()) request.url += base::StrCat("?timeout=", timeout_text);
   request.headers = ready.headers;
   request.tls = ready.tls;
   if (ready.identity != nullptr) {
@@ -137,22 +147,20 @@ base::Result<net::SharedRequest> Endpoint::MakeRequest(const Ready& ready,
   if (auto url = net::ParseUrl(request.url); url.ok()) {
     request.parsed_url = std::make_shared<const net::Url>(std::move(*url));
   }
-  if (!config_->service) return std::make_shared<const net::ClientRequest>(std::move(request));
+  if (!config_->service || options_.by_address) {
+    return std::make_shared<const net::ClientRequest>(std::move(request));
+  }
   // A redirect may lead elsewhere: only the service's own address is looked up here.
   request.resolve =
-      [services = services_, service = *config_->service,
+      [services = options_.services, service = *config_->service,
        own = ready.service_host_port](const std::string& host_port) -> base::Result<std::string> {
     if (host_port != own || services == nullptr) return host_port;
-    const admission::ServiceAddress address =
-        TRY(services->Resolve(service.namespace_name, service.name, service.port));
-    return golang::JoinHostPort(address.host, std::to_string(address.port));
+    return AddressOf(service, *services);
   };
   return std::make_shared<const net::ClientRequest>(std::move(request));
 }
 
-EndpointCache::EndpointCache(std::shared_ptr<const Credentials> credentials,
-                             const admission::ServiceResolver* services)
-    : credentials_(std::move(credentials)), services_(services) {}
+EndpointCache::EndpointCache(EndpointOptions options) : options_(std::move(options)) {}
 
 std::shared_ptr<const Endpoint> EndpointCache::Get(const ClientConfig& config) {
   const base::MutexLock lock(mutex_);
@@ -162,8 +170,7 @@ std::shared_ptr<const Endpoint> EndpointCache::Get(const ClientConfig& config) {
   }
   auto& slot = endpoints_[KeyOf(config)];
   if (auto known = slot.lock()) return known;
-  auto made = std::make_shared<Endpoint>(std::make_unique<ClientConfig>(config), tls_, credentials_,
-                                         services_);
+  auto made = std::make_shared<Endpoint>(std::make_unique<ClientConfig>(config), tls_, options_);
   slot = made;
   return made;
 }

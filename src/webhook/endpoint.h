@@ -22,27 +22,37 @@ namespace portcullis::webhook {
 
 struct ClientConfig;
 
+// How all endpoints of a cache are reached.
+struct EndpointOptions {
+  std::shared_ptr<const Credentials> credentials;  // null: anonymously
+  // May be null: service references cannot be called then. Outlives the cache and all endpoints.
+  const admission::ServiceResolver* services = nullptr;
+  // As in 1.7: the URL has the address that a Service resolves to, and the certificate must be that
+  // of the address. Otherwise it must be that of <service>.<namespace>.svc.
+  bool by_address = false;
+};
+
 // What is needed to reach it, made at the first call: loading certificates is not cheap, and most
 // webhooks of a large cluster are never called. Thread-safe.
 class Endpoint {
  public:
   struct Ready {
-    std::string url;  // without query
+    std::string url;  // without query; of an endpoint by address the path alone
     net::Headers headers;
     std::shared_ptr<const net::ClientTls> tls;
     std::string service_host_port;  // "web.ns.svc:443" for a service reference, else ""
     std::unique_ptr<const kubeconfig::Identity> identity;  // null: anonymous
   };
 
+  // `options` outlive it.
   Endpoint(std::unique_ptr<const ClientConfig> config, net::ClientTlsCache& tls,
-           std::shared_ptr<const Credentials> credentials,
-           const admission::ServiceResolver* services);
+           const EndpointOptions& options);
   ~Endpoint();
 
   // The error is what follows "could not get REST client: ". `webhook` names the asking webhook.
   base::Result<const Ready*> Get(std::string_view webhook) const;
 
-  // A request for it, complete but for its body. An error of reason ServiceUnavailable is a failure
+  // A request for it, complete but for its body; without a timeout it has no query. An error of reason ServiceUnavailable is a failure
   // to call, not one to get a client: see Identity::Apply.
   base::Result<net::SharedRequest> RequestFor(std::string_view webhook,
                                               std::string_view timeout_text) const;
@@ -60,8 +70,7 @@ class Endpoint {
 
   const std::unique_ptr<const ClientConfig> config_;
   net::ClientTlsCache& tls_;
-  const std::shared_ptr<const Credentials> credentials_;
-  const admission::ServiceResolver* const services_;
+  const EndpointOptions& options_;
   mutable std::once_flag once_;
   mutable Ready ready_;
   mutable base::Status error_;
@@ -75,15 +84,12 @@ class Endpoint {
 // Thread-safe.
 class EndpointCache {
  public:
-  // `services` may be null: service references cannot be called then. It outlives the cache and
-  // all endpoints; the cache outlives its endpoints.
-  EndpointCache(std::shared_ptr<const Credentials> credentials,
-                const admission::ServiceResolver* services);
+  // The cache outlives its endpoints.
+  explicit EndpointCache(EndpointOptions options);
   std::shared_ptr<const Endpoint> Get(const ClientConfig& config);
 
  private:
-  const std::shared_ptr<const Credentials> credentials_;
-  const admission::ServiceResolver* const services_;
+  const EndpointOptions options_;
   net::ClientTlsCache tls_;
   base::Mutex mutex_;
   std::map<std::string, std::weak_ptr<const Endpoint>> endpoints_ PC_GUARDED_BY(mutex_);

@@ -29,6 +29,7 @@ struct Services {
   const base::Clock* clock = nullptr;
   HookMetrics* metrics = nullptr;  // may be null
   bool wraps_denials = false;      // of mutating webhooks, in internal errors (v1.9 to v1.14)
+  bool hides_new_names = false;    // of new objects, from external hooks (v1.7 to v1.13)
 };
 
 // A webhook whose rules match.

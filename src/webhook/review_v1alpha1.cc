@@ -28,7 +28,7 @@ json::Value Triple(json::Arena& arena, std::string_view group, std::string_view 
 
 }  // namespace
 
-std::string EncodeReviewV1alpha1(const admission::Request& request) {
+std::string EncodeReviewV1alpha1(const admission::Request& request, bool hides_new_names) {
   json::Arena arena;
   const auto& kind = request.kind();
   const auto& resource = request.resource();
@@ -42,7 +42,10 @@ std::string EncodeReviewV1alpha1(const admission::Request& request) {
   spec.Set("object", shown(request.object()));
   spec.Set("oldObject", is_update ? shown(request.old_object()) : json::Value());
   spec.Set("operation", admission::OperationText(request.operation()));
-  if (!request.name().empty()) spec.Set("name", std::string_view(request.name()));
+  const bool is_new = request.operation() == admission::kCreate && request.subresource().empty();
+  if (!request.name().empty() && !(hides_new_names && is_new)) {
+    spec.Set("name", std::string_view(request.name()));
+  }
   if (!request.namespace_name().empty()) {
     spec.Set("namespace", std::string_view(request.namespace_name()));
   }

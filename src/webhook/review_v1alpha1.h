@@ -18,7 +18,8 @@
 namespace portcullis::webhook {
 
 // The body. The object is in its versioned form, not as the internal struct that 1.7 and 1.8 sent.
-std::string EncodeReviewV1alpha1(const admission::Request& request);
+// `hides_new_names`: a new object has no name, as in those releases.
+std::string EncodeReviewV1alpha1(const admission::Request& request, bool hides_new_names = false);
 
 // The body of an answer with status 200 to 206. The error is the cause of a call error. An answer
 // without a verdict is a denial.

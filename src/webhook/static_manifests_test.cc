@@ -43,7 +43,7 @@ class StaticManifestsTest : public ::testing::Test {
   }
 
   SelectorCache selectors_;
-  EndpointCache endpoints_{nullptr, nullptr};
+  EndpointCache endpoints_{EndpointOptions{}};
   HookCompiler compiler_{&selectors_, &endpoints_, nullptr};
 };
 

@@ -158,7 +158,7 @@ class Dispatcher {
     shared_parts_.emplace_back(
         invocation,
         IsExternalHook(*relevant.candidate->hook)
-            ? EncodeReviewV1alpha1(request_)
+            ? EncodeReviewV1alpha1(request_, services_.hides_new_names)
             : EncodeSharedPart(request_, invocation, versioned.object, versioned.old_object));
     return shared_parts_.back().second;
   }

@@ -70,9 +70,13 @@ HookCompiler WebhookPluginCore::Prepare(const admission::PluginContext& context,
   services_.objects = context.objects;
   services_.reader = context.reader;
   services_.https = context.https;
+  services_.hides_new_names = context.release->Has("CreatesHaveNoName");
   services_.wraps_denials = context.release->Has("MutatingDenialsAreWrapped");
   services_.clock = context.clock != nullptr ? context.clock : &base::SystemClock();
-  endpoints_ = std::make_unique<EndpointCache>(std::move(credentials), context.services);
+  endpoints_ = std::make_unique<EndpointCache>(
+      EndpointOptions{std::move(credentials), context.services,
+                      is_external_ && context.services != nullptr &&
+                          context.release->Has("ExternalHooksAreVerifiedByAddress")});
   return {&selectors_, endpoints_.get(), context.conditions};
 }
 

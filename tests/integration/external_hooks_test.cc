@@ -40,10 +40,13 @@ class ExternalHooks : public ::testing::Test {
     const auto now = base::SystemClock().Now();
     authority_ = pki::MakeAuthority("hooks", now).value();
     net::ServerTlsOptions tls;
-    const auto serving =
-        pki::Issue(authority_,
-                   {.common_name = "guard", .dns_names = {"guard.team.svc"}, .server = true}, now)
-            .value();
+    const auto serving = pki::Issue(authority_,
+                                    {.common_name = "guard",
+                                     .dns_names = dns_names_,
+                                     .ip_addresses = ip_addresses_,
+                                     .server = true},
+                                    now)
+                             .value();
     tls.certificate = {serving.certificate_pem, serving.key_pem, {}};
     tls.client_certificates = certificates;
     tls.client_ca_pem = authority_.certificate_pem;
@@ -110,12 +113,21 @@ class ExternalHooks : public ::testing::Test {
     return std::exchange(reviews_, {});
   }
 
+  std::vector<std::string> targets() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(targets_, {});
+  }
+
   std::optional<TestServer> server_;
+  // Of the hook's certificate.
+  std::vector<std::string> dns_names_ = {"guard.team.svc"};
+  std::vector<std::string> ip_addresses_;
 
  private:
   void Judge(const std::shared_ptr<net::Exchange>& exchange) {
     const std::lock_guard lock(mutex_);
     reviews_.push_back(exchange->request().body);
+    targets_.push_back(exchange->request().target);
     net::Response response;
     response.status = status_;
     response.headers.Set("Content-Type", "application/json");
@@ -128,6 +140,7 @@ class ExternalHooks : public ::testing::Test {
   std::string body_ = R"({"status":{"allowed":true}})";
   int status_ = 200;
   std::vector<std::string> reviews_;
+  std::vector<std::string> targets_;
   net::IoThreads io_{1};
   std::unique_ptr<net::HttpsServer> hook_;
 };
@@ -263,6 +276,41 @@ TEST_F(ExternalHooks, AServiceHasThePort443AndAnAddress) {
   }
 }
 
+// Section 3.6: up to 1.13 a new object has no name yet, and the path is / without a query.
+TEST_F(ExternalHooks, AHookIsCalledAsInItsRelease) {
+  Start(net::ClientCertificates::kRequest,
+        [](server::Options& options) { options.kubernetes_version = "1.8"; });
+  Configure(kNewPods);
+  ASSERT_EQ(Create("p").status, 201);
+  const auto seen = reviews();
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_FALSE(json::ParseDocument(seen[0]).value()["spec"].Has("name"));
+  EXPECT_EQ(targets(), std::vector<std::string>{"/"});
+}
+
+// W-14 in 1.7, which called the address of the Service and wanted the certificate to be that of it.
+TEST_F(ExternalHooks, In17TheCertificateIsThatOfTheAddress) {
+  const auto start = [&](std::vector<std::string> names, std::vector<std::string> addresses) {
+    dns_names_ = std::move(names);
+    ip_addresses_ = std::move(addresses);
+    Start(net::ClientCertificates::kRequest, [](server::Options& options) {
+      options.kubernetes_version = "1.7";
+      options.enable_admission_plugins.clear();
+      options.disable_admission_plugins.clear();
+      options.admission_control = {"GenericAdmissionWebhook"};
+    });
+    Configure(kNewPods, R"("failurePolicy":"Fail",)");
+  };
+  start({"guard.team.svc"}, {});
+  const Answer refused = Create("p");
+  EXPECT_EQ(refused.status, 500);
+  EXPECT_NE(refused.message().find("127.0.0.1"), std::string_view::npos) << refused.message();
+  start({}, {"127.0.0.1"});
+  EXPECT_EQ(Create("p").status, 201);
+  EXPECT_EQ(reviews().size(), 1U);
+  EXPECT_EQ(targets(), std::vector<std::string>{"/"});
+}
+
 // W-3: all hooks are asked, and the client gets one denial.
 TEST_F(ExternalHooks, OfSeveralDenialsTheClientGetsOne) {
   Configure(kNewPods);
@@ -348,7 +396,7 @@ TEST_F(ExternalHooks, WithoutTheKindThePluginAllowsEverything) {
 // W-29: what a plugin changes behind the hooks they do not see.
 TEST_F(ExternalHooks, InAnOrderedChainLaterChangesAreNotReviewed) {
   Start(net::ClientCertificates::kRequest, [](server::Options& options) {
-    options.kubernetes_version = "1.7";
+    options.kubernetes_version = "1.8";
     options.enable_admission_plugins.clear();
     options.disable_admission_plugins.clear();
     options.admission_control = {"NamespaceLifecycle", "GenericAdmissionWebhook",
@@ -398,7 +446,6 @@ TEST_F(ExternalHooks, RulesNameOperationsAndSubresources) {
   EXPECT_TRUE(removal["spec"]["oldObject"].is_null());
 }
 
-// Section 3.4: before 1.10 nothing is exempt.
 // docs/legacy.md: both registrations may be there at once. Hooks are asked first, and webhooks only
 // if no hook denies.
 TEST_F(ExternalHooks, StandBesideValidatingWebhooks) {
@@ -423,6 +470,7 @@ TEST_F(ExternalHooks, StandBesideValidatingWebhooks) {
   EXPECT_EQ(reviews().size(), 1U);
 }
 
+// Section 3.4: before 1.10 nothing is exempt.
 TEST_F(ExternalHooks, ConfigurationsAreReviewedThemselves) {
   Configure(R"({"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*"]})");
   ASSERT_EQ(server_->Delete(base::StrCat(kConfigurations, "/h")).status, 200);

@@ -66,6 +66,12 @@ bool RetriesNames(const Operation& op) {
   return op.world.release->GateEnabled("RetryGenerateName");
 }
 
+// Services do in the releases that had initializers.
+bool AlwaysWaits(const Operation& op) {
+  return op.world.release->Has("ServiceCreatesAlwaysWait") &&
+         op.group_resource() == api::GroupResource{"", "services"};
+}
+
 class Creation final : public Execution {
  public:
   Creation(Operation& op, json::Value object, WriteOptions options, const CreateMode& mode)
@@ -149,7 +155,8 @@ class Creation final : public Execution {
 
   // Whether the answer waits for initializers, which Advance() has asked to be allowed.
   bool Waits() const {
-    return uninitialized_ && !options_.include_uninitialized && !op_.dry_run && !mode_.by_update;
+    if (!uninitialized_ || op_.dry_run || mode_.by_update) return false;
+    return !options_.include_uninitialized || AlwaysWaits(op_);
   }
 
   // The metadata that clients may not set, the owners of fields, and the mutating phase.

@@ -62,6 +62,9 @@ class Initialization {
       }
       if (polled != 0) continue;
       if (IsEnding()) {
+        if (op_.world.release->Has("InitializersEndInServerTimeout")) {
+          return api::ServerTimeoutStatus(op_.group_resource(), "create", 0);
+        }
         return api::TimeoutStatus(
             base::StrCat("server has timed out waiting for the initialization of ",
                          object.resource(), " ", object.name()),

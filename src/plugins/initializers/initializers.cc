@@ -113,7 +113,8 @@ class InitializersPlugin final : public admission::Plugin {
       : authorizer_(context.authorizer),
         needs_all_rules_(context.release->Has("InitializersNeedAllRules")),
         keeps_empty_(context.release->Has("InitializersMustNotBeEmpty")),
-        keeps_late_(context.release->Has("InitializersStayGone")) {
+        keeps_late_(context.release->Has("InitializersStayGone")),
+        hides_new_names_(context.release->Has("CreatesHaveNoName")) {
     // If the kind is not served nothing applies, as if there were no configurations.
     const bool served =
         context.objects != nullptr &&
@@ -199,9 +200,10 @@ class InitializersPlugin final : public admission::Plugin {
     attributes.resource = request.resource().resource;
     attributes.ns = request.namespace_name();
     attributes.name = request.name();
+    if (hides_new_names_ && request.operation() == admission::kCreate) attributes.name = "";
     const authz::Decision decision = authorizer_->Authorize(attributes);
     if (decision.allowed()) return base::OkStatus();
-    return api::ForbiddenStatus(request.resource().group_resource(), request.name(),
+    return api::ForbiddenStatus(request.resource().group_resource(), attributes.name,
                                 base::StrCat(what, ": ", decision.reason));
   }
 
@@ -209,6 +211,7 @@ class InitializersPlugin final : public admission::Plugin {
   const bool needs_all_rules_;
   const bool keeps_empty_;
   const bool keeps_late_;  // an initialized object gets not even an empty field
+  const bool hides_new_names_;
   std::unique_ptr<Configurations> configurations_;  // null: the kind is not served
 };
 
