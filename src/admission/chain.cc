@@ -51,6 +51,7 @@ base::Result<std::unique_ptr<Chain>> Chain::Create(std::span<const PluginInfo* c
     }
     const auto* asks_outside = dynamic_cast<const AsksOutside*>(plugin->get());
     Entry entry{info, std::move(plugin).value(), asks_outside};
+    entry.operations = info->operations | (context.initializers ? info->with_initializers : 0);
     entry.in_mutating = has_one_phase ? info->phases : info->phases & kMutate;
     entry.in_validating = has_one_phase ? 0 : info->phases & kValidate;
     chain->entries_.push_back(std::move(entry));
@@ -111,7 +112,7 @@ base::Status Chain::Validate(const Request& request) const {
 
 bool Chain::MayWait(const Request& request) const {
   return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.asks_outside != nullptr && (entry.info->operations & request.operation()) != 0 &&
+    return entry.asks_outside != nullptr && (entry.operations & request.operation()) != 0 &&
            entry.asks_outside->MayWait(request);
   });
 }
@@ -127,7 +128,7 @@ std::vector<const PluginInfo*> Chain::Asked(Operations operations, Phase phase) 
   std::vector<const PluginInfo*> asked;
   for (const Entry& entry : entries_) {
     const Phases phases = phase == kMutate ? entry.in_mutating : entry.in_validating;
-    if (phases != 0 && (entry.info->operations & operations) != 0) asked.push_back(entry.info);
+    if (phases != 0 && (entry.operations & operations) != 0) asked.push_back(entry.info);
   }
   return asked;
 }

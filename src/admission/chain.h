@@ -73,12 +73,13 @@ class Chain {
     const PluginInfo* info;
     std::unique_ptr<Plugin> plugin;
     const AsksOutside* asks_outside;  // the plugin, if it is one; else null
+    Operations operations = 0;
     // What is asked of it when each phase runs.
     Phases in_mutating = 0;
     Phases in_validating = 0;
 
     Phases AskedIn(Operation operation, Phase phase) const {
-      if ((info->operations & operation) == 0) return 0;
+      if ((operations & operation) == 0) return 0;
       return phase == kMutate ? in_mutating : in_validating;
     }
   };

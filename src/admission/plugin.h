@@ -134,6 +134,8 @@ struct PluginContext {
   std::int64_t default_unreachable_toleration_seconds = 300;
   // Whose behaviour is asked for, with its feature gates.
   const release::Release* release = &release::Release::Newest();
+  // Objects may have metadata.initializers (docs/legacy.md).
+  bool initializers = false;
 };
 
 enum class Default : std::uint8_t { kOff, kOn };
@@ -153,6 +155,8 @@ struct PluginInfo {
   int until_minor = 0;
   // Kubernetes dropped it with v1.<until_minor>; here every release has it for those who list it.
   bool legacy = false;
+  // Operations besides, where there are initializers.
+  Operations with_initializers = 0;
 };
 
 }  // namespace portcullis::admission

@@ -217,6 +217,7 @@ class EngineParts final : public Engine {
     context.conditions = conditions_.get();
     context.compiler = &*compiler_;
     context.release = &*release_;
+    context.initializers = world_.initializers;
     context.default_not_ready_toleration_seconds = options_.default_not_ready_toleration_seconds;
     context.default_unreachable_toleration_seconds =
         options_.default_unreachable_toleration_seconds;

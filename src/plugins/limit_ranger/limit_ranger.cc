@@ -9,6 +9,7 @@
 #include "api/field_error.h"
 #include "api/view/metadata.h"
 #include "plugins/common/make.h"
+#include "plugins/common/new_pods.h"
 #include "plugins/common/state.h"
 #include "plugins/limit_ranger/limit_ranger_constraints.h"
 #include "plugins/limit_ranger/limit_ranger_defaults.h"
@@ -21,7 +22,8 @@ class LimitRanger final : public admission::Plugin {
   explicit LimitRanger(const admission::PluginContext& context)
       : reader_(context.reader),
         handles_resize_(context.release->Has("LimitRangerChecksResize")),
-        pod_level_(context.release->GateEnabled("PodLevelResources")) {}
+        pod_level_(context.release->GateEnabled("PodLevelResources")),
+        new_pods_(context) {}
 
   base::Status Mutate(admission::Request& request) const override {
     if (!Applies(request) || !IsPod(request)) return base::OkStatus();
@@ -52,7 +54,7 @@ class LimitRanger final : public admission::Plugin {
     if (api::view::Metadata(request.old_object()).is_being_deleted()) return false;
     if (request.Is("", "persistentvolumeclaims")) return true;
     if (!IsPod(request)) return false;
-    if (request.operation() == admission::kCreate) return request.subresource().empty();
+    if (new_pods_.Include(request)) return true;
     return handles_resize_ && request.subresource() == "resize";
   }
 
@@ -68,6 +70,7 @@ class LimitRanger final : public admission::Plugin {
   const store::Reader* reader_;
   bool handles_resize_;
   bool pod_level_;
+  const common::NewPods new_pods_;
 };
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "base/strings.h"
 #include "json/writer.h"
 #include "plugins/common/make.h"
+#include "plugins/common/new_pods.h"
 #include "plugins/common/state.h"
 
 namespace portcullis::plugins::pod_node_selector {
@@ -80,7 +81,8 @@ base::Status Refuse(const admission::Request& request, std::string_view problem)
 
 class PodNodeSelector final : public admission::Plugin {
  public:
-  explicit PodNodeSelector(const admission::PluginContext& context) : reader_(context.reader) {
+  explicit PodNodeSelector(const admission::PluginContext& context)
+      : reader_(context.reader), new_pods_(context) {
     if (context.config == nullptr) return;
     const json::Value selectors = context.config->document["podNodeSelectorPluginConfig"];
     for (const json::Member& selector : selectors.members()) {
@@ -93,7 +95,7 @@ class PodNodeSelector final : public admission::Plugin {
   }
 
   base::Status Mutate(admission::Request& request) const override {
-    if (!request.Is("", "pods")) return base::OkStatus();
+    if (!new_pods_.Include(request)) return base::OkStatus();
     const Labels wanted = TRY(NamespaceSelector(request));
     const json::Value own = request.object()["spec"]["nodeSelector"];
     if (Conflicts(wanted, own)) return RefuseConflict(request);
@@ -108,7 +110,7 @@ class PodNodeSelector final : public admission::Plugin {
   }
 
   base::Status Validate(const admission::Request& request) const override {
-    if (!request.Is("", "pods")) return base::OkStatus();
+    if (!new_pods_.Include(request)) return base::OkStatus();
     const Labels wanted = TRY(NamespaceSelector(request));
     const json::Value own = request.object()["spec"]["nodeSelector"];
     if (Conflicts(wanted, own)) return RefuseConflict(request);
@@ -140,6 +142,7 @@ class PodNodeSelector final : public admission::Plugin {
   }
 
   const store::Reader* reader_;
+  const common::NewPods new_pods_;
   std::map<std::string, std::string, std::less<>> selectors_;  // by namespace, or kDefaultKey
 };
 
@@ -154,6 +157,7 @@ constinit const admission::PluginInfo kPlugin = {
     .create = &common::Make<PodNodeSelector>,
     .configuration =
         "podNodeSelectorPluginConfig: {clusterDefaultNodeSelector, <namespace>: k=v,…}",
+    .with_initializers = admission::kUpdate,
 };
 
 }  // namespace portcullis::plugins::pod_node_selector

@@ -8,6 +8,7 @@
 #include "admission/errors.h"
 #include "api/quota/pod_resources.h"
 #include "base/strings.h"
+#include "plugins/common/new_pods.h"
 #include "plugins/common/state.h"
 #include "plugins/common/tolerations.h"
 #include "plugins/pod_toleration_restriction/pod_toleration_restriction_config.h"
@@ -41,13 +42,13 @@ class PodTolerationRestriction final : public admission::Plugin {
  public:
   PodTolerationRestriction(const admission::PluginContext& context,
                            PodTolerationRestrictionConfig config)
-      : reader_(context.reader), config_(std::move(config)) {}
+      : reader_(context.reader), config_(std::move(config)), new_pods_(context) {}
 
   base::Status Mutate(admission::Request& request) const override {
     if (!request.Is("", "pods")) return base::OkStatus();
     json::Arena& arena = request.arena();
     json::Value extra;
-    if (request.operation() == admission::kCreate) {
+    if (new_pods_.Include(request)) {
       extra = TRY(FromAnnotation(arena, TRY(NamespaceOf(request)), kDefaults));
       if (extra.is_null()) extra = config_.default_tolerations();
     }
@@ -87,6 +88,7 @@ class PodTolerationRestriction final : public admission::Plugin {
 
   const store::Reader* reader_;
   PodTolerationRestrictionConfig config_;
+  const common::NewPods new_pods_;
 };
 
 base::Result<std::unique_ptr<admission::Plugin>> Create(const admission::PluginContext& context) {

@@ -9,6 +9,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "plugins/common/make.h"
+#include "plugins/common/new_pods.h"
 #include "plugins/common/pod_references.h"
 #include "plugins/common/state.h"
 #include "plugins/service_account/service_account_secrets.h"
@@ -19,10 +20,11 @@ namespace {
 
 class ServiceAccount final : public admission::Plugin {
  public:
-  explicit ServiceAccount(const admission::PluginContext& context) : reader_(context.reader) {}
+  explicit ServiceAccount(const admission::PluginContext& context)
+      : reader_(context.reader), new_pods_(context) {}
 
   base::Status Mutate(admission::Request& request) const override {
-    if (!Applies(request) || request.operation() != admission::kCreate) return base::OkStatus();
+    if (!Applies(request) || !new_pods_.Include(request)) return base::OkStatus();
     if (common::IsMirrorPod(request.object())) return Validate(request);
     std::string_view name = request.object()["spec"]["serviceAccountName"].AsString();
     if (name.empty()) name = "default";
@@ -44,7 +46,7 @@ class ServiceAccount final : public admission::Plugin {
   base::Status Validate(const admission::Request& request) const override {
     if (!Applies(request)) return base::OkStatus();
     const json::Value pod = request.object();
-    if (request.operation() == admission::kUpdate) {
+    if (!new_pods_.Include(request)) {
       if (request.subresource() != "ephemeralcontainers") return base::OkStatus();
       const json::Value account = TRY(AccountOfPod(request));
       const std::string problem = EphemeralSecretsProblem(pod["spec"], account);
@@ -85,6 +87,7 @@ class ServiceAccount final : public admission::Plugin {
   }
 
   const store::Reader* reader_;
+  const common::NewPods new_pods_;
 };
 
 }  // namespace
