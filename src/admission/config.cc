@@ -38,22 +38,6 @@ bool IsRegistered(std::span<const PluginInfo* const> registered, std::string_vie
                      [&](const PluginInfo* info) { return info->name == name; });
 }
 
-// Plugins of Kubernetes that are not here, and the releases that had no such plugin any more.
-struct DroppedPlugin {
-  std::string_view name;
-  std::string_view gone_with;
-};
-constexpr DroppedPlugin kDropped[] = {{"InitialResources", "1.11"}, {"PVCProtection", "1.10"}};
-
-std::string WhyUnknown(std::string_view name) {
-  for (const DroppedPlugin& dropped : kDropped) {
-    if (dropped.name == name) {
-      return base::StrCat(" (Kubernetes has dropped it with v", dropped.gone_with, ")");
-    }
-  }
-  return {};
-}
-
 const PluginInfo* Find(std::span<const PluginInfo* const> plugins, std::string_view name) {
   for (const PluginInfo* info : plugins) {
     if (info->name == name) return info;
@@ -61,18 +45,34 @@ const PluginInfo* Find(std::span<const PluginInfo* const> plugins, std::string_v
   return nullptr;
 }
 
+// The plugins of a release, among those of all.
+struct Plugins {
+  std::span<const PluginInfo* const> all;
+  std::vector<const PluginInfo*> registered;
+  int minor = 0;
+
+  // Of one that earlier releases had.
+  std::string WhyUnknown(std::string_view name) const {
+    const PluginInfo* const info = Find(all, name);
+    if (info == nullptr || info->until_minor == 0 || info->until_minor >= minor) return {};
+    return base::StrCat(" (Kubernetes has dropped it with v1.",
+                        std::to_string(info->until_minor + 1), ")");
+  }
+};
+
 // Kubernetes 1.7 to 1.9. A plugin that is named twice runs once, unlike there.
-base::Result<std::vector<const PluginInfo*>> InFlagOrder(
-    std::span<const std::string> names, std::span<const PluginInfo* const> registered) {
+base::Result<std::vector<const PluginInfo*>> InFlagOrder(std::span<const std::string> names,
+                                                         const Plugins& plugins) {
   std::vector<const PluginInfo*> selected;
   for (const std::string& name : names) {
     if (name.empty()) {
       base::LogInfo("No admission plugin specified.");
       continue;
     }
-    const PluginInfo* info = Find(registered, name);
+    const PluginInfo* info = Find(plugins.registered, name);
     if (info == nullptr) {
-      return base::ConfigError(base::StrCat("Unknown admission plugin: ", name, WhyUnknown(name)));
+      return base::ConfigError(
+          base::StrCat("Unknown admission plugin: ", name, plugins.WhyUnknown(name)));
     }
     if (Find(selected, name) == nullptr) selected.push_back(info);
   }
@@ -80,15 +80,14 @@ base::Result<std::vector<const PluginInfo*>> InFlagOrder(
 }
 
 base::Status CheckKnown(std::string_view flag, std::span<const std::string> names,
-                        std::span<const PluginInfo* const> registered,
-                        std::span<const std::string_view> known) {
+                        const Plugins& plugins, std::span<const std::string_view> known) {
   for (const std::string& name : names) {
-    if (IsRegistered(registered, name)) continue;
+    if (IsRegistered(plugins.registered, name)) continue;
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::string hint = WhyUnknown(name);
+    std::string hint = plugins.WhyUnknown(name);
     if (hint.empty()) {
       std::vector<std::string_view> candidates(known.begin(), known.end());
-      for (const PluginInfo* info : registered) candidates.push_back(info->name);
+      for (const PluginInfo* info : plugins.registered) candidates.push_back(info->name);
       const std::string_view near = base::Nearest(name, candidates);
       if (!near.empty()) hint = base::StrCat(" (did you mean ", near, "?)");
     }
@@ -117,10 +116,10 @@ base::Result<std::vector<const PluginInfo*>> SelectPlugins(const PluginFlags& fl
                                                            std::span<const PluginInfo* const> all,
                                                            std::span<const std::string_view> known,
                                                            const release::Release& release) {
-  std::vector<const PluginInfo*> registered;
+  Plugins plugins{all, {}, release.legacy_minor()};
   for (const PluginInfo* info : all) {
     if (info->legacy || release.IsWithin(info->since_minor, info->until_minor)) {
-      registered.push_back(info);
+      plugins.registered.push_back(info);
     }
   }
   const bool in_flag_order = release.Has("AdmissionControlGivesOrder");
@@ -130,10 +129,10 @@ base::Result<std::vector<const PluginInfo*>> SelectPlugins(const PluginFlags& fl
           "admission-control and enable-admission-plugins/disable-admission-plugins flags are "
           "mutually exclusive");
     }
-    if (in_flag_order) return InFlagOrder(flags.admission_control, registered);
-    TRY(CheckKnown("admission-control", flags.admission_control, registered, {}));
+    if (in_flag_order) return InFlagOrder(flags.admission_control, plugins);
+    TRY(CheckKnown("admission-control", flags.admission_control, plugins, {}));
     std::vector<const PluginInfo*> selected;
-    for (const PluginInfo* info : registered) {
+    for (const PluginInfo* info : plugins.registered) {
       if (Contains(flags.admission_control, info->name)) selected.push_back(info);
     }
     return selected;
@@ -141,10 +140,10 @@ base::Result<std::vector<const PluginInfo*>> SelectPlugins(const PluginFlags& fl
 
   if (in_flag_order && flags.enable.empty() && flags.disable.empty()) {
     const std::string only[] = {"AlwaysAdmit"};
-    return InFlagOrder(only, registered);
+    return InFlagOrder(only, plugins);
   }
-  TRY(CheckKnown("enable-admission-plugins", flags.enable, registered, {}));
-  TRY(CheckKnown("disable-admission-plugins", flags.disable, registered, known));
+  TRY(CheckKnown("enable-admission-plugins", flags.enable, plugins, {}));
+  TRY(CheckKnown("disable-admission-plugins", flags.disable, plugins, known));
   std::set<std::string_view> both;
   for (const std::string& name : flags.enable) {
     if (Contains(flags.disable, name)) both.insert(name);
@@ -155,7 +154,7 @@ base::Result<std::vector<const PluginInfo*>> SelectPlugins(const PluginFlags& fl
                      "] in enable-admission-plugins and disable-admission-plugins overlapped"));
   }
   std::vector<const PluginInfo*> selected;
-  for (const PluginInfo* info : registered) {
+  for (const PluginInfo* info : plugins.registered) {
     const bool on = Contains(flags.enable, info->name) ||
                     (info->by_default == Default::kOn && !Contains(flags.disable, info->name));
     if (on) selected.push_back(info);

@@ -65,7 +65,8 @@ TEST(SelectPluginsTest, SaysWhatIsWrong) {
 TEST(SelectPluginsTest, UpToV19TheFlagGivesTheOrder) {
   static constexpr PluginInfo kAdmit = {.name = "AlwaysAdmit", .create = &MakeNothing};
   static constexpr PluginInfo kKept = {.name = "Kept", .until_minor = 8, .legacy = true};
-  const PluginInfo* const all[] = {&kAdmit, &kA, &kB, &kC, &kKept};
+  static constexpr PluginInfo kPast = {.name = "Past", .since_minor = 9, .until_minor = 10};
+  const PluginInfo* const all[] = {&kAdmit, &kA, &kB, &kC, &kKept, &kPast};
   const auto select = [&](const PluginFlags& flags, std::string_view version) {
     const auto release = release::Release::Open(version).value();
     const auto selected = SelectPlugins(flags, all, {}, release);
@@ -81,11 +82,11 @@ TEST(SelectPluginsTest, UpToV19TheFlagGivesTheOrder) {
   EXPECT_EQ(select({}, "1.10"), "A,C");
   EXPECT_EQ(select({.enable = {"B"}}, "1.8"), "A,B,C");
   EXPECT_EQ(select({.admission_control = {"X"}}, "1.7"), "Unknown admission plugin: X");
-  EXPECT_EQ(select({.admission_control = {"InitialResources"}}, "1.7"),
-            "Unknown admission plugin: InitialResources (Kubernetes has dropped it with v1.11)");
-  EXPECT_EQ(select({.enable = {"PVCProtection"}}, "1.36"),
-            "enable-admission-plugins plugin \"PVCProtection\" is unknown (Kubernetes has "
-            "dropped it with v1.10)");
+  EXPECT_EQ(select({.admission_control = {"Past"}}, "1.7"), "Unknown admission plugin: Past");
+  EXPECT_EQ(select({.admission_control = {"Past"}}, "1.10"), "Past");
+  EXPECT_EQ(select({.enable = {"Past"}}, "1.36"),
+            "enable-admission-plugins plugin \"Past\" is unknown (Kubernetes has dropped it with "
+            "v1.11)");
   EXPECT_EQ(select({.enable = {"B"}, .admission_control = {"A"}}, "1.7"),
             "admission-control and enable-admission-plugins/disable-admission-plugins flags are "
             "mutually exclusive");

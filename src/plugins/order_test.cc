@@ -165,18 +165,23 @@ TEST(OrderAtReleasesTest, NamesOfOtherReleasesAreUnknown) {
   admission::PluginFlags flags;
   flags.enable = {"PersistentVolumeLabel"};
   EXPECT_EQ(error(flags, 36),
-            "enable-admission-plugins plugin \"PersistentVolumeLabel\" is unknown");
+            "enable-admission-plugins plugin \"PersistentVolumeLabel\" is unknown (Kubernetes has "
+            "dropped it with v1.31)");
   EXPECT_EQ(error(flags, 30), "");
   flags = {};
   flags.disable = {"PersistentVolumeLabel"};
   EXPECT_EQ(error(flags, 31),
-            "disable-admission-plugins plugin \"PersistentVolumeLabel\" is unknown");
+            "disable-admission-plugins plugin \"PersistentVolumeLabel\" is unknown (Kubernetes has "
+            "dropped it with v1.31)");
   flags.disable = {"PodTopologyLabels"};
   EXPECT_EQ(error(flags, 32), "disable-admission-plugins plugin \"PodTopologyLabels\" is unknown");
   EXPECT_EQ(error(flags, 33), "");
   flags = {};
   flags.admission_control = {"SecurityContextDeny"};
-  EXPECT_EQ(error(flags, 30), "admission-control plugin \"SecurityContextDeny\" is unknown");
+  EXPECT_EQ(
+      error(flags, 30),
+      "admission-control plugin \"SecurityContextDeny\" is unknown (Kubernetes has dropped it "
+      "with v1.30)");
   EXPECT_EQ(error(flags, 29), "");
 }
 
