@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "admission/request.h"
+#include "admission/usage_history.h"
 #include "base/status.h"
 #include "json/value.h"
 #include "release/release.h"
@@ -129,6 +130,7 @@ struct PluginContext {
   // for nothing.
   std::string_view proxy_client_cert_file;
   std::string_view proxy_client_key_file;
+  UsageHistoryOptions usage_history;
   // --default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds
   std::int64_t default_not_ready_toleration_seconds = 300;
   std::int64_t default_unreachable_toleration_seconds = 300;

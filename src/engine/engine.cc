@@ -214,6 +214,7 @@ class EngineParts final : public Engine {
     context.services = resolver_.get();
     context.proxy_client_cert_file = options_.proxy_client_cert_file;
     context.proxy_client_key_file = options_.proxy_client_key_file;
+    context.usage_history = options_.usage_history;
     context.conditions = conditions_.get();
     context.compiler = &*compiler_;
     context.release = &*release_;

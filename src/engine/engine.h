@@ -70,6 +70,7 @@ struct EngineOptions {
   std::string admission_control_config_file;  // "": none
   std::string proxy_client_cert_file;         // see admission::PluginContext
   std::string proxy_client_key_file;
+  admission::UsageHistoryOptions usage_history;
   std::int64_t default_not_ready_toleration_seconds = 300;
   std::int64_t default_unreachable_toleration_seconds = 300;
   std::map<std::string, std::string> webhook_service_map;

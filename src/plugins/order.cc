@@ -12,14 +12,15 @@
 namespace portcullis::plugins {
 namespace {
 
-constexpr std::array<std::string_view, 50> kOrder = {
+constexpr std::array<std::string_view, 51> kOrder = {
     "AlwaysAdmit",
     "NamespaceAutoProvision",
     "NamespaceLifecycle",
     "NamespaceExists",
     "SecurityContextDeny",  // up to v1.29
     "LimitPodHardAntiAffinityTopology",
-    "PodPreset",  // up to v1.19
+    "InitialResources",  // up to v1.10
+    "PodPreset",         // up to v1.19
     "LimitRanger",
     "ServiceAccount",
     "NodeRestriction",
@@ -65,7 +66,7 @@ constexpr std::array<std::string_view, 50> kOrder = {
     "ResourceQuota",
     "AlwaysDeny",
 };
-constexpr std::size_t kTail = 42;
+constexpr std::size_t kTail = 43;
 static_assert(kOrder[kTail] == "MutatingAdmissionPolicy");
 
 // Sort key: twice the position in kOrder; unknown names fall between the last one before the tail

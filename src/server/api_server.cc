@@ -409,6 +409,7 @@ class Server final : public ApiServer {
     engine.admission_control_config_file = options_.admission_control_config_file;
     engine.proxy_client_cert_file = options_.proxy_client_cert_file;
     engine.proxy_client_key_file = options_.proxy_client_key_file;
+    engine.usage_history = options_.usage_history;
     engine.default_not_ready_toleration_seconds = options_.default_not_ready_toleration_seconds;
     engine.default_unreachable_toleration_seconds = options_.default_unreachable_toleration_seconds;
     engine.webhook_service_map = options_.webhook_service_map;

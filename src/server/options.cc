@@ -122,6 +122,12 @@ base::Status SetRecord(Options& options, std::string_view value) {
 }
 using audit::RecordingOptions;
 
+template <auto Set>
+base::Status SetHistory(Options& options, std::string_view value) {
+  return Set(options.usage_history, value);
+}
+using admission::UsageHistoryOptions;
+
 // In the order of names: name, type, default, meaning, setter, note.
 constexpr flags::Flag<Options> kFlags[] = {
     {"admission-control", kMany, "",
@@ -272,6 +278,23 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"goaway-chance", kText, "0", "", nullptr, kOneServer},
     {"http2-max-streams-per-connection", kNumber, "250", "Streams of one HTTP/2 connection",
      &SetInt<&Options::http2_max_streams_per_connection>, ""},
+    {"ir-data-source", kText, "influxdb", "History of usage that InitialResources reads: influxdb",
+     &SetHistory<&flags::SetText<&UsageHistoryOptions::source>>, ""},
+    {"ir-dbname", kText, "k8s", "Database of --ir-influxdb-host",
+     &SetHistory<&flags::SetText<&UsageHistoryOptions::database>>, ""},
+    {"ir-influxdb-host", kText, "",
+     "InfluxDB 1.x that Heapster writes to, host:port or URL; without it InitialResources changes "
+     "nothing",
+     &SetHistory<&flags::SetText<&UsageHistoryOptions::host>>, ""},
+    {"ir-namespace-only", kSwitch, "false",
+     "Let InitialResources look at containers of the pod's namespace alone",
+     &SetHistory<&flags::SetBool<&UsageHistoryOptions::namespace_only>>, ""},
+    {"ir-password", kText, "root", "Password of --ir-user",
+     &SetHistory<&flags::SetText<&UsageHistoryOptions::password>>, ""},
+    {"ir-percentile", kNumber, "90", "Percentile of the samples that InitialResources requests",
+     &SetHistory<&flags::SetCount<&UsageHistoryOptions::percentile>>, ""},
+    {"ir-user", kText, "root", "User of --ir-influxdb-host",
+     &SetHistory<&flags::SetText<&UsageHistoryOptions::user>>, ""},
     {"kubelet-certificate-authority", kText, "", "", nullptr, kNoNodes},
     {"kubelet-client-certificate", kText, "", "", nullptr, kNoNodes},
     {"kubelet-client-key", kText, "", "", nullptr, kNoNodes},
@@ -436,6 +459,7 @@ base::Result<Options> ParseOptions(std::span<const std::string> arguments, Optio
   const flags::Line line = TRY(flags::Parse<Options>(kFlags, arguments, {command}, options));
   options.help = line.help;
   options.flag_values = flags::ValuesOf(flags::InfosOf<Options>(kFlags), line);
+  if (line.given.contains("ir-password")) options.flag_values["ir-password"] = "<masked>";
   options.also_bind_ipv6_loopback = !line.given.contains("bind-address");
   options.service_cluster_ip_range_given = line.given.contains("service-cluster-ip-range");
   for (const flags::Flag<Options>& flag : kFlags) {

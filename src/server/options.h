@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "admission/usage_history.h"
 #include "audit/recording.h"
 #include "base/status.h"
 #include "flags/flags.h"
@@ -97,6 +98,7 @@ struct Options {
   std::string admission_control_config_file;
   std::string proxy_client_cert_file;
   std::string proxy_client_key_file;
+  admission::UsageHistoryOptions usage_history;  // --ir-…
   std::string kubernetes_version = "1.36";
   std::int64_t default_not_ready_toleration_seconds = 300;
   std::int64_t default_unreachable_toleration_seconds = 300;

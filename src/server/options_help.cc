@@ -27,7 +27,7 @@ constexpr Group kGroups[] = {
       "disable-admission-plugins", "admission-trace-history",
       "default-not-ready-toleration-seconds", "default-unreachable-toleration-seconds",
       "allow-privileged", "webhook-service-map", "max-webhook-response-bytes",
-      "proxy-client-cert-file", "proxy-client-key-file"}},
+      "proxy-client-cert-file", "proxy-client-key-file", "ir-"}},
     {"Authentication",
      {"anonymous-auth", "api-audiences", "client-ca-file", "enable-bootstrap-token-auth",
       "requestheader-allowed-names", "requestheader-client-ca-file",
@@ -76,6 +76,7 @@ constexpr Risk kRisks[] = {
     {"disable-admission-plugins",
      "without NamespaceLifecycle, ServiceAccount, PodSecurity or the webhook and policy plugins "
      "their rules are not enforced"},
+    {"ir-password", "every user of the machine can read the command line of a process"},
     {"max-webhook-response-bytes", "0 lets a webhook fill the server's memory"},
     {"requestheader-allowed-names",
      "empty: every certificate of --requestheader-client-ca-file may name any user"},
