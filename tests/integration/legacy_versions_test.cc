@@ -50,7 +50,7 @@ class LegacyVersions : public ::testing::Test {
 
   struct Webhook {
     std::string_view name;
-    std::string_view rules;  // [[group, version]…] in order
+    std::string_view rules;  // [[group, version or versions]…] in order
     std::string_view policy = "Equivalent";
     std::string_view resources = R"(["deployments"])";
     std::string_view type = "validating";
@@ -59,9 +59,10 @@ class LegacyVersions : public ::testing::Test {
     json::Arena arena;
     std::string rules;
     for (const json::Value& rule : json::Parse(arena, webhook.rules).value().elements()) {
+      const json::Value versions = rule[1].is_array() ? rule[1] : json::MakeArray(arena, {rule[1]});
       rules += base::StrCat(rules.empty() ? "" : ",", R"({"operations":["*"],"apiGroups":[")",
-                            rule[std::size_t{0}].AsString(), R"("],"apiVersions":[")",
-                            rule[1].AsString(), R"("],"resources":)", webhook.resources, "}");
+                            rule[std::size_t{0}].AsString(), R"("],"apiVersions":)",
+                            json::ToString(versions), R"(,"resources":)", webhook.resources, "}");
     }
     const std::string path = base::StrCat("/", webhook.name);
     const Answer made = server_->Post(
@@ -141,6 +142,26 @@ TEST_F(LegacyVersions, AnEquivalentRuleSeesTheVersionThatItNames) {
   EXPECT_FALSE(object["spec"].Has("rollbackTo"));
   EXPECT_EQ(object["spec"]["strategy"]["rollingUpdate"]["maxSurge"].AsInt(), 1);
   EXPECT_EQ(object["spec"]["revisionHistoryLimit"].AsInt(), 2147483647);
+}
+
+// The example of Kubernetes' documentation ("Matching requests: matchPolicy"): a webhook on apps/v1
+// and apps/v1beta1, and a request to extensions/v1beta1.
+TEST_F(LegacyVersions, TheExampleOfMatchPolicy) {
+  constexpr std::string_view kRules = R"([["apps",["v1","v1beta1"]]])";
+  Configure({"exact", kRules, "Exact"});
+  Configure({"equivalent", kRules});
+  ASSERT_EQ(Create("extensions/v1beta1").status, 201);
+  const auto seen = ReviewsByName();
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen.at("equivalent")["request"]["object"]["apiVersion"].AsString(), "apps/v1");
+  EXPECT_EQ(json::ToString(seen.at("equivalent")["request"]["requestResource"]),
+            R"({"group":"extensions","version":"v1beta1","resource":"deployments"})");
+  const Answer same = server_->Patch("/apis/apps/v1beta1/namespaces/default/deployments/d",
+                                     "application/merge-patch+json", R"({"spec":{"replicas":2}})");
+  ASSERT_EQ(same.status, 200) << same.body;
+  for (const auto& [name, review] : ReviewsByName()) {
+    EXPECT_EQ(review["request"]["object"]["apiVersion"].AsString(), "apps/v1beta1") << name;
+  }
 }
 
 // D-5.
