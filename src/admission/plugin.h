@@ -148,6 +148,11 @@ struct PluginInfo {
   std::string_view summary;   // one line for `plugins list` and docs/plugins.md
   Phases phases = 0;          // kMutate | kValidate
   Operations operations = 0;  // other operations never reach the plugin
+  // Resources that it acts on, others it leaves alone: "pods pods/resize jobs.batch"; "": any.
+  std::string_view resources = {};
+  // Collections that it looks at, "limitranges storageclasses.storage.k8s.io". The parameters of
+  // policies come on top.
+  std::string_view reads = {};
   Default by_default = Default::kOff;
   base::Result<std::unique_ptr<Plugin>> (*create)(const PluginContext& context) = nullptr;
   // One line on the configuration it reads; empty if it reads none.

@@ -100,6 +100,53 @@ class StoreWriter final : public ClusterWriter {
   store::Store& store_;
 };
 
+bool Lists(std::string_view list, std::string_view word) {
+  for (const std::string_view one : base::Split(list, ' ')) {
+    if (one == word) return true;
+  }
+  return false;
+}
+
+// Answers from the store, and notes what the plugin looks at without saying so (PluginInfo::reads).
+class DeclaredReader final : public store::Reader {
+ public:
+  DeclaredReader(const store::Reader& reader, const PluginInfo& plugin,
+                 std::vector<std::string>& failures)
+      : reader_(reader), plugin_(plugin), failures_(failures) {}
+
+  store::ObjectPtr Get(const store::Key& key) const override {
+    Check(key.collection());
+    return reader_.Get(key);
+  }
+  std::vector<store::ObjectPtr> List(const store::Collection& collection,
+                                     std::string_view ns) const override {
+    Check(collection);
+    return reader_.List(collection, ns);
+  }
+  base::Result<store::Page> ListPage(const store::ListRequest& request) const override {
+    Check(request.collection);
+    return reader_.ListPage(request);
+  }
+  std::size_t Count(const store::Collection& collection) const override {
+    Check(collection);
+    return reader_.Count(collection);
+  }
+  std::int64_t revision() const override { return reader_.revision(); }
+
+ private:
+  void Check(const store::Collection& collection) const {
+    const std::string name = collection.group.empty()
+                                 ? std::string(collection.resource)
+                                 : base::StrCat(collection.resource, ".", collection.group);
+    if (Lists(plugin_.reads, name)) return;
+    failures_.push_back(base::StrCat("reads ", name, ", which PluginInfo::reads does not name"));
+  }
+
+  const store::Reader& reader_;
+  const PluginInfo& plugin_;
+  std::vector<std::string>& failures_;
+};
+
 api::GroupVersionKind KindOf(json::Value object) {
   auto version = api::ParseGroupVersion(object["apiVersion"].AsString());
   if (!version.ok()) return {};
@@ -123,6 +170,7 @@ class Runner {
     result_.description = scenario_["description"].AsString();
     if (TheCatalog() == nullptr) return base::ConfigError("no built-in catalog");
     store_ = store::OpenMemory();
+    reader_ = std::make_unique<DeclaredReader>(*store_, plugin_, result_.failures);
     writer_ = std::make_unique<StoreWriter>(arena_, *store_);
     feed_ = MakeStoreFeed(*store_);
     for (const json::Value object : scenario_["cluster"].elements()) TRY(AddObject(object));
@@ -148,6 +196,9 @@ class Runner {
       result_.effect = Effect::kRefused;
     } else if (!objects_.SemanticallyEqual(before, request.object(), request.kind())) {
       result_.effect = Effect::kChanged;
+    }
+    if (result_.effect == Effect::kRefused || result_.effect == Effect::kChanged) {
+      CheckResource(request);
     }
     Compare(outcome, before, request.object(), request.kind());
     CompareRecords(recorder);
@@ -186,7 +237,7 @@ class Runner {
                                                      : json::ToString(config));
       context.config = &config_;
     }
-    context.reader = store_.get();
+    context.reader = reader_.get();
     context.clock = &clock_;
     context.release = &*release_;
     context.authorizer = authorizer_.get();
@@ -279,6 +330,20 @@ class Runner {
     return base::OkStatus();
   }
 
+  // What a plugin acts on it has to name (PluginInfo::resources).
+  void CheckResource(const Request& request) {
+    if (plugin_.resources.empty()) return;
+    const std::string main = request.resource().group_resource().ToString();
+    const std::string& subresource = request.subresource();
+    const bool named = subresource.empty()
+                           ? Lists(plugin_.resources, main)
+                           : Lists(plugin_.resources, base::StrCat(main, "/", subresource)) ||
+                                 Lists(plugin_.resources, base::StrCat(main, "/*"));
+    if (named) return;
+    Fail(base::StrCat("acts on ", main, "/", subresource,
+                      ", which PluginInfo::resources does not name"));
+  }
+
   void CompareText(std::string_view what, std::string_view expected, std::string_view got) {
     if (expected == got) return;
     Fail(base::StrCat(what, "\n  expected: ", expected, "\n  got:      ", got));
@@ -361,6 +426,7 @@ class Runner {
   PluginConfig config_;
   CatalogObjects objects_{[] { return TheCatalog(); }, nullptr};
   std::unique_ptr<store::Store> store_;
+  std::unique_ptr<store::Reader> reader_;
   std::unique_ptr<StoreWriter> writer_;
   std::unique_ptr<ObjectFeed> feed_;
   std::optional<release::Release> release_;

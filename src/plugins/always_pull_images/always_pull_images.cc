@@ -109,6 +109,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "sets every container's image pull policy to Always",
     .phases = admission::kMutate | admission::kValidate,
     .operations = admission::kCreate | admission::kUpdate,
+    .resources = "pods",
     .by_default = admission::Default::kOff,
     .create = &common::Make<AlwaysPullImages>,
 };

@@ -41,6 +41,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "approvals of certificate requests need the right to approve for their signer",
     .phases = admission::kValidate,
     .operations = admission::kUpdate,
+    .resources = "certificatesigningrequests.certificates.k8s.io/approval",
     .by_default = admission::Default::kOn,
     .create = &common::Make<CertificateApproval>,
     .since_minor = 18,

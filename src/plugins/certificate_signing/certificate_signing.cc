@@ -50,6 +50,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "signing certificate requests needs the right to sign for their signer",
     .phases = admission::kValidate,
     .operations = admission::kUpdate,
+    .resources = "certificatesigningrequests.certificates.k8s.io/status",
     .by_default = admission::Default::kOn,
     .create = &common::Make<CertificateSigning>,
     .since_minor = 18,

@@ -44,6 +44,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "refuses client certificates for the group system:masters",
     .phases = admission::kValidate,
     .operations = admission::kCreate,
+    .resources = "certificatesigningrequests.certificates.k8s.io",
     .by_default = admission::Default::kOn,
     .create = &common::Make<CertificateSubjectRestriction>,
     .since_minor = 18,

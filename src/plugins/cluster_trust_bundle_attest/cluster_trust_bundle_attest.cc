@@ -60,6 +60,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "trust bundles of a signer need the right to attest for it",
     .phases = admission::kValidate,
     .operations = admission::kCreate | admission::kUpdate,
+    .resources = "clustertrustbundles.certificates.k8s.io",
     .by_default = admission::Default::kOn,
     .create = &common::Make<ClusterTrustBundleAttest>,
     .since_minor = 27,

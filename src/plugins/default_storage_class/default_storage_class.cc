@@ -43,6 +43,8 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "gives new claims the default storage class",
     .phases = admission::kMutate,
     .operations = admission::kCreate,
+    .resources = "persistentvolumeclaims",
+    .reads = "storageclasses.storage.k8s.io",
     .by_default = admission::Default::kOn,
     .create = &common::Make<DefaultStorageClass>,
 };

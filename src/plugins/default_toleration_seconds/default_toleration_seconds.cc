@@ -68,6 +68,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "pods tolerate nodes that are not ready or unreachable for a while",
     .phases = admission::kMutate,
     .operations = admission::kCreate | admission::kUpdate,
+    .resources = "pods",
     .by_default = admission::Default::kOn,
     .create = &common::Make<DefaultTolerationSeconds>,
     .configuration =

@@ -37,6 +37,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "refuses new external IPs of Services",
     .phases = admission::kValidate,
     .operations = admission::kCreate | admission::kUpdate,
+    .resources = "services",
     .by_default = admission::Default::kOff,
     .create = &common::Make<DenyServiceExternalIPs>,
     .since_minor = 21,

@@ -87,6 +87,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "limits the rate of events per server, namespace, user or object",
     .phases = admission::kValidate,
     .operations = admission::kCreate | admission::kUpdate,
+    .resources = "events",
     .by_default = admission::Default::kOff,
     .create = &Create,
     .configuration =

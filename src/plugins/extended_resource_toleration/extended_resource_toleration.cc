@@ -71,6 +71,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "pods tolerate the taints of nodes with the extended resources they request",
     .phases = admission::kMutate,
     .operations = admission::kCreate | admission::kUpdate,
+    .resources = "pods",
     .by_default = admission::Default::kOff,
     .create = &common::Make<ExtendedResourceToleration>,
     .since_minor = 9,

@@ -134,6 +134,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "asks a webhook whether images may run",
     .phases = admission::kValidate,
     .operations = admission::kCreate | admission::kUpdate,
+    .resources = "pods pods/ephemeralcontainers",
     .by_default = admission::Default::kOff,
     .create = &Create,
     .configuration = "imagePolicy: {kubeConfigFile, allowTTL, denyTTL, retryBackoff, defaultAllow}",

@@ -39,6 +39,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "required pod anti-affinity may be per host only",
     .phases = admission::kValidate,
     .operations = admission::kCreate | admission::kUpdate,
+    .resources = "pods",
     .by_default = admission::Default::kOff,
     .create = &common::Make<LimitPodHardAntiAffinityTopology>,
 };

@@ -80,6 +80,8 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "fills in and enforces the limit ranges of a namespace",
     .phases = admission::kMutate | admission::kValidate,
     .operations = admission::kCreate | admission::kUpdate,
+    .resources = "pods pods/resize persistentvolumeclaims",
+    .reads = "limitranges",
     .by_default = admission::Default::kOn,
     .create = &common::Make<LimitRanger>,
 };

@@ -45,6 +45,9 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "lets mutating policies written in CEL change the object",
     .phases = admission::kMutate,
     .operations = admission::kCreate | admission::kUpdate | admission::kConnect,
+    .reads =
+        "mutatingadmissionpolicies.admissionregistration.k8s.io "
+        "mutatingadmissionpolicybindings.admissionregistration.k8s.io namespaces",
     .by_default = admission::Default::kOn,
     .create = &MutatingAdmissionPolicy::Make,
     .configuration =

@@ -52,6 +52,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "creates the namespace of a new object if it is missing",
     .phases = admission::kMutate,
     .operations = admission::kCreate,
+    .reads = "namespaces",
     .by_default = admission::Default::kOff,
     .create = &common::Make<NamespaceAutoProvision>,
 };

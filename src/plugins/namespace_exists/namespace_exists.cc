@@ -33,6 +33,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "refuses requests in namespaces that do not exist",
     .phases = admission::kValidate,
     .operations = admission::kCreate | admission::kUpdate | admission::kDelete,
+    .reads = "namespaces",
     .by_default = admission::Default::kOff,
     .create = &common::Make<NamespaceExists>,
 };

@@ -76,6 +76,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "refuses new objects in missing or terminating namespaces",
     .phases = admission::kMutate,
     .operations = admission::kCreate | admission::kUpdate | admission::kDelete,
+    .reads = "namespaces",
     .by_default = admission::Default::kOn,
     .create = &Create,
 };

@@ -79,6 +79,14 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "keeps nodes to their own objects",
     .phases = admission::kMutate,
     .operations = admission::kCreate | admission::kUpdate | admission::kDelete,
+    .resources =
+        "pods pods/* nodes nodes/* persistentvolumeclaims persistentvolumeclaims/* "
+        "serviceaccounts/token leases.coordination.k8s.io csinodes.storage.k8s.io "
+        "resourceslices.resource.k8s.io certificatesigningrequests.certificates.k8s.io "
+        "podcertificaterequests.certificates.k8s.io",
+    .reads =
+        "csidrivers.storage.k8s.io nodes persistentvolumeclaims persistentvolumes pods "
+        "serviceaccounts",
     .by_default = admission::Default::kOff,
     .create = &common::Make<NodeRestriction>,
 };

@@ -133,6 +133,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "puts zone and region of cloud disks onto volumes",
     .phases = admission::kMutate,
     .operations = admission::kCreate,
+    .resources = "persistentvolumes",
     .by_default = admission::Default::kOff,
     .create = &common::Make<PersistentVolumeLabel>,
     .until_minor = 30,

@@ -32,6 +32,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "protects PodGroups in use by a finalizer",
     .phases = admission::kMutate,
     .operations = admission::kCreate,
+    .resources = "podgroups.scheduling.k8s.io",
     .by_default = admission::Default::kOn,
     .create = &common::Make<PodGroupProtection>,
     .since_minor = 36,

@@ -330,6 +330,11 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "enforces the Pod Security Standards by namespace labels",
     .phases = admission::kValidate,
     .operations = admission::kCreate | admission::kUpdate,
+    .resources =
+        "cronjobs.batch daemonsets.apps deployments.apps jobs.batch namespaces pods "
+        "pods/ephemeralcontainers pods/resize podtemplates replicasets.apps "
+        "replicationcontrollers statefulsets.apps",
+    .reads = "namespaces pods",
     .by_default = admission::Default::kOn,
     .create = &Create,
     .configuration =

@@ -32,6 +32,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "protects claims in use by a finalizer",
     .phases = admission::kMutate,
     .operations = admission::kCreate,
+    .resources = "persistentvolumeclaims",
     .by_default = admission::Default::kOff,
     .create = &common::Make<PvcProtection>,
     .since_minor = 9,

@@ -119,6 +119,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "keeps namespaces within their quotas",
     .phases = admission::kValidate,
     .operations = admission::kCreate | admission::kUpdate,
+    .reads = "deviceclasses.resource.k8s.io pods resourcequotas",
     .by_default = admission::Default::kOn,
     .create = &Create,
     .configuration = "apiserver.config.k8s.io/v1 ResourceQuotaConfiguration: limitedResources[]",

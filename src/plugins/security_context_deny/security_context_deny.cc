@@ -59,6 +59,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "refuses security contexts that choose users, groups or SELinux options",
     .phases = admission::kValidate,
     .operations = admission::kCreate | admission::kUpdate,
+    .resources = "pods",
     .by_default = admission::Default::kOff,
     .create = &common::Make<SecurityContextDeny>,
     .until_minor = 29,

@@ -97,6 +97,8 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "gives pods a service account, its token and its pull secrets",
     .phases = admission::kMutate | admission::kValidate,
     .operations = admission::kCreate | admission::kUpdate,
+    .resources = "pods pods/ephemeralcontainers",
+    .reads = "serviceaccounts",
     .by_default = admission::Default::kOn,
     .create = &common::Make<ServiceAccount>,
 };

@@ -50,6 +50,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "protects volumes and claims in use by finalizers",
     .phases = admission::kMutate,
     .operations = admission::kCreate,
+    .resources = "persistentvolumes persistentvolumeclaims volumeattributesclasses.storage.k8s.io",
     .by_default = admission::Default::kOn,
     .create = &common::Make<StorageObjectInUseProtection>,
     .since_minor = 10,

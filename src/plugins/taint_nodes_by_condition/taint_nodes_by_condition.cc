@@ -38,6 +38,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "new nodes are tainted as not ready",
     .phases = admission::kMutate,
     .operations = admission::kCreate,
+    .resources = "nodes",
     .by_default = admission::Default::kOn,
     .create = &common::Make<TaintNodesByCondition>,
     .since_minor = 12,

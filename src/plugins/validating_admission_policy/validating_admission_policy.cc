@@ -42,6 +42,9 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "asks validating policies written in CEL whether a request may go on",
     .phases = admission::kValidate,
     .operations = admission::kAllOperations,
+    .reads =
+        "namespaces validatingadmissionpolicies.admissionregistration.k8s.io "
+        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
     .by_default = admission::Default::kOn,
     .create = &ValidatingAdmissionPolicy::Make,
     .configuration =
