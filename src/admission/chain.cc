@@ -60,12 +60,13 @@ base::Result<std::unique_ptr<Chain>> Chain::Create(std::span<const PluginInfo* c
 }
 
 template <typename Ask>
-base::Status Chain::AskEach(const Request& request, Phase phase, const Ask& ask) const {
+base::Status Chain::AskEach(const Request& request, Phase phase, std::string_view only,
+                            const Ask& ask) const {
   Trace* const trace = request.recorder().trace();
   auto start = Now();  // the end of one plugin is the start of the next
   for (const Entry& entry : entries_) {
     const Phases asked = entry.AskedIn(request.operation(), phase);
-    if (asked == 0) continue;
+    if (asked == 0 || (!only.empty() && entry.info->name != only)) continue;
     if (trace != nullptr) trace->BeginPlugin(request, entry.info->name, phase);
     const std::size_t refusals = RefusalsOf(request);
     base::Status outcome = ask(*entry.plugin, asked);
@@ -80,8 +81,8 @@ base::Status Chain::AskEach(const Request& request, Phase phase, const Ask& ask)
   return base::OkStatus();
 }
 
-base::Status Chain::MutateOnce(Request& request) const {
-  return AskEach(request, kMutate, [&](const Plugin& plugin, Phases asked) {
+base::Status Chain::MutateOnce(Request& request, std::string_view only) const {
+  return AskEach(request, kMutate, only, [&](const Plugin& plugin, Phases asked) {
     base::Status outcome;
     if ((asked & kMutate) != 0) outcome = plugin.Mutate(request);
     if (outcome.ok() && (asked & kValidate) != 0) outcome = plugin.Validate(request);
@@ -89,22 +90,23 @@ base::Status Chain::MutateOnce(Request& request) const {
   });
 }
 
-base::Status Chain::Mutate(Request& request) const {
+base::Status Chain::Mutate(Request& request, std::string_view only) const {
   const auto start = Now();
-  base::Status outcome = MutateOnce(request);
+  base::Status outcome = MutateOnce(request, only);
   if (outcome.ok() && request.reinvocation().should_reinvoke()) {
     request.reinvocation().BeginSecondPass();
-    outcome = MutateOnce(request);
+    outcome = MutateOnce(request, only);
   }
   const auto took = Now() - start;
   for (ChainObserver* observer : observers_) observer->OnPhase(request, kMutate, outcome, took);
   return outcome;
 }
 
-base::Status Chain::Validate(const Request& request) const {
+base::Status Chain::Validate(const Request& request, std::string_view only) const {
   const auto start = Now();
-  base::Status outcome = AskEach(
-      request, kValidate, [&](const Plugin& plugin, Phases) { return plugin.Validate(request); });
+  base::Status outcome = AskEach(request, kValidate, only, [&](const Plugin& plugin, Phases) {
+    return plugin.Validate(request);
+  });
   const auto took = Now() - start;
   for (ChainObserver* observer : observers_) observer->OnPhase(request, kValidate, outcome, took);
   return outcome;

@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "admission/config.h"
@@ -50,8 +51,9 @@ class Chain {
   // `observer` outlives the chain. Before the first request only.
   void AddObserver(ChainObserver* observer) { observers_.push_back(observer); }
 
-  base::Status Mutate(Request& request) const;
-  base::Status Validate(const Request& request) const;
+  // `only`: the plugin that is asked alone; "": all.
+  base::Status Mutate(Request& request, std::string_view only = {}) const;
+  base::Status Validate(const Request& request, std::string_view only = {}) const;
 
   // Whether a plugin may wait for an answer from outside the process; see AsksOutside.
   bool MayWait(const Request& request) const;
@@ -84,10 +86,11 @@ class Chain {
     }
   };
   Chain() = default;
-  base::Status MutateOnce(Request& request) const;
+  base::Status MutateOnce(Request& request, std::string_view only) const;
   // `ask` calls the plugin.
   template <typename Ask>
-  base::Status AskEach(const Request& request, Phase phase, const Ask& ask) const;
+  base::Status AskEach(const Request& request, Phase phase, std::string_view only,
+                       const Ask& ask) const;
 
   std::vector<Entry> entries_;
   std::vector<ChainObserver*> observers_;
