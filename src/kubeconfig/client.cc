@@ -108,4 +108,23 @@ base::Result<net::CallResult> Client::Send(std::string_view method, std::string_
   return Call(request);
 }
 
+base::Result<std::shared_ptr<net::PendingCall>> Client::Begin(
+    std::string_view path, base::SteadyTime deadline,
+    std::function<void(const net::ResponseHead& head, std::string_view piece)> on_data,
+    net::HttpsClient::Done done) const {
+  net::ClientRequest request;
+  request.method = "GET";
+  request.url = base::StrCat(url_, path);
+  request.proxies = proxies_;
+  TRY(identity_->Apply(request));
+  request.headers.Add("Accept", "application/json");
+  request.headers.Add("Accept-Encoding", "identity");
+  request.on_data = std::move(on_data);
+  return https_->Begin(std::move(request), deadline,
+                       [identity = identity_, done = std::move(done)](net::CallResult result) {
+                         if (result.ok() && result.response.status == 401) identity->Refused();
+                         done(std::move(result));
+                       });
+}
+
 }  // namespace portcullis::kubeconfig

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Client calls the server of one ClientConfig as its user: audit and authorization webhooks, image
-// policies (k8s.io/apiserver/pkg/util/webhook, GenericWebhook), and `schema import`.
+// policies (k8s.io/apiserver/pkg/util/webhook, GenericWebhook), `schema import`, and the watches of
+// `portcullis webhook`.
 #pragma once
 
 #include <chrono>
@@ -48,6 +49,12 @@ class Client {
   base::Result<net::CallResult> Send(std::string_view method, std::string_view path,
                                      net::Headers headers,
                                      std::shared_ptr<const std::string> body) const;
+  // Begins a GET whose body comes in pieces as they arrive: a watch. Both functions are called on I/O
+  // threads, `done` once, after the last piece. An error is of credentials.
+  base::Result<std::shared_ptr<net::PendingCall>> Begin(
+      std::string_view path, base::SteadyTime deadline,
+      std::function<void(const net::ResponseHead& head, std::string_view piece)> on_data,
+      net::HttpsClient::Done done) const;
 
  private:
   Client() = default;
