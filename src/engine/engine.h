@@ -75,6 +75,7 @@ struct EngineOptions {
   std::int64_t default_unreachable_toleration_seconds = 300;
   std::map<std::string, std::string> webhook_service_map;
   bool dials_cluster_ips = false;  // see webhook/service_resolver.h
+  bool read_only = false;  // plugins write nothing (quotas are not charged): the store is a copy
   TokenSettings token_settings{"https://kubernetes.default.svc.cluster.local"};
 };
 

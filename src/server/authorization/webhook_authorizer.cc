@@ -239,8 +239,14 @@ base::Result<std::unique_ptr<authz::Authorizer>> MakeWebhookAuthorizer(
   kubeconfig::ClientOptions options;
   options.timeout = settings->timeout;
   auto client = TRY(kubeconfig::Client::Load(settings->kubeconfig, options, &https));
-  return std::unique_ptr<authz::Authorizer>(std::make_unique<WebhookAuthorizer>(
-      name, std::move(settings), std::move(client), clock, metrics));
+  return MakeWebhookAuthorizer(name, std::move(settings), std::move(client), clock, metrics);
+}
+
+std::unique_ptr<authz::Authorizer> MakeWebhookAuthorizer(
+    const std::string& name, std::shared_ptr<const WebhookSettings> settings,
+    kubeconfig::Client client, const base::Clock& clock, const WebhookMetrics& metrics) {
+  return std::make_unique<WebhookAuthorizer>(name, std::move(settings), std::move(client), clock,
+                                             metrics);
 }
 
 }  // namespace portcullis::server::authorization

@@ -11,6 +11,7 @@
 #include "authz/authorizer.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "kubeconfig/client.h"
 #include "metrics/metrics.h"
 #include "net/client.h"
 #include "server/authorization/configuration.h"
@@ -32,5 +33,9 @@ struct WebhookMetrics {
 base::Result<std::unique_ptr<authz::Authorizer>> MakeWebhookAuthorizer(
     const std::string& name, std::shared_ptr<const WebhookSettings> settings,
     net::HttpsClient& https, const base::Clock& clock, const WebhookMetrics& metrics);
+// The same of a client that is there, whose URL takes the reviews.
+std::unique_ptr<authz::Authorizer> MakeWebhookAuthorizer(
+    const std::string& name, std::shared_ptr<const WebhookSettings> settings,
+    kubeconfig::Client client, const base::Clock& clock, const WebhookMetrics& metrics);
 
 }  // namespace portcullis::server::authorization
