@@ -21,6 +21,7 @@
 #include "cli/serve.h"
 #include "cli/test_command.h"
 #include "cli/version.h"
+#include "cli/webhook_command.h"
 
 namespace portcullis::cli {
 namespace {
@@ -97,8 +98,8 @@ int Help(std::span<const std::string> words) {
 
 const std::vector<Command>& Commands() {
   static const std::vector<Command> kCommands = {
-      kServe,   kExec, kTest,         kExplain,       kDiff,       kRecord, kReplay,  kLint,
-      kPlugins, kCel,  kSchemaImport, kEnvtestAssets, kCompletion, kManual, kVersion,
+      kServe, kWebhook, kExec, kTest,         kExplain,       kDiff,       kRecord, kReplay,
+      kLint,  kPlugins, kCel,  kSchemaImport, kEnvtestAssets, kCompletion, kManual, kVersion,
   };
   return kCommands;
 }

@@ -36,15 +36,6 @@ SIGINT and SIGTERM stop the server. Exit status: 0 it was stopped, 2 a flag, fil
 wrong.
 )";
 
-// Waits for that long (--shutdown-delay-duration), or until asked to stop once more.
-void Delay(const sigset_t& signals, std::chrono::nanoseconds duration) {
-  if (duration.count() <= 0) return;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
-  const timespec time{static_cast<std::time_t>(seconds.count()),
-                      static_cast<long>((duration - seconds).count())};
-  sigtimedwait(&signals, nullptr, &time);
-}
-
 int Run(const std::vector<std::string>& arguments) {
   const base::SteadyTime started = base::SystemClock().Steady();
   server::Options options;
@@ -81,7 +72,7 @@ int Run(const std::vector<std::string>& arguments) {
   NotifyServiceManager("STOPPING=1");
   (*server)->AnnounceStop();
   RemoveReadyFile(options);
-  Delay(signals, options.shutdown_delay);
+  WaitForSignal(signals, options.shutdown_delay);
   (*server)->Stop(kGrace);
   return kExitOk;
 }

@@ -107,4 +107,12 @@ sigset_t BlockSignals(std::initializer_list<int> signals, sigset_t* before) {
   return set;
 }
 
+void WaitForSignal(const sigset_t& signals, std::chrono::nanoseconds duration) {
+  if (duration.count() <= 0) return;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
+  const timespec time{static_cast<std::time_t>(seconds.count()),
+                      static_cast<long>((duration - seconds).count())};
+  sigtimedwait(&signals, nullptr, &time);
+}
+
 }  // namespace portcullis::cli
