@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`portcullis webhook` in front of a real `portcullis serve` that does not run the plugins itself: registered with
+what --print-config prints, by kubectl, over TLS.
+
+    tests/integration/webhook_command.py --build build/release
+"""
+
+import contextlib
+import http.client
+import json
+import pathlib
+import re
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+
+from story import expect, fail, run, serving, until
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools/kubectl"))
+import kubectl  # noqa: E402
+
+POLICY = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: replica-limit}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments]}
+  validations:
+  - expression: object.spec.replicas <= int(params.data.most)
+    messageExpression: "'at most ' + params.data.most + ' replicas, not ' + string(object.spec.replicas)"
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: replica-limit}
+spec:
+  policyName: replica-limit
+  paramRef: {name: limits, namespace: default, parameterNotFoundAction: Deny}
+  validationActions: [Deny]
+  matchResources: {namespaceSelector: {matchLabels: {environment: test}}}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: owner}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
+  reinvocationPolicy: Never
+  mutations:
+  - patchType: JSONPatch
+    jsonPatch:
+      expression: >-
+        [JSONPatch{op: "add", path: "/metadata/labels", value: {"owner": request.userInfo.username}}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: owner}
+spec: {policyName: owner}
+"""
+LIMITS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: limits, namespace: default}\ndata: {most: '5'}\n"
+
+
+class Webhook:
+    def __init__(self, program, folder, *flags):
+        self.folder = pathlib.Path(folder)
+        self.program, self.flags = program, [f"--cert-dir={folder}/certs", *flags]
+        self.log = open(self.folder / "webhook.log", "w+")
+        self.process = subprocess.Popen([program, "webhook", "--secure-port=0", *self.flags], stderr=self.log,
+                                        stdout=self.log)
+        until("the webhook serves", lambda: self.process.poll() is not None or self.found())
+        if not self.found():
+            fail("the webhook did not start:\n" + self.text())
+        self.port = int(self.found().group(1))
+        made = self.folder / "certs/ca.crt"
+        self.context = ssl.create_default_context(cafile=made if made.exists() else None)
+
+    def text(self):
+        return (self.folder / "webhook.log").read_text()
+
+    def found(self):
+        return re.search(r"serving address=127\.0\.0\.1:(\d+)", self.text())
+
+    def call(self, method, path, body=None, headers=None):
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=self.context, timeout=10)
+        connection.request(method, path, body, headers or {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+    def ready(self):
+        until("the webhook is ready", lambda: self.call("GET", "/readyz")[0] == 200)
+
+    def configuration(self, *flags):
+        done = subprocess.run([self.program, "webhook", "--print-config", f"--url=https://127.0.0.1:{self.port}",
+                               *self.flags, *flags], capture_output=True, text=True)
+        if done.returncode != 0:
+            fail(f"--print-config: {done.stderr}")
+        return done.stdout
+
+
+@contextlib.contextmanager
+def answering(program, folder, *flags):
+    webhook = Webhook(program, folder, *flags)
+    try:
+        yield webhook
+    finally:
+        if webhook.process.poll() is None:
+            webhook.process.send_signal(signal.SIGTERM)
+            expect("exit status of the webhook", webhook.process.wait(30), 0)
+        webhook.log.close()
+
+
+def client(server, program):
+    """Runs kubectl against the server: (exit status, what it printed)."""
+    def call(*words, text=None):
+        done = subprocess.run([program, f"--kubeconfig={server.folder}/admin.kubeconfig", *words], input=text,
+                              capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+    return call
+
+
+def pod(**spec):
+    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"},
+                       "spec": {"containers": [{"name": "c", "image": "i"}], **spec}})
+
+
+def of_files(program, kube):
+    """Policies of files, parameters and namespaces of the cluster."""
+    with serving(program) as server, tempfile.TemporaryDirectory() as folder:
+        ctl = client(server, kube)
+        policies = pathlib.Path(folder, "policies")
+        policies.mkdir()
+        (policies / "policy.yaml").write_text(POLICY)
+        with answering(program, folder, f"--policies={policies}",
+                       f"--kubeconfig={server.folder}/admin.kubeconfig") as webhook:
+            webhook.ready()
+            code, out = ctl("apply", "-f", "-", text=webhook.configuration())
+            expect("the configurations are applied", code, 0)
+            ctl("create", "namespace", "a")
+            ctl("label", "namespace", "a", "environment=test")
+            ctl("create", "configmap", "limits", "--from-literal=most=5")
+            until("the parameters are followed", lambda: "at most 5" in ctl(
+                "create", "-n", "a", "deployment", "d", "--image=i", "--replicas=7", "--dry-run=server")[1])
+            code, out = ctl("create", "-n", "a", "deployment", "d", "--image=i", "--replicas=7")
+            expect("what kubectl says", out.strip(), (
+                "error: failed to create deployment: admission webhook \"validate.portcullis.portcullis.dev\" denied the "
+                "request: deployments.apps \"d\" is forbidden: ValidatingAdmissionPolicy 'replica-limit' with binding "
+                "'replica-limit' denied request: at most 5 replicas, not 7"))
+            ctl("create", "configmap", "other", "--from-literal=a=b")
+            expect("a small one", ctl("create", "-n", "a", "deployment", "d", "--image=i")[0], 0)
+            code, out = ctl("get", "-n", "a", "deployment", "d", "-o", "jsonpath={.metadata.labels.owner}")
+            expect("the label of the mutating policy", out, "kubernetes-admin")
+            # A change of the parameters counts once it has been followed.
+            ctl("patch", "configmap", "limits", "--type=merge", "-p", '{"data":{"most":"8"}}')
+            until("changed parameters are followed", lambda: ctl(
+                "create", "-n", "a", "deployment", "e", "--image=i", "--replicas=7", "--dry-run=server")[0] == 0)
+            # A namespace that is made and used at once has its labels when it is judged.
+            text = ('{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"b","labels":{"environment":"test"}}}\n')
+            ctl("create", "-f", "-", text=text)
+            code, out = ctl("create", "-n", "b", "deployment", "d", "--image=i", "--replicas=9")
+            if code == 0 or "at most 8" not in out:
+                fail(f"a new namespace was judged without its labels: {out}")
+            status, page = webhook.call("GET", "/metrics")
+            if not re.search(r'controller_runtime_webhook_requests_total\{code="200",webhook="/validate"\} [1-9]', page):
+                fail(f"no metric of the reviews:\n{page}")
+
+
+def of_plugins(program, kube):
+    """Built-in plugins with what a cluster has."""
+    plugins = "AlwaysPullImages,LimitRanger,PodSecurity,PodNodeSelector"
+    with serving(program, "--disable-admission-plugins=LimitRanger,PodSecurity,ServiceAccount") as server, \
+            tempfile.TemporaryDirectory() as folder:
+        ctl = client(server, kube)
+        with answering(program, folder, f"--enable-admission-plugins={plugins}",
+                       f"--kubeconfig={server.folder}/admin.kubeconfig") as webhook:
+            webhook.ready()
+            text = webhook.configuration()
+            if re.search(r"'\*'", text):
+                fail(f"a rule is wider than the plugins:\n{text}")
+            expect("the configurations are applied", ctl("apply", "-f", "-", text=text)[0], 0)
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {
+                "name": "a", "labels": {"pod-security.kubernetes.io/enforce": "baseline",
+                                        "pod-security.kubernetes.io/warn": "restricted"},
+                "annotations": {"scheduler.alpha.kubernetes.io/node-selector": "zone=a"}}}
+            ctl("create", "-f", "-", text=json.dumps(namespace))
+            code, out = ctl("create", "-f", "-", text=pod(hostNetwork=True))
+            expect("what kubectl says of a pod that baseline refuses", out.strip().splitlines()[-1], (
+                'Error from server (Forbidden): error when creating "STDIN": admission webhook '
+                '"validate.portcullis.portcullis.dev" denied the request: pods "p" is forbidden: violates PodSecurity '
+                '"baseline:latest": host namespaces (hostNetwork=true)'))
+            code, out = ctl("create", "-f", "-", text=pod())
+            if code != 0 or 'Warning: would violate PodSecurity "restricted:latest"' not in out:
+                fail(f"a pod with a warning: {code} {out}")
+            made = json.loads(ctl("get", "-n", "a", "pod", "p", "-o", "json")[1])
+            expect("the pull policy", made["spec"]["containers"][0]["imagePullPolicy"], "Always")
+            expect("the node selector", made["spec"].get("nodeSelector"), {"zone": "a"})
+            limits = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l", "namespace": "a"},
+                      "spec": {"limits": [{"type": "Container", "default": {"cpu": "1"}, "max": {"cpu": "2"}}]}}
+            ctl("delete", "-n", "a", "pod", "p", "--grace-period=0", "--force")
+            ctl("create", "-f", "-", text=json.dumps(limits))
+            until("limit ranges are followed", lambda: '"cpu":"1"' in ctl(
+                "create", "--dry-run=server", "-o", "json", "-f", "-", text=pod())[1].replace(" ", ""))
+
+
+def refusals(program, kube):
+    """What cannot be a webhook, requests that are no reviews, and a server that is not ready."""
+    def wrong(flags, text):
+        done = subprocess.run([program, "webhook", "--secure-port=0", *flags], capture_output=True, text=True, timeout=30)
+        if done.returncode != 2 or text not in done.stderr:
+            fail(f"{flags}: exit {done.returncode}: {done.stderr}")
+    wrong([], "no plugin is enabled")
+    wrong(["--enable-admission-plugins=MutatingAdmissionWebhook"], "cannot be a webhook: it calls webhooks")
+    wrong(["--enable-admission-plugins=PodSecurty"], "did you mean PodSecurity?")
+    wrong(["--enable-admission-plugins=CertificateApproval"], "asks who may do what")
+    wrong(["--enable-admission-plugins=PodSecurity", "--tls-cert-file=x"], "go together")
+    wrong(["--enable-admission-plugins=PodSecurity", "--kubeconfig=/nope"], "/nope: no such file or directory")
+    wrong(["--policies=/nope"], "/nope: no such file or directory")
+    wrong(["--enable-admission-plugins=PodSecurity", "--service=x", "--print-config"], "--service is NAMESPACE/NAME")
+    with tempfile.TemporaryDirectory() as folder:
+        dead = pathlib.Path(folder, "dead.kubeconfig")
+        dead.write_text("apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: "
+                        "'https://127.0.0.1:1'}}]\nusers: [{name: u, user: {}}]\ncontexts: [{name: c, context: "
+                        "{cluster: c, user: u}}]\n")
+        with answering(program, folder, "--enable-admission-plugins=PodSecurity,AlwaysPullImages") as webhook:
+            webhook.ready()
+            expect("a GET", webhook.call("GET", "/validate")[0], 405)
+            expect("no review", webhook.call("POST", "/validate", "{}")[0], 400)
+            expect("another type", webhook.call("POST", "/validate", "{}", {"Content-Type": "text/plain"})[0], 415)
+            status, text = webhook.call("POST", "/mutate/PodSecurity", "{}")
+            expect("a phase that the plugin does not have", status, 404)
+            if "/validate/PodSecurity" not in text or "/mutate/AlwaysPullImages" not in text:
+                fail(f"the paths that there are: {text}")
+            expect("health", webhook.call("GET", "/healthz"), (200, "ok"))
+        with answering(program, folder, "--enable-admission-plugins=LimitRanger", f"--kubeconfig={dead}") as webhook:
+            until("it says what is missing", lambda: "limitranges: " in webhook.call("GET", "/readyz")[1])
+            expect("not ready", webhook.call("GET", "/readyz")[0], 503)
+            expect("a review meanwhile", webhook.call("POST", "/validate", "{}")[0], 503)
+
+
+def certificates(program, kube):
+    """The certificate is read again when its file changes; --client-ca-file lets only its clients ask."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        for name in ("one", "two"):
+            (folder / name).mkdir()
+            with answering(program, folder / name, "--enable-admission-plugins=PodSecurity"):
+                pass
+        for part in ("crt", "key"):
+            shutil.copy(folder / f"one/certs/webhook.{part}", folder / f"tls.{part}")
+        (folder / "run").mkdir()
+        with answering(program, folder / "run", "--enable-admission-plugins=PodSecurity",
+                       f"--tls-cert-file={folder}/tls.crt", f"--tls-private-key-file={folder}/tls.key") as webhook:
+            webhook.context = ssl.create_default_context(cafile=folder / "one/certs/ca.crt")
+            webhook.ready()
+            for part in ("key", "crt"):
+                shutil.copy(folder / f"two/certs/webhook.{part}", folder / f"tls.{part}")
+            webhook.context = ssl.create_default_context(cafile=folder / "two/certs/ca.crt")
+
+            def reloaded():
+                with contextlib.suppress(ssl.SSLError):
+                    return webhook.call("GET", "/healthz")[0] == 200
+            until("the certificate is read again", reloaded, limit=30)
+        (folder / "closed").mkdir()
+        with answering(program, folder / "closed", "--enable-admission-plugins=PodSecurity",
+                       f"--client-ca-file={folder}/one/certs/ca.crt") as webhook:
+            expect("health needs no certificate", webhook.call("GET", "/readyz")[0], 200)
+            expect("a review without a certificate", webhook.call("POST", "/validate", "{}")[0], 401)
+            expect("metrics without a certificate", webhook.call("GET", "/metrics")[0], 401)
+
+
+def manifests(program, kube):
+    """What --print-config prints for a cluster is accepted by a server, and runs nothing wider than it has to."""
+    with serving(program) as server, tempfile.TemporaryDirectory() as folder:
+        ctl = client(server, kube)
+        pathlib.Path(folder, "policy.yaml").write_text(POLICY + "---\n" + LIMITS)
+        done = subprocess.run([program, "webhook", "--print-config", f"--cert-dir={folder}/certs",
+                               "--enable-admission-plugins=ResourceQuota,EventRateLimit,CertificateApproval",
+                               f"--policies={folder}/policy.yaml"], capture_output=True, text=True)
+        expect("--print-config", (done.returncode, done.stderr), (0, ""))
+        code, out = ctl("apply", "--validate=strict", "-f", "-", text=done.stdout)
+        expect("all of it is applied", code, 0)
+        for line in ("namespace/portcullis created", "deployment.apps/portcullis created", "secret/portcullis-tls created",
+                     "configmap/portcullis-policies created", "service/portcullis created",
+                     "validatingwebhookconfiguration.admissionregistration.k8s.io/portcullis created",
+                     "mutatingwebhookconfiguration.admissionregistration.k8s.io/portcullis created"):
+            if line not in out:
+                fail(f"no {line}:\n{out}")
+        hook = json.loads(ctl("get", "validatingwebhookconfiguration", "portcullis", "-o", "json")[1])["webhooks"][0]
+        expect("side effects, declared because events are counted", hook["sideEffects"], "NoneOnDryRun")
+        expect("namespaces that are left out", hook["namespaceSelector"]["matchExpressions"][0]["values"],
+               ["kube-system", "portcullis"])
+        if "Every resource is sent because of ResourceQuota." not in done.stdout:
+            fail(f"no word why a rule is wide:\n{done.stdout}")
+        rules = json.loads(ctl("get", "clusterrole", "portcullis", "-o", "json")[1])["rules"]
+        found = {resource for rule in rules for resource in rule["resources"]}
+        expect("the rights", sorted(found), ["configmaps", "customresourcedefinitions", "deviceclasses", "namespaces", "pods",
+                                             "resourcequotas", "subjectaccessreviews"])
+
+
+def main():
+    try:
+        program = kubectl.find()
+    except kubectl.Unavailable as reason:
+        print(f"SKIP: no kubectl 1.{kubectl.MINOR}: {reason}")
+        return kubectl.SKIP
+    run("webhook_command", __doc__, [of_files, of_plugins, refusals, certificates, manifests], lambda folder: program)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
