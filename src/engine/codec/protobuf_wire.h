@@ -12,7 +12,6 @@ namespace portcullis::engine::protobuf {
 // How the body of an object begins; a message of type runtime.Unknown follows.
 inline constexpr std::string_view kMagic("k8s\0", 4);
 
-using namespace base::
-    protobuf;
+using namespace base::protobuf;
 
 }  // namespace portcullis::engine::protobuf
