@@ -3,6 +3,7 @@
 #include "store/cache/cache.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "api/api_status.h"
@@ -143,7 +144,7 @@ Cache::Cache(Content content, const Options& options)
     const Collection name{object->group(), object->resource()};
     auto it = collections_.find(name);
     if (it == collections_.end()) {
-      auto state = std::make_unique<CollectionState>(name, first_revision_);
+      auto state = std::make_unique<CollectionState>(name, content.revision);
       it = collections_.emplace(Name{object->group(), object->resource()}, std::move(state)).first;
     }
     it->second->Load(std::move(object));
@@ -261,6 +262,60 @@ void Cache::Publish(const std::vector<EventPtr>& events) {
   for (Observation* observation : observers_) observation->Tell(events);
   Pack(stale, garbage);
   if (!fan_out_.idle()) fan_out_.Announce(std::move(changes));
+}
+
+void Cache::Advance(std::int64_t revision) {
+  base::WriterLock lock(state_mutex_);
+  revision_.store(std::max(revision, revision_.load()), std::memory_order_release);
+}
+
+std::vector<EventPtr> Cache::DifferenceTo(const Content& content) const {
+  std::vector<EventPtr> events;
+  std::unordered_set<const Object*> kept;
+  base::ReaderLock lock(state_mutex_);
+  for (const ObjectPtr& object : content.objects) {
+    const CollectionState* state = Find({object->group(), object->resource()});
+    const ObjectPtr previous = state == nullptr ? nullptr : state->Find(object->position());
+    if (previous != nullptr) kept.insert(previous.get());
+    if (previous != nullptr && previous->revision() == object->revision()) continue;
+    const EventType type = previous == nullptr ? EventType::kAdded : EventType::kModified;
+    events.push_back(
+        std::make_shared<const Event>(Event{type, object->revision(), object, previous}));
+  }
+  for (const auto& [name, state] : collections_) {
+    for (const ObjectPtr& object : state->All("")) {
+      if (kept.contains(object.get())) continue;
+      events.push_back(std::make_shared<const Event>(Event{
+          EventType::kDeleted, content.revision, object->WithRevision(content.revision), object}));
+    }
+  }
+  std::stable_sort(events.begin(), events.end(),
+                   [](const EventPtr& a, const EventPtr& b) { return a->revision < b->revision; });
+  return events;
+}
+
+void Cache::Replace(Content content) {
+  std::vector<EventPtr> garbage;
+  base::MutexLock publishing(publish_mutex_);
+  const std::vector<EventPtr> events = DifferenceTo(content);
+  for (const EventPtr& event : events) {
+    FindOrAdd({event->object->group(), event->object->resource()});
+  }
+  {
+    base::WriterLock lock(state_mutex_);
+    for (const EventPtr& event : events) {
+      Find({event->object->group(), event->object->resource()})->Apply(event, options_, garbage);
+    }
+    first_revision_ = content.revision;
+    for (const auto& [name, state] : collections_) {
+      state->ForgetHistory(content.revision, garbage);
+    }
+    revision_.store(content.revision, std::memory_order_release);
+  }
+  for (Observation* observation : observers_) {
+    if (!events.empty()) observation->Tell(events);
+  }
+  fan_out_.AnnounceAll();
 }
 
 void Cache::Pack(const StaleVersions& versions, std::vector<EventPtr>& garbage) {

@@ -4,7 +4,7 @@
 // watches, observers and the revision. A store that derives from it makes changes durable in its
 // own way and then calls Publish().
 //
-// Thread-safe. Publish() comes from one thread at a time; everything else from any thread.
+// Thread-safe. Publish(), Advance() and Replace() come from one thread at a time; everything else from any thread.
 // Destroyed after all watches and subscriptions.
 #pragma once
 
@@ -48,7 +48,7 @@ struct Content {
 class Cache : public Store {
  public:
   ObjectPtr Get(const Key& key) const final;
-  std::vector<ObjectPtr> List(const Collection& collection, std::string_view ns) const final;
+  std::vector<ObjectPtr> List(const Collection& collection, std::string_view ns = {}) const final;
   base::Result<Page> ListPage(const ListRequest& request) const final;
   std::size_t Count(const Collection& collection) const final;
   // See store/at_rest.h.
@@ -76,6 +76,12 @@ class Cache : public Store {
   virtual base::Result<ObjectPtr> Wait(Change change) = 0;
   // Makes the events visible, which are in order of revision, and tells observers, then watches.
   void Publish(const std::vector<EventPtr>& events) PC_EXCLUDES(publish_mutex_, state_mutex_);
+  // Nothing of the store has changed up to this revision.
+  void Advance(std::int64_t revision) PC_EXCLUDES(state_mutex_);
+  // Takes over a state of which it is not known how it came about: observers get the difference,
+  // and watches that have not been here yet end with kExpired. Objects that are still the same keep
+  // their identity.
+  void Replace(Content content) PC_EXCLUDES(publish_mutex_, state_mutex_);
   // What a change of `key` is judged by now.
   Place PlaceOf(const Key& key) PC_EXCLUDES(state_mutex_);
 
@@ -108,13 +114,15 @@ class Cache : public Store {
 
   // kInternalError if an object of the collection, in that namespace, cannot be read.
   base::Status CheckReadable(const Collection& collection, std::string_view ns) const;
+  std::vector<EventPtr> DifferenceTo(const Content& content) const PC_EXCLUDES(state_mutex_);
   CollectionState* Find(const Collection& name) const PC_REQUIRES_SHARED(state_mutex_);
   CollectionState& FindOrAdd(const Collection& name) PC_EXCLUDES(state_mutex_);
 
   const Options options_;
   // By storage key. Constant after construction.
   std::map<std::string, UnreadableObject, std::less<>> unreadable_;
-  const std::int64_t first_revision_;
+  // What is known of the past of collections that are not there yet.
+  std::int64_t first_revision_ PC_GUARDED_BY(state_mutex_);
   std::atomic<std::int64_t> revision_;
   mutable base::SharedMutex state_mutex_;
   std::unordered_map<Name, std::unique_ptr<CollectionState>, NameHash, NameEqual> collections_

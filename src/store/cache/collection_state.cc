@@ -72,10 +72,12 @@ void CollectionState::Apply(EventPtr event, const Options& options,
   Trim(options, garbage);
 }
 
-CollectionState::Entry* CollectionState::EntryOf(std::int64_t revision) {
-  const std::size_t at = FirstBehind(revision - 1);
-  const bool there = at < history_.size() && history_[at].event->revision == revision;
-  return there ? &history_[at] : nullptr;
+CollectionState::Entry* CollectionState::EntryOf(std::int64_t revision, std::string_view position) {
+  for (std::size_t at = FirstBehind(revision - 1);
+       at < history_.size() && history_[at].event->revision == revision; ++at) {
+    if (history_[at].event->object->position() == position) return &history_[at];
+  }
+  return nullptr;
 }
 
 std::vector<CollectionState::Stale> CollectionState::TakeStale(const Options& options) {
@@ -84,15 +86,17 @@ std::vector<CollectionState::Stale> CollectionState::TakeStale(const Options& op
   const Entry& newest = history_[history_.size() - options.fresh_events - 1];
   while (!large_.empty() && large_.front() <= newest.event->revision) {
     const std::int64_t revision = large_.front();
-    large_.pop_front();
-    const Entry* entry = EntryOf(revision);
-    if (entry == nullptr) continue;
-    const Event& event = *entry->event;
-    if (event.previous != nullptr && event.previous->bytes().size() >= options.large_bytes) {
-      stale.push_back({event.previous, revision});
-    }
-    if (event.type == EventType::kDeleted && event.object->bytes().size() >= options.large_bytes) {
-      stale.push_back({event.object, revision});
+    while (!large_.empty() && large_.front() == revision) large_.pop_front();
+    for (std::size_t at = FirstBehind(revision - 1);
+         at < history_.size() && history_[at].event->revision == revision; ++at) {
+      const Event& event = *history_[at].event;
+      if (event.previous != nullptr && event.previous->bytes().size() >= options.large_bytes) {
+        stale.push_back({event.previous, revision});
+      }
+      if (event.type == EventType::kDeleted &&
+          event.object->bytes().size() >= options.large_bytes) {
+        stale.push_back({event.object, revision});
+      }
     }
   }
   return stale;
@@ -102,14 +106,14 @@ void CollectionState::Replace(const Stale& stale, const std::shared_ptr<const Pa
                               std::vector<EventPtr>& garbage) {
   if (packed == nullptr) return;
   const ObjectPtr& version = stale.version;
-  if (Entry* maker = EntryOf(version->revision());
+  if (Entry* maker = EntryOf(version->revision(), version->position());
       maker != nullptr && maker->event->object == version) {
     const Event& event = *maker->event;
     Event husk{event.type, event.revision, packed->husk(), event.previous};
     maker->object = packed;
     garbage.push_back(std::exchange(maker->event, std::make_shared<const Event>(std::move(husk))));
   }
-  Entry* const entry = EntryOf(stale.replaced_at);
+  Entry* const entry = EntryOf(stale.replaced_at, version->position());
   if (entry == nullptr) return;
   if (entry->event->previous == version) {
     const Event& event = *entry->event;
@@ -137,7 +141,7 @@ ObjectPtr CollectionState::Previous(const Entry& entry) {
 bool CollectionState::IsHeldByOthers(const ObjectPtr& object) {
   long ours = 1;
   // A newest version stands in the event that made it, and in no other.
-  const Entry* maker = EntryOf(object->revision());
+  const Entry* maker = EntryOf(object->revision(), object->position());
   if (maker != nullptr && maker->event->object == object) {
     if (maker->event.use_count() > 1) return true;
     ++ours;
@@ -158,6 +162,16 @@ bool CollectionState::ForgetDocuments(std::size_t max, std::string& after) {
   });
   if (last != nullptr) after = std::string((*last)->position());
   return seen == max;
+}
+
+void CollectionState::ForgetHistory(std::int64_t floor, std::vector<EventPtr>& garbage) {
+  for (Entry& entry : history_) garbage.push_back(std::move(entry.event));
+  history_.clear();
+  large_.clear();
+  history_bytes_ = 0;
+  first_floor_ = floor;
+  floor_ = floor;
+  floor_of_namespace_.clear();
 }
 
 void CollectionState::HalveHistory(std::size_t keep, std::vector<EventPtr>& garbage) {
@@ -256,8 +270,9 @@ std::size_t CollectionState::FirstBehind(std::int64_t revision) const {
 std::size_t CollectionState::Events(std::string_view ns, std::int64_t& after, std::size_t max,
                                     std::vector<EventPtr>& out) const {
   std::size_t found = 0;
-  for (std::size_t i = FirstBehind(after); i < history_.size() && found < max; ++i) {
+  for (std::size_t i = FirstBehind(after); i < history_.size(); ++i) {
     const Event& event = *history_[i].event;
+    if (found >= max && event.revision != after) break;
     after = event.revision;
     if (!ns.empty() && event.object->ns() != ns) continue;
     out.push_back(Whole(history_[i]));

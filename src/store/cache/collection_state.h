@@ -44,6 +44,8 @@ class CollectionState {
   void Replace(const Stale& stale, const std::shared_ptr<const PackedObject>& packed,
                std::vector<EventPtr>& garbage);
 
+  // Drops the history: nothing is known of what was up to `floor`.
+  void ForgetHistory(std::int64_t floor, std::vector<EventPtr>& garbage);
   // Drops the older half of the history, but for the newest `keep` events.
   void HalveHistory(std::size_t keep, std::vector<EventPtr>& garbage);
 
@@ -59,7 +61,8 @@ class CollectionState {
 
   // Events behind this revision are all there (for that namespace, or for all if empty).
   std::int64_t Floor(std::string_view ns) const;
-  // Appends up to `max` events of `ns` behind `after` and moves `after` to the last one looked at.
+  // Appends up to `max` events of `ns` behind `after`, and the others of the last one's revision, and
+  // moves `after` to the last one looked at.
   std::size_t Events(std::string_view ns, std::int64_t& after, std::size_t max,
                      std::vector<EventPtr>& out) const;
 
@@ -75,7 +78,9 @@ class CollectionState {
     std::shared_ptr<const PackedObject> previous;
     std::size_t weight = 0;
   };
-  Entry* EntryOf(std::int64_t revision);  // null if it has left the history
+  // The event of this revision and object; null if it has left the history. Several objects have
+  // one revision if a lease of etcd has expired with which they were written.
+  Entry* EntryOf(std::int64_t revision, std::string_view position);
   static EventPtr Whole(const Entry& entry);
   static ObjectPtr Previous(const Entry& entry);
 
@@ -86,7 +91,8 @@ class CollectionState {
   std::shared_ptr<const CollectionName> name_;
   base::SortedBlocks<ObjectPtr, PositionOf> objects_;
   std::deque<Entry> history_;
-  std::deque<std::int64_t> large_;  // revisions of events whose previous version is large
+  // Revisions of events whose previous version is large.
+  std::deque<std::int64_t> large_;
   std::size_t history_bytes_ = 0;
   std::int64_t first_floor_;
   std::int64_t floor_;

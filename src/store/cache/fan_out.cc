@@ -3,6 +3,7 @@
 #include "store/cache/fan_out.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace portcullis::store {
 
@@ -59,6 +60,14 @@ void FanOut::Announce(std::vector<Change> changes) {
   changed_.NotifyOne();
 }
 
+void FanOut::AnnounceAll() {
+  {
+    base::MutexLock lock(mutex_);
+    all_ = true;
+  }
+  changed_.NotifyOne();
+}
+
 void FanOut::Wake(std::shared_ptr<Listener> listener) {
   {
     base::MutexLock lock(mutex_);
@@ -77,6 +86,9 @@ FanOut::Bucket FanOut::Due() {
   Bucket due;
   due.swap(woken_);
   for (const auto& listener : due) listener->Disarm();
+  if (std::exchange(all_, false)) {
+    for (const auto& [change, bucket] : buckets_) TakeArmed(bucket, due);
+  }
   // Many commits may have gathered meanwhile; each bucket is looked at once.
   std::sort(pending_.begin(), pending_.end());
   pending_.erase(std::unique(pending_.begin(), pending_.end()), pending_.end());
@@ -100,7 +112,7 @@ void FanOut::Run() {
     Bucket due;
     {
       base::MutexLock lock(mutex_);
-      while (!stopping_ && pending_.empty() && woken_.empty()) changed_.Wait(mutex_);
+      while (!stopping_ && !all_ && pending_.empty() && woken_.empty()) changed_.Wait(mutex_);
       if (stopping_) return;
       due = Due();
     }

@@ -59,6 +59,8 @@ class FanOut {
   using Change = std::pair<const CollectionState*, std::string>;  // collection, namespace
   // Wakes those who listen to one of the changes, soon.
   void Announce(std::vector<Change> changes) PC_EXCLUDES(mutex_);
+  // Wakes all, soon.
+  void AnnounceAll() PC_EXCLUDES(mutex_);
   // Wakes this one, soon.
   void Wake(std::shared_ptr<Listener> listener) PC_EXCLUDES(mutex_);
 
@@ -73,6 +75,7 @@ class FanOut {
   base::Mutex mutex_;
   base::CondVar changed_;
   bool stopping_ PC_GUARDED_BY(mutex_) = false;
+  bool all_ PC_GUARDED_BY(mutex_) = false;
   std::vector<Change> pending_ PC_GUARDED_BY(mutex_);
   Bucket woken_ PC_GUARDED_BY(mutex_);
   // By collection and namespace; namespace "" listens to all.
