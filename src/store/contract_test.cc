@@ -13,6 +13,8 @@
 
 #include "base/mutex.h"
 #include "store/embedded/embedded_store.h"
+#include "store/etcd/etcd_store.h"
+#include "store/etcd/testing/fake_etcd.h"
 #include "store/memory/memory_store.h"
 #include "store/testing/objects.h"
 #include "store/testing/temporary_folder.h"
@@ -31,6 +33,14 @@ class StoreContract : public ::testing::TestWithParam<std::string> {
     store_.reset();
     if (GetParam() == "memory") {
       store_ = OpenMemory(options);
+    } else if (GetParam().starts_with("etcd_")) {
+      etcd_.set_version(GetParam() == "etcd_without_progress" ? "3.4.23" : "3.5.30");
+      EtcdOptions etcd;
+      etcd.clock = &base::SystemClock();
+      etcd.client.endpoints = {"fake"};
+      auto opened = OpenEtcd(etcd_.MakeClient(), etcd, options);
+      ASSERT_TRUE(opened.ok()) << opened.status().message();
+      store_ = std::move(opened).value();
     } else {
       auto opened = OpenEmbedded(folder_.path() + "/store.db", options);
       ASSERT_TRUE(opened.ok()) << opened.status().message();
@@ -73,6 +83,7 @@ class StoreContract : public ::testing::TestWithParam<std::string> {
   }
 
   testing::TemporaryFolder folder_;
+  testing::FakeEtcd etcd_;
   std::atomic<int> woken_{0};
   std::unique_ptr<Store> store_;
 };
@@ -126,7 +137,7 @@ TEST_P(StoreContract, PutsTheRevisionIntoTheBytes) {
   ObjectPtr made = Create("a", "x", "hello");
 
   EXPECT_EQ(made->bytes(),
-            R"({"metadata":{"name":"x","namespace":"a","resourceVersion":"2","uid":"uid-x"},)"
+            R"({"metadata":{"name":"x","namespace":"a","uid":"uid-x","resourceVersion":"2"},)"
             R"("data":{"value":"hello"}})");
   EXPECT_EQ(made->document()["metadata"]["resourceVersion"].AsString(), "2");
   EXPECT_EQ(made->uid(), "uid-x");
@@ -550,7 +561,9 @@ TEST_P(StoreContract, OldVersionsOfLargeObjectsAreAllThere) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, StoreContract, ::testing::Values("memory", "embedded"),
+INSTANTIATE_TEST_SUITE_P(All, StoreContract,
+                         ::testing::Values("memory", "embedded", "etcd_with_progress",
+                                           "etcd_without_progress"),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

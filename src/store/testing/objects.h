@@ -16,14 +16,13 @@ inline Key ConfigMap(std::string_view ns, std::string_view name) {
   return {"", "configmaps", ns, name};
 }
 
-// {"metadata":{name, namespace, resourceVersion, uid: "uid-<name>"},"data":{"value": value}}
+// {"metadata":{name, namespace, uid: "uid-<name>", resourceVersion},"data":{"value": value}}
 inline Encoded Encode(std::string_view ns, std::string_view name, std::string_view value = {}) {
   Encoded encoded;
   encoded.bytes = base::StrCat(R"({"metadata":{"name":")", name, R"(","namespace":")", ns,
-                               R"(","resourceVersion":")");
+                               R"(","uid":"uid-)", name, R"(","resourceVersion":")");
   encoded.revision_at = encoded.bytes.size();
-  encoded.bytes +=
-      base::StrCat(R"(","uid":"uid-)", name, R"("},"data":{"value":")", value, R"("}})");
+  encoded.bytes += base::StrCat(R"("},"data":{"value":")", value, R"("}})");
   return encoded;
 }
 

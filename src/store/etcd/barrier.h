@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Barrier finds out how far the cache has to be for a reader to see every write that any server has
+// acknowledged by now: it asks etcd for its revision by a linearizable read of one key. Requests
+// share these reads: at most one is under way, and those who come meanwhile wait for the next one,
+// which begins after they came. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "etcd/client.h"
+
+namespace portcullis::store {
+
+class Barrier {
+ public:
+  using Done = std::function<void(base::Status)>;
+  // Calls back when the cache has reached the revision.
+  using WaitFor = std::function<void(std::int64_t revision, base::SteadyTime deadline, Done done)>;
+
+  // `client` outlives it; it is destroyed when no read is under way. `key` need not exist.
+  Barrier(etcd::Client& client, std::string key, WaitFor wait_for);
+
+  // Calls `done` once, on the client's loop or where `wait_for` calls back.
+  void Wait(base::SteadyTime deadline, Done done) PC_EXCLUDES(mutex_);
+
+ private:
+  struct Waiter {
+    base::SteadyTime deadline;
+    Done done;
+  };
+  using Waiters = std::vector<Waiter>;
+  void Read(Waiters waiters);
+  void OnRead(const std::shared_ptr<Waiters>& waiters, base::SteadyTime deadline,
+              const base::Result<etcd::RangeResponse>& response) PC_EXCLUDES(mutex_);
+
+  etcd::Client& client_;
+  const std::string key_;
+  const WaitFor wait_for_;
+  base::Mutex mutex_;
+  bool reading_ PC_GUARDED_BY(mutex_) = false;
+  Waiters next_ PC_GUARDED_BY(mutex_);
+};
+
+}  // namespace portcullis::store

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/etcd/errors.h"
+
+#include <string>
+
+#include "api/api_status.h"
+#include "api/stored_size.h"
+#include "etcd/client.h"
+
+namespace portcullis::store {
+
+base::Status StoreError(const base::Status& from_etcd) {
+  if (from_etcd.message() == api::RequestTooLargeStatus().message()) {
+    return api::RequestTooLargeStatus();
+  }
+  if (etcd::CodeOf(from_etcd) == etcd::Code::kDeadlineExceeded) {
+    return RequestTimedOut();
+  }
+  return {base::Reason::kUnknown, std::string(from_etcd.message())};
+}
+
+base::Status RequestTimedOut() {
+  return api::TimeoutStatus("request did not complete within the allotted timeout", 0);
+}
+
+}  // namespace portcullis::store

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/etcd/etcd_store.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <latch>
+#include <memory>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/mutex.h"
+#include "base/strings.h"
+#include "store/cache/cache.h"
+#include "store/cache/judge.h"
+#include "store/encryption/transformer.h"
+#include "store/etcd/barrier.h"
+#include "store/etcd/compactor.h"
+#include "store/etcd/errors.h"
+#include "store/etcd/etcd_write.h"
+#include "store/etcd/follower.h"
+#include "store/etcd/lease_manager.h"
+#include "store/etcd/listing.h"
+#include "store/etcd/revision_waiters.h"
+#include "store/etcd/value_reader.h"
+
+namespace portcullis::store {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{250};
+constexpr std::chrono::seconds kVersionTimeout{5};
+constexpr std::chrono::seconds kPageTimeout{30};
+
+bool IsEvent(const Key& key) {
+  return key.resource == "events" && (key.group.empty() || key.group == "events.k8s.io");
+}
+
+class StoreInEtcd final : public EtcdStore {
+ public:
+  StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions& etcd, const Options& options,
+              std::unique_ptr<ValueReader> reader, Content content, bool has_exact_progress);
+  ~StoreInEtcd() override;
+
+  void Submit(Change change, Done done) override;
+  base::Status DeleteVersions(std::span<const Version> versions) override;
+  base::Status Health() const override { return base::OkStatus(); }  // see Probe()
+  void Freshen(base::SteadyTime deadline, std::function<void(base::Status)> done) override;
+  base::Status Probe(base::Duration patience) const override;
+
+ private:
+  using WritePtr = std::shared_ptr<EtcdWrite>;
+
+  base::Result<ObjectPtr> Wait(Change change) override;
+
+  // The steps of a write. Each ends with a call of the next one, or with the answer.
+  void Attempt(const WritePtr& write);
+  void Send(const WritePtr& write, std::int64_t lease);
+  void OnAnswer(const WritePtr& write, const base::Result<etcd::TxnResponse>& answer);
+  base::Result<std::string> Seal(const Collection& collection, const std::string& key,
+                                 std::string value) const;
+  void FreshenAndAttempt(const WritePtr& write);
+  ObjectPtr OutcomeAt(const EtcdWrite& write, std::int64_t revision) const;
+  void WaitFor(std::int64_t revision, base::SteadyTime deadline,
+               std::function<void(base::Status)> done);
+
+  // What the watch tells.
+  void OnEvents(std::int64_t revision, const std::vector<etcd::WatchEvent>& events);
+  void OnLost() PC_EXCLUDES(mutex_);
+  EventPtr MakeEventOf(const etcd::WatchEvent& event, const ObjectPtr& previous);
+
+  void KeepHouse() PC_EXCLUDES(mutex_);
+  void ReadAgain() PC_EXCLUDES(mutex_);
+
+  const EtcdOptions options_;
+  const std::shared_ptr<const Transformer> transformer_;  // null: nothing is encrypted
+  std::unique_ptr<etcd::Client> client_;
+  const std::unique_ptr<ValueReader> reader_;
+  RevisionWaiters waiters_;
+  Follower follower_;
+  Barrier barrier_;
+  LeaseManager leases_;
+  Compactor compactor_;
+  std::atomic<bool> closing_{false};
+
+  base::Mutex mutex_;
+  base::CondVar changed_;
+  bool is_lost_ PC_GUARDED_BY(mutex_) = false;
+  bool stopping_ PC_GUARDED_BY(mutex_) = false;
+  std::thread housekeeper_;
+};
+
+StoreInEtcd::StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions& etcd,
+                         const Options& options, std::unique_ptr<ValueReader> reader,
+                         Content content, bool has_exact_progress)
+    : EtcdStore(std::move(content), options),
+      options_(etcd),
+      transformer_(options.transformer),
+      client_(std::move(client)),
+      reader_(std::move(reader)),
+      waiters_(revision()),
+      follower_(*client_, base::StrCat(etcd.prefix, "/"), has_exact_progress,
+                {[this](std::int64_t revision, const std::vector<etcd::WatchEvent>& events) {
+                   OnEvents(revision, events);
+                 },
+                 [this](const base::Status&) { OnLost(); }}),
+      barrier_(*client_, etcd.prefix,
+               [this](std::int64_t revision, base::SteadyTime deadline,
+                      std::function<void(base::Status)> done) {
+                 WaitFor(revision, deadline, std::move(done));
+               }),
+      leases_(*client_, *etcd.clock, etcd.event_ttl.count(), etcd.lease_reuse_seconds),
+      compactor_(*client_) {
+  follower_.Start(revision());
+  housekeeper_ = std::thread([this] { KeepHouse(); });
+}
+
+StoreInEtcd::~StoreInEtcd() {
+  closing_ = true;
+  {
+    base::MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  housekeeper_.join();
+  follower_.Stop();
+  waiters_.Close();
+  client_.reset();  // first, because its calls under way refer to the other parts
+}
+
+void StoreInEtcd::Freshen(base::SteadyTime deadline, std::function<void(base::Status)> done) {
+  barrier_.Wait(deadline, std::move(done));
+}
+
+base::Status StoreInEtcd::Probe(base::Duration patience) const {
+  const auto promise = std::make_shared<std::promise<base::Status>>();
+  etcd::RangeRequest request;
+  request.key = base::StrCat(options_.prefix, "/health");
+  request.keys_only = true;
+  client_->Range(std::move(request), options_.clock->Steady() + patience,
+                 [promise](const base::Result<etcd::RangeResponse>& answer) {
+                   promise->set_value(answer.status());
+                 });
+  const base::Status status = promise->get_future().get();
+  return status.ok() ? status : status.Annotate("error getting data from etcd");
+}
+
+void StoreInEtcd::WaitFor(std::int64_t wanted, base::SteadyTime deadline,
+                          std::function<void(base::Status)> done) {
+  const bool is_behind = revision() < wanted;
+  waiters_.Add(wanted, deadline, std::move(done));
+  if (is_behind) follower_.Reach(wanted);
+}
+
+// --- Writes
+
+void StoreInEtcd::Submit(Change change, Done done) {
+  const auto write = std::make_shared<EtcdWrite>();
+  write->change = std::move(change);
+  write->done = std::move(done);
+  write->deadline = options_.clock->Steady() + options_.request_timeout;
+  write->key = StorageKey(write->change.key, options_.prefix);
+  Attempt(write);
+}
+
+base::Result<ObjectPtr> StoreInEtcd::Wait(Change change) {
+  std::promise<base::Result<ObjectPtr>> promise;
+  Submit(std::move(change),
+         [&](base::Result<ObjectPtr> result) { promise.set_value(std::move(result)); });
+  return promise.get_future().get();
+}
+
+base::Status StoreInEtcd::DeleteVersions(std::span<const Version> versions) {
+  std::latch left(static_cast<std::ptrdiff_t>(versions.size()));
+  base::Mutex mutex;
+  base::Status failure;
+  for (const Version& version : versions) {
+    Change change;
+    change.kind = Change::Kind::kDelete;
+    change.key = version.key;
+    change.preconditions.revision = version.revision;
+    Submit(std::move(change), [&](const base::Result<ObjectPtr>& result) {
+      const base::Reason reason = result.status().reason();
+      const bool is_gone = reason == base::Reason::kNotFound || reason == base::Reason::kConflict;
+      if (!result.ok() && !is_gone) {
+        base::MutexLock lock(mutex);
+        failure = result.status();
+      }
+      left.count_down();
+    });
+  }
+  left.wait();
+  base::MutexLock lock(mutex);
+  return failure;
+}
+
+void StoreInEtcd::Attempt(const WritePtr& write) {
+  const Change& change = write->change;
+  const std::int64_t judged_before = write->place.stored ? write->place.stored->revision() : 0;
+  write->place = PlaceOf(change.key);
+  const Object* stored = write->place.stored.get();
+  if (write->may_be_applied) {
+    if (IsOutcomeOf(*write, stored)) return write->done(write->place.stored);
+    // What is there now may have been written over this change.
+    if ((stored != nullptr ? stored->revision() : 0) != judged_before) {
+      return write->done(write->error);
+    }
+  }
+  base::Status judged = write->place.unreadable.ok()
+                            ? Judge(change, stored, options_.prefix)
+                            : JudgeUnreadable(change, write->place.unreadable);
+  if (!judged.ok()) {
+    const auto& named = change.preconditions.revision;
+    const bool may_lag = !write->is_fresh && named && *named > revision();
+    return may_lag ? FreshenAndAttempt(write) : write->done(std::move(judged));
+  }
+  if (options_.clock->Steady() > write->deadline || closing_) {
+    return write->done(RequestTimedOut());
+  }
+  if (change.kind != Change::Kind::kDelete && options_.event_ttl.count() > 0 &&
+      IsEvent(change.key)) {
+    return leases_.Get(write->deadline, [this, write](const base::Result<std::int64_t>& lease) {
+      lease.ok() ? Send(write, *lease) : write->done(lease.status());
+    });
+  }
+  Send(write, 0);
+}
+
+void StoreInEtcd::FreshenAndAttempt(const WritePtr& write) {
+  write->is_fresh = true;
+  Freshen(write->deadline, [this, write](const base::Status& status) {
+    if (status.ok()) return Attempt(write);
+    write->done(write->may_be_applied ? write->error : status);
+  });
+}
+
+// The value as it goes to etcd.
+base::Result<std::string> StoreInEtcd::Seal(const Collection& collection, const std::string& key,
+                                            std::string value) const {
+  if (transformer_ == nullptr || !transformer_->Encrypts(collection)) return value;
+  auto sealed = transformer_->ToStorage(collection, key, value);
+  if (!sealed.ok()) return base::InternalError(sealed.status().message());
+  return std::move(sealed->bytes);
+}
+
+void StoreInEtcd::Send(const WritePtr& write, std::int64_t lease) {
+  etcd::TxnRequest request;
+  etcd::Compare compare;
+  compare.key = write->key;
+  compare.number = write->place.stored ? write->place.stored->revision() : 0;
+  request.compares.push_back(std::move(compare));
+  etcd::Op op;
+  op.key = write->key;
+  if (write->change.kind == Change::Kind::kDelete) {
+    op.kind = etcd::Op::Kind::kDelete;
+  } else {
+    op.kind = etcd::Op::Kind::kPut;
+    auto value =
+        Seal(write->change.key.collection(), write->key, ToEtcdValue(write->change.object));
+    if (!value.ok()) return write->done(std::move(value).status());
+    op.value = *std::move(value);
+    op.lease = lease;
+  }
+  request.success.push_back(std::move(op));
+  client_->Txn(
+      std::move(request), write->deadline,
+      [this, write](const base::Result<etcd::TxnResponse>& answer) { OnAnswer(write, answer); });
+}
+
+void StoreInEtcd::OnAnswer(const WritePtr& write, const base::Result<etcd::TxnResponse>& answer) {
+  if (!answer.ok()) {
+    base::Status error = StoreError(answer.status());
+    if (!etcd::IsUnknownOutcome(answer.status())) return write->done(std::move(error));
+    // The same transaction can be sent again: of the two only one finds the revision it compares.
+    write->may_be_applied = true;
+    write->error = std::move(error);
+    return FreshenAndAttempt(write);
+  }
+  const std::int64_t at = answer->revision;
+  WaitFor(at, write->deadline, [this, write, at, succeeded = answer->succeeded](base::Status seen) {
+    if (!seen.ok()) return write->done(std::move(seen));
+    if (!succeeded) return Attempt(write);  // judged by something that is no longer there
+    write->done(OutcomeAt(*write, at));
+  });
+}
+
+ObjectPtr StoreInEtcd::OutcomeAt(const EtcdWrite& write, std::int64_t revision) const {
+  ObjectPtr newest = Get(write.change.key);
+  if (newest != nullptr && newest->revision() == revision) return newest;
+  return MakeEvent(write.change, write.place, revision)->object;
+}
+
+// --- What the watch tells
+
+void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchEvent>& events) {
+  std::vector<EventPtr> published;
+  std::unordered_map<std::string_view, ObjectPtr> changed;  // by the earlier ones of these events
+  for (const etcd::WatchEvent& event : events) {
+    const auto key = ParseStorageKey(event.kv.key, options_.prefix);
+    if (!key || event.kv.mod_revision <= this->revision()) continue;
+    auto [it, is_new] = changed.try_emplace(event.kv.key);
+    if (is_new) it->second = PlaceOf(*key).stored;
+    EventPtr made = MakeEventOf(event, it->second);
+    if (made == nullptr) continue;
+    it->second = event.deleted ? nullptr : made->object;
+    published.push_back(std::move(made));
+  }
+  if (!published.empty()) Publish(published);
+  Advance(revision);
+  waiters_.Reached(revision);
+}
+
+EventPtr StoreInEtcd::MakeEventOf(const etcd::WatchEvent& event, const ObjectPtr& previous) {
+  Event made;
+  made.revision = event.kv.mod_revision;
+  made.previous = previous;
+  if (event.deleted) {
+    if (previous == nullptr) return nullptr;
+    made.type = EventType::kDeleted;
+    made.object = previous->WithRevision(made.revision);
+  } else {
+    auto object = reader_->Read(event.kv);
+    if (!object.ok()) {
+      base::LogError("an object in etcd cannot be read; its last state is served",
+                     {{"key", event.kv.key}, {"error", object.status().message()}});
+      return nullptr;
+    }
+    made.type = previous == nullptr ? EventType::kAdded : EventType::kModified;
+    made.object = *std::move(object);
+  }
+  return std::make_shared<const Event>(std::move(made));
+}
+
+void StoreInEtcd::OnLost() {
+  {
+    base::MutexLock lock(mutex_);
+    is_lost_ = true;
+  }
+  changed_.NotifyAll();
+}
+
+void StoreInEtcd::ReadAgain() {
+  auto content = ReadAll(*client_, *reader_, *options_.clock, kPageTimeout);
+  if (!content.ok()) {
+    base::LogError("cannot read etcd", {{"error", content.status().message()}});
+    return;
+  }
+  for (const UnreadableObject& object : content->unreadable) {
+    const Key key{object.collection->group, object.collection->resource, object.ns, object.name};
+    if (!Unreadable(key).ok()) continue;  // it was so before
+    base::LogError("cannot read etcd",
+                   {{"key", StorageKey(key, options_.prefix)}, {"error", object.error}});
+    return;
+  }
+  const std::int64_t revision = content->revision;
+  Replace(*std::move(content));
+  {
+    base::MutexLock lock(mutex_);
+    is_lost_ = false;
+  }
+  waiters_.Reached(revision);
+  follower_.Start(revision);
+}
+
+void StoreInEtcd::KeepHouse() {
+  pthread_setname_np(pthread_self(), "etcd-upkeep");
+  base::SteadyTime next_compaction = options_.clock->Steady() + options_.compaction_interval;
+  while (true) {
+    bool is_lost = false;
+    {
+      base::MutexLock lock(mutex_);
+      if (!stopping_) changed_.WaitUntil(mutex_, options_.clock->Steady() + kTick);
+      if (stopping_) return;
+      is_lost = is_lost_;
+    }
+    const base::SteadyTime now = options_.clock->Steady();
+    waiters_.Expire(now);
+    if (is_lost) ReadAgain();
+    if (options_.compaction_interval.count() > 0 && now >= next_compaction) {
+      compactor_.Run(now + std::min<base::Duration>(options_.compaction_interval / 2,
+                                                    options_.request_timeout));
+      next_compaction = now + options_.compaction_interval;
+    }
+  }
+}
+
+// Whether all members that answer can tell progress exactly; one that does not answer may come back
+// as any version.
+bool HaveExactProgress(etcd::Client& client, const EtcdOptions& etcd) {
+  using Answer = base::Result<etcd::StatusResponse>;
+  const base::SteadyTime deadline = etcd.clock->Steady() + kVersionTimeout;
+  std::vector<std::future<Answer>> answers;
+  for (const std::string& endpoint : etcd.client.endpoints) {
+    const auto promise = std::make_shared<std::promise<Answer>>();
+    answers.push_back(promise->get_future());
+    client.Status(endpoint, deadline,
+                  [promise](Answer answer) { promise->set_value(std::move(answer)); });
+  }
+  bool all = true;
+  for (auto& answer : answers) {
+    const Answer status = answer.get();
+    all = all && status.ok() && HasExactProgress(status->version);
+  }
+  return all;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(const EtcdOptions& etcd, const Options& options) {
+  return OpenEtcd(TRY(etcd::Client::Make(etcd.client)), etcd, options);
+}
+
+base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(std::unique_ptr<etcd::Client> client,
+                                                  const EtcdOptions& etcd, const Options& options) {
+  auto reader = std::make_unique<ValueReader>(etcd.prefix, etcd.decoder, options.transformer);
+  auto content = ReadAll(*client, *reader, *etcd.clock, etcd.request_timeout);
+  if (!content.ok()) {
+    return base::ConfigError(base::StrCat("cannot open etcd at ",
+                                          base::Join(etcd.client.endpoints, ", "), ": ",
+                                          content.status().message()));
+  }
+  const bool has_exact_progress = HaveExactProgress(*client, etcd);
+  return std::unique_ptr<EtcdStore>(
+      std::make_unique<StoreInEtcd>(std::move(client), etcd, options, std::move(reader),
+                                    *std::move(content), has_exact_progress));
+}
+
+}  // namespace portcullis::store

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The store of servers that share their state: objects in etcd (3.4 or later), in kube-apiserver's
+// layout, so that a kube-apiserver can open what this server has written and the reverse
+// (docs/etcd.md, docs/internals/store.md).
+//
+// Readers see the Cache, which one watch over the whole prefix keeps up to date; every event is seen
+// in order of revisions, so a list of anything is a state that has been. A write is one
+// transaction that compares the revision of the stored object; it is answered when etcd has
+// committed it and the cache has it, observers included. A change that is refused by what the cache
+// holds may be answered before Submit() returns. Freshen() makes a reader see what other
+// servers have acknowledged.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "etcd/client.h"
+#include "store/cache/cache.h"
+#include "store/etcd/value.h"
+#include "store/options.h"
+#include "store/storage_key.h"
+#include "store/store.h"
+
+namespace portcullis::store {
+
+class EtcdStore : public Cache {
+ public:
+  // Calls `done` once, on a thread of the store: with OK when readers see every write that any
+  // server had acknowledged when this was called, observers included; or with the error that a
+  // request ends with that must not be answered from what may be old. `done` must return at once.
+  virtual void Freshen(base::SteadyTime deadline, std::function<void(base::Status)> done) = 0;
+  // Whether etcd answers within `patience`; blocks so long.
+  virtual base::Status Probe(base::Duration patience) const = 0;
+
+ protected:
+  using Cache::Cache;
+};
+
+struct EtcdOptions {
+  const base::Clock* clock = nullptr;  // REQUIRES: the machine's time; outlives the store
+  etcd::ClientOptions client;
+  std::string prefix{kStoragePrefix};  // begins with "/" and does not end with one
+  // How long a write waits for etcd, and how long the start does.
+  base::Duration request_timeout = std::chrono::seconds(60);
+  std::chrono::seconds event_ttl{3600};  // Events live so long; 0: for ever
+  std::int64_t lease_reuse_seconds = 60;
+  base::Duration compaction_interval = std::chrono::minutes(5);  // 0: this server does not compact
+  ValueDecoder decoder;                                          // of values that are not JSON
+};
+
+// Reads everything below the prefix and begins to watch. Errors: no etcd, or one that refuses; an
+// object that cannot be read.
+base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(const EtcdOptions& etcd, const Options& options);
+// The same with a client that is there (tests).
+base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(std::unique_ptr<etcd::Client> client,
+                                                  const EtcdOptions& etcd, const Options& options);
+
+}  // namespace portcullis::store

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What is true of a store in etcd besides the contract: several stores on one etcd, answers that
+// are lost, objects that expire, a history that has been compacted.
+
+#include "store/etcd/etcd_store.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "store/etcd/follower.h"
+#include "store/etcd/testing/fake_etcd.h"
+#include "store/testing/objects.h"
+
+namespace portcullis::store {
+namespace {
+
+using testing::ConfigMap;
+using testing::Encode;
+using testing::Names;
+
+constexpr std::string_view kKey = "/registry/configmaps/n/a";
+
+class EtcdStoreTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<EtcdStore> Open(const std::string& prefix = "/registry") {
+    EtcdOptions options;
+    options.clock = &base::SystemClock();
+    options.client.endpoints = {"fake"};
+    options.prefix = prefix;
+    options.decoder = [](const Key& key, std::string_view value) -> base::Result<Encoded> {
+      if (!value.starts_with("k8s")) return base::BadRequest("unknown form");
+      return Encode(key.ns, key.name, value);
+    };
+    auto opened = OpenEtcd(etcd_.MakeClient(), options, {});
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    return opened.ok() ? *std::move(opened) : nullptr;
+  }
+  static base::Status Freshen(EtcdStore& store) {
+    std::promise<base::Status> done;
+    store.Freshen(base::SystemClock().Steady() + std::chrono::seconds(20),
+                  [&](base::Status status) { done.set_value(std::move(status)); });
+    return done.get_future().get();
+  }
+  static std::string ValueOf(const ObjectPtr& object) {
+    return object == nullptr ? "none" : std::string(object->document()["data"]["value"].AsString());
+  }
+  static base::Result<ObjectPtr> Create(Store& store, std::string_view name,
+                                        std::string_view value = "v") {
+    return store.Create(ConfigMap("n", name), Encode("n", name, value));
+  }
+  static base::Result<ObjectPtr> Update(Store& store, std::string_view name, std::string_view value,
+                                        Preconditions wanted = {}) {
+    return store.Update(ConfigMap("n", name), Encode("n", name, value), wanted);
+  }
+
+  testing::FakeEtcd etcd_;
+};
+
+TEST_F(EtcdStoreTest, KeepsKubeApiserversKeysAndValues) {
+  const auto store = Open();
+  ASSERT_TRUE(Create(*store, "a", "1").ok());
+  EXPECT_EQ(etcd_.ValueOf(std::string(kKey)),
+            "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"uid-a\"},"
+            "\"data\":{\"value\":\"1\"}}\n");
+  const auto other = Open("/elsewhere");
+  EXPECT_TRUE(other->List({"", "configmaps"}).empty());
+  ASSERT_TRUE(Create(*other, "b").ok());
+  EXPECT_NE(etcd_.ValueOf("/elsewhere/configmaps/n/b"), "");
+  EXPECT_EQ(other->Delete(ConfigMap("n", "b"), {std::nullopt, "x"}).status().message(),
+            "Operation cannot be fulfilled on configmaps \"b\": StorageError: invalid object, "
+            "Code: 4, Key: /elsewhere/configmaps/n/b, ResourceVersion: 0, AdditionalErrorMsg: "
+            "Precondition failed: UID in precondition: x, UID in object meta: uid-b");
+}
+
+TEST_F(EtcdStoreTest, ReadsWhatIsThereAndLeavesOtherKeysAlone) {
+  etcd_.Put("/registry/masterleases/10.0.0.1", "k8s");
+  etcd_.Put("/registry/configmaps/n/json", "{\"metadata\":{\"name\":\"json\"}}\n");
+  etcd_.Put("/registry/configmaps/n/proto", "k8s-form");
+  const auto store = Open();
+  EXPECT_EQ(Names(store->List({"", "configmaps"})),
+            (std::vector<std::string>{"n/json", "n/proto"}));
+  EXPECT_EQ(ValueOf(store->Get(ConfigMap("n", "proto"))), "k8s-form");
+  EXPECT_EQ(store->revision(), 4);
+  etcd_.Put("/registry/secrets/n/bad", "neither");
+  EtcdOptions options;
+  options.clock = &base::SystemClock();
+  options.client.endpoints = {"a", "b"};
+  EXPECT_EQ(OpenEtcd(etcd_.MakeClient(), options, {}).status().message(),
+            "cannot open etcd at a, b: etcd key /registry/configmaps/n/proto: its value is not "
+            "JSON");
+}
+
+TEST_F(EtcdStoreTest, SeesWhatAnotherServerHasAcknowledged) {
+  for (const std::string version : {"3.4.23", "3.5.30"}) {
+    etcd_.set_version(version);
+    const auto one = Open();
+    const auto two = Open();
+    for (int i = 0; i < 100; ++i) {
+      const std::string name = version + "-" + std::to_string(i);
+      EtcdStore& writer = i % 2 == 0 ? *one : *two;
+      EtcdStore& reader = i % 2 == 0 ? *two : *one;
+      ASSERT_TRUE(Create(writer, name).ok());
+      ASSERT_TRUE(Freshen(reader).ok());
+      ASSERT_NE(reader.Get(ConfigMap("n", name)), nullptr) << version << " " << i;
+    }
+  }
+}
+
+TEST_F(EtcdStoreTest, ReachesRevisionsOfOtherKeys) {
+  for (const std::string version : {"3.4.23", "3.5.30"}) {
+    etcd_.set_version(version);
+    const auto store = Open();
+    for (int i = 0; i < 20; ++i) {
+      const std::int64_t revision = etcd_.Put("elsewhere", std::to_string(i));
+      ASSERT_TRUE(Freshen(*store).ok());
+      EXPECT_GE(store->revision(), revision) << version;
+    }
+  }
+}
+
+TEST_F(EtcdStoreTest, SharesReadsOfTheRevision) {
+  const auto store = Open();
+  const int before = etcd_.ranges();
+  std::atomic<int> left{1000};
+  std::promise<void> all;
+  for (int i = 0; i < 1000; ++i) {
+    store->Freshen(base::SystemClock().Steady() + std::chrono::seconds(20),
+                   [&](const base::Status& status) {
+                     EXPECT_TRUE(status.ok());
+                     if (--left == 0) all.set_value();
+                   });
+  }
+  all.get_future().wait();
+  EXPECT_LT(etcd_.ranges() - before, 1000);
+}
+
+TEST_F(EtcdStoreTest, JudgesAgainWhatAnotherServerHasChanged) {
+  const auto store = Open();
+  const ObjectPtr made = *Create(*store, "a");
+  const auto by_another = [&](std::string_view value) {
+    etcd_.BeforeNextTxn(
+        [this, value = std::string(value)] { etcd_.Put(std::string(kKey), value); });
+  };
+  const std::string other =
+      R"({"metadata":{"name":"a","namespace":"n","uid":"uid-a"},"data":{"value":"other"}})";
+  by_another(other);
+  const auto stale = Update(*store, "a", "mine", {made->revision(), {}});
+  EXPECT_EQ(stale.status().reason(), base::Reason::kConflict);
+  EXPECT_EQ(ValueOf(store->Get(ConfigMap("n", "a"))), "other") << "it is told when it is seen";
+
+  by_another(other);
+  const auto updated = Update(*store, "a", "mine");
+  ASSERT_TRUE(updated.ok());
+  EXPECT_EQ(ValueOf(*updated), "mine");
+
+  by_another(R"({"metadata":{"name":"a","namespace":"n","uid":"new"}})");
+  const auto deleted = store->Delete(ConfigMap("n", "a"), {std::nullopt, "uid-a"});
+  EXPECT_EQ(deleted.status().reason(), base::Reason::kConflict);
+
+  etcd_.BeforeNextTxn([this] { etcd_.Put("/registry/configmaps/n/b", "k8s"); });
+  EXPECT_EQ(Create(*store, "b").status().reason(), base::Reason::kAlreadyExists);
+}
+
+TEST_F(EtcdStoreTest, FindsOutWhetherALostWriteHasHappened) {
+  const auto store = Open();
+  for (const bool is_applied : {true, false}) {
+    const auto lose = [&] { is_applied ? etcd_.LoseAnswers(1) : etcd_.LoseRequests(1); };
+    const std::string name = is_applied ? "applied" : "lost";
+    lose();
+    const auto created = Create(*store, name, "1");
+    ASSERT_TRUE(created.ok()) << created.status().message();
+    EXPECT_EQ(store->Get(ConfigMap("n", name)), *created);
+    lose();
+    const auto updated = Update(*store, name, "2", {(*created)->revision(), {}});
+    ASSERT_TRUE(updated.ok()) << updated.status().message();
+    EXPECT_EQ(ValueOf(store->Get(ConfigMap("n", name))), "2");
+    EXPECT_EQ((*updated)->revision(), etcd_.revision()) << "it is written once";
+  }
+  etcd_.LoseRequests(1);
+  EXPECT_TRUE(store->Delete(ConfigMap("n", "lost"), {}).ok());
+  EXPECT_EQ(store->Get(ConfigMap("n", "lost")), nullptr);
+  // A deletion does not tell which server has made it.
+  etcd_.LoseAnswers(1);
+  const auto unknown = store->Delete(ConfigMap("n", "applied"), {});
+  EXPECT_EQ(unknown.status().message(), "etcdserver: request timed out");
+  EXPECT_EQ(unknown.status().http_code(), 500);
+  EXPECT_EQ(store->Get(ConfigMap("n", "applied")), nullptr);
+}
+
+TEST_F(EtcdStoreTest, AdmitsThatALostWriteMayHaveBeenOverwritten) {
+  const auto store = Open();
+  ASSERT_TRUE(Create(*store, "a", "1").ok());
+  etcd_.BeforeNextTxn([this] {
+    etcd_.Put(std::string(kKey), R"({"metadata":{"name":"a"},"data":{"value":"other"}})");
+  });
+  etcd_.LoseRequests(1);
+  const auto updated = Update(*store, "a", "2");
+  EXPECT_EQ(updated.status().message(), "etcdserver: request timed out");
+  EXPECT_EQ(ValueOf(store->Get(ConfigMap("n", "a"))), "other");
+}
+
+TEST_F(EtcdStoreTest, LetsEventsExpireTogether) {
+  const auto store = Open();
+  for (const std::string name : {"a", "b", "c"}) {
+    ASSERT_TRUE(store->Create({"", "events", "n", name}, Encode("n", name)).ok());
+  }
+  ASSERT_TRUE(Create(*store, "kept").ok());
+  const std::int64_t lease = etcd_.LeaseOf("/registry/events/n/a");
+  EXPECT_NE(lease, 0);
+  EXPECT_EQ(etcd_.LeaseOf("/registry/events/n/c"), lease);
+  EXPECT_EQ(etcd_.LeaseOf("/registry/configmaps/n/kept"), 0);
+
+  auto watch = store->StartWatch({{"", "events"}, "", 0}, [] {});
+  etcd_.Expire(lease);
+  ASSERT_TRUE(Freshen(*store).ok());
+  std::vector<EventPtr> events;
+  ASSERT_TRUE((*watch)->Poll(1, events).ok());
+  ASSERT_EQ(events.size(), 3U) << "those of one revision come together";
+  for (const EventPtr& event : events) {
+    EXPECT_EQ(event->type, EventType::kDeleted);
+    EXPECT_EQ(event->revision, etcd_.revision());
+  }
+  events.clear();
+  EXPECT_EQ(*(*watch)->Poll(1, events), 0U);
+  EXPECT_EQ(store->Count({"", "events"}), 0U);
+}
+
+TEST_F(EtcdStoreTest, ReadsEverythingAnewWhenTheWatchIsOver) {
+  struct Recorder : Observer {
+    void OnCommit(std::span<const EventPtr> events) override {
+      for (const EventPtr& e : events) {
+        seen.insert((e->type == EventType::kDeleted ? "-"
+                     : e->type == EventType::kAdded ? "+"
+                                                    : "~") +
+                    std::string(e->object->position()));
+      }
+    }
+    std::multiset<std::string> seen;
+  } recorder;
+  const auto store = Open();
+  const auto other = Open();
+  const ObjectPtr same = *Create(*store, "same");
+  ASSERT_TRUE(Create(*store, "changed").ok());
+  ASSERT_TRUE(Create(*store, "gone").ok());
+  const auto subscription = store->Subscribe({}, recorder, {});
+  std::atomic<int> woken{0};
+  auto watch = store->StartWatch({{"", "configmaps"}, "n", 0}, [&] { ++woken; });
+  std::vector<EventPtr> events;
+  ASSERT_EQ(*(*watch)->Poll(10, events), 0U);
+
+  const std::string_view object = R"({"metadata":{"name":"x"},"data":{"value":"new"}})";
+  etcd_.SetSilent(true);
+  etcd_.Put("/registry/configmaps/n/changed", std::string(object));
+  etcd_.Remove("/registry/configmaps/n/gone");
+  etcd_.Put("/registry/configmaps/n/new", std::string(object));
+  etcd_.SetSilent(false);
+  etcd_.CancelWatches();
+  ASSERT_TRUE(Freshen(*store).ok());
+  EXPECT_EQ(ValueOf(store->Get(ConfigMap("n", "changed"))), "new");
+  EXPECT_EQ(store->Get(ConfigMap("n", "gone")), nullptr);
+  EXPECT_EQ(store->Get(ConfigMap("n", "same")), same);
+  EXPECT_EQ(recorder.seen, (std::multiset<std::string>{"~n/changed", "-n/gone", "+n/new"}));
+  // The watch cannot know whether it has missed a version.
+  EXPECT_EQ((*watch)->Poll(10, events).status().reason(), base::Reason::kExpired);
+  while (woken == 0) std::this_thread::yield();
+  // And it goes on.
+  ASSERT_TRUE(Create(*other, "later").ok());
+  ASSERT_TRUE(Freshen(*store).ok());
+  EXPECT_NE(store->Get(ConfigMap("n", "later")), nullptr);
+}
+
+TEST_F(EtcdStoreTest, ServersThatWriteTheSameObjectLoseNothing) {
+  const auto one = Open();
+  const auto two = Open();
+  ASSERT_TRUE(Create(*one, "counter", "0").ok());
+  const auto count = [](Store& store) {
+    for (int done = 0; done < 100;) {
+      const ObjectPtr read = store.Get(ConfigMap("n", "counter"));
+      if (read == nullptr) continue;
+      const int next = std::stoi(ValueOf(read)) + 1;
+      if (Update(store, "counter", std::to_string(next), {read->revision(), {}}).ok()) ++done;
+    }
+  };
+  ASSERT_TRUE(Freshen(*two).ok());
+  std::thread other([&] { count(*two); });
+  count(*one);
+  other.join();
+  ASSERT_TRUE(Freshen(*one).ok());
+  EXPECT_EQ(ValueOf(one->Get(ConfigMap("n", "counter"))), "200");
+}
+
+TEST(HasExactProgress, IsTrueOfCorrectedVersions) {
+  for (const std::string_view version :
+       {"3.4.31", "3.5.13", "3.5.30", "3.6.0", "3.6.0-rc.1", "4.0.0"}) {
+    EXPECT_TRUE(HasExactProgress(version)) << version;
+  }
+  for (const std::string_view version :
+       {"3.4.23", "3.4.30", "3.5.0", "3.5.12", "3.3.27", "", "3", "x"}) {
+    EXPECT_FALSE(HasExactProgress(version)) << version;
+  }
+}
+
+}  // namespace
+}  // namespace portcullis::store

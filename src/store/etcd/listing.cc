@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/etcd/listing.h"
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace portcullis::store {
+namespace {
+
+constexpr std::int64_t kPage = 2000;  // keys
+
+base::Result<etcd::RangeResponse> ReadPage(etcd::Client& client, etcd::RangeRequest request,
+                                           base::SteadyTime deadline) {
+  // Shared: the caller may be gone before the promise is.
+  const auto promise = std::make_shared<std::promise<base::Result<etcd::RangeResponse>>>();
+  client.Range(std::move(request), deadline, [promise](base::Result<etcd::RangeResponse> response) {
+    promise->set_value(std::move(response));
+  });
+  return promise->get_future().get();
+}
+
+}  // namespace
+
+base::Result<Content> ReadAll(etcd::Client& client, ValueReader& reader, const base::Clock& clock,
+                              base::Duration per_page) {
+  const std::string all = base::StrCat(reader.prefix(), "/");
+  etcd::RangeRequest request;
+  request.key = all;
+  request.range_end = etcd::PrefixEnd(all);
+  request.limit = kPage;
+  Content content;
+  while (true) {
+    auto page = ReadPage(client, request, clock.Steady() + per_page);
+    if (!page.ok() && etcd::IsCompacted(page.status())) {  // it took too long: begin again
+      request.key = all;
+      request.revision = 0;
+      content = Content();
+      continue;
+    }
+    if (!page.ok()) return std::move(page).status();
+    if (request.revision == 0) {
+      request.revision = page->revision;
+      content.revision = page->revision;
+    }
+    for (const etcd::KeyValue& kv : page->kvs) {
+      std::optional<UnreadableObject> unreadable;
+      auto object = reader.Read(kv, &unreadable);
+      if (unreadable) content.unreadable.push_back(*std::move(unreadable));
+      if (!object.ok()) return object.status().Annotate(base::StrCat("etcd key ", kv.key));
+      if (*object != nullptr) content.objects.push_back(*std::move(object));
+    }
+    if (!page->more || page->kvs.empty()) return content;
+    request.key = page->kvs.back().key + '\0';
+  }
+}
+
+}  // namespace portcullis::store

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Reads all objects below the prefix, as they are at one revision.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "etcd/client.h"
+#include "store/cache/cache.h"
+#include "store/etcd/value_reader.h"
+
+namespace portcullis::store {
+
+// Waits for etcd, page by page, each until the time `per_page` has passed. Not on the client's loop.
+// An object that no key decrypts becomes one of Content::unreadable; another one that cannot be read
+// is an error that names its key.
+base::Result<Content> ReadAll(etcd::Client& client, ValueReader& reader, const base::Clock& clock,
+                              base::Duration per_page);
+
+}  // namespace portcullis::store

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The value that an object is kept as in etcd: kube-apiserver's of
+// --storage-media-type=application/json, which is the object without its resourceVersion (that is
+// the key's mod_revision) and a line end. Stateless.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "store/store.h"
+
+namespace portcullis::store {
+
+// REQUIRES: `object` is ready for a store, with `"resourceVersion":""` around object.revision_at.
+std::string ToEtcdValue(const Encoded& object);
+
+// The reverse. The resourceVersion goes where Go writes it: behind the uid, or, if the members of
+// the object are sorted as those of custom resources are, in its place among them. Text that has
+// blanks between its parts, or a resourceVersion, is written anew without them. Errors say what is
+// wrong with the text.
+base::Result<Encoded> FromEtcdValue(std::string_view value);
+
+// Reads the values that are not JSON: kube-apiserver's protobuf form, which begins with "k8s\0".
+using ValueDecoder = std::function<base::Result<Encoded>(const Key& key, std::string_view value)>;
+
+}  // namespace portcullis::store
