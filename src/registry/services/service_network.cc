@@ -109,14 +109,39 @@ base::Result<std::string> ServiceNetwork::TakeAnyAddress(const Owner& owner) {
   return result;
 }
 
-base::Result<int> ServiceNetwork::TakeAnyPort() {
+std::optional<int> ServiceNetwork::ReservePort() {
   base::MutexLock lock(mutex_);
   for (int tried = 0; tried <= last_port_ - first_port_; ++tried) {
     if (next_port_ < first_port_ || next_port_ > last_port_) next_port_ = first_port_;
     const int candidate = next_port_++;
     if (ports_.insert(candidate).second) return candidate;
   }
+  return std::nullopt;
+}
+
+base::Result<int> ServiceNetwork::TakeAnyPort() {
+  while (const auto port = ReservePort()) {
+    if (port_book_ == nullptr) return *port;
+    const base::Status entered = port_book_->Enter(*port);
+    if (entered.ok()) return *port;
+    // One that another server has stays taken until the store tells that it has been given back.
+    if (entered.reason() == base::Reason::kAlreadyExists) continue;
+    NotePort(*port, false);
+    return entered;
+  }
   return base::InternalError("range is full");
+}
+
+void ServiceNetwork::NoteAddress(std::string_view address, bool is_taken) {
+  const auto number = Usable(address);
+  if (!number) return;
+  base::MutexLock lock(mutex_);
+  is_taken ? void(addresses_.insert(*number)) : void(addresses_.erase(*number));
+}
+
+void ServiceNetwork::NotePort(int port, bool is_taken) {
+  base::MutexLock lock(mutex_);
+  is_taken ? void(ports_.insert(port)) : void(ports_.erase(port));
 }
 
 std::optional<std::uint32_t> ServiceNetwork::Usable(std::string_view address) const {
@@ -159,9 +184,17 @@ base::Status ServiceNetwork::TakePort(int port) {
         base::StrCat("provided port is not in the valid range. The range of valid ports is ",
                      std::to_string(first_port_), "-", std::to_string(last_port_)));
   }
-  base::MutexLock lock(mutex_);
-  if (!ports_.insert(port).second) return base::Invalid("provided port is already allocated");
-  return base::OkStatus();
+  const base::Status taken = base::Invalid("provided port is already allocated");
+  {
+    base::MutexLock lock(mutex_);
+    if (!ports_.insert(port).second) return taken;
+  }
+  if (port_book_ == nullptr) return base::OkStatus();
+  base::Status entered = port_book_->Enter(port);
+  if (entered.ok()) return entered;
+  if (entered.reason() == base::Reason::kAlreadyExists) return taken;
+  NotePort(port, false);
+  return entered;
 }
 
 void ServiceNetwork::ReleaseAddress(std::string_view address) {
@@ -172,8 +205,8 @@ void ServiceNetwork::ReleaseAddress(std::string_view address) {
 }
 
 void ServiceNetwork::ReleasePort(int port) {
-  base::MutexLock lock(mutex_);
-  ports_.erase(port);
+  if (port_book_ != nullptr) port_book_->Strike(port);
+  NotePort(port, false);
 }
 
 }  // namespace portcullis::registry

@@ -27,6 +27,15 @@ class AddressBook {
   virtual void Strike(std::string_view address) = 0;
 };
 
+// Where servers that share a store agree on node ports. Thread-safe.
+class PortBook {
+ public:
+  virtual ~PortBook() = default;
+  // kAlreadyExists: another server has taken the port.
+  virtual base::Status Enter(int port) = 0;
+  virtual void Strike(int port) = 0;
+};
+
 class ServiceNetwork {
  public:
   struct Owner {
@@ -40,6 +49,11 @@ class ServiceNetwork {
 
   // What is taken for an owner is entered there. Before the first Take; `book` outlives it.
   void set_book(AddressBook* book) { book_ = book; }
+  // Ports that are taken are entered there. After the ports of stored Services have been taken.
+  void set_port_book(PortBook* book) { port_book_ = book; }
+  // What other servers take and give back, as the store tells it.
+  void NoteAddress(std::string_view address, bool is_taken);
+  void NotePort(int port, bool is_taken);
   // Whether taking and giving back addresses waits: for the writes of the book, and what reviews
   // these.
   bool MayWait() const { return book_ != nullptr; }
@@ -77,8 +91,10 @@ class ServiceNetwork {
   std::optional<std::uint32_t> Reserve();
   base::Status Enter(std::uint32_t address, const Owner& owner);
   void Free(std::uint32_t address);
+  std::optional<int> ReservePort();
 
   AddressBook* book_ = nullptr;
+  PortBook* port_book_ = nullptr;  // null: no other server hands out ports
   std::string range_;
   std::uint32_t network_ = 0;
   std::uint32_t size_ = 0;  // addresses in the range
