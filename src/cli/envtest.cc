@@ -50,6 +50,8 @@ int RunApiServer(const std::vector<std::string>& arguments) {
   options.store = "memory";
   options.data_dir = "";
   if (const auto end = ReadServerFlags(kApiServer, arguments, options)) return *end;
+  // The etcd that envtest starts and names is a stand-in.
+  if (!options.etcd_servers.empty()) options.store = "memory";
   base::ConfigureLog(options.log_format == "json" ? base::LogFormat::kJson : base::LogFormat::kText,
                      options.verbosity > 3 ? base::LogLevel::kDebug : base::LogLevel::kInfo);
   const sigset_t signals = BlockSignals({SIGINT, SIGTERM});

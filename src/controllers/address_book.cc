@@ -130,8 +130,10 @@ std::unique_ptr<registry::AddressBook> MakeAddressBook(Client& client) {
   return std::make_unique<ApiBook>(client);
 }
 
-base::Status ReleaseAddresses(const engine::World& world) {
+base::Status ReleaseAddresses(const engine::World& world, base::Duration grace) {
   json::Arena arena;
+  const std::string young = base::FormatTime(
+      world.clock->Now() - std::chrono::duration_cast<base::WallTime::duration>(grace));
   std::set<std::string, std::less<>> held;
   for (const store::ObjectPtr& service : world.store->List({"", "services"})) {
     const json::Value parsed = TRY(json::Parse(arena, service->bytes(), {.borrow_text = true}));
@@ -141,7 +143,9 @@ base::Status ReleaseAddresses(const engine::World& world) {
     }
   }
   for (const store::ObjectPtr& object : world.store->List(kAddresses)) {
-    const json::Value labels = object->document()["metadata"]["labels"];
+    const json::Value metadata = object->document()["metadata"];
+    const json::Value labels = metadata["labels"];
+    if (grace.count() > 0 && metadata["creationTimestamp"].AsString() > young) continue;
     if (labels[kManagedBy].AsString() != kAllocator || held.contains(object->name())) continue;
     TRY(world.store->Delete({kAddresses.group, kAddresses.resource, "", object->name()}, {}));
   }

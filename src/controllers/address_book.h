@@ -22,8 +22,9 @@ std::unique_ptr<registry::AddressBook> MakeAddressBook(Client& client);
 extern const ControllerInfo kAddressRepair;
 
 // Removes what was made for Services that are gone, or that were never stored because the server
-// ended in between. Before the first Service is made.
-base::Status ReleaseAddresses(const engine::World& world);
+// ended in between: what is older than `grace`, as another server may be about to store the
+// Service. Before the first Service is made.
+base::Status ReleaseAddresses(const engine::World& world, base::Duration grace);
 
 // Makes what stored Services lack. Before the first request.
 base::Status RepairAddresses(const engine::World& world);

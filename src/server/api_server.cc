@@ -27,6 +27,7 @@
 #include "controllers/namespace_initialization.h"
 #include "controllers/policy_status.h"
 #include "controllers/runner.h"
+#include "controllers/shared_network.h"
 #include "engine/boot/boot_objects.h"
 #include "engine/engine.h"
 #include "golang/netip.h"
@@ -45,6 +46,7 @@
 #include "server/admission_traces.h"
 #include "server/authorization/authorization.h"
 #include "server/bootstrap_tokens.h"
+#include "server/controller_loops.h"
 #include "server/credentials.h"
 #include "server/data_folder.h"
 #include "server/discovery/documents.h"
@@ -140,6 +142,7 @@ class Server final : public ApiServer {
     memory_.emplace(TRY(ReadMemoryLimit(options_.memory_limit)), UsedMemory);
     env_.memory = &*memory_;
     storage_ = TRY(Storage::Open(options_, clock_, metrics_, memory_->limit()));
+    env_.etcd = storage_->etcd();
     auto services = TRY(registry::ServiceNetwork::Create(options_.service_cluster_ip_range,
                                                          options_.service_node_port_range));
     credentials_ = TRY(PrepareCredentials(options_, services->first_address(), clock_));
@@ -171,17 +174,10 @@ class Server final : public ApiServer {
     if (legacy_tokens_) legacy_tokens_->Start(*self_);
     addresses_ = controllers::MakeAddressBook(*self_);
     env_.services->set_book(addresses_.get());
-    TRY(controllers::ReleaseAddresses(env_));
-    json::Arena arena;
-    engine::BootFacts facts = TRY(BootFactsOf(options_, credentials_));
-    if (options_.store == "memory") facts.writers = 1;
-    facts.also = controllers::FlowControlBootJobs(*env_.store, *self_, clock_, arena,
-                                                  options_.enable_priority_and_fairness);
-    TRY(engine::MakeBootObjects(env_, facts));
-    TRY(controllers::RepairAddresses(env_));
+    TRY(MakeWhatIsMissing());
     MakeControllers();
     TRY(Listen());
-    for (Loop& loop : loops_) loop.runner->Start();
+    loops_->Start();
     StartEventExpiry();
     kubeconfig_ = options_.write_kubeconfig;
     if (kubeconfig_.empty()) {
@@ -191,6 +187,35 @@ class Server final : public ApiServer {
     return WriteKubeconfig(kubeconfig_, credentials_, url_);
   }
 
+  // What is there at the first start of a cluster. Another server may be about the same.
+  base::Status MakeWhatIsMissing() {
+    if (env_.etcd == nullptr) return MakeBootObjects({});
+    const base::SteadyTime end = clock_.Steady() + 2 * controllers::kUnstoredGrace;
+    while (true) {
+      base::Status made = MakeBootObjects(controllers::kUnstoredGrace);
+      if (made.ok() || clock_.Steady() > end) return made;
+      base::LogInfo("what every cluster has is not complete yet", {{"error", made.message()}});
+      std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    }
+  }
+
+  base::Status MakeBootObjects(base::Duration grace) {
+    TRY(controllers::ReleaseAddresses(env_, grace));
+    if (env_.etcd != nullptr && network_ == nullptr) {
+      auto network =
+          std::make_unique<controllers::SharedNetwork>(storage_->store(), *env_.services, clock_);
+      TRY(network->Start());
+      network_ = std::move(network);
+    }
+    json::Arena arena;
+    engine::BootFacts facts = TRY(BootFactsOf(options_, credentials_));
+    if (options_.store == "memory") facts.writers = 1;
+    facts.also = controllers::FlowControlBootJobs(*env_.store, *self_, clock_, arena,
+                                                  options_.enable_priority_and_fairness);
+    TRY(engine::MakeBootObjects(env_, facts));
+    return controllers::RepairAddresses(env_);
+  }
+
   void AnnounceStop() override { documents_.SetStopping(); }
 
   void Stop(std::chrono::milliseconds grace) override {
@@ -198,7 +223,7 @@ class Server final : public ApiServer {
     stopped_ = true;
     ending_ = true;
     documents_.SetStopping();
-    for (Loop& loop : loops_) loop.runner->Stop();
+    if (loops_) loops_->Stop();
     event_expiry_.reset();
     if (watches_) watches_->Stop();
     reloader_.reset();
@@ -396,7 +421,7 @@ class Server final : public ApiServer {
     engine.signer = signer_.get();
     engine.namespace_hook = &initialization_;
     engine.services = std::move(services);
-    engine.own_address = [this] { return env_.server_address; };
+    engine.own_address = [this] { return own_address_; };
     for (const controllers::ControllerInfo* info : chosen_controllers_) {
       if (info == &controllers::kPolicyStatus) engine.checks_policy_types = true;
     }
@@ -427,40 +452,24 @@ class Server final : public ApiServer {
     return base::OkStatus();
   }
 
-  // A controller with what it works through.
-  struct Loop {
-    std::unique_ptr<controllers::Client> client;  // null: the server itself
-    std::unique_ptr<controllers::ControllerContext> context;
-    std::unique_ptr<controllers::ControllerRunner> runner;
-  };
-
   void MakeControllers() {
-    for (const controllers::ControllerInfo* info : chosen_controllers_) {
-      MakeLoop(*info, MakeOwnClient(env_, controllers::IdentityOf(info->account), Limits::kApply));
-    }
+    controller_context_.reset(new controllers::ControllerContext{
+        storage_->store(), *self_, *env_.catalog, clock_, engine_->compiler(),
+        credentials_.authority_pem, *env_.release, env_.initializers});
+    loops_ = std::make_unique<ControllerLoops>(env_, *controller_context_, initialization_);
+    loops_->AddChosen(chosen_controllers_);
     // Always on: --controllers does not select these.
     for (const controllers::ControllerInfo* info :
          {&controllers::kIdentityLease, &controllers::kCustomApiServices,
           &controllers::kApiServiceAvailability, &controllers::kAddressRepair,
           &controllers::kFlowControlObjects}) {
-      MakeLoop(*info, nullptr);
+      loops_->AddOwn(*info);
     }
-    if (options_.enable_priority_and_fairness) MakeLoop(controllers::kFlowSchemaStatus, nullptr);
-  }
-
-  void MakeLoop(const controllers::ControllerInfo& info,
-                std::unique_ptr<controllers::Client> client) {
-    Loop& loop = loops_.emplace_back();
-    loop.client = std::move(client);
-    loop.context.reset(new controllers::ControllerContext{
-        storage_->store(), loop.client ? *loop.client : *self_, *env_.catalog, clock_,
-        engine_->compiler(), credentials_.authority_pem, *env_.release, env_.initializers});
-    loop.runner =
-        std::make_unique<controllers::ControllerRunner>(info, *loop.context, storage_->store());
-    if (info.furnishes_namespaces) initialization_.Add(*loop.runner);
+    if (options_.enable_priority_and_fairness) loops_->AddOwn(controllers::kFlowSchemaStatus);
   }
 
   void StartEventExpiry() {
+    if (options_.store == "etcd") return;  // which lets them expire itself
     // kube-apiserver counts whole seconds, of which 0 stands for ever.
     const auto ttl = std::chrono::floor<std::chrono::seconds>(options_.event_ttl);
     if (ttl.count() <= 0) return;
@@ -498,8 +507,11 @@ class Server final : public ApiServer {
         std::make_unique<net::TlsReloader>(io_, *listener_, tls.settings, tls.files, kReloadEvery);
     const bool any = options_.bind_address == "0.0.0.0" || options_.bind_address == "::";
     const std::string host = any ? "127.0.0.1" : options_.bind_address;
-    env_.server_address = golang::JoinHostPort(host, std::to_string(listener_->port()));
-    url_ = base::StrCat("https://", env_.server_address);
+    const std::string port = std::to_string(listener_->port());
+    own_address_ = golang::JoinHostPort(host, port);
+    url_ = base::StrCat("https://", own_address_);
+    const std::string& name = options_.external_hostname;
+    env_.server_address = name.empty() ? own_address_ : golang::JoinHostPort(name, port);
     return base::OkStatus();
   }
 
@@ -560,12 +572,15 @@ class Server final : public ApiServer {
   std::unique_ptr<WatchHub> watches_;
   std::unique_ptr<controllers::Client> self_;
   std::unique_ptr<registry::AddressBook> addresses_;
+  std::unique_ptr<controllers::SharedNetwork> network_;  // null: no other server shares the store
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<net::HttpsServer> listener_;
   std::unique_ptr<net::TlsReloader> reloader_;
   std::vector<const controllers::ControllerInfo*> chosen_controllers_;
-  std::vector<Loop> loops_;
+  std::unique_ptr<controllers::ControllerContext> controller_context_;
+  std::unique_ptr<ControllerLoops> loops_;
   std::unique_ptr<controllers::EventExpiry> event_expiry_;
+  std::string own_address_;
   std::string url_;
   std::string kubeconfig_;
   bool stopped_ = false;

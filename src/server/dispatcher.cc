@@ -18,6 +18,7 @@
 #include "server/reply.h"
 #include "server/router.h"
 #include "server/seats.h"
+#include "store/etcd/etcd_store.h"
 
 namespace portcullis::server {
 namespace {
@@ -115,8 +116,35 @@ void Dispatcher::Handle(const std::shared_ptr<net::Exchange>& exchange) {
     const net::Request& request = exchange->request();
     call->info = ParseRequestInfo(request.method, request.target);
     call->on_io_thread = !env_.begins_may_wait && FitsIoThread(*call);
-    call->on_io_thread ? Begin(call) : Queue(call);
+    NeedsFreshening(*call) ? Freshen(call) : BeginOrQueue(call);
   });
+}
+
+void Dispatcher::BeginOrQueue(const std::shared_ptr<Call>& call) {
+  call->on_io_thread ? Begin(call) : Queue(call);
+}
+
+// Reads of "any" state (resourceVersion=0) say that it may be old. What is not of the API (health,
+// metrics) must be answered also without a store.
+bool Dispatcher::NeedsFreshening(const Call& call) const {
+  if (env_.etcd == nullptr) return false;
+  const RequestInfo& info = call.info;
+  if (!info.is_resource) return info.path.starts_with("/api") || info.path.starts_with("/openapi");
+  const bool reads = info.verb == "get" || info.verb == "list" || info.verb == "watch";
+  return !reads || info.query.Get("resourceVersion") != "0";
+}
+
+void Dispatcher::Freshen(const std::shared_ptr<Call>& call) {
+  const auto deadline = DeadlineOf(*call);
+  if (!deadline.ok()) return BeginOrQueue(call);  // where it is refused
+  if (!IsLongRunning(call->info)) call->exchange->SetDeadline(*deadline);
+  env_.etcd->Freshen(*deadline,
+                     [flight = std::make_shared<Flight>(*this), this, call](base::Status status) {
+                       call->freshness = std::move(status);
+                       call->exchange->RunOnIoThread([flight, this, call] {
+                         AnswerIfMemoryRunsOut(*call->exchange, [&] { BeginOrQueue(call); });
+                       });
+                     });
 }
 
 bool Dispatcher::FitsIoThread(const Call& call) {
@@ -176,7 +204,7 @@ base::Status Dispatcher::CheckHead(Call& call, std::optional<Reply>& instead) {
   if (instead) return base::OkStatus();
   if (call.user.name != "system:anonymous") call.exchange->MarkKnown();
   if (!HasMemory(call)) instead = NoMemory(call);
-  return base::OkStatus();
+  return call.freshness;
 }
 
 void Dispatcher::TakeSeat(std::shared_ptr<Call> call) {

@@ -4,8 +4,8 @@
 // impersonation, a seat, authorization, the body, and the verb; then warnings, compression and
 // metrics. A request that is small and calls nothing outside the process runs on the I/O thread of
 // its connection: no thread switch, and no thread waits for its commit. Every other request runs on
-// a worker, which may wait. A seat that is not free and a body that has not come along with the head
-// are waited for without a thread. ARCHITECTURE.md follows one request through it.
+// a worker, which may wait. A seat that is not free, a body that has not come along with the head, and
+// a store that has to catch up with other servers are waited for without a thread. ARCHITECTURE.md follows one request through it.
 #pragma once
 
 #include <atomic>
@@ -36,13 +36,17 @@ class Dispatcher final : private SeatReceiver {
   void Handle(const std::shared_ptr<net::Exchange>& exchange);
 
  private:
-  // Counts a request whose commit is awaited, from its beginning to its end.
+  // Counts a request whose commit, or whose store, is awaited, from its beginning to its end.
   class Flight;
 
   // Whether the head allows the call to begin on an I/O thread.
   static bool FitsIoThread(const Call& call);
   // Whether the call, as far as it is known now, must not go on there.
   static bool MustLeaveIoThread(const Call& call);
+  // Whether the call has to see what other servers have acknowledged before it came.
+  bool NeedsFreshening(const Call& call) const;
+  void Freshen(const std::shared_ptr<Call>& call);
+  void BeginOrQueue(const std::shared_ptr<Call>& call);
   void Queue(const std::shared_ptr<Call>& call);
   void Begin(std::shared_ptr<Call> call);
   // What the head alone decides, before there is a seat. `instead` is the answer of a request that

@@ -16,6 +16,9 @@ struct RequestMetrics;
 namespace portcullis::authn {
 class Authenticator;
 }
+namespace portcullis::store {
+class EtcdStore;
+}
 namespace portcullis::authz {
 class LastModes;
 }
@@ -41,6 +44,7 @@ struct Environment : engine::World {
   audit::Sink* audit_sink = nullptr;
   // Whether a request may have to wait before its verb: for an authorizer or an audit sink.
   bool begins_may_wait = false;
+  store::EtcdStore* etcd = nullptr;  // the store, if other servers write to it, too; else null
   metrics::Registry* metrics = nullptr;
   const metrics::RequestMetrics* request_metrics = nullptr;
   MemoryBudget* memory = nullptr;

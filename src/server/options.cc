@@ -48,6 +48,14 @@ base::Status SetStore(Options& options, std::string_view value) {
   return base::OkStatus();
 }
 
+base::Status SetEtcdPrefix(Options& options, std::string_view value) {
+  while (value.starts_with('/')) value.remove_prefix(1);
+  while (value.ends_with('/')) value.remove_suffix(1);
+  if (value.empty()) return base::BadRequest("must not be empty");
+  options.etcd_prefix = base::StrCat("/", value);
+  return base::OkStatus();
+}
+
 constexpr std::string_view kLogFormats[] = {"text", "json"};
 constexpr auto SetLogFormat = &flags::SetOneOf<&Options::log_format, kLogFormats>;
 
@@ -100,7 +108,9 @@ base::Status SetServiceMap(Options& options, std::string_view value) {
   return base::OkStatus();
 }
 
-constexpr std::string_view kNoEtcd = "objects are kept in --data-dir, not in etcd";
+constexpr std::string_view kOneEtcd =
+    "all objects are kept in the etcd of --etcd-servers, if given";
+constexpr std::string_view kCounted = "objects are counted in the server's memory";
 constexpr std::string_view kNoNodes = "there are no nodes to connect to";
 constexpr std::string_view kOwnFlow = "reads never leave the store's memory";
 constexpr std::string_view kNoAggregation = "no aggregated API servers are called";
@@ -257,17 +267,26 @@ constexpr flags::Flag<Options> kFlags[] = {
      "Follow changes of the file of --encryption-provider-config",
      &SetBool<&Options::encryption_provider_config_automatic_reload>, ""},
     {"endpoint-reconciler-type", kText, "none", "", nullptr, kOneServer},
-    {"etcd-cafile", kText, "", "", nullptr, kNoEtcd},
-    {"etcd-certfile", kText, "", "", nullptr, kNoEtcd},
-    {"etcd-compaction-interval", kTime, "5m0s", "", nullptr, kNoEtcd},
-    {"etcd-count-metric-poll-period", kTime, "", "", nullptr, kNoEtcd},
-    {"etcd-db-metric-poll-interval", kTime, "", "", nullptr, kNoEtcd},
-    {"etcd-healthcheck-timeout", kTime, "", "", nullptr, kNoEtcd},
-    {"etcd-keyfile", kText, "", "", nullptr, kNoEtcd},
-    {"etcd-prefix", kText, "/registry", "", nullptr, kNoEtcd},
-    {"etcd-readycheck-timeout", kTime, "", "", nullptr, kNoEtcd},
-    {"etcd-servers", kMany, "", "", nullptr, kNoEtcd},
-    {"etcd-servers-overrides", kMany, "", "", nullptr, kNoEtcd},
+    {"etcd-cafile", kText, "", "CA bundle that the certificates of etcd are checked with",
+     &SetText<&Options::etcd_cafile>, ""},
+    {"etcd-certfile", kText, "", "Certificate shown to etcd", &SetText<&Options::etcd_certfile>,
+     ""},
+    {"etcd-compaction-interval", kTime, "5m0s",
+     "How often etcd drops what has been replaced for so long; 0s: another one sees to it",
+     &SetDuration<&Options::etcd_compaction_interval>, ""},
+    {"etcd-count-metric-poll-period", kTime, "", "", nullptr, kCounted},
+    {"etcd-db-metric-poll-interval", kTime, "", "", nullptr, kCounted},
+    {"etcd-healthcheck-timeout", kTime, "2s",
+     "How long the check etcd of /healthz and /livez waits",
+     &SetDuration<&Options::etcd_healthcheck_timeout>, ""},
+    {"etcd-keyfile", kText, "", "Key of --etcd-certfile", &SetText<&Options::etcd_keyfile>, ""},
+    {"etcd-prefix", kText, "/registry", "What the keys in etcd begin with", &SetEtcdPrefix, ""},
+    {"etcd-readycheck-timeout", kTime, "2s", "How long the checks of /readyz wait for etcd",
+     &SetDuration<&Options::etcd_readycheck_timeout>, ""},
+    {"etcd-servers", kMany, "",
+     "Keep objects in this etcd instead of --data-dir: scheme://host:port of its members",
+     &AddToList<&Options::etcd_servers>, ""},
+    {"etcd-servers-overrides", kMany, "", "", nullptr, kOneEtcd},
     {"event-ttl", kTime, "1h0m0s",
      "Time that Events are kept after they were last written; 0s: until they are deleted",
      &SetDuration<&Options::event_ttl>, ""},
@@ -305,7 +324,9 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"kubernetes-version", kText, "1.36",
      "Release whose admission plugins, feature gates and rules apply: 1.7 to 1.36",
      &SetText<&Options::kubernetes_version>, ""},
-    {"lease-reuse-duration-seconds", kNumber, "", "", nullptr, kNoEtcd},
+    {"lease-reuse-duration-seconds", kNumber, "60",
+     "How long Events that are written share a lease of etcd",
+     &SetInt<&Options::lease_reuse_duration_seconds>, ""},
     {"livez-grace-period", kTime, "0s", "", nullptr, "the server is live when it listens"},
     {"log-flush-frequency", kTime, "", "", nullptr, kLineLog},
     {"log-format", kText, "text", "Form of the log: text or json", SetLogFormat, ""},
@@ -409,10 +430,12 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"skip-damaged-objects", kSwitch, "false",
      "Start without stored objects whose checksum is wrong; they are kept aside in the database",
      &SetBool<&Options::skip_damaged_objects>, ""},
-    {"storage-backend", kText, "", "", nullptr, kNoEtcd},
-    {"storage-initialization-timeout", kTime, "", "", nullptr, kNoEtcd},
+    {"storage-backend", kText, "", "", nullptr, kOneEtcd},
+    {"storage-initialization-timeout", kTime, "", "", nullptr,
+     "--request-timeout is how long the start waits for etcd"},
     {"storage-media-type", kText, "", "", nullptr, "objects are stored as JSON"},
-    {"store", kText, "sqlite", "Where objects are kept: sqlite or memory", &SetStore, ""},
+    {"store", kText, "sqlite", "Where objects are kept without --etcd-servers: sqlite or memory",
+     &SetStore, ""},
     {"strict-transport-security-directives", kMany, "", "", nullptr, "TLS is always on"},
     {"tls-cert-file", kText, "", "Serving certificate; default: made at first start",
      &SetText<&Options::tls_cert_file>, ""},
@@ -462,6 +485,8 @@ base::Result<Options> ParseOptions(std::span<const std::string> arguments, Optio
   if (line.given.contains("ir-password")) options.flag_values["ir-password"] = "<masked>";
   options.also_bind_ipv6_loopback = !line.given.contains("bind-address");
   options.service_cluster_ip_range_given = line.given.contains("service-cluster-ip-range");
+  options.store_given = line.given.contains("store");
+  if (!options.etcd_servers.empty()) options.store = "etcd";
   for (const flags::Flag<Options>& flag : kFlags) {
     if (!line.given.contains(flag.name)) continue;
     if (flag.set == nullptr) {

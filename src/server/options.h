@@ -44,12 +44,24 @@ struct Options {
   // Where things are kept.
   // "": nothing is kept but in memory, and no folder made; then the store is "memory".
   std::string data_dir = "portcullis-data";
-  std::string store = "sqlite";  // sqlite | memory
+  std::string store = "sqlite";  // sqlite | memory | etcd, which --etcd-servers chooses
+  bool store_given = false;
   bool skip_damaged_objects = false;
   std::string encryption_provider_config;  // "": objects are stored in plain
   bool encryption_provider_config_automatic_reload = false;
   std::string write_kubeconfig;  // default: <data dir>/admin.kubeconfig, if any
   std::string ready_file;        // holds the URL while the server is ready
+
+  // etcd.
+  std::vector<std::string> etcd_servers;
+  std::string etcd_prefix = "/registry";
+  std::string etcd_cafile;
+  std::string etcd_certfile;
+  std::string etcd_keyfile;
+  std::chrono::nanoseconds etcd_compaction_interval = std::chrono::minutes(5);
+  std::chrono::nanoseconds etcd_healthcheck_timeout = std::chrono::seconds(2);
+  std::chrono::nanoseconds etcd_readycheck_timeout = std::chrono::seconds(2);
+  std::int64_t lease_reuse_duration_seconds = 60;
 
   // Limits.
   bool enable_priority_and_fairness = true;

@@ -118,6 +118,12 @@ std::vector<std::string> CheckOptions(const Options& options) {
   readable("token-auth-file", options.token_auth_file);
   readable("tls-cert-file", options.tls_cert_file);
   readable("tls-private-key-file", options.tls_private_key_file);
+  readable("etcd-cafile", options.etcd_cafile);
+  readable("etcd-certfile", options.etcd_certfile);
+  readable("etcd-keyfile", options.etcd_keyfile);
+  if (options.store_given && !options.etcd_servers.empty()) {
+    problems.emplace_back("--store and --etcd-servers exclude each other");
+  }
   readable("requestheader-client-ca-file", options.requestheader_client_ca_file);
   readable("proxy-client-cert-file", options.proxy_client_cert_file);
   readable("proxy-client-key-file", options.proxy_client_key_file);
@@ -138,7 +144,7 @@ std::vector<std::string> CheckOptions(const Options& options) {
     problems.push_back(base::StrCat("--secure-port ", std::to_string(options.secure_port),
                                     " must be between 0 and 65535, inclusive"));
   }
-  if (options.data_dir.empty() && options.store != "memory") {
+  if (options.data_dir.empty() && options.store == "sqlite") {
     problems.push_back("--data-dir must not be empty with --store=" + options.store);
   }
   if (options.encryption_provider_config.empty() &&

@@ -21,6 +21,7 @@ constexpr Group kGroups[] = {
     {"Data",
      {"data-dir", "store", "skip-damaged-objects", "encryption-provider-config",
       "encryption-provider-config-automatic-reload", "event-ttl"}},
+    {"etcd", {"etcd-", "lease-reuse-duration-seconds"}},
     {"Kubeconfig and readiness", {"write-kubeconfig", "ready-file", "shutdown-delay-duration"}},
     {"Admission",
      {"admission-control", "admission-control-config-file", "enable-admission-plugins",

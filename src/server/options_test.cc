@@ -105,10 +105,23 @@ TEST(Options, AFileThatMayNotBeReadIsNamed) {
 }
 
 TEST(Options, FlagsOfKubeApiserverWithoutMeaningLeaveANote) {
-  const auto options = Parse({"--etcd-servers=http://127.0.0.1:2379"});
+  const auto options = Parse({"--etcd-servers-overrides=/events#http://127.0.0.1:2379"});
 
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->notes.size(), 1u);
+}
+
+TEST(Options, EtcdServersChooseTheStore) {
+  const auto options = Parse({"--etcd-servers=http://a:2379,http://b:2379", "--etcd-prefix=x/y/"});
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->store, "etcd");
+  EXPECT_EQ(options->etcd_servers, (std::vector<std::string>{"http://a:2379", "http://b:2379"}));
+  EXPECT_EQ(options->etcd_prefix, "/x/y");
+  EXPECT_EQ(Parse({"--etcd-prefix=/"}).status().message(),
+            "invalid argument \"/\" for \"--etcd-prefix\" flag: must not be empty");
+  const auto problems = CheckOptions(*Parse({"--etcd-servers=http://a:2379", "--store=memory"}));
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems.front(), "--store and --etcd-servers exclude each other");
 }
 
 TEST(Options, TheLogHasTwoForms) {

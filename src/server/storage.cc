@@ -8,13 +8,16 @@
 #include <utility>
 #include <vector>
 
+#include "api/catalog/catalog.h"
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "controllers/identity_lease.h"
+#include "engine/codec/stored_protobuf.h"
 #include "server/encryption/encryption_file.h"
 #include "store/embedded/embedded_store.h"
 #include "store/encryption/encryption.h"
+#include "store/etcd/etcd_store.h"
 #include "store/memory/memory_store.h"
 
 namespace portcullis::server {
@@ -165,9 +168,13 @@ base::Status Storage::OpenStore(const Options& options, std::size_t memory) {
     store_ = store::OpenMemory(choices);
     return base::OkStatus();
   }
+  choices.transformer = encryption_;
+  if (options.store == "etcd") {
+    TRY(OpenEtcd(options, choices));
+    return CheckDecisive(*store_);
+  }
   const auto path = std::filesystem::path(options.data_dir) / "portcullis.db";
   choices.skip_damaged = options.skip_damaged_objects;
-  choices.transformer = encryption_;
   std::size_t set_aside = 0;
   store_ = TRY(store::OpenEmbedded(path.string(), choices, &set_aside));
   metrics_.AddGaugeFunction({"portcullis_store_damaged_objects",
@@ -175,6 +182,29 @@ base::Status Storage::OpenStore(const Options& options, std::size_t memory) {
                              metrics::Stability::kAlpha},
                             [set_aside] { return static_cast<double>(set_aside); });
   return CheckDecisive(*store_);
+}
+
+base::Status Storage::OpenEtcd(const Options& options, const store::Options& choices) {
+  store::EtcdOptions etcd;
+  etcd.clock = &clock_;
+  etcd.client.endpoints = options.etcd_servers;
+  etcd.client.ca_file = options.etcd_cafile;
+  etcd.client.certificate_file = options.etcd_certfile;
+  etcd.client.key_file = options.etcd_keyfile;
+  etcd.prefix = options.etcd_prefix;
+  if (options.request_timeout.count() > 0) etcd.request_timeout = options.request_timeout;
+  etcd.event_ttl = std::chrono::floor<std::chrono::seconds>(options.event_ttl);
+  etcd.lease_reuse_seconds = options.lease_reuse_duration_seconds;
+  etcd.compaction_interval = options.etcd_compaction_interval;
+  // Kinds that this server does not serve may have been stored by another one.
+  const auto catalog = TRY(api::catalog::Catalog::BuiltIn({{"api/all", true}}));
+  etcd.decoder = [catalog](const store::Key&, std::string_view value) {
+    return engine::ReadStoredProtobuf(*catalog, value);
+  };
+  auto store = TRY(store::OpenEtcd(etcd, choices));
+  etcd_ = store.get();
+  store_ = std::move(store);
+  return base::OkStatus();
 }
 
 void Storage::FollowFile() {

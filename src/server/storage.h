@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Storage: the store that the flags ask for (--store, --data-dir, --skip-damaged-objects), with
+// Storage: the store that the flags ask for (--store, --data-dir, --etcd-servers, …), with
 // encryption at rest (--encryption-provider-config) and the thread that follows changes of its file
 // (--encryption-provider-config-automatic-reload).
 #pragma once
@@ -19,7 +19,9 @@
 
 namespace portcullis::store {
 class Encryption;
-}
+class EtcdStore;
+struct Options;
+}  // namespace portcullis::store
 
 namespace portcullis::server {
 
@@ -37,6 +39,8 @@ class Storage {
   ~Storage();
 
   store::Store& store() { return *store_; }
+  // The same, if other servers write to it, too; else null.
+  store::EtcdStore* etcd() { return etcd_; }
 
  private:
   struct EncryptionMetrics;
@@ -44,6 +48,7 @@ class Storage {
   Storage(const base::Clock& clock, metrics::Registry& metrics);
   base::Status OpenEncryption(const Options& options);
   base::Status OpenStore(const Options& options, std::size_t memory);
+  base::Status OpenEtcd(const Options& options, const store::Options& choices);
   void FollowFile() PC_EXCLUDES(mutex_);
   void Reload();
   // Whether the file has changed and is in force now.
@@ -56,6 +61,7 @@ class Storage {
   std::unique_ptr<EncryptionMetrics> encryption_metrics_;
   std::shared_ptr<store::Encryption> encryption_;  // null: nothing is encrypted
   std::unique_ptr<store::Store> store_;
+  store::EtcdStore* etcd_ = nullptr;
 
   // The thread's, once there is one.
   std::string path_;        // of the file

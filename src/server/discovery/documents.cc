@@ -25,6 +25,7 @@
 #include "server/reply.h"
 #include "server/routes.h"
 #include "server/store_backup.h"
+#include "store/etcd/etcd_store.h"
 #include "store/store.h"
 
 namespace portcullis::server {
@@ -287,17 +288,25 @@ void Documents::Forget() {
   kept_.swap(kept);
 }
 
+base::Status Documents::StoreHealth(std::string_view kind) const {
+  const Options& options = *env_.options;
+  if (env_.etcd == nullptr) return env_.store->Health();
+  return env_.etcd->Probe(kind == "readyz" ? options.etcd_readycheck_timeout
+                                           : options.etcd_healthcheck_timeout);
+}
+
 Reply Documents::ServeHealth(Call& call) {
   if (call.info.path.ends_with('/')) return PageNotFound();
   const auto parts = Parts(call.info.path);
   const std::string& kind = parts[0];
   std::vector<std::pair<std::string, std::string>> checks;  // name, error
   std::map<std::string, std::string> remarks;               // by name, for those who look closer
-  const base::Status store = env_.store->Health();
+  std::optional<base::Status> store;  // asked once, and only if a check is about it
   for (std::string_view check : ChecksOf(kind, *env_.options)) {
     std::string error;
-    if (check.starts_with("etcd") && !store.ok()) {
-      error = store.message();
+    if (check.starts_with("etcd")) {
+      if (!store) store = StoreHealth(kind);
+      error = store->message();
     } else if (check == "memory") {
       env_.memory->Refresh(call.exchange->received_at());
       const std::string memory = MemoryUse(*env_.memory);

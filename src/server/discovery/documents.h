@@ -37,6 +37,7 @@ class Documents {
   Reply ServeDiscovery(Call& call);
   Reply ServeOpenApi(Call& call);
   Reply ServeHealth(Call& call);
+  base::Status StoreHealth(std::string_view kind) const;  // "readyz", "livez", "healthz"
   Reply ServeFlowControl(Call& call);
   std::vector<std::string> Paths(const Call& call) const;
   Reply ServePaths(Call& call);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/controller_loops.h"
+
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "base/random.h"
+#include "base/strings.h"
+#include "server/own_requests.h"
+
+namespace portcullis::server {
+namespace {
+
+constexpr std::string_view kLease = "portcullis-controllers";
+
+// Different for each process, and tells the machine, as kube-controller-manager's.
+std::string Identity() {
+  char host[256] = {};
+  if (gethostname(host, sizeof(host) - 1) != 0) host[0] = '\0';
+  return base::StrCat(static_cast<const char*>(host), "_", base::Uuid());
+}
+
+}  // namespace
+
+void ControllerLoops::Add(Loops& loops, const controllers::ControllerInfo& info,
+                          std::unique_ptr<controllers::Client> client) {
+  Loop& loop = loops.emplace_back();
+  loop.client = std::move(client);
+  loop.context.reset(new controllers::ControllerContext{
+      context_.store, loop.client ? *loop.client : context_.client, context_.catalog,
+      context_.clock, context_.compiler, context_.root_ca, context_.release,
+      context_.initializers});
+  loop.runner = std::make_unique<controllers::ControllerRunner>(info, *loop.context, *env_.store);
+}
+
+void ControllerLoops::MakeChosen() {
+  for (const controllers::ControllerInfo* info : chosen_infos_) {
+    Add(chosen_, *info,
+        MakeOwnClient(env_, controllers::IdentityOf(info->account), Limits::kApply));
+  }
+}
+
+void ControllerLoops::AddChosen(std::vector<const controllers::ControllerInfo*> chosen) {
+  chosen_infos_ = std::move(chosen);
+  if (env_.etcd == nullptr) {
+    MakeChosen();
+    auto info = chosen_infos_.begin();
+    for (Loop& loop : chosen_) {
+      if ((*info++)->furnishes_namespaces) initialization_.Add(*loop.runner);
+    }
+    return;
+  }
+  if (chosen_infos_.empty()) return;
+  controllers::ElectionSettings settings;
+  settings.lease = kLease;
+  settings.identity = Identity();
+  election_ = std::make_unique<controllers::LeaderElection>(
+      std::move(settings), context_.client, context_.store, context_.clock,
+      [this] {
+        MakeChosen();
+        StartAll(chosen_);
+      },
+      [this] {
+        StopAll(chosen_);
+        chosen_.clear();
+      });
+}
+
+void ControllerLoops::Start() {
+  election_ != nullptr ? election_->Start() : StartAll(chosen_);
+  StartAll(own_);
+}
+
+void ControllerLoops::Stop() {
+  if (election_ != nullptr) election_->Stop();
+  StopAll(chosen_);
+  StopAll(own_);
+}
+
+void ControllerLoops::StartAll(Loops& loops) {
+  for (Loop& loop : loops) loop.runner->Start();
+}
+
+void ControllerLoops::StopAll(Loops& loops) {
+  for (Loop& loop : loops) loop.runner->Stop();
+}
+
+}  // namespace portcullis::server
