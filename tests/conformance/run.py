@@ -17,6 +17,9 @@ A second set of suites may lie beside the repository, in ../shared/conformance (
 its suites that differ from the repository's, in a file or in the replayer, are replayed too, by their
 own replayer and against the same floor; `differs: ` lines name them. Equal suites are not replayed twice.
 
+With --store etcd each suite has an etcd of its own (Debian's etcd-server), with --replicas N as many servers
+on it, to which a balancer hands connections in turn.
+
 With --sanitized the suites are only the load: a report of a sanitizer in the server's log, a server that
 ends by itself or with an exit code fails, a scenario that does not pass (such servers are slow) does not.
 
@@ -25,13 +28,13 @@ Exits with 1 if a suite is below its floor, with 77 if none is but one was skipp
 
 import argparse
 import concurrent.futures
+import contextlib
 import hashlib
 import json
 import os
 import pathlib
 import re
 import shutil
-import socket
 import ssl
 import subprocess
 import sys
@@ -46,8 +49,9 @@ FLOORS = HERE / "floors.json"
 SUITES = HERE / "suites"
 SKIP = 77
 
-sys.path.insert(0, str(ROOT / "tools/kubectl"))
+sys.path[:0] = [str(ROOT / "tools/kubectl"), str(ROOT / "tests/harness")]
 import kubectl  # noqa: E402
+from etcd_cluster import Balancer, Etcd, find_etcd, free_port  # noqa: E402
 
 
 def openssl(*args):
@@ -81,12 +85,6 @@ class Certificates:
                 "-CAcreateserial", "-days", "2", "-extfile", self[f"{name}.ext"], "-out", self[f"{name}.crt"])
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def wait_ready(url, context, process, log, seconds):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -102,34 +100,86 @@ def wait_ready(url, context, process, log, seconds):
     raise RuntimeError(f"the server is not ready after {seconds} s:\n{log.read_text()[-4000:]}")
 
 
+class Servers:
+    """The servers that one suite is replayed against: one, or several on one etcd behind a balancer."""
+
+    def __init__(self, work, certificates, flags, args):
+        self.work, self.resources = work, contextlib.ExitStack()
+        self.processes, self.logs = [], []
+        self.context = ssl._create_unverified_context()
+        self.context.load_cert_chain(certificates["admin.crt"], certificates["admin.key"])
+        self.common = [args.build / "portcullis", "serve", "--authorization-mode=RBAC",
+                       f"--client-ca-file={certificates['ca.crt']}",
+                       "--service-account-issuer=https://kubernetes.default.svc",
+                       "--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none", "--controllers=-*",
+                       *flags]
+        if args.sanitized:
+            self.common.append("--allow-core-dumps")  # else LeakSanitizer may not look into the process
+        if args.store == "etcd":
+            etcd = self.resources.enter_context(Etcd(work / "etcd"))
+            self.common += [f"--etcd-servers={etcd.url}",
+                            f"--service-account-signing-key-file={certificates['ca.key']}"]
+        self.seconds = 300 if args.sanitized else 30
+        self.port = free_port()
+        self.url = f"https://127.0.0.1:{self.port}"
+        self.hosts = ["127.0.0.1"]
+        if args.replicas > 1:
+            # All have the balancer's port and name, which answers show.
+            self.hosts = [f"127.0.0.{number + 2}" for number in range(args.replicas)]
+            self.common.append("--external-hostname=127.0.0.1")
+        for number, host in enumerate(self.hosts):
+            self._start(number, host)
+        if args.replicas > 1:
+            balancer = Balancer(self.port, [(host, self.port) for host in self.hosts])
+            self.resources.enter_context(contextlib.closing(balancer))
+
+    def _start(self, number, host):
+        log = self.work / f"server{number}.log"
+        command = [*self.common, f"--data-dir={self.work / f'data{number}'}", f"--bind-address={host}",
+                   f"--secure-port={self.port}"]
+        with open(log, "w") as sink:
+            process = subprocess.Popen([str(word) for word in command if str(word)], stdout=sink, stderr=sink,
+                                       stdin=subprocess.DEVNULL)
+        self.processes.append(process)
+        self.logs.append(log)
+
+    def wait_ready(self):
+        for host, process, log in zip(self.hosts, self.processes, self.logs):
+            wait_ready(f"https://{host}:{self.port}", self.context, process, log, self.seconds)
+
+    def stop(self, patience):
+        """What was wrong with the ends of the servers."""
+        for process in self.processes:
+            process.terminate()
+        wrong = []
+        for process in self.processes:
+            try:
+                if process.wait(patience) != 0:
+                    wrong.append(f"the server ended with {process.returncode}")
+            except subprocess.TimeoutExpired:
+                process.kill()
+                wrong.append("the server did not stop in time after SIGTERM")
+        self.resources.close()
+        return wrong
+
+
 def replay(suite, certificates, args):
     """Runs one suite; returns (folder, passed, failed, output)."""
     replay_py = suite.parent / "replay.py"
     work = pathlib.Path(tempfile.mkdtemp(prefix=f"conformance-{suite.name}-"))
-    hook_port, port = free_port(), free_port()
+    hook_port = free_port()
     hooks = ["--webhook-listen", f"127.0.0.1:{hook_port}", "--webhook-cert", certificates["webhook.crt"],
              "--webhook-key", certificates["webhook.key"], "--webhook-ca", certificates["ca.crt"]]
     rendered = subprocess.run([sys.executable, replay_py, "--suite", suite, "--render", work / "files", *hooks],
                               check=True, capture_output=True, text=True)
-    url = f"https://127.0.0.1:{port}"
-    log = work / "server.log"
-    command = [args.build / "portcullis", "serve", f"--data-dir={work / 'data'}", "--bind-address=127.0.0.1",
-               f"--secure-port={port}", "--authorization-mode=RBAC", f"--client-ca-file={certificates['ca.crt']}",
-               "--service-account-issuer=https://kubernetes.default.svc", "--service-cluster-ip-range=10.0.0.0/24",
-               "--endpoint-reconciler-type=none", "--controllers=-*", *rendered.stdout.split("\n")]
-    command = [str(word) for word in command if str(word)]
-    if args.sanitized:
-        command.append("--allow-core-dumps")  # else LeakSanitizer may not look into the process
+    flags = [word for word in rendered.stdout.split("\n") if word]
     output, passed, failed, unsound = "", 0, 0, []
-    with open(log, "w") as sink:
-        process = subprocess.Popen(command, stdout=sink, stderr=sink, stdin=subprocess.DEVNULL)
+    servers = Servers(work, certificates, flags, args)
     try:
-        context = ssl._create_unverified_context()
-        context.load_cert_chain(certificates["admin.crt"], certificates["admin.key"])
-        wait_ready(url, context, process, log, 300 if args.sanitized else 30)
+        servers.wait_ready()
         extra = [word for name in args.scenario for word in ("--scenario", name)]
         audit = work / "files" / "audit.log"
-        if any("audit-log-path" in word for word in command):
+        if any("audit-log-path" in word for word in flags):
             extra += ["--audit-log", audit]
         if args.verbose:
             extra.append("-v")
@@ -140,31 +190,28 @@ def replay(suite, certificates, args):
         if args.settle_ms is not None:
             extra += ["--settle-ms", args.settle_ms]
         run = subprocess.run([str(word) for word in [
-            sys.executable, replay_py, "--server", url, "--cert", certificates["admin.crt"], "--key",
+            sys.executable, replay_py, "--server", servers.url, "--cert", certificates["admin.crt"], "--key",
             certificates["admin.key"], "--suite", suite, "--kubectl", args.kubectl or "kubectl", "--check", *hooks, *extra]],
             capture_output=True, text=True)
         output = run.stdout + run.stderr
         found = re.search(r"(\d+) passed, (\d+) failed", output)
         if found:
             passed, failed = int(found.group(1)), int(found.group(2))
-        if process.poll() is not None:
-            output += f"\nthe server ended by itself with {process.returncode}\n{log.read_text()[-4000:]}"
-            failed = max(failed, 1)
-            unsound.append(f"the server ended by itself with {process.returncode}")
+        for process, log in zip(servers.processes, servers.logs):
+            if process.poll() is not None:
+                output += f"\nthe server ended by itself with {process.returncode}\n{log.read_text()[-4000:]}"
+                failed = max(failed, 1)
+                unsound.append(f"the server ended by itself with {process.returncode}")
     except RuntimeError as error:
         output, failed = str(error), 1
     finally:
-        process.terminate()
-        try:
-            if process.wait(120 if args.sanitized else 15) != 0:
-                unsound.append(f"the server ended with {process.returncode}")
-        except subprocess.TimeoutExpired:
-            process.kill()
-            output += "\nthe server did not stop in time after SIGTERM"
+        wrong = servers.stop(120 if args.sanitized else 15)
+        if any("in time" in line for line in wrong):
+            output += "\n" + "\n".join(wrong)
             failed = max(failed, 1)
-            unsound.append("the server did not stop in time after SIGTERM")
+        unsound += wrong
         if args.sanitized:
-            output = "\n".join(unsound + sanitizer_reports(log))
+            output = "\n".join(unsound + [report for log in servers.logs for report in sanitizer_reports(log)])
         if args.keep:
             output += f"\nkept: {work}\n"
         else:
@@ -253,6 +300,8 @@ def arguments():
     parser.add_argument("--pause-ms", type=int, metavar="N", help="pause after a write")
     parser.add_argument("--settle-ms", type=int, metavar="N", help="pause after a settle step")
     parser.add_argument("--max-diff", type=int, metavar="N", help="lines of diff per step; 0 shows all")
+    parser.add_argument("--store", choices=("sqlite", "etcd"), default="sqlite", help="where the servers keep objects")
+    parser.add_argument("--replicas", type=int, default=1, metavar="N", help="servers on one etcd")
     parser.add_argument("--sanitized", action="store_true", help="look for reports of sanitizers only")
     parser.add_argument("--keep", action="store_true", help="keep the server's files and log")
     parser.add_argument("-v", "--verbose", action="store_true", help="a line per scenario, and every diff")
@@ -276,6 +325,12 @@ def report(suite, passed, failed, output, floor, args):
 
 def main():
     args = arguments()
+    if args.replicas > 1 and args.store != "etcd":
+        print("--replicas needs --store etcd")
+        return 2
+    if args.store == "etcd" and find_etcd() is None:
+        print("SKIP: no etcd: install the package etcd-server")
+        return SKIP
     wanted = chosen_suites(args)
     unknown = set(args.suite) - {suite.name for suite in wanted}
     if unknown or not wanted:
