@@ -4,7 +4,9 @@
 
 #include "net/internal/client_call.h"
 #include "net/internal/client_core.h"
+#include "net/internal/fiber_calls.h"
 #include "net/internal/gathering.h"
+#include "net/internal/loop.h"
 
 namespace portcullis::net {
 namespace {
@@ -17,12 +19,18 @@ class Client final : public HttpsClient {
 
   using HttpsClient::Call;
   CallResult Call(SharedRequest request, base::SteadyTime deadline) override {
+    if (internal::Loop* const loop = internal::Loop::OfFiber()) {
+      internal::FiberCalls calls(core_, *loop);
+      return CallWith(calls, std::move(request), deadline);
+    }
     internal::Gathering calls(core_);
-    calls.Start(0, std::move(request), deadline, nullptr);
-    return std::move(calls.Next(std::nullopt)->result);
+    return CallWith(calls, std::move(request), deadline);
   }
 
   std::unique_ptr<CallSet> NewSet() override {
+    if (internal::Loop* const loop = internal::Loop::OfFiber()) {
+      return std::make_unique<internal::FiberCalls>(core_, *loop);
+    }
     return std::make_unique<internal::Gathering>(core_);
   }
 
@@ -38,6 +46,11 @@ class Client final : public HttpsClient {
   ClientCounters counters() const override { return core_->counters(); }
 
  private:
+  static CallResult CallWith(CallSet& calls, SharedRequest request, base::SteadyTime deadline) {
+    calls.Start(0, std::move(request), deadline);
+    return std::move(calls.Next()->result);
+  }
+
   const std::shared_ptr<internal::ClientCore> core_;
 };
 

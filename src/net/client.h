@@ -107,11 +107,12 @@ class PendingCall {
   virtual void Cancel() = 0;
 };
 
-// Several calls of one thread at once. On kept connections the thread does their work by itself
-// while it waits for the next answer, so that no other thread is woken up for them.
+// Several calls of one thread or fiber at once. On kept connections a thread does their work by
+// itself while it waits for the next answer, so that no other thread is woken up for them; what a
+// fiber waits for, its I/O thread does.
 //
-// Confined to its thread, which is no I/O thread. What is still under way when it is destroyed is
-// given up. Must be destroyed before its client.
+// Confined to the thread or fiber that it was made on. What is still under way when it is destroyed
+// is given up. Must be destroyed before its client.
 class CallSet {
  public:
   struct Arrival {
@@ -124,7 +125,8 @@ class CallSet {
   // caller's; `body`, unless null, is sent instead of the request's.
   virtual void Start(std::size_t id, SharedRequest request, base::SteadyTime deadline,
                      std::shared_ptr<const std::string> body = nullptr) = 0;
-  // The next call that is over; nothing if none is by `until`. Without `until` the deadlines of the
+  // The next call that is over; nothing if none is by `until`, for which it also waits if none is
+  // under way. Without `until` the deadlines of the
   // calls bound the wait, and nothing means that none was under way.
   virtual std::optional<Arrival> Next(std::optional<base::SteadyTime> until = std::nullopt) = 0;
 };
@@ -157,12 +159,13 @@ class HttpsClient {
   virtual ~HttpsClient() = default;
   static std::unique_ptr<HttpsClient> Create(IoThreads& threads, const ClientOptions& options = {});
 
-  // Blocks. REQUIRES: not called on an I/O thread; over before the client is destroyed.
+  // Blocks: a fiber of an I/O thread, which is left meanwhile, or a thread that is no I/O thread.
+  // Over before the client is destroyed.
   virtual CallResult Call(SharedRequest request, base::SteadyTime deadline) = 0;
   CallResult Call(ClientRequest request, base::SteadyTime deadline) {
     return Call(std::make_shared<const ClientRequest>(std::move(request)), deadline);
   }
-  virtual std::unique_ptr<CallSet> NewSet() = 0;
+  virtual std::unique_ptr<CallSet> NewSet() = 0;  // on such a fiber or thread
   // `done` is called once, on an I/O thread (or on this one if nothing could be sent).
   virtual std::shared_ptr<PendingCall> Begin(ClientRequest request, base::SteadyTime deadline,
                                              Done done) = 0;

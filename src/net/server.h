@@ -87,6 +87,9 @@ class Exchange {
   // Runs `fn` on the I/O thread of the connection, where answers are cheapest; drops it if that
   // thread has ended. The handler's: also when the client has gone. `fn` must not block.
   virtual void RunOnIoThread(std::function<void()> fn) = 0;
+  // The same on a fiber of that thread (base/fiber.h), where calls of an HttpsClient leave it while
+  // they wait. Where there is no stack for it, `fn` runs on the thread's own: Fiber::Current() tells.
+  virtual void RunOnFiber(std::function<void()> fn) = 0;
   // Keeps `object` alive as long as this exchange: until the handler has let go of it and the
   // answer is complete. Its destructor may run on an I/O thread.
   virtual void Attach(std::shared_ptr<void> object) = 0;

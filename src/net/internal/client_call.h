@@ -15,6 +15,7 @@
 namespace portcullis::net::internal {
 
 class ClientConnection;
+class Loop;
 
 // Cancel is thread-safe. The rest belongs to the thread that works on the call: the caller's
 // until a connection has it, then the one that drives that connection.
@@ -36,7 +37,8 @@ class ClientCall final : public PendingCall, public std::enable_shared_from_this
   std::shared_ptr<const std::string> body;
   std::shared_ptr<const Url> url;  // null until it has been found good
   const base::SteadyTime deadline;
-  bool wants_gzip = false;             // we have asked for it and decode it
+  std::shared_ptr<Loop> loop;  // that is to carry it, from whose thread it is begun; null: any
+  bool wants_gzip = false;     // we have asked for it and decode it
   std::size_t max_response_bytes = 0;  // of the request, else of the client; 0: no limit
 
   // Filled in while the call is under way.

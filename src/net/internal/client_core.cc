@@ -51,12 +51,16 @@ void ClientCore::Dispatch(const std::shared_ptr<ClientCall>& call, Gathering* wa
   PoolKey key{base::StrCat(call->url->scheme, "://", call->url->HostPort()), tls.get(),
               proxy ? proxy->ToString() : std::string(),
               call->request->resolve != nullptr && !proxy};
-  while (auto connection = TakeIdle(key)) {
+  while (auto connection = TakeIdle(key, call->loop.get())) {
     if (!connection->IsSound()) {
       connection->Close();
       continue;
     }
     if (waiter != nullptr) return waiter->Carry(std::move(connection), call);
+    if (call->loop != nullptr) {
+      connection->Carry(call, nullptr);
+      return;
+    }
     auto& loop = connection->loop();
     if (!loop.Post([connection, call] { connection->Carry(call, nullptr); })) {
       call->Fail(CallPhase::kConnect, std::string(kCanceled));
@@ -77,7 +81,7 @@ void ClientCore::Connect(const std::shared_ptr<ClientCall>& call, PoolKey key,
     if (!resolved.ok()) return call->Fail(CallPhase::kResolve, resolved.status().message());
     target = std::move(*resolved);
   }
-  const auto loop = threads_.Next();
+  const auto loop = call->loop != nullptr ? call->loop : threads_.Next();
   auto connection = std::make_shared<ClientConnection>(shared_from_this(), loop, std::move(key),
                                                        std::move(tls), std::move(proxy));
   bool refused = false;
@@ -94,12 +98,18 @@ void ClientCore::Connect(const std::shared_ptr<ClientCall>& call, PoolKey key,
   }
 }
 
-std::shared_ptr<ClientConnection> ClientCore::TakeIdle(const PoolKey& key) {
+std::shared_ptr<ClientConnection> ClientCore::TakeIdle(const PoolKey& key, const Loop* loop) {
   base::MutexLock lock(mutex_);
   const auto found = idle_.find(key);
   if (found == idle_.end()) return nullptr;
-  auto connection = std::move(found->second.back().connection);
-  Remove(found, found->second.end() - 1);
+  IdleList& list = found->second;
+  const auto fits = [loop](const Idle& idle) {
+    return loop == nullptr || &idle.connection->loop() == loop;
+  };
+  const auto last = std::find_if(list.rbegin(), list.rend(), fits);
+  if (last == list.rend()) return nullptr;
+  auto connection = std::move(last->connection);
+  Remove(found, last.base() - 1);
   return connection;
 }
 

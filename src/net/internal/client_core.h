@@ -25,6 +25,7 @@ namespace portcullis::net::internal {
 class ClientCall;
 class ClientConnection;
 class Gathering;
+class Loop;
 
 // What connections must have in common to be interchangeable: scheme and host:port of the URL, TLS
 // identity, the proxy ("" for none), and whether the address comes from a resolve function.
@@ -36,7 +37,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   ClientCore(IoThreads& threads, const ClientOptions& options)
       : options_(options), threads_(threads) {}
 
-  // Begins a call. `waiter`: the calling thread, which will wait; null: an I/O thread does all.
+  // Begins a call. `waiter`: the calling thread, which will wait; null: an I/O thread does all, that
+  // of call->loop if it has one: then this must be that thread.
   void Start(const std::shared_ptr<ClientCall>& call, Gathering* waiter);
   // Gives the call to a kept connection or makes one: for the first time or, after a redirect or a
   // connection that had died unnoticed, once more.
@@ -66,7 +68,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   using IdleList = std::vector<Idle>;  // never empty; the last one became idle last
   using IdleMap = std::map<PoolKey, IdleList>;
 
-  std::shared_ptr<ClientConnection> TakeIdle(const PoolKey& key);
+  // The one that became idle last, of `loop` unless that is null.
+  std::shared_ptr<ClientConnection> TakeIdle(const PoolKey& key, const Loop* loop);
   // True if it was idle since then, or longer. `since`, if not null: since when it is idle.
   bool TakeIdle(const ClientConnection& connection, base::SteadyTime idle_since_before,
                 base::SteadyTime* since) PC_REQUIRES(mutex_);

@@ -28,6 +28,8 @@ constexpr int kLookAgain = 10;  // milliseconds
 constexpr std::uint32_t kHangups = EPOLLRDHUP | EPOLLET;
 constexpr std::uint32_t kAllEvents = EPOLLIN | EPOLLOUT | kHangups;
 
+thread_local Loop* own_loop = nullptr;  // whose thread this is
+
 }  // namespace
 
 Loop::Loop() : clock_(base::SystemClock()) {
@@ -69,6 +71,7 @@ int Loop::Wait(std::span<epoll_event> events, int timeout) const {
 void Loop::Run() {
   std::unique_lock turn(turn_);
   own_thread_ = std::this_thread::get_id();
+  own_loop = this;
   thread_ = own_thread_;
   std::array<epoll_event, kEventsPerWait> events{};
   while (!stopping_) {
@@ -191,6 +194,16 @@ void Loop::RunAndWait(const std::function<void()>& task) {
   std::unique_lock<std::mutex> lock(gate->mutex);
   gate->condition.wait(lock, [&] { return gate->done; });
 }
+
+bool Loop::RunOnFiber(std::function<void()> work) {
+  if (own_loop != this || base::Fiber::Current() != nullptr) {
+    return Post([this, task = std::move(work)]() mutable { RunOnFiber(std::move(task)); });
+  }
+  if (!base::Fiber::Run(stacks_, std::move(work))) work();
+  return true;
+}
+
+Loop* Loop::OfFiber() { return base::Fiber::MayHoldThread() ? nullptr : own_loop; }
 
 std::uint64_t Loop::Take(Sink& sink) {
   std::uint32_t index = 0;

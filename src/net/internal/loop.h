@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fiber.h"
 #include "base/mutex.h"
 #include "base/status.h"
 
@@ -52,7 +53,7 @@ class Sink {
 //
 // Thread-safe: Post, RunOrPost, InThread, Watch. Everything else only on the loop's thread.
 // Held by shared_ptr by all who post, so that a late Post after Stop() is harmless: it is dropped.
-class Loop {
+class Loop : public std::enable_shared_from_this<Loop> {
  public:
   struct TimerKey {
     base::SteadyTime time;
@@ -92,6 +93,13 @@ class Loop {
   void Defer(std::function<void()> task) { deferred_.push_back(std::move(task)); }
   // Runs `task` on the loop's thread and waits for it; at once if called on that thread.
   void RunAndWait(const std::function<void()>& task);
+
+  // Runs `work` on a fiber of this loop, which may be left to be resumed from the loop: at once if
+  // this is its own thread and no fiber, else as a task. If there is no stack for it, it runs on the
+  // thread's own (base::Fiber::Current() tells), where it must not wait. False as Post.
+  bool RunOnFiber(std::function<void()> work);
+  // The loop on whose fiber this is called; null on a thread's own stack and on a fiber that has moved.
+  static Loop* OfFiber();
 
   // Registers a socket. `sink` must live until Remove; returns the token for it. Errors, for which
   // there is nothing to remove: "epoll_ctl: cannot allocate memory".
@@ -176,6 +184,7 @@ class Loop {
   std::string date_;
   std::int64_t date_second_ = -1;
   std::array<char, 64 * 1024> scratch_{};
+  base::FiberStacks stacks_;  // of its own thread
   std::atomic<bool> stopping_{false};
   // Waiting for events, or about to: who posts must wake the loop. A busy loop is left alone.
   std::atomic<bool> sleeping_{false};

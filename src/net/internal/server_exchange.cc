@@ -84,6 +84,12 @@ void ServerExchange::RunOnIoThread(std::function<void()> fn) {
   if (!posted) origin_.connection->Doom();
 }
 
+void ServerExchange::RunOnFiber(std::function<void()> fn) {
+  const bool posted = base::UnlessMemoryRunsOut(
+      [&] { origin_.connection->shared_loop()->RunOnFiber(std::move(fn)); });
+  if (!posted) origin_.connection->Doom();
+}
+
 bool ServerExchange::ReserveBody(std::size_t bytes) {
   if (has_room_ || room_) return has_room_;
   std::string owner;

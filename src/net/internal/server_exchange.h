@@ -35,6 +35,7 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
   bool body_complete() const override { return body_complete_; }
   void ReadBody(BodyRequest request, std::function<void(BodyRead)> fn) override;
   void RunOnIoThread(std::function<void()> fn) override;
+  void RunOnFiber(std::function<void()> fn) override;
   std::string TakeBody() override { return std::move(request_.body); }
   void Attach(std::shared_ptr<void> object) override { attached_ = std::move(object); }
   void MarkKnown() override { origin_.connection->MarkKnown(); }
