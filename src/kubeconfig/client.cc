@@ -3,7 +3,6 @@
 #include "kubeconfig/client.h"
 
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "base/gotext.h"
@@ -14,6 +13,8 @@ namespace portcullis::kubeconfig {
 namespace {
 
 constexpr std::string_view kUserAgent = "Go-http-client/1.1";
+
+base::SteadyTime Now() { return base::SystemClock().Steady(); }
 
 bool WorthAnotherTry(const net::CallResult& result) {
   if (!result.ok()) {
@@ -38,6 +39,7 @@ base::Result<Client> Client::Create(const ClientConfig& config, const ClientOpti
   client.tls_cache_ = std::make_shared<net::ClientTlsCache>();
   std::optional<ExecProgram> program;
   if (config.user.exec) program.emplace(*config.user.exec, base::SystemClock());
+  client.runs_program_ = program.has_value();
   client.identity_ = TRY(Identity::Create(config.user, config.tls, program ? &*program : nullptr,
                                           config.exec_cluster, *client.tls_cache_));
   return client;
@@ -49,8 +51,9 @@ base::Result<Client> Client::Load(const std::string& path, const ClientOptions& 
   return Create(TRY(Resolve(config)), options, https);
 }
 
-net::CallResult Client::Call(const net::ClientRequest& request) const {
-  net::CallResult result = https_->Call(request, base::SystemClock().Steady() + options_.timeout);
+net::CallResult Client::Call(net::CallSet& calls, const net::SharedRequest& request) const {
+  calls.Start(0, request, Now() + options_.timeout);
+  net::CallResult result = std::move(calls.Next()->result);
   if (result.ok() && result.response.status == 401) identity_->Refused();
   return result;
 }
@@ -78,14 +81,16 @@ base::Status Client::Post(std::shared_ptr<const std::string> body,
     return ErrorOfAnswer(status, result.response.headers.Get("Content-Type"),
                          result.response.content(), std::nullopt);
   };
+  const auto calls = https_->NewSet();
+  const auto shared = std::make_shared<const net::ClientRequest>(std::move(request));
   base::Duration wait = options_.first_wait;
   for (int attempt = 1;; ++attempt) {
-    const net::CallResult result = Call(request);
+    const net::CallResult result = Call(*calls, shared);
     base::Status answer = judge(result);
     const bool again = WorthAnotherTry(result) ||
                        (!answer.ok() && answer.reason() == base::Reason::kInternalError);
     if (attempt >= options_.tries || !again) return answer;
-    std::this_thread::sleep_for(wait);
+    (void)calls->Next(Now() + wait);
     wait += wait / 2;
   }
 }
@@ -105,7 +110,7 @@ base::Result<net::CallResult> Client::Send(std::string_view method, std::string_
   for (const auto& [name, value] : headers) request.headers.Add(name, value);
   if (disable_compression_) request.headers.Add("Accept-Encoding", "identity");
   request.body = std::move(body);
-  return Call(request);
+  return Call(*https_->NewSet(), std::make_shared<const net::ClientRequest>(std::move(request)));
 }
 
 base::Result<std::shared_ptr<net::PendingCall>> Client::Begin(

@@ -56,15 +56,20 @@ class Client {
       std::function<void(const net::ResponseHead& head, std::string_view piece)> on_data,
       net::HttpsClient::Done done) const;
 
+  // Whether a call may run a program for credentials, for which it holds its thread; what else it
+  // waits for, it waits for as a net::CallSet does.
+  bool runs_program() const { return runs_program_; }
+
  private:
   Client() = default;
-  net::CallResult Call(const net::ClientRequest& request) const;
+  net::CallResult Call(net::CallSet& calls, const net::SharedRequest& request) const;
 
   net::HttpsClient* https_ = nullptr;
   ClientOptions options_;
   std::string url_;
   std::shared_ptr<const net::ProxyRules> proxies_;
   bool disable_compression_ = false;
+  bool runs_program_ = false;
   std::shared_ptr<net::ClientTlsCache> tls_cache_;
   std::shared_ptr<const Identity> identity_;
 };
