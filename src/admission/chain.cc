@@ -112,11 +112,16 @@ base::Status Chain::Validate(const Request& request, std::string_view only) cons
   return outcome;
 }
 
-bool Chain::MayWait(const Request& request) const {
-  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.asks_outside != nullptr && (entry.operations & request.operation()) != 0 &&
-           entry.asks_outside->MayWait(request);
-  });
+Waits Chain::WaitsOf(const Request& request) const {
+  Waits most = Waits::kForNothing;
+  for (const Entry& entry : entries_) {
+    if (most == Waits::kOnThread) break;
+    if (entry.asks_outside == nullptr || (entry.operations & request.operation()) == 0) {
+      continue;
+    }
+    most = std::max(most, entry.asks_outside->WaitsOf(request));
+  }
+  return most;
 }
 
 bool Chain::Handles(Operation operation, Phase phase) const {

@@ -20,12 +20,11 @@
 #include <string_view>
 #include <vector>
 
+#include "admission/asks_outside.h"
 #include "admission/config.h"
 #include "admission/plugin.h"
 
 namespace portcullis::admission {
-
-class AsksOutside;
 
 // Called at every step of every request, on its thread; metrics are observers.
 // Traces (trace/trace.h) are of single requests and are reached through their recorders.
@@ -55,8 +54,8 @@ class Chain {
   base::Status Mutate(Request& request, std::string_view only = {}) const;
   base::Status Validate(const Request& request, std::string_view only = {}) const;
 
-  // Whether a plugin may wait for an answer from outside the process; see AsksOutside.
-  bool MayWait(const Request& request) const;
+  // What plugins may wait for, at most; see AsksOutside.
+  Waits WaitsOf(const Request& request) const;
 
   // Whether any plugin takes part.
   bool Handles(Operation operation, Phase phase) const;

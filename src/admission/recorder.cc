@@ -7,6 +7,7 @@
 
 #include "admission/trace/trace.h"
 #include "api/selector/label_selector.h"
+#include "base/fiber.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/writer.h"
@@ -55,7 +56,7 @@ base::Status CheckKey(std::string_view key) {
 }  // namespace
 
 base::Status Recorder::CheckMayWait() const {
-  if (may_wait_) return base::OkStatus();
+  if (may_wait_ && base::Fiber::MayHoldThread()) return base::OkStatus();
   refused_to_wait_ = true;
   return base::InternalError("the request would have to wait where nothing may");
 }

@@ -66,8 +66,8 @@ class Recorder {
   void set_survey(Survey* survey) { survey_ = survey; }
   Survey* survey() const { return survey_; }
 
-  // The request runs where nothing may wait, because it is not expected to. A plugin that must wait
-  // nevertheless (its configuration has changed meanwhile) asks first, and fails with what it gets:
+  // The request runs where nothing may wait, as on fibers anyway, for it is not expected to. A plugin
+  // that must hold the thread (its configuration has changed meanwhile) asks first, and fails with it:
   // the caller finds refused_to_wait() and runs the request anew where it may wait, after Clear().
   void ForbidWaiting() { may_wait_ = false; }
   base::Status CheckMayWait() const;

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "admission/asks_outside.h"
+#include "base/fiber.h"
+
 namespace portcullis::admission {
 namespace {
 
@@ -60,6 +63,23 @@ TEST(RecorderTest, RemembersThatARequestHadToWaitWhereItMayNot) {
   recorder.ForbidWaiting();
   EXPECT_FALSE(recorder.refused_to_wait());
   EXPECT_FALSE(recorder.CheckMayWait().ok());
+  EXPECT_TRUE(recorder.refused_to_wait());
+}
+
+TEST(RecorderTest, AFiberMayWaitForCallsAndForNothingElse) {
+  if (!base::Fiber::kSupported) GTEST_SKIP() << "no fibers on this processor";
+  base::FiberStacks stacks;
+  Recorder recorder;
+  EXPECT_TRUE(base::Fiber::Run(stacks, [&] {
+    EXPECT_TRUE(CheckMayCall(recorder).ok());
+    EXPECT_FALSE(recorder.refused_to_wait());
+    EXPECT_FALSE(recorder.CheckMayWait().ok());
+    EXPECT_TRUE(recorder.refused_to_wait());
+  }));
+  recorder.Clear();
+  EXPECT_TRUE(CheckMayCall(recorder).ok());
+  recorder.ForbidWaiting();
+  EXPECT_FALSE(CheckMayCall(recorder).ok());
   EXPECT_TRUE(recorder.refused_to_wait());
 }
 

@@ -26,6 +26,8 @@
 namespace portcullis::engine {
 namespace {
 
+using admission::Waits;
+
 std::vector<std::string> ScenarioNames() {
   std::vector<std::string> names;
   for (const auto& entry :
@@ -239,9 +241,9 @@ TEST_F(Executions, RefuseToWaitWhereNothingMay) {
 }
 
 TEST_F(Executions, MayWaitForAQuotaOfTheNamespace) {
-  EXPECT_FALSE(MayWait(*On("configmaps", Verb::kCreate)));
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kForNothing);
   Make("resourcequotas", R"({"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q"}})");
-  EXPECT_TRUE(MayWait(*On("configmaps", Verb::kCreate)));
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kOnThread);
 }
 
 TEST_F(Executions, MayTakeLongInPolicies) {
@@ -251,18 +253,18 @@ TEST_F(Executions, MayTakeLongInPolicies) {
     "spec": {"matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"],
                "operations": ["CREATE"], "resources": ["configmaps"]}]},
              "validations": [{"expression": "true"}]}})");
-  EXPECT_FALSE(MayWait(*On("configmaps", Verb::kCreate)));
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kForNothing);
   Make("validatingadmissionpolicybindings", R"({
     "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
     "metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}})");
-  EXPECT_TRUE(MayWait(*On("configmaps", Verb::kCreate)));
-  EXPECT_FALSE(MayWait(*On("secrets", Verb::kCreate)));
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kOnThread);
+  EXPECT_EQ(WaitsOf(*On("secrets", Verb::kCreate)), Waits::kForNothing);
 }
 
 TEST_F(Executions, KnowBeforehandWhatTheyMayWaitFor) {
-  EXPECT_FALSE(MayWait(*On("configmaps", Verb::kCreate)));
-  EXPECT_FALSE(MayWait(*On("configmaps", Verb::kGet, "a")));
-  EXPECT_TRUE(MayWait(*On("pods", Verb::kConnect, "a")));
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kForNothing);
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kGet, "a")), Waits::kForNothing);
+  EXPECT_EQ(WaitsOf(*On("pods", Verb::kConnect, "a")), Waits::kOnThread);
   Make("validatingwebhookconfigurations", R"({
     "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
     "metadata": {"name": "hook"},
@@ -270,13 +272,14 @@ TEST_F(Executions, KnowBeforehandWhatTheyMayWaitFor) {
       "sideEffects": "None", "clientConfig": {"url": "https://127.0.0.1:9/"},
       "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
                  "resources": ["configmaps"]}]}]})");
-  EXPECT_TRUE(MayWait(*On("configmaps", Verb::kCreate)));
-  EXPECT_TRUE(MayWait(*On("configmaps", Verb::kPatch, "a")));  // which may create it
-  EXPECT_FALSE(MayWait(*On("configmaps", Verb::kDelete, "a")));
-  EXPECT_FALSE(MayWait(*On("secrets", Verb::kCreate)));
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kForCalls);
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kPatch, "a")),
+            Waits::kForCalls);  // which may create it
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kDelete, "a")), Waits::kForNothing);
+  EXPECT_EQ(WaitsOf(*On("secrets", Verb::kCreate)), Waits::kForNothing);
   const auto own = On("configmaps", Verb::kCreate);
   own->by_server = true;
-  EXPECT_FALSE(MayWait(*own));
+  EXPECT_EQ(WaitsOf(*own), Waits::kForNothing);
 }
 
 TEST(Engine, HasARowForEachSubresourceThatIsNoPlainWrite) {

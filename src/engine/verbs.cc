@@ -2,6 +2,7 @@
 
 #include "engine/verbs.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "admission/chain.h"
@@ -18,6 +19,8 @@
 
 namespace portcullis::engine {
 namespace {
+
+using admission::Waits;
 
 base::Result<UpdateSpec> ReplacementBy(Operation& op, const Input& input) {
   const json::Value object = TRY(DecodeInput(op, input));
@@ -100,33 +103,35 @@ base::Result<Listing> DeleteCollection(Operation& op, const ListOptions& list,
   return listing;
 }
 
-bool MayWait(const Operation& op) {
+Waits WaitsOf(const Operation& op) {
   const World& world = op.world;
-  if (op.verb == Verb::kConnect || world.authorizer_may_wait) return true;
+  if (op.verb == Verb::kConnect || world.authorizer_may_wait) return Waits::kOnThread;
   if (op.resource->definition != nullptr && op.resource->definition->converter().blocks()) {
-    return true;
+    return Reads(op.verb) ? Waits::kForCalls : Waits::kOnThread;
   }
   if (!Reads(op.verb) && op.group_resource() == api::GroupResource{"", "services"} &&
       world.services->MayWait()) {
-    return true;
+    return Waits::kOnThread;
   }
   const bool of_namespaces = op.group_resource() == api::GroupResource{"", "namespaces"};
   switch (op.verb) {
     case Verb::kCreate:
-      return (of_namespaces && world.namespace_hook != nullptr) ||
-             AdmissionMayWait(op, admission::kCreate);
+      if (of_namespaces && world.namespace_hook != nullptr) return Waits::kOnThread;
+      return AdmissionWaits(op, admission::kCreate);
     case Verb::kUpdate:
-    case Verb::kPatch:
-      if (AdmissionMayWait(op, admission::kUpdate)) return true;
+    case Verb::kPatch: {
+      const Waits waits = AdmissionWaits(op, admission::kUpdate);
       // What is not there may be created. If it goes meanwhile, Recorder::CheckMayWait() is in time.
-      return world.store->Get(KeyOf(op, op.name)) == nullptr &&
-             AdmissionMayWait(op, admission::kCreate);
+      if (waits == Waits::kOnThread || world.store->Get(KeyOf(op, op.name)) != nullptr)
+        return waits;
+      return std::max(waits, AdmissionWaits(op, admission::kCreate));
+    }
     case Verb::kDelete:
-      return AdmissionMayWait(op, admission::kDelete);
+      return AdmissionWaits(op, admission::kDelete);
     case Verb::kDeleteCollection:
-      return true;
+      return Waits::kOnThread;
     default:
-      return false;
+      return Waits::kForNothing;
   }
 }
 

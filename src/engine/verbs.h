@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "admission/asks_outside.h"
 #include "base/status.h"
 #include "engine/operation.h"
 #include "engine/options.h"
@@ -31,15 +32,16 @@ std::unique_ptr<Execution> BeginDelete(Operation& op, DeleteOptions options);
 base::Result<Listing> DeleteCollection(Operation& op, const ListOptions& list,
                                        const DeleteOptions& options);
 
-// Whether the operation may have to wait for anything but the commits at which it stops: for an
-// answer from outside the process (webhook, authorizer, the other end of a connection), for
-// controllers, or for writes within, as DeleteCollection does. Known before it starts, from its verb
-// and resource. One that may not runs from commit to commit without ever waiting, on any thread.
-bool MayWait(const Operation& op);
+// What the operation may have to wait for besides the commits at which it stops: for an answer from
+// outside the process (webhook, authorizer, the other end of a connection), for controllers, or for
+// writes within, as DeleteCollection does. Known before it starts, from its verb and resource. One
+// that waits for nothing runs from commit to commit on any thread; one that waits for calls, on any
+// thread or fiber.
+admission::Waits WaitsOf(const Operation& op);
 
 // Whether the operation may calculate for long although its request is small: it lists, writes what
 // has expressions to compile or to evaluate, concerns a large stored object, or reviews access. Known
-// as MayWait() is, for the same purpose: such an operation must not hold up the thread of others.
+// as WaitsOf() is, for the same purpose: such an operation must not hold up the thread of others.
 bool MayTakeLong(const Operation& op);
 
 }  // namespace portcullis::engine

@@ -19,6 +19,8 @@
 namespace portcullis::engine {
 namespace {
 
+using admission::Waits;
+
 constexpr std::string_view kPod = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p",
     "labels":{"app":"a"}},"spec":{"containers":[{"name":"c","image":"i"}]}})";
 constexpr std::string_view kRunning =
@@ -262,23 +264,41 @@ constexpr WaitRow kWaitRows[] = {
 TEST_P(WaitRows, MayWaitForAWebhookThatReviewsThem) {
   const WaitRow& row = GetParam();
   const auto op = On(row.resource, row.verb, "a");
-  EXPECT_FALSE(MayWait(*op));
+  EXPECT_EQ(WaitsOf(*op), Waits::kForNothing);
   MakeHook(row.operation, row.group, row.rule);
-  EXPECT_TRUE(MayWait(*op));
+  EXPECT_EQ(WaitsOf(*op), Waits::kForCalls);
   op->by_server = true;
-  EXPECT_FALSE(MayWait(*op));
+  EXPECT_EQ(WaitsOf(*op), Waits::kForNothing);
 }
 
 INSTANTIATE_TEST_SUITE_P(Operations, WaitRows, ::testing::ValuesIn(kWaitRows));
 
+TEST_F(Waiting, MatchConditionsMayCalculateForLong) {
+  Make("validatingwebhookconfigurations.admissionregistration.k8s.io", R"({
+    "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+    "metadata": {"name": "h"},
+    "webhooks": [{"name": "h.example.com", "admissionReviewVersions": ["v1"],
+      "sideEffects": "None", "clientConfig": {"url": "https://127.0.0.1:9/"},
+      "matchConditions": [{"name": "c", "expression": "true"}],
+      "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
+                 "resources": ["configmaps"]}]},
+      {"name": "i.example.com", "admissionReviewVersions": ["v1"],
+      "sideEffects": "None", "clientConfig": {"url": "https://127.0.0.1:9/"},
+      "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
+                 "resources": ["*"]}]}]})");
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kOnThread);
+  EXPECT_EQ(WaitsOf(*On("secrets", Verb::kCreate)), Waits::kForCalls);
+}
+
 TEST_F(Waiting, CollectionsWaitForTheCommitsOfTheirDeletions) {
-  EXPECT_TRUE(MayWait(*On("configmaps", Verb::kDeleteCollection)));
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kDeleteCollection)), Waits::kOnThread);
 }
 
 TEST_F(Waiting, ConnectionsAlwaysMayWait) {
   for (const SubresourceRow& row : Subresources()) {
     if (row.verb != Verb::kConnect) continue;
-    EXPECT_TRUE(MayWait(*On(base::StrCat(row.resource, "/", row.subresource), row.verb, "a")));
+    EXPECT_EQ(WaitsOf(*On(base::StrCat(row.resource, "/", row.subresource), row.verb, "a")),
+              Waits::kOnThread);
   }
 }
 
@@ -290,14 +310,14 @@ TEST_F(Waiting, ServicesWaitForTheObjectsOfTheirAddresses) {
     void Strike(std::string_view) override {}
   };
   Book book;
-  EXPECT_FALSE(MayWait(*On("services", Verb::kCreate)));
+  EXPECT_EQ(WaitsOf(*On("services", Verb::kCreate)), Waits::kForNothing);
   engine_->world().services->set_book(&book);
   for (Verb verb :
        {Verb::kCreate, Verb::kUpdate, Verb::kPatch, Verb::kDelete, Verb::kDeleteCollection}) {
-    EXPECT_TRUE(MayWait(*On("services", verb, "s")));
+    EXPECT_EQ(WaitsOf(*On("services", verb, "s")), Waits::kOnThread);
   }
-  EXPECT_FALSE(MayWait(*On("services", Verb::kGet, "s")));
-  EXPECT_FALSE(MayWait(*On("configmaps", Verb::kCreate)));
+  EXPECT_EQ(WaitsOf(*On("services", Verb::kGet, "s")), Waits::kForNothing);
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kForNothing);
 }
 
 TEST_F(Waiting, SmallRequestsTakeNotLong) {

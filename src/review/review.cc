@@ -98,7 +98,7 @@ base::Status Review::Take(json::Value request) {
 bool Review::MayWait() {
   admission::Recorder recorder;
   const admission::Request request(attributes_, arena_, recorder);
-  return world_.chain->MayWait(request);
+  return world_.chain->WaitsOf(request) != admission::Waits::kForNothing;
 }
 
 // In the form that plugins expect; objects of kinds that are not built in as they are.

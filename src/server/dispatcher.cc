@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/api_status.h"
+#include "base/fiber.h"
 #include "base/strings.h"
 #include "engine/verbs.h"
 #include "golang/time.h"
@@ -90,7 +91,7 @@ class Dispatcher::Flight {
  public:
   explicit Flight(Dispatcher& dispatcher) : dispatcher_(dispatcher) {
     base::MutexLock lock(dispatcher_.mutex_);
-    ++dispatcher_.flights_;
+    among_ = ++dispatcher_.flights_;
   }
   ~Flight() {
     base::MutexLock lock(dispatcher_.mutex_);
@@ -98,9 +99,12 @@ class Dispatcher::Flight {
   }
   Flight(const Flight&) = delete;
   Flight& operator=(const Flight&) = delete;
+  // How many there were when it began, with itself.
+  std::size_t among() const { return among_; }
 
  private:
   Dispatcher& dispatcher_;
+  std::size_t among_ = 0;
 };
 
 Dispatcher::Dispatcher(const Environment& env) : env_(env), pool_(MaxThreads(*env.options)) {}
@@ -283,15 +287,22 @@ void Dispatcher::Serve(const std::shared_ptr<Call>& call) {
     filters::Finish(*call, *std::move(destination.reply));
   } else if (!call->on_io_thread) {
     filters::Finish(*call, ReplyOf(*call, destination.verb(*call)));
-  } else if (MustLeaveIoThread(*call)) {
-    RunOnWorker(call, destination.verb);
   } else {
-    RunOnIoThread(call, destination.verb);
+    switch (WaitsOf(*call)) {
+      case admission::Waits::kForNothing:
+        return RunOnIoThread(call, destination.verb);
+      case admission::Waits::kForCalls:
+        return RunOnFiber(call, destination.verb);
+      case admission::Waits::kOnThread:
+        return RunOnWorker(call, destination.verb);
+    }
   }
 }
 
-bool Dispatcher::MustLeaveIoThread(const Call& call) {
-  return call.trace != nullptr || engine::MayWait(call) || engine::MayTakeLong(call);
+admission::Waits Dispatcher::WaitsOf(const Call& call) {
+  if (call.trace != nullptr) return admission::Waits::kOnThread;
+  const admission::Waits waits = engine::WaitsOf(call);
+  return engine::MayTakeLong(call) ? admission::Waits::kOnThread : waits;
 }
 
 void Dispatcher::RunOnWorker(const std::shared_ptr<Call>& call, rest::Verb verb) {
@@ -305,9 +316,42 @@ void Dispatcher::RunOnWorker(const std::shared_ptr<Call>& call, rest::Verb verb)
 void Dispatcher::RunOnIoThread(const std::shared_ptr<Call>& call, rest::Verb verb) {
   if (verb != &rest::Write) return FinishOnIoThread(call, ReplyOf(*call, verb(*call)));
   call->recorder.ForbidWaiting();
+  BeginWrite(std::make_shared<Flight>(*this), call,
+             [exchange = call->exchange](std::function<void()> step) {
+               exchange->RunOnIoThread(
+                   [exchange, step = std::move(step)] { AnswerIfMemoryRunsOut(*exchange, step); });
+             });
+}
+
+void Dispatcher::RunOnFiber(const std::shared_ptr<Call>& call, rest::Verb verb) {
+  auto flight = std::make_shared<Flight>(*this);
+  // There are as many at most as there may be threads.
+  if (flight->among() > MaxThreads(*env_.options)) return RunOnWorker(call, verb);
+  StepOnFiber(call, [flight = std::move(flight), this, call, verb] {
+    if (verb != &rest::Write) return FinishOnIoThread(call, ReplyOf(*call, verb(*call)));
+    BeginWrite(flight, call,
+               [this, call](std::function<void()> step) { StepOnFiber(call, std::move(step)); });
+  });
+}
+
+// Where there is no stack for a fiber, a worker has one.
+void Dispatcher::StepOnFiber(const std::shared_ptr<Call>& call, std::function<void()> step) {
+  call->exchange->RunOnFiber([step = std::move(step), this, exchange = call->exchange] {
+    if (base::Fiber* const fiber = base::Fiber::Current()) {
+      fiber->set_elsewhere([this](std::function<void()> resume) { pool_.Post(std::move(resume)); });
+      return AnswerIfMemoryRunsOut(*exchange, step);
+    }
+    AnswerIfMemoryRunsOut(*exchange, [&] {
+      pool_.Post([step, exchange] { AnswerIfMemoryRunsOut(*exchange, step); });
+    });
+  });
+}
+
+void Dispatcher::BeginWrite(std::shared_ptr<Flight> flight, const std::shared_ptr<Call>& call,
+                            engine::Resume resume) {
   // The flight ends when the call is no longer held: captures go in the reverse order.
-  rest::BeginWrite(*call,
-                   [flight = std::make_shared<Flight>(*this), this, call](rest::VerbResult result) {
+  rest::BeginWrite(*call, std::move(resume),
+                   [flight = std::move(flight), this, call](rest::VerbResult result) {
                      if (!call->recorder.refused_to_wait()) {
                        return FinishOnIoThread(call, ReplyOf(*call, std::move(result)));
                      }

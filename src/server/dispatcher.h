@@ -2,18 +2,22 @@
 
 // Dispatcher takes each HTTP request from the network to its answer: authentication, audit,
 // impersonation, a seat, authorization, the body, and the verb; then warnings, compression and
-// metrics. A request that is small and calls nothing outside the process runs on the I/O thread of
-// its connection: no thread switch, and no thread waits for its commit. Every other request runs on
-// a worker, which may wait. A seat that is not free, a body that has not come along with the head, and
-// a store that has to catch up with other servers are waited for without a thread. ARCHITECTURE.md follows one request through it.
+// metrics. A small request runs on the I/O thread of its connection: no thread switch, and no thread
+// waits for its commit. If it may call webhooks, it runs there on a fiber (base/fiber.h), which is
+// left while it waits for them. Every other request runs on a worker, which may wait. A seat that is
+// not free, a body that has not come along with the head, and a store that has to catch up with
+// other servers are waited for without a thread. ARCHITECTURE.md follows one request through it.
 #pragma once
 
 #include <atomic>
-#include <cstdint>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 
+#include "admission/asks_outside.h"
 #include "base/mutex.h"
+#include "engine/write/execution.h"
 #include "net/server.h"
 #include "server/call.h"
 #include "server/environment.h"
@@ -36,13 +40,13 @@ class Dispatcher final : private SeatReceiver {
   void Handle(const std::shared_ptr<net::Exchange>& exchange);
 
  private:
-  // Counts a request whose commit, or whose store, is awaited, from its beginning to its end.
+  // Counts a request on an I/O thread that waits for its commit, its store or for calls, to its end.
   class Flight;
 
   // Whether the head allows the call to begin on an I/O thread.
   static bool FitsIoThread(const Call& call);
-  // Whether the call, as far as it is known now, must not go on there.
-  static bool MustLeaveIoThread(const Call& call);
+  // What it may wait for as far as it is known now; kOnThread also if it may take long.
+  static admission::Waits WaitsOf(const Call& call);
   // Whether the call has to see what other servers have acknowledged before it came.
   bool NeedsFreshening(const Call& call) const;
   void Freshen(const std::shared_ptr<Call>& call);
@@ -60,6 +64,12 @@ class Dispatcher final : private SeatReceiver {
   void Resume(const std::shared_ptr<Call>& call, net::BodyRead outcome);
   void Serve(const std::shared_ptr<Call>& call);
   void RunOnIoThread(const std::shared_ptr<Call>& call, rest::Verb verb);
+  void RunOnFiber(const std::shared_ptr<Call>& call, rest::Verb verb);
+  // A part of the call, up to the end or the next commit. `step` may hold the last flight.
+  void StepOnFiber(const std::shared_ptr<Call>& call, std::function<void()> step);
+  // Runs a write from commit to commit, each time through `resume`.
+  void BeginWrite(std::shared_ptr<Flight> flight, const std::shared_ptr<Call>& call,
+                  engine::Resume resume);
   void RunOnWorker(const std::shared_ptr<Call>& call, rest::Verb verb);
   void FinishOnIoThread(const std::shared_ptr<Call>& call, Reply reply);
 
@@ -67,7 +77,7 @@ class Dispatcher final : private SeatReceiver {
   std::atomic<int> entering_{0};  // queued, or not as far as their seats
   base::Mutex mutex_;
   base::CondVar landed_;
-  int flights_ PC_GUARDED_BY(mutex_) = 0;
+  std::size_t flights_ PC_GUARDED_BY(mutex_) = 0;
   WorkerPool pool_;
 };
 

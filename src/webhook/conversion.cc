@@ -2,7 +2,6 @@
 
 #include "webhook/conversion.h"
 
-#include <thread>
 #include <utility>
 
 #include "admission/errors.h"
@@ -151,11 +150,15 @@ class ConversionWebhooks::Converter final : public api::CustomConverter {
 
   net::CallResult Send(const net::SharedRequest& request) const {
     const base::SteadyTime deadline = owner_.clock_.Steady() + kTimeout;
+    const auto calls = owner_.https_.NewSet();
     for (int attempts = 0;; ++attempts) {
-      net::CallResult result = owner_.https_.Call(request, deadline);
+      calls->Start(0, request, deadline);
+      net::CallResult result = std::move(calls->Next()->result);
       const auto delay = RetryDelay(result, attempts);
-      if (!delay || owner_.clock_.Steady() + *delay >= deadline) return result;
-      std::this_thread::sleep_for(*delay);
+      const base::SteadyTime again =
+          owner_.clock_.Steady() + delay.value_or(std::chrono::seconds(0));
+      if (!delay || again >= deadline) return result;
+      (void)calls->Next(again);
     }
   }
 

@@ -12,6 +12,7 @@ Credentials::Credentials(const kubeconfig::Config& config) {
     UserEntry& entry = users_[name];
     entry.user = user;
     if (!user.exec) continue;
+    has_programs_ = true;
     entry.exec = std::make_shared<kubeconfig::ExecProgram>(*user.exec, base::SystemClock());
   }
   const auto context = config.contexts.find(config.current_context);

@@ -35,12 +35,16 @@ class Credentials {
   // The user for a target "host:port", or null for an anonymous call.
   const UserEntry* Find(std::string_view host, int port) const;
 
+  // Whether a user's credentials come from a program, for which a call waits.
+  bool has_programs() const { return has_programs_; }
+
  private:
   const UserEntry* FindName(std::string_view name) const;
   const UserEntry* FindHost(std::string_view target) const;
 
   std::map<std::string, UserEntry, std::less<>> users_;
   std::string current_user_;
+  bool has_programs_ = false;
 };
 
 }  // namespace portcullis::webhook

@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
+#include "net/testing/on_fiber.h"
 #include "net/testing/test_server.h"
 #include "store/memory/memory_store.h"
 #include "webhook/mutating_dispatcher.h"
@@ -46,7 +47,8 @@ std::string Patch(std::string_view operations) {
                       base::Base64Encode(operations), "\"");
 }
 
-class DispatchTest : public ::testing::Test {
+// The parameter: whether what waits for webhooks is a fiber of an I/O thread, not a thread.
+class DispatchTest : public ::testing::TestWithParam<bool> {
  protected:
   DispatchTest() {
     feed_ = admission::MakeStoreFeed(*store_);
@@ -150,7 +152,12 @@ class DispatchTest : public ::testing::Test {
     const admission::Request request(std::move(attributes), arena_, recorder_);
     const auto hooks = validating_->HooksFor(request);
     if (hooks == nullptr) return base::OkStatus();
-    return DispatchValidating(validating_->services(), *hooks, request);
+    return Run([&] { return DispatchValidating(validating_->services(), *hooks, request); });
+  }
+
+  template <typename Work>
+  base::Status Run(Work work) {
+    return GetParam() ? net::testing::OnFiber(server_.io, 0, std::move(work)) : work();
   }
 
   // The outcome and, if it went well, the data of the ConfigMap.
@@ -162,7 +169,8 @@ class DispatchTest : public ::testing::Test {
     const auto hooks = mutating_->HooksFor(request);
     for (int pass = 0; pass < passes; ++pass) {
       if (pass == 1) request.reinvocation().BeginSecondPass();
-      const base::Status status = DispatchMutating(mutating_->services(), *hooks, request);
+      const base::Status status =
+          Run([&] { return DispatchMutating(mutating_->services(), *hooks, request); });
       if (!status.ok())
         return base::StrCat(std::to_string(status.http_code()), " ", status.message());
     }
@@ -196,14 +204,14 @@ class DispatchTest : public ::testing::Test {
   std::unique_ptr<WebhookPluginCore> mutating_;
 };
 
-TEST_F(DispatchTest, AsksEveryMatchingValidatingWebhook) {
+TEST_P(DispatchTest, AsksEveryMatchingValidatingWebhook) {
   Validating({Hook("a.x.y", "/a"), Hook("b.x.y", "/b"),
               Hook("c.x.y", "/c", R"("objectSelector":{"matchLabels":{"no":"such"}})")});
   EXPECT_TRUE(Validate(ConfigMap()).ok());
   EXPECT_THAT(calls_, ::testing::UnorderedElementsAre("/a?timeout=5s", "/b?timeout=5s"));
 }
 
-TEST_F(DispatchTest, RefusesWithTheWebhooksWords) {
+TEST_P(DispatchTest, RefusesWithTheWebhooksWords) {
   answers_["/a"] = {{.response =
                          R"("allowed":false,"warnings":["careful"],"auditAnnotations":)"
                          R"({"k":"v","bad key":"x"},"status":{"code":422,"reason":"Invalid",)"
@@ -218,7 +226,7 @@ TEST_F(DispatchTest, RefusesWithTheWebhooksWords) {
   EXPECT_EQ(recorder_.foreign_status()->metadata_json, R"({"resourceVersion":"5"})");
 }
 
-TEST_F(DispatchTest, TellsCallErrorsApart) {
+TEST_P(DispatchTest, TellsCallErrorsApart) {
   struct ErrorCase {
     Answer answer;
     std::string text;
@@ -241,7 +249,7 @@ TEST_F(DispatchTest, TellsCallErrorsApart) {
   EXPECT_THAT(metrics_.Expose(), HasSubstr("error_type=\"calling_webhook_error\""));
 }
 
-TEST_F(DispatchTest, FailsOpenWhenToldTo) {
+TEST_P(DispatchTest, FailsOpenWhenToldTo) {
   answers_["/a"] = {{.status = 500}};
   Validating({Hook("b.x.y", "/b"), Hook("a.x.y", "/a", R"("failurePolicy":"Ignore")")});
   EXPECT_TRUE(Validate(ConfigMap()).ok());
@@ -251,7 +259,7 @@ TEST_F(DispatchTest, FailsOpenWhenToldTo) {
               HasSubstr("apiserver_admission_webhook_fail_open_count{name=\"a.x.y\""));
 }
 
-TEST_F(DispatchTest, GivesUpAtTheWebhooksTimeout) {
+TEST_P(DispatchTest, GivesUpAtTheWebhooksTimeout) {
   answers_["/a"] = {{.hang = true}};
   Validating({Hook("a.x.y", "/a", R"("timeoutSeconds":1)")});
   EXPECT_EQ(
@@ -261,7 +269,7 @@ TEST_F(DispatchTest, GivesUpAtTheWebhooksTimeout) {
                    base::GoQuote(server_.Url("/a?timeout=1s")), ": context deadline exceeded"));
 }
 
-TEST_F(DispatchTest, SendsAgainWhenAskedTo) {
+TEST_P(DispatchTest, SendsAgainWhenAskedTo) {
   answers_["/a"] = {{.status = 503, .raw_body = "busy", .retry_after = "0"}, {}};
   answers_["/m"] = {{.status = 429, .raw_body = "busy", .retry_after = "0"}, {}};
   Validating({Hook("a.x.y", "/a")});
@@ -272,7 +280,7 @@ TEST_F(DispatchTest, SendsAgainWhenAskedTo) {
 }
 
 // docs/legacy.md, B-6: those of v1beta1 may be unknown.
-TEST_F(DispatchTest, RefusesDryRunsOfWebhooksWithSideEffects) {
+TEST_P(DispatchTest, RefusesDryRunsOfWebhooksWithSideEffects) {
   for (const char* effects : {"Some", "Unknown"}) {
     Validating({Hook("a.x.y", "/a", base::StrCat(R"("sideEffects":")", effects, "\""))});
     admission::Attributes attributes = ConfigMap();
@@ -289,7 +297,7 @@ TEST_F(DispatchTest, RefusesDryRunsOfWebhooksWithSideEffects) {
   }
 }
 
-TEST_F(DispatchTest, ReachesServicesThroughTheTable) {
+TEST_P(DispatchTest, ReachesServicesThroughTheTable) {
   Validating(
       {Hook("a.x.y", "/a",
             base::StrCat(R"("clientConfig":{"service":{"namespace":"ns","name":"gone"}})"))});
@@ -298,7 +306,7 @@ TEST_F(DispatchTest, ReachesServicesThroughTheTable) {
             "Post \"https://gone.ns.svc:443/?timeout=5s\": service \"gone\" not found");
 }
 
-TEST_F(DispatchTest, NeedsATarget) {
+TEST_P(DispatchTest, NeedsATarget) {
   Validating({Hook("a.x.y", "/a", R"("clientConfig":{})")});
   EXPECT_EQ(Validate(ConfigMap()).message(),
             "Internal error occurred: failed calling webhook \"a.x.y\": could not get REST client: "
@@ -306,7 +314,7 @@ TEST_F(DispatchTest, NeedsATarget) {
             "URL");
 }
 
-TEST_F(DispatchTest, JudgesNamespacesByTheirLabels) {
+TEST_P(DispatchTest, JudgesNamespacesByTheirLabels) {
   store::Encoded ns;
   ns.bytes = R"({"metadata":{"name":"default","resourceVersion":"","labels":{"tier":"one"}}})";
   ns.revision_at = ns.bytes.find(R"("resourceVersion":")") + 19;
@@ -317,7 +325,7 @@ TEST_F(DispatchTest, JudgesNamespacesByTheirLabels) {
   EXPECT_EQ(calls_.size(), 1U);
 }
 
-TEST_F(DispatchTest, HandsTheObjectFromWebhookToWebhook) {
+TEST_P(DispatchTest, HandsTheObjectFromWebhookToWebhook) {
   answers_["/m1"] = {{.response = Patch(R"([{"op":"add","path":"/data/b","value":"<2>"}])")}};
   answers_["/m2"] = {{.response = Patch(R"([{"path":"/data/a","op":"remove"}])")}};
   Mutating({Hook("m1.x.y", "/m1"), Hook("m2.x.y", "/m2"), Hook("m3.x.y", "/m3")});
@@ -334,7 +342,7 @@ TEST_F(DispatchTest, HandsTheObjectFromWebhookToWebhook) {
 
 // kube-apiserver's limit counts for webhooks as for PATCH requests: it is one variable of the
 // JSON Patch library, which the server sets when it starts.
-TEST_F(DispatchTest, LimitsWhatCopiesOfAPatchAdd) {
+TEST_P(DispatchTest, LimitsWhatCopiesOfAPatchAdd) {
   std::string operations = R"([{"op":"add","path":"/data","value":{"a":"0123456789"}})";
   for (int i = 0; i < 40; ++i) {
     operations += R"(,{"op":"copy","from":"/data","path":"/data/)" + std::to_string(i) + "\"}";
@@ -347,7 +355,7 @@ TEST_F(DispatchTest, LimitsWhatCopiesOfAPatchAdd) {
                   "increase of copy is [0-9]+, exceeding the limit 3145728"));
 }
 
-TEST_F(DispatchTest, NamesWhatIsWrongWithAPatch) {
+TEST_P(DispatchTest, NamesWhatIsWrongWithAPatch) {
   const std::pair<std::string, std::string> cases[] = {
       {Patch(R"([{"op":"remove","path":"/data/zz"}])"),
        "500 Internal error occurred: error in remove for path: '/data/zz': Unable to remove "
@@ -369,7 +377,7 @@ TEST_F(DispatchTest, NamesWhatIsWrongWithAPatch) {
   }
 }
 
-TEST_F(DispatchTest, CannotPatchWhatIsDeleted) {
+TEST_P(DispatchTest, CannotPatchWhatIsDeleted) {
   answers_["/m"] = {{.response = Patch(R"([{"op":"add","path":"/x","value":1}])")}};
   Mutating({Hook("m.x.y", "/m", R"("failurePolicy":"Ignore")")});
   admission::Attributes attributes = ConfigMap();
@@ -380,7 +388,7 @@ TEST_F(DispatchTest, CannotPatchWhatIsDeleted) {
             "object, which is not supported for this operation");
 }
 
-TEST_F(DispatchTest, CallsAgainWhatALaterWebhookHasOvertaken) {
+TEST_P(DispatchTest, CallsAgainWhatALaterWebhookHasOvertaken) {
   answers_["/m1"] = {{.response = Patch(R"([{"op":"add","path":"/data/x","value":"1"}])")}};
   answers_["/m2"] = {{.response = Patch(R"([{"op":"add","path":"/data/y","value":"1"}])")}};
   Mutating({Hook("m1.x.y", "/m1", R"("reinvocationPolicy":"IfNeeded")"),
@@ -393,7 +401,7 @@ TEST_F(DispatchTest, CallsAgainWhatALaterWebhookHasOvertaken) {
             R"({"configuration":"m","webhook":"m1.x.y","mutated":false})");
 }
 
-TEST_F(DispatchTest, ConfigurationsAreInForceWhenTheWriteReturns) {
+TEST_P(DispatchTest, ConfigurationsAreInForceWhenTheWriteReturns) {
   Validating({Hook("a.x.y", "/a")});
   EXPECT_TRUE(Validate(ConfigMap()).ok());
   answers_["/b"] = {{.response = R"("allowed":false)"}};
@@ -406,7 +414,7 @@ TEST_F(DispatchTest, ConfigurationsAreInForceWhenTheWriteReturns) {
   EXPECT_TRUE(Validate(ConfigMap()).ok());
 }
 
-TEST_F(DispatchTest, LeavesConfigurationsThemselvesAlone) {
+TEST_P(DispatchTest, LeavesConfigurationsThemselvesAlone) {
   answers_["/a"] = {{.response = R"("allowed":false)"}};
   Validating({Hook("a.x.y", "/a")});
   admission::Attributes attributes;
@@ -416,7 +424,7 @@ TEST_F(DispatchTest, LeavesConfigurationsThemselvesAlone) {
   EXPECT_TRUE(Validate(std::move(attributes)).ok());
 }
 
-TEST_F(DispatchTest, ServesManyThreadsWhileConfigurationsChange) {
+TEST_P(DispatchTest, ServesManyThreadsWhileConfigurationsChange) {
   Validating({Hook("a.x.y", "/a"), Hook("b.x.y", "/b")});
   Mutating({Hook("m.x.y", "/m")});
   const auto validating = WebhookPluginCore::Create(Context(), HookType::kValidating).value();
@@ -445,11 +453,14 @@ TEST_F(DispatchTest, ServesManyThreadsWhileConfigurationsChange) {
   EXPECT_EQ(refused, 0);
 }
 
-TEST_F(DispatchTest, KeepsItsConnections) {
+TEST_P(DispatchTest, KeepsItsConnections) {
   Validating({Hook("a.x.y", "/a"), Hook("b.x.y", "/b")});
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(Validate(ConfigMap()).ok());
   EXPECT_LE(server_.client->counters().connections_opened, 2U);
 }
+
+INSTANTIATE_TEST_SUITE_P(Waiting, DispatchTest, ::testing::Bool(),
+                         [](const auto& row) { return row.param ? "OnFiber" : "OnThread"; });
 
 }  // namespace
 }  // namespace portcullis::webhook

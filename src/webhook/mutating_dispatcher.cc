@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "admission/errors.h"
@@ -349,11 +348,7 @@ class Dispatcher {
       const auto delay = RetryDelay(call, result);
       if (!delay) return result;
       ++call.attempts;
-      if (services_.clock->Steady() + *delay >= call.deadline) {
-        std::this_thread::sleep_until(call.deadline);
-      } else {
-        std::this_thread::sleep_for(*delay);
-      }
+      (void)https->Next(std::min(services_.clock->Steady() + *delay, call.deadline));
     }
   }
 

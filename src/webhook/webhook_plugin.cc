@@ -73,6 +73,7 @@ HookCompiler WebhookPluginCore::Prepare(const admission::PluginContext& context,
   services_.hides_new_names = context.release->Has("CreatesHaveNoName");
   services_.wraps_denials = context.release->Has("MutatingDenialsAreWrapped");
   services_.clock = context.clock != nullptr ? context.clock : &base::SystemClock();
+  runs_programs_ = credentials != nullptr && credentials->has_programs();
   endpoints_ = std::make_unique<EndpointCache>(
       EndpointOptions{std::move(credentials), context.services,
                       is_external_ && context.services != nullptr &&
@@ -95,6 +96,14 @@ std::shared_ptr<const HookSet> WebhookPluginCore::HooksFor(
                    : Combine(manifests_->Get(), exempt ? nullptr : source_->Get());
   // A trace says of every webhook why it is not called.
   return hooks->index->Concerns(request) || trace != nullptr ? hooks : nullptr;
+}
+
+admission::Waits WebhookPluginCore::WaitsOf(const admission::Request& request) const {
+  const auto hooks = HooksFor(request);
+  if (hooks == nullptr) return admission::Waits::kForNothing;
+  const bool calculates =
+      hooks->with_conditions != nullptr && hooks->with_conditions->Concerns(request);
+  return runs_programs_ || calculates ? admission::Waits::kOnThread : admission::Waits::kForCalls;
 }
 
 std::shared_ptr<const HookSet> WebhookPluginCore::Combine(

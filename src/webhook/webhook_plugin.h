@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "admission/asks_outside.h"
 #include "admission/plugin.h"
 #include "base/mutex.h"
 #include "base/status.h"
@@ -29,6 +30,8 @@ class WebhookPluginCore {
   const Services& services() const { return services_; }
   // The webhooks that may judge this request; null if none of their rules can match.
   std::shared_ptr<const HookSet> HooksFor(const admission::Request& request) const;
+  // What their plugin may wait for: see AsksOutside.
+  admission::Waits WaitsOf(const admission::Request& request) const;
 
  private:
   WebhookPluginCore() = default;
@@ -36,6 +39,7 @@ class WebhookPluginCore {
                        std::shared_ptr<const Credentials> credentials);
 
   bool is_external_ = false;
+  bool runs_programs_ = false;  // for credentials
   Services services_;
   std::unique_ptr<HookMetrics> metrics_;
   SelectorCache selectors_;

@@ -85,13 +85,16 @@ base::Status RunValidating(Operation& op, const AdmissionInput& input) {
   return Surveyed(op);
 }
 
-bool AdmissionMayWait(const Operation& op, admission::Operation operation) {
-  if (op.by_server) return false;
+admission::Waits AdmissionWaits(const Operation& op, admission::Operation operation) {
+  if (op.by_server) return admission::Waits::kForNothing;
   json::Arena arena;
   admission::Recorder recorder;
   const AdmissionInput input{.operation = operation, .name = op.name};
   const admission::Request request(MakeAttributes(op, input), arena, recorder);
-  return op.world.chain->MayWait(request);
+  const admission::Waits waits = op.world.chain->WaitsOf(request);
+  if (waits != admission::Waits::kForCalls || !op.world.initializers) return waits;
+  // A create may have to wait for initializers when its webhooks have been called already.
+  return admission::Waits::kOnThread;
 }
 
 base::Status Refuse(Operation& op, std::string_view stage, base::Status refusal) {

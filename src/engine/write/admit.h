@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "admission/asks_outside.h"
 #include "admission/request.h"
 #include "base/status.h"
 #include "engine/operation.h"
@@ -36,8 +37,8 @@ struct AdmissionInput {
 base::Result<json::Value> RunMutating(Operation& op, const AdmissionInput& input);
 // An error too if the answer is overdue when all have agreed.
 base::Status RunValidating(Operation& op, const AdmissionInput& input);
-// Whether plugins may wait for somebody outside before they have judged such an operation.
-bool AdmissionMayWait(const Operation& op, admission::Operation operation);
+// What plugins may wait for before they have judged such an operation.
+admission::Waits AdmissionWaits(const Operation& op, admission::Operation operation);
 // In a survey a refusal is kept and the request goes on to the validating phase: OK. Otherwise the
 // refusal.
 base::Status Refuse(Operation& op, std::string_view stage, base::Status refusal);

@@ -19,12 +19,12 @@ class GenericAdmissionWebhook final : public admission::Plugin, public admission
   base::Status Validate(const admission::Request& request) const override {
     const auto hooks = core_->HooksFor(request);
     if (hooks == nullptr) return base::OkStatus();
-    TRY(request.recorder().CheckMayWait());
+    TRY(admission::CheckMayCall(request.recorder()));
     return webhook::DispatchValidating(core_->services(), *hooks, request);
   }
 
-  bool MayWait(const admission::Request& request) const override {
-    return core_->HooksFor(request) != nullptr;
+  admission::Waits WaitsOf(const admission::Request& request) const override {
+    return core_->WaitsOf(request);
   }
 
  private:

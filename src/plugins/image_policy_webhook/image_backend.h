@@ -25,6 +25,9 @@ class ImageBackend {
   // all, when the connection breaks or the service is overloaded.
   base::Result<ImageAnswer> Ask(json::Arena& arena, json::Value spec) const;
 
+  // See kubeconfig::Client.
+  bool runs_program() const { return client_.runs_program(); }
+
  private:
   ImageBackend(kubeconfig::Client client, const admission::ObjectInterfaces* objects)
       : client_(std::move(client)), objects_(objects) {}

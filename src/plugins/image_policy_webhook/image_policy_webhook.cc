@@ -64,7 +64,10 @@ class ImagePolicyWebhook final : public admission::Plugin, public admission::Ask
         config_(config),
         backend_(std::move(backend)) {}
 
-  bool MayWait(const admission::Request& request) const override { return Applies(request); }
+  admission::Waits WaitsOf(const admission::Request& request) const override {
+    if (!Applies(request)) return admission::Waits::kForNothing;
+    return backend_.runs_program() ? admission::Waits::kOnThread : admission::Waits::kForCalls;
+  }
 
   base::Status Validate(const admission::Request& request) const override {
     if (!Applies(request)) return base::OkStatus();

@@ -63,7 +63,9 @@ class InitialResources final : public admission::Plugin, public admission::AsksO
     }
   }
 
-  bool MayWait(const admission::Request& request) const override { return Applies(request); }
+  admission::Waits WaitsOf(const admission::Request& request) const override {
+    return Applies(request) ? admission::Waits::kOnThread : admission::Waits::kForNothing;
+  }
 
   base::Status Mutate(admission::Request& request) const override {
     if (!Applies(request)) return base::OkStatus();

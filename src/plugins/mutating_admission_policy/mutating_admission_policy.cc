@@ -29,8 +29,9 @@ class MutatingAdmissionPolicy final : public admission::Plugin, public admission
     return policy::DispatchMutating(core_->services(), *policies, request);
   }
 
-  bool MayWait(const admission::Request& request) const override {
-    return enabled_ && core_->PoliciesFor(request) != nullptr;
+  admission::Waits WaitsOf(const admission::Request& request) const override {
+    const bool any = enabled_ && core_->PoliciesFor(request) != nullptr;
+    return any ? admission::Waits::kOnThread : admission::Waits::kForNothing;
   }
 
  private:

@@ -20,12 +20,12 @@ class MutatingAdmissionWebhook final : public admission::Plugin, public admissio
   base::Status Mutate(admission::Request& request) const override {
     const auto hooks = core_->HooksFor(request);
     if (hooks == nullptr) return base::OkStatus();
-    TRY(request.recorder().CheckMayWait());
+    TRY(admission::CheckMayCall(request.recorder()));
     return webhook::DispatchMutating(core_->services(), *hooks, request);
   }
 
-  bool MayWait(const admission::Request& request) const override {
-    return core_->HooksFor(request) != nullptr;
+  admission::Waits WaitsOf(const admission::Request& request) const override {
+    return core_->WaitsOf(request);
   }
 
  private:

@@ -16,7 +16,7 @@ class NamespaceAutoProvision final : public admission::Plugin, public admission:
       : reader_(context.reader), writer_(context.writer) {}
 
   base::Status Mutate(admission::Request& request) const override {
-    if (!MayWait(request)) return base::OkStatus();
+    if (!Concerns(request)) return base::OkStatus();
     TRY(request.recorder().CheckMayWait());
     json::Arena& arena = request.arena();
     const json::Value made = json::MakeObject(
@@ -30,8 +30,13 @@ class NamespaceAutoProvision final : public admission::Plugin, public admission:
     return admission::Forbidden(request, outcome);
   }
 
+  admission::Waits WaitsOf(const admission::Request& request) const override {
+    return Concerns(request) ? admission::Waits::kOnThread : admission::Waits::kForNothing;
+  }
+
+ private:
   // Whether it makes the namespace.
-  bool MayWait(const admission::Request& request) const override {
+  bool Concerns(const admission::Request& request) const {
     if (request.dry_run() || request.namespace_name().empty() ||
         (request.kind().group.empty() && request.kind().kind == "Namespace")) {
       return false;
@@ -40,7 +45,6 @@ class NamespaceAutoProvision final : public admission::Plugin, public admission:
            common::FindNamespace(reader_, request.namespace_name()) == nullptr;
   }
 
- private:
   const store::Reader* reader_;
   admission::ClusterWriter* writer_;
 };

@@ -79,7 +79,9 @@ class ResourceQuota final : public admission::Plugin, public admission::AsksOuts
   }
 
   // It writes what has been used into the quotas.
-  bool MayWait(const admission::Request& request) const override { return Concerns(request); }
+  admission::Waits WaitsOf(const admission::Request& request) const override {
+    return Concerns(request) ? admission::Waits::kOnThread : admission::Waits::kForNothing;
+  }
 
  private:
   bool Concerns(const admission::Request& request) const {

@@ -27,8 +27,9 @@ class ValidatingAdmissionPolicy final : public admission::Plugin, public admissi
     return policy::DispatchValidating(core_->services(), *policies, request);
   }
 
-  bool MayWait(const admission::Request& request) const override {
-    return core_->PoliciesFor(request) != nullptr;
+  admission::Waits WaitsOf(const admission::Request& request) const override {
+    const bool any = core_->PoliciesFor(request) != nullptr;
+    return any ? admission::Waits::kOnThread : admission::Waits::kForNothing;
   }
 
  private:

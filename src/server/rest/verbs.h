@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "base/status.h"
+#include "engine/write/execution.h"
 #include "server/call.h"
 
 namespace portcullis::server::rest {
@@ -22,9 +23,8 @@ VerbResult Write(Call& call);  // create, update, patch and delete
 VerbResult DeleteCollection(Call& call);
 
 // Write without waiting for the store: `done` is called once, with what Write() would return, before
-// this returns or later on the I/O thread of the call's connection. REQUIRES: the call may not wait
-// (engine::MayWait). `call` lives as long as `done`.
-void BeginWrite(Call& call, std::function<void(VerbResult)> done);
+// this returns or later in a step that `resume` runs. `call` lives as long as `done`.
+void BeginWrite(Call& call, engine::Resume resume, std::function<void(VerbResult)> done);
 
 VerbResult Connect(Call& call);  // exec, attach, portforward, proxy
 VerbResult GetLog(Call& call);

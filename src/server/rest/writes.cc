@@ -9,7 +9,6 @@
 #include "engine/verbs.h"
 #include "engine/write/patching.h"
 #include "json/reader.h"
-#include "server/allocation_failure.h"
 #include "server/rest/connect_options.h"
 #include "server/rest/present.h"
 #include "server/rest/verbs.h"
@@ -70,14 +69,10 @@ VerbResult Write(Call& call) {
   return OutcomeReply(call, TRY(engine::Finish(call, *execution)));
 }
 
-void BeginWrite(Call& call, std::function<void(VerbResult)> done) {
+void BeginWrite(Call& call, engine::Resume resume, std::function<void(VerbResult)> done) {
   auto execution = Begin(call);
   if (!execution.ok()) return done(std::move(execution).status());
-  const auto resume = [exchange = call.exchange](std::function<void()> step) {
-    exchange->RunOnIoThread(
-        [exchange, step = std::move(step)] { AnswerIfMemoryRunsOut(*exchange, step); });
-  };
-  engine::Finish(call, *std::move(execution), resume,
+  engine::Finish(call, *std::move(execution), std::move(resume),
                  [&call, done = std::move(done)](base::Result<engine::Outcome> outcome) {
                    if (!outcome.ok()) return done(std::move(outcome).status());
                    done(OutcomeReply(call, *outcome));

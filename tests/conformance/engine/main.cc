@@ -162,11 +162,11 @@ class World {
     }
     Place place;
     op.recorder.set_place(&place);
-    const bool may_wait = engine::MayWait(op);
+    const bool may_wait = engine::WaitsOf(op) != admission::Waits::kForNothing;
     auto line = Answered(op, request);
     op.recorder.set_place(nullptr);
     if (place.left && !may_wait) {
-      return base::InternalError("engine::MayWait() has promised that it does not wait");
+      return base::InternalError("engine::WaitsOf() has promised that it does not wait");
     }
     return line;
   }
