@@ -84,7 +84,7 @@ class PatchTest : public ::testing::Test {
   }
   std::string Strategic(std::string_view object, std::string_view patch) {
     const auto result = StrategicMerge(arena_, *root_, J(object), J(patch));
-    return result.ok() ? json::ToString(*result, {.sort_keys = true})
+    return result.ok() ? json::ToString(result->object, {.sort_keys = true})
                        : "error: " + result.status().message();
   }
   Value Applied(Value live, std::string_view config, std::string_view manager,

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "api/patch/go_value.h"
+#include "api/patch/strategic_fields.h"
 #include "base/strings.h"
 #include "json/writer.h"
 
@@ -30,8 +31,8 @@ using Values = std::vector<Value>;
 
 constexpr std::string_view kDirective = "$patch";
 constexpr std::string_view kRetainKeys = "$retainKeys";
-constexpr std::string_view kDeleteFromList = "$deleteFromPrimitiveList/";
-constexpr std::string_view kElementOrder = "$setElementOrder/";
+constexpr std::string_view kDeleteFromList = "$deleteFromPrimitiveList";
+constexpr std::string_view kElementOrder = "$setElementOrder";
 constexpr int kMaxDepth = 10000;
 
 base::Status Error(std::string message) { return {base::Reason::kUnknown, std::move(message)}; }
@@ -39,6 +40,20 @@ base::Status Error(std::string message) { return {base::Reason::kUnknown, std::m
 // Patches that are wrong in themselves.
 base::Status BadFormat(std::string_view of) {
   return base::BadRequest(base::StrCat("invalid patch format of ", of));
+}
+
+// Go's %s of the type of a value: %s of a type is its name, that of no type is not.
+std::string TypeText(Value value) {
+  return value.is_null() ? "%!s(<nil>)" : std::string(GoTypeName(value));
+}
+
+base::Status NoMap(Value value) {
+  return Error(
+      base::StrCat("expected a map[string]interface {}, but received a ", TypeText(value)));
+}
+
+base::Status NoList(Value value) {
+  return Error(base::StrCat("expected a []interface {}, but received a ", TypeText(value)));
 }
 
 // Lists that are merged have elements of one type, which is no list.
@@ -77,35 +92,17 @@ base::Status NoMergeKey(Value map, std::string_view key) {
       base::StrCat("map: ", GoValueText(map), " does not contain declared merge key: ", key));
 }
 
-bool IsDirective(std::string_view name) {
-  return name == kDirective || name == kRetainKeys || name.starts_with(kDeleteFromList) ||
-         name.starts_with(kElementOrder);
+base::Status CheckMergeKey(Value element, std::string_view key) {
+  if (!element.is_object()) return NoMap(element);
+  return element.Has(key) ? base::OkStatus() : NoMergeKey(element, key);
 }
 
-// What the schema says of one field: its type, and how a list or map of it is patched.
-struct FieldRule {
-  const schema::Schema* schema = nullptr;
-  std::string_view merge_key;
-  bool merge = false;
-  bool replace = false;
-};
-
-FieldRule RuleOf(const schema::Schema* schema, std::string_view name) {
-  FieldRule rule;
-  if (schema == nullptr) return rule;
-  if (const schema::Field* field = schema->FindField(name)) {
-    rule.schema = field->schema;
-    rule.merge_key = field->patch_merge_key();
-    rule.merge = field->patch_merge;
-    rule.replace = field->patch_replace;
-  } else if (schema->kind == schema::Kind::kMap) {
-    rule.schema = schema->element;
-  }
-  return rule;
-}
-
-const schema::Schema* ElementSchema(const schema::Schema* schema) {
-  return schema != nullptr && schema->kind == schema::Kind::kArray ? schema->element : nullptr;
+// "x" of "$setElementOrder/x"; `of` names the directive in the error.
+base::Result<std::string_view> FieldOf(std::string_view name, std::string_view prefix,
+                                       std::string_view of) {
+  const std::string_view rest = name.substr(prefix.size());
+  if (!rest.starts_with('/')) return BadFormat(of);
+  return rest.substr(1);
 }
 
 // Elements are the same if they agree in the merge key, or in value where there is none.
@@ -113,7 +110,7 @@ bool SameElement(Value a, Value b, std::string_view merge_key) {
   if (merge_key.empty()) return a == b;
   const Value* x = a.Find(merge_key);
   const Value* y = b.Find(merge_key);
-  return x != nullptr && y != nullptr && GoValueText(*x) == GoValueText(*y);
+  return x != nullptr && y != nullptr && x->type() == y->type() && *x == *y;
 }
 
 // Where each element of a list stands first.
@@ -141,12 +138,10 @@ class ElementIndex {
  private:
   // Equal for elements that are the same; none for those without the merge key.
   std::optional<std::string> TextOf(Value element) const {
-    if (merge_key_.empty()) {
-      return base::StrCat(std::to_string(static_cast<int>(element.type())),
-                          json::ToString(element, {.sort_keys = true}));
-    }
-    const Value* key = element.Find(merge_key_);
-    return key == nullptr ? std::nullopt : std::optional(GoValueText(*key));
+    const Value* key = merge_key_.empty() ? &element : element.Find(merge_key_);
+    if (key == nullptr) return std::nullopt;
+    return base::StrCat(std::to_string(static_cast<int>(key->type())),
+                        json::ToString(*key, {.sort_keys = true}));
   }
 
   std::string_view merge_key_;
@@ -224,261 +219,339 @@ class MapDraft {
   std::set<std::string_view> removed_;
 };
 
+// A patch of which the directives are removed: what is put into the object, if anything, and what
+// the patch has become by that, since Go's maps are changed in place and its lists are not.
+struct Cleaned {
+  std::optional<Value> kept;
+  Value patch;
+};
+
 class Merger {
  public:
   explicit Merger(json::Arena& arena) : arena_(arena) {}
 
-  base::Result<Value> MergeMap(const schema::Schema* schema, Value object, Value patch, int depth);
+  base::Result<StrategicMerged> MergeMap(const GoType& type, Value object, Value patch, int depth);
 
  private:
-  base::Result<Values> MergeElements(const schema::Schema* list, Values live, Value patch,
-                                     std::string_view merge_key, int depth);
-  base::Result<Value> MergeList(const FieldRule& rule, Value live, Value patch, int depth);
-  base::Result<Value> MergeField(const FieldRule& rule, Value live, Value patch, int depth);
-  base::Status RetainKeys(MapDraft& out, Value object, Value patch);
-  base::Status ApplyOrdered(const schema::Schema* schema, MapDraft& out, Value patch,
-                            std::string_view field, Value order, int depth);
-  // A patch for something that does not exist yet: the same without nulls and directives.
-  Value Fresh(Value patch);
+  base::Result<StrategicMerged> MergeElements(const FieldRule& rule, Value live, Value patch,
+                                              int depth);
+  base::Result<StrategicMerged> MergeList(const FieldRule& rule, Value live, Value patch,
+                                          int depth);
+  base::Status RetainKeys(MapDraft& out, MapDraft& left, Value object, Value patch);
+  base::Status MergeOrdered(const GoType& type, MapDraft& out, MapDraft& left, Value patch,
+                            const json::Member& order, int depth);
+  base::Status MergeMember(const GoType& type, MapDraft& out, MapDraft& left,
+                           const json::Member& member, int depth);
+  Value WithoutNulls(Value patch);
+  Cleaned WithoutDirectives(Value patch);
+  Value Without(Value list, Value gone);
   Value Array(const Values& values) { return json::MakeArray(arena_, values); }
 
   json::Arena& arena_;
 };
 
-Value Merger::Fresh(Value patch) {
+// Without members that are null, at any depth.
+Value Merger::WithoutNulls(Value patch) {
   if (patch.is_array()) {
     json::ArrayBuilder out(arena_);
-    for (const Value& element : patch.elements()) {
-      if (element.is_object() && element.Has(kDirective)) continue;
-      out.Add(Fresh(element));
-    }
+    for (const Value& element : patch.elements()) out.Add(WithoutNulls(element));
     return out.Build();
   }
   if (!patch.is_object()) return patch;
   json::ObjectBuilder out(arena_);
   for (const json::Member& member : patch.members()) {
-    if (IsDirective(member.name()) || member.value.is_null()) continue;
-    if (member.value.Has(kDirective)) continue;
-    out.Set(member.name(), Fresh(member.value));
+    if (!member.value.is_null()) out.Set(member.name(), WithoutNulls(member.value));
   }
   return out.Build();
 }
 
-base::Status Merger::RetainKeys(MapDraft& out, Value object, Value patch) {
+// Only `$patch` counts, with the map that has it.
+Cleaned Merger::WithoutDirectives(Value patch) {
+  if (patch.is_array()) {
+    json::ArrayBuilder kept(arena_);
+    json::ArrayBuilder left(arena_);
+    for (const Value& element : patch.elements()) {
+      const Cleaned cleaned = WithoutDirectives(element);
+      if (cleaned.kept) kept.Add(*cleaned.kept);
+      left.Add(cleaned.patch);
+    }
+    return {kept.Build(), left.Build()};
+  }
+  if (!patch.is_object()) return {patch, patch};
+  if (patch.Has(kDirective)) return {std::nullopt, patch};
+  json::ObjectBuilder out(arena_);
+  for (const json::Member& member : patch.members()) {
+    const Cleaned cleaned = WithoutDirectives(member.value);
+    if (cleaned.kept) out.Set(member.name(), *cleaned.kept);
+  }
+  const Value kept = out.Build();
+  return {kept, kept};
+}
+
+// A list of scalars without those that another list has.
+Value Merger::Without(Value list, Value gone) {
+  const ElementIndex index(gone.elements(), {});
+  Values kept(list.elements().begin(), list.elements().end());
+  std::erase_if(kept, [&](const Value& element) { return index.Has(element); });
+  return Array(kept);
+}
+
+base::Status Merger::RetainKeys(MapDraft& out, MapDraft& left, Value object, Value patch) {
   const Value* retain = patch.Find(kRetainKeys);
   if (retain == nullptr) return base::OkStatus();
+  left.Remove(kRetainKeys);
   if (!retain->is_array()) return BadFormat("retainKeys");
   std::set<std::string_view> names;
   for (const Value& name : retain->elements()) {
     if (name.is_string()) names.insert(name.AsString());
   }
-  const auto retained = [&](std::string_view name) { return names.contains(name); };
   for (const json::Member& member : patch.members()) {
-    if (IsDirective(member.name()) || member.value.is_null()) continue;
-    if (!retained(member.name())) return BadFormat("retainKeys");
+    const std::string_view name = member.name();
+    if (name == kRetainKeys || member.value.is_null() || name.starts_with(kDeleteFromList) ||
+        name.starts_with(kElementOrder)) {
+      continue;
+    }
+    if (!names.contains(name)) return BadFormat("retainKeys");
   }
   for (const json::Member& member : object.members()) {
-    if (!retained(member.name())) out.Remove(member.name());
+    if (!names.contains(member.name())) out.Remove(member.name());
   }
   return base::OkStatus();
 }
 
-base::Result<Values> Merger::MergeElements(const schema::Schema* list, Values live, Value patch,
-                                           std::string_view merge_key, int depth) {
+// Lists of maps. What the merge adds is the patch's own element, nulls and directives and all.
+base::Result<StrategicMerged> Merger::MergeElements(const FieldRule& rule, Value live, Value patch,
+                                                    int depth) {
+  const std::string_view key = rule.merge_key;
   bool replace = false;
   Values patches;
-  ElementIndex gone(merge_key);
-  for (const Value& element : patch.elements()) {
-    const Value* directive = element.Find(kDirective);
+  Values left(patch.elements().begin(), patch.elements().end());
+  std::vector<std::size_t> places;  // of `patches`, in `left`
+  ElementIndex gone(key);
+  for (std::size_t place = 0; place < left.size(); ++place) {
+    const Value* directive = left[place].Find(kDirective);
     if (directive == nullptr) {
-      patches.push_back(element);
+      patches.push_back(left[place]);
+      places.push_back(place);
     } else if (directive->AsString() == "delete") {
-      if (!element.Has(merge_key)) return NoMergeKey(element, merge_key);
-      gone.Add(element);
+      if (!left[place].Has(key)) return NoMergeKey(left[place], key);
+      gone.Add(left[place]);
     } else if (directive->AsString() == "replace") {
       replace = true;
     } else if (directive->AsString() == "merge") {
       return Error("merging lists cannot yet be specified in the patch");
     } else {
-      return UnknownDirective(*directive, element);
+      return UnknownDirective(*directive, left[place]);
     }
   }
   if (replace) {
-    for (Value& element : patches) element = Fresh(element);
-    return patches;
+    for (const Value& element : patches) TRY(CheckMergeKey(element, key));
+    return StrategicMerged{Array(patches), patch};
   }
-  std::erase_if(live, [&](const Value& element) { return gone.Has(element); });
-  ElementIndex index(live, merge_key);
-  for (const Value& element : patches) {
-    if (!element.Has(merge_key)) return NoMergeKey(element, merge_key);
-    const auto at = index.Find(element);
+  Values merged(live.elements().begin(), live.elements().end());
+  std::erase_if(merged, [&](const Value& element) { return gone.Has(element); });
+  const Values before = merged;
+  std::map<std::size_t, std::size_t> added;  // where in `merged` an element of `left` has come to
+  ElementIndex index(merged, key);
+  for (std::size_t next = 0; next < patches.size(); ++next) {
+    if (!patches[next].Has(key)) return NoMergeKey(patches[next], key);
+    const auto at = index.Find(patches[next]);
     if (!at) {
-      live.push_back(Fresh(element));
-      index.Add(live.back());
-    } else {
-      live[*at] = TRY(MergeMap(ElementSchema(list), live[*at], element, depth + 1));
+      added[merged.size()] = places[next];
+      merged.push_back(patches[next]);
+      index.Add(patches[next]);
+      continue;
     }
+    const StrategicMerged one = TRY(MergeMap(rule.type, merged[*at], patches[next], depth + 1));
+    left[places[next]] = one.patch;
+    merged[*at] = one.object;
+    if (const auto own = added.find(*at); own != added.end()) left[own->second] = one.object;
   }
-  return live;
+  for (const Value& element : merged) TRY(CheckMergeKey(element, key));
+  return StrategicMerged{Array(InOrder(merged, patches, before, key)), Array(left)};
 }
 
 // A list of a field with patch strategy "merge".
-base::Result<Value> Merger::MergeList(const FieldRule& rule, Value live, Value patch, int depth) {
+base::Result<StrategicMerged> Merger::MergeList(const FieldRule& rule, Value live, Value patch,
+                                                int depth) {
+  if (live.empty() && patch.empty()) return StrategicMerged{live, patch};
   TRY(CheckElementTypes(live, patch));
-  Values values(live.elements().begin(), live.elements().end());
-  const bool of_maps = !patch.empty() ? patch[0].is_object() : !live.empty() && live[0].is_object();
-  if (!of_maps) {
-    ElementIndex index(values, {});
-    for (const Value& element : patch.elements()) {
+  if ((live.empty() ? patch[0] : live[0]).is_object()) {
+    if (rule.merge_key.empty()) {
+      return Error(base::StrCat("cannot merge lists without merge key for ", KindOf(rule.type)));
+    }
+    return MergeElements(rule, live, patch, depth);
+  }
+  if (!rule.merge_key.empty()) return NoMap(live.empty() ? patch[0] : live[0]);
+  Values values;
+  ElementIndex index((std::string_view()));
+  for (const Value* list : {&live, &patch}) {
+    for (const Value& element : list->elements()) {
       if (index.Has(element)) continue;
       values.push_back(element);
       index.Add(element);
     }
-    return Array(InOrder(values, patch.elements(), live.elements(), {}));
   }
-  if (rule.merge_key.empty()) {
-    return Error(base::StrCat("cannot merge lists without merge key for ",
-                              rule.schema ? rule.schema->go_type : std::string_view()));
-  }
-  Values merged = TRY(MergeElements(rule.schema, std::move(values), patch, rule.merge_key, depth));
-  return Array(InOrder(merged, patch.elements(), live.elements(), rule.merge_key));
-}
-
-base::Result<Value> Merger::MergeField(const FieldRule& rule, Value live, Value patch, int depth) {
-  if (live.is_object() && patch.is_object()) {
-    if (rule.replace) return Fresh(patch);
-    return MergeMap(rule.schema, live, patch, depth + 1);
-  }
-  if (live.is_array() && patch.is_array() && rule.merge) {
-    return MergeList(rule, live, patch, depth + 1);
-  }
-  return patch;
+  return StrategicMerged{Array(InOrder(values, patch.elements(), live.elements(), {})), patch};
 }
 
 // A list that comes with an order must mention its elements in it.
 base::Status CheckOrder(std::string_view merge_key, Value list, Value order) {
   if (list.empty() || order.empty()) return base::OkStatus();
+  Values elements(list.elements().begin(), list.elements().end());
+  if (!merge_key.empty()) {
+    for (const Value& element : elements) {
+      if (!element.is_object()) return NoMap(element);
+    }
+    std::erase_if(elements, [](Value e) { return e[kDirective].AsString() == "delete"; });
+  }
   const std::span<const Value> wanted = order.elements();
   std::size_t next = 0;
-  for (const Value& element : list.elements()) {
-    const std::string_view directive = element[kDirective].AsString();
-    if (directive == "delete" && !merge_key.empty()) continue;
-    bool found = false;
-    while (!found && next < wanted.size()) {
-      if (!directive.empty()) break;
-      for (const Value& side : {element, wanted[next]}) {
-        if (!merge_key.empty() && !side.Has(merge_key)) return NoMergeKey(side, merge_key);
-      }
-      found = SameElement(element, wanted[next++], merge_key);
+  std::size_t place = 0;
+  while (next < elements.size() && place < wanted.size()) {
+    if (elements[next].Has(kDirective)) {
+      ++next;
+      continue;
     }
-    if (found || (!directive.empty() && next < wanted.size())) continue;
-    return Error(base::StrCat("The order in patch list:\n", GoValueText(list),
-                              "\n doesn't match $setElementOrder list:\n", GoValueText(order),
-                              "\n"));
+    if (!merge_key.empty()) {
+      if (!wanted[place].is_object()) return NoMap(wanted[place]);
+      TRY(CheckMergeKey(elements[next], merge_key));
+      TRY(CheckMergeKey(wanted[place], merge_key));
+    }
+    if (SameElement(elements[next], wanted[place++], merge_key)) ++next;
+  }
+  if (next == elements.size() || place < wanted.size()) return base::OkStatus();
+  return Error(base::StrCat("The order in patch list:\n", GoValueText(list),
+                            "\n doesn't match $setElementOrder list:\n", GoValueText(order), "\n"));
+}
+
+// The elements of a list of maps can be looked up in an order.
+base::Status CheckOrdered(const Values& list, Value order, std::string_view merge_key) {
+  for (const Value& element : list) {
+    TRY(CheckMergeKey(element, merge_key));
+    std::size_t place = 0;
+    for (const Value& wanted : order.elements()) {
+      if (!wanted.is_object()) {
+        return Error(base::StrCat("value for key ", std::to_string(place), " is not a map"));
+      }
+      if (SameElement(element, wanted, merge_key)) break;
+      ++place;
+    }
   }
   return base::OkStatus();
 }
 
-// What stands where Go wants a list.
-base::Status NoList(Value value) {
-  constexpr std::string_view kTypes[] = {"%!s(<nil>)",
-                                         "bool",
-                                         "int64",
-                                         "float64",
-                                         "string",
-                                         "[]interface {}",
-                                         "map[string]interface {}"};
-  return Error(base::StrCat("expected a []interface {}, but received a ",
-                            kTypes[static_cast<std::size_t>(value.type())]));
-}
-
-// `$setElementOrder/<field>`, together with the list and its deletions.
-base::Status Merger::ApplyOrdered(const schema::Schema* schema, MapDraft& out, Value patch,
-                                  std::string_view field, Value order, int depth) {
-  if (!order.is_array()) return NoList(order);
-  const FieldRule rule = RuleOf(schema, field);
+// `$setElementOrder/<field>`, together with the list.
+base::Status Merger::MergeOrdered(const GoType& type, MapDraft& out, MapDraft& left, Value patch,
+                                  const json::Member& order, int depth) {
+  left.Remove(order.name());
+  if (!order.value.is_array()) return NoList(order.value);
+  const std::string_view field = TRY(FieldOf(order.name(), kElementOrder, "setElementOrder list"));
   const Value* live = out.Find(field);
   const Value* list = patch.Find(field);
-  if (live != nullptr && !live->is_array()) return NoList(*live);
-  if (list != nullptr) {
-    if (!list->is_array()) return NoList(*list);
-    TRY(CheckOrder(rule.merge_key, *list, order));
+  for (const Value* one : {live, list}) {
+    if (one != nullptr && !one->is_array()) return NoList(*one);
   }
-  const std::string deletions = base::StrCat(kDeleteFromList, field);
+  const FieldRule rule = TRY(ListRuleOf(type, field));
+  if (list != nullptr) TRY(CheckOrder(rule.merge_key, *list, order.value));
   Value merged;
-  if (live != nullptr && list != nullptr && live->is_array() && list->is_array() && rule.merge) {
-    merged = TRY(MergeList(rule, *live, *list, depth + 1));
+  if (live != nullptr && list != nullptr) {
+    merged = rule.merge ? TRY(MergeList(rule, *live, *list, depth + 1)).object : *list;
   } else if (list != nullptr) {
-    merged = Fresh(*list);
+    merged = *WithoutDirectives(*list).kept;
   } else if (live != nullptr) {
     merged = *live;
   } else {
     return base::OkStatus();
   }
-  Values values(merged.elements().begin(), merged.elements().end());
-  const ElementIndex gone(patch[deletions].elements(), {});
-  std::erase_if(values, [&](const Value& element) { return gone.Has(element); });
-  const bool of_maps = !values.empty() && values[0].is_object();
-  const std::string_view key = of_maps ? rule.merge_key : std::string_view();
-  const std::span<const Value> before =
-      live != nullptr ? live->elements() : std::span<const Value>();
-  out.Set(field, Array(InOrder(values, order.elements(), before, key)));
+  const Values values(merged.elements().begin(), merged.elements().end());
+  if (!rule.merge_key.empty()) TRY(CheckOrdered(values, order.value, rule.merge_key));
+  const Value none = Array({});
+  const Value& before = live != nullptr ? *live : none;
+  const Value& wanted = list != nullptr ? *list : none;
+  if (before.empty() && wanted.empty()) return Error("no elements in any of the given slices");
+  TRY(CheckElementTypes(before, wanted));
+  if ((before.empty() ? wanted[0] : before[0]).is_object()) {
+    for (const Value& element : order.value.elements()) TRY(CheckMergeKey(element, rule.merge_key));
+  }
+  out.Set(field, Array(InOrder(values, order.value.elements(), before.elements(), rule.merge_key)));
+  left.Remove(field);
   return base::OkStatus();
 }
 
-base::Result<Value> Merger::MergeMap(const schema::Schema* schema, Value object, Value patch,
-                                     int depth) {
+base::Status Merger::MergeMember(const GoType& type, MapDraft& out, MapDraft& left,
+                                 const json::Member& member, int depth) {
+  std::string_view name = member.name();
+  const bool deletes = name.starts_with(kDeleteFromList);
+  if (deletes) {
+    const std::string_view field = TRY(FieldOf(name, kDeleteFromList, "primitive list"));
+    if (!field.empty()) name = field;
+  }
+  const Value patch = member.value;
+  if (patch.is_null()) {
+    out.Remove(name);
+    return base::OkStatus();
+  }
+  const Value* live = out.Find(name);
+  if (live == nullptr || live->type() != patch.type()) {
+    if (deletes) return base::OkStatus();
+    const Cleaned cleaned = WithoutDirectives(WithoutNulls(patch));
+    out.Remove(name);
+    if (cleaned.kept) out.Set(name, *cleaned.kept);
+    left.Set(member.name(), cleaned.patch);
+    return base::OkStatus();
+  }
+  StrategicMerged merged{patch, patch};
+  if (patch.is_object()) {
+    const FieldRule rule = TRY(RuleOf(type, name));
+    if (!rule.replace) merged = TRY(MergeMap(rule.type, *live, patch, depth + 1));
+  } else if (patch.is_array()) {
+    const FieldRule rule = TRY(ListRuleOf(type, name));
+    const bool of_maps = (live->empty() ? patch[0] : (*live)[0]).is_object();
+    if (deletes && !of_maps) {
+      if (!live->empty() || !patch.empty()) TRY(CheckElementTypes(*live, patch));
+      merged.object = Without(*live, patch);
+    } else if (deletes || rule.merge) {
+      merged = TRY(MergeList(rule, *live, patch, depth + 1));
+    }
+  }
+  out.Set(name, merged.object);
+  left.Set(member.name(), merged.patch);
+  return base::OkStatus();
+}
+
+base::Result<StrategicMerged> Merger::MergeMap(const GoType& type, Value object, Value patch,
+                                               int depth) {
   if (depth > kMaxDepth) return Error("exceeded max depth");
   if (const Value* directive = patch.Find(kDirective)) {
     const std::string_view text = directive->AsString();
-    if (text == "replace") return Fresh(json::Without(arena_, patch, kDirective));
-    if (text == "delete") return json::MakeObject(arena_, {});
+    if (text == "replace") {
+      const Value whole = json::Without(arena_, patch, kDirective);
+      return StrategicMerged{whole, whole};
+    }
+    if (text == "delete") return StrategicMerged{json::MakeObject(arena_, {}), patch};
     return UnknownDirective(*directive, patch);
   }
   MapDraft out(arena_, object);
-  TRY(RetainKeys(out, object, patch));
-  std::set<std::string_view> ordered;
+  MapDraft left(arena_, patch);
+  TRY(RetainKeys(out, left, object, patch));
   for (const json::Member& member : patch.members()) {
-    if (!member.name().starts_with(kElementOrder)) continue;
-    const std::string_view field = member.name().substr(kElementOrder.size());
-    ordered.insert(field);
-    TRY(ApplyOrdered(schema, out, patch, field, member.value, depth));
-  }
-  const auto done = [&](std::string_view field) { return ordered.contains(field); };
-  for (const json::Member& member : patch.members()) {
-    const std::string_view name = member.name();
-    if (name.starts_with(kDeleteFromList)) {
-      const std::string_view field = name.substr(kDeleteFromList.size());
-      const Value* live = out.Find(field);
-      if (done(field) || live == nullptr) continue;
-      if (member.value.is_null()) out.Remove(field);
-      if (!member.value.is_array() || !live->is_array()) continue;
-      const ElementIndex gone(member.value.elements(), {});
-      Values kept(live->elements().begin(), live->elements().end());
-      std::erase_if(kept, [&](const Value& element) { return gone.Has(element); });
-      out.Set(field, Array(kept));
-      continue;
-    }
-    if (IsDirective(name) || done(name)) continue;
-    const Value* live = out.Find(name);
-    if (member.value.is_null()) {
-      out.Remove(name);
-    } else if (live == nullptr || GoTypeName(*live) != GoTypeName(member.value)) {
-      // A map with a directive is none to put there.
-      out.Remove(name);
-      if (!member.value.Has(kDirective)) out.Set(name, Fresh(member.value));
-    } else {
-      out.Set(name, TRY(MergeField(RuleOf(schema, name), *live, member.value, depth)));
+    if (member.name().starts_with(kElementOrder)) {
+      TRY(MergeOrdered(type, out, left, patch, member, depth));
     }
   }
-  return out.Build();
+  for (const json::Member& member : patch.members()) {
+    if (left.Find(member.name()) == nullptr) continue;
+    TRY(MergeMember(type, out, left, member, depth));
+  }
+  return StrategicMerged{out.Build(), left.Build()};
 }
 
 }  // namespace
 
-base::Result<Value> StrategicMerge(json::Arena& arena, const schema::Schema& schema, Value object,
-                                   Value patch) {
-  return Merger(arena).MergeMap(&schema, object, patch, 0);
+base::Result<StrategicMerged> StrategicMerge(json::Arena& arena, const schema::Schema& schema,
+                                             Value object, Value patch) {
+  return Merger(arena).MergeMap({&schema, false}, object, patch, 0);
 }
 
 }  // namespace portcullis::api::patch

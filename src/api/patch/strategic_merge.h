@@ -14,10 +14,18 @@
 
 namespace portcullis::api::patch {
 
+// What has become of an object by a patch.
+struct StrategicMerged {
+  json::Value object;
+  // The patch as Kubernetes quotes it where the object does not fit its type: its merge changes the
+  // patch in place, which loses the directives it has used up and the nulls of what it has added.
+  json::Value patch;
+};
+
 // The object with the patch applied. `object` must be an object; `patch` is what the client sent.
 // Errors are of unknown reason (code 500) with Kubernetes' texts, as in
 // `unknown patch type: explode in map: map[$patch:explode]`.
-base::Result<json::Value> StrategicMerge(json::Arena& arena, const schema::Schema& schema,
-                                         json::Value object, json::Value patch);
+base::Result<StrategicMerged> StrategicMerge(json::Arena& arena, const schema::Schema& schema,
+                                             json::Value object, json::Value patch);
 
 }  // namespace portcullis::api::patch

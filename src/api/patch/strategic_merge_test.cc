@@ -51,7 +51,7 @@ TEST(StrategicMergeTest, ListsAreMergedAsTheSlowWayDoes) {
     const json::Value change = json::Parse(arena, PodWith(patch)).value();
     const auto merged = StrategicMerge(arena, pod, object, change);
     ASSERT_TRUE(merged.ok()) << merged.status().message();
-    ASSERT_EQ(json::ToString(*merged), PodWith(testing::SlowListMerge(live, patch)))
+    ASSERT_EQ(json::ToString(merged->object), PodWith(testing::SlowListMerge(live, patch)))
         << PodWith(live) << PodWith(patch);
   }
 }
@@ -64,7 +64,7 @@ TEST(StrategicMergeTest, ManyMembersAreRemovedAtOnce) {
   const json::Value patch = json::Parse(arena, R"({"data":{"a":null,"c":null,"d":"4"}})").value();
   const auto merged = StrategicMerge(arena, map, object, patch);
   ASSERT_TRUE(merged.ok());
-  EXPECT_EQ(json::ToString(*merged), R"({"data":{"b":"2","d":"4"}})");
+  EXPECT_EQ(json::ToString(merged->object), R"({"data":{"b":"2","d":"4"}})");
 }
 
 }  // namespace

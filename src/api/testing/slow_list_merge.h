@@ -76,7 +76,15 @@ inline SlowList SlowListMerge(const SlowList& live, const SlowList& patch) {
       merged.push_back(change);
     }
   }
-  return SlowOrder(merged, patch, live);
+  // What is deleted has a place in neither order.
+  SlowList wanted = patch;
+  SlowList before = live;
+  for (const SlowElement& change : patch) {
+    if (!change.deleted) continue;
+    std::erase_if(before, [&](const SlowElement& element) { return element.name == change.name; });
+  }
+  std::erase_if(wanted, [](const SlowElement& element) { return element.deleted; });
+  return SlowOrder(merged, wanted, before);
 }
 
 }  // namespace portcullis::api::testing

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "admission/trace/trace.h"
@@ -49,7 +50,7 @@ struct Patched {
   std::string range_error;                 // of a number in the patch that no float64 holds
   json::Value merged;                      // the merge patch, if it was one
   json::Value operations;                  // the JSON patch, if it was one
-  std::string shown;                       // quoted instead of the object; "" if that is quoted
+  std::optional<json::Value> strategic;    // the strategic merge patch, which is what is quoted
 };
 
 bool HasLowerName(const json::Member& a, const json::Member& b) { return a.name() < b.name(); }
@@ -164,7 +165,9 @@ base::Result<json::Value> Finish(Operation& op, const PatchTarget& target,
                                  FieldValidation validation, Patched patched) {
   const bool custom = op.resource->custom && target.kind == op.resource->kind;
   const auto does_not_fit = [&](const base::Status& why) {
-    return PatchedInvalid(patched.shown.empty() ? TextOf(op, patched, custom) : patched.shown, why);
+    return PatchedInvalid(patched.strategic ? api::patch::GoValueText(*patched.strategic)
+                                            : TextOf(op, patched, custom),
+                          why);
   };
   json::Value object = patched.object;
   if (custom && object["kind"].AsString().empty()) {
@@ -181,19 +184,19 @@ base::Result<json::Value> Finish(Operation& op, const PatchTarget& target,
   }
   if (!custom) {
     // What was merged by its Go type stays of that type, whatever it says.
-    if (patched.shown.empty()) {
+    if (!patched.strategic) {
       const base::Status fits = CheckConvertible(op, target.kind, object);
       if (!fits.ok()) return does_not_fit(fits);
+    }
+    if (patched.strategic) {
+      // What was merged as a map is not read from JSON.
+      const auto converted = api::schema::FromUnstructured(op.arena, *target.schema, object);
+      if (!converted.ok()) return does_not_fit(converted.status());
+      object = *converted;
     }
     object = json::With(op.arena, object, "kind", json::String(op.arena, target.kind.kind));
     object =
         json::With(op.arena, object, "apiVersion", json::String(op.arena, ApiVersion(target.kind)));
-  }
-  if (!patched.shown.empty()) {
-    // What was merged as a map is not read from JSON.
-    const auto converted = api::schema::FromUnstructured(op.arena, *target.schema, object);
-    if (!converted.ok()) return does_not_fit(converted.status());
-    object = *converted;
   }
   const auto canonical = Canonical(op, target.kind, object, validation, patched.strict_errors);
   if (!canonical.ok()) return does_not_fit(canonical.status());
@@ -368,12 +371,11 @@ base::Result<Transform> MakeStrategicPatch(Operation& op, const PatchTarget& tar
   const std::vector<std::string> strict_errors = api::schema::DecodingWarnings(duplicates, {});
   return Transform([&op, target, validation, patch,
                     strict_errors](json::Value live) -> base::Result<json::Value> {
-    const json::Value patched =
+    const api::patch::StrategicMerged merged =
         TRY(api::patch::StrategicMerge(op.arena, *target.schema, live, patch));
-    return Finish(op, target, validation,
-                  {.object = patched,
-                   .strict_errors = strict_errors,
-                   .shown = api::patch::GoValueText(patch)});
+    return Finish(
+        op, target, validation,
+        {.object = merged.object, .strict_errors = strict_errors, .strategic = merged.patch});
   });
 }
 
@@ -385,6 +387,19 @@ base::Status CheckAppliedKind(const PatchTarget& target, json::Value config) {
   }
   if (kind == target.kind) return base::OkStatus();
   return base::BadRequest(base::StrCat("invalid object type: ", kind.ToString()));
+}
+
+// Whether what is applied has managedFields that can be read; others are refused by their schema.
+bool HasManagedFields(Operation& op, const PatchTarget& target, json::Value config) {
+  const json::Value managers = config["metadata"]["managedFields"];
+  if (!managers.is_array()) return false;
+  const api::schema::Schema* list =
+      api::schema::FindSchema(*target.schema, {"metadata", "managedFields"});
+  const std::span<const json::Value> entries = managers.elements();
+  return std::all_of(entries.begin(), entries.end(), [&](const json::Value& entry) {
+    if (!entry.is_object() || list == nullptr) return entry.is_object();
+    return api::schema::FromUnstructured(op.arena, *list->element, entry).ok();
+  });
 }
 
 // The result of an apply does not fit into the Go type: Kubernetes has no kind of error for that.
@@ -411,10 +426,7 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
   const WriteOptions& options = input.options;
   const json::Value config = TRY(AppliedObject(op, input));
   TRY(CheckAppliedKind(target, config));
-  const std::span<const json::Value> managers = config["metadata"]["managedFields"].elements();
-  if (config["metadata"]["managedFields"].is_array() &&
-      std::all_of(managers.begin(), managers.end(),
-                  [](const json::Value& entry) { return entry.is_object(); })) {
+  if (HasManagedFields(op, target, config)) {
     return base::BadRequest("metadata.managedFields must be nil");
   }
   std::string yaml_error;
