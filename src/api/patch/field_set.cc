@@ -49,6 +49,20 @@ constexpr std::string_view kPrefixes[] = {"f:", "k:", "v:", "i:"};
 
 std::string_view PrefixOf(PathElement::Kind kind) { return kPrefixes[static_cast<int>(kind)]; }
 
+// A value of a key or a set: maps have no brackets.
+std::string ValueText(json::Value value) {
+  if (!value.is_object() && !value.is_array()) return json::ToString(value);
+  std::string out;
+  for (const json::Value& element : value.elements()) {
+    out += base::StrCat(out.empty() ? "" : ",", ValueText(element));
+  }
+  if (value.is_array()) return "[" + out + "]";
+  for (const json::Member& member : value.members()) {
+    out += base::StrCat(member.name(), "=", ValueText(member.value));
+  }
+  return out;
+}
+
 // Key and value steps print their JSON as a person would write it in a path.
 std::string StepText(const PathElement& step) {
   switch (step.kind) {
@@ -67,7 +81,7 @@ std::string StepText(const PathElement& step) {
   std::string out = "[";
   for (const json::Member& member : key->members()) {
     if (out.size() > 1) out.push_back(',');
-    out += base::StrCat(member.name(), "=", json::ToString(member.value));
+    out += base::StrCat(member.name(), "=", ValueText(member.value));
   }
   return out + "]";
 }
@@ -109,10 +123,16 @@ std::string_view KeyOf(json::Arena& arena, const PathElement& element) {
   return {key, size};
 }
 
+// Members come before what lies below any of them.
 void Collect(const FieldSet& set, FieldPathSteps& prefix, std::vector<FieldPathSteps>& out) {
   for (const FieldSet::Node& node : set.nodes()) {
+    if (!node.member) continue;
+    out.push_back(prefix);
+    out.back().push_back(node.element);
+  }
+  for (const FieldSet::Node& node : set.nodes()) {
+    if (node.below.empty()) continue;
     prefix.push_back(node.element);
-    if (node.member) out.push_back(prefix);
     Collect(node.below, prefix, out);
     prefix.pop_back();
   }

@@ -22,6 +22,18 @@ Value KeyDefault(const Schema& list, std::string_view key) {
                                                                            : Value::StringView("");
 }
 
+bool HasName(const Schema& list, Value element) {
+  if (list.list_type == ListType::kSet) {
+    return !element.is_null() && !element.is_object() && !element.is_array();
+  }
+  if (!element.is_object()) return false;
+  return list.list_map_keys.empty() ||
+         std::any_of(list.list_map_keys.begin(), list.list_map_keys.end(),
+                     [&](std::string_view key) {
+                       return element.Has(key) || !KeyDefault(list, key).is_null();
+                     });
+}
+
 PathElement StepOf(const Schema& list, Value element) {
   if (list.list_type == ListType::kSet) {
     return {PathElement::Kind::kValue, json::ToString(element, {.sort_keys = true})};

@@ -29,6 +29,10 @@ struct Element {
   json::Value value;
 };
 
+// Whether the element of a keyed list or set has a name there: not one that leaves out all keys, and no
+// map or list in a set.
+bool HasName(const schema::Schema& list, json::Value element);
+
 // The elements of a keyed list or set with their steps, in order. Only the first of equal steps.
 class Elements {
  public:
@@ -36,8 +40,14 @@ class Elements {
     if (value == nullptr) return;
     all_.reserve(value->size());
     for (const json::Value& element : value->elements()) {
+      nameless_ = nameless_ || !HasName(list, element);
       PathElement step = StepOf(list, element);
-      if (PlaceOf(step)) continue;
+      if (const auto place = PlaceOf(step)) {
+        std::vector<json::Value>& same = repeats_[step];
+        if (same.empty()) same.push_back(all_[*place].value);
+        same.push_back(element);
+        continue;
+      }
       if (all_.size() >= kFew) places_.emplace(step, all_.size());
       all_.push_back({std::move(step), element});
       if (all_.size() != kFew) continue;
@@ -61,6 +71,15 @@ class Elements {
     return place ? &all_[*place].value : nullptr;
   }
 
+  // All elements of this step if there are several, else null.
+  const std::vector<json::Value>* Repeats(const PathElement& step) const {
+    if (repeats_.empty()) return nullptr;
+    const auto found = repeats_.find(step);
+    return found == repeats_.end() ? nullptr : &found->second;
+  }
+  // Whether an element has no name.
+  bool nameless() const { return nameless_; }
+
   std::size_t size() const { return all_.size(); }
   Element& operator[](std::size_t i) { return all_[i]; }
   const Element& operator[](std::size_t i) const { return all_[i]; }
@@ -73,6 +92,8 @@ class Elements {
   static constexpr std::size_t kFew = 16;  // fewer are searched one by one
   std::vector<Element> all_;
   std::map<PathElement, std::size_t> places_;
+  std::map<PathElement, std::vector<json::Value>> repeats_;
+  bool nameless_ = false;
 };
 
 }  // namespace portcullis::api::patch

@@ -102,9 +102,9 @@ class Changes {
   Changes(const schema::Schema& schema, Value before, Value after, const Writer& writer)
       : writer_(writer), before_(before), after_(after), whole_(Compare(&schema, before, after)) {}
 
-  // Everything, in the version of the request.
-  const Comparison& whole() const { return whole_; }
-  // All of whole() that is new or different. REQUIRES: not called after this.
+  // Whether they cannot be told: see Comparison.
+  bool nameless() const { return whole_.nameless; }
+  // All that is new or different, in the version of the request. REQUIRES: the last call on this.
   FieldSet TakeTouched() {
     if (whole_.modified.empty()) return std::move(whole_.added);
     return whole_.modified.Union(whole_.added);
@@ -382,7 +382,7 @@ base::Result<Value> Application::Run(Force force) {
   own.fields = claimed.Difference(StrippedFields());
   // An apply that changes nothing but who owns it does not count as a write: its entry keeps its time, and a
   // new one has none.
-  if (!changes.whole().same()) own.time = writer_.now;
+  if (!(plain == merged)) own.time = writer_.now;
   return WithEntries(arena_, SyncLastApplied(merged), entries_);
 }
 
@@ -416,6 +416,7 @@ Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value 
       live.is_object() ? WithoutManagedFields(arena, live) : json::MakeObject(arena, {});
   const Value after = WithoutManagedFields(arena, next);
   Changes changes(schema, before, after, writer);
+  if (changes.nameless()) return after;
   if (!entries.empty()) Disown(entries, changes, nullptr);
 
   Entry own{.manager = std::string(writer.manager),

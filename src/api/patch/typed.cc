@@ -54,6 +54,7 @@ struct Outcome {
 };
 
 using Nodes = std::vector<FieldSet::Node>;
+using Values = std::vector<Value>;
 
 void Attach(Nodes& nodes, const PathElement& step, bool member, FieldSet&& below) {
   if (!member && below.empty()) return;
@@ -67,15 +68,31 @@ struct Draft {
   Nodes removed;
 
   Comparison Finish() {
-    return {FieldSet(std::move(added)), FieldSet(std::move(modified)),
-            FieldSet(std::move(removed))};
+    return {FieldSet(std::move(added)), FieldSet(std::move(modified)), FieldSet(std::move(removed)),
+            false};
   }
 };
 
-Outcome CompareAt(const Schema* schema, const Value* before, const Value* after);
+class Comparer {
+ public:
+  Outcome CompareAt(const Schema* schema, const Value* before, const Value* after);
+  // An element of a keyed list or set has no name there, so that nothing in it can be owned.
+  bool nameless() const { return nameless_; }
+
+ private:
+  FieldSet AllBelow(const Schema* schema, const Value& value);
+  void CompareChild(const PathElement& step, const Schema* schema, const Value* before,
+                    const Value* after, Draft& out);
+  void CompareElements(const Schema& schema, const Value* before, const Value* after, Draft& out);
+  void CompareRepeated(const PathElement& step, const Schema* schema, const Elements& before,
+                       const Elements& after, Draft& out);
+  void CompareMembers(const Schema* schema, const Value* before, const Value* after, Draft& out);
+
+  bool nameless_ = false;
+};
 
 // What lies below a value that is new: CompareAt() without anything to compare with.
-FieldSet AllBelow(const Schema* schema, const Value& value) {
+FieldSet Comparer::AllBelow(const Schema* schema, const Value& value) {
   std::vector<FieldSet::Node> nodes;
   if (value.empty()) return {};
   switch (ShapeOf(schema, value)) {
@@ -83,11 +100,13 @@ FieldSet AllBelow(const Schema* schema, const Value& value) {
       break;
     case Shape::kList: {
       Elements elements(*schema, &value);
+      nameless_ = nameless_ || elements.nameless();
       nodes.reserve(elements.size());
       for (Element& element : elements) {
-        nodes.push_back({.element = std::move(element.step),
-                         .member = true,
-                         .below = AllBelow(ElementSchema(schema), element.value)});
+        const bool repeated = elements.Repeats(element.step) != nullptr;
+        FieldSet below = repeated ? FieldSet() : AllBelow(ElementSchema(schema), element.value);
+        nodes.push_back(
+            {.element = std::move(element.step), .member = true, .below = std::move(below)});
       }
       break;
     }
@@ -103,8 +122,8 @@ FieldSet AllBelow(const Schema* schema, const Value& value) {
   return FieldSet(std::move(nodes));
 }
 
-void CompareChild(const PathElement& step, const Schema* schema, const Value* before,
-                  const Value* after, Draft& out) {
+void Comparer::CompareChild(const PathElement& step, const Schema* schema, const Value* before,
+                            const Value* after, Draft& out) {
   if (before == nullptr) return Attach(out.added, step, true, AllBelow(schema, *after));
   if (after != nullptr && before->IsSameAs(*after)) return;
   Outcome child = CompareAt(schema, before, after);
@@ -113,7 +132,57 @@ void CompareChild(const PathElement& step, const Schema* schema, const Value* be
   Attach(out.removed, step, child.removed, std::move(child.below.removed));
 }
 
-Outcome CompareAt(const Schema* schema, const Value* before, const Value* after) {
+// Elements of one name are one leaf; what is in them has no owner.
+void Comparer::CompareRepeated(const PathElement& step, const Schema* schema,
+                               const Elements& before, const Elements& after, Draft& out) {
+  const Values* const old = before.Repeats(step);
+  const Values* const now = after.Repeats(step);
+  if (old != nullptr && now != nullptr) {
+    if (*old != *now) Attach(out.modified, step, true, {});
+  } else if (old != nullptr) {
+    if (const Value* one = after.Find(step)) CompareChild(step, schema, nullptr, one, out);
+    Attach(out.removed, step, true, {});
+  } else {
+    if (const Value* one = before.Find(step)) CompareChild(step, schema, one, nullptr, out);
+    Attach(out.added, step, true, {});
+  }
+}
+
+void Comparer::CompareElements(const Schema& schema, const Value* before, const Value* after,
+                               Draft& out) {
+  const Elements lhs(schema, before);
+  const Elements rhs(schema, after);
+  nameless_ = nameless_ || lhs.nameless() || rhs.nameless();
+  const auto compare = [&](const PathElement& step) {
+    if (lhs.Repeats(step) != nullptr || rhs.Repeats(step) != nullptr) {
+      CompareRepeated(step, schema.element, lhs, rhs, out);
+    } else {
+      CompareChild(step, schema.element, lhs.Find(step), rhs.Find(step), out);
+    }
+  };
+  for (const Element& element : lhs) compare(element.step);
+  for (const Element& element : rhs) {
+    if (lhs.Find(element.step) == nullptr) compare(element.step);
+  }
+}
+
+void Comparer::CompareMembers(const Schema* schema, const Value* before, const Value* after,
+                              Draft& out) {
+  if (before != nullptr) {
+    for (const json::Member& member : before->members()) {
+      CompareChild(PathElement::Field(member.name()), ChildSchema(schema, member.name()),
+                   &member.value, after == nullptr ? nullptr : after->Find(member.name()), out);
+    }
+  }
+  if (after == nullptr) return;
+  for (const json::Member& member : after->members()) {
+    if (before != nullptr && before->Has(member.name())) continue;
+    CompareChild(PathElement::Field(member.name()), ChildSchema(schema, member.name()), nullptr,
+                 &member.value, out);
+  }
+}
+
+Outcome Comparer::CompareAt(const Schema* schema, const Value* before, const Value* after) {
   Outcome out;
   Draft below;
   const Value& witness = after != nullptr && !after->is_null() ? *after
@@ -129,30 +198,9 @@ Outcome CompareAt(const Schema* schema, const Value* before, const Value* after)
   if (shape == Shape::kLeaf) {
     out.modified = before != nullptr && after != nullptr && !(*before == *after);
   } else if (shape == Shape::kList) {
-    const Elements lhs(*schema, before);
-    const Elements rhs(*schema, after);
-    for (const Element& element : lhs) {
-      CompareChild(element.step, ElementSchema(schema), &element.value, rhs.Find(element.step),
-                   below);
-    }
-    for (const Element& element : rhs) {
-      if (lhs.Find(element.step) != nullptr) continue;
-      CompareChild(element.step, ElementSchema(schema), nullptr, &element.value, below);
-    }
+    CompareElements(*schema, before, after, below);
   } else {
-    if (before != nullptr) {
-      for (const json::Member& member : before->members()) {
-        CompareChild(PathElement::Field(member.name()), ChildSchema(schema, member.name()),
-                     &member.value, after == nullptr ? nullptr : after->Find(member.name()), below);
-      }
-    }
-    if (after != nullptr) {
-      for (const json::Member& member : after->members()) {
-        if (before != nullptr && before->Has(member.name())) continue;
-        CompareChild(PathElement::Field(member.name()), ChildSchema(schema, member.name()), nullptr,
-                     &member.value, below);
-      }
-    }
+    CompareMembers(schema, before, after, below);
   }
   out.below = below.Finish();
   out.added = before == nullptr;
@@ -250,7 +298,10 @@ FieldSet FieldsOf(const Schema* schema, Value object) {
 }
 
 Comparison Compare(const Schema* schema, Value before, Value after) {
-  return CompareAt(schema, &before, &after).below;
+  Comparer comparer;
+  Comparison out = comparer.CompareAt(schema, &before, &after).below;
+  out.nameless = comparer.nameless();
+  return out;
 }
 
 Value MergeTyped(json::Arena& arena, const Schema* schema, Value live, Value applied) {
@@ -259,9 +310,14 @@ Value MergeTyped(json::Arena& arena, const Schema* schema, Value live, Value app
 
 Value RemoveFields(json::Arena& arena, const Schema* schema, Value object, const FieldSet& fields) {
   if (fields.empty()) return object;
+  // A container that loses all it holds stays, empty.
   const auto without = [&](const PathElement& step, const Schema* child, Value value) {
     const FieldSet* below = fields.Below(step);
-    return below == nullptr ? value : RemoveFields(arena, child, value, *below);
+    if (below == nullptr || below->empty()) return value;
+    const Value left = RemoveFields(arena, child, value, *below);
+    if (!left.is_null()) return left;
+    if (value.is_object()) return json::MakeObject(arena, {});
+    return value.is_array() ? json::MakeArray(arena, {}) : left;
   };
   switch (ShapeOf(schema, object)) {
     case Shape::kLeaf:

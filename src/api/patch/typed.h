@@ -32,7 +32,9 @@ struct Comparison {
   FieldSet added;
   FieldSet modified;
   FieldSet removed;
-  bool same() const { return added.empty() && modified.empty() && removed.empty(); }
+  // An element of a keyed list or set, where the objects differ, has no name there: Kubernetes does
+  // not track who owns what of such an object.
+  bool nameless = false;
 };
 Comparison Compare(const schema::Schema* schema, json::Value before, json::Value after);
 

@@ -112,14 +112,6 @@ void Checker::CheckForeign(const Schema& schema, Value value, const std::string&
   }
 }
 
-// Whether the element has none of the list's keys, not even by default.
-bool OmitsKeys(const Schema& schema, Value element) {
-  if (schema.list_type != ListType::kMap || schema.list_map_keys.empty()) return false;
-  return std::none_of(
-      schema.list_map_keys.begin(), schema.list_map_keys.end(),
-      [&](std::string_view key) { return element.Has(key) || !KeyDefault(schema, key).is_null(); });
-}
-
 // Whether the element of a keyed list or set has a name there; nothing more can be said of the list
 // if one has none.
 bool Checker::CanBeElement(const Schema& schema, Value element, std::size_t index,
@@ -137,7 +129,7 @@ bool Checker::CanBeElement(const Schema& schema, Value element, std::size_t inde
     problem = "associative list with keys may not have a null element";
   } else if (!element.is_object() || IsForeign(element)) {
     problem = "associative list with keys may not have non-map elements";
-  } else if (OmitsKeys(schema, element)) {
+  } else if (!HasName(schema, element)) {
     const std::vector<std::string> keys(schema.list_map_keys.begin(), schema.list_map_keys.end());
     problem = base::StrCat("associative list with keys has an element that omits all key fields ",
                            base::GoQuotedList(keys),
