@@ -2,6 +2,7 @@
 
 #include "registry/disabled_fields.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,26 +10,32 @@
 namespace portcullis::registry {
 namespace {
 
+// Of "attributes{}.ints": `{}` goes through all members of a map as `[]` does through a list.
 struct Step {
   std::string_view name;
-  bool each = false;  // the member is a list, go through its elements
+  bool each = false;     // the member is a list, go through its elements
+  bool each_of = false;  // it is a map, go through its members
   std::string_view rest;
 };
 
 Step FirstStep(std::string_view path) {
   const std::size_t dot = path.find('.');
-  Step step{path.substr(0, dot), false,
+  Step step{path.substr(0, dot), false, false,
             dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1)};
-  if (step.name.ends_with("[]")) {
-    step.each = true;
-    step.name.remove_suffix(2);
-  }
+  step.each = step.name.ends_with("[]");
+  step.each_of = step.name.ends_with("{}");
+  if (step.each || step.each_of) step.name.remove_suffix(2);
   return step;
 }
 
 bool Uses(json::Value value, std::string_view path) {
   const Step step = FirstStep(path);
   const json::Value member = value[step.name];
+  if (step.each_of) {
+    const auto members = member.members();
+    return std::any_of(members.begin(), members.end(),
+                       [&](const json::Member& one) { return Uses(one.value, step.rest); });
+  }
   if (!step.each) return step.rest.empty() ? !member.is_null() : Uses(member, step.rest);
   for (const json::Value& element : member.elements()) {
     if (Uses(element, step.rest)) return true;
@@ -42,6 +49,13 @@ json::Value Drop(json::Arena& arena, json::Value value, const DisabledField& fie
   const json::Value* member = value.Find(step.name);
   if (member == nullptr) return value;
   if (step.rest.empty()) return json::Without(arena, value, step.name);
+  if (step.each_of) {
+    json::ObjectBuilder out(arena);
+    for (const json::Member& one : member->members()) {
+      out.Set(one.name(), Drop(arena, one.value, field, step.rest));
+    }
+    return json::With(arena, value, step.name, out.Build());
+  }
   if (!step.each) {
     const json::Value left = Drop(arena, *member, field, step.rest);
     if (field.drops_empty_parent && left.is_object() && left.empty()) {

@@ -332,6 +332,21 @@ Value WithoutAutoscalerAnnotations(json::Arena& arena, Value object) {
              : json::SetPath(arena, object, {"metadata", "annotations"}, annotations);
 }
 
+Value WithAutoscalerStatusAnnotations(json::Arena& arena, Value object, Value other) {
+  const Value before = object["metadata"]["annotations"];
+  Value annotations = before;
+  for (const std::string_view name : {kConditions, kCurrentMetrics}) {
+    const Value wanted = other["metadata"]["annotations"][name];
+    if (wanted == before[name]) continue;
+    annotations = wanted.is_null() ? json::Without(arena, annotations, name)
+                                   : json::With(arena, annotations, name, wanted);
+  }
+  if (annotations.IsSameAs(before)) return object;
+  return annotations.empty()
+             ? json::RemovePath(arena, object, {"metadata", "annotations"})
+             : json::SetPath(arena, object, {"metadata", "annotations"}, annotations);
+}
+
 Value AutoscalerFromV1(json::Arena& arena, Value object) {
   const Value before = object;
   object = WithoutAutoscalerAnnotations(arena, object);

@@ -329,7 +329,15 @@ class Decoder {
       changed = changed || !decoded.value.IsSameAs(member.value);
       members_.push_back(decoded);
     }
-    const std::span<const json::Member> decoded(members_.data() + first, members_.size() - first);
+    // In the order in which Go writes a map: messages quote it.
+    const std::span<json::Member> decoded(members_.data() + first, members_.size() - first);
+    const auto lower = [](const json::Member& a, const json::Member& b) {
+      return a.name() < b.name();
+    };
+    if (!std::is_sorted(decoded.begin(), decoded.end(), lower)) {
+      std::sort(decoded.begin(), decoded.end(), lower);
+      changed = true;
+    }
     const Value result = changed ? json::MakeObject(arena_, decoded) : input;
     members_.resize(first);
     return result;
@@ -477,10 +485,7 @@ class Decoder {
   }
 
   base::Result<Value> Time(const Schema& schema, Value input) {
-    if (!input.is_string()) {
-      return base::BadRequest(base::StrCat("json: cannot unmarshal ", json::GoTypeName(input),
-                                           " into Go value of type string"));
-    }
+    if (!input.is_string()) return TypeError(json::GoTypeName(input), "string");
     const std::string_view text = input.AsString();
     const bool micro = schema.kind == Kind::kMicroTime;
     const golang::Moment moment =
@@ -491,10 +496,7 @@ class Decoder {
   }
 
   base::Result<Value> Duration(Value input) {
-    if (!input.is_string()) {
-      return base::BadRequest(base::StrCat("json: cannot unmarshal ", json::GoTypeName(input),
-                                           " into Go value of type string"));
-    }
+    if (!input.is_string()) return TypeError(json::GoTypeName(input), "string");
     const std::int64_t nanos = TRY(golang::ParseDuration(input.AsString()));
     const std::string canonical = base::FormatDuration(base::Duration(nanos));
     return canonical == input.AsString() ? input : json::String(arena_, canonical);

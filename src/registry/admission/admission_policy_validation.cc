@@ -441,17 +441,15 @@ void CheckParamRef(json::Value ref, const FieldPath& path, FieldErrors& errors) 
   if (!ref.is_object()) return;
   const std::string_view name = ref["name"].AsString();
   const bool has_selector = ref["selector"].is_object();
+  constexpr std::string_view kBoth = "name and selector are mutually exclusive";
   if (!name.empty()) {
     AddInvalid(path.Child("name"), name, IsPathSegmentName(name, false), errors);
-    if (has_selector) {
-      constexpr std::string_view kBoth = "name and selector are mutually exclusive";
-      errors.push_back(api::Forbidden(path.Child("name"), kBoth));
-      errors.push_back(api::Forbidden(path.Child("selector"), kBoth));
-    }
+    if (has_selector) errors.push_back(api::Forbidden(path.Child("name"), kBoth));
   }
   if (has_selector) {
     FieldErrors found = api::ValidateLabelSelector(ref["selector"], path.Child("selector"));
     errors.insert(errors.end(), found.begin(), found.end());
+    if (!name.empty()) errors.push_back(api::Forbidden(path.Child("selector"), kBoth));
   } else if (name.empty()) {
     errors.push_back(api::Required(path, "one of name or selector must be specified"));
   }

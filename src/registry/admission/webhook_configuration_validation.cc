@@ -200,11 +200,11 @@ void CheckServicePath(std::string_view text, const FieldPath& path, FieldErrors&
 
 void CheckService(json::Value service, const FieldPath& path, FieldErrors& errors) {
   // Kubernetes reports these two under each other's path.
-  if (service["name"].AsString().empty()) {
-    errors.push_back(api::Required(path.Child("namespace"), ""));
-  }
   if (service["namespace"].AsString().empty()) {
     errors.push_back(api::Required(path.Child("name"), ""));
+  }
+  if (service["name"].AsString().empty()) {
+    errors.push_back(api::Required(path.Child("namespace"), ""));
   }
   const std::int64_t port = service["port"].AsInt(443);
   if (port < 1 || port > 65535) {

@@ -36,6 +36,13 @@ void ValidateReplicationControllerUpdate(const Context& ctx, json::Value object,
   ValidateReplicationController(ctx, object, errors);
 }
 
+// Kubernetes takes the old template for the new one: an update is warned of what it replaces.
+void WarnOfController(const Context& ctx, json::Value object, json::Value old,
+                      std::vector<std::string>& warnings) {
+  if (old.is_null()) return WarnOfTemplate(ctx, object, old, warnings);
+  WarnOfTemplateOnly(ctx, old, object, warnings);
+}
+
 }  // namespace
 
 void AddReplicationControllerStrategy(KindTable& table) {
@@ -43,7 +50,7 @@ void AddReplicationControllerStrategy(KindTable& table) {
              .resource = "replicationcontrollers",
              .validate = &ValidateReplicationController,
              .validate_update = &ValidateReplicationControllerUpdate,
-             .warn = &WarnOfTemplate,
+             .warn = &WarnOfController,
              .traits = {.counts_generation = true},
              .pod_spec = "spec.template.spec"});
 }

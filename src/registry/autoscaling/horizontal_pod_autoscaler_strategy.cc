@@ -309,9 +309,12 @@ void ValidateHorizontalPodAutoscalerUpdate(const Context& ctx, json::Value objec
   }
 }
 
-// In v2 the annotations say nothing; v1 has in them what it has no fields for.
-json::Value WithoutOtherVersion(json::Arena& arena, json::Value object) {
-  if (object["apiVersion"].AsString() == "autoscaling/v1") return object;
+// In v2 the annotations say nothing; v1 has in them what it has no fields for, in some of them what belongs
+// to the status. `old`: what is stored.
+json::Value WithoutOtherVersion(json::Arena& arena, json::Value object, json::Value old) {
+  if (object["apiVersion"].AsString() == "autoscaling/v1") {
+    return api::WithAutoscalerStatusAnnotations(arena, object, old);
+  }
   return api::WithoutAutoscalerAnnotations(arena, object);
 }
 
@@ -320,11 +323,12 @@ class Autoscalers final : public DefaultStrategy {
   using DefaultStrategy::DefaultStrategy;
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
-    return DefaultStrategy::PrepareForCreate(ctx, WithoutOtherVersion(ctx.arena, object));
+    return DefaultStrategy::PrepareForCreate(ctx, WithoutOtherVersion(ctx.arena, object, {}));
   }
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                json::Value old) const override {
-    return DefaultStrategy::PrepareForUpdate(ctx, WithoutOtherVersion(ctx.arena, object), old);
+    if (ctx.subresource.empty()) object = WithoutOtherVersion(ctx.arena, object, old);
+    return DefaultStrategy::PrepareForUpdate(ctx, object, old);
   }
 };
 

@@ -22,7 +22,7 @@ void ValidateApiService(const Context&, json::Value object, FieldErrors& errors)
   const std::string_view version = spec["version"].AsString();
   const std::string_view name = object["metadata"]["name"].AsString();
   const std::string wanted = base::StrCat(version, ".", group);
-  if (name != wanted) {
+  if (!name.empty() && name != wanted) {
     errors.push_back(
         api::Invalid(FieldPath("metadata", "name"), name,
                      base::StrCat("must be `spec.version+\".\"+spec.group`: ", Quoted(wanted))));

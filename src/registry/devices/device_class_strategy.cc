@@ -34,7 +34,7 @@ void AddDeviceClassStrategy(KindTable& table) {
   table.Add({.group = "resource.k8s.io",
              .resource = "deviceclasses",
              .validate = &ValidateClass,
-             .traits = {.counts_generation = true},
+             .traits = {.counts_generation = true, .returns_deleted = true},
              .metadata = {.update = "FU"}});
 }
 

@@ -78,7 +78,7 @@ void AddResourceClaimStrategy(KindTable& table) {
              .validate = &ValidateClaim,
              .validate_update = &ValidateClaimUpdate,
              .judged_in = "v1",
-             .traits = {.status_keeps_metadata = true},
+             .traits = {.returns_deleted = true, .status_keeps_metadata = true},
              .metadata = {.update = "FU"}});
 }
 

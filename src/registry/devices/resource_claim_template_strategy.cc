@@ -29,6 +29,7 @@ void AddResourceClaimTemplateStrategy(KindTable& table) {
              .validate = &ValidateTemplate,
              .validate_update = &ValidateTemplateUpdate,
              .judged_in = "v1",
+             .traits = {.returns_deleted = true},
              .metadata = {.update = "FU"}});
 }
 

@@ -80,6 +80,26 @@ void CheckCounters(json::Value set, std::string_view name_field, const FieldPath
   }
 }
 
+// As Go prints the internal type.
+api::BadValue QuotedTerms(json::Value terms) {
+  std::string text;
+  for (const json::Value& term : terms.elements()) {
+    const auto list = [&](std::string_view name) {
+      std::string out;
+      for (const json::Value& one : term[name].elements()) {
+        out += base::StrCat(out.empty() ? "" : ",", StructJson({{"Key", Json(one["key"])},
+                                                                {"Operator", Json(one["operator"])},
+                                                                {"Values", Json(one["values"])}}));
+      }
+      return term.Has(name) ? "[" + out + "]" : "null";
+    };
+    text += base::StrCat(text.empty() ? "" : ",",
+                         StructJson({{"MatchExpressions", list("matchExpressions")},
+                                     {"MatchFields", list("matchFields")}}));
+  }
+  return api::BadValue::Raw(terms.is_null() ? "null" : "[" + text + "]");
+}
+
 // Which of the ways to say where devices are were used; each is checked.
 std::string CheckPlaces(json::Value owner, bool of_slice, const FieldPath& path, std::size_t& count,
                         FieldErrors& errors) {
@@ -103,7 +123,7 @@ std::string CheckPlaces(json::Value owner, bool of_slice, const FieldPath& path,
     CheckNodeSelector(selector, path.Child("nodeSelector"), errors);
     if (of_slice && selector["nodeSelectorTerms"].size() != 1) {
       errors.push_back(api::Invalid(path.Child("nodeSelector", "nodeSelectorTerms"),
-                                    selector["nodeSelectorTerms"],
+                                    QuotedTerms(selector["nodeSelectorTerms"]),
                                     "must have exactly one node selector term"));
     }
   }
@@ -241,6 +261,13 @@ void ValidateSlice(const Context&, json::Value object, FieldErrors& errors) {
   CheckSlice(object["spec"], {}, errors);
 }
 
+constexpr DisabledField kDisabledOfSlices[] = {
+    {"DRANodeAllocatableResources", "spec.devices[].nodeAllocatableResourceMappings"},
+    {"DRAListTypeAttributes", "spec.devices[].attributes{}.bools"},
+    {"DRAListTypeAttributes", "spec.devices[].attributes{}.ints"},
+    {"DRAListTypeAttributes", "spec.devices[].attributes{}.strings"},
+    {"DRAListTypeAttributes", "spec.devices[].attributes{}.versions"}};
+
 void ValidateSliceUpdate(const Context&, json::Value object, json::Value old, FieldErrors& errors) {
   CheckSlice(object["spec"], old["spec"], errors);
 }
@@ -253,7 +280,8 @@ void AddResourceSliceStrategy(KindTable& table) {
              .validate = &ValidateSlice,
              .validate_update = &ValidateSliceUpdate,
              .judged_in = "v1",
-             .traits = {.counts_generation = true}});
+             .traits = {.counts_generation = true, .returns_deleted = true},
+             .disabled = kDisabledOfSlices});
 }
 
 }  // namespace portcullis::registry

@@ -35,7 +35,7 @@ void CheckResourceBackend(json::Value resource, const FieldPath& path, FieldErro
   for (const std::string_view field : {"kind", "name"}) {
     const std::string_view text = resource[field].AsString();
     if (text.empty()) {
-      errors.push_back(api::Required(path.Child(field), base::StrCat(field, " is required")));
+      errors.push_back(api::Required(path.Child(field), ""));
     } else {
       AddInvalid(path.Child(field), text, IsPathSegmentName(text, false), errors);
     }

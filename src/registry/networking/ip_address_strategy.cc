@@ -42,8 +42,9 @@ void ValidateIpAddress(const Context&, json::Value object, FieldErrors& errors) 
   }
 }
 
-void ValidateIpAddressUpdate(const Context&, json::Value object, json::Value old,
+void ValidateIpAddressUpdate(const Context& ctx, json::Value object, json::Value old,
                              FieldErrors& errors) {
+  ValidateIpAddress(ctx, object, errors);
   const json::Value parent = object["spec"]["parentRef"];
   if (parent == old["spec"]["parentRef"]) return;
   const auto field = [&](std::string_view name) { return Quoted(parent[name].AsString()); };

@@ -250,7 +250,7 @@ void CheckResizePolicy(json::Value policies, std::string_view restart_policy, co
     }
     if (restart_policy == "Never" && restart != "NotRequired") {
       errors.push_back(
-          api::Invalid(path, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'"));
+          api::Invalid(path, restart, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"));
     }
   }
 }
@@ -262,10 +262,7 @@ void CheckRestartRules(json::Value rules, const FieldPath& path, FieldErrors& er
   std::size_t index = 0;
   for (const json::Value& rule : rules.elements()) {
     const FieldPath at = path.Index(index++);
-    // Kubernetes names only the first of the two that it takes.
-    if (rule["action"].AsString() != "RestartAllContainers") {
-      CheckOneOf(rule["action"], at.Child("action"), {"Restart"}, errors);
-    }
+    CheckOneOf(rule["action"], at.Child("action"), {"Restart", "RestartAllContainers"}, errors);
     const json::Value codes = rule["exitCodes"];
     if (codes.is_null()) {
       errors.push_back(api::Required(at.Child("exitCodes"), "must be specified"));
@@ -282,14 +279,12 @@ void CheckRestartRules(json::Value rules, const FieldPath& path, FieldErrors& er
 void CheckRestartPolicy(json::Value container, const FieldPath& path, FieldErrors& errors) {
   const json::Value policy = container["restartPolicy"];
   const json::Value rules = container["restartPolicyRules"];
-  if (policy.is_null()) {
-    if (!rules.empty()) {
-      errors.push_back(api::Required(path.Child("restartPolicy"),
-                                     "must specify restartPolicy when restart rules are used"));
-    }
-    return;
+  if (!policy.is_null()) {
+    CheckOneOf(policy, path.Child("restartPolicy"), {"Always", "Never", "OnFailure"}, errors);
+  } else if (!rules.empty()) {
+    errors.push_back(api::Required(path.Child("restartPolicy"),
+                                   "must specify restartPolicy when restart rules are used"));
   }
-  CheckOneOf(policy, path.Child("restartPolicy"), {"Always", "Never", "OnFailure"}, errors);
   CheckRestartRules(rules, path.Child("restartPolicyRules"), errors);
 }
 
@@ -449,7 +444,9 @@ void CheckEphemeralContainers(const PodContext& pod, const FieldPath& path, Fiel
         "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"};
     for (const std::string_view field : kRefused) {
       const json::Value held = container[field];
-      const bool set = !held.is_null() && !((held.is_array() || held.is_object()) && held.empty());
+      const bool pointer = field.ends_with("Probe") || field == "lifecycle";
+      const bool set =
+          !held.is_null() && (pointer || !((held.is_array() || held.is_object()) && held.empty()));
       if (set) errors.push_back(api::Forbidden(at.Child(field), kNotEphemeral));
     }
     std::size_t mount_index = 0;

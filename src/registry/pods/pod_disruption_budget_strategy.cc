@@ -8,10 +8,6 @@
 namespace portcullis::registry {
 namespace {
 
-constexpr FieldRule kBudgetRules[] = {
-    {"spec.unhealthyPodEvictionPolicy", FieldRuleKind::kOneOf, "AlwaysAllow|IfHealthyBudget"},
-};
-
 void CheckPercent(json::Value value, const FieldPath& path, FieldErrors& errors) {
   if (value.is_null()) return;
   CheckIntOrPercent(value, path, errors);
@@ -38,6 +34,10 @@ void ValidatePodDisruptionBudget(const Context&, json::Value object, FieldErrors
   CheckPercent(least, path.Child("minAvailable"), errors);
   CheckPercent(most, path.Child("maxUnavailable"), errors);
   CheckLabelSelector(spec["selector"], path.Child("selector"), errors);
+  if (const json::Value policy = spec["unhealthyPodEvictionPolicy"]; !policy.is_null()) {
+    CheckOneOf(policy, path.Child("unhealthyPodEvictionPolicy"), {"AlwaysAllow", "IfHealthyBudget"},
+               errors);
+  }
 }
 
 void ValidateBudgetUpdate(const Context& ctx, json::Value object, json::Value,
@@ -59,7 +59,6 @@ void AddPodDisruptionBudgetStrategy(KindTable& table) {
              .resource = "poddisruptionbudgets",
              .validate = &ValidatePodDisruptionBudget,
              .validate_update = &ValidateBudgetUpdate,
-             .rules = kBudgetRules,
              .traits = {.counts_generation = true, .needs_version = true},
              .metadata = {.update = "", .subresource = ""}});
 }

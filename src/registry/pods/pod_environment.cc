@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/strings.h"
 #include "registry/pods/pod_parts.h"
@@ -39,9 +40,11 @@ void CheckFileKeyRef(json::Value selector, const FieldPath& path, FieldErrors& e
   } else {
     CheckVariableName(key, path.Child("key"), errors);
   }
-  RequireField(selector, "volumeName", path, errors);
+  if (RequireField(selector, "volumeName", path, errors)) {
+    CheckDnsLabel(selector["volumeName"].AsString(), path.Child("volumeName"), errors);
+  }
   if (RequireField(selector, "path", path, errors)) {
-    CheckLocalPath(selector["path"].AsString(), path.Child("path"), errors);
+    CheckNoBacksteps(selector["path"].AsString(), path.Child("path"), errors);
   }
 }
 
@@ -202,6 +205,35 @@ void CheckEnv(json::Value env, const FieldPath& path, FieldErrors& errors) {
       CheckVariableName(name, at.Child("name"), errors);
     }
     CheckValueFrom(variable, at.Child("valueFrom"), errors);
+  }
+}
+
+void CheckFileKeyRefVolumes(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  std::map<std::string_view, json::Value> volumes;
+  for (const json::Value& volume : spec["volumes"].elements()) {
+    volumes[volume["name"].AsString()] = volume;
+  }
+  const auto check = [&](json::Value selector, const FieldPath& at) {
+    const std::string_view name = selector["volumeName"].AsString();
+    const auto volume = volumes.find(name);
+    if (volume == volumes.end()) {
+      errors.push_back(api::NotFound(at.Child("volumeName"), name));
+    } else if (volume->second["emptyDir"].is_null()) {
+      errors.push_back(
+          api::Invalid(at.Child("volumeName"), name, "referenced volume must be of type emptyDir"));
+    }
+  };
+  for (const std::string_view list : {"initContainers", "containers", "ephemeralContainers"}) {
+    std::size_t index = 0;
+    for (const json::Value& container : spec[list].elements()) {
+      const FieldPath env = path.Child(list).Index(index++).Child("env");
+      std::size_t variable_index = 0;
+      for (const json::Value& variable : container["env"].elements()) {
+        const FieldPath at = env.Index(variable_index++).Child("valueFrom", "fileKeyRef");
+        const json::Value selector = variable["valueFrom"]["fileKeyRef"];
+        if (!selector.is_null()) check(selector, at);
+      }
+    }
   }
 }
 

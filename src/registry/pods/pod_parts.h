@@ -57,6 +57,8 @@ void CheckAccessModes(json::Value modes, const FieldPath& path, FieldErrors& err
 // pod_environment.cc
 void CheckEnv(json::Value env, const FieldPath& path, FieldErrors& errors);
 void CheckEnvFrom(json::Value sources, const FieldPath& path, FieldErrors& errors);
+// Variables from files: each names a volume of the pod that is an emptyDir. `spec`: of the pod.
+void CheckFileKeyRefVolumes(json::Value spec, const FieldPath& path, FieldErrors& errors);
 void CheckFieldRef(json::Value selector, bool volume, const FieldPath& path, FieldErrors& errors);
 void CheckResourceFieldRef(json::Value selector, bool volume, const FieldPath& path,
                            FieldErrors& errors);

@@ -144,9 +144,13 @@ void CheckContainerResources(json::Value resources, const std::set<std::string_v
 void CheckPodResources(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
   const json::Value resources = pod.spec["resources"];
   if (resources.is_null()) return;
+  if (pod.spec["os"]["name"].AsString() == "windows") {
+    errors.push_back(api::Forbidden(path, "may not be set for a windows pod"));
+    return;
+  }
   if (!resources["claims"].is_null()) {
     errors.push_back(
-        api::Forbidden(path.Child("claims"), "claims cannot be set for Resources at pod-level"));
+        api::Forbidden(path.Child("claims"), "claims may not be set for Resources at pod-level"));
   }
   CheckRequirements(
       resources, pod.claims,

@@ -136,6 +136,9 @@ json::Value OnlyResources(json::Arena& arena, json::Value spec, json::Value old)
   return result;
 }
 
+constexpr DisabledField kDisabledOfStatus[] = {
+    {"DRANodeAllocatableResources", "nodeAllocatableResourceClaimStatuses"}};
+
 class Pods final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
@@ -153,7 +156,10 @@ class Pods final : public DefaultStrategy {
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                json::Value old) const override {
     json::Arena& arena = ctx.arena;
-    if (ctx.subresource == "status") return NewStatus(arena, object, old);
+    if (ctx.subresource == "status") {
+      return WithoutDisabledFields(ctx, kDisabledOfStatus, "status", NewStatus(arena, object, old),
+                                   old);
+    }
     if (ctx.subresource == "resize" || ctx.subresource == "ephemeralcontainers") {
       const json::Value spec =
           ctx.subresource == "resize"
@@ -169,6 +175,8 @@ class Pods final : public DefaultStrategy {
   }
 
   std::vector<std::string_view> ResetFields(std::string_view subresource) const override {
+    // What these two leave as it is has its writer as an owner nevertheless.
+    if (subresource == "resize" || subresource == "ephemeralcontainers") return {};
     auto fields = DefaultStrategy::ResetFields(subresource);
     if (subresource == "status") {
       fields.insert(fields.end(), {"metadata.deletionTimestamp", "metadata.ownerReferences"});

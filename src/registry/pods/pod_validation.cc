@@ -191,6 +191,7 @@ void CheckRest(json::Value spec, const FieldPath& path, FieldErrors& errors) {
                             path.Child("overhead"), errors);
   }
   CheckOperatingSystem(spec, path, errors);
+  CheckFileKeyRefVolumes(spec, path, errors);
 }
 
 // `metadata` is the pod's, null for a template.

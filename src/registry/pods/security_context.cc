@@ -437,7 +437,7 @@ void CheckOperatingSystem(json::Value spec, const FieldPath& path, FieldErrors& 
   if (os.is_null()) return;
   const std::string_view name = os["name"].AsString();
   if (name.empty()) {
-    errors.push_back(api::Required(path.Child("os", "name"), "cannot be empty"));
+    errors.push_back(api::Required(path.Child("os", "name"), ""));
   } else if (name == "linux") {
     CheckLinux(spec, path, errors);
   } else if (name == "windows") {

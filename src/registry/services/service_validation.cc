@@ -40,8 +40,9 @@ void CheckServicePort(json::Value port, const FieldPath& path, bool require_name
     CheckOneOf(port["protocol"], path.Child("protocol"), {"SCTP", "TCP", "UDP"}, errors);
   }
   CheckPortNumOrName(port["targetPort"], path.Child("targetPort"), errors);
-  if (const std::string_view protocol = port["appProtocol"].AsString(); !protocol.empty()) {
-    AddInvalid(path.Child("appProtocol"), protocol, api::IsQualifiedName(protocol), errors);
+  if (const json::Value protocol = port["appProtocol"]; !protocol.is_null()) {
+    AddInvalid(path.Child("appProtocol"), protocol.AsString(),
+               api::IsQualifiedName(protocol.AsString()), errors);
   }
 }
 

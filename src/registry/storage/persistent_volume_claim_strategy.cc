@@ -159,7 +159,7 @@ json::Value NormalizeDataSources(json::Arena& arena, json::Value spec, json::Val
 // A source in another namespace needs a gate that is off: the whole reference is passed over.
 json::Value WithoutForeignSource(const Context& ctx, json::Value spec, json::Value old) {
   if (spec["dataSourceRef"]["namespace"].AsString().empty()) return spec;
-  if (!old["dataSourceRef"]["namespace"].AsString().empty()) return spec;
+  if (!old["dataSourceRef"].is_null()) return spec;
   return WithoutDisabledFields(ctx, kForeignSource, {}, spec, {});
 }
 

@@ -271,7 +271,9 @@ void CheckTemplateMetadata(json::Value metadata, const FieldPath& path, FieldErr
   CheckLabels(metadata["labels"], path.Child("labels"), errors);
   for (const json::Member& field : metadata.members()) {
     if (field.name() == "annotations" || field.name() == "labels") continue;
-    errors.push_back(api::Forbidden(path.Child(field.name()), "cannot be set"));
+    // The name of the Go field but for its first letter.
+    const std::string_view shown = field.name() == "uid" ? "uID" : field.name();
+    errors.push_back(api::Forbidden(path.Child(shown), "cannot be set"));
   }
 }
 
