@@ -25,16 +25,18 @@ std::string_view LineOf(std::string_view source, int line) {
 }
 
 void AppendIssue(std::string_view source, const Issue& issue, std::string& out) {
-  out += "ERROR: <input>:" + std::to_string(issue.position.line) + ":" +
-         std::to_string(issue.position.column + 1) + ": " + issue.message;
-  if (issue.position.line < 1) return;
+  // An empty source has no place that could be shown.
+  const int column = source.empty() ? 0 : issue.position.column + 1;
+  out += "ERROR: <input>:" + std::to_string(issue.position.line) + ":" + std::to_string(column) +
+         ": " + issue.message;
+  if (issue.position.line < 1 || source.empty()) return;
   const std::string_view line = LineOf(source, issue.position.line);
   if (line.size() > kMaxLine) return;
   // Below a character of several bytes stands a wide mark.
   std::string shown;
   std::string marks;
-  int column = 0;
-  for (std::size_t at = 0; at < line.size(); ++column) {
+  int at_column = 0;
+  for (std::size_t at = 0; at < line.size(); ++at_column) {
     std::size_t size = 1;
     const char32_t rune = base::DecodeRune(line.substr(at), size);
     const bool valid = rune != 0xFFFD || size > 1;
@@ -46,11 +48,11 @@ void AppendIssue(std::string_view source, const Issue& issue, std::string& out) 
     } else {
       shown += line.substr(at, size);
     }
-    if (column < issue.position.column) marks += wide ? "．" : ".";
-    if (column == issue.position.column) marks += wide ? "＾" : "^";
+    if (at_column < issue.position.column) marks += wide ? "．" : ".";
+    if (at_column == issue.position.column) marks += wide ? "＾" : "^";
     at += size;
   }
-  if (column <= issue.position.column) marks += '^';
+  if (at_column <= issue.position.column) marks += '^';
   out += "\n | " + shown + "\n | " + marks;
 }
 

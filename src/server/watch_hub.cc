@@ -119,7 +119,8 @@ base::Result<std::string> EventLine(WatchSession& session, std::string_view type
   session.columns_sent = true;
   const json::Value metadata =
       json::MakeObject(arena, {{"resourceVersion", value["metadata"]["resourceVersion"]}});
-  const json::Value row = table::Row(arena, resource, value, session.include, now);
+  const json::Value row =
+      table::Row(arena, resource, value, session.include, now, session.accepted.form_version);
   return Event(media, type,
                table::Make(arena, session.accepted.form_version, metadata, columns,
                            json::MakeArray(arena, {row})));

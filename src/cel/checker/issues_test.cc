@@ -36,7 +36,7 @@ void Expect(std::span<const Row> rows) {
 
 TEST(IssuesTest, SyntaxErrors) {
   const Row rows[] = {
-      {"", "ERROR: <input>:1:1: Syntax error: mismatched input '<EOF>' expecting START\n | \n | ^"},
+      {"", "ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>' expecting START"},
       {"1 +",
        "ERROR: <input>:1:4: Syntax error: mismatched input '<EOF>' expecting START\n | 1 +\n"
        " | ...^"},

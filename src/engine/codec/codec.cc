@@ -247,6 +247,13 @@ base::Result<json::Value> PrunedAndDefaulted(json::Arena& arena, json::Value sto
   return value == stored ? stored : value;
 }
 
+// `object` with the resourceVersion of another one, if that has one.
+json::Value WithVersionOf(json::Arena& arena, json::Value object, json::Value other) {
+  const json::Value version = other["metadata"]["resourceVersion"];
+  if (version.is_null()) return object;
+  return json::SetPath(arena, object, {"metadata", "resourceVersion"}, version);
+}
+
 // Values in versions of the store as the resource shows them: those of other versions converted all
 // at once, then pruned by the schema of the wanted one.
 base::Result<std::vector<json::Value>> Converted(json::Arena& arena,
@@ -268,8 +275,7 @@ base::Result<std::vector<json::Value>> Converted(json::Arena& arena,
     json::Value& value = values[places[i]];
     const json::Value pruned =
         api::schema::Prune(arena, *resource.schema, converted[i], true, nullptr);
-    value = json::SetPath(arena, pruned, {"metadata", "resourceVersion"},
-                          value["metadata"]["resourceVersion"]);
+    value = WithVersionOf(arena, pruned, value);
   }
   return values;
 }
@@ -411,8 +417,7 @@ base::Result<json::Value> ThroughStore(json::Arena& arena, json::Value object,
   const json::Value stored = TRY(ToStorageVersion(arena, object, resource));
   const json::Value read = TRY(PrunedAndDefaulted(arena, stored, resource));
   const auto shown = TRY(Converted(arena, {read}, resource));
-  return json::SetPath(arena, shown.front(), {"metadata", "resourceVersion"},
-                       object["metadata"]["resourceVersion"]);
+  return WithVersionOf(arena, shown.front(), object);
 }
 
 base::Result<std::string_view> BytesAs(const store::ObjectPtr& object, const ResourceInfo& resource,

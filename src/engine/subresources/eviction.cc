@@ -41,7 +41,7 @@ base::Result<json::Value> PropagateDryRun(Operation& op, json::Value eviction,
   };
   return base::Status(base::Reason::kUnknown,
                       base::StrCat("Non-matching dry-run options in request and content: ",
-                                   shown(given["dryRun"]), " and ", shown(requested)));
+                                   shown(requested), " and ", shown(given["dryRun"])));
 }
 
 DeleteOptions DeletionOf(Operation& op, json::Value eviction) {

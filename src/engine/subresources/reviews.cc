@@ -183,8 +183,8 @@ json::Value Answer(Operation& op, json::Value object) {
 base::Result<Outcome> CreateReview(Operation& op, const Input& input) {
   const WriteOptions& options = input.options;
   json::Value object = TRY(DecodeInput(op, input));
-  object = TrackFields(op, {}, object, options.field_manager);
   object = TRY(PrepareMetadata(op, object));
+  object = TrackFields(op, {}, object, options.field_manager);
   const std::string name(object["metadata"]["name"].AsString());
   object = TRY(RunMutating(op, {.operation = admission::kCreate,
                                 .name = name,

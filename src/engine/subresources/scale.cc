@@ -274,6 +274,7 @@ class ScaleUpdate final : public Execution {
     next = strategy_.PrepareForUpdate(context, next, live);
     api::FieldErrors errors;
     if (op_.resource->custom) strategy_.ValidateUpdate(context, next, live, errors);
+    strategy_.UpdateWarnings(context, next, live, warnings);
     for (std::string& text : warnings) op_.recorder.Warn(std::move(text));
     if (!errors.empty()) {
       return api::InvalidStatus(op_.resource->kind.group_kind(), op_.name, errors);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "api/api_status.h"
 #include "base/gotext.h"
@@ -15,11 +16,27 @@
 namespace portcullis::engine {
 namespace {
 
-// The key under which kube-apiserver keeps an object; part of one of its texts.
+// Resources that kube-apiserver keeps under another name than their own.
+std::string_view StoredAs(std::string_view resource) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"replicationcontrollers", "controllers"},
+      {"endpoints", "services/endpoints"},
+      {"nodes", "minions"},
+      {"services", "services/specs"},
+      {"ingresses", "ingress"}};
+  for (const auto& [name, stored] : kNames) {
+    if (name == resource) return stored;
+  }
+  return resource;
+}
+
+// The key under which kube-apiserver keeps an object; part of one of its texts. A dry run has not got as
+// far as to the store's prefix.
 std::string RegistryKey(const Operation& op, std::string_view name) {
-  std::string key = "/registry/";
+  std::string key = op.dry_run ? "/" : "/registry/";
+  const std::string& resource = op.resource->resource.resource;
   if (op.resource->custom) key += op.resource->resource.group + "/";
-  key += op.resource->resource.resource + "/";
+  key.append(op.resource->custom ? resource : StoredAs(resource)).append("/");
   if (op.resource->namespaced) key += op.ns + "/";
   return key.append(name);
 }

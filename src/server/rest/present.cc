@@ -37,7 +37,8 @@ json::Value ListMetadata(json::Arena& arena, const ListMeta& meta) {
 json::Value TableOf(Call& call, json::Value object, json::Value metadata) {
   const auto include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
   json::ArrayBuilder rows(call.arena);
-  rows.Add(table::Row(call.arena, *call.resource, object, include, call.env.clock->Now()));
+  rows.Add(table::Row(call.arena, *call.resource, object, include, call.env.clock->Now(),
+                      call.accepted.form_version));
   return table::Make(call.arena, call.accepted.form_version, metadata,
                      table::ColumnDefinitions(call.arena, *call.resource), rows.Build());
 }
@@ -45,7 +46,8 @@ json::Value TableOf(Call& call, json::Value object, json::Value metadata) {
 json::Value ScaleTable(Call& call, json::Value scale, const ListMeta& meta) {
   const auto include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
   json::ArrayBuilder rows(call.arena);
-  rows.Add(table::ScaleRow(call.arena, *call.resource, scale, include, call.env.clock->Now()));
+  rows.Add(table::ScaleRow(call.arena, *call.resource, scale, include, call.env.clock->Now(),
+                           call.accepted.form_version));
   return table::Make(call.arena, call.accepted.form_version, ListMetadata(call.arena, meta),
                      table::ScaleColumns(call.arena), rows.Build());
 }
@@ -255,14 +257,14 @@ base::Result<Reply> TableReply(Call& call, std::vector<store::ObjectPtr> objects
   if (table::IsSorted(*call.resource)) objects = TRY(SortedByPrecedence(call, objects));
   const auto include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
   const base::WallTime now = call.env.clock->Now();
-  return MadeReply(call,
-                   table::Make(call.arena, call.accepted.form_version, metadata,
-                               table::ColumnDefinitions(call.arena, *call.resource),
-                               json::MakeArray(call.arena, {})),
-                   std::move(objects),
-                   [&call, include, now](json::Arena& arena, json::Value object) {
-                     return table::Row(arena, *call.resource, object, include, now);
-                   });
+  return MadeReply(
+      call,
+      table::Make(call.arena, call.accepted.form_version, metadata,
+                  table::ColumnDefinitions(call.arena, *call.resource),
+                  json::MakeArray(call.arena, {})),
+      std::move(objects), [&call, include, now](json::Arena& arena, json::Value object) {
+        return table::Row(arena, *call.resource, object, include, now, call.accepted.form_version);
+      });
 }
 
 base::Result<Reply> FormReply(Call& call, std::vector<store::ObjectPtr> objects,

@@ -94,12 +94,12 @@ void PrintGeneric(CellWriter& writer, const api::catalog::ResourceInfo& resource
 }
 
 json::Value RowOf(const CellWriter& writer, const api::catalog::ResourceInfo& resource,
-                  json::Value object, IncludeObject include) {
+                  json::Value object, IncludeObject include, std::string_view version) {
   json::Arena& arena = writer.arena;
   json::Value shown;
   if (include == IncludeObject::kObject) shown = object;
   if (include == IncludeObject::kMetadata) {
-    shown = rest::PartialMetadata(arena, resource, object, "v1");
+    shown = rest::PartialMetadata(arena, resource, object, version);
   }
   json::ObjectBuilder row(arena);
   row.Set("cells", json::MakeArray(arena, writer.cells));
@@ -138,7 +138,7 @@ std::int64_t Precedence(json::Value flow_schema) {
 }
 
 json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, json::Value object,
-                IncludeObject include, base::WallTime now) {
+                IncludeObject include, base::WallTime now, std::string_view version) {
   CellWriter writer{arena, now, {}, {}};
   const Printer printer = resource.custom ? nullptr : FindPrinter(resource);
   if (printer != nullptr) {
@@ -146,7 +146,7 @@ json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, 
   } else {
     PrintGeneric(writer, resource, object);
   }
-  return RowOf(writer, resource, object, include);
+  return RowOf(writer, resource, object, include, version);
 }
 
 json::Value ScaleColumns(json::Arena& arena) {
@@ -166,13 +166,14 @@ json::Value ScaleColumns(json::Arena& arena) {
 }
 
 json::Value ScaleRow(json::Arena& arena, const api::catalog::ResourceInfo& resource,
-                     json::Value scale, IncludeObject include, base::WallTime now) {
+                     json::Value scale, IncludeObject include, base::WallTime now,
+                     std::string_view version) {
   CellWriter writer{arena, now, {}, {}};
   writer.Name(scale)
       .Int(scale["spec"]["replicas"].AsInt())
       .Int(scale["status"]["replicas"].AsInt())
       .Age(scale);
-  return RowOf(writer, resource, scale, include);
+  return RowOf(writer, resource, scale, include, version);
 }
 
 json::Value Make(json::Arena& arena, std::string_view version, json::Value list_metadata,

@@ -27,14 +27,16 @@ json::Value ColumnDefinitions(json::Arena& arena, const api::catalog::ResourceIn
 bool IsSorted(const api::catalog::ResourceInfo& resource);
 std::int64_t Precedence(json::Value flow_schema);
 
-// {"cells": […], "conditions": […], "object": …} of one object in the resource's version.
+// {"cells": […], "conditions": […], "object": …} of one object in the resource's version. `version`: of
+// meta.k8s.io, as in "v1".
 json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, json::Value object,
-                IncludeObject include, base::WallTime now);
+                IncludeObject include, base::WallTime now, std::string_view version);
 
 // The same of the Scale that a subresource answers, whatever it scales.
 json::Value ScaleColumns(json::Arena& arena);
 json::Value ScaleRow(json::Arena& arena, const api::catalog::ResourceInfo& resource,
-                     json::Value scale, IncludeObject include, base::WallTime now);
+                     json::Value scale, IncludeObject include, base::WallTime now,
+                     std::string_view version);
 
 json::Value Make(json::Arena& arena, std::string_view version, json::Value list_metadata,
                  json::Value columns, json::Value rows);

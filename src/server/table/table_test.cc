@@ -59,7 +59,7 @@ TEST(Table, APodIsSummedUp) {
   api::catalog::ResourceInfo pods;
   pods.resource = {"", "v1", "pods"};
 
-  const json::Value row = Row(arena, pods, pod, IncludeObject::kNone, base::WallTime());
+  const json::Value row = Row(arena, pods, pod, IncludeObject::kNone, base::WallTime(), "v1");
 
   EXPECT_EQ(row["cells"][std::size_t{1}].AsString(), "1/2");
   EXPECT_EQ(row["cells"][std::size_t{2}].AsString(), "CrashLoopBackOff");
@@ -72,7 +72,7 @@ std::string Cells(std::string_view group, std::string_view resource, std::string
   const auto parsed = json::Parse(arena, object);
   api::catalog::ResourceInfo info;
   info.resource = {std::string(group), "v1", std::string(resource)};
-  const json::Value row = Row(arena, info, *parsed, IncludeObject::kNone, base::WallTime());
+  const json::Value row = Row(arena, info, *parsed, IncludeObject::kNone, base::WallTime(), "v1");
   std::string text;
   for (const json::Value& cell : row["cells"].elements()) {
     text += cell.is_string() ? std::string(cell.AsString()) : json::ToString(cell);
