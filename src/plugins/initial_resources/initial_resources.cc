@@ -174,6 +174,7 @@ constinit const admission::PluginInfo kPlugin = {
     .summary = "requests for containers what others with their image have used",
     .phases = admission::kMutate,
     .operations = admission::kCreate,
+    .resources = "pods",
     .by_default = admission::Default::kOff,
     .create = &Create,
     .until_minor = 10,
