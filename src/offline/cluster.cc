@@ -2,6 +2,7 @@
 
 #include "offline/cluster.h"
 
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -68,14 +69,14 @@ class Cluster::RolesOnDemand final : public authz::Authorizer {
     return rules;
   }
   base::Status Ensure() const {
-    if (std::exchange(made_, true)) return base::OkStatus();
+    if (made_.exchange(true)) return base::OkStatus();
     return engine::MakeBootRoles(cluster_.world(), 1);
   }
 
  private:
   const std::shared_ptr<const authz::Authorizer> rbac_;
   const Cluster& cluster_;
-  mutable bool made_ = false;
+  mutable std::atomic<bool> made_{false};
 };
 
 struct Cluster::Parts {
@@ -125,6 +126,7 @@ base::Status Cluster::Build(ClusterOptions options) {
   made.runtime_config = options_.runtime_config;
   made.admission_plugins = options_.admission_plugins;
   made.admission_control_config_file = options_.admission_control_config_file;
+  made.read_only = options_.read_only;
   parts_->engine = TRY(engine::Engine::Create(std::move(made)));
   engine::BootFacts facts;
   facts.writers = 1;
@@ -146,7 +148,7 @@ const engine::World& Cluster::world() const { return parts_->engine->world(); }
 engine::WriteOptions Cluster::WriteOptionsOf(engine::Operation& op, const Request& request) const {
   if (request.options != nullptr) return *request.options;
   engine::WriteOptions options;
-  options.dry_run = options_.dry_run;
+  options.dry_run = options_.dry_run || request.dry_run;
   options.field_manager = !request.field_manager.empty()    ? request.field_manager
                           : !options_.field_manager.empty() ? options_.field_manager
                                                             : ManagerOf(request);
@@ -193,7 +195,7 @@ base::Result<engine::Outcome> Cluster::Delete(engine::Operation& op, const Reque
   if (request.deletion != nullptr) {
     deletion = *request.deletion;
   } else {
-    deletion.dry_run = options_.dry_run;
+    deletion.dry_run = options_.dry_run || request.dry_run;
     deletion.propagation_policy = "Background";
     deletion.value = json::ObjectBuilder(op.arena)
                          .Set("kind", "DeleteOptions")

@@ -50,6 +50,7 @@ struct ClusterOptions {
   std::vector<std::string> as_groups;
   engine::FieldValidation validation = engine::FieldValidation::kStrict;
   bool dry_run = false;
+  bool read_only = false;     // plugins write nothing: quotas are checked and not charged
   std::string field_manager;  // "": kubectl's for the verb
 };
 
@@ -67,6 +68,7 @@ struct Request {
   json::Value parameters;                           // of a connection: PodExecOptions, …
   std::string_view field_manager;                   // "": the cluster's; ignored with `options`
   bool force = false;                               // server-side apply; ignored with `options`
+  bool dry_run = false;  // or the cluster's; ignored with `options` and `deletion`
 };
 
 class Cluster {
