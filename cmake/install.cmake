@@ -19,6 +19,13 @@ install(FILES "${PC_SHARE}/completion/zsh" RENAME _portcullis
 install(FILES "${PC_SHARE}/completion/fish" RENAME portcullis.fish
         DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 
+# The library: only for who builds from source.
+if(NOT PC_DEBIAN_PACKAGE)
+  install(FILES "${PC_LIBRARY}" DESTINATION lib COMPONENT library)
+  install(FILES "${CMAKE_BINARY_DIR}/portcullis.pc" DESTINATION lib/pkgconfig COMPONENT library)
+  install(FILES include/portcullis/portcullis.h DESTINATION include/portcullis COMPONENT library)
+endif()
+
 if(PC_DEBIAN_PACKAGE)
   install(FILES packaging/portcullis.service DESTINATION /lib/systemd/system)
   install(FILES packaging/portcullis.default RENAME portcullis DESTINATION /etc/default)
