@@ -242,7 +242,8 @@ class Client {
   // Reads the files once to see that they are good; connects in the background. Errors name what is
   // wrong with an endpoint or a file.
   static base::Result<std::unique_ptr<Client>> Make(ClientOptions options);
-  // Calls under way end with Canceled, on the loop, before this returns. Watches must be gone.
+  // Calls under way end with Canceled, on the loop, before this returns; so do those that their
+  // callbacks begin. Watches must be gone. Not on the loop.
   virtual ~Client() = default;
 
   // A call waits for a connection, and what is safe to repeat is repeated, until the deadline.

@@ -340,6 +340,21 @@ TEST_F(ClientTest, DestroyingTheClientEndsCalls) {
   }
 }
 
+TEST_F(ClientTest, ACallThatBeginsWhileTheClientIsDestroyedEnds) {
+  std::optional<base::Status> end;
+  Client* const dying = client.get();
+  server->Pause();
+  dying->Range({.key = "a", .range_end = {}}, Soon(), [&](const auto&) {
+    dying->Range({.key = "b", .range_end = {}}, Soon(),
+                 [&](const base::Result<RangeResponse>& answer) { end = answer.status(); });
+  });
+  client.reset();
+  server->Resume();
+
+  ASSERT_TRUE(end);
+  EXPECT_EQ(CodeOf(*end), Code::kCanceled);
+}
+
 TEST(ClientOptionsTest, RefusesWhatIsNoEndpoint) {
   for (const char* endpoint :
        {"", "http://", "ftp://a:1", "http://a:1/path", "https://user@a:1", "http://a:1?x"}) {

@@ -152,7 +152,9 @@ void Channel::Complain(std::string_view what, const std::string& why) {
 }
 
 void Channel::Retire(const std::shared_ptr<Link>& link) {
-  link->timer_ = loop_.At(loop_.now() + kRetirement, [this, link] {
+  const bool idle = link->connection_->streams() == 0;
+  const auto end = idle ? loop_.now() : loop_.now() + kRetirement;
+  link->timer_ = loop_.At(end, [this, link] {
     link->timer_ = {};
     std::erase(retired_, link);
     link->connection_->Close("the member has been left");

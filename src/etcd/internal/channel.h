@@ -53,7 +53,7 @@ class Channel {
   void Forget(Waiter& waiter);
 
   // The member behind it cannot serve: other members are tried for what is new. What is under way
-  // there has ten seconds to end.
+  // there has ten seconds to end; an idle connection is closed at once.
   void Leave(const std::shared_ptr<Link>& link, const std::string& why);
   // A call has been answered: there is no reason to wait before the next connection.
   void OnAnswer() { failures_ = 0; }

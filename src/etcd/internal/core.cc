@@ -21,9 +21,11 @@ Core::~Core() = default;
 
 void Core::Close() {
   closed_ = true;
-  Drain();
   while (!calls_under_way_.empty()) {
     calls_under_way_.back()->Finish(Error(Code::kCanceled, "context canceled"));
+  }
+  // What callers have posted, and what callbacks begin now, ends in the same way.
+  while (Drain()) {
   }
   for (const auto& channel : others_) channel->Close();
   channel_.Close();
@@ -40,7 +42,7 @@ void Core::Submit(std::unique_ptr<Call> call) {
   if (first) loop_.Post([this] { Drain(); });
 }
 
-void Core::Drain() {
+bool Core::Drain() {
   std::vector<std::unique_ptr<Call>> posted;
   {
     base::MutexLock lock(mutex_);
@@ -53,6 +55,7 @@ void Core::Drain() {
     if (base::UnlessMemoryRunsOut([&] { call.Begin(*this); })) continue;
     call.Finish(Error(Code::kResourceExhausted, "cannot allocate memory"));
   }
+  return !posted.empty();
 }
 
 std::unique_ptr<Call> Core::Remove(Call& call) {

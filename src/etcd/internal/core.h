@@ -39,6 +39,7 @@ class Core {
   void Submit(std::unique_ptr<Call> call);
   ClientCounters counters() const;
 
+  bool closed() const { return closed_; }
   // For Call: a channel to that endpoint alone, closed again with Done.
   base::Result<Channel*> OpenChannel(const std::string& endpoint);
   void CloseChannel(Channel& channel);
@@ -47,7 +48,8 @@ class Core {
   std::unique_ptr<Call> Remove(Call& call);
 
  private:
-  void Drain();
+  // Begins what has been posted. False: there was nothing.
+  bool Drain();
 
   const ClientOptions options_;
   const net::IoLoop loop_;

@@ -47,12 +47,16 @@ class MessageReader {
       std::string_view message;
       if (!TRY(Take(piece, message))) return base::OkStatus();
       if (!on_message(message)) return base::OkStatus();
-      buffer_.clear();
+      Reset();
     }
     return base::OkStatus();
   }
-  // Begins with another stream.
-  void Reset() { buffer_.clear(); }
+  // Begins with another message. The room of a large one is given back.
+  void Reset() {
+    constexpr std::size_t kKept = 1 << 20;
+    buffer_.clear();
+    if (buffer_.capacity() > kKept) std::string().swap(buffer_);
+  }
   // Nothing of a message has come that is not complete.
   bool at_boundary() const { return buffer_.empty(); }
 

@@ -83,6 +83,7 @@ bool WatchStream::OnResponse(WatchResponse response) {
     return false;
   }
   if (response.created) {
+    core_.channel().OnAnswer();
     if (request_.start_revision == 0) request_.start_revision = response.revision + 1;
     receiver_->OnCreated(response.revision);
     return receiver_ != nullptr;
