@@ -8,7 +8,9 @@
 //
 // Confined to the thread that runs it, until it moves to another one for good. The work must not
 // leave or move with a mutex locked, nor while an exception is being handled. What belongs to a
-// thread (errno, the errors of OpenSSL) may have changed when Leave() or Move() returns.
+// thread (errno, the errors of OpenSSL) may have changed when Leave() or Move() returns; and since
+// compilers take the id of the thread for constant within a function, no function asks for it on
+// both sides of Move().
 #pragma once
 
 #include <cstddef>
