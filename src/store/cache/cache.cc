@@ -20,10 +20,6 @@ std::string PositionOf(const Key& key) {
   return key.ns.empty() ? std::string(key.name) : base::StrCat(key.ns, "/", key.name);
 }
 
-Key KeyOf(const UnreadableObject& object) {
-  return {object.collection->group, object.collection->resource, object.ns, object.name};
-}
-
 base::Status TooOld(std::int64_t asked, std::int64_t oldest) {
   return api::ResourceExpiredStatus(base::StrCat(
       "too old resource version: ", std::to_string(asked), " (", std::to_string(oldest), ")"));
@@ -150,7 +146,7 @@ Cache::Cache(Content content, const Options& options)
     it->second->Load(std::move(object));
   }
   for (UnreadableObject& object : content.unreadable) {
-    std::string key = StorageKey(KeyOf(object));
+    std::string key = StorageKey(object.key());
     unreadable_.emplace(std::move(key), std::move(object));
   }
 }
@@ -193,7 +189,7 @@ base::Status Cache::Unreadable(const Key& key) const {
 
 base::Status Cache::CheckReadable(const Collection& collection, std::string_view ns) const {
   for (const auto& [key, object] : unreadable_) {
-    if (KeyOf(object).collection() != collection || (!ns.empty() && ns != object.ns)) continue;
+    if (object.key().collection() != collection || (!ns.empty() && ns != object.ns)) continue;
     return base::InternalError(
         base::StrCat("unable to transform key ", base::GoQuote(key), ": ", object.error));
   }

@@ -36,6 +36,7 @@ struct UnreadableObject {
   std::string name;
   std::int64_t revision = 0;
   std::string error;  // that of the transformer
+  Key key() const { return {collection->group, collection->resource, ns, name}; }
 };
 
 // What a store begins with.

@@ -241,9 +241,8 @@ base::Result<SqliteJournal::Opened> SqliteJournal::Open(const std::string& path,
   TRY(Execute(db.get(), "COMMIT", path));
   opened.content = reader.TakeContent();
   for (const UnreadableObject& object : opened.content.unreadable) {
-    const Key key{object.collection->group, object.collection->resource, object.ns, object.name};
     base::LogError("an object cannot be decrypted; going on without it",
-                   {{"database", path}, {"key", StorageKey(key)}, {"err", object.error}});
+                   {{"database", path}, {"key", StorageKey(object.key())}, {"err", object.error}});
   }
   opened.journal = std::make_unique<OpenJournal>(std::move(db), path, reader.names(),
                                                  options.transformer, reader.TakeSeals());
