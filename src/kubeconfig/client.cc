@@ -99,16 +99,29 @@ base::Result<net::CallResult> Client::Get(std::string_view path, std::string_vie
   return Send("GET", path, {{"Accept", std::string(accept)}}, nullptr);
 }
 
-base::Result<net::CallResult> Client::Send(std::string_view method, std::string_view path,
-                                           net::Headers headers,
-                                           std::shared_ptr<const std::string> body) const {
+base::Result<net::CallResult> Client::Download(std::string_view path, OnData on_data) const {
+  net::ClientRequest request = TRY(RequestOf("GET", path));
+  if (!disable_compression_) request.headers.Add("Accept-Encoding", "identity");
+  request.on_data = std::move(on_data);
+  return Call(*https_->NewSet(), std::make_shared<const net::ClientRequest>(std::move(request)));
+}
+
+base::Result<net::ClientRequest> Client::RequestOf(std::string_view method,
+                                                   std::string_view path) const {
   net::ClientRequest request;
   request.method = method;
   request.url = base::StrCat(url_, path);
   request.proxies = proxies_;
   TRY(identity_->Apply(request));
-  for (const auto& [name, value] : headers) request.headers.Add(name, value);
   if (disable_compression_) request.headers.Add("Accept-Encoding", "identity");
+  return request;
+}
+
+base::Result<net::CallResult> Client::Send(std::string_view method, std::string_view path,
+                                           net::Headers headers,
+                                           std::shared_ptr<const std::string> body) const {
+  net::ClientRequest request = TRY(RequestOf(method, path));
+  for (const auto& [name, value] : headers) request.headers.Add(name, value);
   request.body = std::move(body);
   return Call(*https_->NewSet(), std::make_shared<const net::ClientRequest>(std::move(request)));
 }

@@ -45,7 +45,10 @@ class Client {
   // One GET of `path` below the server's URL ("/openapi/v3"). An error is of credentials; failures
   // of the call are in the result.
   base::Result<net::CallResult> Get(std::string_view path, std::string_view accept) const;
-  // The same with any method; `body` may be null.
+  // The same, whose body goes to `on_data` in pieces, not compressed: see net::ClientRequest.
+  using OnData = std::function<void(const net::ResponseHead& head, std::string_view piece)>;
+  base::Result<net::CallResult> Download(std::string_view path, OnData on_data) const;
+  // Any method; `body` may be null.
   base::Result<net::CallResult> Send(std::string_view method, std::string_view path,
                                      net::Headers headers,
                                      std::shared_ptr<const std::string> body) const;
@@ -62,6 +65,7 @@ class Client {
 
  private:
   Client() = default;
+  base::Result<net::ClientRequest> RequestOf(std::string_view method, std::string_view path) const;
   net::CallResult Call(net::CallSet& calls, const net::SharedRequest& request) const;
 
   net::HttpsClient* https_ = nullptr;
