@@ -19,6 +19,7 @@
 #include "cli/replay_command.h"
 #include "cli/schema_import.h"
 #include "cli/serve.h"
+#include "cli/store_command.h"
 #include "cli/test_command.h"
 #include "cli/version.h"
 #include "cli/webhook_command.h"
@@ -98,8 +99,10 @@ int Help(std::span<const std::string> words) {
 
 const std::vector<Command>& Commands() {
   static const std::vector<Command> kCommands = {
-      kServe, kWebhook, kExec, kTest,         kExplain,       kDiff,       kRecord, kReplay,
-      kLint,  kPlugins, kCel,  kSchemaImport, kEnvtestAssets, kCompletion, kManual, kVersion,
+      kServe,        kWebhook,       kExec,         kTest,        kExplain,     kDiff,
+      kRecord,       kReplay,        kLint,         kPlugins,     kCel,         kStoreCheck,
+      kStoreBackup,  kStoreRestore,  kStoreCompact, kStoreExport, kStoreImport, kStoreGet,
+      kSchemaImport, kEnvtestAssets, kCompletion,   kManual,      kVersion,
   };
   return kCommands;
 }
