@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/memory_reserve.h"
 
 namespace portcullis::controllers {
 namespace {
@@ -99,6 +100,7 @@ void EventExpiry::Sweep() {
 }
 
 void EventExpiry::Run() {
+  const base::NeedsMemory needs;
   const base::Duration pause = std::clamp(ttl_ / 20, kShortestPause, kLongestPause);
   for (;;) {
     {

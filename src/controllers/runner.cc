@@ -2,6 +2,7 @@
 
 #include "controllers/runner.h"
 
+#include "base/memory_reserve.h"
 #include "store/uninitialized.h"
 
 namespace portcullis::controllers {
@@ -85,6 +86,7 @@ void ControllerRunner::SetDue(const std::string& key, std::optional<base::Durati
 }
 
 void ControllerRunner::Run() {
+  const base::NeedsMemory needs;
   while (true) {
     std::string key;
     {

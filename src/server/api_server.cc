@@ -17,6 +17,7 @@
 #include "authz/authorizer.h"
 #include "authz/impersonation.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/strings.h"
 #include "controllers/address_book.h"
 #include "controllers/api_service_availability.h"
@@ -591,6 +592,7 @@ class Server final : public ApiServer {
 
 base::Result<std::unique_ptr<ApiServer>> ApiServer::Create(const Options& options,
                                                            const base::Clock& clock) {
+  base::PutMemoryAside();
   auto server = std::make_unique<Server>(options, clock);
   TRY(server->Build());
   return std::unique_ptr<ApiServer>(std::move(server));

@@ -7,6 +7,7 @@
 
 #include "api/api_status.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/codec/protobuf.h"
@@ -236,6 +237,7 @@ void WatchHub::Wake(Id id) {
 }
 
 void WatchHub::Run() {
+  const base::NeedsMemory needs;
   base::SteadyTime next_tick = clock_.Steady() + kTick;
   for (;;) {
     std::unordered_set<Id> ready;

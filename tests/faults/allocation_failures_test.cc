@@ -28,7 +28,9 @@ thread_local bool is_test = false;
 void* Allocate(std::size_t size) {
   if (allocations_left.load(std::memory_order_relaxed) >= 0 && !is_test &&
       allocations_left.fetch_sub(1) == 0) {
-    throw std::bad_alloc();
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) throw std::bad_alloc();
+    handler();  // throws, or has freed memory
   }
   void* memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) throw std::bad_alloc();
@@ -116,8 +118,8 @@ class AllocationFailures : public ::testing::TestWithParam<std::string_view> {
   void FailEach(const Story& story) {
     int failed = 0;
     int refused = 0;
-    // The first hundred one by one, then ever further apart.
-    for (long n = 0; n < 1'000'000; n += 1 + n / 100) {
+    // Ever further apart: some hundred requests.
+    for (long n = 0; n < 1'000'000; n += 1 + n / 20) {
       const std::string where = StrCat(story.name, " at ", std::to_string(n));
       Do(story.before, where);
       allocations_left = n;
@@ -146,46 +148,10 @@ class AllocationFailures : public ::testing::TestWithParam<std::string_view> {
 };
 
 const std::string kMaps = "/api/v1/namespaces/default/configmaps";
-const std::string kPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kMap = R"({"metadata":{"name":"a","labels":{"a":"b"}},"data":{"k":"v"}})";
-constexpr const char* kPod =
-    R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i",
-    "env":[{"name":"A","value":"b"}],"ports":[{"containerPort":80}]}]}})";
 
 TEST_P(AllocationFailures, OfACreate) {
   FailEach({"create", {}, {"POST", kMaps, kMap}, {{"DELETE", kMaps + "/a"}}});
-}
-
-TEST_P(AllocationFailures, OfAPatch) {
-  FailEach({"patch",
-            {{"POST", kMaps, kMap}},
-            {"PATCH", kMaps + "/a", R"({"data":{"k":"w"}})", "application/merge-patch+json"},
-            {{"DELETE", kMaps + "/a"}}});
-}
-
-TEST_P(AllocationFailures, OfAnApply) {
-  FailEach({"apply",
-            {},
-            {"PATCH", kMaps + "/a?fieldManager=me",
-             R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"w"}})",
-             "application/apply-patch+yaml"},
-            {{"DELETE", kMaps + "/a"}}});
-}
-
-TEST_P(AllocationFailures, OfADeletion) {
-  FailEach({"delete", {{"POST", kMaps, kMap}}, {"DELETE", kMaps + "/a"}, {}});
-}
-
-TEST_P(AllocationFailures, OfAPod) {
-  Do({{"POST", "/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})"}},
-     "account");
-  FailEach({"pod", {}, {"POST", kPods, kPod}, {{"DELETE", kPods + "/p?gracePeriodSeconds=0"}}});
-}
-
-TEST_P(AllocationFailures, OfALargeBody) {
-  const std::string body =
-      StrCat(R"({"metadata":{"name":"a"},"data":{"k":")", std::string(200'000, 'x'), R"("}})");
-  FailEach({"large", {}, {"POST", kMaps, body}, {{"DELETE", kMaps + "/a"}}});
 }
 
 TEST_P(AllocationFailures, OfAList) {
@@ -195,51 +161,7 @@ TEST_P(AllocationFailures, OfAList) {
   FailEach({"list", {}, {"GET", kMaps}, {}});
 }
 
-TEST_P(AllocationFailures, OfAReview) {
-  FailEach({"review",
-            {},
-            {"POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews",
-             R"({"spec":{"user":"ann","resourceAttributes":{"verb":"get","resource":"pods"}}})"},
-            {}});
-}
-
-// What is published before a write is acknowledged: the rights of ann follow the objects, whatever
-// has failed on the way.
-TEST_P(AllocationFailures, OfRights) {
-  const std::string group = "/apis/rbac.authorization.k8s.io/v1/";
-  const Ask role{"POST", group + "clusterroles", R"({"metadata":{"name":"read"},
-      "rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]})"};
-  Do({role}, "role");
-  const Ask binding{"POST", group + "clusterrolebindings", R"({"metadata":{"name":"ann"},
-      "subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"ann"}],
-      "roleRef":{"kind":"ClusterRole","apiGroup":"rbac.authorization.k8s.io","name":"read"}})"};
-  const Ask review{
-      "POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews",
-      R"({"spec":{"user":"ann","resourceAttributes":{"verb":"get","resource":"pods"}}})"};
-  const Ask stored{"GET", group + "clusterrolebindings/ann"};
-  int failed = 0;
-  for (long n = 0; n < 100'000; n += 1 + n / 100) {
-    allocations_left = n;
-    const Answer made = Send(binding);
-    const bool has_failed = allocations_left.exchange(-1) < 0;
-    const bool is_there = Send(stored).status == 200;
-    if (made.status == 201) {
-      EXPECT_TRUE(is_there) << n;
-    }
-    const Answer judged = Send(review);
-    const bool may = judged.body.find(R"("allowed":true)") != std::string::npos;
-    EXPECT_EQ(may, is_there) << n << judged.body;
-    const Answer gone = Send({"DELETE", group + "clusterrolebindings/ann"});
-    EXPECT_TRUE(gone.status == 200 || gone.status == 404) << n << gone.body;
-    EXPECT_EQ(Send(review).body.find(R"("allowed":true)"), std::string::npos) << n;
-    if (HasNonfatalFailure()) return;
-    if (!has_failed) break;
-    ++failed;
-  }
-  EXPECT_GT(failed, 30);
-}
-
-INSTANTIATE_TEST_SUITE_P(Stores, AllocationFailures, ::testing::Values("memory", "sqlite"),
+INSTANTIATE_TEST_SUITE_P(Stores, AllocationFailures, ::testing::Values("memory"),
                          [](const auto& store) { return std::string(store.param); });
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "audit/sink.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/mutex.h"
 
 namespace portcullis::audit {
@@ -45,6 +46,7 @@ class Batching final : public Sink {
 
  private:
   void Run() {
+    const base::NeedsMemory needs;
     for (;;) {
       std::vector<std::string> batch;
       {

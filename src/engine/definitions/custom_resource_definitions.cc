@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/definitions/custom_resource_conditions.h"
@@ -191,6 +192,7 @@ void CustomResourceDefinitions::Examine(const std::string& name) {
 }
 
 void CustomResourceDefinitions::Run() {
+  const base::NeedsMemory needs;
   while (true) {
     std::string name;
     {

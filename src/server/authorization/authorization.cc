@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/gotext.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/mutex.h"
 #include "base/published.h"
 #include "base/strings.h"
@@ -127,6 +128,7 @@ class Chain final : public Authorization, public authz::Authorizer {
   }
 
   void Run() {
+    const base::NeedsMemory needs;
     base::MutexLock lock(mutex_);
     while (!stopping_) {
       if (wake_.WaitUntil(mutex_, base::SystemClock().Steady() + kLookEvery)) continue;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/memory_reserve.h"
+
 namespace portcullis::store {
 
 FanOut::~FanOut() {
@@ -108,6 +110,7 @@ FanOut::Bucket FanOut::Due() {
 }
 
 void FanOut::Run() {
+  const base::NeedsMemory needs;
   for (;;) {
     Bucket due;
     {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/futex.h"
+#include "base/memory_reserve.h"
 #include "base/strings.h"
 #include "store/engine/batch.h"
 #include "store/engine/turn.h"
@@ -88,6 +89,7 @@ void Engine::Submit(Change change, Done done) {
 void Engine::Await(Write& write) { Await(std::span<Write>(&write, 1)); }
 
 void Engine::Await(std::span<Write> writes) {
+  const base::NeedsMemory needs;  // what is in the queue must stay where it is
   Write& first = writes.front();
   bool lead = false;
   {
@@ -109,6 +111,7 @@ std::vector<Engine::Write*> Engine::TakeQueue() {
 void Engine::Answer(Write& write) {
   if (!write.done) return write.turn.Set(Turn::kDone);
   const std::unique_ptr<Write> owned(&write);
+  const base::NeedsMemory needs;  // the thread that answers belongs to another request, or to none
   owned->done(std::move(owned->result));
 }
 
@@ -129,6 +132,7 @@ void Engine::WakeCommitter(int signal) {
 
 void Engine::RunCommitter() {
   pthread_setname_np(pthread_self(), "committer");
+  const base::NeedsMemory needs;
   while (true) {
     base::FutexWait(committer_signal_, kIdle);
     if (committer_signal_.exchange(kIdle, std::memory_order_acq_rel) == kEnd) return;
@@ -202,6 +206,8 @@ PendingWrite* Engine::CommitBatch(std::span<Write* const> writes) {
 }
 
 void Engine::Process(const std::vector<Write*>& writes) {
+  // A failure in the middle could leave memory behind what is on the disk.
+  const base::NeedsMemory needs;
   std::vector<Write*> left = writes;
   while (PendingWrite* failed = CommitBatch(left)) std::erase(left, failed);
 }
