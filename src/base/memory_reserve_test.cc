@@ -17,9 +17,7 @@ TEST(MemoryReserve, AFailedAllocationIsMetWhereItIsNeededAndThrowsElsewhere) {
   {
     const NeedsMemory needs;
     EXPECT_NO_THROW(handler());
-    {
-      const NeedsMemory more;
-    }
+    { const NeedsMemory more; }
     EXPECT_NO_THROW(handler());
   }
   EXPECT_THROW(handler(), std::bad_alloc);

@@ -76,7 +76,10 @@ void Loop::Run() {
   std::array<epoll_event, kEventsPerWait> events{};
   while (!stopping_) {
     int timeout = RunTimers();
-    RunDeferred();
+    if (!deferred_.empty()) {
+      RunDeferred();
+      timeout = 0;  // it may have set timers that are due before those that RunTimers() has seen
+    }
     // In this order: a task posted after the look finds the loop asleep and wakes it.
     sleeping_ = true;
     if (HasTasks()) timeout = 0;
