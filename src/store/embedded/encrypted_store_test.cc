@@ -74,8 +74,8 @@ TEST_F(EncryptedStore, KeepsNoPlainValueOnTheDisk) {
   const ObjectPtr secret = store->Get(Secret("s"));
   ASSERT_NE(secret, nullptr);
   EXPECT_EQ(secret->revision(), 3);
-  EXPECT_EQ(secret->bytes(), R"({"metadata":{"name":"s","namespace":"n","resourceVersion":"3",)"
-                             R"("uid":"uid-s"},"data":{"value":"VERYSECRET2"}})");
+  EXPECT_EQ(secret->bytes(), R"({"metadata":{"name":"s","namespace":"n","uid":"uid-s",)"
+                             R"("resourceVersion":"3"},"data":{"value":"VERYSECRET2"}})");
 }
 
 TEST_F(EncryptedStore, RewritesPlainValuesWithoutLeavingThem) {
