@@ -158,13 +158,13 @@ Fiber::Fiber(FiberStacks& stacks, FiberStacks::Stack stack, std::function<void()
   for (std::size_t i = 0; i < kSavedRegisters; ++i) *--place = nullptr;
   own_place_ = place;
 #if defined(PC_TSAN)
-  tsan_fiber_ = __tsan_create_fiber(0);
+  told_.tsan_fiber = __tsan_create_fiber(0);
 #endif
 }
 
 Fiber::~Fiber() {
 #if defined(PC_TSAN)
-  __tsan_destroy_fiber(tsan_fiber_);
+  __tsan_destroy_fiber(told_.tsan_fiber);
 #endif
 }
 
@@ -193,8 +193,8 @@ void Fiber::Enter() {
   void* fake = nullptr;
   __sanitizer_start_switch_fiber(&fake, stack_.bottom, stacks_.size_);
 #elif defined(PC_TSAN)
-  tsan_host_ = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(tsan_fiber_, 0);
+  told_.tsan_host = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(told_.tsan_fiber, 0);
 #endif
   pc_switch_stack(&host_place_, own_place_);
 #if defined(PC_ASAN)
@@ -220,13 +220,14 @@ void Fiber::Enter() {
 
 void Fiber::Exit() {
 #if defined(PC_ASAN)
-  __sanitizer_start_switch_fiber(ended_ ? nullptr : &asan_fake_, host_bottom_, host_size_);
+  __sanitizer_start_switch_fiber(ended_ ? nullptr : &told_.asan_fake, told_.host_bottom,
+                                 told_.host_size);
 #elif defined(PC_TSAN)
-  __tsan_switch_to_fiber(tsan_host_, 0);
+  __tsan_switch_to_fiber(told_.tsan_host, 0);
 #endif
   pc_switch_stack(&own_place_, host_place_);
 #if defined(PC_ASAN)
-  __sanitizer_finish_switch_fiber(asan_fake_, &host_bottom_, &host_size_);
+  __sanitizer_finish_switch_fiber(told_.asan_fake, &told_.host_bottom, &told_.host_size);
 #endif
 }
 
@@ -248,7 +249,7 @@ void Fiber::Move() {
 void Fiber::Main() noexcept {
   Fiber* const self = current;
 #if defined(PC_ASAN)
-  __sanitizer_finish_switch_fiber(nullptr, &self->host_bottom_, &self->host_size_);
+  __sanitizer_finish_switch_fiber(nullptr, &self->told_.host_bottom, &self->told_.host_size);
 #endif
   UnlessMemoryRunsOut(self->work_);
   self->work_ = nullptr;

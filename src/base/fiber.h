@@ -110,11 +110,14 @@ class Fiber {
   bool moved_ = false;
   RunElsewhere elsewhere_;
   // What the sanitizers are told; unused otherwise.
-  void* tsan_fiber_ = nullptr;
-  void* tsan_host_ = nullptr;
-  void* asan_fake_ = nullptr;
-  const void* host_bottom_ = nullptr;
-  std::size_t host_size_ = 0;
+  struct Told {
+    void* tsan_fiber = nullptr;
+    void* tsan_host = nullptr;
+    void* asan_fake = nullptr;
+    const void* host_bottom = nullptr;
+    std::size_t host_size = 0;
+  };
+  Told told_;
 };
 
 }  // namespace portcullis::base
