@@ -59,7 +59,7 @@ TEST(Policies, TypesAreCheckedBeforeTheWriteReturns) {
   const Answer changed =
       server.Patch(policies + "/p", "application/merge-patch+json",
                    R"({"spec":{"validations":[{"expression":"object.spec.replicas > 1"}]}})");
-  EXPECT_EQ(json::ToString(changed["status"]), R"({"observedGeneration":2})");
+  EXPECT_EQ(json::ToString(changed["status"]), R"({"observedGeneration":2,"typeChecking":{}})");
   const Answer again = server.Patch(policies + "/p", "application/merge-patch+json",
                                     R"({"spec":{"failurePolicy":"Ignore"}})");
   EXPECT_EQ(json::ToString(again["status"]), R"({"observedGeneration":3,"typeChecking":{}})");
