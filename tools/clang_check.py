@@ -64,7 +64,7 @@ def sources(build):
     found = {}
     for entry in entries:
         path = pathlib.Path(entry["file"])
-        if ROOT in path.parents and ROOT / "build" not in path.parents:
+        if path.suffix == ".cc" and ROOT in path.parents and ROOT / "build" not in path.parents:
             found.setdefault(path, Source(entry))
     return found
 
