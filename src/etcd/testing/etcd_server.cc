@@ -164,7 +164,11 @@ void EtcdServer::Stop(int signal) {
   if (reader_.joinable()) reader_.join();
 }
 
-void EtcdServer::Pause() { kill(pid_, SIGSTOP); }
+void EtcdServer::Pause() {
+  kill(pid_, SIGSTOP);
+  int status = 0;
+  waitpid(pid_, &status, WUNTRACED);  // its threads may run on for a moment
+}
 void EtcdServer::Resume() { kill(pid_, SIGCONT); }
 
 EtcdCluster::EtcdCluster(int size, std::vector<std::string> arguments) {
