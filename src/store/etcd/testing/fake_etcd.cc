@@ -97,6 +97,7 @@ class FakeClient final : public etcd::Client {
   // Looks for news for each watch, soon.
   void Look() {
     Post([this] {
+      if (server_.silent_) return;  // it may have become so since
       for (FakeWatch* watch : std::set(watches_)) Deliver(*watch, false);
     });
   }
