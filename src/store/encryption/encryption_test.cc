@@ -151,7 +151,7 @@ TEST(EncryptionTest, WritesWhatItReads) {
            {Kind::kSecretbox, "secretbox", "k32", kKey32}}) {
     SCOPED_TRACE(provider + name);
     const auto writer = Make({Rule({"secrets"}, {Keys(kind, {{name, key}})})});
-    for (const std::size_t size : {0, 1, 15, 16, 17, 100000}) {
+    for (const std::size_t size : {0U, 1U, 15U, 16U, 17U, 100000U}) {
       const std::string plain(size, 'x');
       const auto sealed = writer->ToStorage(kSecrets, kPlace, plain);
       ASSERT_TRUE(sealed.ok());
