@@ -173,7 +173,7 @@ TEST_F(ClientPoolTest, ASetTellsOfEachCallAsItEnds) {
 
   // Both connections are kept: this thread works on them.
   auto first = start(2, TestServer::Soon());
-  auto second = start(3, soon());
+  auto second = start(3, TestServer::Soon(std::chrono::milliseconds(500)));
   const auto late = calls->Next();
   ASSERT_TRUE(late);
   EXPECT_EQ(late->id, 3U);

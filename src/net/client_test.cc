@@ -213,7 +213,7 @@ TEST_F(ClientTest, ATricklingAnswerMeetsTheDeadline) {
     peer.Read();
   });
 
-  const auto result = Call(Post(server.port()), std::chrono::milliseconds(60));
+  const auto result = Call(Post(server.port()), std::chrono::milliseconds(500));
 
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.failure->message, "context deadline exceeded");

@@ -115,18 +115,18 @@ TEST_F(FiberCallsTest, ASetTellsOfEachCallAsItEnds) {
     EXPECT_FALSE(calls->Next()) << "none is under way";
     EXPECT_FALSE(calls->Next(soon())) << "until then";
     calls->Start(1, Shared(test.Request("POST", "/1")), TestServer::Soon());
-    calls->Start(2, Shared(test.Request("POST", "/2")), soon());
     calls->Start(3, Shared(test.Request("POST", "/3")), TestServer::Soon());
   });
-  // The second one is never answered: an exchange that is dropped would be.
   std::map<std::string, std::shared_ptr<Exchange>> exchanges;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 2; ++i) {
     auto exchange = queue.Take();
     exchanges[std::string(exchange->request().target)] = std::move(exchange);
   }
   Echo(exchanges["/3"]);
   std::vector<std::size_t> order;
   Run([&] {
+    // Never answered, and perhaps never sent: its time may end before.
+    calls->Start(2, Shared(test.Request("POST", "/2")), soon());
     for (int i = 0; i < 2; ++i) {
       const auto arrival = calls->Next();
       ASSERT_TRUE(arrival);
@@ -162,7 +162,7 @@ TEST_F(FiberCallsTest, ASetMayBeDroppedWithCallsUnderWay) {
 
 TEST_F(FiberCallsTest, EndAtTheirDeadline) {
   RawServer server([](RawPeer& peer, int) { peer.ReadToEnd(); });
-  const auto result = CallOnFiber(Post(server.port()), 0, std::chrono::milliseconds(20));
+  const auto result = CallOnFiber(Post(server.port()), 0, std::chrono::milliseconds(500));
   ASSERT_FALSE(result.ok());
   EXPECT_TRUE(result.failure->timed_out);
   EXPECT_EQ(result.failure->phase, CallPhase::kFirstByte);

@@ -225,12 +225,14 @@ TEST_F(Http2ClientTest, SendsABodyPieceByPiece) {
 }
 
 TEST_F(Http2ClientTest, AnAnswerBeforeTheEndOfTheRequestEndsIt) {
+  testing::Signal reset;
   RawServer server([&](RawPeer& raw, int) {
     Http2Peer peer(raw);
     peer.Greet();
     const auto id = peer.NextOf(h2::kHeaders).stream;
     peer.Send(h2::Head(id, {{":status", "400"}}, true));
     EXPECT_EQ(peer.NextOf(h2::kRstStream).stream, id);
+    reset.Set();
     peer.ReadToEnd();
   });
   ASSERT_TRUE(Connect(server.port()));
@@ -239,6 +241,7 @@ TEST_F(Http2ClientTest, AnAnswerBeforeTheEndOfTheRequestEndsIt) {
   Start(answer, "one", false);
 
   ASSERT_TRUE(answer.Wait());
+  EXPECT_TRUE(reset.Wait()) << "before the connection ends";
   EXPECT_TRUE(answer.end->complete);
   EXPECT_EQ(answer.head[":status"], "400");
 }
