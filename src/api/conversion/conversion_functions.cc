@@ -99,22 +99,30 @@ struct Entry {
   std::string_view name;
   ConversionFunction function;
 };
-constexpr std::array<Entry, 18> kFunctions = {{
+constexpr std::array<Entry, 26> kFunctions = {{
     {"autoscalerFromV1", &Sure<AutoscalerFromV1>},
     {"autoscalerToV1", &Sure<AutoscalerToV1>},
+    {"definitionFromV1beta1", &Sure<DefinitionFromV1beta1>},
     {"deviceRequestsFromV1beta1", &Sure<DeviceRequestsFromV1beta1>},
     {"deviceRequestsToV1beta1", &Sure<DeviceRequestsToV1beta1>},
     {"devicesFromV1beta1", &Sure<DevicesFromV1beta1>},
     {"devicesToV1beta1", &Sure<DevicesToV1beta1>},
+    {"disruptionSelectorFromV1beta1", &Sure<DisruptionSelectorFromV1beta1>},
+    {"disruptionSelectorToV1beta1", &Sure<DisruptionSelectorToV1beta1>},
+    {"endpointsFromV1beta1", &Sure<EndpointsFromV1beta1>},
     {"eventFromCore", &Sure<EventFromCore>},
     {"eventToCore", &Sure<EventToCore>},
     {"ingressFromV1beta1", &Sure<IngressFromV1beta1>},
     {"ingressToV1beta1", &Sure<IngressToV1beta1>},
+    {"priorityLevelFromV1beta2", &Sure<PriorityLevelFromV1beta2>},
+    {"priorityLevelFromV1beta3", &Sure<PriorityLevelFromV1beta3>},
     {"rollbackFromAnnotation", &RollbackFromAnnotation},
     {"rollbackThroughField", &RollbackThroughField},
     {"rollbackToAnnotation", &Sure<RollbackToAnnotation>},
+    {"runtimeClassFromV1alpha1", &Sure<RuntimeClassFromV1alpha1>},
     {"scaleStatusFromLegacy", &Sure<ScaleStatusFromLegacy>},
     {"scaleStatusToLegacy", &ScaleStatusToLegacy},
+    {"subjectsFromV1alpha1", &Sure<SubjectsFromV1alpha1>},
     {"templateGenerationFromAnnotation", &TemplateGenerationFromAnnotation},
     {"templateGenerationThroughField", &TemplateGenerationThroughField},
     {"templateGenerationToAnnotation", &Sure<TemplateGenerationToAnnotation>},

@@ -43,4 +43,14 @@ base::Result<json::Value> ScaleStatusToLegacy(json::Arena& arena, json::Value st
 json::Value IngressFromV1beta1(json::Arena& arena, json::Value spec);
 json::Value IngressToV1beta1(json::Arena& arena, json::Value spec);
 
+// Of objects that lie in etcd in versions that are not served any more (conversion/stored.cc).
+json::Value DefinitionFromV1beta1(json::Arena& arena, json::Value spec);
+json::Value SubjectsFromV1alpha1(json::Arena& arena, json::Value binding);
+json::Value EndpointsFromV1beta1(json::Arena& arena, json::Value slice);
+json::Value PriorityLevelFromV1beta2(json::Arena& arena, json::Value limited);
+json::Value PriorityLevelFromV1beta3(json::Arena& arena, json::Value level);
+json::Value RuntimeClassFromV1alpha1(json::Arena& arena, json::Value runtime_class);
+json::Value DisruptionSelectorFromV1beta1(json::Arena& arena, json::Value selector);
+json::Value DisruptionSelectorToV1beta1(json::Arena& arena, json::Value selector);
+
 }  // namespace portcullis::api

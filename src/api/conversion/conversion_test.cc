@@ -44,6 +44,61 @@ TEST_F(ConversionTest, OnlyTheCoreGroupWritesThatAnEventHasNoReporter) {
   EXPECT_EQ(To(event, {"", "v1", "Event"}), core);
 }
 
+TEST_F(ConversionTest, AnEmptySelectorOfADisruptionBudgetMeansTheOppositeInV1) {
+  const GroupVersionKind v1{"policy", "v1", "PodDisruptionBudget"};
+  const GroupVersionKind beta{"policy", "v1beta1", "PodDisruptionBudget"};
+  const auto budget = [&](std::string_view version, std::string_view selector) {
+    return Parse(base::StrCat(R"({"apiVersion":"policy/)", version,
+                              R"(","kind":"PodDisruptionBudget","spec":{"selector":)", selector,
+                              "}}"));
+  };
+  const auto marker = [](std::string_view op) {
+    return base::StrCat(
+        R"({"matchExpressions":[{"key":"pdb.kubernetes.io/deprecated-v1beta1-empty-)"
+        R"(selector-match","operator":")",
+        op, R"("}]})");
+  };
+  constexpr std::string_view kOther = R"({"matchLabels":{"a":"b"}})";
+  EXPECT_EQ(To(budget("v1beta1", "{}"), v1), budget("v1", marker("Exists")));
+  EXPECT_EQ(To(budget("v1", marker("Exists")), beta), budget("v1beta1", "{}"));
+  EXPECT_EQ(To(budget("v1", "{}"), beta), budget("v1beta1", marker("DoesNotExist")));
+  EXPECT_EQ(To(budget("v1beta1", marker("DoesNotExist")), v1), budget("v1", "{}"));
+  EXPECT_EQ(To(budget("v1beta1", kOther), v1), budget("v1", kOther));
+}
+
+TEST_F(ConversionTest, EndpointsOfV1beta1HaveTheirZoneInTheTopology) {
+  const json::Value slice =
+      Parse(R"({"apiVersion":"discovery.k8s.io/v1beta1","kind":"EndpointSlice",
+      "endpoints":[{"addresses":["10.0.0.1"],"nodeName":"n","topology":{"kubernetes.io/hostname":"n",
+      "topology.kubernetes.io/zone":"z"}},{"addresses":["10.0.0.2"],"nodeName":"n",
+      "topology":{"kubernetes.io/hostname":"m"}}]})");
+  EXPECT_EQ(To(slice, {"discovery.k8s.io", "v1", "EndpointSlice"}),
+            Parse(R"({"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice",
+      "endpoints":[{"addresses":["10.0.0.1"],"nodeName":"n","zone":"z"},{"addresses":["10.0.0.2"],
+      "nodeName":"n","deprecatedTopology":{"kubernetes.io/hostname":"m"}}]})"));
+}
+
+TEST_F(ConversionTest, SharesThatAreNotGivenAreTheDefaultBeforeV1) {
+  const GroupVersionKind v1{"flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfiguration"};
+  const auto level = [&](std::string_view version, std::string_view metadata,
+                         std::string_view limited) {
+    return Parse(base::StrCat(R"({"apiVersion":"flowcontrol.apiserver.k8s.io/)", version,
+                              R"(","kind":"PriorityLevelConfiguration","metadata":)", metadata,
+                              R"(,"spec":{"limited":)", limited, "}}"));
+  };
+  EXPECT_EQ(To(level("v1beta2", "{}", R"({"assuredConcurrencyShares":7})"), v1),
+            level("v1", "{}", R"({"nominalConcurrencyShares":7})"));
+  EXPECT_EQ(To(level("v1beta3", "{}", R"({"nominalConcurrencyShares":0})"), v1),
+            level("v1", "{}", "{}"));
+  EXPECT_EQ(
+      To(level(
+             "v1beta3",
+             R"({"annotations":{"flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares":""}})",
+             R"({"nominalConcurrencyShares":0})"),
+         v1),
+      level("v1", "{}", R"({"nominalConcurrencyShares":0})"));
+}
+
 TEST_F(ConversionTest, AnAutoscalerOfV1HasACpuMetricInV2) {
   const json::Value old = Parse(R"({"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler",
       "metadata":{"name":"h"},"spec":{"maxReplicas":3,"targetCPUUtilizationPercentage":50}})");
