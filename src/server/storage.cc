@@ -13,8 +13,9 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "controllers/identity_lease.h"
-#include "engine/codec/stored_protobuf.h"
+#include "engine/codec/stored_values.h"
 #include "server/encryption/encryption_file.h"
+#include "server/etcd_metrics.h"
 #include "store/embedded/embedded_store.h"
 #include "store/encryption/encryption.h"
 #include "store/etcd/etcd_store.h"
@@ -54,9 +55,9 @@ base::Status CheckDecisive(const store::Store& store) {
   for (const store::Collection& collection : kDecisive) {
     const auto page = store.ListPage({collection, "", 1});
     if (page.ok()) continue;
-    return base::ConfigError(base::StrCat(
-        page.status().message(),
-        "; requests are judged by this object: add its key to --encryption-provider-config"));
+    return base::ConfigError(
+        base::StrCat(page.status().message(), "; requests are judged by this object: ",
+                     "add its key to --encryption-provider-config, or remove it from the store"));
   }
   return base::OkStatus();
 }
@@ -196,11 +197,12 @@ base::Status Storage::OpenEtcd(const Options& options, const store::Options& cho
   etcd.event_ttl = std::chrono::floor<std::chrono::seconds>(options.event_ttl);
   etcd.lease_reuse_seconds = options.lease_reuse_duration_seconds;
   etcd.compaction_interval = options.etcd_compaction_interval;
-  // Kinds that this server does not serve may have been stored by another one.
-  const auto catalog = TRY(api::catalog::Catalog::BuiltIn({{"api/all", true}}));
-  etcd.decoder = [catalog](const store::Key&, std::string_view value) {
-    return engine::ReadStoredProtobuf(*catalog, value);
+  const auto values = TRY(engine::StoredValues::Make());
+  etcd.decoder = [values](const store::Key& key, std::string_view value, bool& converted) {
+    return values->Read(key, value, converted);
   };
+  etcd_metrics_ = std::make_unique<EtcdMetrics>(metrics_);
+  etcd.observer = etcd_metrics_.get();
   auto store = TRY(store::OpenEtcd(etcd, choices));
   etcd_ = store.get();
   store_ = std::move(store);

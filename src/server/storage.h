@@ -25,6 +25,8 @@ struct Options;
 
 namespace portcullis::server {
 
+class EtcdMetrics;
+
 // Made and destroyed by one thread; the store is thread-safe.
 class Storage {
  public:
@@ -60,6 +62,7 @@ class Storage {
   metrics::Registry& metrics_;
   std::unique_ptr<EncryptionMetrics> encryption_metrics_;
   std::shared_ptr<store::Encryption> encryption_;  // null: nothing is encrypted
+  std::unique_ptr<EtcdMetrics> etcd_metrics_;      // null: the objects are not in etcd
   std::unique_ptr<store::Store> store_;
   store::EtcdStore* etcd_ = nullptr;
 

@@ -145,10 +145,7 @@ Cache::Cache(Content content, const Options& options)
     }
     it->second->Load(std::move(object));
   }
-  for (UnreadableObject& object : content.unreadable) {
-    std::string key = StorageKey(object.key());
-    unreadable_.emplace(std::move(key), std::move(object));
-  }
+  SetUnreadable(std::move(content.unreadable));
 }
 
 CollectionState* Cache::Find(const Collection& name) const {
@@ -182,16 +179,44 @@ Place Cache::PlaceOf(const Key& key) {
 }
 
 base::Status Cache::Unreadable(const Key& key) const {
-  if (unreadable_.empty()) return base::OkStatus();
+  if (unreadable_count_ == 0) return base::OkStatus();
+  const base::MutexLock lock(unreadable_mutex_);
   const auto it = unreadable_.find(StorageKey(key));
   return it == unreadable_.end() ? base::OkStatus() : base::InternalError(it->second.error);
 }
 
+void Cache::NoteUnreadable(UnreadableObject object) {
+  std::string key = StorageKey(object.key());
+  const base::MutexLock lock(unreadable_mutex_);
+  unreadable_.insert_or_assign(std::move(key), std::move(object));
+  unreadable_count_ = unreadable_.size();
+}
+
+void Cache::SetUnreadable(std::vector<UnreadableObject> objects) {
+  const base::MutexLock lock(unreadable_mutex_);
+  unreadable_.clear();
+  for (UnreadableObject& object : objects) {
+    std::string key = StorageKey(object.key());
+    unreadable_.insert_or_assign(std::move(key), std::move(object));
+  }
+  unreadable_count_ = unreadable_.size();
+}
+
+void Cache::NoteReadable(const Key& key) {
+  if (unreadable_count_ == 0) return;
+  const base::MutexLock lock(unreadable_mutex_);
+  unreadable_.erase(StorageKey(key));
+  unreadable_count_ = unreadable_.size();
+}
+
 base::Status Cache::CheckReadable(const Collection& collection, std::string_view ns) const {
+  if (unreadable_count_ == 0) return base::OkStatus();
+  const base::MutexLock lock(unreadable_mutex_);
   for (const auto& [key, object] : unreadable_) {
+    if (object.is_served) continue;
     if (object.key().collection() != collection || (!ns.empty() && ns != object.ns)) continue;
     return base::InternalError(
-        base::StrCat("unable to transform key ", base::GoQuote(key), ": ", object.error));
+        base::StrCat("unable to ", object.failed, " key ", base::GoQuote(key), ": ", object.error));
   }
   return base::OkStatus();
 }
@@ -308,6 +333,7 @@ void Cache::Replace(Content content) {
     }
     revision_.store(content.revision, std::memory_order_release);
   }
+  SetUnreadable(std::move(content.unreadable));
   for (Observation* observation : observers_) {
     if (!events.empty()) observation->Tell(events);
   }

@@ -29,13 +29,17 @@
 
 namespace portcullis::store {
 
-// An object whose stored value no configured key decrypts. It stays where it is stored.
+// An object whose stored value cannot be read: no configured key decrypts it, or it is no object of
+// a known kind. It stays where it is stored.
 struct UnreadableObject {
   std::shared_ptr<const CollectionName> collection;
   std::string ns;
   std::string name;
   std::int64_t revision = 0;
-  std::string error;  // that of the transformer
+  std::string error;                      // that of the transformer or the decoder
+  std::string_view failed = "transform";  // or "decode"
+  // A state of it from before is in the cache; it is served, and only writes fail.
+  bool is_served = false;
   Key key() const { return {collection->group, collection->resource, ns, name}; }
 };
 
@@ -83,6 +87,9 @@ class Cache : public Store {
   // and watches that have not been here yet end with kExpired. Objects that are still the same keep
   // their identity.
   void Replace(Content content) PC_EXCLUDES(publish_mutex_, state_mutex_);
+  // From now on the object is unreadable, or is not any more.
+  void NoteUnreadable(UnreadableObject object) PC_EXCLUDES(unreadable_mutex_);
+  void NoteReadable(const Key& key) PC_EXCLUDES(unreadable_mutex_);
   // What a change of `key` is judged by now.
   Place PlaceOf(const Key& key) PC_EXCLUDES(state_mutex_);
 
@@ -113,6 +120,7 @@ class Cache : public Store {
   void Pack(const StaleVersions& versions, std::vector<EventPtr>& garbage)
       PC_REQUIRES(publish_mutex_) PC_EXCLUDES(state_mutex_);
 
+  void SetUnreadable(std::vector<UnreadableObject> objects) PC_EXCLUDES(unreadable_mutex_);
   // kInternalError if an object of the collection, in that namespace, cannot be read.
   base::Status CheckReadable(const Collection& collection, std::string_view ns) const;
   std::vector<EventPtr> DifferenceTo(const Content& content) const PC_EXCLUDES(state_mutex_);
@@ -120,8 +128,10 @@ class Cache : public Store {
   CollectionState& FindOrAdd(const Collection& name) PC_EXCLUDES(state_mutex_);
 
   const Options options_;
-  // By storage key. Constant after construction.
-  std::map<std::string, UnreadableObject, std::less<>> unreadable_;
+  // By storage key. How many: requests need no lock while there are none.
+  mutable base::Mutex unreadable_mutex_;
+  std::map<std::string, UnreadableObject, std::less<>> unreadable_ PC_GUARDED_BY(unreadable_mutex_);
+  std::atomic<std::size_t> unreadable_count_{0};
   // What is known of the past of collections that are not there yet.
   std::int64_t first_revision_ PC_GUARDED_BY(state_mutex_);
   std::atomic<std::int64_t> revision_;

@@ -27,6 +27,7 @@
 #include "store/etcd/follower.h"
 #include "store/etcd/lease_manager.h"
 #include "store/etcd/listing.h"
+#include "store/etcd/own_values.h"
 #include "store/etcd/revision_waiters.h"
 #include "store/etcd/value_reader.h"
 
@@ -41,6 +42,16 @@ bool IsEvent(const Key& key) {
   return key.resource == "events" && (key.group.empty() || key.group == "events.k8s.io");
 }
 
+void LogUnreadable(const UnreadableObject& object, std::string_view prefix) {
+  base::LogError("an object in etcd cannot be read; going on without it, or with its last state",
+                 {{"key", StorageKey(object.key(), prefix)}, {"error", object.error}});
+}
+
+std::string_view NameOf(Change::Kind kind) {
+  if (kind == Change::Kind::kCreate) return "create";
+  return kind == Change::Kind::kUpdate ? "update" : "delete";
+}
+
 class StoreInEtcd final : public EtcdStore {
  public:
   StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions& etcd, const Options& options,
@@ -52,6 +63,7 @@ class StoreInEtcd final : public EtcdStore {
   base::Status Health() const override { return base::OkStatus(); }  // see Probe()
   void Freshen(base::SteadyTime deadline, std::function<void(base::Status)> done) override;
   base::Status Probe(base::Duration patience) const override;
+  bool IsStale(const Object& object) const override { return reader_->IsStale(object); }
 
  private:
   using WritePtr = std::shared_ptr<EtcdWrite>;
@@ -72,7 +84,7 @@ class StoreInEtcd final : public EtcdStore {
   // What the watch tells.
   void OnEvents(std::int64_t revision, const std::vector<etcd::WatchEvent>& events);
   void OnLost() PC_EXCLUDES(mutex_);
-  EventPtr MakeEventOf(const etcd::WatchEvent& event, const ObjectPtr& previous);
+  EventPtr MakeEventOf(const etcd::WatchEvent& event, const Key& key, const ObjectPtr& previous);
 
   void KeepHouse() PC_EXCLUDES(mutex_);
   void ReadAgain() PC_EXCLUDES(mutex_);
@@ -86,6 +98,7 @@ class StoreInEtcd final : public EtcdStore {
   Barrier barrier_;
   LeaseManager leases_;
   Compactor compactor_;
+  OwnValues own_;
   std::atomic<bool> closing_{false};
 
   base::Mutex mutex_;
@@ -264,15 +277,21 @@ void StoreInEtcd::Send(const WritePtr& write, std::int64_t lease) {
         Seal(write->change.key.collection(), write->key, ToEtcdValue(write->change.object));
     if (!value.ok()) return write->done(std::move(value).status());
     op.value = *std::move(value);
+    own_.Add(op.key, op.value);
     op.lease = lease;
   }
   request.success.push_back(std::move(op));
+  write->sent_at = options_.clock->Steady();
   client_->Txn(
       std::move(request), write->deadline,
       [this, write](const base::Result<etcd::TxnResponse>& answer) { OnAnswer(write, answer); });
 }
 
 void StoreInEtcd::OnAnswer(const WritePtr& write, const base::Result<etcd::TxnResponse>& answer) {
+  if (options_.observer != nullptr) {
+    options_.observer->OnRequest(NameOf(write->change.kind), write->change.key.collection(),
+                                 answer.ok(), options_.clock->Steady() - write->sent_at);
+  }
   if (!answer.ok()) {
     base::Status error = StoreError(answer.status());
     if (!etcd::IsUnknownOutcome(answer.status())) return write->done(std::move(error));
@@ -303,9 +322,10 @@ void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchE
   for (const etcd::WatchEvent& event : events) {
     const auto key = ParseStorageKey(event.kv.key, options_.prefix);
     if (!key || event.kv.mod_revision <= this->revision()) continue;
+    if (options_.observer != nullptr) options_.observer->OnEvent(key->collection());
     auto [it, is_new] = changed.try_emplace(event.kv.key);
     if (is_new) it->second = PlaceOf(*key).stored;
-    EventPtr made = MakeEventOf(event, it->second);
+    EventPtr made = MakeEventOf(event, *key, it->second);
     if (made == nullptr) continue;
     it->second = event.deleted ? nullptr : made->object;
     published.push_back(std::move(made));
@@ -315,24 +335,30 @@ void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchE
   waiters_.Reached(revision);
 }
 
-EventPtr StoreInEtcd::MakeEventOf(const etcd::WatchEvent& event, const ObjectPtr& previous) {
+EventPtr StoreInEtcd::MakeEventOf(const etcd::WatchEvent& event, const Key& key,
+                                  const ObjectPtr& previous) {
   Event made;
   made.revision = event.kv.mod_revision;
   made.previous = previous;
   if (event.deleted) {
+    NoteReadable(key);
     if (previous == nullptr) return nullptr;
     made.type = EventType::kDeleted;
     made.object = previous->WithRevision(made.revision);
   } else {
-    auto object = reader_->Read(event.kv);
-    if (!object.ok()) {
-      base::LogError("an object in etcd cannot be read; its last state is served",
-                     {{"key", event.kv.key}, {"error", object.status().message()}});
+    std::optional<UnreadableObject> unreadable;
+    made.object = reader_->Read(event.kv, own_.Take(event.kv.key, event.kv.value), unreadable);
+    if (unreadable) {
+      LogUnreadable(*unreadable, options_.prefix);
+      if (options_.observer != nullptr) options_.observer->OnDecodeError(key.collection());
+      unreadable->is_served = previous != nullptr;
+      NoteUnreadable(*std::move(unreadable));
       return nullptr;
     }
+    NoteReadable(key);
     made.type = previous == nullptr ? EventType::kAdded : EventType::kModified;
-    made.object = *std::move(object);
   }
+  if (previous != nullptr) reader_->Forget(previous->revision());
   return std::make_shared<const Event>(std::move(made));
 }
 
@@ -350,12 +376,11 @@ void StoreInEtcd::ReadAgain() {
     base::LogError("cannot read etcd", {{"error", content.status().message()}});
     return;
   }
-  for (const UnreadableObject& object : content->unreadable) {
-    const Key key{object.collection->group, object.collection->resource, object.ns, object.name};
-    if (!Unreadable(key).ok()) continue;  // it was so before
-    base::LogError("cannot read etcd",
-                   {{"key", StorageKey(key, options_.prefix)}, {"error", object.error}});
-    return;
+  for (UnreadableObject& object : content->unreadable) {
+    ObjectPtr last = Get(object.key());
+    object.is_served = last != nullptr;
+    if (last != nullptr) content->objects.push_back(std::move(last));
+    if (Unreadable(object.key()).ok()) LogUnreadable(object, options_.prefix);
   }
   const std::int64_t revision = content->revision;
   Replace(*std::move(content));
@@ -424,6 +449,7 @@ base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(std::unique_ptr<etcd::Client> 
                                           base::Join(etcd.client.endpoints, ", "), ": ",
                                           content.status().message()));
   }
+  for (const UnreadableObject& object : content->unreadable) LogUnreadable(object, etcd.prefix);
   const bool has_exact_progress = HaveExactProgress(*client, etcd);
   return std::unique_ptr<EtcdStore>(
       std::make_unique<StoreInEtcd>(std::move(client), etcd, options, std::move(reader),

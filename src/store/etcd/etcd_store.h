@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "etcd/client.h"
 #include "store/cache/cache.h"
+#include "store/etcd/etcd_observer.h"
 #include "store/etcd/value.h"
 #include "store/options.h"
 #include "store/storage_key.h"
@@ -50,11 +51,14 @@ struct EtcdOptions {
   std::chrono::seconds event_ttl{3600};  // Events live so long; 0: for ever
   std::int64_t lease_reuse_seconds = 60;
   base::Duration compaction_interval = std::chrono::minutes(5);  // 0: this server does not compact
-  ValueDecoder decoder;                                          // of values that are not JSON
+  // May be empty: then values are JSON as this server writes it.
+  ValueDecoder decoder;
+  EtcdObserver* observer = nullptr;  // may be null
 };
 
-// Reads everything below the prefix and begins to watch. Errors: no etcd, or one that refuses; an
-// object that cannot be read.
+// Reads everything below the prefix and begins to watch. Errors: no etcd, or one that refuses. An object
+// that cannot be read is logged and left alone; so is one that becomes so later, whose last state
+// is served.
 base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(const EtcdOptions& etcd, const Options& options);
 // The same with a client that is there (tests).
 base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(std::unique_ptr<etcd::Client> client,

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "store/at_rest.h"
 #include "store/etcd/follower.h"
 #include "store/etcd/testing/fake_etcd.h"
 #include "store/testing/objects.h"
@@ -33,7 +34,10 @@ class EtcdStoreTest : public ::testing::Test {
     options.clock = &base::SystemClock();
     options.client.endpoints = {"fake"};
     options.prefix = prefix;
-    options.decoder = [](const Key& key, std::string_view value) -> base::Result<Encoded> {
+    options.decoder = [](const Key& key, std::string_view value,
+                         bool& converted) -> base::Result<Encoded> {
+      if (value.starts_with('{')) return FromEtcdValue(value);
+      converted = true;
       if (!value.starts_with("k8s")) return base::BadRequest("unknown form");
       return Encode(key.ns, key.name, value);
     };
@@ -87,13 +91,69 @@ TEST_F(EtcdStoreTest, ReadsWhatIsThereAndLeavesOtherKeysAlone) {
             (std::vector<std::string>{"n/json", "n/proto"}));
   EXPECT_EQ(ValueOf(store->Get(ConfigMap("n", "proto"))), "k8s-form");
   EXPECT_EQ(store->revision(), 4);
-  etcd_.Put("/registry/secrets/n/bad", "neither");
+  // Without a decoder there is JSON alone.
   EtcdOptions options;
   options.clock = &base::SystemClock();
-  options.client.endpoints = {"a", "b"};
-  EXPECT_EQ(OpenEtcd(etcd_.MakeClient(), options, {}).status().message(),
-            "cannot open etcd at a, b: etcd key /registry/configmaps/n/proto: its value is not "
-            "JSON");
+  options.client.endpoints = {"a"};
+  const auto plain = OpenEtcd(etcd_.MakeClient(), options, {});
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ(Names((*plain)->List({"", "configmaps"})), std::vector<std::string>{"n/json"});
+  EXPECT_EQ(Unreadable(**plain, ConfigMap("n", "proto")).message(),
+            "Internal error occurred: its value is not JSON");
+}
+
+TEST_F(EtcdStoreTest, GoesOnWithoutAnObjectThatCannotBeRead) {
+  etcd_.Put(std::string(kKey), "\x01garbage");
+  const auto store = Open();
+  ASSERT_TRUE(Create(*store, "b").ok());
+  EXPECT_EQ(ValueOf(store->Get(ConfigMap("n", "b"))), "v");
+  EXPECT_EQ(store->Get(ConfigMap("n", "a")), nullptr);
+  EXPECT_EQ(Unreadable(*store, ConfigMap("n", "a")).message(),
+            "Internal error occurred: unknown form");
+  EXPECT_EQ(
+      store->ListPage({{"", "configmaps"}, "", 1}).status().message(),
+      "Internal error occurred: unable to decode key \"/registry/configmaps/n/a\": unknown form");
+  EXPECT_EQ(Create(*store, "a").status().reason(), base::Reason::kAlreadyExists);
+  EXPECT_EQ(Update(*store, "a", "2").status().message(), "Internal error occurred: unknown form");
+
+  etcd_.Remove(std::string(kKey));
+  ASSERT_TRUE(Freshen(*store).ok());
+  EXPECT_TRUE(store->ListPage({{"", "configmaps"}, "", 1}).ok());
+  EXPECT_TRUE(Create(*store, "a", "3").ok());
+}
+
+TEST_F(EtcdStoreTest, ServesTheLastStateOfAnObjectThatBecameUnreadable) {
+  const auto store = Open();
+  ASSERT_TRUE(Create(*store, "a", "1").ok());
+  etcd_.Put(std::string(kKey), "\x01garbage");
+  ASSERT_TRUE(Freshen(*store).ok());
+  const auto expect_last_state = [&] {
+    EXPECT_EQ(ValueOf(store->Get(ConfigMap("n", "a"))), "1");
+    EXPECT_TRUE(store->ListPage({{"", "configmaps"}, "", 1}).ok());
+    EXPECT_EQ(Update(*store, "a", "2").status().message(), "Internal error occurred: unknown form");
+  };
+  expect_last_state();
+  // The same when everything is read anew.
+  etcd_.CancelWatches();
+  etcd_.Put("/registry/configmaps/n/b", "{\"metadata\":{\"name\":\"b\"}}");
+  ASSERT_TRUE(Freshen(*store).ok());
+  EXPECT_NE(store->Get(ConfigMap("n", "b")), nullptr);
+  expect_last_state();
+
+  etcd_.Put(std::string(kKey), "{\"metadata\":{\"name\":\"a\"},\"data\":{\"value\":\"3\"}}");
+  ASSERT_TRUE(Freshen(*store).ok());
+  EXPECT_EQ(ValueOf(store->Get(ConfigMap("n", "a"))), "3");
+  EXPECT_TRUE(Update(*store, "a", "4").ok());
+}
+
+TEST_F(EtcdStoreTest, KnowsWhichValuesAnotherServerWouldWriteDifferently) {
+  etcd_.Put(std::string(kKey), "k8s-other");
+  const auto store = Open();
+  ASSERT_TRUE(Create(*store, "b").ok());
+  EXPECT_TRUE(IsStale(*store, *store->Get(ConfigMap("n", "a"))));
+  EXPECT_FALSE(IsStale(*store, *store->Get(ConfigMap("n", "b"))));
+  ASSERT_TRUE(Update(*store, "a", "2").ok());
+  EXPECT_FALSE(IsStale(*store, *store->Get(ConfigMap("n", "a"))));
 }
 
 TEST_F(EtcdStoreTest, SeesWhatAnotherServerHasAcknowledged) {

@@ -18,7 +18,8 @@ struct EtcdWrite {
   Done done;
   base::SteadyTime deadline;
   std::string key;
-  Place place;  // by which it was judged last
+  base::SteadyTime sent_at;  // the last transaction
+  Place place;               // by which it was judged last
   // The cache has been as new as any revision that the change may name.
   bool is_fresh = false;
   // A transaction has been sent whose outcome is not known, and the error it ended with.

@@ -49,10 +49,9 @@ base::Result<Content> ReadAll(etcd::Client& client, ValueReader& reader, const b
     }
     for (const etcd::KeyValue& kv : page->kvs) {
       std::optional<UnreadableObject> unreadable;
-      auto object = reader.Read(kv, &unreadable);
+      ObjectPtr object = reader.Read(kv, false, unreadable);
       if (unreadable) content.unreadable.push_back(*std::move(unreadable));
-      if (!object.ok()) return object.status().Annotate(base::StrCat("etcd key ", kv.key));
-      if (*object != nullptr) content.objects.push_back(*std::move(object));
+      if (object != nullptr) content.objects.push_back(std::move(object));
     }
     if (!page->more || page->kvs.empty()) return content;
     request.key = page->kvs.back().key + '\0';

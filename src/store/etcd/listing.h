@@ -14,8 +14,7 @@
 namespace portcullis::store {
 
 // Waits for etcd, page by page, each until the time `per_page` has passed. Not on the client's loop.
-// An object that no key decrypts becomes one of Content::unreadable; another one that cannot be read
-// is an error that names its key.
+// An object that cannot be read becomes one of Content::unreadable.
 base::Result<Content> ReadAll(etcd::Client& client, ValueReader& reader, const base::Clock& clock,
                               base::Duration per_page);
 

@@ -23,7 +23,10 @@ std::string ToEtcdValue(const Encoded& object);
 // wrong with the text.
 base::Result<Encoded> FromEtcdValue(std::string_view value);
 
-// Reads the values that are not JSON: kube-apiserver's protobuf form, which begins with "k8s\0".
-using ValueDecoder = std::function<base::Result<Encoded>(const Key& key, std::string_view value)>;
+// Reads plain values, in place of FromEtcdValue(): those of kube-apiserver's protobuf form, which begin
+// with "k8s\0", and those of versions that this server does not store (engine/codec/stored_values.h).
+// `converted` becomes whether the value would be written in another form. Called by several threads.
+using ValueDecoder =
+    std::function<base::Result<Encoded>(const Key& key, std::string_view value, bool& converted)>;
 
 }  // namespace portcullis::store

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "engine/codec/stored_values.h"
+
+#include <utility>
+
+#include "api/conversion/conversion.h"
+#include "base/strings.h"
+#include "engine/codec/codec.h"
+#include "engine/codec/kind_schema.h"
+#include "engine/codec/protobuf.h"
+#include "json/reader.h"
+#include "store/etcd/value.h"
+
+namespace portcullis::engine {
+namespace {
+
+using api::GroupVersionKind;
+
+base::Result<GroupVersionKind> KindOf(std::string_view api_version, std::string_view kind) {
+  const api::GroupVersion version = TRY(api::ParseGroupVersion(api_version));
+  return GroupVersionKind{version.group, version.version, std::string(kind)};
+}
+
+base::Status UnknownKind(const GroupVersionKind& kind) {
+  return base::BadRequest(base::StrCat("no kind \"", kind.kind, "\" is registered for version \"",
+                                       ApiVersion(kind), "\""));
+}
+
+}  // namespace
+
+base::Result<std::shared_ptr<const StoredValues>> StoredValues::Make() {
+  std::shared_ptr<StoredValues> made(new StoredValues());
+  // Kinds that this server does not serve may have been stored by another one.
+  made->catalog_ = TRY(api::catalog::Catalog::BuiltIn({{"api/all", true}}));
+  made->defaulter_ = TRY(api::schema::Defaulter::BuiltIn());
+  for (const api::catalog::ResourceInfo* resource : made->catalog_->resources()) {
+    const api::GroupResource stored = resource->stored_as();
+    made->kinds_.try_emplace(base::StrCat(stored.group, "/", stored.resource),
+                             resource->storage_kind);
+  }
+  return std::shared_ptr<const StoredValues>(std::move(made));
+}
+
+base::Result<store::Encoded> StoredValues::Read(const store::Key& key, std::string_view value,
+                                                bool& converted) const {
+  const auto found = kinds_.find(base::StrCat(key.group, "/", key.resource));
+  const GroupVersionKind* wanted = found == kinds_.end() ? nullptr : &found->second;
+  converted = false;
+  json::Arena arena;
+  json::Value stored;
+  json::Value object;
+  GroupVersionKind kind;
+  if (value.starts_with('{')) {
+    if (wanted == nullptr) return store::FromEtcdValue(value);
+    stored = TRY(json::Parse(arena, value, {.borrow_text = true}));
+    kind = TRY(KindOf(stored["apiVersion"].AsString(), stored["kind"].AsString()));
+    object = stored;
+  } else {
+    const ProtobufEnvelope envelope = TRY(ReadProtobufEnvelope(value));
+    kind = TRY(KindOf(envelope.api_version, envelope.kind));
+    bool custom = false;
+    const api::schema::Schema* schema = SchemaOf(*catalog_, kind, custom);
+    if (schema == nullptr || wanted == nullptr) return UnknownKind(kind);
+    object = TRY(ReadProtobufObject(arena, kind, envelope.raw, schema));
+  }
+  object = TRY(ToStored(arena, kind, object, *wanted));
+  if (object == stored) return store::FromEtcdValue(value);
+  converted = true;
+  return EncodeAsIs(arena, AsStored(*catalog_, arena, *wanted, object), false);
+}
+
+// What was left out because it is the default is filled in by the rules of the version that the
+// object was stored in, and, where none of that version are known, by those of the other.
+base::Result<json::Value> StoredValues::ToStored(json::Arena& arena, const GroupVersionKind& from,
+                                                 json::Value object,
+                                                 const GroupVersionKind& to) const {
+  object = defaulter_->Apply(arena, from, Recanonicalize(*catalog_, arena, from, object));
+  if (from == to) return object;
+  const bool is_known = from.group == to.group || api::IsConvertible(from, to);
+  if (!is_known || from.kind != to.kind) return UnknownKind(from);
+  object = TRY(api::Convert(arena, object, to));
+  object = Recanonicalize(*catalog_, arena, to, object);
+  return defaulter_->Apply(arena, to, object);
+}
+
+}  // namespace portcullis::engine

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Values that other servers have stored: kube-apiserver's protobuf form (--storage-media-type), and
+// versions other than those in which this server stores a kind. A kube-apiserver stores definitions
+// of custom resources as v1beta1; older releases have left objects in versions that are not served
+// any more. Besides, a kube-apiserver fills in defaults when it reads a value: what it stores of a new
+// PersistentVolumeClaim has no phase, and an object of an older release lacks newer fields.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "api/catalog/catalog.h"
+#include "api/names.h"
+#include "api/schema/defaulting.h"
+#include "base/status.h"
+#include "store/store.h"
+
+namespace portcullis::engine {
+
+// Immutable after construction.
+class StoredValues {
+ public:
+  static base::Result<std::shared_ptr<const StoredValues>> Make();
+
+  // The object as this server stores it: JSON in the storage version, with all defaults. Custom
+  // resources are taken as they are: their definition converts them when they are read. `converted`
+  // becomes true if this server would write the value in another form.
+  // Errors: bytes that are no object, a kind or version that is not known.
+  base::Result<store::Encoded> Read(const store::Key& key, std::string_view value,
+                                    bool& converted) const;
+
+ private:
+  StoredValues() = default;
+  base::Result<json::Value> ToStored(json::Arena& arena, const api::GroupVersionKind& from,
+                                     json::Value object, const api::GroupVersionKind& to) const;
+
+  std::shared_ptr<const api::catalog::Catalog> catalog_;
+  std::shared_ptr<const api::schema::Defaulter> defaulter_;
+  // As what is stored what lies under "group/resource".
+  std::unordered_map<std::string, api::GroupVersionKind> kinds_;
+};
+
+}  // namespace portcullis::engine
