@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "admission/recorder.h"
+#include "api/conversion/conversion.h"
 #include "api/conversion/custom_converter.h"
+#include "api/schema/order.h"
 #include "engine/codec/codec.h"
 
 namespace portcullis::engine {
@@ -30,6 +32,13 @@ void LeaveForValue(Operation& op, json::Value object, Waiting& waiting) {
 base::Result<store::Encoded> EncodeForStore(Operation& op, json::Value object) {
   Waiting waiting;
   LeaveForValue(op, object, waiting);
+  if (op.resource->definition == nullptr && op.resource->kind != op.resource->storage_kind) {
+    // Members of the other version come in their order there.
+    object = TRY(api::Convert(op.arena, object, op.resource->storage_kind));
+    if (const auto* schema = op.catalog->FindSchema(op.resource->storage_kind)) {
+      object = api::schema::InGoOrder(op.arena, *schema, object);
+    }
+  }
   return EncodeForStore(op.arena, object, *op.resource);
 }
 
