@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Three servers on three members of etcd while members and servers are killed: what clients saw is held against what is promised.
+"""Three servers on three members of etcd while one fault follows the other: what clients saw is held against what is promised.
 
-    tests/faults/etcd.py --build build/release --seconds 60 [--writers 16] [--seed 1] [--only member-killed,server-killed]
+    tests/faults/etcd.py --build build/release --cycles 1000 [--seconds 3600] [--writers 16] [--seed 1] [--only leader-moved,cut]
 
-Writers read and update a few ConfigMaps through any of the servers, always naming the resourceVersion they have read, and note
-when each request began and ended and what came of it. Watchers follow all of them from a resourceVersion on, through other
-servers after a break. Meanwhile one fault follows the other. Then, for each ConfigMap:
+Writers read, create, update, delete and list a few ConfigMaps through any of the servers, and note when each request began and
+ended and what came of it. Watchers follow all of them from a resourceVersion on, through other servers after a break. Meanwhile
+one fault follows the other, of those below (FAULTS): members and servers killed and paused, the leader moved, connections cut and
+silent, history compacted, members defragmented. Then history.py looks whether what was seen can be true.
 
-- each version has one value, whatever server tells of it, and follows the version that its writer named;
-- a request that began after another had ended sees no older version, a write makes a newer one (with the above: linearizable);
-- every acknowledged write is seen by every watcher, once, in order of versions, and is not lost in the end.
-
-Prints what was done and exits with 1 if one of these does not hold. A write that ended in an error may have happened or not.
+Prints what was done and exits with 1 if it cannot. A write that ended in an error may have happened or not.
 """
 
 import argparse
@@ -34,39 +31,48 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests/harness"), str(ROOT / "tests/conformance")]
 from etcd_cluster import Etcd, find_etcd, free_port  # noqa: E402
+from history import Event, History, Listing, Operation, check  # noqa: E402
+from links import Links  # noqa: E402
 from run import SKIP, Certificates, wait_ready  # noqa: E402
 
 KEYS = 8
 PATH = "/api/v1/namespaces/default/configmaps"
-SERVERS = 3
-Operation = collections.namedtuple("Operation", "kind key began ended version value named")
+OURS = "?labelSelector=history"
+SERVERS = MEMBERS = 3
 
 
 class Cluster:
+    """Three members, three servers, and a link from each server to each member."""
+
     def __init__(self, folder, build):
         self.folder = pathlib.Path(folder)
         self.certificates = Certificates(folder)
         self.context = ssl._create_unverified_context()
         self.context.load_cert_chain(self.certificates["admin.crt"], self.certificates["admin.key"])
-        self.etcd = Etcd(self.folder / "etcd", 3)
+        self.etcd = Etcd(self.folder / "etcd", MEMBERS)
+        self.links = Links([(free_port(), port) for _ in range(SERVERS) for port in self.etcd.client_ports])
         self.build = build
         self.ports = [free_port() for _ in range(SERVERS)]
         self.processes = [None] * SERVERS
 
+    def links_of(self, server):
+        return range(server * MEMBERS, (server + 1) * MEMBERS)
+
     def start(self, number):
+        etcd = ",".join(f"http://127.0.0.1:{self.links.pairs[link][0]}" for link in self.links_of(number))
         command = [self.build / "portcullis", "serve", "--bind-address=127.0.0.1", f"--secure-port={self.ports[number]}",
                    f"--data-dir={self.folder / f'data{number}'}", f"--client-ca-file={self.certificates['ca.crt']}",
                    f"--service-account-signing-key-file={self.certificates['ca.key']}",
-                   f"--etcd-servers={self.etcd.url}", "--controllers=-*", "--request-timeout=15s"]
+                   f"--etcd-servers={etcd}", "--controllers=-*", "--request-timeout=15s"]
         with open(self.folder / f"server{number}.log", "a", encoding="utf-8") as log:
             self.processes[number] = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log)
 
-    def wait(self, number, seconds=60):
+    def wait(self, number, seconds=120):
         wait_ready(f"https://127.0.0.1:{self.ports[number]}", self.context, self.processes[number],
                    self.folder / f"server{number}.log", seconds)
 
-    def stop(self, number, how=signal.SIGKILL):
-        self.processes[number].send_signal(how)
+    def kill(self, number):
+        self.processes[number].send_signal(signal.SIGKILL)
         self.processes[number].wait(30)
 
     def connect(self, number, seconds=20):
@@ -80,12 +86,22 @@ def call(connection, method, path, body=None):
 
 
 def config_map(name, value, version=None):
-    metadata = {"name": name, "namespace": "default"} | ({"resourceVersion": version} if version else {})
+    metadata = {"name": name, "namespace": "default", "labels": {"history": ""}} | ({"resourceVersion": version} if version else {})
     return {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata, "data": {"value": value}}
 
 
 def version_of(body):
     return int(body["metadata"]["resourceVersion"])
+
+
+def listing(connection, who):
+    """A Listing, or None and the status."""
+    began = time.monotonic()
+    status, body = call(connection, "GET", PATH + OURS)
+    if status != 200:
+        return None, status
+    states = {item["metadata"]["name"]: (version_of(item), item["data"]["value"]) for item in body["items"]}
+    return Listing(who, began, time.monotonic(), version_of(body), states), status
 
 
 class Load:
@@ -94,142 +110,144 @@ class Load:
     def __init__(self, cluster, writers, seed):
         self.cluster, self.seed = cluster, seed
         self.over = threading.Event()
-        self.operations, self.errors = [], collections.Counter()
-        self.events = collections.defaultdict(list)  # by watcher: (key, version, value)
-        self.problems = []
+        self.history, self.errors = History(), collections.Counter()
         self.threads = [threading.Thread(target=self._write, args=(i,)) for i in range(writers)]
-        self.watchers = [threading.Thread(target=self._watch, args=(i,)) for i in range(SERVERS)]
+        self.watchers = [f"watcher {i}" for i in range(SERVERS)]
+        self.following = [threading.Thread(target=self._watch, args=(i,)) for i in range(SERVERS)]
         self.since, self.until = 0, None
 
     def start(self, since):
         self.since = since
-        for thread in self.threads + self.watchers:
+        for thread in self.threads + self.following:
             thread.start()
 
     def _write(self, number):
         dice, servers = random.Random(self.seed * 1000 + number), itertools.cycle(range(number, number + SERVERS))
-        connection = None
+        connection, server = None, 0
         for count in itertools.count():
             if self.over.is_set():
                 return
-            key = f"key{dice.randrange(KEYS)}"
             try:
                 if connection is None or dice.random() < 0.2:
-                    connection = self.cluster.connect(next(servers) % SERVERS)
-                version = self._operate(connection, "read", key)
-                if version is not None and dice.random() < 0.7:
-                    self._operate(connection, "write", key, f"{number}-{count}", version)
+                    server = next(servers) % SERVERS
+                    connection = self.cluster.connect(server)
+                self._step(connection, server, dice, f"key{dice.randrange(KEYS)}", f"{number}-{count}")
             except (OSError, http.client.HTTPException, ValueError) as error:
                 self.errors[type(error).__name__] += 1
                 connection = None
                 time.sleep(0.05)
 
-    def _operate(self, connection, kind, key, value=None, named=None):
+    def _step(self, connection, server, dice, key, value):
+        if dice.random() < 0.1:
+            seen, status = listing(connection, f"server {server}")
+            if seen is None:
+                return self._refused("list", status, {})
+            return self.history.listings.append(seen)
+        version = self.operate(connection, "read", key)
+        chance = dice.random()
+        if version == 0:
+            self.operate(connection, "create", key, value)
+        elif version is not None and chance < 0.6:
+            self.operate(connection, "update", key, value, version)
+        elif version is not None and chance < 0.7:
+            self.operate(connection, "delete", key, None, version)
+
+    def operate(self, connection, kind, key, value=None, named=None):
+        """The version that was seen or made; 0: there is no such object; None: an error."""
+        method, path, body = {
+            "read": ("GET", f"{PATH}/{key}", None), "create": ("POST", PATH, config_map(key, value)),
+            "update": ("PUT", f"{PATH}/{key}", config_map(key, value, str(named))),
+            "delete": ("DELETE", f"{PATH}/{key}", {"preconditions": {"resourceVersion": str(named)}})}[kind]
         began = time.monotonic()
-        if kind == "read":
-            status, body = call(connection, "GET", f"{PATH}/{key}")
-        else:
-            status, body = call(connection, "PUT", f"{PATH}/{key}", config_map(key, value, str(named)))
+        status, answer = call(connection, method, path, body)
         ended = time.monotonic()
-        if status != 200:
-            self.errors[f"{kind} {status}"] += 1
-            if status not in (409, 429, 500, 503, 504):
-                self.problems.append(f"{kind} of {key}: {status} {body.get('message')}")
+        if status not in (200, 201):
+            return self._refused(kind, status, answer)
+        if kind == "delete":
+            self.history.operations.append(Operation(kind, key, began, ended, None, None, named))
             return None
-        version = version_of(body)
-        self.operations.append(Operation(kind, key, began, ended, version, body["data"]["value"], named))
+        version = version_of(answer)
+        self.history.operations.append(Operation(kind, key, began, ended, version, answer["data"]["value"], named))
         return version
 
+    def _refused(self, kind, status, answer):
+        self.errors[f"{kind} {status}"] += 1
+        if status not in (404, 409, 429, 500, 503, 504):
+            self.history.problems.append(f"{kind}: {status} {answer.get('message')}")
+        return 0 if (kind, status) == ("read", 404) else None
+
     def _watch(self, number):
-        version, server = self.since, number
+        version, server, name = self.since, number, self.watchers[number]
         while self.until is None or version < self.until:
             try:
-                connection = self.cluster.connect(server % SERVERS, 5)
-                connection.request("GET", f"{PATH}?watch=1&allowWatchBookmarks=true&resourceVersion={version}&timeoutSeconds=5")
-                answer = connection.getresponse()
-                if answer.status != 200:
-                    raise OSError(f"status {answer.status}")
-                for line in answer:
-                    event = json.loads(line)
-                    if event["type"] == "ERROR":
-                        self.problems.append(f"watcher {number}: {event['object'].get('message')}")
-                        return
-                    version = version_of(event["object"])
-                    if event["type"] != "BOOKMARK":
-                        item = event["object"]
-                        self.events[number].append((item["metadata"]["name"], version, item.get("data", {}).get("value")))
+                version = self._follow(name, server % SERVERS, version)
             except (OSError, http.client.HTTPException, ValueError):
                 time.sleep(0.05)
             server += 1
 
+    def _follow(self, name, server, version):
+        """Watches until the watch ends; the version up to which everything was seen."""
+        events = self.history.events[name]
+        if events:
+            version = max(version, events[-1].version)
+        connection = self.cluster.connect(server, 5)
+        connection.request("GET", f"{PATH}{OURS}&watch=1&allowWatchBookmarks=true&resourceVersion={version}&timeoutSeconds=3")
+        answer = connection.getresponse()
+        if answer.status == 410:
+            return self._list_again(name, server, version)
+        if answer.status != 200:
+            time.sleep(0.05)
+            return version
+        try:
+            for line in answer:
+                event = json.loads(line)
+                if event["type"] == "ERROR":
+                    if event["object"].get("code") == 410:
+                        return self._list_again(name, server, version)
+                    self.history.problems.append(f"{name}: {event['object'].get('message')}")
+                    return version
+                item, version = event["object"], version_of(event["object"])
+                if event["type"] != "BOOKMARK":
+                    value = None if event["type"] == "DELETED" else item["data"]["value"]
+                    events.append(Event(item["metadata"]["name"], version, value, event["type"]))
+        except (OSError, http.client.HTTPException, ValueError):
+            pass
+        return version
 
-def check_key(key, operations, problems):
-    values, followed = {}, {}
-    for op in operations:
-        if values.setdefault(op.version, op.value) != op.value:
-            problems.append(f"{key}: version {op.version} is {op.value!r} and {values[op.version]!r}")
-        if op.kind == "write":
-            if op.version in followed:
-                problems.append(f"{key}: two writes made version {op.version}")
-            followed[op.version] = op.named
-    known = sorted(values)
-    for before, after in zip(known, known[1:]):
-        # Versions that only an unacknowledged write made may be missing in between.
-        if after in followed and not before <= followed[after] < after:
-            problems.append(f"{key}: version {after} follows {followed[after]} although {before} was there")
-    latest, ends = 0, sorted((op.ended, op.version) for op in operations)
-    at = 0
-    for op in sorted(operations, key=lambda op: op.began):
-        while at < len(ends) and ends[at][0] < op.began:
-            latest = max(latest, ends[at][1])
-            at += 1
-        if op.version < latest or (op.kind == "write" and op.version == latest):
-            problems.append(f"{key}: a {op.kind} that began after version {latest} was seen has version {op.version}")
-
-
-def check(load, final):
-    problems = list(load.problems)
-    by_key = collections.defaultdict(list)
-    for op in load.operations:
-        by_key[op.key].append(op)
-    for key, operations in by_key.items():
-        check_key(key, operations, problems)
-        newest = max(op.version for op in operations)
-        if final[key] < newest:
-            problems.append(f"{key}: version {newest} was seen, in the end there is {final[key]}")
-    writes = {(op.key, op.version, op.value) for op in load.operations if op.kind == "write"}
-    for number, events in load.events.items():
-        versions = [version for _, version, _ in events]
-        if any(a >= b for a, b in zip(versions, versions[1:])):
-            problems.append(f"watcher {number}: events twice or out of order")
-        for missing in sorted(writes - set(events))[:5]:
-            problems.append(f"watcher {number}: an acknowledged write was not seen: {missing}")
-    if len(load.events) < SERVERS:
-        problems.append("a watcher saw nothing")
-    return problems
+    def _list_again(self, name, server, version):
+        self.errors["watch 410"] += 1
+        seen, _ = listing(self.cluster.connect(server), f"{name} by server {server}")
+        if seen is None:
+            return version
+        self.history.listings.append(seen)
+        self.history.gaps[name].append((version, seen.revision))
+        return seen.revision
 
 
-# --- Faults: each begins and ends in a few seconds, and leaves everything running.
+# --- Faults: each begins and ends within seconds, and leaves everything running.
 
 def member_killed(cluster, dice):
-    member = dice.randrange(3)
+    member = dice.randrange(MEMBERS)
     cluster.etcd.stop(member, signal.SIGKILL)
-    time.sleep(1)
+    time.sleep(dice.random())
     cluster.etcd.start(member)
 
 
-def member_stopped(cluster, dice):
-    member = dice.randrange(3)
-    cluster.etcd.processes[member].send_signal(signal.SIGSTOP)
-    time.sleep(3)
-    cluster.etcd.processes[member].send_signal(signal.SIGCONT)
+def paused(process, seconds):
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGCONT)
+
+
+def member_paused(cluster, dice):
+    paused(cluster.etcd.processes[dice.randrange(MEMBERS)], 0.5 + 2 * dice.random())
 
 
 def majority_killed(cluster, dice):
-    members = dice.sample(range(3), 2)
+    members = dice.sample(range(MEMBERS), 2)
     for member in members:
         cluster.etcd.stop(member, signal.SIGKILL)
-    time.sleep(1)
+    time.sleep(dice.random())
     for member in members:
         cluster.etcd.start(member)
     cluster.etcd.wait()
@@ -237,42 +255,115 @@ def majority_killed(cluster, dice):
 
 def server_killed(cluster, dice):
     server = dice.randrange(SERVERS)
-    cluster.stop(server)
+    cluster.kill(server)
     cluster.start(server)
     cluster.wait(server)
 
 
 def server_paused(cluster, dice):
-    process = cluster.processes[dice.randrange(SERVERS)]
-    process.send_signal(signal.SIGSTOP)
-    time.sleep(2)
-    process.send_signal(signal.SIGCONT)
+    paused(cluster.processes[dice.randrange(SERVERS)], 0.5 + dice.random())
 
 
-def gateway(cluster, path, body):
-    """A call of etcd's own JSON gateway, to the first member that answers."""
+def some_links(cluster, dice):
+    """All links of a server, those of all servers to one member, or one."""
+    server, member = dice.randrange(SERVERS), dice.randrange(MEMBERS)
+    return dice.choice([list(cluster.links_of(server)), [member + MEMBERS * i for i in range(SERVERS)],
+                        [server * MEMBERS + member]])
+
+
+def cut(cluster, dice):
+    links = some_links(cluster, dice)
+    cluster.links.set("broken", links)
+    time.sleep(0.2 + dice.random())
+    cluster.links.set("open", links)
+
+
+def silent(cluster, dice):
+    """Nothing passes for a while; then it goes on, or the connections break."""
+    links = some_links(cluster, dice)
+    cluster.links.set("silent", links)
+    time.sleep(0.2 + 2 * dice.random())
+    if dice.random() < 0.5:
+        cluster.links.set("broken", links)
+    cluster.links.set("open", links)
+
+
+def gateway(port, path, body, seconds=10):
+    """A call of etcd's own JSON gateway; {} if it fails."""
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/v3/{path}", json.dumps(body).encode())
+    try:
+        with urllib.request.urlopen(request, timeout=seconds) as answer:
+            return json.load(answer)
+    except (OSError, ValueError, http.client.HTTPException):
+        return {}
+
+
+def leader_moved(cluster, dice):
+    states = {port: gateway(port, "maintenance/status", {}, 2) for port in cluster.etcd.client_ports}
+    members = {state["header"]["member_id"]: port for port, state in states.items() if "header" in state}
+    leader = next((state["leader"] for state in states.values() if state.get("leader")), None)
+    others = sorted(members.keys() - {leader})
+    if leader in members and others:
+        gateway(members[leader], "maintenance/transfer-leadership", {"targetID": dice.choice(others)})
+
+
+def compact(cluster):
     for port in cluster.etcd.client_ports:
-        request = urllib.request.Request(f"http://127.0.0.1:{port}/v3/{path}", json.dumps(body).encode())
-        try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
-                return json.load(answer)
-        except OSError:
-            continue
-    return {}
+        revision = gateway(port, "kv/range", {"key": "AA=="}, 3).get("header", {}).get("revision")
+        if revision and gateway(port, "kv/compaction", {"revision": revision}, 3):
+            return
 
 
 def compacted(cluster, dice):
-    revision = gateway(cluster, "kv/range", {"key": "AA=="}).get("header", {}).get("revision", "0")
-    gateway(cluster, "kv/compaction", {"revision": revision})
+    compact(cluster)
+
+
+def compacted_while_cut(cluster, dice):
+    """A server finds that the history it needs is gone."""
+    links = list(cluster.links_of(dice.randrange(SERVERS)))
+    cluster.links.set("broken", links)
+    time.sleep(0.3 + dice.random() / 2)
+    compact(cluster)
+    cluster.links.set("open", links)
 
 
 def defragmented(cluster, dice):
-    gateway(cluster, "maintenance/defragment", {})
+    gateway(dice.choice(cluster.etcd.client_ports), "maintenance/defragment", {})
 
 
-FAULTS = {"member-killed": member_killed, "member-paused": member_stopped, "majority-killed": majority_killed,
-          "server-killed": server_killed, "server-paused": server_paused, "compacted": compacted,
-          "defragmented": defragmented}
+FAULTS = {function.__name__.replace("_", "-"): function for function in (
+    member_killed, member_paused, majority_killed, server_killed, server_paused, cut, silent, leader_moved, compacted,
+    compacted_while_cut, defragmented)}
+
+
+def final_listings(cluster):
+    """What each server shows when all is still."""
+    for number in range(SERVERS):
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                seen, status = listing(cluster.connect(number), f"server {number}, in the end,")
+            except (OSError, http.client.HTTPException, ValueError):
+                seen, status = None, "no answer"
+            if seen is not None:
+                yield seen
+                break
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"server {number} does not come back: {status}: "
+                                   f"{(cluster.folder / f'server{number}.log').read_text()[-3000:]}")
+
+
+def marked(cluster, load):
+    """The version of a last object, at which watchers may end."""
+    for number in itertools.cycle(range(SERVERS)):
+        try:
+            version = load.operate(cluster.connect(number), "create", "marker", "last")
+            if version is None:  # it may be there from an attempt that was not answered
+                version = load.operate(cluster.connect(number), "read", "marker")
+            if version:
+                return version
+        except (OSError, http.client.HTTPException, ValueError):
+            time.sleep(0.1)
 
 
 def run(cluster, args):
@@ -281,44 +372,45 @@ def run(cluster, args):
         cluster.start(number)
     for number in range(SERVERS):
         cluster.wait(number)
-    connection = cluster.connect(0)
-    for i in range(KEYS):
-        status, body = call(connection, "POST", PATH, config_map(f"key{i}", "first"))
-        if status != 201:
-            return [f"create: {status} {body}"]
-    load = Load(cluster, args.writers, args.seed)
+    status, body = call(cluster.connect(0), "GET", PATH)
+    if status != 200:
+        return [f"list: {status} {body}"]
+    load, done = Load(cluster, args.writers, args.seed), collections.Counter()
+    begun = time.monotonic()
     load.start(version_of(body))
-    done = collections.Counter()
-    end = time.monotonic() + args.seconds
     names = args.only.split(",") if args.only else sorted(FAULTS)
-    while time.monotonic() < end:
+    while sum(done.values()) < args.cycles and time.monotonic() < begun + args.seconds:
         name = dice.choice(names)
         FAULTS[name](cluster, dice)
         done[name] += 1
-        time.sleep(dice.random())
+        time.sleep(dice.random() / 2)
     cluster.etcd.wait()
-    time.sleep(1)
     load.over.set()
     for thread in load.threads:
         thread.join()
-    connection = cluster.connect(1)
-    final = {f"key{i}": version_of(call(connection, "GET", f"{PATH}/key{i}")[1]) for i in range(KEYS)}
-    load.until = max(final.values())
-    for thread in load.watchers:
-        thread.join(30)
-    kinds = collections.Counter(op.kind for op in load.operations)
-    print(f"{dict(done)}: {kinds['read']} reads, {kinds['write']} writes, "
-          f"{sum(map(len, load.events.values()))} events, errors {dict(load.errors)}")
-    return check(load, final)
+    load.until = marked(cluster, load)
+    final = list(final_listings(cluster))
+    for thread in load.following:
+        thread.join(120)
+        if thread.is_alive():
+            return [f"a watcher does not reach {load.until}"]
+    history = load.history
+    kinds = collections.Counter(op.kind for op in history.operations)
+    print(f"{sum(done.values())} faults in {time.monotonic() - begun:.0f} s: {dict(sorted(done.items()))}")
+    print(f"{dict(sorted(kinds.items()))}, {len(history.listings)} lists, {sum(map(len, history.events.values()))} events; "
+          f"not answered with success: {dict(sorted(load.errors.items()))}")
+    return check(history, load.watchers, load.since, final)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
-    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--cycles", type=int, default=10**9, help="so many faults")
+    parser.add_argument("--seconds", type=float, default=30, help="no new fault after so long")
     parser.add_argument("--writers", type=int, default=16)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="faults, by commas: " + ", ".join(sorted(FAULTS)))
+    parser.add_argument("--logs", type=pathlib.Path, help="folder in which the logs of the servers are kept")
     args = parser.parse_args()
     if find_etcd() is None:
         print("SKIP: no etcd: install the package etcd-server")
@@ -326,12 +418,17 @@ def main():
     with tempfile.TemporaryDirectory(prefix="etcd-faults-") as folder:
         cluster = Cluster(folder, args.build)
         try:
-            with cluster.etcd:
+            with cluster.etcd, cluster.links:
                 problems = run(cluster, args)
         finally:
             for process in cluster.processes:
                 if process is not None:
                     process.kill()
+                    process.wait()
+        if args.logs:
+            args.logs.mkdir(exist_ok=True)
+            for log in cluster.folder.glob("server*.log"):
+                (args.logs / log.name).write_text(log.read_text())
     for problem in problems[:20]:
         print(problem)
     print("FAIL" if problems else "OK")
