@@ -63,10 +63,7 @@ void Call::Send() {
   link_ = channel_->link();
   reader_.Reset();
   messages_ = 0;
-  http_status_.clear();
-  grpc_message_.clear();
-  grpc_status_.reset();
-  is_grpc_ = false;
+  head_ = {};
   if (link_) {
     // What may be sent again is kept.
     std::string message = spec_.message;
@@ -83,20 +80,8 @@ void Call::Send() {
   core_->OnSent();
 }
 
-void Call::OnField(std::string_view name, std::string_view value) {
-  if (name == "grpc-status") {
-    grpc_status_ = CodeFromNumber(value);
-  } else if (name == "grpc-message") {
-    grpc_message_ = DecodeMessage(value);
-  } else if (name == ":status") {
-    http_status_ = value;
-  } else if (name == "content-type") {
-    is_grpc_ = value.starts_with("application/grpc");
-  }
-}
-
 void Call::OnData(std::string_view piece) {
-  if (!is_grpc_) return;
+  if (!head_.is_grpc) return;
   base::Status problem;
   const base::Status framing = reader_.Feed(piece, [&](std::string_view message) {
     problem = ++messages_ > 1
@@ -121,12 +106,12 @@ void Call::OnEnd(const net::Http2End& end) {
 
 void Call::OnComplete() {
   base::Status status;
-  if (!grpc_status_ && (http_status_ != "200" || !is_grpc_)) {
-    status = ErrorOfHttpStatus(http_status_);
-  } else if (!grpc_status_) {
+  if (!head_.code && (head_.http_status != "200" || !head_.is_grpc)) {
+    status = ErrorOfHttpStatus(head_.http_status);
+  } else if (!head_.code) {
     status = Error(Code::kInternal, "server closed the stream without sending trailers");
-  } else if (*grpc_status_ != Code::kOk) {
-    status = Error(*grpc_status_, grpc_message_);
+  } else if (*head_.code != Code::kOk) {
+    status = Error(*head_.code, head_.message);
   } else if (!reader_.at_boundary()) {
     status = Error(Code::kInternal, "unexpected EOF");
   } else if (messages_ == 0) {

@@ -39,7 +39,9 @@ class Call : public net::Http2Receiver, public Waiter {
   // Ends it now.
   void Finish(const base::Status& status);
 
-  void OnField(std::string_view name, std::string_view value) override;
+  void OnField(std::string_view name, std::string_view value) override {
+    head_.OnField(name, value);
+  }
   void OnData(std::string_view piece) override;
   void OnEnd(const net::Http2End& end) override;
   void OnConnection() override { Send(); }
@@ -71,10 +73,7 @@ class Call : public net::Http2Receiver, public Waiter {
   // Of the answer that is coming.
   MessageReader reader_;
   int messages_ = 0;
-  std::string http_status_;
-  std::string grpc_message_;
-  std::optional<Code> grpc_status_;
-  bool is_grpc_ = false;
+  AnswerHead head_;
 };
 
 // A call whose answer is a T, made of a message by `decode`.

@@ -113,6 +113,18 @@ std::string DecodeMessage(std::string_view text) {
   return out;
 }
 
+void AnswerHead::OnField(std::string_view name, std::string_view value) {
+  if (name == "grpc-status") {
+    code = CodeFromNumber(value);
+  } else if (name == "grpc-message") {
+    message = DecodeMessage(value);
+  } else if (name == ":status") {
+    http_status = value;
+  } else if (name == "content-type") {
+    is_grpc = value.starts_with("application/grpc");
+  }
+}
+
 base::Status ErrorOfHttpStatus(std::string_view status) {
   const std::int64_t number = base::ParseInt(status).value_or(0);
   Code code = Code::kUnknown;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,16 @@ std::string DecodeMessage(std::string_view text);
 base::Status ErrorOfHttpStatus(std::string_view status);
 // grpc-timeout: at most eight digits and a unit, rounded up: "1500m".
 std::string TimeoutText(base::Duration left);
+
+// The fields around the messages of an answer: those before them and the trailers.
+struct AnswerHead {
+  std::string http_status;
+  std::string message;       // grpc-message
+  std::optional<Code> code;  // grpc-status; comes last
+  bool is_grpc = false;      // by its content type
+
+  void OnField(std::string_view name, std::string_view value);
+};
 
 // Puts the messages of a stream together.
 class MessageReader {

@@ -22,10 +22,7 @@ void WatchStream::Begin() {
   if (receiver_ == nullptr) return;
   reader_.Reset();
   events_.clear();
-  http_status_.clear();
-  grpc_message_.clear();
-  grpc_status_.reset();
-  is_grpc_ = false;
+  head_ = {};
   Channel& channel = core_.channel();
   link_ = channel.link();
   if (link_) {
@@ -50,20 +47,8 @@ void WatchStream::End() {
   link_ = nullptr;
 }
 
-void WatchStream::OnField(std::string_view name, std::string_view value) {
-  if (name == "grpc-status") {
-    grpc_status_ = CodeFromNumber(value);
-  } else if (name == "grpc-message") {
-    grpc_message_ = DecodeMessage(value);
-  } else if (name == ":status") {
-    http_status_ = value;
-  } else if (name == "content-type") {
-    is_grpc_ = value.starts_with("application/grpc");
-  }
-}
-
 void WatchStream::OnData(std::string_view piece) {
-  if (!is_grpc_) return;
+  if (!head_.is_grpc) return;
   const auto self = shared_from_this();
   base::Status problem;
   const base::Status framing = reader_.Feed(piece, [&](std::string_view message) {
@@ -118,10 +103,10 @@ void WatchStream::OnEnd(const net::Http2End& end) {
   if (!end.complete) {
     return GoOn(Error(Code::kUnavailable, base::StrCat("error reading from server: ", end.cause)));
   }
-  if (!grpc_status_) return GoOn(ErrorOfHttpStatus(http_status_));
+  if (!head_.code) return GoOn(ErrorOfHttpStatus(head_.http_status));
   const base::Status status = Error(
-      *grpc_status_ == Code::kOk ? Code::kUnavailable : *grpc_status_,
-      *grpc_status_ == Code::kOk ? std::string("the server has ended the watch") : grpc_message_);
+      *head_.code == Code::kOk ? Code::kUnavailable : *head_.code,
+      *head_.code == Code::kOk ? std::string("the server has ended the watch") : head_.message);
   if (status.message() == kNoLeader) core_.channel().Leave(link, status.message());
   // As etcd's Go client: all other errors will come again.
   const Code code = CodeOf(status);

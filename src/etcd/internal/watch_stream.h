@@ -36,7 +36,9 @@ class WatchStream final : public net::Http2Receiver,
   // The receiver is not called any more.
   void End();
 
-  void OnField(std::string_view name, std::string_view value) override;
+  void OnField(std::string_view name, std::string_view value) override {
+    head_.OnField(name, value);
+  }
   void OnData(std::string_view piece) override;
   void OnEnd(const net::Http2End& end) override;
   void OnConnection() override { Begin(); }
@@ -59,10 +61,7 @@ class WatchStream final : public net::Http2Receiver,
   std::vector<WatchEvent> events_;  // of an answer in pieces
 
   MessageReader reader_;
-  std::string http_status_;
-  std::string grpc_message_;
-  std::optional<Code> grpc_status_;
-  bool is_grpc_ = false;
+  AnswerHead head_;
 };
 
 }  // namespace portcullis::etcd::internal
