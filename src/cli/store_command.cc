@@ -15,6 +15,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "cli/store_backup.h"
+#include "cli/store_etcd.h"
 #include "cli/store_options.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -207,8 +208,8 @@ base::Result<int> Compact(const StoreOptions& options) {
 // ---------------------------------------------------------------------------------------- export
 
 constexpr std::string_view kExportUsage =
-    R"help(Writes every object of a database to a file, one JSON line each, or to standard output (-). Nothing is lost: revisions,
-uids, managedFields. Values are decrypted: the file can be read by its owner alone, keep it so.
+    R"help(Writes every object of a database, or of an etcd, to a file, one JSON line each, or to standard output (-). Nothing is
+lost: revisions, uids, managedFields. Values are decrypted: the file can be read by its owner alone, keep it so.
 
 Usage:
   portcullis store export FILE [flags]
@@ -217,15 +218,27 @@ Examples:
   portcullis store export objects.jsonl
   portcullis store export - | jq -r .key
   portcullis store export objects.jsonl --encryption-provider-config encryption.yaml
+  portcullis store export objects.jsonl --etcd-servers http://127.0.0.1:2379
 )help";
 
-constexpr std::string_view kExportFlags[] = {"data-dir", "encryption-provider-config", "replace",
+constexpr std::string_view kExportFlags[] = {"data-dir",       "encryption-provider-config",
+                                             "etcd-cafile",    "etcd-certfile",
+                                             "etcd-keyfile",   "etcd-prefix",
+                                             "etcd-servers",   "replace",
                                              "skip-unreadable"};
+
+// All objects of the database or of etcd.
+base::Result<store::Content> ReadStore(const StoreOptions& options) {
+  const auto transformer = TRY(TransformerOf(options));
+  if (!options.etcd_servers.empty()) return ReadEtcd(options, transformer);
+  return store::ReadDatabase(options.database(), transformer.get());
+}
 
 base::Status CheckReadable(const store::Content& content, bool skip) {
   for (const store::UnreadableObject& object : content.unreadable) {
     const std::string text =
-        base::StrCat(store::StorageKey(object.key()), " cannot be decrypted: ", object.error);
+        base::StrCat(store::StorageKey(object.key()), " cannot be ",
+                     object.failed == "decode" ? "read: " : "decrypted: ", object.error);
     if (!skip) {
       return base::ConfigError(base::StrCat(
           text, "; give its key by --encryption-provider-config, or --skip-unreadable"));
@@ -251,9 +264,8 @@ base::Status WriteLines(const store::Content& content, std::FILE* out, const std
 
 base::Result<int> Export(const StoreOptions& options) {
   const std::string& file = options.arguments.front();
-  const auto transformer = TRY(TransformerOf(options));
   if (file != "-") TRY(CheckNew(file, options.replace));
-  const store::Content content = TRY(store::ReadDatabase(options.database(), transformer.get()));
+  const store::Content content = TRY(ReadStore(options));
   TRY(CheckReadable(content, options.skip_unreadable));
   if (file == "-") {
     TRY(WriteLines(content, stdout, "standard output"));
@@ -269,17 +281,22 @@ base::Result<int> Export(const StoreOptions& options) {
 // ---------------------------------------------------------------------------------------- import
 
 constexpr std::string_view kImportUsage =
-    R"help(Makes the database of a data directory of a file that `portcullis store export` has written, whole or not at all.
-Objects keep their revisions and uids. With --encryption-provider-config they are encrypted as it says.
+    R"help(Makes the database of a data directory of a file that `portcullis store export` has written, whole or not at all; or
+fills an etcd, which must be new. Objects keep their revisions and uids. With --encryption-provider-config they are encrypted as
+it says.
 
 Usage:
   portcullis store import FILE [flags]
 
 Examples:
   portcullis store import objects.jsonl --data-dir new-data
+  portcullis store import objects.jsonl --etcd-servers http://127.0.0.1:2379
 )help";
 
-constexpr std::string_view kImportFlags[] = {"data-dir", "encryption-provider-config", "replace"};
+constexpr std::string_view kImportFlags[] = {"data-dir",     "encryption-provider-config",
+                                             "etcd-cafile",  "etcd-certfile",
+                                             "etcd-keyfile", "etcd-prefix",
+                                             "etcd-servers", "replace"};
 
 base::Result<store::Content> ReadLines(std::istream& in, const std::string& name) {
   store::ObjectLinesReader reader;
@@ -297,21 +314,26 @@ base::Result<store::Content> ReadLines(std::istream& in, const std::string& name
   return content;
 }
 
+base::Result<store::Content> ReadFile(const std::string& file) {
+  if (file == "-") return ReadLines(std::cin, "standard input");
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return base::ConfigError(base::StrCat("open ", file, ": ", base::ErrnoText(errno)));
+  return ReadLines(in, file);
+}
+
 base::Result<int> Import(const StoreOptions& options) {
-  const std::string& file = options.arguments.front();
   const auto transformer = TRY(TransformerOf(options));
-  const auto lock = TRY(server::DataFolder::Open(options.data_dir));
-  TRY(CheckNew(options.database(), options.replace));
   store::Content content;
-  if (file == "-") {
-    content = TRY(ReadLines(std::cin, "standard input"));
+  if (options.etcd_servers.empty()) {
+    const auto lock = TRY(server::DataFolder::Open(options.data_dir));
+    TRY(CheckNew(options.database(), options.replace));
+    content = TRY(ReadFile(options.arguments.front()));
+    TRY(store::WriteDatabase(options.database(), content, transformer.get(), options.replace));
   } else {
-    std::ifstream in(file, std::ios::binary);
-    if (!in) return base::ConfigError(base::StrCat("open ", file, ": ", base::ErrnoText(errno)));
-    content = TRY(ReadLines(in, file));
+    content = TRY(ReadFile(options.arguments.front()));
+    TRY(WriteEtcd(options, content, transformer.get()));
   }
-  TRY(store::WriteDatabase(options.database(), content, transformer.get(), options.replace));
-  Print(base::StrCat(options.database(), ": ", std::to_string(content.objects.size()),
+  Print(base::StrCat(options.place(), ": ", std::to_string(content.objects.size()),
                      " objects of revision ", std::to_string(content.revision), "\n"));
   return kExitOk;
 }
@@ -327,15 +349,18 @@ Usage:
 Examples:
   portcullis store get secrets/default/a --encryption-provider-config encryption.yaml
   portcullis store get /registry/namespaces/default -o json
+  portcullis store get namespaces/default --etcd-servers http://127.0.0.1:2379
 )help";
 
-constexpr std::string_view kGetFlags[] = {"data-dir", "encryption-provider-config", "output"};
+constexpr std::string_view kGetFlags[] = {"data-dir",     "encryption-provider-config",
+                                          "etcd-cafile",  "etcd-certfile",
+                                          "etcd-keyfile", "etcd-prefix",
+                                          "etcd-servers", "output"};
 
 base::Result<int> Get(const StoreOptions& options) {
   std::string text = options.arguments.front();
   if (!text.starts_with('/')) text = base::StrCat(store::kStoragePrefix, "/", text);
-  const auto transformer = TRY(TransformerOf(options));
-  const store::Content content = TRY(store::ReadDatabase(options.database(), transformer.get()));
+  const store::Content content = TRY(ReadStore(options));
   for (const store::UnreadableObject& object : content.unreadable) {
     const std::string key = store::StorageKey(object.key());
     if (key == text) return base::ConfigError(base::StrCat(key, ": ", object.error));

@@ -30,6 +30,36 @@ constexpr StoreFlag kAll[] = {
      .meaning = "File with the keys, as given to serve",
      .set = &flags::SetText<&StoreOptions::encryption_provider_config>,
      .value_name = "FILE"},
+    {.name = "etcd-cafile",
+     .type = flags::Type::kString,
+     .default_text = "",
+     .meaning = "CA bundle that the certificates of etcd are checked with",
+     .set = &flags::SetText<&StoreOptions::etcd_cafile>,
+     .value_name = "FILE"},
+    {.name = "etcd-certfile",
+     .type = flags::Type::kString,
+     .default_text = "",
+     .meaning = "Certificate shown to etcd",
+     .set = &flags::SetText<&StoreOptions::etcd_certfile>,
+     .value_name = "FILE"},
+    {.name = "etcd-keyfile",
+     .type = flags::Type::kString,
+     .default_text = "",
+     .meaning = "Key of --etcd-certfile",
+     .set = &flags::SetText<&StoreOptions::etcd_keyfile>,
+     .value_name = "FILE"},
+    {.name = "etcd-prefix",
+     .type = flags::Type::kString,
+     .default_text = "/registry",
+     .meaning = "What the keys in etcd begin with",
+     .set = &flags::SetText<&StoreOptions::etcd_prefix>,
+     .value_name = "PREFIX"},
+    {.name = "etcd-servers",
+     .type = flags::Type::kList,
+     .default_text = "",
+     .meaning = "Work on this etcd instead of --data-dir: scheme://host:port of its members",
+     .set = &flags::AddToList<&StoreOptions::etcd_servers>,
+     .value_name = "URL"},
     {.name = "kubeconfig",
      .type = flags::Type::kString,
      .default_text = "",
@@ -59,6 +89,10 @@ constexpr StoreFlag kAll[] = {
 
 std::string StoreOptions::database() const {
   return (std::filesystem::path(data_dir) / "portcullis.db").string();
+}
+
+std::string StoreOptions::place() const {
+  return etcd_servers.empty() ? database() : base::Join(etcd_servers, ", ");
 }
 
 std::vector<StoreFlag> StoreFlags(std::span<const std::string_view> names) {

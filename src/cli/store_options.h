@@ -20,6 +20,12 @@ namespace portcullis::cli {
 struct StoreOptions {
   std::string data_dir = "portcullis-data";
   std::string encryption_provider_config;
+  // Work on etcd instead of the database, if there are any.
+  std::vector<std::string> etcd_servers;
+  std::string etcd_prefix = "/registry";
+  std::string etcd_cafile;
+  std::string etcd_certfile;
+  std::string etcd_keyfile;
   std::string kubeconfig;
   std::string form = "text";
   bool replace = false;
@@ -28,6 +34,8 @@ struct StoreOptions {
 
   // The database of the data directory.
   std::string database() const;
+  // The database or the servers of etcd, for messages.
+  std::string place() const;
 };
 using StoreFlag = flags::Flag<StoreOptions>;
 
