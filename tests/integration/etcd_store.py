@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The real program on a real etcd: objects that cannot be read, values of other versions, encryption, and the way from the
+database to etcd and back. What several servers do: replicas.py; beside a kube-apiserver: tests/reference/same_etcd.py.
+
+    tests/integration/etcd_store.py --build build/release
+"""
+
+import base64
+import contextlib
+import json
+import pathlib
+import sys
+import tempfile
+import urllib.request
+
+import encryption
+from encryption import SECRETS, config, make, metrics, value_of
+from process import CONFIGMAPS
+from store_command import call, objects
+from story import expect, fail, run, until
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "harness"))
+from etcd_cluster import Etcd, find_etcd  # noqa: E402
+
+SKIP = 77
+ALL_CONFIGMAPS = "/api/v1/configmaps"
+
+
+def gateway(etcd, path, **body):
+    request = urllib.request.Request(f"{etcd.url}/v3/{path}", json.dumps(body).encode())
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return json.load(answer)
+
+
+def encoded(text):
+    return base64.b64encode(text if isinstance(text, bytes) else text.encode()).decode()
+
+
+def put(etcd, key, value):
+    gateway(etcd, "kv/put", key=encoded(key), value=encoded(value))
+
+
+def remove(etcd, key):
+    gateway(etcd, "kv/deleterange", key=encoded(key))
+
+
+def stored(etcd, key):
+    return base64.b64decode(gateway(etcd, "kv/range", key=encoded(key))["kvs"][0]["value"])
+
+
+def started(program, folder, *flags):
+    pathlib.Path(folder).mkdir(exist_ok=True)
+    return encryption.started(program, folder, *flags)
+
+
+@contextlib.contextmanager
+def etcd_and_folder():
+    with tempfile.TemporaryDirectory() as folder, Etcd(pathlib.Path(folder) / "etcd") as etcd:
+        yield etcd, folder
+
+
+def an_object_that_cannot_be_read(program, _):
+    with etcd_and_folder() as (etcd, folder):
+        for name in ("before", "broken"):
+            thing = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name, "namespace": "default"}}
+            put(etcd, f"/registry/configmaps/default/{name}", json.dumps(thing) if name == "before" else b"k8s\0garbage")
+        with started(program, f"{folder}/data", f"--etcd-servers={etcd.url}") as server:
+            if "/registry/configmaps/default/broken" not in (pathlib.Path(folder) / "data/log").read_text():
+                fail("the log does not name the object")
+            expect("another object", server.call("GET", f"{CONFIGMAPS}/before")[0], 200)
+            expect("a new object", server.call("POST", CONFIGMAPS, {"metadata": {"name": "new"}})[0], 201)
+            expect("another kind", server.call("GET", "/api/v1/namespaces")[0], 200)
+            expect("the object", server.call("GET", f"{CONFIGMAPS}/broken")[0], 500)
+            expect("a list with it", server.call("GET", CONFIGMAPS)[0], 500)
+            expect("its name", server.call("POST", CONFIGMAPS, {"metadata": {"name": "broken"}})[0], 409)
+            # It breaks while the server runs: the last state is served.
+            put(etcd, "/registry/configmaps/default/new", b"\1")
+            expect("the last state", server.call("GET", f"{CONFIGMAPS}/new")[0], 200)
+            shown = server.call("GET", f"{CONFIGMAPS}/new")[1]
+            expect("an update", server.call("PUT", f"{CONFIGMAPS}/new", shown | {"data": {"a": "b"}})[0], 500)
+            expect("the metric of it", metrics(server, "apiserver_storage_decode_errors_total{"),
+                   ['apiserver_storage_decode_errors_total{group="",resource="configmaps"} 1'])
+            counted = {name: metrics(server, name + '{group="",operation="create",resource="configmaps"}')
+                       for name in ("etcd_request_duration_seconds_count", "etcd_requests_total", "etcd_request_errors_total")}
+            expect("how often the metrics of creates are there", [len(lines) for lines in counted.values()], [1, 1, 0])
+            for name in ("new", "broken"):
+                remove(etcd, f"/registry/configmaps/default/{name}")
+            expect("a list without them", server.call("GET", CONFIGMAPS)[0], 200)
+            expect("their names", server.call("POST", CONFIGMAPS, {"metadata": {"name": "broken"}})[0], 201)
+
+
+def versions_that_a_kube_apiserver_stores(program, _):
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    names = {"plural": "olds", "singular": "old", "kind": "Old", "listKind": "OldList"}
+    definition = {"kind": "CustomResourceDefinition", "apiVersion": "apiextensions.k8s.io/v1beta1",
+                  "metadata": {"name": "olds.example.com", "uid": "u", "creationTimestamp": "2020-01-01T00:00:00Z"},
+                  "spec": {"group": "example.com", "version": "v1", "names": names, "scope": "Namespaced", "validation": schema,
+                           "versions": [{"name": "v1", "served": True, "storage": True}], "preserveUnknownFields": False},
+                  "status": {"conditions": [{"type": kind, "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}
+                                            for kind in ("NamesAccepted", "Established")],
+                             "acceptedNames": names, "storedVersions": ["v1"]}}
+    budget = {"kind": "PodDisruptionBudget", "apiVersion": "policy/v1beta1", "metadata": {"name": "b", "namespace": "default", "uid": "v"},
+              "spec": {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}, "status": {}}
+    key = "/registry/apiextensions.k8s.io/customresourcedefinitions/olds.example.com"
+    with etcd_and_folder() as (etcd, folder):
+        put(etcd, key, json.dumps(definition))
+        put(etcd, "/registry/poddisruptionbudgets/default/b", json.dumps(budget))
+        with started(program, f"{folder}/data", f"--etcd-servers={etcd.url}") as server:
+            path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/olds.example.com"
+            status, shown = server.call("GET", path)
+            expect("the definition", (status, shown["apiVersion"], shown["spec"]["versions"][0]["schema"]),
+                   (200, "apiextensions.k8s.io/v1", schema))
+            olds = "/apis/example.com/v1/namespaces/default/olds"
+            until("the kind is served", lambda: server.call("GET", olds)[0] == 200)
+            thing = {"apiVersion": "example.com/v1", "kind": "Old", "metadata": {"name": "o"}}
+            expect("an object of it", server.call("POST", olds, thing)[0], 201)
+            # What would be written in another form is written when nothing else changes.
+            path = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/b"
+            shown = server.call("GET", path)[1]
+            expect("the budget", shown["apiVersion"], "policy/v1")
+            again = server.call("PUT", path, shown)[1]
+            if again["metadata"]["resourceVersion"] == shown["metadata"]["resourceVersion"]:
+                fail("the budget was not written again")
+            expect("the stored version", json.loads(stored(etcd, "/registry/poddisruptionbudgets/default/b"))["apiVersion"], "policy/v1")
+            expect("once", server.call("PUT", path, again)[1]["metadata"]["resourceVersion"], again["metadata"]["resourceVersion"])
+
+
+def writing_again_under_a_key(program, _):
+    key = "/registry/secrets/default/a"
+    with etcd_and_folder() as (etcd, folder):
+        flag = f"--etcd-servers={etcd.url}"
+        with started(program, f"{folder}/data", flag) as server:
+            make(server, "a")
+        expect("what is stored", stored(etcd, key)[:1], b"{")
+        steps = [("k1", [("aesgcm", ["k1"]), ("identity", [])]), ("k2", [("aesgcm", ["k2", "k1"])])]
+        for name, providers in steps:
+            with started(program, f"{folder}/data", flag, config(folder, [("secrets", providers)])) as server:
+                before = server.call("GET", f"{SECRETS}/a")[1]
+                after = server.call("PUT", f"{SECRETS}/a", before)[1]
+                if after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]:
+                    fail(f"{name}: the value was not written again")
+                unchanged = server.call("PUT", f"{SECRETS}/a", after)[1]
+                expect("a second time", unchanged["metadata"]["resourceVersion"], after["metadata"]["resourceVersion"])
+            expect("what is stored", stored(etcd, key).startswith(f"k8s:enc:aesgcm:v1:{name}:".encode()), True)
+
+
+def same_lines(what, file, other):
+    """Byte for byte, in whatever order."""
+    found, wanted = (set(pathlib.Path(name).read_bytes().splitlines()) for name in (file, other))
+    if found != wanted:
+        fail(f"the lines of {what}: {sorted(found ^ wanted)[:2]}")
+
+
+def from_the_database_to_etcd_and_back(program, _):
+    with etcd_and_folder() as (etcd, folder), tempfile.TemporaryDirectory() as other:
+        flag, servers = config(folder, [("secrets", [("aesgcm", ["k1"]), ("identity", [])])]), f"--etcd-servers={etcd.url}"
+        with started(program, f"{folder}/data", flag) as server:
+            make(server, "a")
+            for i in range(5):
+                expect("a write", server.call("POST", CONFIGMAPS, {"metadata": {"name": f"c{i}"}})[0], 201)
+            expect("a deletion", server.call("DELETE", f"{CONFIGMAPS}/c1")[0], 200)
+            before = objects(server)
+        lines = [f"{folder}/{name}.jsonl" for name in ("database", "etcd", "back")]
+        call(program, "export", lines[0], f"--data-dir={folder}/data", flag)
+        call(program, "import", lines[0], servers, flag)
+        expect("the secret is encrypted", stored(etcd, "/registry/secrets/default/a").startswith(b"k8s:enc:aesgcm:v1:k1:"), True)
+        call(program, "export", lines[1], servers, flag)
+        same_lines("etcd", lines[1], lines[0])
+        shown = json.loads(call(program, "get", "configmaps/default/c2", servers))
+        expect("the uid", shown["metadata"]["uid"], next(item["metadata"]["uid"] for item in before[ALL_CONFIGMAPS]
+                                                         if item["metadata"]["name"] == "c2"))
+        if "keys below /registry" not in call(program, "import", lines[0], servers, flag, code=2):
+            fail("an import into an etcd with objects is not refused")
+        call(program, "import", lines[1], f"--data-dir={other}/data", flag)
+        call(program, "export", lines[2], f"--data-dir={other}/data", flag)
+        same_lines("the database", lines[2], lines[0])
+        with started(program, f"{folder}/on-etcd", servers, flag) as server:
+            after = objects(server)
+            expect("the secret", value_of(server, "a"), "VERY-SECRET-VALUE")
+            revision = int(make(server, "next")["metadata"]["resourceVersion"])
+        head = json.loads(pathlib.Path(lines[0]).read_text().splitlines()[0])
+        if revision <= head["revision"]:
+            fail(f"revision {revision} comes again; the export says {head['revision']}")
+        for found in (before, after):  # that of another data directory has another CA
+            found[ALL_CONFIGMAPS] = [item for item in found[ALL_CONFIGMAPS] if item["metadata"]["namespace"] == "default"]
+        for path in ("/api/v1/secrets", ALL_CONFIGMAPS, "/apis/rbac.authorization.k8s.io/v1/clusterroles"):
+            expect(path, after[path], before[path])
+
+
+if __name__ == "__main__":
+    if find_etcd() is None:
+        print("SKIP: no etcd: install the package etcd-server")
+        sys.exit(SKIP)
+    run("etcd_store", __doc__, [an_object_that_cannot_be_read, versions_that_a_kube_apiserver_stores, writing_again_under_a_key,
+                                from_the_database_to_etcd_and_back])

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Three servers on one etcd, 64 clients: a quota is never exceeded, and no two Services get one address or node port.
+
+    tests/integration/replicas.py --build build/release
+"""
+
+import collections
+import contextlib
+import pathlib
+import random
+import sys
+import threading
+
+from etcd_store import SKIP, etcd_and_folder, find_etcd, started
+from process import CONFIGMAPS
+from story import expect, fail, run
+
+CLIENTS = 64
+
+
+@contextlib.contextmanager
+def three_servers(program, *flags):
+    with etcd_and_folder() as (etcd, folder), contextlib.ExitStack() as stack:
+        key = pathlib.Path(folder) / "first/pki/sa.key"
+        servers = []
+        for name in ("first", "second", "third"):
+            shared = [f"--service-account-signing-key-file={key}"] if key.exists() else []
+            servers.append(stack.enter_context(started(program, f"{folder}/{name}", f"--etcd-servers={etcd.url}", *shared, *flags)))
+        yield servers
+
+
+def clients(servers, work):
+    """64 threads, each with connections of its own to all servers; `work(number, call)`, call(method, path, body) goes to one
+    server after the other."""
+    failures = []
+
+    def one(number):
+        connections = [server.connect() for server in servers]
+        turn = random.Random(number).randrange(3)
+
+        def call(method, path, body=None):
+            nonlocal turn
+            turn = (turn + 1) % 3
+            return servers[turn].call(method, path, body, connections[turn])
+
+        try:
+            work(number, call)
+        except Exception as error:  # told by the main thread
+            failures.append(f"client {number}: {error!r}")
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        fail("; ".join(failures[:5]))
+
+
+def a_quota_is_never_exceeded(program, _):
+    most = 25
+    with three_servers(program) as servers:
+        quota = {"metadata": {"name": "q"}, "spec": {"hard": {"count/configmaps": str(most)}}}
+        path = "/api/v1/namespaces/default/resourcequotas"
+        expect("the quota", servers[0].call("POST", path, quota)[0], 201)
+        # No controllers run here: the status, from which admission counts, is set by hand.
+        status = {"status": {"hard": quota["spec"]["hard"], "used": {"count/configmaps": "0"}}}
+        shown = servers[0].call("GET", f"{path}/q")[1]
+        expect("its status", servers[0].call("PUT", f"{path}/q/status", shown | status)[0], 200)
+        codes, seen, over = collections.Counter(), [], threading.Event()
+
+        def look():
+            connection = servers[1].connect()
+            while not over.is_set():
+                code, body = servers[1].call("GET", CONFIGMAPS, None, connection)
+                if code == 200:
+                    seen.append(len(body["items"]))
+
+        def work(number, call):
+            for i in range(4):
+                code, body = call("POST", CONFIGMAPS, {"metadata": {"name": f"c{number}-{i}"}})
+                codes[code] += 1
+                if code not in (201, 403, 409, 500):
+                    fail(f"{code} {body}")
+
+        watcher = threading.Thread(target=look)
+        watcher.start()
+        try:
+            clients(servers, work)
+        finally:
+            over.set()
+            watcher.join()
+        there = len(servers[2].call("GET", CONFIGMAPS)[1]["items"])
+        expect("what was created", codes[201], there)
+        expect("how many there are", there, most)
+        expect("the most that were seen", max(seen) <= most, True)
+        used = servers[2].call("GET", f"{path}/q")[1]["status"]["used"]
+        expect("what the quota counts", used, {"count/configmaps": str(most)})
+
+
+def no_two_services_share_an_address_or_a_port(program, _):
+    services = "/api/v1/namespaces/default/services"
+    # Fewer addresses and ports than services: 253 of the /24 are taken at random, ports until none is left.
+    with three_servers(program, "--service-cluster-ip-range=10.0.0.0/25", "--service-node-port-range=30000-30063") as servers:
+        codes = collections.Counter()
+
+        def work(number, call):
+            for i in range(3):
+                spec = {"ports": [{"port": 80}], "type": "NodePort" if i % 2 == 0 else "ClusterIP"}
+                code, body = call("POST", services, {"metadata": {"name": f"s{number}-{i}"}, "spec": spec})
+                codes[code] += 1
+                if code not in (201, 422, 500):
+                    fail(f"{code} {body}")
+                if code == 201 and i == 2:  # what is given back is given again
+                    call("DELETE", f"{services}/s{number}-{i}")
+
+        clients(servers, work)
+        shown = [server.call("GET", "/api/v1/services")[1]["items"] for server in servers]
+        expect("what the servers show", shown[0] == shown[1] == shown[2], True)
+        addresses = collections.Counter(item["spec"]["clusterIP"] for item in shown[0])
+        ports = collections.Counter(port["nodePort"] for item in shown[0] for port in item["spec"]["ports"] if "nodePort" in port)
+        expect("addresses given twice", [one for one, count in addresses.items() if count > 1], [])
+        expect("node ports given twice", [one for one, count in ports.items() if count > 1], [])
+        expect("addresses of the range", all(one.startswith("10.0.0.") for one in addresses), True)
+        if codes[201] < 100 or not ports:
+            fail(f"too little was made to show anything: {codes}")
+
+
+if __name__ == "__main__":
+    if find_etcd() is None:
+        print("SKIP: no etcd: install the package etcd-server")
+        sys.exit(SKIP)
+    run("replicas", __doc__, [a_quota_is_never_exceeded, no_two_services_share_an_address_or_a_port])
