@@ -38,15 +38,15 @@ std::optional<int> RetryAfterHeader(const net::Response& response) {
   return static_cast<int>(*seconds);
 }
 
+constexpr std::string_view kNoResponse = "webhook response was absent";
+
 CallError FailedToCall(std::string_view error, int code) {
-  return {base::StrCat("failed to call webhook: ", error), code, false};
+  return {"failed to call webhook", std::string(error), code, false};
 }
 
 CallError UnknownReviewVersion() {
-  return {
-      "could not create admission objects: webhook does not accept known AdmissionReview "
-      "versions (v1, v1beta1)",
-      400, false};
+  return {"could not create admission objects",
+          "webhook does not accept known AdmissionReview versions (v1, v1beta1)", 400, false};
 }
 
 CallError TransportError(HookType type, const PreparedCall& call, const net::CallResult& result,
@@ -97,18 +97,26 @@ base::Status HttpError(const net::Response& response) {
 }
 
 CallError NoClientError() {
-  return {"could not get REST client: this process has no client for calls", 500, false};
+  return {"could not get REST client", "this process has no client for calls", 500, false};
 }
 
-std::string CallErrorText(const Hook& hook, const CallError& error) {
-  if (IsExternalHook(hook)) {
-    constexpr std::string_view kPrefix = "failed to call webhook: ";
-    std::string_view reason = error.reason;
-    if (reason.starts_with(kPrefix)) reason.remove_prefix(kPrefix.size());
-    return base::StrCat("failed calling admission webhook ", base::GoQuote(hook.name), ": ",
-                        reason);
+std::string CallErrorText(const Hook& hook, const CallError& error, const Dialect& dialect) {
+  const bool is_external = IsExternalHook(hook);
+  const bool says_admission = is_external || dialect.says_admission_webhook;
+  std::string out =
+      base::StrCat(says_admission ? "failed calling admission webhook " : "failed calling webhook ",
+                   base::GoQuote(hook.name), ": ");
+  const bool has_step = !error.step.empty() && !is_external && !dialect.names_no_step;
+  if (has_step) out.append(error.step).append(": ");
+  out.append(error.reason);
+  if (dialect.has_capital_absence && error.reason == kNoResponse) {
+    out[out.size() - error.reason.size()] = 'W';
   }
-  return base::StrCat("failed calling webhook ", base::GoQuote(hook.name), ": ", error.reason);
+  return out;
+}
+
+ReviewForm FormFor(const Dialect& dialect, const Hook& hook) {
+  return hook.review_version == ReviewVersion::kV1beta1 ? dialect.v1beta1_reviews : ReviewForm();
 }
 
 std::variant<PreparedCall, CallError> PrepareCall(
@@ -133,7 +141,7 @@ std::variant<PreparedCall, CallError> PrepareCall(
     return FailedToCall(request.status().message(), 503);
   }
   if (!request.ok()) {
-    return CallError{base::StrCat("could not get REST client: ", request.status().message()), 500,
+    return CallError{"could not get REST client", std::string(request.status().message()), 500,
                      false};
   }
   call.request = std::move(request).value();
@@ -161,7 +169,7 @@ std::optional<CallError> CheckDryRun(const Hook& hook, bool dry_run, base::Statu
     case SideEffects::kNoneOnDryRun:
       return std::nullopt;
     case SideEffects::kAbsent:
-      return CallError{"Webhook SideEffects is nil", 400, false};
+      return CallError{"", "Webhook SideEffects is nil", 400, false};
     case SideEffects::kSome:
     case SideEffects::kUnknown:
       break;
@@ -197,7 +205,7 @@ std::variant<ReviewAnswer, CallError> ReadAnswer(json::Arena& arena, HookType ty
   }
   auto answer = VerifyReview(*review, version, type, uid);
   if (!answer.ok()) {
-    return CallError{base::StrCat("received invalid webhook response: ", answer.status().message()),
+    return CallError{"received invalid webhook response", std::string(answer.status().message()),
                      503, false};
   }
   return std::move(answer).value();

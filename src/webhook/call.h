@@ -23,13 +23,15 @@
 namespace portcullis::webhook {
 
 struct CallError {
-  std::string reason;      // what follows `failed calling webhook "<name>": `
+  std::string_view step;   // the step that failed, a literal: "failed to call webhook"
+  std::string reason;      // what is wrong
   int code = 500;          // for metrics
   bool cancelled = false;  // the client has gone: not counted
 };
 
-// The text of a call error: `failed calling webhook "<name>": <reason>`.
-std::string CallErrorText(const Hook& hook, const CallError& error);
+// The text of a call error: `failed calling webhook "<name>": <step>: <reason>`. External hooks, and
+// some releases, leave out the step.
+std::string CallErrorText(const Hook& hook, const CallError& error, const Dialect& dialect);
 
 // Why no webhook can be called by a process that was given no HTTPS client.
 CallError NoClientError();
@@ -61,6 +63,9 @@ std::optional<std::chrono::seconds> RetryDelay(const net::CallResult& result, in
 // Whether a dry run may reach the hook. `refusal` is set if the request is to be refused whatever
 // the failure policy says.
 std::optional<CallError> CheckDryRun(const Hook& hook, bool dry_run, base::Status& refusal);
+
+// Of the reviews that the hook is sent.
+ReviewForm FormFor(const Dialect& dialect, const Hook& hook);
 
 // What came back, judged. Failures of the connection are logged and counted with their phase.
 std::variant<ReviewAnswer, CallError> JudgeCall(json::Arena& arena, HookType type,

@@ -17,6 +17,7 @@
 #include "admission/trace/trace.h"
 #include "store/store.h"
 #include "webhook/configuration.h"
+#include "webhook/dialect.h"
 #include "webhook/hook_metrics.h"
 
 namespace portcullis::webhook {
@@ -28,8 +29,7 @@ struct Services {
   net::HttpsClient* https = nullptr;  // null: no webhook can be called
   const base::Clock* clock = nullptr;
   HookMetrics* metrics = nullptr;  // may be null
-  bool wraps_denials = false;      // of mutating webhooks, in internal errors (v1.9 to v1.14)
-  bool hides_new_names = false;    // of new objects, from external hooks (v1.7 to v1.13)
+  Dialect dialect;
 };
 
 // A webhook whose rules match.

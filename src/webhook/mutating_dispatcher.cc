@@ -220,7 +220,7 @@ class Dispatcher {
       case Outcome::Kind::kCallError:
         break;
     }
-    const std::string text = CallErrorText(hook, outcome.call_error);
+    const std::string text = CallErrorText(hook, outcome.call_error, services_.dialect);
     if (!hook.ignore_failures) return base::InternalError(text);
     base::LogWarning("failed calling webhook, failing open",
                      {{"webhook", hook.name}, {"error", text}});
@@ -234,7 +234,7 @@ class Dispatcher {
     return base::OkStatus();
   }
 
-  static void EndStep(const Hook& hook, const Outcome& outcome, admission::Trace& trace) {
+  void EndStep(const Hook& hook, const Outcome& outcome, admission::Trace& trace) const {
     using admission::TraceOutcome;
     switch (outcome.kind) {
       case Outcome::Kind::kAllowed:
@@ -246,7 +246,7 @@ class Dispatcher {
       case Outcome::Kind::kCallError:
         trace.SetReason(admission::TraceReason::kFailurePolicy);
         return trace.End(hook.ignore_failures ? TraceOutcome::kFailedOpen : TraceOutcome::kFailed,
-                         CallErrorText(hook, outcome.call_error));
+                         CallErrorText(hook, outcome.call_error, services_.dialect));
     }
   }
 
@@ -291,9 +291,12 @@ class Dispatcher {
     if (services_.https == nullptr) return Failed(NoClientError());
 
     const auto start = services_.clock->Steady();
-    if (shared_.empty() || candidate.invocation.resource != shared_resource_) {
-      shared_ = EncodeSharedPart(request_, candidate.invocation, object_, old_object_);
+    const ReviewForm form = FormFor(services_.dialect, hook);
+    if (shared_.empty() || candidate.invocation.resource != shared_resource_ ||
+        form != shared_form_) {
+      shared_ = EncodeSharedPart(request_, candidate.invocation, object_, old_object_, form);
       shared_resource_ = candidate.invocation.resource;
+      shared_form_ = form;
     }
     auto prepared = PrepareCall(hook, shared_, request_.deadline(), start);
     if (auto* error = std::get_if<CallError>(&prepared)) return Failed(std::move(*error));
@@ -325,8 +328,8 @@ class Dispatcher {
     if (!answer.allowed) {
       Outcome denied;
       denied.kind = Outcome::Kind::kDenied;
-      denied.status = DenialStatus(hook.name, answer.status);
-      if (services_.wraps_denials) {
+      denied.status = DenialStatus(hook.name, answer.status, services_.dialect);
+      if (services_.dialect.wraps_denials) {
         denied.status = base::InternalError(denied.status.message());
         return denied;
       }
@@ -352,6 +355,12 @@ class Dispatcher {
     }
   }
 
+  // Up to v1.14 whatever a mutating webhook had refused was wrapped once more.
+  Outcome BadPatch(base::Status status) const {
+    return Broken(services_.dialect.wraps_denials ? base::InternalError(status.message())
+                                                  : std::move(status));
+  }
+
   Outcome ApplyPatch(const Candidate& candidate, const ReviewAnswer& answer) {
     if (answer.patch.empty()) return {};
     const Hook& hook = *candidate.hook;
@@ -361,24 +370,26 @@ class Dispatcher {
     auto patch = json::DecodePatch(arena, arena.Copy(answer.patch), "jsonpatch.Patch",
                                    {&options.repeats_keys, &range_error});
     if (!patch.ok()) {
-      return Failed({base::StrCat("received undecodable patch in webhook response: ",
-                                  patch.status().message()),
-                     503, false});
+      if (services_.dialect.names_no_step) {
+        return BadPatch(base::InternalError(patch.status().message()));
+      }
+      return Failed({"received undecodable patch in webhook response",
+                     std::string(patch.status().message()), 503, false});
     }
     if (patch->empty()) return {};
     if (steps_.trace() != nullptr) steps_.trace()->SetPatch(*patch);
     if (object_.is_null()) {
-      return Broken(base::InternalError(base::StrCat(
+      return BadPatch(base::InternalError(base::StrCat(
           "admission webhook ", base::GoQuote(hook.name),
           " attempted to modify the object, which is not supported for this operation")));
     }
     if (answer.patch_type != "JSONPatch") {
-      const int code = DenialStatus(hook.name, answer.status).http_code();
-      return Failed(
-          {base::StrCat("unsupported patch type ", base::GoQuote(answer.patch_type)), code, false});
+      const int code = DenialStatus(hook.name, answer.status, services_.dialect).http_code();
+      return Failed({"", base::StrCat("unsupported patch type ", base::GoQuote(answer.patch_type)),
+                     code, false});
     }
     auto patched = json::ApplyPatch(arena, object_, *patch, options);
-    if (!patched.ok()) return Broken(base::InternalError(patched.status().message()));
+    if (!patched.ok()) return BadPatch(base::InternalError(patched.status().message()));
     json::Value result = *patched;
     foreign_ = base::OkStatus();
     if (services_.objects != nullptr) {
@@ -388,7 +399,7 @@ class Dispatcher {
       } else if (decoded.status().http_code() == 500) {
         foreign_ = std::move(decoded).status();
       } else {
-        return Broken(base::InternalError(decoded.status().message()));
+        return BadPatch(base::InternalError(decoded.status().message()));
       }
     }
     if (!range_error.empty() && json::HasInfinity(result)) {
@@ -463,6 +474,7 @@ class Dispatcher {
   base::Status foreign_;  // what there is to say if a patch has made object_ one of another kind
   std::string shared_;    // EncodeSharedPart of the above, or ""
   api::GroupVersionResource shared_resource_;
+  ReviewForm shared_form_;
 };
 
 }  // namespace

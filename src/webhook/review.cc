@@ -49,6 +49,31 @@ void RepeatTriple(std::string& out, std::size_t from, std::size_t size, std::str
   out.append(out, value, size - (value - from));
 }
 
+// Where the triples of the invocation stand in a review: [kind, resource), [resource, end).
+struct TriplesAt {
+  std::size_t kind = 0;
+  std::size_t resource = 0;
+  std::size_t end = 0;
+};
+
+// What the request was about, which the invocation need not be.
+void AppendRequestKind(std::string& out, const admission::Request& request,
+                       const Invocation& invocation, const TriplesAt& at) {
+  if (invocation.kind == request.kind()) {
+    RepeatTriple(out, at.kind, at.resource - at.kind, "kind", "requestKind");
+  } else {
+    AppendTriple(out, "requestKind", request.kind().group, request.kind().version, "kind",
+                 request.kind().kind);
+  }
+  if (invocation.resource == request.resource()) {
+    RepeatTriple(out, at.resource, at.end - at.resource, "resource", "requestResource");
+  } else {
+    AppendTriple(out, "requestResource", request.resource().group, request.resource().version,
+                 "resource", request.resource().resource);
+  }
+  if (!request.subresource().empty()) AppendField(out, "requestSubResource", request.subresource());
+}
+
 std::string GvkText(std::string_view group, std::string_view version, std::string_view kind) {
   return base::StrCat(group, "/", version, ", Kind=", kind);
 }
@@ -142,7 +167,7 @@ std::string_view ReviewVersionText(ReviewVersion version) {
 }
 
 std::string EncodeSharedPart(const admission::Request& request, const Invocation& invocation,
-                             json::Value object, json::Value old_object) {
+                             json::Value object, json::Value old_object, const ReviewForm& form) {
   std::string out;
   out.reserve(1024 + object.source().size() + old_object.source().size());
   const std::size_t kind_at = out.size();
@@ -153,20 +178,12 @@ std::string EncodeSharedPart(const admission::Request& request, const Invocation
                invocation.resource.resource);
   const std::size_t end = out.size();
   if (!request.subresource().empty()) AppendField(out, "subResource", request.subresource());
-  if (invocation.kind == request.kind()) {
-    RepeatTriple(out, kind_at, resource_at - kind_at, "kind", "requestKind");
-  } else {
-    AppendTriple(out, "requestKind", request.kind().group, request.kind().version, "kind",
-                 request.kind().kind);
+  if (form.has_request_kind) {
+    AppendRequestKind(out, request, invocation, {kind_at, resource_at, end});
   }
-  if (invocation.resource == request.resource()) {
-    RepeatTriple(out, resource_at, end - resource_at, "resource", "requestResource");
-  } else {
-    AppendTriple(out, "requestResource", request.resource().group, request.resource().version,
-                 "resource", request.resource().resource);
-  }
-  if (!request.subresource().empty()) AppendField(out, "requestSubResource", request.subresource());
-  if (!request.name().empty()) AppendField(out, "name", request.name());
+  const bool hides_name = !form.has_new_names && request.operation() == admission::kCreate &&
+                          request.subresource().empty();
+  if (!request.name().empty() && !hides_name) AppendField(out, "name", request.name());
   if (!request.namespace_name().empty()) AppendField(out, "namespace", request.namespace_name());
   AppendField(out, "operation", admission::OperationText(request.operation()));
   json::Arena scratch;
@@ -179,10 +196,15 @@ std::string EncodeSharedPart(const admission::Request& request, const Invocation
   out.append(",\"object\":");
   json::Write(object, out);
   out.append(",\"oldObject\":");
-  json::Write(old_object, out);
-  out.append(request.dry_run() ? ",\"dryRun\":true" : ",\"dryRun\":false");
-  out.append(",\"options\":");
-  json::Write(request.options(), out);
+  const bool shows_old = form.has_request_kind || request.operation() != admission::kDelete;
+  json::Write(shows_old ? old_object : json::Value(), out);
+  if (form.has_dry_run) {
+    out.append(request.dry_run() ? ",\"dryRun\":true" : ",\"dryRun\":false");
+  }
+  if (form.has_request_kind) {
+    out.append(",\"options\":");
+    json::Write(request.options(), out);
+  }
   out.append("}}\n");
   return out;
 }
@@ -252,7 +274,8 @@ base::Result<ReviewAnswer> VerifyReview(json::Value review, ReviewVersion sent, 
   return answer;
 }
 
-base::Status DenialStatus(std::string_view webhook_name, json::Value status) {
+base::Status DenialStatus(std::string_view webhook_name, json::Value status,
+                          const Dialect& dialect) {
   const std::string quoted = base::GoQuote(webhook_name);
   const std::string_view reason = status["reason"].AsString();
   std::string_view why = status["message"].AsString();
@@ -261,9 +284,13 @@ base::Status DenialStatus(std::string_view webhook_name, json::Value status) {
       why.empty()
           ? base::StrCat("admission webhook ", quoted, " denied the request without explanation")
           : base::StrCat("admission webhook ", quoted, " denied the request: ", why);
-  const std::int64_t code = status["code"].AsInt();
-  base::Status out =
-      base::Status::Custom(code < 400 ? 400 : static_cast<int>(code), std::string(reason), message);
+  std::int64_t code = status["code"].AsInt();
+  if (dialect.keeps_denial_codes) {
+    if (code < 200) code = 500;  // no code that ends an answer
+  } else if (code < 400) {
+    code = 400;
+  }
+  base::Status out = base::Status::Custom(static_cast<int>(code), std::string(reason), message);
   if (const json::Value details = status["details"]; details.is_object()) {
     return out.WithDetails(ReadDetails(details));
   }

@@ -18,6 +18,7 @@
 #include "api/names.h"
 #include "base/status.h"
 #include "json/value.h"
+#include "webhook/dialect.h"
 
 namespace portcullis::webhook {
 
@@ -32,10 +33,10 @@ struct Invocation {
   bool operator==(const Invocation&) const = default;
 };
 
-// The part of a review that all webhooks with one Invocation share: everything behind the uid.
-// `object` and `old_object` are of the invocation's kind.
+// The part of a review that all webhooks with one Invocation and ReviewForm share: everything behind
+// the uid. `object` and `old_object` are of the invocation's kind.
 std::string EncodeSharedPart(const admission::Request& request, const Invocation& invocation,
-                             json::Value object, json::Value old_object);
+                             json::Value object, json::Value old_object, const ReviewForm& form);
 // The whole body.
 std::string EncodeReview(ReviewVersion version, std::string_view uid, std::string_view shared);
 
@@ -73,6 +74,7 @@ base::Result<ReviewAnswer> VerifyReview(json::Value review, ReviewVersion sent, 
                                         std::string_view uid);
 
 // What a denial is answered with: the webhook's status with Kubernetes' code and message.
-base::Status DenialStatus(std::string_view webhook_name, json::Value status);
+base::Status DenialStatus(std::string_view webhook_name, json::Value status,
+                          const Dialect& dialect);
 
 }  // namespace portcullis::webhook

@@ -125,9 +125,9 @@ TEST(VerifyReviewTest, TakesV1beta1AsItComes) {
             "ok");
 }
 
-base::Status Denial(std::string_view status_json) {
+base::Status Denial(std::string_view status_json, const Dialect& dialect = {}) {
   json::Arena arena;
-  return DenialStatus("w.x.y", *json::Parse(arena, status_json));
+  return DenialStatus("w.x.y", *json::Parse(arena, status_json), dialect);
 }
 
 TEST(DenialStatusTest, MapsCodesAndMessages) {
@@ -155,6 +155,15 @@ TEST(DenialStatusTest, MapsCodesAndMessages) {
   }
 }
 
+// Up to v1.14.
+TEST(DenialStatusTest, KeepsTheCodeWhereTheReleaseDid) {
+  const Dialect dialect{.keeps_denial_codes = true};
+  EXPECT_EQ(Denial("null", dialect).http_code(), 500);
+  EXPECT_EQ(Denial(R"({"code":100})", dialect).http_code(), 500);
+  EXPECT_EQ(Denial(R"({"code":302})", dialect).http_code(), 302);
+  EXPECT_EQ(Denial(R"({"code":403})", dialect).http_code(), 403);
+}
+
 TEST(EncodeReviewTest, WritesKubernetesOrder) {
   admission::Attributes attributes;
   attributes.operation = admission::kUpdate;
@@ -169,7 +178,8 @@ TEST(EncodeReviewTest, WritesKubernetesOrder) {
   const admission::Request request(std::move(attributes), arena, recorder);
   const Invocation invocation = {{"apps", "v1", "Deployment"}, {"apps", "v1", "deployments"}};
   EXPECT_EQ(
-      EncodeReview(ReviewVersion::kV1, "u-1", EncodeSharedPart(request, invocation, object, {})),
+      EncodeReview(ReviewVersion::kV1, "u-1",
+                   EncodeSharedPart(request, invocation, object, {}, {})),
       R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1",)"
       R"("kind":{"group":"apps","version":"v1","kind":"Deployment"},)"
       R"("resource":{"group":"apps","version":"v1","resource":"deployments"},)"

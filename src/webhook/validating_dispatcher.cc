@@ -40,6 +40,12 @@ struct Relevant {
   std::int32_t step = admission::Trace::kNoStep;
 };
 
+struct SharedText {
+  Invocation invocation;
+  ReviewForm form;
+  std::string text;
+};
+
 class Dispatcher {
  public:
   Dispatcher(const Services& services, const HookSet& hooks, const admission::Request& request)
@@ -147,20 +153,22 @@ class Dispatcher {
     trace->End(outcome, std::string(message));
   }
 
-  // One serialization for all webhooks that are called with the same kind and resource. A request
+  // One serialization for all webhooks that are called with the same kind, resource and form. A request
   // comes to webhooks or to external admission hooks, not to both at once.
   const std::string& SharedPart(const Relevant& relevant) {
     const Invocation& invocation = relevant.candidate->invocation;
-    for (const auto& [known, text] : shared_parts_) {
-      if (known == invocation) return text;
+    const ReviewForm form = FormFor(services_.dialect, *relevant.candidate->hook);
+    for (const SharedText& known : shared_parts_) {
+      if (known.invocation == invocation && known.form == form) return known.text;
     }
     const Versioned& versioned = *relevant.versioned;
-    shared_parts_.emplace_back(
-        invocation,
-        IsExternalHook(*relevant.candidate->hook)
-            ? EncodeReviewV1alpha1(request_, services_.hides_new_names)
-            : EncodeSharedPart(request_, invocation, versioned.object, versioned.old_object));
-    return shared_parts_.back().second;
+    shared_parts_.push_back(
+        {invocation, form,
+         IsExternalHook(*relevant.candidate->hook)
+             ? EncodeReviewV1alpha1(request_, !services_.dialect.v1beta1_reviews.has_new_names)
+             : EncodeSharedPart(request_, invocation, versioned.object, versioned.old_object,
+                                form)});
+    return shared_parts_.back().text;
   }
 
   void Send(std::size_t index) {
@@ -222,8 +230,9 @@ class Dispatcher {
       }
       return EndStep(index, TraceOutcome::kAllowed, TraceReason::kNone, {});
     }
-    base::Status denial = IsExternalHook(hook) ? DenialStatusV1alpha1(hook.name, answer.status)
-                                               : DenialStatus(hook.name, answer.status);
+    base::Status denial = IsExternalHook(hook)
+                              ? DenialStatusV1alpha1(hook.name, answer.status)
+                              : DenialStatus(hook.name, answer.status, services_.dialect);
     EndStep(index, TraceOutcome::kDenied, TraceReason::kNone, denial.message());
     if (services_.metrics != nullptr) {
       services_.metrics->CountRejection(hook.name, operation, ErrorType::kNone, denial.http_code());
@@ -257,7 +266,7 @@ class Dispatcher {
   void FinishWithCallError(std::size_t index, const CallError& error) {
     const Hook& hook = *relevant_[index].candidate->hook;
     const bool rejected = !hook.ignore_failures;
-    const std::string text = CallErrorText(hook, error);
+    const std::string text = CallErrorText(hook, error, services_.dialect);
     ResumeStep(index);
     if (services_.metrics != nullptr) {
       const admission::Operation operation = request_.operation();
@@ -303,7 +312,7 @@ class Dispatcher {
   HookSteps steps_;
   std::list<Versioned> versions_;
   std::vector<Relevant> relevant_;
-  std::list<std::pair<Invocation, std::string>> shared_parts_;
+  std::list<SharedText> shared_parts_;
   std::vector<PreparedCall> calls_;  // as relevant_; empty where nothing could be sent
   std::unique_ptr<net::CallSet> https_;
   std::size_t waited_for_ = 0;

@@ -19,7 +19,7 @@ base::Result<std::unique_ptr<WebhookPluginCore>> WebhookPluginCore::Create(
     core->metrics_ = std::make_unique<HookMetrics>(*context.metrics, type);
   }
   core->services_.metrics = core->metrics_.get();
-  const HookCompiler compiler = core->Prepare(context, std::move(credentials));
+  const HookCompiler compiler = core->Prepare(context, type, std::move(credentials));
   if (!config.static_manifests_dir.empty()) {
     core->manifests_ =
         TRY(StaticManifests::Create(context, config.static_manifests_dir, type, compiler));
@@ -46,13 +46,31 @@ std::shared_ptr<const Credentials> ProxyCredentials(const admission::PluginConte
   return std::make_shared<const Credentials>(config);
 }
 
+Dialect DialectOf(const admission::PluginContext& context, HookType type) {
+  const auto has = [&](std::string_view fact) { return context.release->Has(fact); };
+  Dialect dialect;
+  dialect.wraps_denials = has("MutatingDenialsAreWrapped");
+  dialect.keeps_denial_codes = has("WebhookDenialsKeepTheirCode");
+  dialect.says_admission_webhook = has("WebhookErrorsSayAdmission");
+  dialect.names_no_step = has("WebhookErrorsNameNoStep");
+  dialect.has_capital_absence =
+      has("WebhookAbsenceIsCapital") &&
+      (type == HookType::kValidating || !has("WebhookAbsenceIsSmallWhereMutating"));
+  dialect.reviews_configurations = has("WebhooksReviewConfigurations");
+  dialect.v1beta1_reviews = {.has_request_kind = !has("WebhookReviewsNameNoRequestKind"),
+                             .has_dry_run = !has("WebhookReviewsHaveNoDryRun"),
+                             .has_new_names = !has("CreatesHaveNoName")};
+  return dialect;
+}
+
 }  // namespace
 
 std::unique_ptr<WebhookPluginCore> WebhookPluginCore::CreateExternal(
     const admission::PluginContext& context) {
   std::unique_ptr<WebhookPluginCore> core(new WebhookPluginCore);
   core->is_external_ = true;
-  const HookCompiler compiler = core->Prepare(context, ProxyCredentials(context));
+  const HookCompiler compiler =
+      core->Prepare(context, HookType::kValidating, ProxyCredentials(context));
   const bool served =
       context.objects != nullptr && !context.objects
                                          ->ResourcesOf({"admissionregistration.k8s.io", "v1alpha1",
@@ -65,13 +83,12 @@ std::unique_ptr<WebhookPluginCore> WebhookPluginCore::CreateExternal(
   return core;
 }
 
-HookCompiler WebhookPluginCore::Prepare(const admission::PluginContext& context,
+HookCompiler WebhookPluginCore::Prepare(const admission::PluginContext& context, HookType type,
                                         std::shared_ptr<const Credentials> credentials) {
   services_.objects = context.objects;
   services_.reader = context.reader;
   services_.https = context.https;
-  services_.hides_new_names = context.release->Has("CreatesHaveNoName");
-  services_.wraps_denials = context.release->Has("MutatingDenialsAreWrapped");
+  services_.dialect = DialectOf(context, type);
   services_.clock = context.clock != nullptr ? context.clock : &base::SystemClock();
   runs_programs_ = credentials != nullptr && credentials->has_programs();
   endpoints_ = std::make_unique<EndpointCache>(
@@ -85,7 +102,8 @@ std::shared_ptr<const HookSet> WebhookPluginCore::HooksFor(
     const admission::Request& request) const {
   if (source_ == nullptr) return nullptr;
   admission::Trace* const trace = request.recorder().trace();
-  const bool exempt = !is_external_ && IsExempt(request);
+  const bool exempt =
+      !is_external_ && !services_.dialect.reviews_configurations && IsExempt(request);
   if (exempt && trace != nullptr) {
     trace->SetReason(admission::TraceReason::kExempt,
                      "webhooks of the API are not asked about webhook configurations and policies");

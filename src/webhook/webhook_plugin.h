@@ -35,7 +35,7 @@ class WebhookPluginCore {
 
  private:
   WebhookPluginCore() = default;
-  HookCompiler Prepare(const admission::PluginContext& context,
+  HookCompiler Prepare(const admission::PluginContext& context, HookType type,
                        std::shared_ptr<const Credentials> credentials);
 
   bool is_external_ = false;

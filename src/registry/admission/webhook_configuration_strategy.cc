@@ -28,7 +28,8 @@ class Webhooks final : public Configurations {
  private:
   static WebhookCheck CheckOf(const Context& ctx) {
     const bool is_old = ctx.resource.version == "v1beta1";
-    return {kKind, ctx.expressions, is_old ? WebhookVersion::kV1beta1 : WebhookVersion::kV1};
+    return {kKind, ctx.expressions, is_old ? WebhookVersion::kV1beta1 : WebhookVersion::kV1,
+            ctx.release};
   }
 };
 

@@ -20,6 +20,13 @@ using api::FieldPath;
 
 constexpr int kMaxMatchConditions = 64;
 
+// What old releases say otherwise (data/behavior.facts). The default is v1.36.
+struct Wording {
+  bool says_more = false;
+  bool blames_url = false;     // if there is neither URL nor Service, or both
+  bool knows_v1beta1 = false;  // and no later version of reviews
+};
+
 // What is checked less strictly because the stored object is like that already.
 struct Leniency {
   bool skip_conditions = false;
@@ -147,7 +154,8 @@ void CheckSideEffects(json::Value value, const FieldPath& path, bool any, FieldE
   }
 }
 
-void CheckUrl(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+void CheckUrl(std::string_view text, const FieldPath& path, const Wording& wording,
+              FieldErrors& errors) {
   constexpr std::string_view kForm = "; desired format: https://host[/path]";
   const auto url = golang::ParseUrl(text);
   if (!url.ok()) {
@@ -160,7 +168,9 @@ void CheckUrl(std::string_view text, const FieldPath& path, FieldErrors& errors)
                                   base::StrCat("'https' is the only allowed URL scheme", kForm)));
   }
   if (url->host.empty()) {
-    errors.push_back(api::Invalid(path, url->host, base::StrCat("host must be specified", kForm)));
+    const std::string_view what =
+        wording.says_more ? "host must be provided" : "host must be specified";
+    errors.push_back(api::Invalid(path, url->host, base::StrCat(what, kForm)));
   }
   if (url->user) {
     errors.push_back(
@@ -198,13 +208,16 @@ void CheckServicePath(std::string_view text, const FieldPath& path, FieldErrors&
   }
 }
 
-void CheckService(json::Value service, const FieldPath& path, FieldErrors& errors) {
+void CheckService(json::Value service, const FieldPath& path, const Wording& wording,
+                  FieldErrors& errors) {
   // Kubernetes reports these two under each other's path.
   if (service["namespace"].AsString().empty()) {
-    errors.push_back(api::Required(path.Child("name"), ""));
+    errors.push_back(
+        api::Required(path.Child("name"), wording.says_more ? "service name is required" : ""));
   }
   if (service["name"].AsString().empty()) {
-    errors.push_back(api::Required(path.Child("namespace"), ""));
+    errors.push_back(api::Required(path.Child("namespace"),
+                                   wording.says_more ? "service namespace is required" : ""));
   }
   const std::int64_t port = service["port"].AsInt(443);
   if (port < 1 || port > 65535) {
@@ -214,15 +227,17 @@ void CheckService(json::Value service, const FieldPath& path, FieldErrors& error
   CheckServicePath(service["path"].AsString(), path.Child("path"), errors);
 }
 
-void CheckClientConfig(json::Value config, const FieldPath& path, FieldErrors& errors) {
+void CheckClientConfig(json::Value config, const FieldPath& path, const Wording& wording,
+                       FieldErrors& errors) {
   const json::Value url = config["url"];
   const json::Value service = config["service"];
   if (url.is_null() == service.is_null()) {
-    errors.push_back(api::Required(path, "exactly one of url or service is required"));
+    errors.push_back(api::Required(wording.blames_url ? path.Child("url") : path,
+                                   "exactly one of url or service is required"));
   } else if (!url.is_null()) {
-    CheckUrl(url.AsString(), path.Child("url"), errors);
+    CheckUrl(url.AsString(), path.Child("url"), wording, errors);
   } else {
-    CheckService(service, path.Child("service"), errors);
+    CheckService(service, path.Child("service"), wording, errors);
   }
 }
 
@@ -262,7 +277,7 @@ void CheckConditions(json::Value conditions, const FieldPath& path,
 }
 
 void CheckReviewVersions(json::Value versions, const FieldPath& path, bool unknown_allowed,
-                         FieldErrors& errors) {
+                         const Wording& wording, FieldErrors& errors) {
   if (versions.empty()) {
     errors.push_back(api::Required(path, "must specify one of v1, v1beta1"));
     return;
@@ -280,10 +295,14 @@ void CheckReviewVersions(json::Value versions, const FieldPath& path, bool unkno
     for (const std::string& problem : api::IsDns1035Label(text)) {
       errors.push_back(api::Invalid(place, text, problem));
     }
-    has_known = has_known || text == "v1" || text == "v1beta1";
+    has_known = has_known || text == "v1beta1" || (text == "v1" && !wording.knows_v1beta1);
   }
   if (!has_known && !unknown_allowed) {
-    errors.push_back(api::Invalid(path, versions, "must include at least one of v1, v1beta1"));
+    errors.push_back(api::Invalid(path, versions,
+                                  wording.knows_v1beta1
+                                      ? "none of the versions accepted by this server. accepted "
+                                        "version(s) are v1beta1"
+                                      : "must include at least one of v1, v1beta1"));
   }
 }
 
@@ -291,9 +310,14 @@ void Append(FieldErrors more, FieldErrors& errors) {
   errors.insert(errors.end(), more.begin(), more.end());
 }
 
-void CheckWebhook(json::Value webhook, const FieldPath& path, WebhookKind kind,
-                  const ExpressionChecker* expressions, const Leniency& leniency,
-                  FieldErrors& errors) {
+Wording WordingOf(const WebhookCheck& check) {
+  const release::Release& release = *check.release;
+  return {release.Has("WebhookChecksSayMore"), release.Has("WebhookTargetsAreTheirUrl"),
+          check.version == WebhookVersion::kV1beta1 && release.Has("WebhookReviewsStartAtV1beta1")};
+}
+
+void CheckWebhook(json::Value webhook, const FieldPath& path, const WebhookCheck& check,
+                  const Leniency& leniency, FieldErrors& errors) {
   CheckName(webhook["name"], path.Child("name"), errors);
   std::size_t index = 0;
   for (const json::Value rule : webhook["rules"].elements()) {
@@ -314,13 +338,13 @@ void CheckWebhook(json::Value webhook, const FieldPath& path, WebhookKind kind,
                                       leniency.bad_label_values),
            errors);
   }
-  if (kind == WebhookKind::kMutating) {
+  if (check.kind == WebhookKind::kMutating) {
     CheckEnum(webhook["reinvocationPolicy"], path.Child("reinvocationPolicy"),
               {"IfNeeded", "Never"}, errors);
   }
-  CheckClientConfig(webhook["clientConfig"], path.Child("clientConfig"), errors);
+  CheckClientConfig(webhook["clientConfig"], path.Child("clientConfig"), WordingOf(check), errors);
   if (!leniency.skip_conditions) {
-    CheckConditions(webhook["matchConditions"], path.Child("matchConditions"), expressions,
+    CheckConditions(webhook["matchConditions"], path.Child("matchConditions"), check.expressions,
                     leniency, errors);
   }
 }
@@ -331,9 +355,9 @@ void CheckAll(json::Value object, const WebhookCheck& check, const Leniency& len
   std::size_t index = 0;
   for (const json::Value webhook : object["webhooks"].elements()) {
     const FieldPath path = FieldPath("webhooks").Index(index++);
-    CheckWebhook(webhook, path, check.kind, check.expressions, leniency, errors);
+    CheckWebhook(webhook, path, check, leniency, errors);
     CheckReviewVersions(webhook["admissionReviewVersions"], path.Child("admissionReviewVersions"),
-                        leniency.unknown_review_versions, errors);
+                        leniency.unknown_review_versions, WordingOf(check), errors);
     const std::string_view name = webhook["name"].AsString();
     if (!name.empty() && !names.insert(name).second && !leniency.duplicate_names) {
       errors.push_back(api::Duplicate(path.Child("name"), name));
@@ -383,7 +407,7 @@ Leniency LeniencyTowards(json::Value object, json::Value old, Leniency leniency)
 }  // namespace
 
 void ValidateWebhookClient(json::Value config, const FieldPath& path, FieldErrors& errors) {
-  CheckClientConfig(config, path, errors);
+  CheckClientConfig(config, path, Wording(), errors);
 }
 
 void ValidateResourceRule(json::Value rule, const FieldPath& path, FieldErrors& errors) {

@@ -10,6 +10,7 @@
 #include "api/field_error.h"
 #include "json/value.h"
 #include "registry/expression_checker.h"
+#include "release/release.h"
 
 namespace portcullis::registry {
 
@@ -34,6 +35,7 @@ struct WebhookCheck {
   WebhookKind kind = WebhookKind::kValidating;
   const ExpressionChecker* expressions = nullptr;
   WebhookVersion version = WebhookVersion::kV1;
+  const release::Release* release = &release::Release::Newest();  // whose messages
 };
 
 void ValidateWebhookConfiguration(json::Value object, const WebhookCheck& check,
