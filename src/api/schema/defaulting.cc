@@ -184,9 +184,11 @@ struct Defaulter::Rules {
   RuleFile file;
   std::unordered_map<std::string_view, Program> defined;
   std::unordered_map<GroupVersionKind, Program> kinds;
+  int minor = release::kNewestMinor;
 
   base::Status Compile(const RuleBlock& block, Program& program) {
     for (const Statement& statement : block.statements) {
+      if (statement.since_minor > minor) continue;
       Step step;
       step.statement = &statement;
       if (statement.action == Statement::Action::kUse) {
@@ -233,15 +235,16 @@ struct Defaulter::Rules {
 Defaulter::Defaulter(std::unique_ptr<const Rules> rules) : rules_(std::move(rules)) {}
 Defaulter::~Defaulter() = default;
 
-base::Result<std::shared_ptr<const Defaulter>> Defaulter::Parse(std::string_view text) {
+base::Result<std::shared_ptr<const Defaulter>> Defaulter::Parse(std::string_view text, int minor) {
   auto rules = std::make_unique<Rules>();
+  rules->minor = minor;
   TRY(ParseRules(text, rules->file));
   TRY(rules->Link());
   return std::shared_ptr<const Defaulter>(new Defaulter(std::move(rules)));
 }
 
-base::Result<std::shared_ptr<const Defaulter>> Defaulter::BuiltIn() {
-  return Parse(EmbeddedDefaultRules());
+base::Result<std::shared_ptr<const Defaulter>> Defaulter::BuiltIn(int minor) {
+  return Parse(EmbeddedDefaultRules(), minor);
 }
 
 Value Defaulter::Apply(json::Arena& arena, const GroupVersionKind& kind, Value object) const {

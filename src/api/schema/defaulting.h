@@ -14,16 +14,19 @@
 #include "api/schema/schema.h"
 #include "base/status.h"
 #include "json/value.h"
+#include "release/release.h"
 
 namespace portcullis::api::schema {
 
 // Immutable after construction.
 class Defaulter {
  public:
-  // Compiles rules of the format above.
-  static base::Result<std::shared_ptr<const Defaulter>> Parse(std::string_view rules);
+  // Compiles rules of the format above, as far as the release of this minor version has them
+  // (release::Release::legacy_minor()).
+  static base::Result<std::shared_ptr<const Defaulter>> Parse(std::string_view rules,
+                                                              int minor = release::kNewestMinor);
   // The rules that are built in.
-  static base::Result<std::shared_ptr<const Defaulter>> BuiltIn();
+  static base::Result<std::shared_ptr<const Defaulter>> BuiltIn(int minor = release::kNewestMinor);
   ~Defaulter();
 
   // The object with its defaults; `object` itself if nothing is missing. Kinds without rules are

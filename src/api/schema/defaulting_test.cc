@@ -173,6 +173,20 @@ TEST(RulesTest, MistakesNameTheirLine) {
             "no function nothing");
   EXPECT_EQ(Defaulter::Parse("kind v1 Pod\n  a = 1 when . present\n").status().message(),
             "line 2: a condition needs a field");
+  EXPECT_EQ(Defaulter::Parse("kind v1 Pod\n  a = 1 since 1.x\n").status().message(),
+            "line 2: want: since 1.<minor>");
+}
+
+TEST(RulesTest, AStatementMayBeginWithARelease) {
+  const auto defaulted = [](int minor) {
+    json::Arena arena;
+    const auto rules =
+        Defaulter::Parse("kind v1 Pod\n  a = 1 when b absent since 1.13\n  b = 2\n", minor);
+    return json::ToString((*rules)->Apply(arena, {"", "v1", "Pod"}, json::MakeObject(arena, {})));
+  };
+  EXPECT_EQ(defaulted(12), R"({"b":2})");
+  EXPECT_EQ(defaulted(13), R"({"a":1,"b":2})");
+  EXPECT_EQ(defaulted(36), R"({"a":1,"b":2})");
 }
 
 }  // namespace

@@ -22,7 +22,13 @@ class Parser {
     if (file_.blocks.empty()) return Error("a statement before the first block");
     Statement statement;
     std::string_view rest = content;
-    const auto when = base::Cut(content, " when ");
+    if (const auto since = base::Cut(content, " since 1.")) {
+      const auto minor = base::ParseInt(since->second);
+      if (!minor) return Error("want: since 1.<minor>");
+      statement.since_minor = static_cast<int>(*minor);
+      rest = since->first;
+    }
+    const auto when = base::Cut(rest, " when ");
     if (when) {
       rest = when->first;
       TRY(Conditions(when->second, statement.conditions));
