@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "admission/chain.h"
 #include "admission/config_format.h"
 #include "base/strings.h"
@@ -148,6 +150,32 @@ TEST(PluginConfigsTest, NamesTheMissingFile) {
   EXPECT_EQ(PluginConfigs::Load("/nonexistent/c.yaml", kAll).status().message(),
             "failed to read plugin config: unable to read admission control configuration from "
             "\"/nonexistent/c.yaml\" [open /nonexistent/c.yaml: no such file or directory]");
+}
+
+// docs/legacy.md: the version of v1.7 to v1.16.
+TEST(PluginConfigsTest, ReadsTheFirstVersionOfTheFormat) {
+  const auto configs = Parse(
+      "apiVersion: apiserver.k8s.io/v1alpha1\nkind: AdmissionConfiguration\n"
+      "plugins: [{name: A, configuration: {x: 1}}]\n");
+  ASSERT_TRUE(configs.ok()) << configs.status().message();
+  ASSERT_NE(configs->For("A"), nullptr);
+  EXPECT_EQ(configs->For("A")->document["x"].AsInt(), 1);
+}
+
+// A file of before that format goes, whole, to the two plugins that had one then.
+TEST(PluginConfigsTest, AFileOfNoFormatGoesToTwoPlugins) {
+  static constexpr PluginInfo kImages = {.name = "ImagePolicyWebhook", .create = &MakeNothing};
+  static constexpr PluginInfo kNodes = {.name = "PodNodeSelector", .create = &MakeNothing};
+  const PluginInfo* const all[] = {&kA, &kImages, &kNodes};
+  const std::string path = ::testing::TempDir() + "admission-of-no-format.yaml";
+  std::ofstream(path) << "podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: a=b}\n";
+  const auto configs = PluginConfigs::Load(path, all);
+  ASSERT_TRUE(configs.ok()) << configs.status().message();
+  for (const char* plugin : {"ImagePolicyWebhook", "PodNodeSelector"}) {
+    ASSERT_NE(configs->For(plugin), nullptr) << plugin;
+    EXPECT_TRUE(configs->For(plugin)->document.root().Has("podNodeSelectorPluginConfig")) << plugin;
+  }
+  EXPECT_EQ(configs->For("A"), nullptr);
 }
 
 TEST(ConfigFormatTest, SaysWhatGoSays) {

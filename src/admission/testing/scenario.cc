@@ -228,7 +228,9 @@ class Runner {
     for (const json::Member& gate : scenario_["gates"].members()) {
       gates[std::string(gate.name())] = gate.value.AsBool();
     }
-    release_.emplace(TRY(release::Release::Open(release::Release::Newest().version(), gates)));
+    const std::string newest = release::Release::Newest().version();
+    release_.emplace(
+        TRY(release::Release::Open(scenario_["release"].AsString(newest), std::move(gates))));
     authorizer_ = std::make_unique<ListAuthorizer>(scenario_["access"]);
     PluginContext context;
     context.name = plugin_.name;

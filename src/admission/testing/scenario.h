@@ -6,6 +6,7 @@
 //   description: a container that asks for Never is refused and the message names the field
 //   config: {}                      # the plugin's configuration; a text is taken as file content
 //   gates: {SomeGate: true}         # switches that differ from their defaults
+//   release: '1.13'                 # of Kubernetes; the newest if not given
 //   cluster: []                     # objects the plugin can read
 //   access: allow                   # the authorizer: allow, deny, or a list of allowed actions,
 //                                   # "get secrets", "use signers.certificates.k8s.io/a.b/c"

@@ -92,7 +92,8 @@ json::Value AddToTerms(json::Arena& arena, json::Value terms,
 
 class PersistentVolumeLabel final : public admission::Plugin {
  public:
-  explicit PersistentVolumeLabel(const admission::PluginContext&) {
+  explicit PersistentVolumeLabel(const admission::PluginContext& context)
+      : knows_aws_(context.release->Has("PersistentVolumeLabelKnowsAws")) {
     base::LogWarning(
         "PersistentVolumeLabel admission controller is deprecated. Please remove this controller "
         "from your configuration files and scripts.");
@@ -115,15 +116,33 @@ class PersistentVolumeLabel final : public admission::Plugin {
   }
 
  private:
+  // A cloud whose disks would be looked up.
+  struct Cloud {
+    std::string_view source;  // of a volume
+    std::string_view field;   // which names the disk
+    std::string_view name;
+    std::string_view disk;
+  };
+
   // Other volumes would be looked up at their provider, of which there is none.
-  static base::Status LookUp(const admission::Request& request) {
-    const json::Value disk = request.object()["spec"]["gcePersistentDisk"];
-    std::string_view name = disk["pdName"].AsString();
-    if (disk.is_null() || name == "placeholder-for-provisioning") return base::OkStatus();
-    return admission::Forbidden(request,
-                                base::StrCat("error querying GCE PD volume ", name,
-                                             ": unable to build GCE cloud provider for PD"));
+  base::Status LookUp(const admission::Request& request) const {
+    if (knows_aws_) {
+      TRY(LookUp(request, {"awsElasticBlockStore", "volumeID", "AWS", "EBS"}));
+    }
+    return LookUp(request, {"gcePersistentDisk", "pdName", "GCE", "PD"});
   }
+
+  static base::Status LookUp(const admission::Request& request, const Cloud& cloud) {
+    const json::Value disk = request.object()["spec"][cloud.source];
+    const std::string_view name = disk[cloud.field].AsString();
+    if (disk.is_null() || name == "placeholder-for-provisioning") return base::OkStatus();
+    return admission::Forbidden(
+        request,
+        base::StrCat("error querying ", cloud.name, " ", cloud.disk, " volume ", name,
+                     ": unable to build ", cloud.name, " cloud provider for ", cloud.disk));
+  }
+
+  const bool knows_aws_;
 };
 
 }  // namespace
