@@ -63,7 +63,7 @@ void ValidateDaemonSet(const Context& ctx, json::Value object, FieldErrors& erro
   if (!selector.is_null() && selector["matchLabels"].empty() &&
       selector["matchExpressions"].empty()) {
     errors.push_back(
-        api::Invalid(path.Child("selector"), selector, "empty selector is invalid for daemonset"));
+        api::Invalid(path.Child("selector"), selector, EmptySelectorText(ctx, "daemonset")));
   }
   ValidatePodTemplate(ctx, spec["template"], path.Child("template"), errors);
   CheckAlwaysRestarts(spec["template"], "DaemonSet", errors);

@@ -54,7 +54,7 @@ void ValidateDeployment(const Context& ctx, json::Value object, FieldErrors& err
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   CheckNonNegative(spec["replicas"], path.Child("replicas"), errors);
-  CheckWorkloadSelector(spec, "deployment", errors);
+  CheckWorkloadSelector(ctx, spec, "deployment", errors);
   CheckReplicaTemplate(ctx, spec, errors);
   CheckDeploymentStrategy(ctx, spec["strategy"], errors);
   CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
@@ -64,7 +64,9 @@ void ValidateDeployment(const Context& ctx, json::Value object, FieldErrors& err
     CheckNonNegative(seconds, path.Child("progressDeadlineSeconds"), errors);
     if (seconds.AsInt() <= spec["minReadySeconds"].AsInt()) {
       errors.push_back(api::Invalid(path.Child("progressDeadlineSeconds"), seconds.AsInt(),
-                                    "must be greater than minReadySeconds"));
+                                    ctx.release->Has("WorkloadsAreCheckedAsOfOld")
+                                        ? "must be greater than minReadySeconds."
+                                        : "must be greater than minReadySeconds"));
     }
   }
 }

@@ -13,7 +13,7 @@ void ValidateReplicaSet(const Context& ctx, json::Value object, FieldErrors& err
   const json::Value spec = object["spec"];
   CheckNonNegative(spec["replicas"], FieldPath("spec", "replicas"), errors);
   CheckNonNegative(spec["minReadySeconds"], FieldPath("spec", "minReadySeconds"), errors);
-  CheckWorkloadSelector(spec, "deployment", errors);
+  CheckWorkloadSelector(ctx, spec, "deployment", errors);
   CheckReplicaTemplate(ctx, spec, errors);
 }
 

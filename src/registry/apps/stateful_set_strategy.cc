@@ -91,7 +91,7 @@ void CheckStatefulSet(const Context& ctx, json::Value object, bool is_new, Field
   if (const std::string_view service = spec["serviceName"].AsString(); is_new && !service.empty()) {
     CheckDnsLabel(service, path.Child("serviceName"), errors);
   }
-  CheckWorkloadSelector(spec, "statefulset", errors);
+  CheckWorkloadSelector(ctx, spec, "statefulset", errors);
   if (CheckTemplateMatches(spec, "", errors)) {
     ValidatePodTemplate(ctx, WithClaims(ctx.arena, spec), path.Child("template"), errors);
   }
@@ -122,10 +122,14 @@ void ValidateStatefulSetUpdate(const Context& ctx, json::Value object, json::Val
     return CheckStatefulStatus(object["status"], old["status"], errors);
   }
   CheckStatefulSet(ctx, object, /*is_new=*/false, errors);
+  const bool as_of_old = ctx.release->Has("WorkloadsAreCheckedAsOfOld");
   const auto fixed = [&](json::Value spec) {
-    for (const std::string_view field :
-         {"replicas", "ordinals", "template", "updateStrategy", "minReadySeconds",
-          "revisionHistoryLimit", "persistentVolumeClaimRetentionPolicy"}) {
+    for (const std::string_view field : {"replicas", "template", "updateStrategy"}) {
+      spec = json::Without(ctx.arena, spec, field);
+    }
+    if (as_of_old) return spec;
+    for (const std::string_view field : {"ordinals", "minReadySeconds", "revisionHistoryLimit",
+                                         "persistentVolumeClaimRetentionPolicy"}) {
       spec = json::Without(ctx.arena, spec, field);
     }
     return spec;
@@ -133,9 +137,13 @@ void ValidateStatefulSetUpdate(const Context& ctx, json::Value object, json::Val
   if (!(fixed(object["spec"]) == fixed(old["spec"]))) {
     errors.push_back(api::Forbidden(
         FieldPath("spec"),
-        "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
-        "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "
-        "'minReadySeconds' are forbidden"));
+        as_of_old ? "updates to statefulset spec for fields other than 'replicas', 'template', and "
+                    "'updateStrategy' are forbidden."
+                  : "updates to statefulset spec for fields other than 'replicas', 'ordinals', "
+                    "'template', "
+                    "'updateStrategy', 'revisionHistoryLimit', "
+                    "'persistentVolumeClaimRetentionPolicy' and "
+                    "'minReadySeconds' are forbidden"));
   }
 }
 

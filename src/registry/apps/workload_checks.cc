@@ -8,7 +8,15 @@
 
 namespace portcullis::registry {
 
-void CheckWorkloadSelector(json::Value spec, std::string_view kind, FieldErrors& errors) {
+std::string EmptySelectorText(const Context& ctx, std::string_view kind) {
+  if (!ctx.release->Has("WorkloadsAreCheckedAsOfOld")) {
+    return base::StrCat("empty selector is invalid for ", kind);
+  }
+  return base::StrCat("empty selector is not valid for ", kind, ".");
+}
+
+void CheckWorkloadSelector(const Context& ctx, json::Value spec, std::string_view kind,
+                           FieldErrors& errors) {
   const FieldPath path("spec", "selector");
   const json::Value selector = spec["selector"];
   if (selector.is_null()) {
@@ -17,8 +25,7 @@ void CheckWorkloadSelector(json::Value spec, std::string_view kind, FieldErrors&
   }
   CheckLabelSelector(selector, path, errors);
   if (selector["matchLabels"].empty() && selector["matchExpressions"].empty()) {
-    errors.push_back(
-        api::Invalid(path, selector, base::StrCat("empty selector is invalid for ", kind)));
+    errors.push_back(api::Invalid(path, selector, EmptySelectorText(ctx, kind)));
   }
 }
 

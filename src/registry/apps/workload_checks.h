@@ -9,7 +9,10 @@
 namespace portcullis::registry {
 
 // spec.selector: required, well formed, not empty. `kind` is named in the message.
-void CheckWorkloadSelector(json::Value spec, std::string_view kind, FieldErrors& errors);
+void CheckWorkloadSelector(const Context& ctx, json::Value spec, std::string_view kind,
+                           FieldErrors& errors);
+// What is said of an empty one.
+std::string EmptySelectorText(const Context& ctx, std::string_view kind);
 // The selector may not change, unless the object comes through extensions/v1beta1 or apps/v1beta1
 // (docs/legacy.md).
 void CheckSelectorStays(const Context& ctx, json::Value object, json::Value old,
