@@ -70,6 +70,18 @@ registry::Context DeletionContext(Operation& op, const DeletionTarget& target,
   return context;
 }
 
+// Up to v1.14 admission judges the request, not each object that goes: once, before anything is read.
+bool IsAdmittedAtOnce(const Operation& op) {
+  return op.world.release->Has("DeletionsAreAdmittedAtOnce");
+}
+
+base::Status AdmitAtOnce(Operation& op, const DeleteOptions& options) {
+  return RunBoth(op, {.operation = admission::kDelete,
+                      .name = op.name,
+                      .options = options.value,
+                      .dry_run = options.dry_run});
+}
+
 // The deletion of one object, from its state in the store to the commit; once more if another
 // writer was faster.
 class Deletion {
@@ -139,6 +151,8 @@ class Deletion {
   using Next = base::Result<std::optional<PendingWrite>>;
 
   Next Plan() {
+    const bool admits_now = tries_ == 0 && reviewed_ && of_ == Of::kOne && IsAdmittedAtOnce(op_);
+    if (admits_now) TRY(AdmitAtOnce(op_, options_));
     if (tries_ == 0) TRY(strategy_.CheckDelete(Context()));
     current_ = op_.world.store->Get(KeyOf(*op_.resource, ns_, name_));
     if (current_ == nullptr) {
@@ -287,7 +301,7 @@ class Deletion {
   }
 
   base::Status Admit(json::Value existing) {
-    if (!reviewed_) return base::OkStatus();
+    if (!reviewed_ || IsAdmittedAtOnce(op_)) return base::OkStatus();
     return RunBoth(op_, {.operation = admission::kDelete,
                          .name = op_.name,
                          .old_object = existing,
@@ -471,6 +485,7 @@ std::unique_ptr<Execution> BeginUnreviewedDeletion(Operation& op, DeleteOptions 
 base::Status DeleteEach(Operation& op, const std::vector<store::ObjectPtr>& objects,
                         const DeleteOptions& options) {
   WarnOfJobs(op, options);
+  if (IsAdmittedAtOnce(op)) TRY(AdmitAtOnce(op, options));
   return CollectionDeletion(op, options).Run(objects);
 }
 
