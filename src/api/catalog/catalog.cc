@@ -170,7 +170,7 @@ base::Result<std::shared_ptr<const Catalog>> Catalog::BuiltIn(const RuntimeConfi
 base::Result<std::shared_ptr<const Catalog>> Catalog::Load(std::string_view bytes,
                                                            const RuntimeConfig& config,
                                                            const LegacyOptions& legacy) {
-  const std::shared_ptr<CatalogBase> loaded = TRY(LoadBase(bytes, legacy.initializers));
+  const std::shared_ptr<CatalogBase> loaded = TRY(LoadBase(bytes, legacy));
   TRY(CheckKeys(loaded->resources, config, legacy.minor));
   for (const ResourceInfo& info : loaded->resources) {
     if (IsServed(info, config, legacy)) loaded->served.push_back(&info);

@@ -27,7 +27,9 @@ struct CatalogBase {
   std::unordered_map<std::string_view, const schema::Schema*> definitions;
 };
 
-// Reads the `catalog` section of a catalog file; ObjectMeta gets the field `initializers` if asked.
-base::Result<std::shared_ptr<CatalogBase>> LoadBase(std::string_view file, bool initializers);
+// Reads the `catalog` section of a catalog file; ObjectMeta gets the field `initializers` if asked, as
+// the release has it.
+base::Result<std::shared_ptr<CatalogBase>> LoadBase(std::string_view file,
+                                                    const LegacyOptions& legacy);
 
 }  // namespace portcullis::api::catalog

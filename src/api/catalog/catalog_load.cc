@@ -20,6 +20,7 @@ using schema::Schema;
 
 constexpr std::string_view kObjectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 constexpr std::string_view kInitializers = "io.k8s.apimachinery.pkg.apis.meta.v1.Initializers";
+constexpr int kFirstToMergePending = 8;  // by name; v1.7 replaced the list
 
 struct KindName {
   std::string_view name;
@@ -85,8 +86,11 @@ GroupVersionKind KindFrom(Value triple) {
 
 class Loader {
  public:
-  Loader(CatalogBase& catalog, bool initializers)
-      : catalog_(catalog), pool_(catalog.pool), initializers_(initializers) {}
+  Loader(CatalogBase& catalog, const LegacyOptions& legacy)
+      : catalog_(catalog),
+        pool_(catalog.pool),
+        initializers_(legacy.initializers),
+        replaces_pending_(legacy.minor < kFirstToMergePending) {}
 
   void Load(Value root) {
     LoadTypes(root["types"]);
@@ -172,6 +176,9 @@ class Loader {
     node.fields.reserve(fields.size());
     for (const Value& entry : fields.elements()) node.fields.push_back(FieldFrom(entry));
     if (initializers_ && node.definition == kObjectMeta) AddInitializers(node);
+    if (replaces_pending_ && node.definition == kInitializers) {
+      for (schema::Field& field : node.fields) field.patch_merge = false;
+    }
     schema::SchemaPool::Finish(node);
   }
 
@@ -286,11 +293,13 @@ class Loader {
   CatalogBase& catalog_;
   schema::SchemaPool& pool_;
   const bool initializers_;
+  const bool replaces_pending_;  // strategic merge patches replace metadata.initializers.pending
 };
 
 }  // namespace
 
-base::Result<std::shared_ptr<CatalogBase>> LoadBase(std::string_view file, bool initializers) {
+base::Result<std::shared_ptr<CatalogBase>> LoadBase(std::string_view file,
+                                                    const LegacyOptions& legacy) {
   const std::string text = TRY(UnpackSection(file, kCatalogSection));
   json::Arena arena;
   json::ParseOptions options;
@@ -302,7 +311,7 @@ base::Result<std::shared_ptr<CatalogBase>> LoadBase(std::string_view file, bool 
     base->owned_file = file;
     base->file = base->owned_file;
   }
-  Loader(*base, initializers).Load(root);
+  Loader(*base, legacy).Load(root);
   return base;
 }
 
