@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <functional>
 #include <mutex>
@@ -118,7 +119,14 @@ class ExternalHooks : public ::testing::Test {
     return std::exchange(targets_, {});
   }
 
+  // Of the last call.
+  std::string header(std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    return std::string(headers_.Get(name));
+  }
+
   std::optional<TestServer> server_;
+  std::atomic<bool> retry_once_ = false;  // the next call is answered with 429
   // Of the hook's certificate.
   std::vector<std::string> dns_names_ = {"guard.team.svc"};
   std::vector<std::string> ip_addresses_;
@@ -128,8 +136,13 @@ class ExternalHooks : public ::testing::Test {
     const std::lock_guard lock(mutex_);
     reviews_.push_back(exchange->request().body);
     targets_.push_back(exchange->request().target);
+    headers_ = exchange->request().headers;
     net::Response response;
     response.status = status_;
+    if (retry_once_.exchange(false)) {
+      response.status = 429;
+      response.headers.Set("Retry-After", "0");
+    }
     response.headers.Set("Content-Type", "application/json");
     response.body = body_;
     exchange->Respond(std::move(response));
@@ -141,6 +154,7 @@ class ExternalHooks : public ::testing::Test {
   int status_ = 200;
   std::vector<std::string> reviews_;
   std::vector<std::string> targets_;
+  net::Headers headers_;
   net::IoThreads io_{1};
   std::unique_ptr<net::HttpsServer> hook_;
 };
@@ -163,6 +177,9 @@ TEST_F(ExternalHooks, AReviewHasTheRequestInItsSpec) {
   EXPECT_EQ(spec["operation"].AsString(), "CREATE");
   EXPECT_EQ(spec["namespace"].AsString(), "default");
   EXPECT_EQ(spec["object"]["spec"]["containers"][std::size_t{0}]["image"].AsString(), "i");
+  // Defaults are there, and so is what the plugins before have done.
+  EXPECT_EQ(spec["object"]["spec"]["dnsPolicy"].AsString(), "ClusterFirst");
+  EXPECT_EQ(spec["object"]["spec"]["tolerations"].size(), 2U);
   EXPECT_TRUE(spec.Has("oldObject") && spec["oldObject"].is_null());
   EXPECT_FALSE(spec["userInfo"]["username"].AsString().empty());
   for (const std::string_view later : {"uid", "dryRun", "options", "requestKind"}) {
@@ -286,6 +303,18 @@ TEST_F(ExternalHooks, AHookIsCalledAsInItsRelease) {
   ASSERT_EQ(seen.size(), 1U);
   EXPECT_FALSE(json::ParseDocument(seen[0]).value()["spec"].Has("name"));
   EXPECT_EQ(targets(), std::vector<std::string>{"/"});
+  EXPECT_EQ(header("Content-Type"), "application/json");
+  EXPECT_EQ(header("Accept"), "application/json, */*");
+  EXPECT_EQ(header("User-Agent"), "kube-apiserver-admission");
+  EXPECT_EQ(header("Authorization"), "");
+}
+
+// Section 3.6: a hook that asks for it is called again, and its last answer counts.
+TEST_F(ExternalHooks, AHookMayAskToBeCalledAgain) {
+  Configure(kNewPods, R"("failurePolicy":"Fail",)");
+  retry_once_ = true;
+  EXPECT_EQ(Create("p").status, 201);
+  EXPECT_EQ(reviews().size(), 2U);
 }
 
 // W-14 in 1.7, which called the address of the Service and wanted the certificate to be that of it.
@@ -468,6 +497,62 @@ TEST_F(ExternalHooks, StandBesideValidatingWebhooks) {
   AnswerWith(R"({"status":{"allowed":false},"response":{"allowed":true}})");
   EXPECT_EQ(Create("q").status, 500);
   EXPECT_EQ(reviews().size(), 1U);
+}
+
+// Section 2.14: a hook sees the create of an object that has initializers, and each write that works
+// them off.
+TEST_F(ExternalHooks, SeeEveryWriteOfAnInitialization) {
+  Start(net::ClientCertificates::kRequest, [](server::Options& options) {
+    options.enable_admission_plugins.emplace_back("Initializers");
+  });
+  const Answer initializer =
+      server_->Post("/apis/admissionregistration.k8s.io/v1alpha1/initializerconfigurations",
+                    R"({"metadata":{"name":"cfg"},"initializers":[{"name":"a.init.test.io","rules":[
+                        {"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]}]})");
+  ASSERT_EQ(initializer.status, 201) << initializer.body;
+  Configure(R"({"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]})");
+  const Answer made = server_->Post(
+      base::StrCat(kPods, "?includeUninitialized=true"),
+      R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  ASSERT_EQ(made.status, 202) << made.body;
+  for (const std::string_view patch :
+       {R"({"metadata":{"labels":{"a":"b"}}})", R"({"metadata":{"initializers":null}})"}) {
+    ASSERT_EQ(
+        server_->Patch(base::StrCat(kPods, "/p"), "application/merge-patch+json", patch).status,
+        200);
+  }
+  std::vector<std::string> seen;
+  for (const std::string& review : reviews()) {
+    const json::Document document = json::ParseDocument(review).value();
+    const json::Value spec = document["spec"];
+    const auto waits = [&](std::string_view which) {
+      return spec[which]["metadata"].Has("initializers") ? "waits" : "shows";
+    };
+    seen.push_back(base::StrCat(spec["operation"].AsString(), " ", waits("object"), " ",
+                                spec["oldObject"].is_null() ? "" : waits("oldObject")));
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"CREATE waits ", "UPDATE waits waits",
+                                            "UPDATE shows waits"}));
+}
+
+// Section 3.6: the deletion of a collection is one request without a name.
+TEST_F(ExternalHooks, TheDeletionOfACollectionIsOneRequest) {
+  Start(net::ClientCertificates::kRequest, [](server::Options& options) {
+    options.kubernetes_version = "1.8";
+    options.enable_admission_plugins.clear();
+    options.disable_admission_plugins.clear();
+    options.admission_control = {"GenericAdmissionWebhook"};
+  });
+  Configure(
+      R"({"operations":["DELETE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]})");
+  for (const char* name : {"p", "q"}) ASSERT_EQ(Create(name).status, 201);
+  ASSERT_EQ(server_->Delete(base::StrCat(kPods, "?gracePeriodSeconds=0")).status, 200);
+  const auto seen = reviews();
+  ASSERT_EQ(seen.size(), 1U);
+  const json::Document review = json::ParseDocument(seen[0]).value();
+  EXPECT_FALSE(review["spec"].Has("name"));
+  EXPECT_TRUE(review["spec"]["object"].is_null());
+  EXPECT_EQ(server_->Get(kPods)["items"].size(), 0U);
 }
 
 // Section 3.4: before 1.10 nothing is exempt.

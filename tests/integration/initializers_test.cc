@@ -338,6 +338,82 @@ TEST(InitializersAndRbac, RolesAndBindingsCountWhenTheyShow) {
   EXPECT_TRUE(may_read());
 }
 
+// Section 2.13: no role grants the verb but by `*`.
+TEST(InitializersAndRbac, TheVerbIsGrantedByStarsAlone) {
+  TestServer server(&TurnOn);
+  for (const char* role : {"admin", "edit", "cluster-admin", "pods"}) {
+    if (role == std::string_view("pods")) {
+      ASSERT_EQ(server
+                    .Post("/apis/rbac.authorization.k8s.io/v1/clusterroles",
+                          R"({"metadata":{"name":"pods"},"rules":[{"apiGroups":[""],
+                              "resources":["pods"],"verbs":["initialize","update"]}]})")
+                    .status,
+                201);
+    }
+    const Answer bound = server.Post(
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+        base::StrCat(R"({"metadata":{"name":"of-)", role, R"("},"subjects":[{"kind":"User",
+            "apiGroup":"rbac.authorization.k8s.io","name":")",
+                     role, R"("}],"roleRef":{
+            "apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":")",
+                     role, R"("}})"));
+    ASSERT_EQ(bound.status, 201) << bound.body;
+    const Answer review = server.Post(
+        "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+        base::StrCat(R"({"spec":{"user":")", role, R"(","resourceAttributes":{"verb":"initialize",
+            "namespace":"default","resource":"pods"}}})"));
+    const std::string_view name = role;
+    EXPECT_EQ(review["status"]["allowed"].AsBool(), name == "cluster-admin" || name == "pods")
+        << role << review.body;
+  }
+}
+
+// Section 2.2: without names the list is null, as in Go.
+TEST_F(Initializers, AListWithoutNamesIsNull) {
+  const Answer failed = server_.Post(
+      base::StrCat(kConfigMaps, "?includeUninitialized=true"),
+      R"({"metadata":{"name":"a","initializers":{"result":{"status":"Failure","code":418}}}})");
+  EXPECT_EQ(failed.status, 202) << failed.body;
+  EXPECT_NE(server_.Get(PathOf("a")).body.find(R"("initializers":{"pending":null,"result":{)"),
+            std::string::npos)
+      << server_.Get(PathOf("a")).body;
+}
+
+// Section 2.9: controllers see what shows.
+TEST(InitializersAndControllers, AWorkloadMakesPodsWhenItShows) {
+  TestServer server([](server::Options& options) {
+    TurnOn(options);
+    options.controllers = {"*", "workloads"};
+  });
+  ASSERT_EQ(server
+                .Post(kConfigurations, R"({"metadata":{"name":"cfg"},"initializers":[
+                    {"name":"a.init.test.io","rules":[{"apiGroups":["apps"],"apiVersions":["*"],
+                    "resources":["deployments"]}]}]})")
+                .status,
+            201);
+  const std::string deployments = "/apis/apps/v1/namespaces/default/deployments";
+  const auto body = [](std::string_view name) {
+    return base::StrCat(R"({"metadata":{"name":")", name,
+                        R"("},"spec":{"selector":{"matchLabels":{"a":")", name,
+                        R"("}},"template":{"metadata":{"labels":{"a":")", name,
+                        R"("},"initializers":{"pending":[{"name":"not.for.pods"}]}},)",
+                        R"("spec":{"containers":[{"name":"c","image":"i"}]}}}})");
+  };
+  const auto pods = [&](std::string_view name) {
+    return server.Get(
+        base::StrCat("/api/v1/namespaces/default/pods?labelSelector=a%3D", name))["items"];
+  };
+  ASSERT_EQ(server.Post(deployments + "?includeUninitialized=true", body("hidden")).status, 202);
+  ASSERT_EQ(server.Post(deployments + "?includeUninitialized=true", body("shown")).status, 202);
+  ASSERT_EQ(server.Patch(deployments + "/shown", kMergePatch, kDone).status, 200);
+  while (pods("shown").size() == 0) std::this_thread::yield();
+  // The controller that has seen the later one has passed over the earlier one.
+  EXPECT_EQ(pods("hidden").size(), 0U);
+  EXPECT_EQ(server.Get(deployments + "/hidden")["status"]["observedGeneration"].AsInt(), 0);
+  ASSERT_EQ(server.Patch(deployments + "/hidden", kMergePatch, kDone).status, 200);
+  while (pods("hidden").size() == 0) std::this_thread::yield();
+}
+
 TEST(InitializersOff, TheKindIsNotServed) {
   TestServer plain;
   EXPECT_EQ(plain.Get(kConfigurations).status, 404);

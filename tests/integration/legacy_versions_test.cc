@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Webhooks and requests in versions that Kubernetes has dropped (docs/legacy.md): what a webhook on
-// one version sees of a request in another. Scenarios D-1 to D-11, B-4. The reviews of all four
+// one version sees of a request in another. Scenarios D-1 to D-12, B-4. The reviews of all four
 // versions of a Deployment are in testdata/reviews_of_deployments.json; PC_WRITE_GOLDEN=1 writes it.
 
 #include <gtest/gtest.h>
@@ -42,7 +42,8 @@ class LegacyVersions : public ::testing::Test {
   void Start(const std::string& release) {
     server_.emplace([&](server::Options& options) {
       if (!release.empty()) options.kubernetes_version = release;
-      for (const char* version : {"extensions/v1beta1", "apps/v1beta1", "apps/v1beta2"}) {
+      for (const char* version :
+           {"extensions/v1beta1", "apps/v1beta1", "apps/v1beta2", "policy/v1beta1"}) {
         options.runtime_config[version] = "true";
       }
     });
@@ -236,6 +237,22 @@ TEST_F(LegacyVersions, AWebhookThatSetsTheAnnotationToNoNumberFailsTheRequest) {
             "invalid syntax");
 }
 
+// Section 6.3: what a webhook has patched gets the defaults of the version it has seen.
+TEST_F(LegacyVersions, APatchBringsTheDefaultsOfItsVersion) {
+  Start("1.12");
+  Configure({"current", R"([["apps","v1"]])", "Equivalent", R"(["deployments"])", "mutating"});
+  AnswerWith(base::StrCat(
+      kPatched, base::Base64Encode(R"([{"op":"add","path":"/metadata/labels/x","value":"y"}])"),
+      "\""));
+  const Answer made = Create("extensions/v1beta1");
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made["metadata"]["labels"]["x"].AsString(), "y");
+  EXPECT_EQ(made["spec"]["revisionHistoryLimit"].AsInt(), 10);
+  const auto seen = reviews();
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_FALSE(seen[0]["request"]["object"]["spec"].Has("revisionHistoryLimit"));
+}
+
 // D-10: apps/v1 has no rollback that would be equivalent.
 TEST_F(LegacyVersions, ARollbackHasNoEquivalent) {
   ASSERT_EQ(Create("extensions/v1beta1").status, 201);
@@ -282,6 +299,60 @@ TEST_F(LegacyVersions, AScaleIsOfTheVersionThatTheRuleNames) {
             R"(apps/v1beta2 Scale {"replicas":0,"selector":{"app":"a"},"targetSelector":"app=a"})");
   EXPECT_EQ(shown("old"), R"(extensions/v1beta1 Scale {"replicas":0,"selector":{"app":"a"},)"
                           R"("targetSelector":"app=a"})");
+}
+
+// D-12, and section 6.6: what is served in two groups is one resource.
+TEST_F(LegacyVersions, AResourceOfTwoGroupsIsOne) {
+  struct Row {
+    std::string_view path;
+    std::string_view body;
+    std::string_view rule;
+    std::string_view resource;
+    std::string_view kind;  // of the review
+    std::string_view spec;  // of the object, where its versions differ
+  };
+  constexpr Row kRows[] = {
+      {"extensions/v1beta1/namespaces/default/ingresses",
+       R"({"metadata":{"name":"x"},"spec":{"backend":{"serviceName":"s","servicePort":"http"}}})",
+       R"([["networking.k8s.io","v1"]])", "ingresses",
+       R"({"group":"networking.k8s.io","version":"v1","kind":"Ingress"})",
+       R"({"defaultBackend":{"service":{"name":"s","port":{"name":"http"}}}})"},
+      {"networking.k8s.io/v1/namespaces/default/ingresses",
+       R"({"metadata":{"name":"y"},"spec":{"defaultBackend":{"service":{"name":"s","port":{"number":80}}}}})",
+       R"([["extensions","v1beta1"]])", "ingresses",
+       R"({"group":"extensions","version":"v1beta1","kind":"Ingress"})",
+       R"({"backend":{"serviceName":"s","servicePort":80}})"},
+      {"extensions/v1beta1/namespaces/default/networkpolicies",
+       R"({"metadata":{"name":"x"},"spec":{"podSelector":{}}})", R"([["networking.k8s.io","v1"]])",
+       "networkpolicies", R"({"group":"networking.k8s.io","version":"v1","kind":"NetworkPolicy"})",
+       R"({"podSelector":{},"policyTypes":["Ingress"]})"},
+      {"extensions/v1beta1/namespaces/default/replicasets", kBody, R"([["apps","v1"]])",
+       "replicasets", R"({"group":"apps","version":"v1","kind":"ReplicaSet"})", ""},
+      {"extensions/v1beta1/podsecuritypolicies",
+       R"({"metadata":{"name":"x"},"spec":{"seLinux":{"rule":"RunAsAny"},"runAsUser":{"rule":"RunAsAny"},
+           "supplementalGroups":{"rule":"RunAsAny"},"fsGroup":{"rule":"RunAsAny"}}})",
+       R"([["policy","v1beta1"]])", "podsecuritypolicies",
+       R"({"group":"policy","version":"v1beta1","kind":"PodSecurityPolicy"})", ""},
+      {"events.k8s.io/v1/namespaces/default/events",
+       R"({"metadata":{"name":"x"},"eventTime":"2020-01-01T00:00:00.000000Z","type":"Normal",
+           "reason":"r","action":"a","reportingController":"a.b/c","reportingInstance":"i",
+           "regarding":{"kind":"Pod","namespace":"default","name":"p"}})",
+       R"([["","v1"]])", "events", R"({"group":"","version":"v1","kind":"Event"})", ""},
+  };
+  int number = 0;
+  for (const Row& row : kRows) {
+    const std::string name = base::StrCat("hook", std::to_string(number++));
+    Configure({name, row.rule, "Equivalent", base::StrCat(R"([")", row.resource, R"("])")});
+    const Answer made = server_->Post(base::StrCat("/apis/", row.path), row.body);
+    ASSERT_EQ(made.status, 201) << row.path << made.body;
+    auto seen = ReviewsByName();
+    ASSERT_TRUE(seen.contains(name)) << row.path;
+    const json::Value request = seen.at(name)["request"];
+    EXPECT_EQ(json::ToString(request["kind"]), row.kind) << row.path;
+    EXPECT_EQ(request["requestKind"]["group"].AsString(), row.path.substr(0, row.path.find('/')));
+    if (row.spec.empty()) continue;
+    EXPECT_EQ(json::ToString(request["object"]["spec"]), row.spec) << row.path;
+  }
 }
 
 // B-4: up to 1.14 a mutating webhook's denial was wrapped.
