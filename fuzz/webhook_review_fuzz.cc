@@ -24,7 +24,7 @@ void TryAs(std::string_view body, ReviewVersion version, HookType type) {
   const auto answer = portcullis::webhook::VerifyReview(*review, version, type, "u-1");
   if (!answer.ok()) return;
   if (!answer->allowed) {
-    (void)portcullis::webhook::DenialStatus("a.b.c", answer->status);
+    (void)portcullis::webhook::DenialStatus("a.b.c", answer->status, {});
   }
 }
 
