@@ -168,7 +168,8 @@ TEST(Http2Test, ADroppedExchangeResetsItsStream) {
 TEST(Http2Test, RapidResetsEndTheConnection) {
   TestServer test([](const std::shared_ptr<Exchange>&) {});
   H2Client client(test.server->port());
-  for (int i = 0; i < 3000; ++i) {
+  // Few more than are allowed: what is sent a second after GOAWAY may cut the connection before it is read.
+  for (int i = 0; i < 700; ++i) {
     const auto id = client.Submit("GET", "/");
     client.SendAll();
     client.Reset(id);
