@@ -78,19 +78,32 @@ function(pc_use_pch target pch)
   endif()
 endfunction()
 
-# pc_module(<name> [SMALL] [DEPS <module>…] [LIBS <library>…])
+# pc_module(<name> [SMALL] [SMALL_SOURCES <pattern>…] [DEPS <module>…] [LIBS <library>…])
 #
 # Declares the library of the folder it is called from: every .cc below it, and <name>_test from
 # every *_test.cc. SMALL: no request runs it, it is compiled for size, which takes half the bytes.
+# SMALL_SOURCES: the same for some of its files.
 # DEPS are the folders it may include (tools/check_layers.py reads this line);
 # LIBS are other people's libraries, hidden from those who use the module.
 function(pc_module name)
-  cmake_parse_arguments(ARG "SMALL" "" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "" "SMALL_SOURCES;DEPS;LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "*.cc")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "*.h")
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|_bench|_fuzz)\\.cc$")
+  if(ARG_SMALL_SOURCES)
+    # Targets, since precompiled headers must have the flags of what uses them.
+    list(TRANSFORM ARG_SMALL_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+    file(GLOB small CONFIGURE_DEPENDS ${ARG_SMALL_SOURCES})
+    list(REMOVE_ITEM sources ${small})
+    list(FILTER small EXCLUDE REGEX "_test\\.cc$")
+    add_library(${name}_small OBJECT ${small})
+    target_link_libraries(${name}_small PRIVATE pc_options ${ARG_DEPS} ${ARG_LIBS})
+    target_compile_options(${name}_small PRIVATE $<$<CONFIG:Release>:-Os>)
+    pc_use_pch(${name}_small pc_small_pch)
+    list(APPEND sources $<TARGET_OBJECTS:${name}_small>)
+  endif()
   if(sources)
     add_library(${name} STATIC ${sources} ${headers})
     target_link_libraries(${name} PUBLIC pc_options ${ARG_DEPS} PRIVATE ${ARG_LIBS})
