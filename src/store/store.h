@@ -136,7 +136,8 @@ class Watch {
   virtual ~Watch() = default;  // after this returns, `ready` is not called any more
 
   // Appends up to `max` events in order of revision; returns how many. 0 means: all seen, `ready`
-  // will be called when there is more. kExpired: events in between have left the history.
+  // will be called when there is more. kExpired: events in between have left the history, or the
+  // store has read its state anew and cannot tell them; polling again gives the same.
   virtual base::Result<std::size_t> Poll(std::size_t max, std::vector<EventPtr>& out) = 0;
   // Everything up to this revision has been polled: what a bookmark may say.
   virtual std::int64_t revision() const = 0;
@@ -168,9 +169,9 @@ class Store : public Reader {
   virtual base::Result<ObjectPtr> Update(const Key& key, Encoded object,
                                          const Preconditions& preconditions) = 0;
   virtual base::Result<ObjectPtr> Delete(const Key& key, const Preconditions& preconditions) = 0;
-  // The same without waiting. `done` is called once, when the write is durable and visible or has
-  // failed, on a thread of the store that starts with the first such write. It must return at once
-  // (post to a queue) and must not write to the store itself.
+  // The same without waiting. `done` is called once: when the write is durable and visible, on a
+  // thread of the store; when it has failed, there or before Submit() returns, if what readers see
+  // refuses it. It must return at once (post to a queue) and must not write to the store itself.
   virtual void Submit(Change change, Done done) = 0;
   // Deletes, in one batch, those versions that are still the newest of their objects, and leaves
   // the others alone. Returns why nothing could be stored.
