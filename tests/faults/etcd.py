@@ -429,9 +429,9 @@ def main():
             args.logs.mkdir(exist_ok=True)
             for log in cluster.folder.glob("server*.log"):
                 (args.logs / log.name).write_text(log.read_text())
-    for problem in problems[:20]:
+    for problem in problems[:40]:
         print(problem)
-    print("FAIL" if problems else "OK")
+    print(f"FAIL: {len(problems)} problems" if problems else "OK")
     return 1 if problems else 0
 
 

@@ -72,14 +72,32 @@ def versions(history, problems):
     return keys
 
 
-def with_versions(operations, keys, problems):
-    """Deletes with the version that they made: the next one after what they named."""
-    for op in operations:
+def unseen_deletion(op, following, history, watchers):
+    """A version for a deletion that no watcher could see, because history was gone for all of them; None if one could."""
+    floor = max([op.named, *(one.revision for one in history.listings if one.states.get(op.key, (0,))[0] == op.named)])
+    for start in sorted({floor, *(after for name in watchers for after, _ in history.gaps[name] if after > floor)}):
+        version = start + 0.5
+        if following is not None and version > following:
+            break
+        if all(any(after < version <= upto for after, upto in history.gaps[name]) for name in watchers):
+            return version
+    return None
+
+
+def with_versions(history, watchers, keys, problems):
+    """The operations; deletes with the version that they made: the next one after what they named."""
+    for op in history.operations:
         if op.kind == "delete":
-            made = keys[op.key].after(op.named)
-            if made is None or keys[op.key].values[made] is not None:
-                problems.append(f"{op.key}: the deletion of version {op.named} was acknowledged, next is {made}")
-                continue
+            key = keys[op.key]
+            made = key.after(op.named)
+            if made is None or key.values[made] is not None:
+                unseen = unseen_deletion(op, made, history, watchers)
+                if unseen is None:
+                    problems.append(f"{op.key}: the deletion of version {op.named} was acknowledged, next is {made}")
+                    continue
+                made = unseen
+                key.values[made] = None
+                bisect.insort(key.order, made)
             op = op._replace(version=made)
         yield op
 
@@ -158,7 +176,7 @@ def check(history, watchers, since, final):
     problems = list(history.problems)
     history.listings += final
     keys = versions(history, problems)
-    operations = list(with_versions(history.operations, keys, problems))
+    operations = list(with_versions(history, watchers, keys, problems))
     check_writes(operations, keys, problems)
     by_key = collections.defaultdict(list)
     for op in [*operations, *check_listings(history, operations, keys, problems)]:

@@ -57,7 +57,14 @@ def main():
     history.events["w1"] = history.events["w1"][3:]
     history.gaps["w1"] = [(1, 4)]
     failed += bool(check(history, ["w0", "w1"], 1, final))
-    print(f"history: {len(LIES) + 1 - failed} passed, {failed} failed")
+    # A deletion that none could see, and one that one of two could have seen.
+    for gaps, wrong in (({"w0": [(5, 7)], "w1": [(4, 8)]}, False), ({"w0": [(5, 7)], "w1": []}, True)):
+        history, final = made()
+        for watcher in ("w0", "w1"):
+            history.events[watcher].pop()
+        history.gaps.update(gaps)
+        failed += bool(check(history, ["w0", "w1"], 1, final)) != wrong
+    print(f"history: {len(LIES) + 3 - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 
