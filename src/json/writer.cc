@@ -15,11 +15,11 @@
 namespace portcullis::json {
 namespace {
 
-// A growing buffer that is written without a capacity check per byte.
+// A growing buffer that is written without a capacity check per byte. What it holds reaches `out` by
+// Flush(), which may fail to allocate; so the destructor does not call it.
 class Sink {
  public:
   explicit Sink(std::string& out) : out_(out) {}
-  ~Sink() { Flush(); }
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
 
@@ -45,14 +45,14 @@ class Sink {
   char* next() { return next_; }
   char* end() { return end_; }
   void Advance(char* next) { next_ = next; }
-
- private:
-  static constexpr std::size_t kBlock = 16 * 1024;
-
   void Flush() {
     out_.append(begin_, static_cast<std::size_t>(next_ - begin_));
     next_ = begin_;
   }
+
+ private:
+  static constexpr std::size_t kBlock = 16 * 1024;
+
   void Grow(std::size_t size) {
     Flush();
     const std::size_t wanted = std::max(size, kBlock);
@@ -294,6 +294,7 @@ class Writer {
 void Write(Value value, std::string& out, const WriteOptions& options) {
   Sink sink(out);
   Writer(sink, options).Write(value, 0);
+  sink.Flush();
 }
 
 std::string ToString(Value value, const WriteOptions& options) {
@@ -305,11 +306,13 @@ std::string ToString(Value value, const WriteOptions& options) {
 void WriteString(std::string_view text, std::string& out, bool escape_html) {
   Sink sink(out);
   PutString(text, escape_html, sink);
+  sink.Flush();
 }
 
 void WriteDouble(double value, std::string& out) {
   Sink sink(out);
   PutDouble(value, sink);
+  sink.Flush();
 }
 
 }  // namespace portcullis::json
