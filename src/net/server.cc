@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/allocation_failure.h"
 #include "base/file.h"
 #include "base/strings.h"
 #include "golang/netip.h"
@@ -84,10 +85,19 @@ class Acceptor final : public internal::Sink {
       const auto& shard = shards_[next_++ % shards_.size()];
       if (shard->shared_loop() == loop_) {
         shard->Adopt(fd);
-      } else if (!shard->shared_loop()->Post([shard, fd] { shard->Adopt(fd); })) {
+      } else if (!Post(shard, fd)) {
+        core_->connections.fetch_sub(1);
         close(fd);
       }
     }
+  }
+
+  // False: the shard has stopped, or there is no memory for the task. The client must not wait then.
+  static bool Post(const std::shared_ptr<ServerShard>& shard, int fd) {
+    bool posted = false;
+    base::UnlessMemoryRunsOut(
+        [&] { posted = shard->shared_loop()->Post([shard, fd] { shard->Adopt(fd); }); });
+    return posted;
   }
 
   const std::shared_ptr<Loop> loop_;

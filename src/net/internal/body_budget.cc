@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace portcullis::net::internal {
 
 bool BodyBudget::OwnerHasRoom(const Ticket& ticket) const {
-  const auto found = by_owner_.find(ticket.owner_);
-  const std::size_t held = found == by_owner_.end() ? 0 : found->second;
-  return held + ticket.bytes_ <= limits_.per_owner;
+  const auto owner = owners_.find(ticket.owner_);
+  return owner->second.bytes + ticket.bytes_ <= limits_.per_owner;
 }
 
 bool BodyBudget::HasRoom(const Ticket& ticket) const {
@@ -19,8 +17,8 @@ bool BodyBudget::HasRoom(const Ticket& ticket) const {
 }
 
 bool BodyBudget::AnyoneIsNext() const {
-  for (const Ticket* waiting : line_) {
-    if (OwnerHasRoom(*waiting)) return true;
+  for (const Waiting& waiting : line_) {
+    if (OwnerHasRoom(*waiting.ticket)) return true;
   }
   return false;
 }
@@ -28,7 +26,7 @@ bool BodyBudget::AnyoneIsNext() const {
 void BodyBudget::Grant(Ticket& ticket) {
   ticket.granted_ = true;
   reserved_ += ticket.bytes_;
-  by_owner_[ticket.owner_] += ticket.bytes_;
+  owners_.find(ticket.owner_)->second.bytes += ticket.bytes_;
 }
 
 std::unique_ptr<BodyBudget::Ticket> BodyBudget::Reserve(std::string owner, std::size_t bytes,
@@ -37,47 +35,45 @@ std::unique_ptr<BodyBudget::Ticket> BodyBudget::Reserve(std::string owner, std::
   bytes = std::min({bytes, limits_.total, limits_.per_owner});
   auto ticket = std::make_unique<Ticket>(shared_from_this(), std::move(owner), bytes);
   base::MutexLock lock(mutex_);
+  ++owners_[ticket->owner_].tickets;
+  ticket->counted_ = true;
   granted = HasRoom(*ticket) && !AnyoneIsNext();
   if (granted) {
     Grant(*ticket);
   } else {
-    ticket->waiting_ = std::move(on_room);
-    line_.push_back(ticket.get());
+    line_.push_back({ticket.get(), std::move(on_room)});
   }
   return ticket;
 }
 
 void BodyBudget::Release(Ticket& ticket) {
-  std::vector<std::function<void()>> callbacks;
+  std::list<Waiting> next;
   {
     base::MutexLock lock(mutex_);
+    if (!ticket.counted_) return;
+    const auto owner = owners_.find(ticket.owner_);
     if (ticket.granted_) {
       reserved_ -= ticket.bytes_;
-      const auto owned = by_owner_.find(ticket.owner_);
-      owned->second -= ticket.bytes_;
-      if (owned->second == 0) by_owner_.erase(owned);
+      owner->second.bytes -= ticket.bytes_;
     } else {
-      line_.remove(&ticket);
+      line_.remove_if([&](const Waiting& waiting) { return waiting.ticket == &ticket; });
     }
-    callbacks = GrantInLine();
+    if (--owner->second.tickets == 0) owners_.erase(owner);
+    next = GrantInLine();
   }
-  for (const auto& callback : callbacks) callback();
+  for (const Waiting& waiting : next) waiting.on_room();
 }
 
-std::vector<std::function<void()>> BodyBudget::GrantInLine() {
-  std::vector<std::function<void()>> callbacks;
+std::list<BodyBudget::Waiting> BodyBudget::GrantInLine() {
+  std::list<Waiting> granted;
   for (auto at = line_.begin(); at != line_.end();) {
-    Ticket& next = **at;
-    if (!OwnerHasRoom(next)) {
-      ++at;
-      continue;
-    }
-    if (!HasRoom(next)) break;
-    Grant(next);
-    callbacks.push_back(std::move(next.waiting_));
-    at = line_.erase(at);
+    const auto next = at++;
+    if (!OwnerHasRoom(*next->ticket)) continue;
+    if (!HasRoom(*next->ticket)) break;
+    Grant(*next->ticket);
+    granted.splice(granted.end(), line_, next);
   }
-  return callbacks;
+  return granted;
 }
 
 std::size_t BodyBudget::reserved() const {

@@ -5,7 +5,7 @@
 // completed. Who finds no room waits in line; an owner at its limit does not hold up others.
 //
 // Thread-safe. Callbacks run on the thread that has released what they waited for, outside the
-// lock.
+// lock. Only Reserve() allocates: the end of a reservation cannot fail.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,6 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "base/mutex.h"
 #include "net/server.h"
@@ -40,8 +39,8 @@ class BodyBudget : public std::enable_shared_from_this<BodyBudget> {
     const std::shared_ptr<BodyBudget> budget_;
     const std::string owner_;
     const std::size_t bytes_;
-    bool granted_ = false;           // guarded by the budget's mutex
-    std::function<void()> waiting_;  // likewise; null: not in the line
+    bool counted_ = false;  // among the tickets of its owner; guarded by the budget's mutex
+    bool granted_ = false;  // likewise
   };
 
   // Reserves `bytes`, or a whole share if that is less. `granted` is true if there was room; else
@@ -53,6 +52,15 @@ class BodyBudget : public std::enable_shared_from_this<BodyBudget> {
   std::size_t waiting() const;
 
  private:
+  struct Owner {
+    std::size_t bytes = 0;    // granted
+    std::size_t tickets = 0;  // granted or in the line; without any it is erased
+  };
+  struct Waiting {
+    Ticket* ticket;
+    std::function<void()> on_room;
+  };
+
   bool OwnerHasRoom(const Ticket& ticket) const PC_REQUIRES(mutex_);
   bool HasRoom(const Ticket& ticket) const PC_REQUIRES(mutex_);
   // Whether somebody in the line waits for the total alone. Small bodies are not granted past it:
@@ -60,13 +68,14 @@ class BodyBudget : public std::enable_shared_from_this<BodyBudget> {
   bool AnyoneIsNext() const PC_REQUIRES(mutex_);
   void Grant(Ticket& ticket) PC_REQUIRES(mutex_);
   void Release(Ticket& ticket);
-  std::vector<std::function<void()>> GrantInLine() PC_REQUIRES(mutex_);
+  // Takes those that have room now out of the line.
+  std::list<Waiting> GrantInLine() PC_REQUIRES(mutex_);
 
   const BodyLimits limits_;
   mutable base::Mutex mutex_;
   std::size_t reserved_ PC_GUARDED_BY(mutex_) = 0;
-  std::unordered_map<std::string, std::size_t> by_owner_ PC_GUARDED_BY(mutex_);
-  std::list<Ticket*> line_ PC_GUARDED_BY(mutex_);  // first come, first served
+  std::unordered_map<std::string, Owner> owners_ PC_GUARDED_BY(mutex_);
+  std::list<Waiting> line_ PC_GUARDED_BY(mutex_);  // first come, first served
 };
 
 }  // namespace portcullis::net::internal

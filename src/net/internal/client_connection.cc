@@ -34,8 +34,22 @@ ClientConnection::ClientConnection(std::shared_ptr<ClientCore> core, std::shared
 
 ClientConnection::~ClientConnection() = default;
 
+template <typename Work>
+void ClientConnection::Guard(Work&& work) {
+  if (base::UnlessMemoryRunsOut(work) || !on_loop_) return;
+  base::UnlessMemoryRunsOut([this] { Fail(phase(), "cannot allocate memory"); });
+}
+
 void ClientConnection::Connect(std::shared_ptr<ClientCall> call, const std::string& target) {
   call_ = std::move(call);
+  Guard([&] { Dial(target); });
+}
+
+void ClientConnection::CarryOnLoop(std::shared_ptr<ClientCall> call) {
+  Guard([&] { Carry(std::move(call), nullptr); });
+}
+
+void ClientConnection::Dial(const std::string& target) {
   call_->SetConnection(weak_from_this());
   stage_deadline_ = loop_->now() + core_->options().dial_timeout;
   ArmTimer();
@@ -43,8 +57,7 @@ void ClientConnection::Connect(std::shared_ptr<ClientCall> call, const std::stri
   dialer_->Start(target, [weak = weak_from_this()](Dialer::Outcome& outcome) {
     const auto self = weak.lock();
     if (!self || self->state_ != State::kDialling) return;
-    if (base::UnlessMemoryRunsOut([&] { self->OnDialled(outcome); }) || !self->on_loop_) return;
-    base::UnlessMemoryRunsOut([&] { self->Fail(self->phase(), "cannot allocate memory"); });
+    self->Guard([&] { self->OnDialled(outcome); });
   });
 }
 
@@ -238,8 +251,7 @@ void ClientConnection::OnIdleTimer() {
 
 void ClientConnection::OnReady(Readiness readiness) {
   const auto self = shared_from_this();
-  if (base::UnlessMemoryRunsOut([&] { React(readiness); }) || !on_loop_) return;
-  base::UnlessMemoryRunsOut([this] { Fail(phase(), "cannot allocate memory"); });
+  Guard([&] { React(readiness); });
 }
 
 void ClientConnection::React(Readiness readiness) {
@@ -280,7 +292,8 @@ void ClientConnection::ArmTimer() {
 CallPhase ClientConnection::phase() const {
   switch (state_) {
     case State::kDialling:
-      return dialer_->address().empty() ? CallPhase::kResolve : CallPhase::kConnect;
+      return dialer_ == nullptr || dialer_->address().empty() ? CallPhase::kResolve
+                                                              : CallPhase::kConnect;
     case State::kProxyHandshaking:
     case State::kProxying:
       return CallPhase::kConnect;

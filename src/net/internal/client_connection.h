@@ -51,6 +51,8 @@ class ClientConnection final : public Sink, public std::enable_shared_from_this<
   // Carries another call, driven by `driver` or, if that is null, by the loop (and its thread).
   // True if the driver is to go on with Advance; false if the connection is no longer its own.
   bool Carry(std::shared_ptr<ClientCall> call, Gathering* driver);
+  // The same by the loop, from a task of it: a failed allocation fails the call.
+  void CarryOnLoop(std::shared_ptr<ClientCall> call);
   void Close();
 
   // --- the Gathering that drives it
@@ -72,6 +74,10 @@ class ClientConnection final : public Sink, public std::enable_shared_from_this<
     kClosed,
   };
 
+  // An allocation that fails in `work` fails the call.
+  template <typename Work>
+  void Guard(Work&& work);
+  void Dial(const std::string& target);
   void React(Readiness readiness);
   void OnDialled(Dialer::Outcome& outcome);
   void AskProxy();

@@ -62,7 +62,7 @@ void ClientCore::Dispatch(const std::shared_ptr<ClientCall>& call, Gathering* wa
       return;
     }
     auto& loop = connection->loop();
-    if (!loop.Post([connection, call] { connection->Carry(call, nullptr); })) {
+    if (!loop.Post([connection, call] { connection->CarryOnLoop(call); })) {
       call->Fail(CallPhase::kConnect, std::string(kCanceled));
     }
     return;

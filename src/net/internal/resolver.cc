@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/memory_reserve.h"
 #include "base/mutex.h"
 #include "base/strings.h"
 #include "golang/netip.h"
@@ -55,13 +56,15 @@ std::vector<SocketAddress> LookupAddresses(const std::string& host, int port, in
   return addresses;
 }
 
-// Thread constructors throw when the system has no more threads to give.
+// Thread constructors throw when the system has no more threads to give, or no memory for one.
 template <typename Body>
 bool StartDetached(Body body) {
   try {
     std::thread(std::move(body)).detach();
     return true;
   } catch (const std::system_error&) {
+    return false;
+  } catch (const std::bad_alloc&) {
     return false;
   }
 }
@@ -97,6 +100,7 @@ std::vector<Resolver::Done> Resolver::State::TakeWaiting(const Question& questio
 }
 
 void Resolver::State::Run() {
+  const base::NeedsMemory needs;
   while (true) {
     Question question;
     {
@@ -154,9 +158,11 @@ void Resolver::Resolve(const std::string& host, int port, Done done) {
     base::MutexLock lock(state.mutex);
     const State::Question question(host, port);
     auto& waiting = state.waiting[question];
+    const bool is_first = waiting.empty();
+    // In this order: if the second step finds no memory, no call waits for a lookup that is not made.
+    if (is_first) state.queue.push_back(question);
     waiting.push_back(std::move(done));
-    if (waiting.size() > 1) return;
-    state.queue.push_back(question);
+    if (!is_first) return;
     if (state.queue.size() <= state.idle || state.threads >= state.max_threads) {
       state.changed.NotifyOne();
       return;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <tuple>
 
@@ -89,8 +90,12 @@ std::unique_ptr<RawPeer> RawPeer::ConnectTls(int port, const Tls& tls, std::stri
   peer->ssl_ = ssl;
   if (!tls.server_name.empty()) SSL_set_tlsext_host_name(ssl, tls.server_name.c_str());
   SSL_set_fd(ssl, peer->fd_);
+  errno = 0;
   if (SSL_connect(ssl) == 1) return peer;
-  if (error != nullptr) *error = internal::TlsErrorText(ERR_peek_last_error());
+  const bool silent = errno == EAGAIN || errno == EWOULDBLOCK;
+  if (error != nullptr) {
+    *error = silent ? "timed out" : internal::TlsErrorText(ERR_peek_last_error());
+  }
   ERR_clear_error();
   return nullptr;
 }
@@ -111,8 +116,10 @@ bool RawPeer::Send(std::string_view bytes) {
 
 std::string RawPeer::Read() {
   std::array<char, 16384> buffer{};
+  errno = 0;
   const auto got = ssl_ != nullptr ? SSL_read(Ssl(ssl_), buffer.data(), buffer.size())
                                    : static_cast<int>(recv(fd_, buffer.data(), buffer.size(), 0));
+  timed_out_ = got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
   ERR_clear_error();
   return got <= 0 ? "" : std::string(buffer.data(), static_cast<std::size_t>(got));
 }

@@ -31,7 +31,8 @@ class RawPeer {
 
   // Plain TCP to 127.0.0.1:port.
   static std::unique_ptr<RawPeer> Connect(int port);
-  // TLS without verification; null and `error` filled if the handshake fails.
+  // TLS without verification; null and `error` filled if the handshake fails, "timed out" if the
+  // server says nothing.
   static std::unique_ptr<RawPeer> ConnectTls(int port, const Tls& tls,
                                              std::string* error = nullptr);
   ~RawPeer();
@@ -40,6 +41,7 @@ class RawPeer {
   std::string Read();                 // what comes next, "" at the end
   std::string ReadUntil(std::string_view mark);
   std::string ReadToEnd();
+  bool timed_out() const { return timed_out_; }  // the last read has given up
   // Carries what comes from one to the other until either ends.
   static void Relay(RawPeer& a, RawPeer& b);
   void ShutdownWrite();
@@ -51,6 +53,7 @@ class RawPeer {
   bool HasPending() const;
   explicit RawPeer(int fd);
   int fd_ = -1;
+  bool timed_out_ = false;
   void* ssl_ = nullptr;
   void* context_ = nullptr;
 };
