@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "engine/operation.h"
 
 namespace portcullis::controllers {
@@ -45,6 +46,7 @@ void LeaderElection::Stop() {
 
 void LeaderElection::Run() {
   pthread_setname_np(pthread_self(), "election");
+  const base::NeedsMemory needs;
   while (true) {
     Step();
     base::MutexLock lock(mutex_);

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "base/allocation_failure.h"
 #include "base/log.h"
 
 namespace portcullis::server {
@@ -17,8 +16,7 @@ constexpr const char* kBody =
 
 }  // namespace
 
-void AnswerIfMemoryRunsOut(net::Exchange& exchange, const std::function<void()>& work) {
-  if (base::UnlessMemoryRunsOut(work)) return;
+void AnswerThatMemoryRanOut(net::Exchange& exchange) {
   // What the work held is free again by now: there is memory for the answer.
   const bool answered = base::UnlessMemoryRunsOut([&] {
     base::LogError("memory ran out in a request",

@@ -6,6 +6,7 @@
 
 #include "api/api_status.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/strings.h"
 #include "controllers/client.h"
 #include "json/value.h"
@@ -125,6 +126,7 @@ void LegacyTokens::NoteUse(const store::ObjectPtr& secret) const {
   base::MutexLock lock(mutex_);
   if (worker_ == nullptr || !labelling_.emplace(secret->position()).second) return;
   worker_->Post([this, secret, today] {
+    const base::NeedsMemory needs;
     Label(*secret, today);
     base::MutexLock done(mutex_);
     labelling_.erase(std::string(secret->position()));

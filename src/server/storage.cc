@@ -11,6 +11,7 @@
 #include "api/catalog/catalog.h"
 #include "base/digest.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/strings.h"
 #include "controllers/identity_lease.h"
 #include "engine/codec/stored_values.h"
@@ -210,6 +211,7 @@ base::Status Storage::OpenEtcd(const Options& options, const store::Options& cho
 }
 
 void Storage::FollowFile() {
+  const base::NeedsMemory needs;
   while (true) {
     {
       const base::MutexLock lock(mutex_);

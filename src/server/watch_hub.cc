@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/api_status.h"
+#include "base/allocation_failure.h"
 #include "base/log.h"
 #include "base/memory_reserve.h"
 #include "base/strings.h"
@@ -357,7 +358,9 @@ base::Result<std::shared_ptr<const std::string>> WatchHub::SharedLines(
 void WatchHub::Lend(Id id, const SessionPtr& session, std::vector<store::EventPtr> events) {
   session->lent = true;
   makers_.Post([this, id, session, events = std::move(events)] {
-    auto lines = Lines(*session, events, clock_.Now(), views_);
+    base::Result<std::string> lines = base::InternalError("cannot allocate memory");
+    base::UnlessMemoryRunsOut([&] { lines = Lines(*session, events, clock_.Now(), views_); });
+    const base::NeedsMemory needs;  // without an answer the session would never go on
     {
       base::MutexLock lock(mutex_);
       made_.insert_or_assign(id, std::move(lines));

@@ -9,6 +9,7 @@
 #include "admission/object_interfaces.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "golang/url.h"
@@ -123,6 +124,7 @@ bool MirroredCollection::Pause(base::Duration duration) {
 }
 
 void MirroredCollection::Run() {
+  const base::NeedsMemory needs;
   base::Duration pause = kFirstPause;
   while (!is_ending()) {
     std::string version;

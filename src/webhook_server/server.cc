@@ -9,6 +9,7 @@
 #include "admission/plugin.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/strings.h"
 #include "golang/time.h"
 #include "metrics/metrics.h"
@@ -19,6 +20,7 @@
 #include "net/tls_reload.h"
 #include "plugins/registry.h"
 #include "review/review.h"
+#include "server/allocation_failure.h"
 #include "server/worker_pool.h"
 #include "webhook_server/backend.h"
 #include "webhook_server/serving_certificate.h"
@@ -96,8 +98,9 @@ class Server final : public WebhookServer {
     listening.max_body_bytes = [](const net::Request&) { return kMaxBody; };
     workers_.emplace(kMostWorkers);
     server_ = TRY(net::HttpsServer::Listen(
-        threads_, std::move(listening),
-        [this](const std::shared_ptr<net::Exchange>& exchange) { Handle(exchange); }));
+        threads_, std::move(listening), [this](const std::shared_ptr<net::Exchange>& exchange) {
+          server::AnswerIfMemoryRunsOut(*exchange, [&] { Handle(exchange); });
+        }));
     reloader_.emplace(threads_, *server_, serving.tls, serving.files);
     return base::OkStatus();
   }
@@ -206,8 +209,10 @@ class Server final : public WebhookServer {
       return Answer(*exchange, route, *review);
     }
     workers_->Post([this, exchange, route, review] {
-      backend_->Prepare(review->attributes());
-      Answer(*exchange, route, *review);
+      server::AnswerIfMemoryRunsOut(*exchange, [&] {
+        backend_->Prepare(review->attributes());
+        Answer(*exchange, route, *review);
+      });
     });
   }
 
@@ -267,6 +272,7 @@ class Server final : public WebhookServer {
 
 base::Result<std::unique_ptr<WebhookServer>> WebhookServer::Start(const Options& options,
                                                                   const base::Clock& clock) {
+  base::PutMemoryAside();
   auto server = std::make_unique<Server>(options, clock);
   TRY(server->Build(options));
   return std::unique_ptr<WebhookServer>(std::move(server));

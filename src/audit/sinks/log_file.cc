@@ -20,6 +20,7 @@
 
 #include "audit/sink.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/mutex.h"
 #include "base/strings.h"
 
@@ -143,6 +144,7 @@ class LogFile final : public Sink {
   }
 
   static void CompressLogged(const std::string& file) {
+    const base::NeedsMemory needs;
     const base::Status status = Compress(file);
     if (status.ok()) return;
     base::LogError("cannot compress an audit log", {{"error", status.message()}});

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/mutex.h"
 #include "base/strings.h"
 #include "store/cache/cache.h"
@@ -394,6 +395,7 @@ void StoreInEtcd::ReadAgain() {
 
 void StoreInEtcd::KeepHouse() {
   pthread_setname_np(pthread_self(), "etcd-upkeep");
+  const base::NeedsMemory needs;
   base::SteadyTime next_compaction = options_.clock->Steady() + options_.compaction_interval;
   while (true) {
     bool is_lost = false;
