@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Clients that try to make the server hold more than it has: bodies that are never finished, answers
-and watches that are not read, many watches and large lists at once. Each story prints the peak of memory before and after (VmHWM, MiB) and
+and watches that are not read, many watches and large lists at once, single requests that once took gigabytes. Each story prints the peak of memory before and after (VmHWM, MiB) and
 fails if it took more than its bound or if others were not served meanwhile.
 
     tests/faults/exhaustion.py --build build/release [--scale 0.1] [--only NAME]
@@ -278,6 +278,42 @@ def lists_at_once(story, server, scale):
     within(story, server, before, before + 150)
 
 
+def processor_time(server):
+    """Seconds."""
+    fields = pathlib.Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def one_request(story, server, method, path, body, wanted, bound):
+    connection = server.connect()
+    connection.timeout = 60
+    forget_peak(server)
+    before, used = memory(server), processor_time(server)
+    status, answer = server.call(method, path, body, connection)
+    assert status == wanted, f"{story}: {method} {path}: {status} {str(answer)[:1000]}"
+    print(f"{story}: {method} of {len(json.dumps(body)) / 1e6:.2f} MB answered with {status}, "
+          f"{processor_time(server) - used:.2f} s of processor time")
+    within(story, server, before, before + bound)
+
+
+def large_pods(story, server, scale):
+    """A pod of 20,000 containers, which has become too large for the store when it has its defaults, and an
+    update of a pod of 650 KB that is refused with the difference."""
+    server.call("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
+    pods = "/api/v1/namespaces/default/pods"
+    containers = [{"name": f"c{number}", "image": "i"} for number in range(int(20_000 * scale))]
+    one_request(story, server, "POST", pods, {"metadata": {"name": "many"}, "spec": {"containers": containers}},
+                500 if scale == 1 else 201, 300)
+
+    def pod(value):
+        env = [{"name": f"N{number}", "value": f"{value}-{number:025}"} for number in range(int(10_000 * scale))]
+        return {"metadata": {"name": "large"}, "spec": {"containers": [{"name": "c", "image": "i", "env": env}]}}
+
+    status, answer = server.call("POST", pods, pod("one"))
+    assert status == 201, answer
+    one_request(story, server, "PUT", f"{pods}/large", pod("other"), 422, 100)
+
+
 def memory_limit(story, server, _):
     """Objects are stored until there is no memory for more; then some are deleted."""
     limit = int(FLAGS[story][0].split("=")[1].removesuffix("Mi"))
@@ -314,6 +350,7 @@ STORIES = {
     "unread-watches": unread_watches,
     "silent-watches": silent_watches,
     "lists-at-once": lists_at_once,
+    "large-pods": large_pods,
     "memory-limit": memory_limit,
 }
 FLAGS = {"memory-limit": ["--memory-limit=160Mi"]}
