@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "engine/world.h"
 #include "json/diff.h"
+#include "json/patch.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "webhook/go_shape.h"
@@ -107,9 +108,17 @@ base::Result<json::Value> Review::Decode(json::Value object) {
   return world_.objects->Decode(arena_, object, attributes_.kind);
 }
 
+// The caller applies the patch to what it has sent, which need not have the form of the decoder, as what
+// an API server sends has: then it is also told what the decoder has made of it.
+json::Value Review::PatchOf(json::Value sent, json::Value difference, json::Value changed) {
+  if (json::ApplyPatch(arena_, sent, difference).ok()) return difference;
+  return json::Diff(arena_, sent, changed);
+}
+
 base::Status Review::Judge(const Scope& scope) {
   if (!world_.chain->Handles(attributes_.operation, scope.phase)) return base::OkStatus();
-  attributes_.object = TRY(Decode(attributes_.object));
+  const json::Value sent = attributes_.object;
+  attributes_.object = TRY(Decode(sent));
   attributes_.old_object = TRY(Decode(attributes_.old_object));
   const json::Value before = attributes_.object;
   admission::Request request(std::move(attributes_), arena_, recorder_);
@@ -117,7 +126,7 @@ base::Status Review::Judge(const Scope& scope) {
   TRY(world_.chain->Mutate(request, scope.plugin));
   if (request.object_changed()) {
     const json::Value difference = json::Diff(arena_, before, request.object());
-    if (!difference.empty()) patch_ = difference;
+    if (!difference.empty()) patch_ = PatchOf(sent, difference, request.object());
   }
   return base::OkStatus();
 }

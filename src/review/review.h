@@ -60,6 +60,7 @@ class Review {
   base::Status Take(json::Value request);
   base::Status Judge(const Scope& scope);
   base::Result<json::Value> Decode(json::Value object);
+  json::Value PatchOf(json::Value sent, json::Value difference, json::Value changed);
   json::Value Response();
   json::Value Annotations();
 

@@ -10,6 +10,7 @@
 #include "engine/write/cluster_writer.h"
 #include "json/patch.h"
 #include "json/reader.h"
+#include "json/writer.h"
 #include "json/yaml.h"
 
 namespace portcullis::review {
@@ -66,6 +67,26 @@ class ReviewTest : public ::testing::Test {
 constexpr std::string_view kPod =
     R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"a","creationTimestamp":null},)"
     R"("spec":{"containers":[{"name":"c","image":"i","resources":{},"imagePullPolicy":"IfNotPresent"}]},"status":{}})";
+
+// An API server writes "resources":{}; others need not. The patch fits what they have sent.
+TEST_F(ReviewTest, PatchesTheObjectAsItWasSent) {
+  Enable({});
+  Give(
+      "{apiVersion: v1, kind: LimitRange, metadata: {name: l, namespace: a}, "
+      "spec: {limits: [{type: Container, default: {cpu: 1}}]}}");
+  const json::Value sent = *json::Parse(
+      arena_, R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"a"},)"
+              R"("spec":{"containers":[{"name":"c","image":"i"}]}})");
+  const json::Value answer =
+      Answer(Body(json::ToString(sent)), {admission::kMutate, "LimitRanger"});
+  const auto text = base::Base64Decode(answer["response"]["patch"].AsString());
+  ASSERT_TRUE(text.has_value());
+  const auto patch = json::DecodePatch(arena_, arena_.Copy(*text));
+  ASSERT_TRUE(patch.ok());
+  const auto patched = json::ApplyPatch(arena_, sent, *patch, {});
+  ASSERT_TRUE(patched.ok()) << patched.status().message() << *text;
+  EXPECT_EQ((*patched)["spec"]["containers"][0]["resources"]["limits"]["cpu"].AsString(), "1");
+}
 
 TEST_F(ReviewTest, AnswersWithThePatchOfOnePlugin) {
   Enable({"AlwaysPullImages"});
