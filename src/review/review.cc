@@ -85,6 +85,10 @@ base::Status Review::Take(json::Value request) {
   attributes_.namespace_name = TextOf(request["namespace"]);
   attributes_.name = TextOf(request["name"]);
   attributes_.object = request["object"];
+  const bool needs_object =
+      attributes_.operation == admission::kCreate || attributes_.operation == admission::kUpdate;
+  if (needs_object && !attributes_.object.is_object())
+    return NoReview("request.object is no object");
   attributes_.old_object = request["oldObject"];
   attributes_.options = request["options"];
   attributes_.dry_run = request["dryRun"].AsBool();

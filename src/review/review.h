@@ -36,7 +36,7 @@ struct Scope {
 class Review {
  public:
   // The body of a webhook's request. Errors (BadRequest): no JSON, no AdmissionReview of these versions, a
-  // request without uid or resource, an operation that there is not.
+  // request without uid or resource, an operation that there is not, no object to create or update.
   static base::Result<std::unique_ptr<Review>> Read(const engine::World& world, std::string body);
 
   // Before Answer().

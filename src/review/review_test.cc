@@ -161,6 +161,7 @@ TEST_F(ReviewTest, SaysWhatIsNoReview) {
   Enable({});
   EXPECT_THAT(ErrorOf("{").message(), HasSubstr("the body is no AdmissionReview: "));
   EXPECT_THAT(ErrorOf("[]").message(), HasSubstr("it is no object"));
+  EXPECT_THAT(ErrorOf(Body("null")).message(), HasSubstr("request.object is no object"));
   EXPECT_THAT(ErrorOf(R"({"kind":"Pod","apiVersion":"v1"})").message(),
               HasSubstr("its kind is \"Pod\""));
   EXPECT_THAT(ErrorOf(Body(kPod, "", "v9")).message(), HasSubstr("admission.k8s.io/v9"));
