@@ -30,6 +30,7 @@ DOWNSTREAM = re.compile(r',\{"configMap":\{"name":"openshift-service-ca\.crt","i
 # Where it was built from the vendored tree, its registries tell their files otherwise.
 SCHEME = re.compile(r"k8s\.io/(?:kubernetes|apimachinery)/(?=pkg/(?:api/legacyscheme|apis/meta/internalversion)/)")
 WARNING = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
+JWT = re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+")
 AGE = re.compile(r'(?<=")(?:<invalid>|(?:\d+[ydhms])+)(?: ago)?(?=")')
 DESCRIPTION = re.compile(r'"description":"(?:[^"\\]|\\.)*",')
 
@@ -54,11 +55,12 @@ def comparable(one, request):
     text = UID.sub(lambda match: match[0] if match[0] in asked else "(uid)", text)
     text = TIME.sub(lambda match: match[0] if match[0] in asked else "(time)", text)
     text = CONTINUE.sub(r"\1(token)", VERSION.sub(r"\1(version)", text))
+    text = JWT.sub(lambda match: match[0] if match[0] in asked else "(token)", text)
     text = TOKEN_VOLUME.sub("kube-api-access-(random)", text)
     text = CHOSEN.sub(lambda match: match[0] if match[2] in asked else match[1] + "(port)", text)
     text = ADDRESS.sub(lambda match: match[0] if match[0] in asked else "(address)", text)
-    if "generateName" in text:
-        for prefix in set(re.findall(r'"generateName":"([^"\\]+)"', text)):
+    if "generateName" in text or "generateName" in asked:
+        for prefix in set(re.findall(r'"generateName": ?"([^"\\]+)"', text + asked)):
             text = re.sub(re.escape(prefix) + r"[a-z0-9]{5}\b", prefix + "(random)", text)
     if '"kind":"Table"' in text[:40]:
         text = AGE.sub("(age)", DESCRIPTION.sub("", text))

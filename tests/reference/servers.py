@@ -17,6 +17,8 @@ TOKEN = "reference-token"
 FLAGS = ["--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none",
          "--service-account-issuer=https://kubernetes.default.svc", "--bind-address=127.0.0.1"]
 
+AUDIT_POLICY = '{"kind":"Policy","apiVersion":"audit.k8s.io/v1","omitStages":["RequestReceived"],"rules":[{"level":"Request"}]}'
+
 
 def free_port():
     with socket.socket() as probe:
@@ -73,13 +75,18 @@ def wait_for(url, process, log, seconds=120):
 
 @contextlib.contextmanager
 def started(arguments):
-    """(URL of the reference, URL of ours); servers that run already are left alone."""
+    """(URL of the reference, URL of ours, their audit logs if admission is compared); servers that run already are left alone."""
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="compare-")))
-        flags = FLAGS + arguments.flags
+        flags, audit_logs = FLAGS + arguments.flags, []
         reference, ours = arguments.reference, arguments.ours
         if not reference or not ours:
             flags += make_credentials(folder)
+        if arguments.admission and not reference and not ours:
+            (folder / "audit.json").write_text(AUDIT_POLICY)
+            flags.append(f"--audit-policy-file={folder}/audit.json")
+            audit_logs = [folder / "reference-audit.log", folder / "ours-audit.log"]
+        audit = [[f"--audit-log-path={log}"] for log in audit_logs] or [[], []]
         if not reference:
             etcd, peer, port = free_port(), free_port(), free_port()
             store = f"http://127.0.0.1:{etcd}"
@@ -90,12 +97,12 @@ def started(arguments):
             wait_for(store + "/health", process, folder / "etcd.log")
             reference = f"https://127.0.0.1:{port}"
             process = start([arguments.reference_binary, f"--etcd-servers={store}", f"--secure-port={port}", f"--cert-dir={folder}/certs",
-                             "--allow-privileged=true", *flags], folder / "reference.log", stack)
+                             "--allow-privileged=true", *flags, *audit[0]], folder / "reference.log", stack)
             wait_for(reference + "/readyz", process, folder / "reference.log")
         if not ours:
             port = free_port()
             ours = f"https://127.0.0.1:{port}"
             process = start([arguments.ours_binary, "serve", "--store=memory", f"--data-dir={folder}/ours", f"--secure-port={port}",
-                             "--controllers=-*", *flags], folder / "ours.log", stack)
+                             "--controllers=-*", *flags, *audit[1]], folder / "ours.log", stack)
             wait_for(ours + "/readyz", process, folder / "ours.log")
-        yield reference, ours
+        yield reference, ours, audit_logs
