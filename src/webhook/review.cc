@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/schema/order.h"
 #include "api/user_info.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -167,7 +168,8 @@ std::string_view ReviewVersionText(ReviewVersion version) {
 }
 
 std::string EncodeSharedPart(const admission::Request& request, const Invocation& invocation,
-                             json::Value object, json::Value old_object, const ReviewForm& form) {
+                             json::Value object, json::Value old_object, const ReviewForm& form,
+                             const admission::ObjectInterfaces* objects) {
   std::string out;
   out.reserve(1024 + object.source().size() + old_object.source().size());
   const std::size_t kind_at = out.size();
@@ -190,6 +192,12 @@ std::string EncodeSharedPart(const admission::Request& request, const Invocation
   if (request.is_custom()) {
     object = json::Sorted(scratch, object);
     old_object = json::Sorted(scratch, old_object);
+  } else if (objects != nullptr) {
+    // Defaults and system fields stand where they were added, also those of a deletion.
+    if (const auto schema = objects->SchemaOf(invocation.kind)) {
+      object = api::schema::InGoOrder(scratch, *schema, object);
+      old_object = api::schema::InGoOrder(scratch, *schema, old_object);
+    }
   }
   out.append("\"userInfo\":");
   json::Write(api::UserInfoToJson(scratch, request.user()), out);

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "admission/object_interfaces.h"
 #include "admission/request.h"
 #include "api/names.h"
 #include "base/status.h"
@@ -34,9 +35,11 @@ struct Invocation {
 };
 
 // The part of a review that all webhooks with one Invocation and ReviewForm share: everything behind
-// the uid. `object` and `old_object` are of the invocation's kind.
+// the uid. `object` and `old_object` are of the invocation's kind; their members are written in Go's
+// order if `objects` knows the kind.
 std::string EncodeSharedPart(const admission::Request& request, const Invocation& invocation,
-                             json::Value object, json::Value old_object, const ReviewForm& form);
+                             json::Value object, json::Value old_object, const ReviewForm& form,
+                             const admission::ObjectInterfaces* objects = nullptr);
 // The whole body.
 std::string EncodeReview(ReviewVersion version, std::string_view uid, std::string_view shared);
 

@@ -166,8 +166,8 @@ class Dispatcher {
         {invocation, form,
          IsExternalHook(*relevant.candidate->hook)
              ? EncodeReviewV1alpha1(request_, !services_.dialect.v1beta1_reviews.has_new_names)
-             : EncodeSharedPart(request_, invocation, versioned.object, versioned.old_object,
-                                form)});
+             : EncodeSharedPart(request_, invocation, versioned.object, versioned.old_object, form,
+                                services_.objects)});
     return shared_parts_.back().text;
   }
 
