@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "admission/errors.h"
+#include "admission/fresh_times.h"
 #include "admission/object_conversion.h"
 #include "admission/survey.h"
 #include "base/gotext.h"
@@ -294,7 +295,8 @@ class Dispatcher {
     const ReviewForm form = FormFor(services_.dialect, hook);
     if (shared_.empty() || candidate.invocation.resource != shared_resource_ ||
         form != shared_form_) {
-      shared_ = EncodeSharedPart(request_, candidate.invocation, object_, old_object_, form);
+      shared_ = EncodeSharedPart(request_, candidate.invocation, object_, old_object_, form,
+                                 services_.objects);
       shared_resource_ = candidate.invocation.resource;
       shared_form_ = form;
     }
@@ -407,7 +409,9 @@ class Dispatcher {
     }
     Outcome outcome;
     const bool told = !(*patched)["kind"].AsString().empty() && patched->Has("apiVersion");
-    outcome.changed = !told || !foreign_.ok() || !SemanticallyEqual(object_, result, kind_);
+    outcome.changed = !told || !foreign_.ok() || admission::HasFreshTimes(request_) ||
+                      !SemanticallyEqual(object_, result, kind_);
+    admission::LoseFreshTimes(request_);
     AnnotatePatch(candidate, *patch);
     if (services_.objects != nullptr && foreign_.ok()) {
       auto defaulted = services_.objects->Default(arena, result, kind_);

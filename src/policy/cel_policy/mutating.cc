@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "admission/errors.h"
+#include "admission/fresh_times.h"
 #include "admission/object_conversion.h"
 #include "admission/survey.h"
 #include "base/gotext.h"
@@ -75,6 +76,7 @@ class Dispatcher {
     TRY(SwitchTo(request_.kind()));
     if (changed_) {
       request_.set_object(object_);
+      admission::LoseFreshTimes(request_);
       // Policies that ran before the last change run again, and so does the whole chain.
       memory_.ReinvokePrevious();
       request_.reinvocation().RequestReinvocation();
