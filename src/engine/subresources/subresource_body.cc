@@ -2,6 +2,8 @@
 
 #include "engine/subresources/subresource_body.h"
 
+#include "api/patch/managed_fields.h"
+#include "api/schema/decode.h"
 #include "engine/codec/codec.h"
 #include "engine/write/system_fields.h"
 
@@ -17,11 +19,26 @@ json::Value CreatedStatus(json::Arena& arena) {
       .Build();
 }
 
+namespace {
+
+// Kubernetes notes who has set the fields of what is posted, though no such object is stored.
+json::Value TrackBody(Operation& op, json::Value body, std::string_view manager) {
+  const api::schema::Schema* schema = op.catalog->FindSchema(op.kind());
+  if (schema == nullptr) return body;
+  const auto nothing = api::schema::Decode(op.arena, *schema, json::MakeObject(op.arena, {}));
+  if (!nothing.ok()) return body;
+  const FieldWriter by(op, manager, op.kind());
+  return api::patch::Track(op.arena, *schema, *nothing, body, by.writer());
+}
+
+}  // namespace
+
 base::Result<json::Value> DecodeSubresourceBody(Operation& op, const Input& input) {
-  const json::Value body = TRY(DecodeInput(op, input));
+  json::Value body = TRY(DecodeInput(op, input));
   // Whose uid and resourceVersion say which object is meant.
   const bool means_one = op.subresource_name() == "binding" || op.subresource_name() == "token";
-  return means_one ? MatchNamespace(op, body) : PrepareMetadata(op, body);
+  body = TRY(means_one ? MatchNamespace(op, body) : PrepareMetadata(op, body));
+  return TrackBody(op, body, input.options.field_manager);
 }
 
 }  // namespace portcullis::engine
