@@ -26,9 +26,13 @@ constexpr int kRetries = 100;
 // store writes what comes at the same time as one batch.
 constexpr std::size_t kBatch = 512;
 
+// What becomes of the dependents of a deleted object if the client does not say it. kUnsupported: what
+// the client says is ignored, too; nothing is collected that belongs to an Event.
+enum class DependentsPolicy : std::uint8_t { kDeleted, kOrphaned, kUnsupported };
+
 // What metadata.finalizers becomes under the propagation policy of the request.
 json::Value WithPropagation(json::Arena& arena, json::Value object, const DeleteOptions& options,
-                            bool orphans_by_default) {
+                            DependentsPolicy policy) {
   bool orphan = false;
   bool foreground = false;
   const json::Value finalizers = object["metadata"]["finalizers"];
@@ -37,13 +41,16 @@ json::Value WithPropagation(json::Arena& arena, json::Value object, const Delete
     return std::any_of(items.begin(), items.end(),
                        [&](const json::Value& item) { return item.AsString() == name; });
   };
-  if (options.orphan_dependents) {
+  if (policy == DependentsPolicy::kUnsupported) {
+    // Neither; finalizers of that name go.
+  } else if (options.orphan_dependents) {
     orphan = *options.orphan_dependents;
   } else if (!options.propagation_policy.empty()) {
     orphan = options.propagation_policy == "Orphan";
     foreground = options.propagation_policy == "Foreground";
   } else {
-    orphan = has(kOrphan) || (!has(kForeground) && orphans_by_default);
+    const bool by_default = policy == DependentsPolicy::kOrphaned;
+    orphan = has(kOrphan) || (!has(kForeground) && by_default);
     foreground = has(kForeground);
   }
   if (orphan == has(kOrphan) && foreground == has(kForeground)) return object;
@@ -218,19 +225,24 @@ class Deletion {
     return {Grace::kStarts, seconds, golang::FormatTime({wanted, 0})};
   }
 
+  // A precondition may be an empty text, which no object meets.
+  bool Requires(std::string_view field, const std::string& text) const {
+    return !text.empty() || options_.value["preconditions"][field].is_string();
+  }
+
   base::Status CheckPreconditions() const {
     // Kubernetes puts the kind where the resource belongs.
     const api::GroupKind kind = op_.resource->kind.group_kind();
     const api::GroupResource resource{kind.group, kind.kind};
     const api::view::Metadata metadata(live_);
-    if (!options_.uid.empty() && options_.uid != metadata.uid()) {
+    if (Requires("uid", options_.uid) && options_.uid != metadata.uid()) {
       return api::ConflictStatus(
           resource, name_,
           base::StrCat("the UID in the precondition (", options_.uid,
                        ") does not match the UID in record (", metadata.uid(),
                        "). The object might have been deleted and then recreated"));
     }
-    if (!options_.resource_version.empty() &&
+    if (Requires("resourceVersion", options_.resource_version) &&
         options_.resource_version != metadata.resource_version()) {
       return api::ConflictStatus(
           resource, name_,
@@ -250,10 +262,10 @@ class Deletion {
                                  base::StrCat("Precondition failed: ", what, " in precondition: ",
                                               wanted, ", ", what, " in object meta: ", actual));
     };
-    if (!options_.uid.empty() && options_.uid != metadata.uid()) {
+    if (Requires("uid", options_.uid) && options_.uid != metadata.uid()) {
       return differ("UID", options_.uid, metadata.uid());
     }
-    if (!options_.resource_version.empty() &&
+    if (Requires("resourceVersion", options_.resource_version) &&
         options_.resource_version != metadata.resource_version()) {
       return differ("ResourceVersion", options_.resource_version, metadata.resource_version());
     }
@@ -262,13 +274,23 @@ class Deletion {
 
   void FillOption(std::initializer_list<std::string_view> path, json::Value value) {
     if (of_ == Of::kCollection) return;
-    admission_options_ = json::SetPath(op_.arena, admission_options_, path, value);
+    admission_options_ = InGoOrder(json::SetPath(op_.arena, admission_options_, path, value));
+  }
+
+  json::Value InGoOrder(json::Value options) const {
+    json::ObjectBuilder ordered(op_.arena);
+    for (std::string_view name : {"kind", "apiVersion", "gracePeriodSeconds", "preconditions",
+                                  "orphanDependents", "propagationPolicy"}) {
+      if (const json::Value* value = options.Find(name)) ordered.Set(name, *value);
+    }
+    for (const json::Member& member : options.members()) ordered.Set(member.name(), member.value);
+    return ordered.Build();
   }
 
   // The object as it lives on until finalizers or its time end it.
   json::Value Mark(const Grace& grace) {
     json::Arena& arena = op_.arena;
-    json::Value marked = WithPropagation(arena, live_, options_, OrphansByDefault());
+    json::Value marked = WithPropagation(arena, live_, options_, Dependents());
     const api::view::Metadata metadata(marked);
     const bool held = !metadata.finalizers().empty() || strategy_.HeldByOther(marked);
     const bool starts = grace.kind == Grace::kStarts;
@@ -290,10 +312,12 @@ class Deletion {
   }
 
   // Workloads do in the versions that Kubernetes has dropped (docs/legacy.md).
-  bool OrphansByDefault() const {
+  DependentsPolicy Dependents() const {
     const std::string_view group = op_.resource->storage_kind.group;
-    return strategy_.OrphansDependentsByDefault() ||
-           (op_.resource->legacy && (group == "apps" || group == "batch"));
+    const bool orphans = op_.resource->legacy && (group == "apps" || group == "batch");
+    if (op_.resource->storage_kind.kind == "Event") return DependentsPolicy::kUnsupported;
+    return orphans || strategy_.OrphansDependentsByDefault() ? DependentsPolicy::kOrphaned
+                                                             : DependentsPolicy::kDeleted;
   }
 
   bool IsNamespace() const {
