@@ -89,7 +89,6 @@ base::Result<Outcome> Delete(Operation& op, const DeleteOptions& options) {
 }
 
 std::unique_ptr<Execution> BeginDelete(Operation& op, DeleteOptions options) {
-  op.request_object = options.value;
   return BeginDeletion(op, std::move(options));
 }
 
@@ -97,7 +96,6 @@ base::Result<Listing> DeleteCollection(Operation& op, const ListOptions& list,
                                        const DeleteOptions& options) {
   Selection selection = TRY(ReadSelection(op, list));
   selection.initialized_only = false;
-  op.request_object = options.value;
   Listing listing = TRY(ListObjects(op, list, selection));
   TRY(DeleteEach(op, listing.objects, options));
   return listing;

@@ -185,6 +185,9 @@ base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
                                   "propagationPolicy", "dryRun"}) {
       if (!body[name].is_null()) value.Set(name, body[name]);
     }
+    // Audit shows what was sent, and not what stands in the query.
+    call.request_object = json::With(call.arena, value.Build(), "apiVersion",
+                                     json::Value::StringView("meta.k8s.io/__internal"));
   } else {
     const Query& query = call.info.query;
     dry_run = query.All("dryRun");

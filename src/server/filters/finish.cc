@@ -94,6 +94,11 @@ void AnnotateLatency(const Call& call, audit::Event& event) {
   annotate("total", total);
 }
 
+bool IsStatus(const Reply& reply, std::string_view content) {
+  if (reply.value.is_object()) return reply.value["kind"].AsString() == "Status";
+  return content.starts_with(R"({"kind":"Status","apiVersion":"v1",)");
+}
+
 void EndAudit(Call& call, const Reply& reply, std::string_view content) {
   if (!call.audit) return;
   audit::Event& event = *call.audit;
@@ -105,7 +110,8 @@ void EndAudit(Call& call, const Reply& reply, std::string_view content) {
   AnnotateLatency(call, event);
   event.SetRequestObject(call.request_object);
   event.SetResponseCode(reply.status);
-  if (reply.status >= 400 || event.wants_response_object()) {
+  // A Status is part of the event at every level, that of a deletion, too.
+  if (reply.status >= 400 || event.wants_response_object() || IsStatus(reply, content)) {
     if (!reply.value.is_null()) {
       event.SetResponseObject(reply.value);
     } else if (auto body = json::Parse(call.arena, content); body.ok()) {
