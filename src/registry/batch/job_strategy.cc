@@ -185,10 +185,11 @@ class Jobs final : public DefaultStrategy {
     object = DefaultStrategy::PrepareForCreate(ctx, object);
     if (object["spec"]["manualSelector"].AsBool()) return object;
     json::Arena& arena = ctx.arena;
-    // In Go, labels that the defaults have taken from the template are the template's own map.
+    // In Go, labels that the defaults have taken from the template are the template's own map. A Job
+    // without any gets them when it is read from the store: admission does not see them.
     const json::Value own = object["metadata"]["labels"];
-    const bool shared =
-        own.empty() || own.IsSameAs(object["spec"]["template"]["metadata"]["labels"]);
+    const json::Value given = object["spec"]["template"]["metadata"]["labels"];
+    const bool shared = !own.empty() && own.IsSameAs(given);
     const json::Value name = object["metadata"]["name"];
     const json::Value uid = object["metadata"]["uid"];
     const std::pair<std::string_view, json::Value> labels[] = {{kControllerUid, uid},
@@ -196,12 +197,11 @@ class Jobs final : public DefaultStrategy {
                                                                {kLegacyControllerUid, uid},
                                                                {kLegacyJobName, name}};
     for (const auto& [key, value] : labels) {
+      if (given.Has(key)) continue;  // validation compares it
       object = json::SetPath(arena, object, {"spec", "template", "metadata", "labels", key}, value);
+      if (shared) object = json::SetPath(arena, object, {"metadata", "labels", key}, value);
     }
-    for (const auto& [key, value] : labels) {
-      if (!shared) break;
-      object = json::SetPath(arena, object, {"metadata", "labels", key}, value);
-    }
+    if (object["spec"]["selector"]["matchLabels"].Has(kControllerUid)) return object;
     return json::SetPath(arena, object, {"spec", "selector", "matchLabels", kControllerUid}, uid);
   }
 };
