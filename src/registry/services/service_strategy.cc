@@ -10,6 +10,7 @@
 
 #include "api/api_status.h"
 #include "api/field_error.h"
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "json/edit.h"
 #include "registry/default_strategy.h"
@@ -265,6 +266,17 @@ class Services final : public DefaultStrategy {
     return base::InternalError(base::StrCat("failed to allocate a ", what, ": ", why.message()));
   }
 
+  // A range that is full is the server's fault; that its IPAddress cannot be made, the Service's.
+  static base::Status NoAddress(const Context& ctx, const ServiceNetwork::Owner& owner,
+                                const base::Status& why) {
+    if (why.reason() == base::Reason::kUnknown) {
+      return Failed(base::StrCat("serviceIP for Service ", base::GoQuote(owner.name)), why);
+    }
+    const json::Value none = json::MakeArray(ctx.arena, {json::Value::StringView("")});
+    return Refuse(ctx, api::FieldPath("spec", "clusterIPs"), none,
+                  base::StrCat("failed to allocate IP: ", why.message()));
+  }
+
   static base::Result<json::Value> AllocateAddress(const Context& ctx, json::Value object,
                                                    json::Value old) {
     if (TypeOf(object) == "ExternalName") return object;
@@ -277,7 +289,7 @@ class Services final : public DefaultStrategy {
       std::string address = ctx.services->dry_run_address();
       if (!ctx.dry_run) {
         auto taken = ctx.services->TakeAnyAddress(owner);
-        if (!taken.ok()) return Failed("serviceIP", taken.status());
+        if (!taken.ok()) return NoAddress(ctx, owner, taken.status());
         address = *std::move(taken);
       }
       const json::Value text = json::String(ctx.arena, address);
