@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cel/syntax/ast.h"
 #include "kube_cel/admission_types.h"
 #include "kube_cel/libraries.h"
 #include "kube_cel/mutation_objects.h"
@@ -237,13 +238,14 @@ std::shared_ptr<const Expression> Compiler::CompileIn(std::shared_ptr<const Scop
     expression->error_ = "compilation failed: " + compilation.issues.ToString();
     return expression;
   }
+  // A type that is not wanted is told before what fails when the program is made.
+  expression->error_ = CheckExpected(compilation.ast->type(), expected);
+  if (!expression->error_.empty()) return expression;
   if (!compilation.ok()) {
     expression->internal_ = true;
     expression->error_ = compilation.ErrorText();
     return expression;
   }
-  expression->error_ = CheckExpected(compilation.program->result_type(), expected);
-  if (!expression->error_.empty()) return expression;
   expression->program_ = std::move(compilation.program);
   expression->scope_ = std::move(scope);
   return expression;

@@ -165,6 +165,7 @@ TEST_F(KubeCelTest, OutputTypesAreChecked) {
             "| .......^");
   EXPECT_EQ(error("int('abc') == 1", Expected::kBool),
             "program instantiation failed: type conversion error from 'string' to 'int'");
+  EXPECT_EQ(error("int('abc')", Expected::kBool), "must evaluate to bool but got int");
   scope_.mutation = true;
   EXPECT_EQ(error("\"I'm a teapot!\"", Expected::kObject),
             "must evaluate to Object but got string");
