@@ -28,7 +28,8 @@ ADDRESS = re.compile(r'(?<=")(?:127\.96|10\.96|10\.0)\.\d+\.\d+(?=")')
 # What the downstream builds of OpenShift add to the volumes of service account tokens.
 DOWNSTREAM = re.compile(r',\{"configMap":\{"name":"openshift-service-ca\.crt","items":\[\{"key":"service-ca\.crt","path":"service-ca\.crt"\}\]\}\}')
 # Where it was built from the vendored tree, its registries tell their files otherwise.
-SCHEME = re.compile(r"k8s\.io/(?:kubernetes|apimachinery)/(?=pkg/(?:api/legacyscheme|apis/meta/internalversion)/)")
+SCHEME = re.compile(r"k8s\.io/(?:kubernetes|apimachinery)/(?=pkg/(?:api/legacyscheme|apis/meta/internalversion)/)|"
+                    r"(?:k8s\.io/apiserver/)?pkg/util/webhook/client\.go:\d+")
 WARNING = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
 JWT = re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+")
 AGE = re.compile(r'(?<=")(?:<invalid>|(?:\d+[ydhms])+)(?: ago)?(?=")')
