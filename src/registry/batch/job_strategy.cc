@@ -4,6 +4,7 @@
 
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "registry/batch/job_spec.h"
 #include "registry/batch/job_status.h"
 #include "registry/kind_table.h"
@@ -196,11 +197,13 @@ class Jobs final : public DefaultStrategy {
                                                                {kJobName, name},
                                                                {kLegacyControllerUid, uid},
                                                                {kLegacyJobName, name}};
+    json::ObjectBuilder all(arena, given);
     for (const auto& [key, value] : labels) {
-      if (given.Has(key)) continue;  // validation compares it
-      object = json::SetPath(arena, object, {"spec", "template", "metadata", "labels", key}, value);
-      if (shared) object = json::SetPath(arena, object, {"metadata", "labels", key}, value);
+      if (!given.Has(key)) all.Set(key, value);  // else validation compares it
     }
+    const json::Value complete = json::Sorted(arena, all.Build());
+    object = json::SetPath(arena, object, {"spec", "template", "metadata", "labels"}, complete);
+    if (shared) object = json::SetPath(arena, object, {"metadata", "labels"}, complete);
     if (object["spec"]["selector"]["matchLabels"].Has(kControllerUid)) return object;
     return json::SetPath(arena, object, {"spec", "selector", "matchLabels", kControllerUid}, uid);
   }
