@@ -160,8 +160,9 @@ void CheckSessionAffinity(json::Value spec, const FieldPath& path, FieldErrors& 
   }
 }
 
+constexpr std::string_view kOnlyBalanced = "may only be used when `type` is 'LoadBalancer'";
+
 void CheckSourceRanges(json::Value object, FieldErrors& errors) {
-  constexpr std::string_view kOnlyBalanced = "may only be used when `type` is 'LoadBalancer'";
   constexpr std::string_view kAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges";
   const json::Value spec = object["spec"];
   const bool balanced = spec["type"].AsString() == "LoadBalancer";
@@ -185,8 +186,19 @@ void CheckSourceRanges(json::Value object, FieldErrors& errors) {
   }
 }
 
+// An update tells it twice: of the object, and of the change.
+void CheckLoadBalancerClass(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+  const json::Value name = spec["loadBalancerClass"];
+  if (name.is_null()) return;
+  if (spec["type"].AsString() == "LoadBalancer") {
+    AddInvalid(path.Child("loadBalancerClass"), name.AsString(),
+               api::IsQualifiedName(name.AsString()), errors);
+  } else {
+    errors.push_back(api::Forbidden(path.Child("loadBalancerClass"), kOnlyBalanced));
+  }
+}
+
 void CheckLoadBalancer(json::Value spec, const FieldPath& path, FieldErrors& errors) {
-  constexpr std::string_view kOnlyBalanced = "may only be used when `type` is 'LoadBalancer'";
   const bool balanced = spec["type"].AsString() == "LoadBalancer";
   const json::Value allocates = spec["allocateLoadBalancerNodePorts"];
   if (!allocates.is_null() && !balanced) {
@@ -195,14 +207,7 @@ void CheckLoadBalancer(json::Value spec, const FieldPath& path, FieldErrors& err
   if (allocates.is_null() && balanced) {
     errors.push_back(api::Required(FieldPath("allocateLoadBalancerNodePorts"), ""));
   }
-  const json::Value name = spec["loadBalancerClass"];
-  if (name.is_null()) return;
-  if (balanced) {
-    AddInvalid(path.Child("loadBalancerClass"), name.AsString(),
-               api::IsQualifiedName(name.AsString()), errors);
-  } else {
-    errors.push_back(api::Forbidden(path.Child("loadBalancerClass"), kOnlyBalanced));
-  }
+  CheckLoadBalancerClass(spec, path, errors);
 }
 
 bool IsIpv6(std::string_view address) { return address.find(':') != std::string_view::npos; }
@@ -480,6 +485,7 @@ void ValidateServiceUpdate(const Context& ctx, json::Value object, json::Value o
     errors.push_back(api::Invalid(path.Child("loadBalancerClass"), spec["loadBalancerClass"],
                                   "may not change once set"));
   }
+  CheckLoadBalancerClass(spec, path, errors);
   const auto checks_health = [](json::Value of) {
     return of["type"].AsString() == "LoadBalancer" &&
            of["externalTrafficPolicy"].AsString() == "Local";
