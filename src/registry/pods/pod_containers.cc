@@ -288,6 +288,14 @@ void CheckRestartPolicy(json::Value container, const FieldPath& path, FieldError
   CheckRestartRules(rules, path.Child("restartPolicyRules"), errors);
 }
 
+// Without a policy nothing else is said of the rules.
+void CheckRestartPolicyOfInit(json::Value container, const FieldPath& path, FieldErrors& errors) {
+  if (!container["restartPolicy"].is_null()) return CheckRestartPolicy(container, path, errors);
+  if (container["restartPolicyRules"].empty()) return;
+  errors.push_back(api::Required(path.Child("restartPolicy"),
+                                 "must specify restartPolicy when restart rules are used"));
+}
+
 void CheckCommon(json::Value container, const PodContext& pod, const FieldPath& path,
                  FieldErrors& errors) {
   const std::string_view name = container["name"].AsString();
@@ -411,7 +419,7 @@ void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& 
   for (const json::Value& container : spec["initContainers"].elements()) {
     const FieldPath at = init_list.Index(index++);
     CheckCommon(container, pod, at, errors);
-    CheckRestartPolicy(container, at, errors);
+    CheckRestartPolicyOfInit(container, at, errors);
     const std::string_view name = container["name"].AsString();
     if (!name.empty() && !names.insert(name).second) {
       errors.push_back(api::Duplicate(at.Child("name"), name));
