@@ -69,7 +69,8 @@ class Attempt {
     if (spec_.replaces) {
       TRY(CheckUid(op_, spec_.name, object["metadata"]["uid"].AsString(), live_));
     }
-    object = DeduplicateOwners(op_, object, When::kBeforeAdmission);
+    // Those of a patch are looked at after admission only.
+    if (spec_.replaces) object = DeduplicateOwners(op_, object, When::kBeforeAdmission);
     if (spec_.track_fields) {
       object = TrackFields(op_, live_, object, options_.field_manager);
     }
