@@ -20,7 +20,9 @@ namespace {
 constexpr std::string_view kUsage =
     R"help(Finds what is wrong with policies, bindings, webhook configurations and manifests although an API server
 takes them: webhooks that can block a cluster, rules and selectors that never match, expressions that
-fail for some objects, certificates that have expired, API versions that are not served.
+fail for some objects or cost too much, mutations whose order matters, certificates that have expired,
+API versions that are not served. Expressions and mutations are tried with plain objects and with the manifests
+among the files.
 
 Usage:
   portcullis lint [PATH...] [flags]
@@ -33,6 +35,7 @@ Examples:
   portcullis lint policies/ webhooks/
   helm template . | portcullis lint -
   portcullis lint policies/ --fix
+  portcullis lint webhooks/ --webhooks=call            # try the mutating webhooks, in dry runs
   portcullis lint . -o github -o sarif=lint.sarif
 
 Flags:
@@ -63,8 +66,8 @@ constexpr OfflineFlag kOwn[] = {
      .set = &flags::SetInt<&OfflineOptions::warn_exit_code>},
 };
 
-constexpr std::string_view kSharedNames[] = {"filename", "recursive", "kubernetes-version",
-                                             "feature-gates", "runtime-config"};
+constexpr std::string_view kSharedNames[] = {
+    "filename", "recursive", "webhooks", "kubernetes-version", "feature-gates", "runtime-config"};
 
 std::vector<OfflineFlag> AllFlags() { return WithSharedFlags(kOwn, kSharedNames); }
 std::vector<flags::Info> Flags() { return flags::InfosOf<OfflineOptions>(AllFlags()); }
@@ -122,6 +125,8 @@ int Run(const std::vector<std::string>& arguments) {
   if (options.fix && std::find(paths.begin(), paths.end(), "-") != paths.end()) {
     return UsageError(kLint.name, "--fix rewrites files; standard input is none");
   }
+  const auto client = WebhookClient::Create(options);
+  if (!client.ok()) return Fail(client.status());
   if (options.fix) {
     if (const base::Status fixed = Fix(options); !fixed.ok()) return Fail(fixed);
   }

@@ -3,15 +3,19 @@
 #include "kube_cel/policy_types.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/strings.h"
+#include "cel/checker/cost_estimate.h"
 #include "cel/environment.h"
 #include "cel/syntax/ast.h"
 #include "kube_cel/admission_types.h"
+#include "kube_cel/object_sizes.h"
 #include "kube_cel/object_types.h"
 
 namespace portcullis::kube_cel {
@@ -125,6 +129,21 @@ class KindChecker {
     }
   }
 
+  // The smallest object of at most so many bytes for which the estimate exceeds the limit; nothing if there
+  // is none, or the expression has the wrong types.
+  std::optional<std::uint64_t> CostlySize(std::string_view expression, std::uint64_t limit,
+                                          std::uint64_t most_bytes) const {
+    const cel::Compilation checked = environment_->Check(expression);
+    if (!checked.issues.empty() || checked.ast == nullptr) return std::nullopt;
+    for (std::uint64_t bytes = 1024; bytes <= most_bytes; bytes *= 2) {
+      const ObjectSizes sizes(schema_, bytes);
+      const cel::Range cost = cel::EstimateCost(*environment_, *checked.ast, sizes);
+      if (cost.max > limit) return bytes;
+    }
+    return std::nullopt;
+  }
+  const GroupVersionKind& kind() const { return kind_; }
+
   // What is wrong, or "".
   std::string Check(std::string_view expression) const {
     const cel::Compilation checked = environment_->Check(expression);
@@ -184,6 +203,16 @@ class PolicyTypeChecker {
     }
   }
 
+  // The first kind for whose objects the expression may be costly.
+  std::optional<CostlyExpression> FindCostly(std::string_view expression, std::uint64_t limit,
+                                             std::uint64_t most_bytes) const {
+    for (const Entry& entry : checkers_) {
+      const auto bytes = entry.checker.CostlySize(expression, limit, most_bytes);
+      if (bytes) return CostlyExpression{{}, entry.checker.kind().kind, *bytes};
+    }
+    return std::nullopt;
+  }
+
   // The warning about one expression, or "".
   std::string Check(std::string_view expression) const {
     std::string out;
@@ -226,6 +255,28 @@ json::Value CheckPolicyTypes(json::Arena& arena, Compiler& compiler, const Catal
     }
   }
   return warnings.Build();
+}
+
+std::vector<CostlyExpression> EstimateCosts(Compiler& compiler, const Catalog& catalog,
+                                            json::Value policy, std::uint64_t limit,
+                                            std::uint64_t most_bytes) {
+  constexpr std::pair<std::string_view, std::string_view> kExpressions[] = {
+      {"matchConditions", "expression"},
+      {"variables", "expression"},
+      {"validations", "expression"},
+      {"auditAnnotations", "valueExpression"}};
+  std::vector<CostlyExpression> found;
+  const PolicyTypeChecker checker(compiler, catalog, policy["spec"]);
+  for (const auto& [list, member] : kExpressions) {
+    const json::Value entries = policy["spec"][list];
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      auto costly = checker.FindCostly(entries[i][member].AsString(), limit, most_bytes);
+      if (!costly) continue;
+      costly->steps = {"spec", std::string(list), std::to_string(i), std::string(member)};
+      found.push_back(*std::move(costly));
+    }
+  }
+  return found;
 }
 
 json::Value WithTypeChecking(json::Arena& arena, Compiler& compiler, const Catalog& catalog,

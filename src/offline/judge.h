@@ -18,6 +18,7 @@
 #include "offline/expand.h"
 #include "offline/inputs.h"
 #include "offline/pattern.h"
+#include "offline/progress.h"
 #include "offline/result.h"
 
 namespace portcullis::offline {
@@ -40,6 +41,8 @@ struct JudgeOptions {
   bool corrects = false;                   // of RunTests(): say what would make cases pass
   bool covers = false;                     // of RunTests(): say what the cases reach of policies
   CoverageCounter* coverage = nullptr;     // of one cluster: counts that
+  Progress* progress = nullptr;            // hears of each request; thread-safe
+  kube_cel::Watch* watch = nullptr;        // of all requests but of cases with `coverage`
   std::optional<Pattern> run;              // only cases and manifests whose names it finds
   std::size_t threads = 0;                 // of RunTests(); 0: one for each processor
   // Which webhooks are called; null: all. Outlives the call.

@@ -231,6 +231,7 @@ void Judging::JudgeManifests() {
   report_.results.resize(inputs_.manifests.size());
   const std::vector<std::size_t> order = OrderOf(inputs_.manifests);
   bool ended = false;
+  if (options_.progress != nullptr) options_.progress->Expect(order.size());
   for (const std::size_t i : order) {
     const Manifest& manifest = inputs_.manifests[i];
     Result& result = report_.results[i];
@@ -243,6 +244,7 @@ void Judging::JudgeManifests() {
       JudgeOne(manifest, result);
     }
     ended = ended || (options_.fail_fast && IsRefusal(result.verdict));
+    if (options_.progress != nullptr) options_.progress->Done();
   }
   if (deletes) JudgeDeletions(order);
 }
@@ -496,6 +498,7 @@ Judging::Judged Judging::Submit(Operation& op, const Request& request, const Bla
   const bool covers = is_case_ && options_.coverage != nullptr;
   const bool creates = covers && !cluster_->Has(op, op.name);
   ExpressionValues values;
+  survey.set_watch(options_.watch);
   if (covers) survey.set_watch(options_.coverage);
   if (shown) survey.set_watch(&values);
   const auto outcome = cluster_->Submit(op, request);

@@ -234,7 +234,7 @@ base::Result<Order> OrderOf(const Inputs& inputs, const JudgeOptions& options,
   }
   std::vector<Manifest> manifests = inputs.manifests;
   manifests.insert(manifests.end(), inputs.given.begin(), inputs.given.end());
-  const LintFacts facts(manifests, *catalog, judging.cluster().world().clock->Now());
+  const LintFacts facts(manifests, *catalog, judging.cluster().world().clock->Now(), options);
   return Builder(judging, facts, *resource, subresource).Build();
 }
 

@@ -102,8 +102,8 @@ bool PolicyFact::denies() const {
 }
 
 LintFacts::LintFacts(std::span<const Manifest> manifests, const api::catalog::Catalog& catalog,
-                     base::WallTime now)
-    : manifests_(manifests), catalog_(catalog), now_(now) {
+                     base::WallTime now, const JudgeOptions& options)
+    : manifests_(manifests), catalog_(catalog), now_(now), options_(options) {
   for (const Manifest& manifest : manifests_) {
     if (manifest.group() != kGroup) continue;
     if (manifest.kind.ends_with("WebhookConfiguration")) {
@@ -216,6 +216,17 @@ std::string_view SameInNewerVersion(const Manifest& manifest) {
     }
   }
   return "";
+}
+
+bool Findings::HasErrorAt(const Manifest& manifest, std::span<const std::string> steps) const {
+  const Location place = manifest.Find(steps);
+  for (const Finding& finding : out_) {
+    if (finding.rule->severity == Severity::kError && finding.manifest == &manifest &&
+        finding.place.line == place.line && finding.place.column == place.column) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void Findings::Fix(std::vector<std::string> steps, std::string_view text) {

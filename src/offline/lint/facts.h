@@ -2,7 +2,7 @@
 
 // LintFacts: the manifests as the checks of lint see them: webhooks and policies with what they match.
 //
-// The manifests and the catalog outlive it. Confined to one thread.
+// The manifests, the catalog, the options and the trials outlive it. Confined to one thread.
 #pragma once
 
 #include <memory>
@@ -50,14 +50,19 @@ struct ExpressionFact {
   std::string_view section;        // "validations", "matchConditions", "variables", …
 };
 
+class Trials;  // lint/trials.h
+
 class LintFacts {
  public:
   LintFacts(std::span<const Manifest> manifests, const api::catalog::Catalog& catalog,
-            base::WallTime now);
+            base::WallTime now, const JudgeOptions& options);
 
   std::span<const Manifest> manifests() const { return manifests_; }
   const api::catalog::Catalog& catalog() const { return catalog_; }
   base::WallTime now() const { return now_; }
+  const JudgeOptions& options() const { return options_; }
+  const Trials& trials() const { return *trials_; }
+  void set_trials(const Trials& trials) { trials_ = &trials; }
   json::Arena& arena() const { return arena_; }  // lives as long as the facts
   const std::vector<WebhookFact>& webhooks() const { return webhooks_; }
   const std::vector<PolicyFact>& policies() const { return policies_; }
@@ -72,6 +77,8 @@ class LintFacts {
   const std::span<const Manifest> manifests_;
   const api::catalog::Catalog& catalog_;
   const base::WallTime now_;
+  const JudgeOptions& options_;
+  const Trials* trials_ = nullptr;
   mutable json::Arena arena_;  // of labels
   std::vector<WebhookFact> webhooks_;
   std::vector<PolicyFact> policies_;
@@ -127,6 +134,8 @@ class Findings {
     finding.message = std::move(message);
     out_.push_back(std::move(finding));
   }
+  // Whether an error has been found at that place by this rule or one before it.
+  bool HasErrorAt(const Manifest& manifest, std::span<const std::string> steps) const;
   // The last one is mended by another value there.
   void Fix(std::vector<std::string> steps, std::string_view text);
   // The last one is mended by deleting an element of that list, of several.

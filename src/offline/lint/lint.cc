@@ -14,6 +14,7 @@
 #include "offline/cluster.h"
 #include "offline/lint/facts.h"
 #include "offline/lint/rules/rules.h"
+#include "offline/lint/trials.h"
 
 namespace portcullis::offline {
 namespace {
@@ -46,10 +47,17 @@ constexpr const LintRule* kRules[] = {
     &kParameterNotUsed,
     &kPolicyBlocksKubeSystem,
     &kMutationWithoutParent,
+    &kExpressionFails,
+    &kExpressionOverBudget,
+    &kExpressionMayExceedBudget,
+    &kExpressionFitsNoKind,
+    &kMutatorDoesNotConverge,
+    &kMutatorsDoNotCommute,
     &kMutatorsOfOneField,
     &kExactMatchPolicy,
     &kRemovedApiVersion,
     &kDeprecatedApiVersion,
+    &kDeprecatedField,
 };
 
 // A comment `# portcullis:ignore ID reason` of a document.
@@ -96,7 +104,9 @@ class Linting {
       static_cast<void>(cluster->Give(manifest.object, ""));
     }
     const auto catalog = cluster->world().catalog->Get();
-    const LintFacts facts(inputs_.manifests, *catalog, cluster->world().clock->Now());
+    LintFacts facts(inputs_.manifests, *catalog, cluster->world().clock->Now(), options);
+    const auto trials = TRY(Trials::Run(facts, inputs_, options));
+    facts.set_trials(*trials);
     std::vector<Finding> found;
     for (const LintRule* rule : kRules) {
       Findings findings(*rule, found);

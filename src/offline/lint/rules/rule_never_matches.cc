@@ -2,46 +2,16 @@
 
 #include "base/strings.h"
 #include "offline/lint/facts.h"
+#include "offline/lint/never_matching.h"
 #include "offline/lint/rules/rules.h"
 
 namespace portcullis::offline {
 namespace {
 
-// Whether a served resource is named by the group, version and resource of the rule.
-bool IsServed(const LintFacts& facts, json::Value rule) {
-  const json::Value wanted = json::MakeArray(facts.arena(), {rule});
-  for (const api::catalog::ResourceInfo* resource : facts.catalog().resources()) {
-    const api::GroupVersionResource& names = resource->resource;
-    const auto matches = [&](std::string_view name) {
-      for (const json::Value& operation : rule["operations"].elements()) {
-        const std::string_view text = operation.AsString() == "*" ? "CREATE" : operation.AsString();
-        if (RulesMatch(wanted, {names.group, names.version, name, text, resource->namespaced}))
-          return true;
-      }
-      return false;
-    };
-    if (matches(names.resource)) return true;
-    for (const api::catalog::SubresourceInfo& sub : resource->subresources) {
-      if (matches(base::StrCat(names.resource, "/", sub.name))) return true;
-    }
-  }
-  return false;
-}
-
-// A group of which the API has nothing may be a custom resource's.
-bool IsKnown(const LintFacts& facts, json::Value rule) {
-  for (const json::Value& group : rule["apiGroups"].elements()) {
-    if (group.AsString() == "*" || facts.catalog().FindGroup(group.AsString()) == nullptr) {
-      return false;
-    }
-  }
-  return !rule["apiGroups"].empty();
-}
-
 void CheckRules(const LintFacts& facts, const Manifest& manifest, json::Value rules,
                 const std::vector<std::string>& steps, Findings& findings) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (!IsKnown(facts, rules[i]) || IsServed(facts, rules[i])) continue;
+    if (!MatchesNothing(facts.catalog(), rules[i])) continue;
     auto place = steps;
     place.push_back(std::to_string(i));
     findings.Add(manifest, place, "no resource that is served has this group, version and name");

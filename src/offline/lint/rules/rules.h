@@ -34,9 +34,16 @@ extern const LintRule kMissingParameterAllows;
 extern const LintRule kParameterNotUsed;
 extern const LintRule kPolicyBlocksKubeSystem;
 extern const LintRule kMutationWithoutParent;
+extern const LintRule kExpressionFails;
+extern const LintRule kExpressionOverBudget;
+extern const LintRule kExpressionMayExceedBudget;
+extern const LintRule kExpressionFitsNoKind;
+extern const LintRule kMutatorDoesNotConverge;
+extern const LintRule kMutatorsDoNotCommute;
 extern const LintRule kMutatorsOfOneField;
 extern const LintRule kExactMatchPolicy;
 extern const LintRule kRemovedApiVersion;
 extern const LintRule kDeprecatedApiVersion;
+extern const LintRule kDeprecatedField;
 
 }  // namespace portcullis::offline
