@@ -113,7 +113,8 @@ constexpr OfflineFlag kOwn[] = {
      &SetThreads, "", 'j', "N"},
     {"init", flags::Type::kString, "",
      "Write a test file for the policy of that file beside it, with a case for each operation\n"
-     "and validation and the verdicts of today",
+     "and each way that its expressions can go, and the verdicts of today. Files of --filename,\n"
+     "such as parameters, are part of it",
      &flags::SetText<&OfflineOptions::init>, "", '\0', "POLICY"},
     {"update", kSwitch, "false",
      "Rewrite the expectations of native test files that do not hold, after printing what is\n"
@@ -155,7 +156,7 @@ int ExitCode(const offline::Report& report, const OfflineOptions& options) {
 
 // --init: says what it writes, and replaces nothing unless it is told to.
 int WriteInitialTest(const OfflineOptions& options) {
-  const auto made = offline::MakeInitialTest(options.init, options.judge);
+  const auto made = offline::MakeInitialTest(options.init, options.inputs.filenames, options.judge);
   if (!made.ok()) return Fail(made.status());
   std::error_code error;
   if (!options.force && std::filesystem::exists(made->path, error)) {

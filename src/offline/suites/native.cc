@@ -32,13 +32,14 @@ class NativeReader {
   base::Result<Suite> Run() {
     const json::Value root = reading_.root();
     TRY(reading_.CheckNames(root, {},
-                            {"apiVersion", "kind", "metadata", "files", "namespace", "object",
-                             "oldObject", "user", "cases", "steps"}));
+                            {"apiVersion", "kind", "metadata", "files", "objects", "namespace",
+                             "object", "oldObject", "user", "cases", "steps"}));
     Suite suite;
     const Manifest& document = reading_.document();
     suite.name = document.name.empty() ? document.source->path() : document.name;
     arena_ = suite.arena.get();
     suite.inputs = TRY(reading_.Files(root["files"], {"files"}));
+    TRY(ReadObjects(root["objects"], suite));
     suite.steps = root.Has("steps");
     const std::string_view list = suite.steps ? "steps" : "cases";
     if (suite.steps && root.Has("cases")) {
@@ -53,6 +54,22 @@ class NativeReader {
   }
 
  private:
+  // What the cluster has besides the files.
+  base::Status ReadObjects(json::Value objects, Suite& suite) const {
+    const Manifest& document = reading_.document();
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      const Steps steps = {"objects", std::to_string(i)};
+      if (objects[i]["kind"].AsString().empty()) {
+        return reading_.Wrong(steps, "an object has apiVersion, kind and metadata");
+      }
+      const auto arena = std::make_shared<json::Arena>();
+      Manifest manifest = MakeManifest(document, arena, objects[i]);
+      manifest.steps.insert(manifest.steps.end(), steps.begin(), steps.end());
+      suite.inputs.manifests.push_back(std::move(manifest));
+    }
+    return base::OkStatus();
+  }
+
   base::Result<Case> ReadCase(json::Value value, const Steps& steps, bool is_step) {
     TRY(reading_.CheckNames(
         value, steps,
