@@ -34,6 +34,7 @@ AdmissionReview documents, test files, audit logs; by default the current direct
 Examples:
   portcullis diff --old main:policies --new policies deploy/
   portcullis diff --kubernetes-versions=1.33,1.36 deploy/ -f policies/
+  portcullis diff --new-plugins=AlwaysPullImages,-PodSecurity deploy/
   portcullis diff --old policies/v1 --new policies/v2 audit.log -o json
 
 Flags:
@@ -52,7 +53,16 @@ base::Status SetVersions(OfflineOptions& options, std::string_view value) {
   return base::BadRequest("must be two releases: 1.33,1.36");
 }
 
-constexpr std::string_view kForms[] = {"text", "json"};
+// What a side enables, and with - in front disables.
+void AddPlugins(const std::vector<std::string>& plugins, admission::PluginFlags& flags) {
+  for (const std::string& plugin : plugins) {
+    if (plugin.starts_with("-")) {
+      flags.disable.push_back(plugin.substr(1));
+    } else {
+      flags.enable.push_back(plugin);
+    }
+  }
+}
 
 constexpr OfflineFlag kOwn[] = {
     {.name = "old",
@@ -71,13 +81,22 @@ constexpr OfflineFlag kOwn[] = {
      .meaning = "Releases of the two clusters: 1.33,1.36",
      .set = &SetVersions,
      .value_name = "OLD,NEW"},
-    {.name = "output",
+    {.name = "kubernetes",
      .type = flags::Type::kString,
-     .default_text = "text",
-     .meaning = "Form: text or json",
-     .set = &flags::SetOneOf<&OfflineOptions::form, kForms>,
-     .shorthand = 'o',
-     .value_name = "FORMAT"},
+     .meaning = "The same",
+     .set = &SetVersions,
+     .value_name = "OLD,NEW"},
+    {.name = "old-plugins",
+     .type = flags::Type::kList,
+     .meaning = "Admission plugins that the first cluster has besides; -NAME: that it has not",
+     .set = &flags::AddToList<&OfflineOptions::diff_old_plugins>,
+     .value_name = "NAMES"},
+    {.name = "new-plugins",
+     .type = flags::Type::kList,
+     .meaning = "The same of the second",
+     .set = &flags::AddToList<&OfflineOptions::diff_new_plugins>,
+     .value_name = "NAMES"},
+    kReportOutput,
 };
 
 constexpr std::string_view kSharedNames[] = {"filename",
@@ -142,6 +161,8 @@ base::Result<offline::DiffSide> SideOf(OfflineOptions options,
   if (!options.diff_versions.empty()) {
     options.judge.cluster.kubernetes_version = options.diff_versions[index];
   }
+  AddPlugins(index == 0 ? options.diff_old_plugins : options.diff_new_plugins,
+             options.judge.cluster.admission_plugins);
   offline::DiffSide side;
   side.inputs = TRY(ReadOfflineInputs(options));
   for (const std::string& revision : revisions) {
@@ -157,10 +178,13 @@ int Run(const std::vector<std::string>& arguments) {
                                            {"portcullis diff", flags::Arguments::kAny}, options);
   if (!line.ok()) return UsageError(kDiff.name, line.status().message());
   if (line->help) return PrintHelp(kDiff);
-  if (options.diff_old.empty() && options.diff_new.empty() && options.diff_versions.empty()) {
+  if (options.diff_old.empty() && options.diff_new.empty() && options.diff_versions.empty() &&
+      options.diff_old_plugins.empty() && options.diff_new_plugins.empty()) {
     return UsageError(kDiff.name,
-                      "--old and --new, or --kubernetes-versions, say what is compared");
+                      "--old and --new, --kubernetes-versions, or --old-plugins and --new-plugins, "
+                      "say what is compared");
   }
+  if (options.outputs.empty()) options.outputs.push_back({offline::FindFormat("table"), ""});
   options.inputs.paths = std::move(line->arguments);
   if (options.inputs.paths.empty()) options.inputs.paths = {"."};
   base::ConfigureLog(base::LogFormat::kText, base::LogLevel::kError);
@@ -172,9 +196,11 @@ int Run(const std::vector<std::string>& arguments) {
   if (!after.ok()) return Fail(after.status());
   const auto report = offline::Diff(*before, *after);
   if (!report.ok()) return Fail(report.status());
-  const std::string text =
-      options.form == "json" ? offline::DiffAsJson(*report) : offline::DiffAsText(*report);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  const OwnForm own[] = {{"table", offline::DiffAsText(*report)},
+                         {"json", offline::DiffAsJson(*report)},
+                         {"yaml", offline::DiffAsYaml(*report)}};
+  const base::Status printed = PrintReport(offline::DiffAsReport(*report), options, own);
+  if (!printed.ok()) return Fail(printed);
   if (!report->problems.empty()) return kExitUsage;
   return report->differences.empty() ? kExitOk : kExitRefused;
 }

@@ -42,8 +42,6 @@ Exit status: 0 all were admitted, 1 one was refused, 2 flags or files are wrong,
 docs/internals/trace.md explains steps, outcomes and reasons.
 )help";
 
-constexpr std::string_view kForms[] = {"text", "json", "html"};
-
 constexpr OfflineFlag kOwn[] = {
     {.name = "order",
      .type = flags::Type::kString,
@@ -63,11 +61,14 @@ constexpr OfflineFlag kOwn[] = {
     {.name = "output",
      .type = flags::Type::kString,
      .default_text = "text",
-     .meaning =
-         "Form: text, html (one page), or json: one document with the trace of each manifest",
-     .set = &flags::SetOneOf<&OfflineOptions::form, kForms>,
+     .meaning = "Form: text, html (one page), json or yaml: one document with the trace of each "
+                "manifest;\n"
+                "the other forms of `portcullis test` show the verdicts. With =FILE written to "
+                "that file.\n"
+                "May be repeated.",
+     .set = &AddOutput,
      .shorthand = 'o',
-     .value_name = "FORMAT"},
+     .value_name = "FORMAT[=FILE]"},
 };
 
 std::vector<flags::Info> Flags() { return flags::InfosOf<OfflineOptions>(WithSharedFlags(kOwn)); }
@@ -90,8 +91,8 @@ int ShowOrder(OfflineOptions& options) {
   }
   const auto order = offline::OrderOf(inputs, options.judge, options.order);
   if (!order.ok()) return Fail(order.status());
-  const std::string text =
-      options.form == "json" ? offline::OrderAsJson(*order) : offline::OrderAsText(*order);
+  const bool is_json = options.outputs.front().format->name == "json";
+  const std::string text = is_json ? offline::OrderAsJson(*order) : offline::OrderAsText(*order);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return inputs.problems.empty() ? kExitOk : kExitUsage;
 }
@@ -115,8 +116,12 @@ int Run(const std::vector<std::string>& arguments) {
                                            {"portcullis explain", flags::Arguments::kAny}, options);
   if (!line.ok()) return UsageError(kExplain.name, line.status().message());
   if (line->help) return PrintHelp(kExplain);
+  if (options.outputs.empty()) options.outputs.push_back({offline::FindFormat("table"), ""});
   if (!options.order.empty()) {
-    if (options.form == "html") return UsageError(kExplain.name, "--order has no html form");
+    const std::string_view form = options.outputs.front().format->name;
+    if (form != "table" && form != "json") {
+      return UsageError(kExplain.name, "--order has the forms text and json");
+    }
     options.inputs.paths = std::move(line->arguments);
     base::ConfigureLog(base::LogFormat::kText, base::LogLevel::kError);
     return ShowOrder(options);
@@ -128,10 +133,11 @@ int Run(const std::vector<std::string>& arguments) {
 
   auto report = options.server ? ExplainRemotely(options) : ExplainHere(options);
   if (!report.ok()) return Fail(report.status());
-  const std::string text = options.form == "json"   ? offline::ExplainAsJson(*report)
-                           : options.form == "html" ? offline::ExplainAsHtml(*report)
-                                                    : offline::ExplainAsText(*report);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  const OwnForm own[] = {{"table", offline::ExplainAsText(*report)},
+                         {"html", offline::ExplainAsHtml(*report)}};
+  if (const base::Status printed = PrintReport(*report, options, own); !printed.ok()) {
+    return Fail(printed);
+  }
   if (!report->problems.empty()) return kExitUsage;
   const bool refused =
       report->Count(offline::Verdict::kDeny) + report->Count(offline::Verdict::kError) > 0;

@@ -11,8 +11,10 @@
 #include <system_error>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/strings.h"
+#include "cli/terminal_progress.h"
 #include "flags/setters.h"
 #include "golang/strconv.h"
 #include "offline/correct_files.h"
@@ -284,6 +286,12 @@ base::Result<offline::Inputs> ReadOfflineInputs(OfflineOptions& options) {
         inputs.admission_configurations[0], " and ", inputs.admission_configurations[1],
         " both hold an AdmissionConfiguration: --admission-control-config-file chooses one"));
   }
+  if (options.progress == nullptr && ::isatty(STDERR_FILENO) != 0) {
+    options.progress = std::make_shared<TerminalProgress>(
+        base::SystemClock(),
+        [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); });
+    options.judge.progress = options.progress.get();
+  }
   if (options.cluster) {
     options.live.ns = options.judge.ns.empty() ? "default" : options.judge.ns;
     TRY(ReadLiveCluster(options.live, inputs));
@@ -294,7 +302,8 @@ base::Result<offline::Inputs> ReadOfflineInputs(OfflineOptions& options) {
 base::Status AddOutput(OfflineOptions& options, std::string_view value) {
   const auto cut = base::Cut(value, "=");
   OfflineOutput output;
-  output.format = offline::FindFormat(cut ? cut->first : value);
+  const std::string_view name = cut ? cut->first : value;
+  output.format = offline::FindFormat(name == "text" ? "table" : name);
   if (cut) output.path = std::string(cut->second);
   if (output.format != nullptr) {
     options.outputs.push_back(std::move(output));
@@ -306,11 +315,17 @@ base::Status AddOutput(OfflineOptions& options, std::string_view value) {
       base::StrCat("must be one of ", base::Join(names, ", "), "; with =FILE it goes to a file"));
 }
 
-base::Status PrintReport(const offline::Report& report, const OfflineOptions& options) {
+base::Status PrintReport(const offline::Report& report, const OfflineOptions& options,
+                         std::span<const OwnForm> own) {
   for (const OfflineOutput& output : options.outputs) {
     const bool to_terminal = output.path.empty();
+    const auto form = std::find_if(own.begin(), own.end(), [&](const OwnForm& one) {
+      return one.name == output.format->name;
+    });
     const std::string text =
-        output.format->write(report, {to_terminal && UsesColor(), options.verbose});
+        form != own.end()
+            ? form->text
+            : output.format->write(report, {to_terminal && UsesColor(), options.verbose});
     if (to_terminal) {
       std::fwrite(text.data(), 1, text.size(), stdout);
     } else {

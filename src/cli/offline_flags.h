@@ -15,6 +15,7 @@
 #include "net/client.h"
 #include "net/io_threads.h"
 #include "offline/judge.h"
+#include "offline/progress.h"
 #include "offline/report/coverage_forms.h"
 #include "offline/report/format.h"
 #include "offline/webhooks.h"
@@ -53,12 +54,14 @@ struct OfflineOptions {
   std::string webhook_ca;                // replay: file with what its certificate is verified by
   bool update = false;                   // test: rewrite expectations
   std::vector<CoverageOutput> coverage;  // test: what the cases reach of policies
+  std::shared_ptr<offline::Progress> progress;  // null: nothing is shown
   bool cluster = false;
   LiveCluster live;
   std::vector<std::string> diff_old;
   std::vector<std::string> diff_new;
   std::vector<std::string> diff_versions;
-  std::string form = "text";
+  std::vector<std::string> diff_old_plugins;
+  std::vector<std::string> diff_new_plugins;
 };
 
 using OfflineFlag = flags::Flag<OfflineOptions>;
@@ -83,8 +86,14 @@ inline constexpr OfflineFlag kReportOutput = {
     .set = &AddOutput,
     .shorthand = 'o',
     .value_name = "FORMAT[=FILE]"};
+// What a command prints instead of a form of the report.
+struct OwnForm {
+  std::string_view name;  // "table"
+  std::string text;
+};
 // Writes the report in every form that is asked for.
-base::Status PrintReport(const offline::Report& report, const OfflineOptions& options);
+base::Status PrintReport(const offline::Report& report, const OfflineOptions& options,
+                         std::span<const OwnForm> own = {});
 
 // The client that webhooks are called with, as long as it lives.
 class WebhookClient {

@@ -76,6 +76,4 @@ std::string ExplainAsHtml(const Report& report) {
   return out + "</body></html>\n";
 }
 
-std::string ExplainAsJson(const Report& report) { return WriteJson(report, {}); }
-
 }  // namespace portcullis::offline

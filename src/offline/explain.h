@@ -11,8 +11,6 @@ namespace portcullis::offline {
 
 // Of each result its place, its failures, the object in the end, and the table of its trace.
 std::string ExplainAsText(const Report& report);
-// The document of `portcullis test -o json`, each result with its `trace`.
-std::string ExplainAsJson(const Report& report);
 // The text as one page that needs nothing else, a section for each result.
 std::string ExplainAsHtml(const Report& report);
 

@@ -229,6 +229,8 @@ class Walker {
 
   // What a user has named.
   void Named(const std::string& path, bool recursive) {
+    // As the Go tool and gator write it: a folder with all that is below it.
+    if (path.ends_with("/...")) return Named(path.substr(0, path.size() - 4), true);
     if (path == "-") {
       auto text = base::ReadStandardInput();
       if (!text.ok()) return Fail(std::string(kStandardInput), text.status().message());

@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "offline/judge.h"
 #include "offline/judging.h"
+#include "offline/lint/never_matching.h"
 #include "offline/suites/compare.h"
 #include "offline/suites/correct.h"
 #include "offline/suites/reading.h"
@@ -68,8 +69,11 @@ class SuiteRun {
       for (const Result& given : judging->report().results) {
         if (IsRefusal(given.verdict)) out.report.problems.push_back({given.place, given.message});
       }
+      NoteRulesWithoutResources(*judging, out.report);
     }
+    if (options_.progress != nullptr) options_.progress->Expect(suite_.cases.size());
     for (Case& one : suite_.cases) {
+      if (options_.progress != nullptr) options_.progress->Done();
       // Steps follow from each other: all are carried out.
       if (!IsChosen(one, chosen) && !suite_.steps) continue;
       Result judged = one.not_ours.empty() ? JudgeCase(*judging, one) : Result();
@@ -85,6 +89,26 @@ class SuiteRun {
   }
 
  private:
+  // A policy that never matches lets everything pass, and so do its tests.
+  void NoteRulesWithoutResources(const Judging& judging, Report& report) const {
+    const auto catalog = judging.cluster().world().catalog->Get();
+    for (const auto* manifests : {&suite_.inputs.manifests, &suite_.inputs.given}) {
+      for (const Manifest& manifest : *manifests) {
+        if (!IsPolicy(manifest)) continue;
+        const json::Value rules = manifest.object["spec"]["matchConstraints"]["resourceRules"];
+        for (std::size_t i = 0; i < rules.size(); ++i) {
+          if (!MatchesNothing(*catalog, rules[i])) continue;
+          report.problems.push_back(
+              {manifest.Find(std::vector<std::string>{"spec", "matchConstraints", "resourceRules",
+                                                      std::to_string(i)}),
+               base::StrCat("the rule of ", manifest.kind, " ", manifest.name,
+                            " matches nothing: no resource that is served has this group, "
+                            "version and name")});
+        }
+      }
+    }
+  }
+
   void AddCoverage(Report& report) const {
     for (const auto* manifests : {&suite_.inputs.manifests, &suite_.inputs.given}) {
       for (const Manifest& manifest : *manifests) {

@@ -9,6 +9,7 @@
 #include "json/diff.h"
 #include "json/reader.h"
 #include "json/writer.h"
+#include "json/yaml.h"
 #include "offline/report/format.h"
 
 namespace portcullis::offline {
@@ -28,8 +29,14 @@ std::string WithoutRandomNames(std::string text) {
 
 // The object without what differs from run to run.
 json::Value Comparable(json::Arena& arena, const std::string& text) {
-  const auto parsed = json::Parse(arena, arena.Copy(WithoutRandomNames(text)));
+  auto parsed = json::Parse(arena, arena.Copy(WithoutRandomNames(text)));
   if (!parsed.ok() || !parsed->is_object()) return {};
+  // A Job has its uid in its labels and its selector.
+  const std::string_view uid = (*parsed)["metadata"]["uid"].AsString();
+  if (!uid.empty()) {
+    parsed = json::Parse(arena, arena.Copy(base::ReplaceAll(WithoutRandomNames(text), uid, "uid")));
+    if (!parsed.ok()) return {};
+  }
   json::Value metadata = (*parsed)["metadata"];
   for (std::string_view name : {"uid", "creationTimestamp", "resourceVersion", "managedFields"}) {
     metadata = json::Without(arena, metadata, name);
@@ -67,12 +74,12 @@ std::string Headline(const Difference& one) {
 
 // Lines with - and + for what only one of the lists has.
 void AddChanges(std::string_view what, const std::vector<std::string>& before,
-                const std::vector<std::string>& after, std::string& out) {
+                const std::vector<std::string>& after, std::vector<std::string>& out) {
   const auto add = [&](char sign, const std::vector<std::string>& some,
                        const std::vector<std::string>& others) {
     for (const std::string& text : some) {
       if (std::find(others.begin(), others.end(), text) != others.end()) continue;
-      out += base::StrCat("  ", std::string(1, sign), " ", what, text, "\n");
+      out.push_back(base::StrCat(std::string(1, sign), " ", what, text));
     }
   };
   add('-', before, after);
@@ -93,6 +100,24 @@ std::vector<std::string> Annotations(const Result& result) {
   return out;
 }
 
+// What differs besides the verdict, line by line.
+std::vector<std::string> ChangesOf(const Difference& one) {
+  std::vector<std::string> out;
+  AddChanges("", Messages(one.before), Messages(one.after), out);
+  AddChanges("warning: ", one.before.warnings, one.after.warnings, out);
+  AddChanges("annotation ", Annotations(one.before), Annotations(one.after), out);
+  AddChanges("webhook ", one.before.webhooks_not_called, one.after.webhooks_not_called, out);
+  json::Arena arena;
+  const auto patch = json::Parse(arena, one.patch.empty() ? "[]" : one.patch);
+  if (!patch.ok()) return out;
+  for (const json::Value& change : patch->elements()) {
+    out.push_back(base::StrCat(
+        change["op"].AsString(), " ", change["path"].AsString(),
+        change.Has("value") ? base::StrCat(": ", json::ToString(change["value"])) : ""));
+  }
+  return out;
+}
+
 json::Value SideOf(json::Arena& arena, const Result& result) {
   const auto texts = [&](const std::vector<std::string>& all) {
     json::ArrayBuilder array(arena);
@@ -108,6 +133,36 @@ json::Value SideOf(json::Arena& arena, const Result& result) {
       .Set("failures", texts(Messages(result)))
       .Set("warnings", texts(result.warnings))
       .Set("auditAnnotations", annotations.Build())
+      .Build();
+}
+
+json::Value DiffAsValue(const DiffReport& report, json::Arena& arena) {
+  json::ArrayBuilder changes(arena);
+  for (const Difference& one : report.differences) {
+    json::ObjectBuilder change(arena);
+    change.Set("file", one.after.place.file)
+        .Set("line", static_cast<std::int64_t>(one.after.place.line))
+        .Set("name", NameOf(one.after))
+        .Set("operation", one.after.operation)
+        .Set("old", SideOf(arena, one.before))
+        .Set("new", SideOf(arena, one.after));
+    const auto patch = json::Parse(arena, one.patch.empty() ? "[]" : one.patch);
+    if (patch.ok()) change.Set("patch", *patch);
+    changes.Add(change.Build());
+  }
+  json::ArrayBuilder problems(arena);
+  for (const Problem& problem : report.problems) {
+    problems.Add(base::StrCat(problem.place.ToString(), ": ", problem.message));
+  }
+  const json::Value summary =
+      json::ObjectBuilder(arena)
+          .Set("requests", static_cast<std::int64_t>(report.differences.size() + report.same))
+          .Set("differ", static_cast<std::int64_t>(report.differences.size()))
+          .Build();
+  return json::ObjectBuilder(arena)
+      .Set("changes", changes.Build())
+      .Set("problems", problems.Build())
+      .Set("summary", summary)
       .Build();
 }
 
@@ -187,18 +242,7 @@ std::string DiffAsText(const DiffReport& report) {
   }
   for (const Difference& one : report.differences) {
     out += Headline(one);
-    AddChanges("", Messages(one.before), Messages(one.after), out);
-    AddChanges("warning: ", one.before.warnings, one.after.warnings, out);
-    AddChanges("annotation ", Annotations(one.before), Annotations(one.after), out);
-    AddChanges("webhook ", one.before.webhooks_not_called, one.after.webhooks_not_called, out);
-    json::Arena arena;
-    const auto patch = json::Parse(arena, one.patch.empty() ? "[]" : one.patch);
-    if (!patch.ok()) continue;
-    for (const json::Value& change : patch->elements()) {
-      out += base::StrCat(
-          "  ", change["op"].AsString(), " ", change["path"].AsString(),
-          change.Has("value") ? base::StrCat(": ", json::ToString(change["value"])) : "", "\n");
-    }
+    for (const std::string& line : ChangesOf(one)) out += base::StrCat("  ", line, "\n");
   }
   if (!out.empty()) out += "\n";
   return out + base::StrCat(std::to_string(report.differences.size() + report.same),
@@ -206,37 +250,41 @@ std::string DiffAsText(const DiffReport& report) {
                             std::to_string(report.same), " are judged alike\n");
 }
 
+Report DiffAsReport(const DiffReport& report) {
+  Report out;
+  out.problems = report.problems;
+  for (const Difference& one : report.differences) {
+    Result& result = out.results.emplace_back(one.after);
+    result.verdict = Verdict::kFail;
+    result.failures.clear();
+    result.warnings.clear();
+    result.object.clear();
+    const auto add = [&](std::string message) {
+      Failure failure;
+      failure.source = "diff";
+      failure.message = std::move(message);
+      failure.place = one.after.place;
+      result.failures.push_back(std::move(failure));
+    };
+    if (one.before.verdict != one.after.verdict) {
+      add(base::StrCat("verdict ", VerdictText(one.before.verdict), " -> ",
+                       VerdictText(one.after.verdict)));
+    }
+    for (std::string& line : ChangesOf(one)) add(std::move(line));
+    result.message = result.failures.empty() ? "" : result.failures.front().message;
+  }
+  out.notes.push_back(base::StrCat(std::to_string(report.same), " requests are judged alike"));
+  return out;
+}
+
+std::string DiffAsYaml(const DiffReport& report) {
+  json::Arena arena;
+  return json::ToYaml(DiffAsValue(report, arena));
+}
+
 std::string DiffAsJson(const DiffReport& report) {
   json::Arena arena;
-  json::ArrayBuilder changes(arena);
-  for (const Difference& one : report.differences) {
-    json::ObjectBuilder change(arena);
-    change.Set("file", one.after.place.file)
-        .Set("line", static_cast<std::int64_t>(one.after.place.line))
-        .Set("name", NameOf(one.after))
-        .Set("operation", one.after.operation)
-        .Set("old", SideOf(arena, one.before))
-        .Set("new", SideOf(arena, one.after));
-    const auto patch = json::Parse(arena, one.patch.empty() ? "[]" : one.patch);
-    if (patch.ok()) change.Set("patch", *patch);
-    changes.Add(change.Build());
-  }
-  json::ArrayBuilder problems(arena);
-  for (const Problem& problem : report.problems) {
-    problems.Add(base::StrCat(problem.place.ToString(), ": ", problem.message));
-  }
-  const json::Value summary =
-      json::ObjectBuilder(arena)
-          .Set("requests", static_cast<std::int64_t>(report.differences.size() + report.same))
-          .Set("differ", static_cast<std::int64_t>(report.differences.size()))
-          .Build();
-  return json::ToString(json::ObjectBuilder(arena)
-                            .Set("changes", changes.Build())
-                            .Set("problems", problems.Build())
-                            .Set("summary", summary)
-                            .Build(),
-                        {.escape_html = false, .indent = 2}) +
-         "\n";
+  return json::ToString(DiffAsValue(report, arena), {.escape_html = false, .indent = 2}) + "\n";
 }
 
 }  // namespace portcullis::offline

@@ -37,6 +37,9 @@ base::Result<DiffReport> Diff(const DiffSide& before, const DiffSide& after);
 
 std::string DiffAsText(const DiffReport& report);
 std::string DiffAsJson(const DiffReport& report);
+std::string DiffAsYaml(const DiffReport& report);
+// For the other forms (report/format.h): a result that fails for each difference.
+Report DiffAsReport(const DiffReport& report);
 
 // The files of a folder in a git revision ("main:policies") as `git archive` gives them, a tar archive.
 // Errors: what is not one.

@@ -93,6 +93,11 @@ def exit_codes(folder):
     folder.run("test", "-", code=0, stdin=CONFIGMAP % "b")
     folder.run("test", "empty", "--require-manifests", code=2)
     holds("explain", folder.run("explain", code=2), "a FILE to explain is missing")
+    holds("a folder as Go names it", folder.run("test", "./...", "-o", "text", code=1), "DENY configmaps/A_")
+    # kubectl finds plugins by their names.
+    (folder.path / "kubectl-portcullis").symlink_to(folder.program)
+    done = subprocess.run([folder.path / "kubectl-portcullis", "test", "good.yaml"], cwd=folder.path, capture_output=True, text=True)
+    check("a plugin of kubectl", (done.returncode, done.stderr), (0, ""))
 
 
 def broken_files(folder):
@@ -233,18 +238,67 @@ def initial_tests(folder):
     holds("what is written", folder.run("test", "--init", "limit.yaml", code=0), "writes limit.test.yaml")
     text = (folder.path / "limit.test.yaml").read_text()
     holds("a case", text, 'name: "UPDATE of a plain ConfigMap"\n  operation: UPDATE\n')
-    holds("a validation", text, "# set what makes it false: int(object.data.size) <= 5")
-    holds("its cases", folder.run("test", "limit.test.yaml", code=0), "3 cases: 3 passed")
+    holds("a side of a validation", text, '# validations[0].expression is true: int(object.data.size) <= 5\n  set: {data.size: "5"}\n')
+    holds("the other", text, 'set: {data.size: "6"}\n  expect: {policy: limit, verdict: deny}\n')
+    holds("its cases", folder.run("test", "limit.test.yaml", code=0), "4 cases: 4 passed")
+    branches(folder)
     holds("a file that is there", folder.run("test", "--init", "limit.yaml", code=2), "--force replaces it")
     holds("no policy", folder.run("test", "--init", "limit.test.yaml", code=2), "holds no ValidatingAdmissionPolicy")
+
+
+BRANCHES = """apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: branches}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments]}]
+  matchConditions: [{name: people, expression: "request.userInfo.username != 'system:controller'"}]
+  variables: [{name: pod, expression: object.spec.template.spec}]
+  validations:
+  - expression: "!has(object.spec.minReadySeconds) || object.spec.minReadySeconds <= 30 && object.spec.replicas > 1"
+  - expression: "request.operation == 'UPDATE' ? oldObject.spec.replicas - object.spec.replicas < 3 : true"
+  - expression: "variables.pod.containers.all(c, has(c.securityContext) && has(c.securityContext.privileged) ? !c.securityContext.privileged : true)"
+  - expression: "'team' in object.metadata.?labels.orValue({}) || object.spec.replicas <= int(params.data.most)"
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: branches}
+spec:
+  policyName: branches
+  validationActions: [Deny]
+  paramRef: {name: limits, namespace: default, parameterNotFoundAction: Deny}
+  matchResources: {namespaceSelector: {matchLabels: {stage: production}}, objectSelector: {matchLabels: {judged: "yes"}}}
+"""
+
+
+def branches(folder):
+    """Ternaries, operands, has(), loops, variables, users, old objects, parameters of another file, selectors."""
+    folder.write("policies/branches.yaml", BRANCHES)
+    folder.write("parameters/limits.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: limits, namespace: default}\ndata: {most: '5'}\n")
+    folder.run("test", "--init", "policies/branches.yaml", "-f", "parameters/limits.yaml", code=0)
+    text = (folder.path / "policies/branches.test.yaml").read_text()
+    holds("files", text, "files: [branches.yaml, ../parameters/limits.yaml]")
+    holds("a namespace", text, 'labels: {"stage":"production"}}}\nnamespace: selected-by-branches\n')
+    holds("coverage", folder.run("test", "policies/branches.test.yaml", "--coverage", code=0), "\ncoverage: 100 %")
+    check("cases to complete", "# set what makes it" in text, False)
+
+
+def rules_without_resources(folder):
+    """A test of a policy that never matches would pass for ever."""
+    folder.write("limit.yaml", POLICY.replace("configmaps", "configmap") % 5)
+    folder.write("limit.test.yaml", "apiVersion: portcullis.dev/v1\nkind: Test\nmetadata: {name: limit}\nfiles: [limit.yaml]\n"
+                 "object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\ncases: [{name: a, expect: allow}]\n")
+    text = folder.run("test", "limit.test.yaml", code=2)
+    holds("the rule", text, "limit.yaml:6:21: ERROR the rule of ValidatingAdmissionPolicy limit matches nothing")
 
 
 def updates(folder):
     folder.write("limit.yaml", POLICY % 5)
     folder.run("test", "--init", "limit.yaml", code=0)
     before = (folder.path / "limit.test.yaml").read_text()
-    wrong = before.replace("verdict: deny", "verdict: allow  # kept").replace("{policy: limit, verdict: allow  # kept}",
-                                                                            "\n    policy: limit\n    verdict: allow  # kept")
+    wrong = before.replace("expect: {policy: limit, verdict: deny}",
+                           "expect:\n    policy: limit\n    verdict: allow  # kept", 1)
     check("a case to correct", wrong != before, True)
     folder.write("limit.test.yaml", wrong)
     (folder.path / "limit.test.yaml").chmod(0o640)
@@ -260,7 +314,10 @@ def updates(folder):
 
 def coverage(folder):
     folder.write("limit.yaml", POLICY % 5)
-    folder.run("test", "--init", "limit.yaml", code=0)
+    folder.write("limit.test.yaml", "apiVersion: portcullis.dev/v1\nkind: Test\nmetadata: {name: limit}\nfiles: [limit.yaml]\n"
+                 "objects:\n- {apiVersion: v1, kind: Namespace, metadata: {name: other}}\n"
+                 "object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: other}}\n"
+                 "cases: [{name: a, expect: {policy: limit, verdict: error}}]\n")
     text = folder.run("test", "limit.test.yaml", "--coverage", "--coverage=lcov=c.info", "--coverage=cobertura=c.xml",
                       "--coverage=json=c.json", code=0)
     holds("what always fails", text, "\n  limit.yaml:7:18: validations[0].expression never has a result: ")
@@ -293,6 +350,13 @@ def order(folder):
     holds("values", folder.run("explain", "a.yaml", "-f", "policy.yaml", code=1), '        object.data.size = "7"\n')
 
 
+JOB = """apiVersion: batch/v1
+kind: Job
+metadata: {name: a}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "a:1"}]}}}
+"""
+
+
 def differences(folder):
     folder.write("policies/p.yaml", POLICY % 5)
     folder.write("a.yaml", SIZED % 7)
@@ -305,6 +369,16 @@ def differences(folder):
     document = json.loads(folder.run("diff", "--old", "HEAD:policies", "--new", "policies", "a.yaml", "-o", "json", code=1))
     check("the new side", document["changes"][0]["new"]["verdict"], "allow")
     folder.run("diff", "--kubernetes-versions=1.34,1.36", "a.yaml", code=0)
+    text = folder.run("diff", "--old", "HEAD:policies", "--new", "policies", "a.yaml", "-o", "github", "-o", "junit=d.xml", code=1)
+    holds("an annotation", text, "verdict deny -> allow")
+    check("a test case", len(list(xml.etree.ElementTree.parse(folder.path / "d.xml").getroot().iter("testcase"))), 1)
+    folder.write("job.yaml", JOB)
+    folder.run("diff", "--kubernetes=1.36,1.36", "job.yaml", code=0)
+    text = folder.run("diff", "--new-plugins=AlwaysPullImages", "job.yaml", code=0)
+    holds("a plugin for pods", text, "0 differ")
+    folder.write("pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: 'a:1'}]}\n")
+    text = folder.run("diff", "--new-plugins=AlwaysPullImages,-PodSecurity", "pod.yaml", code=1)
+    holds("a set of plugins", text, "replace /spec/containers/0/imagePullPolicy: \"Always\"")
     holds("no side", folder.run("diff", "a.yaml", code=2), "say what is compared")
     holds("a revision", folder.run("diff", "--old", "nope:policies", "--new", "policies", "a.yaml", code=2), "no directory of a git")
 
@@ -315,18 +389,27 @@ def findings(folder):
     folder.write("p.yaml", "# portcullis:ignore rule-never-matches of a test\n" + POLICY.replace("configmaps", "configmap") % 5)
     holds("a comment", folder.run("lint", "p.yaml", code=0), "1 ignored")
     holds("the rules", folder.run("lint", "--rules", code=0), "## webhook-blocks-own-pods")
+    # Two webhooks whose order matters: their answers are in a file.
+    hook = HOOK.replace("resources: [configmaps]}]", "resources: [configmaps]}]\n  matchPolicy: Equivalent\n  timeoutSeconds: 1")
+    folder.write("hooks.yaml", hook % {"kind": "Mutating", "name": "a"} + hook % {"kind": "Mutating", "name": "b"})
+    answer = "- webhook: %s.example.com\n  response: {allowed: true, patch: [{op: add, path: /data, value: {by: %s}}]}\n"
+    folder.write("answers.txt", "answers:\n" + answer % ("a", "a") + answer % ("b", "b"))
+    check("not called", "do-not-commute" in folder.run("lint", "hooks.yaml", code=0), False)
+    text = folder.run("lint", "hooks.yaml", "--webhooks=answers.txt", code=0)
+    holds("an order", text, 'warning mutators-do-not-commute: webhook a.example.com and webhook b.example.com make different objects of a plain '
+          'ConfigMap in the other order: data.by is "b" or "a"')
 
 
 def fixes(folder):
-    before = POLICY.replace('{expression: "int(object.data.size) <= %s", message: too large}',
-                            '{expression: "int(object.data.size) <= %s", message: too large}, {expression: "true"}')
+    guarded = POLICY.replace("int(object.data.size) <=", "int(object.?data.?size.orValue('0')) <=")
+    before = guarded.replace('message: too large}', 'message: too large}, {expression: "true"}')
     folder.write("p.yaml", "# kept\n" + before % 5)
     holds("a finding", folder.run("lint", "p.yaml", code=0), "warning constant-validation")
     text = folder.run("lint", "p.yaml", "--fix", code=0)
     holds("what is changed", text, "p.yaml:8:")
     holds("what is written", text, "writes p.yaml\n")
     check("a finding that is left", "constant-validation: the" in text.split("writes p.yaml\n")[1], False)
-    check("the file", (folder.path / "p.yaml").read_text(), "# kept\n" + POLICY % 5)
+    check("the file", (folder.path / "p.yaml").read_text(), "# kept\n" + guarded % 5)
     holds("standard input", folder.run("lint", "-", "--fix", code=2, stdin=before % 5), "standard input is none")
 
 
@@ -362,7 +445,7 @@ def live_cluster(folder):
     holds("no kubeconfig", folder.run("test", "a.yaml", "--kubeconfig=absent", code=2), "absent")
 
 
-STORIES = [stored_objects, initial_tests, updates, coverage, order, pages, differences, findings, fixes, live_cluster, recordings, exit_codes, webhooks, reports, broken_files, closed_folder, large_files, many_files, duplicates]
+STORIES = [stored_objects, initial_tests, rules_without_resources, updates, coverage, order, pages, differences, findings, fixes, live_cluster, recordings, exit_codes, webhooks, reports, broken_files, closed_folder, large_files, many_files, duplicates]
 
 
 def main():
