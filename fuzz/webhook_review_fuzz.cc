@@ -24,7 +24,10 @@ void TryAs(std::string_view body, ReviewVersion version, HookType type) {
   const auto answer = portcullis::webhook::VerifyReview(*review, version, type, "u-1");
   if (!answer.ok()) return;
   if (!answer->allowed) {
-    (void)portcullis::webhook::DenialStatus("a.b.c", answer->status, {});
+    for (const bool keeps : {false, true}) {
+      const portcullis::webhook::Dialect dialect{.keeps_denial_codes = keeps};
+      (void)portcullis::webhook::DenialStatus("a.b.c", answer->status, dialect);
+    }
   }
 }
 
