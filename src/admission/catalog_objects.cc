@@ -94,7 +94,9 @@ std::vector<api::GroupVersionResource> CatalogObjects::Equivalents(
   if (info == nullptr) return {};
   std::vector<api::GroupVersionResource> out;
   for (const ResourceInfo* other : catalog->Equivalents(*info)) {
-    if (!subresource.empty() && other->FindSubresource(subresource) == nullptr) continue;
+    const bool has = subresource.empty() ? !other->verbs.empty()
+                                         : other->FindSubresource(subresource) != nullptr;
+    if (!has && other != info) continue;
     out.push_back(other->resource);
   }
   return out;

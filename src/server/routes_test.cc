@@ -67,6 +67,11 @@ constexpr Case kCases[] = {
     {"GET", "/apis/authentication.k8s.io/v1/tokenreviews/x", kNoPath, ""},
     {"GET", "/apis/authentication.k8s.io/v1/watch/tokenreviews", kNoPath, ""},
     {"POST", "/apis/authorization.k8s.io/v1/localsubjectaccessreviews", kNoPath, ""},
+    // Nothing but a subresource (docs/legacy.md).
+    {"GET", "/apis/extensions/v1beta1/namespaces/a/replicationcontrollers", kNoPath, ""},
+    {"GET", "/apis/extensions/v1beta1/namespaces/a/replicationcontrollers/r", kNoPath, ""},
+    {"GET", "/apis/extensions/v1beta1/namespaces/a/replicationcontrollers/r/scale", kFound, "get"},
+    {"POST", "/apis/extensions/v1beta1/namespaces/a/replicationcontrollers/r/scale", kNoMethod, ""},
     // Slashes at the end do not count, empty parts do.
     {"GET", "/api/v1/nodes/", kFound, "list"},
     {"PUT", "/api/v1/nodes//", kNoMethod, ""},
@@ -80,7 +85,7 @@ constexpr Case kCases[] = {
 };
 
 TEST(Routes, AreThoseOfKubernetes) {
-  const auto catalog = api::catalog::Catalog::BuiltIn({}).value();
+  const auto catalog = api::catalog::Catalog::BuiltIn({{"extensions/v1beta1", true}}).value();
   for (const Case& row : kCases) {
     const RequestInfo info = ParseRequestInfo(row.method, row.target);
     const auto* resource = catalog->Find(info.api_group, info.api_version, info.resource);

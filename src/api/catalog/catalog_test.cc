@@ -146,6 +146,26 @@ TEST_F(CatalogTest, ServesWhatKubernetesDroppedWhenItIsSwitchedOn) {
   EXPECT_EQ(serves("", {.minor = 22}), "");
 }
 
+// As discovery of Kubernetes 1.15 had it: a resource with a subresource and without verbs.
+TEST_F(CatalogTest, ServesNothingButTheScaleOfReplicationControllersInExtensions) {
+  const auto catalog = Catalog::BuiltIn({{"extensions/v1beta1", true}}).value();
+  const ResourceInfo* dummy = catalog->Find("extensions", "v1beta1", "replicationcontrollers");
+  ASSERT_NE(dummy, nullptr);
+  EXPECT_EQ(dummy->kind.kind, "ReplicationControllerDummy");
+  EXPECT_EQ(dummy->storage_kind.ToString(), "/v1, Kind=ReplicationController");
+  EXPECT_EQ(dummy->storage_version_hash, "");
+  EXPECT_TRUE(dummy->verbs.empty());
+  ASSERT_EQ(dummy->subresources.size(), 1U);
+  EXPECT_EQ(dummy->FindSubresource("scale")->kind.group, "extensions");
+  const SchemaText no_text = [](json::Arena&, const ResourceInfo&) { return json::Value(); };
+  json::Arena arena;
+  const json::Value document =
+      json::Parse(arena, OpenApiV3(*catalog, "apis/extensions/v1beta1", no_text).value()).value();
+  EXPECT_TRUE(document["paths"].Has("/apis/extensions/v1beta1/namespaces/{namespace}/deployments"));
+  EXPECT_FALSE(document["paths"].Has(
+      "/apis/extensions/v1beta1/namespaces/{namespace}/replicationcontrollers"));
+}
+
 TEST_F(CatalogTest, DescribesWhatKubernetesDroppedInOpenApi) {
   LegacyOptions legacy{.minor = 13, .plugins = {}, .initializers = true};
   const auto catalog = Catalog::BuiltIn({}, legacy).value();

@@ -177,7 +177,10 @@ class Importer {
     entry.Set("verbs", JoinVerbs(resource["verbs"]));
     if (resource.Has("shortNames")) entry.Set("shortNames", resource["shortNames"]);
     if (resource.Has("categories")) entry.Set("categories", resource["categories"]);
-    AddStorage(path, kind, resource["verbs"], resource["storageVersion"].AsString(), entry);
+    const Value stored_kind = resource["storageKind"];
+    const GroupVersionKind stored = {kind.group, kind.version,
+                                     std::string(stored_kind.AsString(kind.kind))};
+    AddStorage(path, stored, resource["verbs"], resource["storageVersion"].AsString(), entry);
     const auto deprecated = facts_.deprecated.find(base::StrCat(gv.ToString(), " ", kind.kind));
     if (deprecated != facts_.deprecated.end()) {
       entry.Set("deprecated", std::string_view(deprecated->second));

@@ -55,7 +55,7 @@ std::vector<const ResourceInfo*> CustomOf(const Catalog& catalog, std::string_vi
 std::vector<const ResourceInfo*> LegacyOf(const Catalog& catalog, std::string_view path) {
   std::vector<const ResourceInfo*> legacy;
   for (const ResourceInfo* info : catalog.resources()) {
-    if (!info->legacy) continue;
+    if (!info->legacy || info->verbs.empty()) continue;
     if (path.empty() || PathOf(info->resource.group_version()) == path) legacy.push_back(info);
   }
   return legacy;

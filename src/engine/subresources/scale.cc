@@ -95,15 +95,16 @@ api::patch::ReplicasPaths PathsOfVersions(const api::catalog::ResourceInfo& reso
     return out;
   };
   api::patch::ReplicasPaths out;
-  const std::string& group = resource.resource.group;
   if (resource.definition == nullptr) {
     const std::string& stored_in = resource.storage_kind.group;
     for (std::string_view version : {"v1", "v1beta1", "v1beta2"}) {
-      out[group.empty() ? std::string(version) : base::StrCat(stored_in, "/", version)] =
+      out[stored_in.empty() ? std::string(version) : base::StrCat(stored_in, "/", version)] =
           steps(".spec.replicas");
     }
     // Another group of the same objects (docs/legacy.md).
-    if (stored_in == "apps") out["extensions/v1beta1"] = steps(".spec.replicas");
+    if (stored_in == "apps" || stored_in.empty()) {
+      out["extensions/v1beta1"] = steps(".spec.replicas");
+    }
     return out;
   }
   for (const api::catalog::ResourceInfo& version : resource.definition->resources()) {
