@@ -28,6 +28,7 @@ engine::WriteOptions WriteOptionsOf(json::Arena& arena, const Request& request,
     options.field_manager = api::patch::ManagerFromUserAgent(identity.agent);
   }
   if (request.force) options.force = true;
+  options.include_uninitialized = request.include_uninitialized;
   engine::SetOptionsForAdmission(arena, {.field_manager = request.field_manager}, options);
   return options;
 }

@@ -36,6 +36,7 @@ struct Request {
   engine::PatchType patch = engine::PatchType::kMerge;
   std::string_view field_manager;                    // "": the first part of the client's agent
   bool force = false;                                // of applies
+  bool include_uninitialized = false;                // of creates: wait for no initializer
   std::string_view uid;                              // of deletes: a precondition
   std::string_view propagation_policy;               // of deletes
   std::optional<std::int64_t> grace_period_seconds;  // of deletes

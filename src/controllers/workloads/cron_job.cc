@@ -19,7 +19,8 @@ namespace {
 using json::Value;
 using workloads::NameOf;
 
-constexpr workloads::OwnerKind kCronJobs{"batch", "v1", "cronjobs", "CronJob"};
+constexpr workloads::OwnerKind kCronJobs{"batch", "v1", "cronjobs", "CronJob",
+                                         "cronjob-controller"};
 const api::GroupVersionResource kJobs{"batch", "v1", "jobs"};
 constexpr std::string_view kScheduledAt = "batch.kubernetes.io/cronjob-scheduled-timestamp";
 constexpr int kMostMissed = 100000;  // looked at to find the latest
@@ -74,24 +75,46 @@ class CronJobs final : public workloads::WorkloadController {
         continue;
       }
       (end == "Complete" ? complete : failed).push_back(job);
+      if (WasActive(state.cron, job)) {
+        Record(state.cron, "Normal", "SawCompletedJob",
+               base::StrCat("Saw completed job: ", NameOf(job), ", condition: ", end));
+      }
       const Value time = job["status"]["completionTime"];
       if (workloads::SecondsOf(time) > workloads::SecondsOf(state.last_success)) {
         state.last_success = time;
       }
     }
     const Value spec = state.cron["spec"];
-    TRY(KeepLatest(complete, spec["successfulJobsHistoryLimit"].AsInt(3)));
-    return KeepLatest(failed, spec["failedJobsHistoryLimit"].AsInt(1));
+    TRY(KeepLatest(state.cron, complete, spec["successfulJobsHistoryLimit"].AsInt(3)));
+    return KeepLatest(state.cron, failed, spec["failedJobsHistoryLimit"].AsInt(1));
   }
 
-  base::Status KeepLatest(std::vector<Value> jobs, std::int64_t limit) {
+  static bool WasActive(Value cron, Value job) {
+    for (const Value& active : cron["status"]["active"].elements()) {
+      if (active["uid"].AsString() == job["metadata"]["uid"].AsString()) return true;
+    }
+    return false;
+  }
+
+  base::Status DeleteJob(Value cron, Value job) {
+    base::Status done = Delete(kJobs, job, "Background");
+    if (done.ok()) {
+      Record(cron, "Normal", "SuccessfulDelete", base::StrCat("Deleted job ", NameOf(job)));
+    } else {
+      // The words of kube-controller-manager.
+      Record(cron, "Warning", "FailedDelete", base::StrCat("Deleted job: ", done.message()));
+    }
+    return done;
+  }
+
+  base::Status KeepLatest(Value cron, std::vector<Value> jobs, std::int64_t limit) {
     std::stable_sort(jobs.begin(), jobs.end(), [](Value a, Value b) {
       return workloads::SecondsOf(a["status"]["startTime"]) <
              workloads::SecondsOf(b["status"]["startTime"]);
     });
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(jobs.size()) - limit; ++i) {
       const Value job = jobs[static_cast<std::size_t>(i)];
-      if (!workloads::IsEnding(job)) TRY(Delete(kJobs, job, "Background"));
+      if (!workloads::IsEnding(job)) TRY(DeleteJob(cron, job));
     }
     return base::OkStatus();
   }
@@ -121,9 +144,14 @@ class CronJobs final : public workloads::WorkloadController {
 
   base::Status MakeJob(State& state, std::int64_t due) {
     const std::string_view policy = state.cron["spec"]["concurrencyPolicy"].AsString();
-    if (policy == "Forbid" && !state.active.empty()) return base::OkStatus();
+    if (policy == "Forbid" && !state.active.empty()) {
+      Record(
+          state.cron, "Normal", "JobAlreadyActive",
+          "Not starting job because prior execution is running and concurrency policy is Forbid");
+      return base::OkStatus();
+    }
     if (policy == "Replace") {
-      for (const Value& job : state.active) TRY(Delete(kJobs, job, "Background"));
+      for (const Value& job : state.active) TRY(DeleteJob(state.cron, job));
       state.active.clear();
     }
     const std::string time = golang::FormatTime({due, 0});
@@ -142,8 +170,17 @@ class CronJobs final : public workloads::WorkloadController {
                                         .Set("metadata", metadata.Build())
                                         .Set("spec", template_["spec"])
                                         .Build());
-    if (!made.ok() && made.status().reason() != base::Reason::kAlreadyExists) return made.status();
-    if (made.ok()) state.active.push_back(*made);
+    if (!made.ok() && made.status().reason() != base::Reason::kAlreadyExists) {
+      if (!workloads::IsOfEndingNamespace(made.status())) {
+        Record(state.cron, "Warning", "FailedCreate",
+               base::StrCat("Error creating job: ", made.status().message()));
+      }
+      return made.status();
+    }
+    if (made.ok()) {
+      Record(state.cron, "Normal", "SuccessfulCreate", base::StrCat("Created job ", NameOf(*made)));
+      state.active.push_back(*made);
+    }
     state.last_schedule = json::String(arena(), time);
     return base::OkStatus();
   }

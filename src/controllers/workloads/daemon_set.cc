@@ -21,7 +21,8 @@ using workloads::kPods;
 using workloads::NameOf;
 using workloads::NamespaceOf;
 
-constexpr workloads::OwnerKind kSets{"apps", "v1", "daemonsets", "DaemonSet"};
+constexpr workloads::OwnerKind kSets{"apps", "v1", "daemonsets", "DaemonSet",
+                                     "daemonset-controller"};
 constexpr std::string_view kGeneration = "pod-template-generation";
 
 // Taints of nodes that daemons live with; the last one only in the network of the host.
@@ -164,10 +165,19 @@ class DaemonSets final : public workloads::WorkloadController {
     if (workloads::IsEnding(state.set)) return base::OkStatus();
     for (const Value& pod : pods) {
       const bool finished = workloads::IsFinished(pod);
-      if (finished || !stays || !pod.IsSameAs(pods.front())) TRY(Delete(kPods, pod));
+      if (finished && stays) RecordFinished(state.set, node, pod);
+      if (finished || !stays || !pod.IsSameAs(pods.front())) TRY(DeletePod(state.set, pod));
     }
     const bool waits = !state.pods[std::string(NameOf(node))].empty();
     return runs && !waits ? MakePod(state, node, tolerations) : base::OkStatus();
+  }
+
+  void RecordFinished(Value set, Value node, Value pod) {
+    const bool failed = workloads::PhaseOf(pod) == "Failed";
+    Record(set, failed ? "Warning" : "Normal", failed ? "FailedDaemonPod" : "SucceededDaemonPod",
+           base::StrCat("Found ", failed ? "failed" : "succeeded", " daemon pod ", NamespaceOf(pod),
+                        "/", NameOf(pod), " on node ", NameOf(node), ", will try to ",
+                        failed ? "kill" : "delete", " it"));
   }
 
   void Count(State& state, const std::vector<Value>& pods) {
@@ -209,7 +219,7 @@ class DaemonSets final : public workloads::WorkloadController {
             .Set("nodeSelectorTerms", json::MakeArray(arena(), {term}))
             .Build());
     pod = json::SetPath(arena(), pod, {"spec", "tolerations"}, tolerations);
-    return Create(kPods, pod).status();
+    return CreatePod(state.set, pod).status();
   }
 
   // Deletes pods of older templates, as many as may be unavailable.
@@ -224,7 +234,7 @@ class DaemonSets final : public workloads::WorkloadController {
       const bool available =
           workloads::IsAvailable(pod, state.set["spec"]["minReadySeconds"].AsInt(), now(), ignored);
       if (available && room-- <= 0) continue;
-      TRY(Delete(kPods, pod));
+      TRY(DeletePod(state.set, pod));
     }
     return base::OkStatus();
   }

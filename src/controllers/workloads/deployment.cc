@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "controllers/workloads/pods.h"
 #include "controllers/workloads/workload.h"
@@ -19,7 +20,8 @@ using json::Value;
 using workloads::AnnotationOf;
 using workloads::NameOf;
 
-constexpr workloads::OwnerKind kDeployments{"apps", "v1", "deployments", "Deployment"};
+constexpr workloads::OwnerKind kDeployments{"apps", "v1", "deployments", "Deployment",
+                                            "deployment-controller"};
 const api::GroupVersionResource kReplicaSets{"apps", "v1", "replicasets"};
 constexpr std::string_view kHashLabel = "pod-template-hash";
 constexpr std::string_view kRevision = "deployment.kubernetes.io/revision";
@@ -226,6 +228,9 @@ class Deployments final : public workloads::WorkloadController {
                                                .Build());
     if (made.ok()) {
       rollout.newest = *made;
+      if (const std::int64_t size = ReplicasOf(*made); size > 0) {
+        RecordScaling(rollout, *made, 0, size);
+      }
       if (HasDeadline(rollout)) {
         Progressing(rollout, "True", "NewReplicaSetCreated",
                     base::StrCat("Created new replica set \"", name, "\""));
@@ -236,10 +241,19 @@ class Deployments final : public workloads::WorkloadController {
       // Of another template with the same hash, or of another owner: the next name is tried.
       ++rollout.collisions;
       rollout.has_collisions = true;
-    } else if (HasDeadline(rollout)) {
-      Progressing(rollout, "False", "ReplicaSetCreateError", std::string(made.status().message()));
+    } else if (!workloads::IsOfEndingNamespace(made.status())) {
+      const std::string message = base::StrCat("Failed to create new replica set ",
+                                               base::GoQuote(name), ": ", made.status().message());
+      if (HasDeadline(rollout)) Progressing(rollout, "False", "ReplicaSetCreateError", message);
+      Record(rollout.deployment, "Warning", "ReplicaSetCreateError", message);
     }
     return made.status();
+  }
+
+  void RecordScaling(const Rollout& rollout, Value set, std::int64_t from, std::int64_t to) {
+    Record(rollout.deployment, "Normal", "ScalingReplicaSet",
+           base::StrCat("Scaled ", from < to ? "up" : "down", " replica set ", NameOf(set),
+                        " from ", std::to_string(from), " to ", std::to_string(to)));
   }
 
   // --- Sizes. ---
@@ -261,6 +275,8 @@ class Deployments final : public workloads::WorkloadController {
     changed = json::SetPath(arena(), changed, {"spec", "replicas"}, Value::Int(size));
     if (changed == set) return base::OkStatus();
     TRY(Update(kReplicaSets, changed));
+    const std::int64_t before = ReplicasOf(set);
+    if (before != size) RecordScaling(rollout, set, before, size);
     set = Find({"apps", "replicasets", workloads::NamespaceOf(set), NameOf(set)});
     return base::OkStatus();
   }

@@ -22,7 +22,7 @@ using json::Value;
 using workloads::kPods;
 using workloads::NameOf;
 
-constexpr workloads::OwnerKind kJobs{"batch", "v1", "jobs", "Job"};
+constexpr workloads::OwnerKind kJobs{"batch", "v1", "jobs", "Job", "job-controller"};
 constexpr std::string_view kTracking = "batch.kubernetes.io/job-tracking";
 constexpr std::string_view kIndex = "batch.kubernetes.io/job-completion-index";
 constexpr std::string_view kIndexVariable = "JOB_COMPLETION_INDEX";
@@ -96,17 +96,19 @@ class Jobs final : public workloads::WorkloadController {
     }
     Judge(state);
     if (state.ending() || state.suspended()) {
-      for (const Value& pod : state.active) TRY(Delete(kPods, pod));
+      for (const Value& pod : state.active) TRY(DeletePod(job, pod));
       state.terminating += static_cast<std::int64_t>(state.active.size());
       state.active.clear();
     }
     TRY(CountFinished(state));
     if (state.ending() || state.suspended() || workloads::IsEnding(job)) {
       TRY(UpdateStatus(state.job, StatusOf(state, Value())));
+      RecordChanges(job, state);
       return state.again;
     }
     const base::Status moved = Move(state);
     TRY(UpdateStatus(state.job, StatusOf(state, Value())));
+    RecordChanges(job, state);
     TRY(base::Status(moved));
     return state.again;
   }
@@ -227,7 +229,7 @@ class Jobs final : public workloads::WorkloadController {
     if (have > wanted) {
       std::stable_sort(state.active.begin(), state.active.end(), workloads::GoesBefore);
       for (std::int64_t i = 0; i < have - wanted; ++i) {
-        TRY(Delete(kPods, state.active[static_cast<std::size_t>(i)]));
+        TRY(DeletePod(state.job, state.active[static_cast<std::size_t>(i)]));
         ++state.terminating;
       }
       state.active.erase(state.active.begin(), state.active.begin() + (have - wanted));
@@ -244,7 +246,7 @@ class Jobs final : public workloads::WorkloadController {
     std::int64_t index = 0;
     for (; count > 0; --count) {
       while (state.indexed() && taken.contains(index)) ++index;
-      state.active.push_back(TRY(Create(kPods, PodOf(state, index))));
+      state.active.push_back(TRY(CreatePod(state.job, PodOf(state, index))));
       ++index;
     }
     return base::OkStatus();
@@ -341,6 +343,25 @@ class Jobs final : public workloads::WorkloadController {
                                            .message = condition["message"].AsString(),
                                            .other_time = kProbed});
       return;
+    }
+  }
+
+  // Says in Events that the job has ended, was suspended or resumed.
+  void RecordChanges(Value before, const State& state) {
+    for (const Value& condition : state.conditions.elements()) {
+      const std::string_view type = condition["type"].AsString();
+      const Value old = workloads::ConditionOf(before, type);
+      if (old["status"].AsString() == condition["status"].AsString()) continue;
+      const bool is = condition["status"].AsString() == "True";
+      if (type == "Complete" && is) {
+        Record(state.job, "Normal", "Completed", "Job completed");
+      } else if (type == "Failed" && is) {
+        Record(state.job, "Warning", condition["reason"].AsString(),
+               condition["message"].AsString());
+      } else if (type == "Suspended") {
+        Record(state.job, "Normal", is ? "Suspended" : "Resumed",
+               is ? "Job suspended" : "Job resumed");
+      }
     }
   }
 

@@ -19,9 +19,9 @@ using workloads::kPods;
 using workloads::OwnerKind;
 
 constexpr std::int64_t kMostAtOnce = 500;
-constexpr OwnerKind kSets{"apps", "v1", "replicasets", "ReplicaSet"};
+constexpr OwnerKind kSets{"apps", "v1", "replicasets", "ReplicaSet", "replicaset-controller"};
 constexpr OwnerKind kReplicationControllers{"", "v1", "replicationcontrollers",
-                                            "ReplicationController"};
+                                            "ReplicationController", "replication-controller"};
 
 class ReplicaSets final : public workloads::WorkloadController {
  public:
@@ -44,7 +44,7 @@ class ReplicaSets final : public workloads::WorkloadController {
     base::Status done;
     if (!workloads::IsEnding(set)) {
       done = have < wanted ? MakePods(set, std::min(wanted - have, kMostAtOnce))
-                           : DeletePods(active, std::min(have - wanted, kMostAtOnce));
+                           : DeletePods(set, active, std::min(have - wanted, kMostAtOnce));
     }
     std::optional<base::Duration> again;
     TRY(UpdateStatus(set, StatusOf(set, active, terminating, wanted - have, done, again)));
@@ -59,7 +59,7 @@ class ReplicaSets final : public workloads::WorkloadController {
         json::ObjectBuilder metadata = Metadata(set);
         metadata.Set("generateName", base::StrCat(workloads::NameOf(set), "-"));
         const base::Status made =
-            Create(kPods, workloads::PodOf(arena(), set["spec"]["template"], std::move(metadata)))
+            CreatePod(set, workloads::PodOf(arena(), set["spec"]["template"], std::move(metadata)))
                 .status();
         if (!made.ok() && refused.ok()) refused = made;
       }
@@ -69,9 +69,11 @@ class ReplicaSets final : public workloads::WorkloadController {
     return base::OkStatus();
   }
 
-  base::Status DeletePods(std::vector<Value> pods, std::int64_t count) {
+  base::Status DeletePods(Value set, std::vector<Value> pods, std::int64_t count) {
     std::stable_sort(pods.begin(), pods.end(), workloads::GoesBefore);
-    for (std::int64_t i = 0; i < count; ++i) TRY(Delete(kPods, pods[static_cast<std::size_t>(i)]));
+    for (std::int64_t i = 0; i < count; ++i) {
+      TRY(DeletePod(set, pods[static_cast<std::size_t>(i)]));
+    }
     return base::OkStatus();
   }
 

@@ -22,7 +22,8 @@ using workloads::kPods;
 using workloads::NameOf;
 using workloads::NamespaceOf;
 
-constexpr workloads::OwnerKind kSets{"apps", "v1", "statefulsets", "StatefulSet"};
+constexpr workloads::OwnerKind kSets{"apps", "v1", "statefulsets", "StatefulSet",
+                                     "statefulset-controller"};
 const api::GroupVersionResource kClaims{"", "v1", "persistentvolumeclaims"};
 constexpr std::string_view kPodName = "statefulset.kubernetes.io/pod-name";
 constexpr std::string_view kPodIndex = "apps.kubernetes.io/pod-index";
@@ -133,7 +134,7 @@ class StatefulSets final : public workloads::WorkloadController {
       }
       const Value pod = found->second;
       if (workloads::IsFinished(pod) && !workloads::IsEnding(pod)) {
-        TRY(Delete(kPods, pod));
+        TRY(DeleteNumbered(state, pod));
         return base::OkStatus();
       }
       TRY(KeepClaims(state, number));
@@ -141,7 +142,7 @@ class StatefulSets final : public workloads::WorkloadController {
     }
     for (auto at = state.pods.rbegin(); at != state.pods.rend(); ++at) {
       if (at->first >= state.first && at->first < state.first + state.count) continue;
-      if (!workloads::IsEnding(at->second)) TRY(Delete(kPods, at->second));
+      if (!workloads::IsEnding(at->second)) TRY(DeleteNumbered(state, at->second));
       if (!state.parallel()) return base::OkStatus();
     }
     return Renew(state);
@@ -159,7 +160,7 @@ class StatefulSets final : public workloads::WorkloadController {
       if (StaysBehind(state, at->first)) break;
       if (RevisionOf(at->second) != state.update && !workloads::IsEnding(at->second)) {
         if (unavailable >= most && IsHealthy(state, at->second)) break;
-        return Delete(kPods, at->second);
+        return DeleteNumbered(state, at->second);
       }
       if (!IsHealthy(state, at->second) && unavailable >= most) break;
     }
@@ -171,7 +172,10 @@ class StatefulSets final : public workloads::WorkloadController {
   }
 
   base::Status MakePod(State& state, std::int64_t number) {
-    TRY(KeepClaims(state, number));
+    if (base::Status kept = KeepClaims(state, number); !kept.ok()) {
+      RecordPod(state, "Create", PodName(state, number), kept);
+      return kept;
+    }
     const bool behind = StaysBehind(state, number) && state.current != state.update;
     const Value template_ = behind ? state.current_template : state.set["spec"]["template"];
     const std::string name = PodName(state, number);
@@ -190,7 +194,32 @@ class StatefulSets final : public workloads::WorkloadController {
     if (!service.AsString().empty()) spec.Set("subdomain", service);
     spec.Set("volumes", VolumesOf(state, number, pod["spec"]["volumes"]));
     pod = json::With(arena(), pod, "spec", spec.Build());
-    return Create(kPods, pod).status();
+    const base::Status made = Create(kPods, pod).status();
+    if (made.reason() != base::Reason::kAlreadyExists && !workloads::IsOfEndingNamespace(made)) {
+      RecordPod(state, "Create", name, made);
+    }
+    return made;
+  }
+
+  base::Status DeleteNumbered(const State& state, Value pod) {
+    base::Status done = Delete(kPods, pod);
+    RecordPod(state, "Delete", NameOf(pod), done);
+    return done;
+  }
+
+  // "Create Pod db-0 in StatefulSet db successful".
+  void RecordPod(const State& state, std::string_view verb, std::string_view pod,
+                 const base::Status& done) {
+    RecordDone(state, verb, done,
+               base::StrCat(verb, " Pod ", pod, " in StatefulSet ", NameOf(state.set),
+                            done.ok() ? " successful" : ""));
+  }
+
+  void RecordDone(const State& state, std::string_view verb, const base::Status& done,
+                  std::string message) {
+    if (!done.ok()) message += base::StrCat(" failed error: ", done.message());
+    Record(state.set, done.ok() ? "Normal" : "Warning",
+           base::StrCat(done.ok() ? "Successful" : "Failed", verb), message);
   }
 
   std::string ClaimName(const State& state, Value claim, std::int64_t number) {
@@ -233,12 +262,23 @@ class StatefulSets final : public workloads::WorkloadController {
       if (!claim["metadata"]["annotations"].is_null()) {
         metadata.Set("annotations", claim["metadata"]["annotations"]);
       }
-      TRY(Create(kClaims, json::ObjectBuilder(arena())
-                              .Set("apiVersion", "v1")
-                              .Set("kind", "PersistentVolumeClaim")
-                              .Set("metadata", metadata.Build())
-                              .Set("spec", claim["spec"])
-                              .Build()));
+      const base::Status made = Create(kClaims, json::ObjectBuilder(arena())
+                                                    .Set("apiVersion", "v1")
+                                                    .Set("kind", "PersistentVolumeClaim")
+                                                    .Set("metadata", metadata.Build())
+                                                    .Set("spec", claim["spec"])
+                                                    .Build())
+                                    .status();
+      if (made.reason() != base::Reason::kAlreadyExists) {
+        RecordDone(state, "Create", made,
+                   base::StrCat("Create Claim ", name, made.ok() ? " Pod " : " for Pod ",
+                                PodName(state, number), " in StatefulSet ", NameOf(state.set),
+                                made.ok() ? " success" : ""));
+      }
+      if (!made.ok()) {
+        return base::Status(made.reason(),
+                            base::StrCat("failed to create PVC ", name, ": ", made.message()));
+      }
     }
     return base::OkStatus();
   }

@@ -7,6 +7,7 @@
 
 #include "api/names.h"
 #include "base/strings.h"
+#include "controllers/workloads/pods.h"
 #include "engine/codec/codec.h"
 #include "golang/time.h"
 #include "json/writer.h"
@@ -69,6 +70,13 @@ std::string HashOf(Value value, std::int64_t collisions) {
   std::string out = std::to_string(hash);
   for (char& c : out) c = kAlphabet[static_cast<unsigned char>(c) % kAlphabet.size()];
   return out;
+}
+
+bool IsOfEndingNamespace(const base::Status& status) {
+  if (status.details() == nullptr) return false;
+  const auto& causes = status.details()->causes;
+  return std::any_of(causes.begin(), causes.end(),
+                     [](const auto& cause) { return cause.reason == "NamespaceTerminating"; });
 }
 
 std::int64_t Scaled(Value number_or_percent, std::int64_t total, bool up) {
@@ -236,6 +244,33 @@ base::Status WorkloadController::Delete(const api::GroupVersionResource& resourc
                                         .propagation_policy = propagation});
   return done.ok() || done.status().reason() == base::Reason::kNotFound ? base::OkStatus()
                                                                         : done.status();
+}
+
+base::Result<Value> WorkloadController::CreatePod(Value owner, Value pod) {
+  auto made = Create(kPods, pod);
+  if (made.ok()) {
+    Record(owner, "Normal", "SuccessfulCreate", base::StrCat("Created pod: ", NameOf(*made)));
+  } else if (!IsOfEndingNamespace(made.status())) {
+    Record(owner, "Warning", "FailedCreate",
+           base::StrCat("Error creating: ", made.status().message()));
+  }
+  return made;
+}
+
+base::Status WorkloadController::DeletePod(Value owner, Value pod) {
+  const bool is_there = !Find({"", "pods", NamespaceOf(pod), NameOf(pod)}).is_null();
+  base::Status done = Delete(kPods, pod);
+  if (!done.ok()) {
+    Record(owner, "Warning", "FailedDelete", base::StrCat("Error deleting: ", done.message()));
+  } else if (is_there) {
+    Record(owner, "Normal", "SuccessfulDelete", base::StrCat("Deleted pod: ", NameOf(pod)));
+  }
+  return done;
+}
+
+void WorkloadController::Record(Value owner, std::string_view type, std::string_view reason,
+                                std::string_view message) {
+  events_.Record(owner, type, reason, message);
 }
 
 base::Status WorkloadController::UpdateStatus(Value owner, Value status) {

@@ -19,6 +19,7 @@
 #include "api/selector/label_selector.h"
 #include "base/status.h"
 #include "controllers/controller.h"
+#include "controllers/workloads/event_recorder.h"
 #include "json/value.h"
 
 namespace portcullis::controllers::workloads {
@@ -29,6 +30,8 @@ struct OwnerKind {
   std::string_view version;
   std::string_view resource;
   std::string_view kind;
+  // The source of Events about them: as kube-controller-manager's controller names itself.
+  std::string_view component = {};
 };
 
 // The reference of the owner that controls the object; null if none does.
@@ -50,6 +53,9 @@ std::int64_t SecondsOf(json::Value time);
 // `controller-revision-hash`. Kubernetes hashes Go's form of the template; this hashes its JSON.
 std::string HashOf(json::Value value, std::int64_t collisions);
 
+// Whether a create was refused because its namespace is being deleted.
+bool IsOfEndingNamespace(const base::Status& status);
+
 // A number, or a percentage of `total`, rounded up or down.
 std::int64_t Scaled(json::Value number_or_percent, std::int64_t total, bool up);
 
@@ -68,7 +74,7 @@ class WorkloadController : public Controller {
 
  protected:
   WorkloadController(const ControllerContext& context, const OwnerKind& kind)
-      : context_(context), kind_(kind) {}
+      : context_(context), kind_(kind), events_(context.client, context.clock, kind.component) {}
 
   // Makes what belongs to `owner` as it should be; when to look again without an event. After an
   // error it is tried again, later each time.
@@ -89,6 +95,14 @@ class WorkloadController : public Controller {
   // Nothing happens if it is gone already. `propagation`: as in DeleteOptions, "" for the default.
   base::Status Delete(const api::GroupVersionResource& resource, json::Value object,
                       std::string_view propagation = {});
+  // Create and Delete, and an Event about the owner: SuccessfulCreate "Created pod: web-x7k2p",
+  // FailedCreate "Error creating: …" and so on. Nothing is said of a namespace that is being deleted,
+  // nor of a pod that is gone already.
+  base::Result<json::Value> CreatePod(json::Value owner, json::Value pod);
+  base::Status DeletePod(json::Value owner, json::Value pod);
+  // An Event about the owner, or another object of its kind. `type`: "Normal" or "Warning".
+  void Record(json::Value owner, std::string_view type, std::string_view reason,
+              std::string_view message);
   // The owner, with `status` and what else it has been given, unless that is what is stored.
   base::Status UpdateStatus(json::Value owner, json::Value status);
 
@@ -115,6 +129,7 @@ class WorkloadController : public Controller {
  private:
   const ControllerContext& context_;
   const OwnerKind& kind_;
+  EventRecorder events_;
   std::optional<json::Arena> arena_;     // of one Reconcile
   std::map<std::string, int> failures_;  // in a row, by key
 };
