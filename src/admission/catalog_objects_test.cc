@@ -14,7 +14,7 @@ namespace {
 
 // In extensions/v1beta1 they have nothing but a scale (docs/legacy.md).
 TEST(CatalogObjects, ReplicationControllersOfExtensionsAreTheSameInTheirScaleOnly) {
-  const std::shared_ptr<const api::catalog::Catalog> catalog =
+  std::shared_ptr<const api::catalog::Catalog> catalog =
       api::catalog::Catalog::BuiltIn({{"extensions/v1beta1", true}}).value();
   const CatalogObjects objects([&] { return catalog; }, nullptr);
   const api::GroupVersionResource core{"", "v1", "replicationcontrollers"};

@@ -77,7 +77,7 @@ class CronJobs final : public workloads::WorkloadController {
       (end == "Complete" ? complete : failed).push_back(job);
       if (WasActive(state.cron, job)) {
         Record(state.cron, "Normal", "SawCompletedJob",
-               base::StrCat("Saw completed job: ", NameOf(job), ", condition: ", end));
+               {"Saw completed job: ", NameOf(job), ", condition: ", end});
       }
       const Value time = job["status"]["completionTime"];
       if (workloads::SecondsOf(time) > workloads::SecondsOf(state.last_success)) {
@@ -99,10 +99,10 @@ class CronJobs final : public workloads::WorkloadController {
   base::Status DeleteJob(Value cron, Value job) {
     base::Status done = Delete(kJobs, job, "Background");
     if (done.ok()) {
-      Record(cron, "Normal", "SuccessfulDelete", base::StrCat("Deleted job ", NameOf(job)));
+      Record(cron, "Normal", "SuccessfulDelete", {"Deleted job ", NameOf(job)});
     } else {
       // The words of kube-controller-manager.
-      Record(cron, "Warning", "FailedDelete", base::StrCat("Deleted job: ", done.message()));
+      Record(cron, "Warning", "FailedDelete", {"Deleted job: ", done.message()});
     }
     return done;
   }
@@ -147,7 +147,7 @@ class CronJobs final : public workloads::WorkloadController {
     if (policy == "Forbid" && !state.active.empty()) {
       Record(
           state.cron, "Normal", "JobAlreadyActive",
-          "Not starting job because prior execution is running and concurrency policy is Forbid");
+          {"Not starting job because prior execution is running and concurrency policy is Forbid"});
       return base::OkStatus();
     }
     if (policy == "Replace") {
@@ -173,12 +173,12 @@ class CronJobs final : public workloads::WorkloadController {
     if (!made.ok() && made.status().reason() != base::Reason::kAlreadyExists) {
       if (!workloads::IsOfEndingNamespace(made.status())) {
         Record(state.cron, "Warning", "FailedCreate",
-               base::StrCat("Error creating job: ", made.status().message()));
+               {"Error creating job: ", made.status().message()});
       }
       return made.status();
     }
     if (made.ok()) {
-      Record(state.cron, "Normal", "SuccessfulCreate", base::StrCat("Created job ", NameOf(*made)));
+      Record(state.cron, "Normal", "SuccessfulCreate", {"Created job ", NameOf(*made)});
       state.active.push_back(*made);
     }
     state.last_schedule = json::String(arena(), time);

@@ -175,9 +175,9 @@ class DaemonSets final : public workloads::WorkloadController {
   void RecordFinished(Value set, Value node, Value pod) {
     const bool failed = workloads::PhaseOf(pod) == "Failed";
     Record(set, failed ? "Warning" : "Normal", failed ? "FailedDaemonPod" : "SucceededDaemonPod",
-           base::StrCat("Found ", failed ? "failed" : "succeeded", " daemon pod ", NamespaceOf(pod),
-                        "/", NameOf(pod), " on node ", NameOf(node), ", will try to ",
-                        failed ? "kill" : "delete", " it"));
+           {"Found ", failed ? "failed" : "succeeded", " daemon pod ", NamespaceOf(pod), "/",
+            NameOf(pod), " on node ", NameOf(node), ", will try to ", failed ? "kill" : "delete",
+            " it"});
   }
 
   void Count(State& state, const std::vector<Value>& pods) {

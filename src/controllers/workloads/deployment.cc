@@ -245,15 +245,15 @@ class Deployments final : public workloads::WorkloadController {
       const std::string message = base::StrCat("Failed to create new replica set ",
                                                base::GoQuote(name), ": ", made.status().message());
       if (HasDeadline(rollout)) Progressing(rollout, "False", "ReplicaSetCreateError", message);
-      Record(rollout.deployment, "Warning", "ReplicaSetCreateError", message);
+      Record(rollout.deployment, "Warning", "ReplicaSetCreateError", {message});
     }
     return made.status();
   }
 
   void RecordScaling(const Rollout& rollout, Value set, std::int64_t from, std::int64_t to) {
     Record(rollout.deployment, "Normal", "ScalingReplicaSet",
-           base::StrCat("Scaled ", from < to ? "up" : "down", " replica set ", NameOf(set),
-                        " from ", std::to_string(from), " to ", std::to_string(to)));
+           {"Scaled ", from < to ? "up" : "down", " replica set ", NameOf(set), " from ",
+            std::to_string(from), " to ", std::to_string(to)});
   }
 
   // --- Sizes. ---

@@ -107,7 +107,9 @@ bool EventRecorder::IsCombined(std::string key, std::string_view message) {
   const base::SteadyTime now = clock_.Steady();
   if (now - reason.last > kSimilarFor) reason.texts.clear();
   reason.last = now;
-  reason.texts.emplace(message);
+  if (std::find(reason.texts.begin(), reason.texts.end(), message) == reason.texts.end()) {
+    reason.texts.emplace_back(message);
+  }
   if (reason.texts.size() < kTextsBeforeCombining) return false;
   reason.texts.erase(reason.texts.begin());
   return true;

@@ -14,9 +14,9 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "controllers/client.h"
@@ -47,7 +47,7 @@ class EventRecorder {
     std::string name;
     std::string first_time;
     // Of a reason: the texts within the last ten minutes.
-    std::set<std::string, std::less<>> texts;
+    std::vector<std::string> texts;
     base::SteadyTime last{};
     // Of a type: how many Events may still be written.
     double budget = 0;

@@ -199,7 +199,7 @@ class Jobs final : public workloads::WorkloadController {
         if (finalizer.AsString() != kTracking) kept.Add(finalizer);
       }
       const Value list = kept.size() == 0 ? Value() : kept.Build();
-      const base::Status freed =
+      base::Status freed =
           Patch(kPods, pod, json::SetPath(arena(), Value(), {"metadata", "finalizers"}, list));
       if (!freed.ok() && freed.reason() != base::Reason::kNotFound) return freed;
     }
@@ -354,13 +354,13 @@ class Jobs final : public workloads::WorkloadController {
       if (old["status"].AsString() == condition["status"].AsString()) continue;
       const bool is = condition["status"].AsString() == "True";
       if (type == "Complete" && is) {
-        Record(state.job, "Normal", "Completed", "Job completed");
+        Record(state.job, "Normal", "Completed", {"Job completed"});
       } else if (type == "Failed" && is) {
         Record(state.job, "Warning", condition["reason"].AsString(),
-               condition["message"].AsString());
+               {condition["message"].AsString()});
       } else if (type == "Suspended") {
         Record(state.job, "Normal", is ? "Suspended" : "Resumed",
-               is ? "Job suspended" : "Job resumed");
+               {is ? "Job suspended" : "Job resumed"});
       }
     }
   }

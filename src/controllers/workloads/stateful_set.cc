@@ -194,7 +194,7 @@ class StatefulSets final : public workloads::WorkloadController {
     if (!service.AsString().empty()) spec.Set("subdomain", service);
     spec.Set("volumes", VolumesOf(state, number, pod["spec"]["volumes"]));
     pod = json::With(arena(), pod, "spec", spec.Build());
-    const base::Status made = Create(kPods, pod).status();
+    base::Status made = Create(kPods, pod).status();
     if (made.reason() != base::Reason::kAlreadyExists && !workloads::IsOfEndingNamespace(made)) {
       RecordPod(state, "Create", name, made);
     }
@@ -219,7 +219,7 @@ class StatefulSets final : public workloads::WorkloadController {
                   std::string message) {
     if (!done.ok()) message += base::StrCat(" failed error: ", done.message());
     Record(state.set, done.ok() ? "Normal" : "Warning",
-           base::StrCat(done.ok() ? "Successful" : "Failed", verb), message);
+           base::StrCat(done.ok() ? "Successful" : "Failed", verb), {message});
   }
 
   std::string ClaimName(const State& state, Value claim, std::int64_t number) {

@@ -249,10 +249,9 @@ base::Status WorkloadController::Delete(const api::GroupVersionResource& resourc
 base::Result<Value> WorkloadController::CreatePod(Value owner, Value pod) {
   auto made = Create(kPods, pod);
   if (made.ok()) {
-    Record(owner, "Normal", "SuccessfulCreate", base::StrCat("Created pod: ", NameOf(*made)));
+    Record(owner, "Normal", "SuccessfulCreate", {"Created pod: ", NameOf(*made)});
   } else if (!IsOfEndingNamespace(made.status())) {
-    Record(owner, "Warning", "FailedCreate",
-           base::StrCat("Error creating: ", made.status().message()));
+    Record(owner, "Warning", "FailedCreate", {"Error creating: ", made.status().message()});
   }
   return made;
 }
@@ -261,16 +260,18 @@ base::Status WorkloadController::DeletePod(Value owner, Value pod) {
   const bool is_there = !Find({"", "pods", NamespaceOf(pod), NameOf(pod)}).is_null();
   base::Status done = Delete(kPods, pod);
   if (!done.ok()) {
-    Record(owner, "Warning", "FailedDelete", base::StrCat("Error deleting: ", done.message()));
+    Record(owner, "Warning", "FailedDelete", {"Error deleting: ", done.message()});
   } else if (is_there) {
-    Record(owner, "Normal", "SuccessfulDelete", base::StrCat("Deleted pod: ", NameOf(pod)));
+    Record(owner, "Normal", "SuccessfulDelete", {"Deleted pod: ", NameOf(pod)});
   }
   return done;
 }
 
 void WorkloadController::Record(Value owner, std::string_view type, std::string_view reason,
-                                std::string_view message) {
-  events_.Record(owner, type, reason, message);
+                                std::initializer_list<std::string_view> message) {
+  std::string whole;
+  for (const std::string_view piece : message) whole += piece;
+  events_.Record(owner, type, reason, whole);
 }
 
 base::Status WorkloadController::UpdateStatus(Value owner, Value status) {

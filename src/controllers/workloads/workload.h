@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -101,8 +102,9 @@ class WorkloadController : public Controller {
   base::Result<json::Value> CreatePod(json::Value owner, json::Value pod);
   base::Status DeletePod(json::Value owner, json::Value pod);
   // An Event about the owner, or another object of its kind. `type`: "Normal" or "Warning".
+  // The pieces of the message are joined.
   void Record(json::Value owner, std::string_view type, std::string_view reason,
-              std::string_view message);
+              std::initializer_list<std::string_view> message);
   // The owner, with `status` and what else it has been given, unless that is what is stored.
   base::Status UpdateStatus(json::Value owner, json::Value status);
 
