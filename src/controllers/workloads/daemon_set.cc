@@ -219,7 +219,8 @@ class DaemonSets final : public workloads::WorkloadController {
             .Set("nodeSelectorTerms", json::MakeArray(arena(), {term}))
             .Build());
     pod = json::SetPath(arena(), pod, {"spec", "tolerations"}, tolerations);
-    return CreatePod(state.set, pod).status();
+    base::Status made = CreatePod(state.set, pod).status();
+    return workloads::IsOfEndingNamespace(made) ? base::OkStatus() : made;
   }
 
   // Deletes pods of older templates, as many as may be unavailable.

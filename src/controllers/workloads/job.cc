@@ -246,7 +246,10 @@ class Jobs final : public workloads::WorkloadController {
     std::int64_t index = 0;
     for (; count > 0; --count) {
       while (state.indexed() && taken.contains(index)) ++index;
-      state.active.push_back(TRY(CreatePod(state.job, PodOf(state, index))));
+      auto made = CreatePod(state.job, PodOf(state, index));
+      // Its other pods would be refused as well.
+      if (!made.ok() && workloads::IsOfEndingNamespace(made.status())) break;
+      state.active.push_back(TRY(std::move(made)));
       ++index;
     }
     return base::OkStatus();

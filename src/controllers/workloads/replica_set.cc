@@ -61,6 +61,8 @@ class ReplicaSets final : public workloads::WorkloadController {
         const base::Status made =
             CreatePod(set, workloads::PodOf(arena(), set["spec"]["template"], std::move(metadata)))
                 .status();
+        // Its other pods would be refused as well.
+        if (workloads::IsOfEndingNamespace(made)) return base::OkStatus();
         if (!made.ok() && refused.ok()) refused = made;
       }
       TRY(std::move(refused));
