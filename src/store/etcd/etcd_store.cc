@@ -24,6 +24,7 @@
 #include "store/etcd/barrier.h"
 #include "store/etcd/compactor.h"
 #include "store/etcd/errors.h"
+#include "store/etcd/etcd_master_leases.h"
 #include "store/etcd/etcd_write.h"
 #include "store/etcd/follower.h"
 #include "store/etcd/lease_manager.h"
@@ -64,6 +65,7 @@ class StoreInEtcd final : public EtcdStore {
   base::Status Health() const override { return base::OkStatus(); }  // see Probe()
   void Freshen(base::SteadyTime deadline, std::function<void(base::Status)> done) override;
   base::Status Probe(base::Duration patience) const override;
+  MasterLeases& master_leases() override { return master_leases_; }
   bool IsStale(const Object& object) const override { return reader_->IsStale(object); }
 
  private:
@@ -99,6 +101,7 @@ class StoreInEtcd final : public EtcdStore {
   Barrier barrier_;
   LeaseManager leases_;
   Compactor compactor_;
+  EtcdMasterLeases master_leases_;
   OwnValues own_;
   std::atomic<bool> closing_{false};
 
@@ -129,7 +132,8 @@ StoreInEtcd::StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions
                  WaitFor(revision, deadline, std::move(done));
                }),
       leases_(*client_, *etcd.clock, etcd.event_ttl.count(), etcd.lease_reuse_seconds),
-      compactor_(*client_) {
+      compactor_(*client_),
+      master_leases_(*client_, *etcd.clock, etcd.prefix) {
   follower_.Start(revision());
   housekeeper_ = std::thread([this] { KeepHouse(); });
 }

@@ -23,6 +23,7 @@
 #include "store/cache/cache.h"
 #include "store/etcd/etcd_observer.h"
 #include "store/etcd/value.h"
+#include "store/master_leases.h"
 #include "store/options.h"
 #include "store/storage_key.h"
 #include "store/store.h"
@@ -37,6 +38,8 @@ class EtcdStore : public Cache {
   virtual void Freshen(base::SteadyTime deadline, std::function<void(base::Status)> done) = 0;
   // Whether etcd answers within `patience`; blocks so long.
   virtual base::Status Probe(base::Duration patience) const = 0;
+  // Which servers live; the store's.
+  virtual MasterLeases& master_leases() = 0;
 
  protected:
   using Cache::Cache;
