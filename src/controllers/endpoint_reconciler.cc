@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "controllers/endpoint_reconciler.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/log.h"
+#include "base/memory_reserve.h"
+#include "engine/operation.h"
+
+namespace portcullis::controllers {
+namespace {
+
+constexpr std::string_view kNamespace = "default";
+constexpr std::string_view kService = "kubernetes";
+constexpr std::string_view kSliceGroup = "discovery.k8s.io";
+// Keeps the controller that mirrors Endpoints to EndpointSlices away: the slice is made here.
+constexpr std::string_view kSkipMirror = "endpointslice.kubernetes.io/skip-mirror";
+constexpr int kAttempts = 5;
+
+json::Value Meta(json::Arena& arena) {
+  return json::ObjectBuilder(arena).Set("name", kService).Set("namespace", kNamespace).Build();
+}
+
+bool IsV6(std::string_view ip) { return ip.find(':') != std::string_view::npos; }
+
+// An absent list is an empty one.
+bool AreSame(json::Value a, json::Value b) { return (a.empty() && b.empty()) || a == b; }
+
+// What kube-apiserver makes of Endpoints: of one family, IPv6 only if there is nothing else.
+json::Value SliceOf(json::Arena& arena, json::Value endpoints) {
+  json::Value addresses;
+  json::Value ports;
+  if (endpoints["subsets"].size() > 0) {
+    addresses = endpoints["subsets"].elements()[0]["addresses"];
+    ports = endpoints["subsets"].elements()[0]["ports"];
+  }
+  const auto all = addresses.elements();
+  const bool v6 = !addresses.empty() && std::all_of(all.begin(), all.end(), [](json::Value one) {
+    return IsV6(one["ip"].AsString());
+  });
+  json::ArrayBuilder list(arena);
+  for (const json::Value& address : all) {
+    if (IsV6(address["ip"].AsString()) != v6) continue;
+    list.Add(json::ObjectBuilder(arena)
+                 .Set("addresses", json::ArrayBuilder(arena).Add(address["ip"]).Build())
+                 .Set("conditions", json::ObjectBuilder(arena).Set("ready", true).Build())
+                 .Build());
+  }
+  const json::Value listed = list.Build();
+  const json::Value labels =
+      json::ObjectBuilder(arena).Set("kubernetes.io/service-name", kService).Build();
+  return json::ObjectBuilder(arena)
+      .Set("apiVersion", "discovery.k8s.io/v1")
+      .Set("kind", "EndpointSlice")
+      .Set("metadata", json::ObjectBuilder(arena, Meta(arena)).Set("labels", labels).Build())
+      .Set("addressType", v6 ? "IPv6" : "IPv4")
+      .Set("endpoints", listed.empty() ? json::Value() : listed)
+      .Set("ports", ports)
+      .Build();
+}
+
+}  // namespace
+
+EndpointReconciler::EndpointReconciler(EndpointSettings settings, store::MasterLeases& leases,
+                                       Client& client, const store::Reader& store,
+                                       const base::Clock& clock)
+    : settings_(std::move(settings)),
+      leases_(leases),
+      client_(client),
+      store_(store),
+      clock_(clock) {}
+
+void EndpointReconciler::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void EndpointReconciler::AnnounceStop() {
+  {
+    base::MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.NotifyAll();
+}
+
+void EndpointReconciler::Stop() {
+  AnnounceStop();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool EndpointReconciler::IsStopping() {
+  base::MutexLock lock(mutex_);
+  return stopping_;
+}
+
+void EndpointReconciler::Run() {
+  pthread_setname_np(pthread_self(), "endpoints");
+  const base::NeedsMemory needs;
+  if (Remove(false).ok()) {
+    base::LogWarning("this server's address was still an endpoint of the Service kubernetes",
+                     {{"address", settings_.address}});
+  }
+  while (!IsStopping()) {
+    const base::SteadyTime next = clock_.Steady() + settings_.interval;
+    const base::Status status = Renew();
+    if (!status.ok()) {
+      base::LogWarning("unable to sync kubernetes service", {{"error", status.message()}});
+    }
+    base::MutexLock lock(mutex_);
+    while (!stopping_ && wake_.WaitUntil(mutex_, next)) {
+    }
+  }
+  const base::Status status = Leave();
+  if (status.ok()) return;
+  base::LogWarning("unable to remove endpoints from kubernetes service",
+                   {{"error", status.message()}});
+}
+
+base::Status EndpointReconciler::Renew() {
+  TRY(leases_.Renew(settings_.address, settings_.ttl));
+  return Publish(false, false);
+}
+
+base::Status EndpointReconciler::Leave() { return Remove(true); }
+
+base::Status EndpointReconciler::Remove(bool stopping) {
+  TRY(leases_.Remove(settings_.address));
+  return Publish(true, stopping);
+}
+
+base::Status EndpointReconciler::Publish(bool leaves, bool stopping) {
+  base::Status status;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    status = PublishOnce(leaves, stopping);
+    // Another server was faster. What the store shows now has what it wrote.
+    if (status.reason() != base::Reason::kConflict &&
+        status.reason() != base::Reason::kAlreadyExists) {
+      break;
+    }
+  }
+  return status;
+}
+
+base::Status EndpointReconciler::PublishOnce(bool leaves, bool stopping) {
+  json::Arena arena;
+  const store::ObjectPtr current = store_.Get({"", "endpoints", kNamespace, kService});
+  if (current == nullptr && stopping) return base::OkStatus();
+  const std::vector<std::string> ips = TRY(leases_.List());
+  // This server has just renewed its own lease: there is something wrong with the list.
+  if (ips.empty() && !stopping) {
+    return base::InternalError(
+        "no API server IP addresses were listed in storage, refusing to erase all endpoints for "
+        "the kubernetes Service");
+  }
+  const json::Value live = current ? current->document().root()
+                                   : json::ObjectBuilder(arena)
+                                         .Set("apiVersion", "v1")
+                                         .Set("kind", "Endpoints")
+                                         .Set("metadata", Meta(arena))
+                                         .Build();
+  const json::Value wanted = Corrected(arena, live, ips, leaves);
+  if (wanted == live) return PublishSlice(arena, live);
+  const store::ObjectPtr written = TRY(Write("", "endpoints", current != nullptr, wanted));
+  return PublishSlice(arena, written->document().root());
+}
+
+// Endpoints that list `ips`. An order or ports that somebody has chosen are left as they are.
+json::Value EndpointReconciler::Corrected(json::Arena& arena, json::Value endpoints,
+                                          const std::vector<std::string>& ips,
+                                          bool with_ports) const {
+  json::Value out = endpoints;
+  if (endpoints["metadata"]["labels"][kSkipMirror].AsString() != "true") {
+    out = json::SetPath(arena, out, {"metadata", "labels", kSkipMirror},
+                        json::Value::StringView("true"));
+  }
+  const json::Value port = json::ObjectBuilder(arena)
+                               .Set("name", "https")
+                               .Set("port", settings_.port)
+                               .Set("protocol", "TCP")
+                               .Build();
+  const json::Value ports = json::ArrayBuilder(arena).Add(port).Build();
+  const bool is_one = endpoints["subsets"].size() == 1;
+  const json::Value subset = is_one ? endpoints["subsets"].elements()[0] : json::Value();
+  std::multiset<std::string_view> listed;
+  for (const json::Value& address : subset["addresses"].elements()) {
+    listed.insert(address["ip"].AsString());
+  }
+  const bool has_ips = is_one && std::equal(listed.begin(), listed.end(), ips.begin(), ips.end());
+  const bool has_ports = is_one && (!with_ports || subset["ports"] == ports);
+  if (has_ips && has_ports) return out;
+  if (ips.empty()) return json::RemovePath(arena, out, {"subsets"});
+  json::ArrayBuilder addresses(arena);
+  for (const std::string& ip : ips) {
+    addresses.Add(json::ObjectBuilder(arena).Set("ip", ip).Build());
+  }
+  json::ArrayBuilder subsets(arena);
+  subsets.Add(json::ObjectBuilder(arena)
+                  .Set("addresses", has_ips ? subset["addresses"] : addresses.Build())
+                  .Set("ports", has_ports ? subset["ports"] : ports)
+                  .Build());
+  return json::With(arena, out, "subsets", subsets.Build());
+}
+
+base::Status EndpointReconciler::PublishSlice(json::Arena& arena, json::Value endpoints) {
+  const json::Value wanted = SliceOf(arena, endpoints);
+  const store::ObjectPtr current =
+      store_.Get({kSliceGroup, "endpointslices", kNamespace, kService});
+  if (current == nullptr) return Write(kSliceGroup, "endpointslices", false, wanted).status();
+  const json::Value live = current->document().root();
+  if (live["addressType"] != wanted["addressType"]) {  // which no update may change
+    Request request;
+    request.verb = engine::Verb::kDelete;
+    request.resource = {std::string(kSliceGroup), "v1", "endpointslices"};
+    request.ns = kNamespace;
+    request.name = kService;
+    TRY(client_.Do(request));
+    return Write(kSliceGroup, "endpointslices", false, wanted).status();
+  }
+  if (AreSame(live["endpoints"], wanted["endpoints"]) && AreSame(live["ports"], wanted["ports"]) &&
+      AreSame(live["metadata"]["labels"], wanted["metadata"]["labels"])) {
+    return base::OkStatus();
+  }
+  return Write(kSliceGroup, "endpointslices", true,
+               json::SetPath(arena, wanted, {"metadata", "resourceVersion"},
+                             live["metadata"]["resourceVersion"]))
+      .status();
+}
+
+base::Result<store::ObjectPtr> EndpointReconciler::Write(std::string_view group,
+                                                         std::string_view resource, bool exists,
+                                                         json::Value body) {
+  Request request;
+  request.verb = exists ? engine::Verb::kUpdate : engine::Verb::kCreate;
+  request.resource = {std::string(group), "v1", std::string(resource)};
+  request.ns = kNamespace;
+  if (exists) request.name = kService;
+  request.body = body;
+  return client_.Do(request);
+}
+
+}  // namespace portcullis::controllers
