@@ -178,7 +178,7 @@ class Server final : public ApiServer {
     TRY(MakeWhatIsMissing());
     MakeControllers();
     TRY(Listen());
-    loops_->Start();
+    loops_->Start(listener_->port());
     StartEventExpiry();
     kubeconfig_ = options_.write_kubeconfig;
     if (kubeconfig_.empty()) {
@@ -217,13 +217,15 @@ class Server final : public ApiServer {
     return controllers::RepairAddresses(env_);
   }
 
-  void AnnounceStop() override { documents_.SetStopping(); }
+  void AnnounceStop() override {
+    documents_.SetStopping();
+    if (loops_) loops_->AnnounceStop();
+  }
 
   void Stop(std::chrono::milliseconds grace) override {
-    if (stopped_) return;
-    stopped_ = true;
+    if (std::exchange(stopped_, true)) return;
     ending_ = true;
-    documents_.SetStopping();
+    AnnounceStop();
     if (loops_) loops_->Stop();
     event_expiry_.reset();
     if (watches_) watches_->Stop();
@@ -504,8 +506,7 @@ class Server final : public ApiServer {
       (void)listener_->AlsoListen(golang::JoinHostPort("::1", std::to_string(listener_->port())));
     }
     AddProcessGauges();
-    reloader_ =
-        std::make_unique<net::TlsReloader>(io_, *listener_, tls.settings, tls.files, kReloadEvery);
+    reloader_.reset(new net::TlsReloader(io_, *listener_, tls.settings, tls.files, kReloadEvery));
     const bool any = options_.bind_address == "0.0.0.0" || options_.bind_address == "::";
     const std::string host = any ? "127.0.0.1" : options_.bind_address;
     const std::string port = std::to_string(listener_->port());

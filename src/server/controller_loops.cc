@@ -7,9 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "base/log.h"
 #include "base/random.h"
 #include "base/strings.h"
+#include "server/advertised_address.h"
+#include "server/options.h"
 #include "server/own_requests.h"
+#include "store/etcd/etcd_store.h"
 
 namespace portcullis::server {
 namespace {
@@ -69,12 +73,35 @@ void ControllerLoops::AddChosen(std::vector<const controllers::ControllerInfo*> 
       });
 }
 
-void ControllerLoops::Start() {
+void ControllerLoops::StartEndpoints(int port) {
+  if (env_.etcd == nullptr || env_.options->endpoint_reconciler_type == "none") return;
+  controllers::EndpointSettings settings;
+  settings.address = AdvertisedAddress(*env_.options);
+  settings.port = port;
+  if (settings.address.empty()) {
+    base::LogInfo(
+        "the Service kubernetes gets no endpoint of this server: other machines do not reach it at "
+        "--bind-address, and there is no --advertise-address");
+    return;
+  }
+  endpoints_ = std::make_unique<controllers::EndpointReconciler>(
+      std::move(settings), env_.etcd->master_leases(), context_.client, context_.store,
+      context_.clock);
+  endpoints_->Start();
+}
+
+void ControllerLoops::Start(int port) {
   election_ != nullptr ? election_->Start() : StartAll(chosen_);
   StartAll(own_);
+  StartEndpoints(port);
+}
+
+void ControllerLoops::AnnounceStop() {
+  if (endpoints_ != nullptr) endpoints_->AnnounceStop();
 }
 
 void ControllerLoops::Stop() {
+  if (endpoints_ != nullptr) endpoints_->Stop();
   if (election_ != nullptr) election_->Stop();
   StopAll(chosen_);
   StopAll(own_);

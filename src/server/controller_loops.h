@@ -2,7 +2,7 @@
 
 // The controllers that run inside the server: those that every server runs, as every kube-apiserver
 // does, and those of --controllers. If other servers share the store, one of them runs the latter:
-// the holder of the Lease kube-system/portcullis-controllers.
+// the holder of the Lease kube-system/portcullis-controllers. Besides, --endpoint-reconciler-type.
 #pragma once
 
 #include <list>
@@ -11,6 +11,7 @@
 
 #include "controllers/client.h"
 #include "controllers/controller.h"
+#include "controllers/endpoint_reconciler.h"
 #include "controllers/leader_election.h"
 #include "controllers/namespace_initialization.h"
 #include "controllers/runner.h"
@@ -30,7 +31,10 @@ class ControllerLoops {
   void AddOwn(const controllers::ControllerInfo& info) { Add(own_, info, nullptr); }
   // Those of --controllers.
   void AddChosen(std::vector<const controllers::ControllerInfo*> chosen);
-  void Start();
+  // When the server answers, at `port`.
+  void Start(int port);
+  // Clients are to go to other servers; the rest works on.
+  void AnnounceStop();
   void Stop();
 
  private:
@@ -43,6 +47,7 @@ class ControllerLoops {
   void Add(Loops& loops, const controllers::ControllerInfo& info,
            std::unique_ptr<controllers::Client> client);
   void MakeChosen();
+  void StartEndpoints(int port);
   static void StartAll(Loops& loops);
   static void StopAll(Loops& loops);
 
@@ -53,6 +58,7 @@ class ControllerLoops {
   Loops own_;
   Loops chosen_;  // with an election: its thread's
   std::unique_ptr<controllers::LeaderElection> election_;
+  std::unique_ptr<controllers::EndpointReconciler> endpoints_;  // null: it is off
 };
 
 }  // namespace portcullis::server

@@ -56,6 +56,9 @@ base::Status SetEtcdPrefix(Options& options, std::string_view value) {
   return base::OkStatus();
 }
 
+// master-count, which Kubernetes has deprecated, is not there.
+constexpr std::string_view kReconcilers[] = {"lease", "none"};
+
 constexpr std::string_view kLogFormats[] = {"text", "json"};
 constexpr auto SetLogFormat = &flags::SetOneOf<&Options::log_format, kLogFormats>;
 
@@ -266,7 +269,10 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"encryption-provider-config-automatic-reload", kSwitch, "false",
      "Follow changes of the file of --encryption-provider-config",
      &SetBool<&Options::encryption_provider_config_automatic_reload>, ""},
-    {"endpoint-reconciler-type", kText, "none", "", nullptr, kOneServer},
+    {"endpoint-reconciler-type", kText, "lease",
+     "With --etcd-servers, what lists the servers that live in the endpoints of the Service "
+     "kubernetes: lease, or none",
+     &flags::SetOneOf<&Options::endpoint_reconciler_type, kReconcilers>, ""},
     {"etcd-cafile", kText, "", "CA bundle that the certificates of etcd are checked with",
      &SetText<&Options::etcd_cafile>, ""},
     {"etcd-certfile", kText, "", "Certificate shown to etcd", &SetText<&Options::etcd_certfile>,

@@ -31,6 +31,7 @@ struct Options {
   bool also_bind_ipv6_loopback = false;    // --bind-address was not given
   int secure_port = 6443;                  // 0 takes any free port
   std::string advertise_address;
+  std::string endpoint_reconciler_type = "lease";  // lease (with etcd) | none
   std::string external_hostname;
   std::string tls_cert_file;
   std::string tls_private_key_file;

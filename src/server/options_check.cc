@@ -17,6 +17,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "release/release.h"
+#include "server/advertised_address.h"
 #include "server/options.h"
 #include "server/serving_tls.h"
 
@@ -88,6 +89,16 @@ void CheckAuthorization(const Options& options, std::vector<std::string>& proble
   }
 }
 
+// The endpoint of the Service kubernetes is of the family of the Service's address, which is IPv4.
+void CheckEndpoints(const Options& options, std::vector<std::string>& problems) {
+  if (options.etcd_servers.empty() || options.endpoint_reconciler_type == "none") return;
+  const std::string address = AdvertisedAddress(options);
+  if (address.find(':') == std::string::npos) return;
+  problems.push_back(base::StrCat("service IP family ",
+                                  base::GoQuote(options.service_cluster_ip_range),
+                                  " must match public address family ", base::GoQuote(address)));
+}
+
 // What kube-apiserver checks if there is an audit log.
 void CheckAudit(const Options& options, std::vector<std::string>& problems) {
   if (options.audit_log_path.empty()) return;
@@ -155,6 +166,7 @@ std::vector<std::string> CheckOptions(const Options& options) {
   }
   CheckAuthorization(options, problems);
   CheckAudit(options, problems);
+  CheckEndpoints(options, problems);
   const auto release = release::Release::Open(options.kubernetes_version, options.feature_gates);
   if (!release.ok()) {
     problems.emplace_back(release.status().message());

@@ -24,7 +24,7 @@ constexpr Group kGroups[] = {
     {"etcd",
      {"etcd-servers", "etcd-prefix", "etcd-cafile", "etcd-certfile", "etcd-keyfile",
       "etcd-compaction-interval", "etcd-healthcheck-timeout", "etcd-readycheck-timeout",
-      "lease-reuse-duration-seconds"}},
+      "lease-reuse-duration-seconds", "endpoint-reconciler-type"}},
     {"Kubeconfig and readiness", {"write-kubeconfig", "ready-file", "shutdown-delay-duration"}},
     {"Admission",
      {"admission-control", "admission-control-config-file", "enable-admission-plugins",

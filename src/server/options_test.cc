@@ -124,6 +124,22 @@ TEST(Options, EtcdServersChooseTheStore) {
   EXPECT_EQ(problems.front(), "--store and --etcd-servers exclude each other");
 }
 
+TEST(Options, TheEndpointReconcilerIsLeaseOrNone) {
+  EXPECT_EQ(Parse({})->endpoint_reconciler_type, "lease");
+  EXPECT_EQ(Parse({"--endpoint-reconciler-type=none"})->endpoint_reconciler_type, "none");
+  EXPECT_EQ(
+      Parse({"--endpoint-reconciler-type=master-count"}).status().message(),
+      "invalid argument \"master-count\" for \"--endpoint-reconciler-type\" flag: must be one "
+      "of lease, none");
+  const std::vector<std::string> flags = {"--etcd-servers=http://a:2379",
+                                          "--advertise-address=fd00::1"};
+  const auto problems = CheckOptions(*Parse(flags));
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems.front(),
+            "service IP family \"10.0.0.0/24\" must match public address family \"fd00::1\"");
+  EXPECT_EQ(CheckOptions(*Parse({flags[1]})).size(), 0U) << "without etcd it has no effect";
+}
+
 TEST(Options, TheLogHasTwoForms) {
   EXPECT_EQ(Parse({"--logging-format=json"})->log_format, "json");
   EXPECT_EQ(Parse({"--log-format=xml"}).status().message(),

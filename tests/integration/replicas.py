@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Three servers on one etcd, 64 clients: a quota is never exceeded, and no two Services get one address or node port.
+"""Three servers on one etcd, 64 clients: a quota is never exceeded, and no two Services get one address or node port. Two
+servers: the Service kubernetes has the endpoints of those that live.
 
     tests/integration/replicas.py --build build/release
 """
@@ -9,12 +10,13 @@ import collections
 import contextlib
 import pathlib
 import random
+import signal
 import sys
 import threading
 
-from etcd_store import SKIP, etcd_and_folder, find_etcd, started
+from etcd_store import SKIP, encoded, etcd_and_folder, find_etcd, gateway, started
 from process import CONFIGMAPS
-from story import expect, fail, run
+from story import expect, fail, run, until
 
 CLIENTS = 64
 
@@ -127,8 +129,63 @@ def no_two_services_share_an_address_or_a_port(program, _):
             fail(f"too little was made to show anything: {codes}")
 
 
+ENDPOINTS = "/api/v1/namespaces/default/endpoints/kubernetes"
+SLICE = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
+
+
+def endpoints_of(server):
+    """The addresses that both objects list; None while they differ or one is missing."""
+    (code, endpoints), (slice_code, sliced) = server.call("GET", ENDPOINTS), server.call("GET", SLICE)
+    if (code, slice_code) != (200, 200):
+        return None
+    listed = [address["ip"] for subset in endpoints.get("subsets", []) for address in subset["addresses"]]
+    shown = [address for endpoint in sliced["endpoints"] or [] for address in endpoint["addresses"]]
+    return listed if listed == shown else None
+
+
+def master_leases(etcd):
+    found = gateway(etcd, "kv/range", key=encoded("/registry/masterleases/"), range_end=encoded("/registry/masterleases0"))
+    return len(found.get("kvs", []))
+
+
+def the_servers_that_live_are_endpoints(program, _):
+    with etcd_and_folder() as (etcd, folder), contextlib.ExitStack() as stack:
+        def start(number, *flags):
+            more = [f"--etcd-servers={etcd.url}", f"--advertise-address=192.0.2.{number}", *flags]
+            return stack.enter_context(started(program, f"{folder}/{number}", *more))
+
+        first = start(1)
+        until("the first server is an endpoint", lambda: endpoints_of(first) == ["192.0.2.1"])
+        port = {"name": "https", "port": first.port, "protocol": "TCP"}
+        shown = first.call("GET", ENDPOINTS)[1]
+        expect("the endpoints", shown["subsets"], [{"addresses": [{"ip": "192.0.2.1"}], "ports": [port]}])
+        expect("their labels", shown["metadata"]["labels"], {"endpointslice.kubernetes.io/skip-mirror": "true"})
+        sliced = first.call("GET", SLICE)[1]
+        expect("the slice", (sliced["addressType"], sliced["endpoints"], sliced["ports"]),
+               ("IPv4", [{"addresses": ["192.0.2.1"], "conditions": {"ready": True}}], [port]))
+        expect("its labels", sliced["metadata"]["labels"], {"kubernetes.io/service-name": "kubernetes"})
+        expect("who wrote them", {shown["metadata"]["managedFields"][0]["manager"], sliced["metadata"]["managedFields"][0]["manager"]},
+               {"kube-apiserver"})
+
+        second, silent = start(2), start(3, "--endpoint-reconciler-type=none")
+        both = ["192.0.2.1", "192.0.2.2"]
+        until("both servers are endpoints", lambda: endpoints_of(silent) == both)
+        second.end(signal.SIGTERM)
+        # At once, unless the other one looked at that moment.
+        until("a server that has stopped is none", lambda: endpoints_of(silent) == ["192.0.2.1"], limit=120)
+        second = start(2)
+        until("it is an endpoint again", lambda: endpoints_of(silent) == both)
+        first.end(signal.SIGKILL)
+        # Its lease ends after 15 s, and the other server looks every 10 s.
+        until("a server that was killed is none", lambda: endpoints_of(silent) == ["192.0.2.2"], limit=300)
+        expect("the leases", master_leases(etcd), 1)
+        second.end(signal.SIGTERM)
+        expect("the endpoints when all have stopped", endpoints_of(silent), [])
+        expect("the leases when all have stopped", master_leases(etcd), 0)
+
+
 if __name__ == "__main__":
     if find_etcd() is None:
         print("SKIP: no etcd: install the package etcd-server")
         sys.exit(SKIP)
-    run("replicas", __doc__, [a_quota_is_never_exceeded, no_two_services_share_an_address_or_a_port])
+    run("replicas", __doc__, [a_quota_is_never_exceeded, no_two_services_share_an_address_or_a_port, the_servers_that_live_are_endpoints])
