@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "api/api_status.h"
 #include "api/field_error.h"
@@ -26,6 +27,7 @@ constexpr std::string_view kNone = "None";
 
 std::string_view TypeOf(json::Value service) { return service["spec"]["type"].AsString(); }
 
+// A LoadBalancer with allocateLoadBalancerNodePorts: false has only those node ports that it asks for.
 bool WantsNodePorts(json::Value service) {
   const std::string_view type = TypeOf(service);
   if (type == "NodePort") return true;
@@ -82,23 +84,34 @@ class Services final : public DefaultStrategy {
     return InitFamilies(ctx, DropOfOldType(ctx, object, old));
   }
 
+  // Kubernetes allocates before it validates: of a Service that repeats a node port it tells only
+  // that. Allocate() does.
+  void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override {
+    RepeatsNodePort(ctx, object, {}) ? errors.clear()
+                                     : DefaultStrategy::Validate(ctx, object, errors);
+  }
+
+  void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
+                      api::FieldErrors& errors) const override {
+    RepeatsNodePort(ctx, object, old) ? errors.clear()
+                                      : DefaultStrategy::ValidateUpdate(ctx, object, old, errors);
+  }
+
   base::Result<json::Value> Allocate(const Context& ctx, json::Value object,
                                      json::Value old) const override {
     if (ctx.services == nullptr || !ctx.subresource.empty()) return object;
     object = TRY(AllocateAddress(ctx, object, old));
-    auto with_ports = AllocatePorts(ctx, object, old);
-    if (!with_ports.ok()) Release(ctx, object, old);
+    PortsOfOneWrite taking(ctx);
+    auto with_ports = AllocatePorts(ctx, object, old, taking);
+    if (with_ports.ok()) return with_ports;
+    taking.GiveBack();
+    if (!ctx.dry_run) ReleaseAddresses(ctx, object, old);
     return with_ports;
   }
 
   void Release(const Context& ctx, json::Value gone, json::Value kept) const override {
     if (ctx.services == nullptr || ctx.dry_run) return;
-    const auto addresses = Addresses(kept);
-    for (std::string_view address : Addresses(gone)) {
-      if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
-        ctx.services->ReleaseAddress(address);
-      }
-    }
+    ReleaseAddresses(ctx, gone, kept);
     const auto ports = NodePorts(kept);
     for (int port : NodePorts(gone)) {
       if (!ports.contains(port)) ctx.services->ReleasePort(port);
@@ -106,6 +119,15 @@ class Services final : public DefaultStrategy {
   }
 
  private:
+  static void ReleaseAddresses(const Context& ctx, json::Value gone, json::Value kept) {
+    const auto addresses = Addresses(kept);
+    for (std::string_view address : Addresses(gone)) {
+      if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
+        ctx.services->ReleaseAddress(address);
+      }
+    }
+  }
+
   // What a client that knows one of clusterIP and clusterIPs says of it holds for the other. One
   // that has changed both is left to validation.
   static json::Value PairAddresses(const Context& ctx, json::Value object, json::Value old) {
@@ -316,29 +338,67 @@ class Services final : public DefaultStrategy {
     explicit PortsOfOneWrite(const Context& ctx) : ctx_(ctx) {}
 
     base::Result<int> TakeAny() {
-      if (!ctx_.dry_run) return ctx_.services->TakeAnyPort();
-      const int number = (taken_.empty() ? kBeforeDryRun : *taken_.rbegin()) + 1;
+      int number = (taken_.empty() ? kBeforeDryRun : *taken_.rbegin()) + 1;
+      if (!ctx_.dry_run) number = TRY(ctx_.services->TakeAnyPort());
       taken_.insert(number);
       return number;
     }
 
     base::Status Take(int port) {
-      if (!ctx_.dry_run) return ctx_.services->TakePort(port);
-      TRY(ctx_.services->CheckPort(port));
-      if (taken_.insert(port).second) return base::OkStatus();
-      return base::Invalid("provided port is already allocated");
+      if (taken_.contains(port)) return base::Invalid("provided port is already allocated");
+      TRY(ctx_.dry_run ? ctx_.services->CheckPort(port) : ctx_.services->TakePort(port));
+      taken_.insert(port);
+      return base::OkStatus();
+    }
+
+    // What a write that fails has taken, and no port of another Service that it has asked for.
+    void GiveBack() {
+      if (ctx_.dry_run) return;
+      for (const int port : taken_) ctx_.services->ReleasePort(port);
     }
 
    private:
     static constexpr int kBeforeDryRun = 32768;
     const Context& ctx_;
-    std::set<int> taken_;  // on a dry run
+    std::set<int> taken_;
   };
 
+  // Whether the Service asks for one node port twice, so that Allocate() refuses it whatever other
+  // Services have.
+  static bool RepeatsNodePort(const Context& ctx, json::Value object, json::Value old) {
+    if (ctx.services == nullptr || !ctx.subresource.empty() || !HasNodePorts(object)) {
+      return false;
+    }
+    std::set<std::pair<std::string_view, std::int64_t>> of_update;  // by protocol
+    std::set<std::int64_t> taken;
+    std::map<std::int64_t, std::int64_t> by_port;
+    for (const json::Value& port : object["spec"]["ports"].elements()) {
+      const std::int64_t wanted = port["nodePort"].AsInt();
+      if (wanted == 0) continue;
+      if (!old.is_null()) {
+        if (!of_update.emplace(port["protocol"].AsString(), wanted).second) return true;
+        continue;
+      }
+      const auto [shared, is_new] = by_port.emplace(port["port"].AsInt(), wanted);
+      const bool takes = is_new || shared->second != wanted;
+      if (takes && !taken.insert(wanted).second) return true;
+    }
+    return false;
+  }
+
+  // The node port that a new Service asks for at any place of its port `number`.
+  static int RequestedFor(json::Value number, json::Value ports) {
+    for (const json::Value& port : ports.elements()) {
+      if (port["port"].AsInt() == number.AsInt() && port["nodePort"].AsInt() != 0) {
+        return static_cast<int>(port["nodePort"].AsInt());
+      }
+    }
+    return 0;
+  }
+
   static base::Result<json::Value> AllocatePorts(const Context& ctx, json::Value object,
-                                                 json::Value old) {
-    PortsOfOneWrite taking(ctx);
-    if (WantsNodePorts(object)) object = TRY(AllocateNodePorts(ctx, object, old, taking));
+                                                 json::Value old, PortsOfOneWrite& taking) {
+    if (HasNodePorts(object)) object = TRY(AllocateNodePorts(ctx, object, old, taking));
     if (!ChecksHealth(object)) return object;
     const int wanted = static_cast<int>(object["spec"]["healthCheckNodePort"].AsInt());
     const auto refuse = [&](std::string_view which, const base::Status& why) {
@@ -364,12 +424,21 @@ class Services final : public DefaultStrategy {
     // Of a new Service, protocols that share a port share its node port.
     std::map<std::int64_t, int> by_port;
     std::set<int> held = NodePorts(old);
+    std::set<std::pair<std::string_view, int>> of_update;  // by protocol
+    const json::Value given = object["spec"]["ports"];
     json::ArrayBuilder ports(ctx.arena);
     std::size_t index = 0;
-    for (json::Value port : object["spec"]["ports"].elements()) {
+    for (json::Value port : given.elements()) {
       int wanted = static_cast<int>(port["nodePort"].AsInt());
+      if (wanted == 0 && !WantsNodePorts(object)) {
+        ports.Add(port);
+        ++index;
+        continue;
+      }
       const auto shared = by_port.find(port["port"].AsInt());
-      if (wanted == 0 && old.is_null() && shared != by_port.end()) wanted = shared->second;
+      if (wanted == 0 && old.is_null()) {
+        wanted = shared != by_port.end() ? shared->second : RequestedFor(port["port"], given);
+      }
       if (wanted == 0) {
         const auto number = taking.TakeAny();
         if (!number.ok()) return Failed("nodePort", number.status());
@@ -378,8 +447,13 @@ class Services final : public DefaultStrategy {
         const base::Status taken = taking.Take(wanted);
         if (!taken.ok()) {
           return Refuse(ctx, api::FieldPath("spec", "ports").Index(index).Child("nodePort"),
-                        port["nodePort"], taken.message());
+                        json::Value::Int(wanted), taken.message());
         }
+      }
+      const std::string_view protocol = port["protocol"].AsString();
+      if (!old.is_null() && !of_update.emplace(protocol, wanted).second) {
+        return base::Status(base::Reason::kUnknown, base::StrCat("duplicate nodePort: {", protocol,
+                                                                 " ", std::to_string(wanted), "}"));
       }
       by_port.emplace(port["port"].AsInt(), wanted);
       if (!old.is_null()) held.insert(wanted);
