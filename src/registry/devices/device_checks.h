@@ -39,6 +39,13 @@ void CheckRequestReference(std::string_view name, const RequestNames& known, con
                            FieldErrors& errors);
 void CheckRequestReferences(json::Value names, const RequestNames& known, const FieldPath& path,
                             FieldErrors& errors);
+// Of a new claim or template: adminAccess needs the label `resource.kubernetes.io/admin-access: true`
+// on the namespace (pkg/registry/resource). Without ctx.reader there is no check. The path is that
+// of a claim in templates, too.
+void CheckAdminAccess(const Context& ctx, json::Value requests, FieldErrors& errors);
+// The same of the results of an allocation, unless those of `old` have it already.
+void CheckAllocatedAdminAccess(const Context& ctx, json::Value results, json::Value old,
+                               FieldErrors& errors);
 // spec.devices of a claim.
 void CheckDeviceClaim(json::Value devices, const FieldPath& path, FieldErrors& errors);
 // The requestPolicy of an amount that several claims share.

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kMostConsumers = 256;
 
-void ValidateClaim(const Context&, json::Value object, FieldErrors& errors) {
+void ValidateClaim(const Context& ctx, json::Value object, FieldErrors& errors) {
+  CheckAdminAccess(ctx, object["spec"]["devices"]["requests"], errors);
   CheckDeviceClaim(object["spec"]["devices"], FieldPath("spec", "devices"), errors);
 }
 
@@ -31,6 +32,8 @@ void CheckClaimStatus(const Context& ctx, json::Value object, json::Value old,
   const json::Value status = object["status"];
   const json::Value consumers = status["reservedFor"];
   const FieldPath path("status", "reservedFor");
+  CheckAllocatedAdminAccess(ctx, status["allocation"]["devices"]["results"],
+                            old["status"]["allocation"]["devices"]["results"], errors);
   if (CheckSize(consumers, kMostConsumers, path, errors)) {
     std::size_t index = 0;
     for (const json::Value& consumer : consumers.elements()) {

@@ -8,15 +8,20 @@
 namespace portcullis::registry {
 namespace {
 
-void ValidateTemplate(const Context&, json::Value object, FieldErrors& errors) {
+void CheckTemplate(json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   CheckTemplateMetadata(spec["metadata"], FieldPath("spec", "metadata"), errors);
   CheckDeviceClaim(spec["spec"]["devices"], FieldPath("spec", "spec", "devices"), errors);
 }
 
+void ValidateTemplate(const Context& ctx, json::Value object, FieldErrors& errors) {
+  CheckAdminAccess(ctx, object["spec"]["spec"]["devices"]["requests"], errors);
+  CheckTemplate(object, errors);
+}
+
 void ValidateTemplateUpdate(const Context& ctx, json::Value object, json::Value old,
                             FieldErrors& errors) {
-  ValidateTemplate(ctx, object, errors);
+  CheckTemplate(object, errors);
   CheckUnchanged(ctx, "io.k8s.api.resource.v1.ResourceClaimTemplateSpec", object["spec"],
                  old["spec"], FieldPath("spec"), errors);
 }
