@@ -4,6 +4,7 @@
 
 #include "api/selector/label_selector.h"
 #include "registry/apps/workload_checks.h"
+#include "registry/default_strategy.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/pods/template_warnings.h"
@@ -36,6 +37,14 @@ void ValidateReplicationControllerUpdate(const Context& ctx, json::Value object,
   ValidateReplicationController(ctx, object, errors);
 }
 
+// A deletion without a propagation policy leaves the pods behind.
+class ReplicationControllers final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  bool OrphansDependentsByDefault() const override { return true; }
+};
+
 // Kubernetes takes the old template for the new one: an update is warned of what it replaces.
 void WarnOfController(const Context& ctx, json::Value object, json::Value old,
                       std::vector<std::string>& warnings) {
@@ -52,7 +61,8 @@ void AddReplicationControllerStrategy(KindTable& table) {
              .validate_update = &ValidateReplicationControllerUpdate,
              .warn = &WarnOfController,
              .traits = {.counts_generation = true},
-             .pod_spec = "spec.template.spec"});
+             .pod_spec = "spec.template.spec",
+             .make = &Make<ReplicationControllers>});
 }
 
 }  // namespace portcullis::registry
