@@ -163,7 +163,6 @@ json::Value KeepSystemFields(Operation& op, json::Value object, json::Value old)
     if (value != nullptr && metadata.Find(name) == nullptr) metadata.Set(name, *value);
   };
   fill("uid");
-  fill("name");
   fill("namespace");
   keep("creationTimestamp");
   keep("generation");

@@ -3,6 +3,7 @@
 #include "registry/validation/object_meta.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/view/metadata.h"
 #include "base/gotext.h"
@@ -38,14 +39,15 @@ void CheckOwnerReferences(json::Value owners, const FieldPath& path, api::FieldE
           api::Invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner"));
     }
     if (!owner["controller"].AsBool()) continue;
+    std::string name = base::StrCat(owner["kind"].AsString(), "/", owner["name"].AsString());
     if (!controller.empty()) {
       errors.push_back(api::Invalid(
           path, owners,
           base::StrCat("Only one reference can have Controller set to true. Found \"true\" in "
                        "references for ",
-                       controller, " and ", owner["name"].AsString())));
+                       controller, " and ", name)));
     } else {
-      controller = std::string(owner["name"].AsString());
+      controller = std::move(name);
     }
   }
 }
@@ -137,7 +139,9 @@ void CheckMetadataUpdate(json::Value object, json::Value old, api::FieldErrors& 
                                 "deletionTimestamp", "deletionGracePeriodSeconds"}) {
     const json::Value now = metadata.value()[name];
     if (now == before.value()[name]) continue;
-    errors.push_back(api::Invalid(path.Child(name), now, "field is immutable"));
+    const bool no_name = now.is_null() && name == "name";
+    errors.push_back(api::Invalid(path.Child(name), no_name ? json::Value::StringView("") : now,
+                                  "field is immutable"));
   }
   CheckLabels(metadata.labels(), path.Child("labels"), errors);
   CheckAnnotations(metadata.annotations(), path.Child("annotations"), errors);
