@@ -99,6 +99,21 @@ bool IsZeroInGo(Kind kind, Value value) {
   return IsEmptyInGo(kind, value);
 }
 
+// Lists with omitempty of which Kubernetes tells an empty one from an absent one: it puts its default
+// only where there is none.
+struct KeptList {
+  std::string_view owner;
+  std::string_view name;
+};
+constexpr KeptList kKeptWhenEmpty[] = {{"HPAScalingRules", "policies"}};
+
+bool IsKeptWhenEmpty(const Schema& owner, const Field& field) {
+  return std::any_of(std::begin(kKeptWhenEmpty), std::end(kKeptWhenEmpty),
+                     [&](const KeptList& kept) {
+                       return kept.name == field.name && kept.owner == owner.go_struct;
+                     });
+}
+
 class Decoder {
  public:
   Decoder(json::Arena& arena, const DecodeOptions& options)
@@ -206,7 +221,7 @@ class Decoder {
       const Field& field = schema.fields[i];
       const Slot& slot = slots_[base + i];
       const std::optional<Value> value =
-          slot.present ? WhenPresent(field, slot.value) : WhenAbsent(field);
+          slot.present ? WhenPresent(schema, field, slot.value) : WhenAbsent(field);
       if (value) members_.push_back(Named(field, *value));
     }
     slots_.resize(base);
@@ -253,13 +268,15 @@ class Decoder {
     return true;
   }
 
-  std::optional<Value> WhenPresent(const Field& field, Value value) const {
+  std::optional<Value> WhenPresent(const Schema& owner, const Field& field, Value value) const {
     if (field.pointer) return value;
     const Kind kind = field.schema->kind;
     const bool dropped = field.omit == Omit::kEmpty  ? IsEmptyInGo(kind, value)
                          : field.omit == Omit::kZero ? IsZeroInGo(kind, value)
                                                      : false;
-    if (dropped) return std::nullopt;
+    if (dropped) {
+      return IsKeptWhenEmpty(owner, field) ? std::optional<Value>(value) : std::nullopt;
+    }
     const bool collection = kind == Kind::kArray || kind == Kind::kMap;
     if (collection && options_.empty_becomes_null && value.empty()) return Value();
     return value;

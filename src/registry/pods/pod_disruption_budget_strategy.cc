@@ -59,7 +59,10 @@ void AddPodDisruptionBudgetStrategy(KindTable& table) {
              .resource = "poddisruptionbudgets",
              .validate = &ValidatePodDisruptionBudget,
              .validate_update = &ValidateBudgetUpdate,
-             .traits = {.counts_generation = true, .needs_version = true},
+             .traits = {.counts_generation = true,
+                        .needs_version = true,
+                        .free_finalizers = true,
+                        .names = NameStyle::kPathSegment},
              .metadata = {.update = "", .subresource = ""}});
 }
 

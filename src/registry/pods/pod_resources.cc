@@ -18,7 +18,7 @@ void CheckPodResourceName(std::string_view name, const FieldPath& path, FieldErr
   const std::size_t before = errors.size();
   CheckNameOfResource(name, path, errors);
   if (errors.size() == before && name != "cpu" && name != "memory" && !IsHugePages(name)) {
-    errors.push_back(api::NotSupported(path, name, {"cpu", "memory"}));
+    errors.push_back(api::NotSupported(path, name, {"cpu", kHugePages, "memory"}));
   }
 }
 

@@ -3,6 +3,8 @@
 #include "registry/pods/pod_warnings.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -68,12 +70,28 @@ constexpr std::string_view kUseSeccomp =
     ": non-functional in v1.27+; use the \"seccompProfile\" field instead";
 constexpr std::string_view kNoSelector = ": a null labelSelector results in matching no pod";
 
+// Whether Go's count of thousandths is no multiple of 1000. What int64 cannot hold counts as none if
+// it has at most 18 digits; longer whole numbers are multiplied in 64 bits, whatever comes of it.
+bool CountsAsFraction(const api::Quantity& amount, std::string_view text) {
+  const std::int64_t milli = amount.MilliValue();
+  using Limits = std::numeric_limits<std::int64_t>;
+  if (milli != Limits::max() && milli != Limits::min()) return milli % 1000 != 0;
+  constexpr std::size_t kMostDigits = 18;
+  if (text.size() <= kMostDigits) return false;
+  std::uint64_t wrapped = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return false;
+    wrapped = wrapped * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  return static_cast<std::int64_t>(wrapped * 1000) % 1000 != 0;
+}
+
 void Fraction(json::Value amounts, std::string_view resource, const FieldPath& path,
               Texts& warnings) {
   const json::Value* value = amounts.Find(resource);
   if (value == nullptr) return;
   const api::Quantity amount = QuantityOf(*value);
-  if (amount.IsInteger()) return;
+  if (!CountsAsFraction(amount, value->AsString())) return;
   warnings.push_back(base::StrCat(path.Key(resource).ToString(), ": fractional byte value ",
                                   base::GoQuote(amount.ToString()),
                                   " is invalid, must be an integer"));

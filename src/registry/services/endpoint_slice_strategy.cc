@@ -156,8 +156,9 @@ class EndpointSlices final : public DefaultStrategy {
 
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                json::Value old) const override {
-    if (!(object["endpoints"] == old["endpoints"])) object = WithoutTopology(ctx.arena, object);
+    // A topology that is about to be dropped counts as a change.
     object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
+    if (!(object["endpoints"] == old["endpoints"])) object = WithoutTopology(ctx.arena, object);
     const std::int64_t before = old["metadata"]["generation"].AsInt();
     if (object["metadata"]["labels"] == old["metadata"]["labels"] ||
         object["metadata"]["generation"].AsInt() != before) {

@@ -22,8 +22,8 @@ void ValidateCsiNode(const Context&, json::Value object, FieldErrors& errors) {
     CheckCsiDriverName(name, at.Child("name"), errors);
     const std::string_view id = driver["nodeID"].AsString();
     if (id.empty()) errors.push_back(api::Required(at.Child("nodeID"), ""));
-    if (id.size() > 192) {
-      errors.push_back(api::Invalid(at.Child("nodeID"), id, "must be 192 characters or less"));
+    if (id.size() > 256) {
+      errors.push_back(api::Invalid(at.Child("nodeID"), id, "must be 256 characters or less"));
     }
     if (const json::Value count = driver["allocatable"]["count"]; count.is_int()) {
       CheckNonNegative(count, at.Child("allocatable", "count"), errors);
