@@ -22,6 +22,7 @@
 #include "engine/write/system_fields.h"
 #include "engine/write/versions.h"
 #include "json/duplicates.h"
+#include "json/edit.h"
 #include "json/go_errors.h"
 #include "json/merge_patch.h"
 #include "json/patch.h"
@@ -132,6 +133,21 @@ json::Value InOrderWhereVisited(json::Arena& arena, json::Value value, const Vis
   return value.is_object() ? json::MakeObject(arena, members) : value;
 }
 
+// Numbers that a patch brought are quoted as they were written: infinity is what is printed so.
+json::Value AsWritten(json::Arena& arena, json::Value value) {
+  if (value.is_double() && !value.NumberLiteral().empty()) {
+    return json::NumberFromLiteral(arena, HUGE_VAL, value.NumberLiteral());
+  }
+  if (value.is_array()) {
+    return json::EditElements(
+        arena, value, [&](const json::Value& element) { return AsWritten(arena, element); });
+  }
+  if (!value.is_object()) return value;
+  std::vector<json::Member> members(value.members().begin(), value.members().end());
+  for (json::Member& member : members) member.value = AsWritten(arena, member.value);
+  return json::MakeObject(arena, members);
+}
+
 // A client that patches without looking cannot be told apart from one that means it.
 base::Status Rejected() {
   return base::Status(base::Reason::kInvalid,
@@ -158,7 +174,9 @@ std::string TextOf(Operation& op, const Patched& patched, bool custom) {
   const json::Value sorted = json::MakeObject(op.arena, members);
   const json::Value merged = InOrderWhereMerged(op.arena, sorted, patched.merged);
   const Visited visited = VisitedBy(patched.operations, merged);
-  return json::ToString(InOrderWhereVisited(op.arena, merged, visited), plain);
+  json::Value quoted = InOrderWhereVisited(op.arena, merged, visited);
+  if (!custom) quoted = AsWritten(op.arena, quoted);
+  return json::ToString(quoted, plain);
 }
 
 base::Result<json::Value> Finish(Operation& op, const PatchTarget& target,
