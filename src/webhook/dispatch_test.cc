@@ -32,7 +32,8 @@ TEST_P(DispatchTest, RefusesWithTheWebhooksWords) {
   answers_["/a"] = {{.response =
                          R"("allowed":false,"warnings":["careful"],"auditAnnotations":)"
                          R"({"k":"v","bad key":"x"},"status":{"code":422,"reason":"Invalid",)"
-                         R"("message":"no","metadata":{"resourceVersion":"5"}})"}};
+                         R"("message":"no","metadata":{"remainingItemCount":7,)"
+                         R"("resourceVersion":"5","selfLink":"s"}})"}};
   Validating({Hook("a.x.y", "/a")});
   const base::Status status = Validate(ConfigMap());
   EXPECT_EQ(status.message(), "admission webhook \"a.x.y\" denied the request: no");
@@ -40,7 +41,8 @@ TEST_P(DispatchTest, RefusesWithTheWebhooksWords) {
   EXPECT_THAT(recorder_.warnings(), ElementsAre("careful"));
   EXPECT_THAT(Annotations(), ElementsAre(::testing::Pair("a.x.y/k", "v")));
   ASSERT_TRUE(recorder_.foreign_status().has_value());
-  EXPECT_EQ(recorder_.foreign_status()->metadata_json, R"({"resourceVersion":"5"})");
+  EXPECT_EQ(recorder_.foreign_status()->metadata_json,
+            R"({"selfLink":"s","resourceVersion":"5","remainingItemCount":7})");
 }
 
 TEST_P(DispatchTest, TellsCallErrorsApart) {

@@ -36,6 +36,7 @@ constexpr GoField kListMetaFields[] = {
     {"selfLink"},
     {"resourceVersion"},
     {"continue"},
+    {"remainingItemCount", GoKind::kInt64, "int64"},
 };
 constexpr GoStruct kListMeta = {"ListMeta", kListMetaFields};
 
@@ -146,15 +147,20 @@ class Decoder {
         if (const GoField* field = Find(shape, member.name())) Add(found, *field, member.value);
       }
     }
-    json::ObjectBuilder out(arena_);
+    std::vector<std::pair<const GoField*, json::Value>> decoded;
     const std::size_t depth = path_.size();
     for (const auto& [field, values] : found) {
       if (values.empty()) continue;
       if (depth != 0) path_.push_back('.');
       path_.append(field->name);
-      out.Set(field->name, TRY(Field(shape, *field, values)));
+      decoded.emplace_back(field, TRY(Field(shape, *field, values)));
       path_.resize(depth);
     }
+    // Go writes the fields in the order of the struct.
+    std::sort(decoded.begin(), decoded.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    json::ObjectBuilder out(arena_);
+    for (const auto& [field, value] : decoded) out.Set(field->name, value);
     return out.Build();
   }
 
@@ -227,7 +233,9 @@ class Decoder {
       case GoKind::kBool:
         return Check(value.is_bool(), shape, field, value);
       case GoKind::kInt32:
-        return Int32(shape, field, value);
+        return Integer<std::int32_t>(shape, field, value);
+      case GoKind::kInt64:
+        return Integer<std::int64_t>(shape, field, value);
       case GoKind::kBytes:
         return Bytes(shape, field, value);
       case GoKind::kStringList:
@@ -247,11 +255,12 @@ class Decoder {
     return value;
   }
 
-  base::Result<json::Value> Int32(const GoStruct& shape, const GoField& field,
-                                  json::Value value) const {
+  template <typename Number>
+  base::Result<json::Value> Integer(const GoStruct& shape, const GoField& field,
+                                    json::Value value) const {
     if (!value.is_number()) return Mismatch(shape, value, field.go_type);
-    const bool fits = value.is_int() && value.AsInt() >= std::numeric_limits<std::int32_t>::min() &&
-                      value.AsInt() <= std::numeric_limits<std::int32_t>::max();
+    const bool fits = value.is_int() && value.AsInt() >= std::numeric_limits<Number>::min() &&
+                      value.AsInt() <= std::numeric_limits<Number>::max();
     if (fits) return value;
     return base::BadRequest(base::StrCat("json: cannot unmarshal number ", json::ToString(value),
                                          " into Go struct field ", shape.name, ".", path_,

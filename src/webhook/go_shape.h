@@ -20,6 +20,7 @@ enum class GoKind : std::uint8_t {
   kString,
   kBool,
   kInt32,
+  kInt64,          // a pointer
   kBytes,          // base64 text; decoded into the raw bytes
   kStringMap,      // map[string]string
   kStringList,     // []string
