@@ -282,6 +282,10 @@ TEST_F(PatchTest, AConfigurationMustFitTheSchema) {
   EXPECT_EQ(error(R"({"apiVersion":"v1","kind":"K","metadata":{"name":"d"},"speck":{}})"),
             "failed to create typed patch object (/d; /v1, Kind=K): .speck: field not declared in "
             "schema");
+  // Of the unknown fields of one map the first is told.
+  EXPECT_EQ(error(R"({"apiVersion":"v1","kind":"K","metadata":{"name":"d"},"a":{},"b":{}})"),
+            "failed to create typed patch object (/d; /v1, Kind=K): .a: field not declared in "
+            "schema");
   EXPECT_EQ(error(R"({"apiVersion":"g/v1","kind":"K","spec":{"replicas":"x"}})"),
             "failed to create typed patch object (/; g/v1, Kind=K): .spec.replicas: expected "
             "numeric (int or float), got string");

@@ -179,6 +179,7 @@ void Checker::CheckMap(const Schema& schema, Value value, const std::string& pat
       Check(schema.element, member.value, below);
     } else if (!schema.preserve_unknown_fields) {
       Add(below, "field not declared in schema");
+      return;  // Kubernetes looks at no other field of this map
     }
   }
 }
