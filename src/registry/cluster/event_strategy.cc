@@ -125,14 +125,23 @@ void CheckFixedSource(json::Value source, json::Value old, FieldErrors& errors) 
       api::Invalid(FieldPath("source"), api::BadValue::Raw(shown), "field is immutable"));
 }
 
+// A text that is left out is quoted as "", which Go's string is then.
+void CheckFixedText(json::Value text, json::Value old, std::string_view field,
+                    FieldErrors& errors) {
+  const auto shown = [](json::Value value) {
+    return value.is_null() ? json::Value::StringView("") : value;
+  };
+  CheckImmutable(shown(text), shown(old), FieldPath(field), errors);
+}
+
 void ValidateEventUpdate(const Context& ctx, json::Value event, json::Value old,
                          FieldErrors& errors) {
   CheckEvent(ctx, event, errors);
   if (!IsStrict(ctx)) return;
   if (!(event["series"] == old["series"])) CheckSeries(event["series"], errors);
   CheckFixedReference(event["regarding"], old["regarding"], "involvedObject", errors);
-  CheckImmutable(event["reason"], old["reason"], FieldPath("reason"), errors);
-  CheckImmutable(event["note"], old["note"], FieldPath("message"), errors);
+  CheckFixedText(event["reason"], old["reason"], "reason", errors);
+  CheckFixedText(event["note"], old["note"], "message", errors);
   CheckFixedSource(event["deprecatedSource"], old["deprecatedSource"], errors);
   constexpr std::pair<std::string_view, std::string_view> kFixed[] = {
       {"deprecatedFirstTimestamp", "firstTimestamp"},
@@ -143,11 +152,15 @@ void ValidateEventUpdate(const Context& ctx, json::Value event, json::Value old,
       {"eventTime", "eventTime"},
       {"action", "action"}};
   for (const auto& [name, shown] : kFixed) {
-    CheckImmutable(event[name], old[name], FieldPath(shown), errors);
+    if (name == shown && name != "eventTime") {
+      CheckFixedText(event[name], old[name], shown, errors);
+    } else {
+      CheckImmutable(event[name], old[name], FieldPath(shown), errors);
+    }
   }
   CheckFixedReference(event["related"], old["related"], "related", errors);
   for (const std::string_view name : {"reportingController", "reportingInstance"}) {
-    CheckImmutable(event[name], old[name], FieldPath(name), errors);
+    CheckFixedText(event[name], old[name], name, errors);
   }
 }
 

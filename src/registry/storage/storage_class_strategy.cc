@@ -63,7 +63,9 @@ void CheckTopologies(json::Value terms, const FieldPath& path, FieldErrors& erro
 void ValidateStorageClass(const Context&, json::Value object, FieldErrors& errors) {
   CheckProvisioner(object["provisioner"], FieldPath("provisioner"), errors);
   CheckParameters(object["parameters"], true, FieldPath("parameters"), errors);
-  CheckOneOf(object["reclaimPolicy"], FieldPath("reclaimPolicy"), {"Delete", "Retain"}, errors);
+  if (const json::Value policy = object["reclaimPolicy"]; !policy.AsString().empty()) {
+    CheckOneOf(policy, FieldPath("reclaimPolicy"), {"Delete", "Retain"}, errors);
+  }
   CheckOneOf(object["volumeBindingMode"], FieldPath("volumeBindingMode"),
              {"Immediate", "WaitForFirstConsumer"}, errors);
   CheckTopologies(object["allowedTopologies"], FieldPath("allowedTopologies"), errors);
