@@ -125,7 +125,7 @@ void CheckTrafficPolicies(json::Value spec, const FieldPath& path, FieldErrors& 
   }
   const json::Value internal = spec["internalTrafficPolicy"];
   if (internal.is_null()) {
-    if (type != "ExternalName") {
+    if (type == "NodePort" || type == "LoadBalancer" || type == "ClusterIP") {
       errors.push_back(api::Required(path.Child("internalTrafficPolicy"), ""));
     }
   } else {
@@ -448,17 +448,16 @@ void ValidateService(const Context&, json::Value object, FieldErrors& errors) {
     const FieldPath at = path.Child("externalIPs").Index(index++);
     if (CheckIp(ip.AsString(), at, errors)) CheckNonSpecialIp(ip.AsString(), at, errors);
   }
-  bool known = false;
   if (type.empty()) {
     errors.push_back(api::Required(path.Child("type"), ""));
   } else {
-    known = CheckOneOf(spec["type"], path.Child("type"),
-                       {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"}, errors);
+    CheckOneOf(spec["type"], path.Child("type"),
+               {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"}, errors);
   }
   CheckPorts(spec, path, errors);
   CheckSourceRanges(object, errors);
   CheckLoadBalancer(spec, path, errors);
-  if (known) CheckTrafficPolicies(spec, path, errors);
+  CheckTrafficPolicies(spec, path, errors);
 }
 
 void ValidateServiceUpdate(const Context& ctx, json::Value object, json::Value old,
