@@ -5,12 +5,13 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/log.h"
 #include "base/memory_reserve.h"
+#include "base/strings.h"
 #include "engine/operation.h"
+#include "json/reader.h"
 
 namespace portcullis::controllers {
 namespace {
@@ -22,8 +23,9 @@ constexpr std::string_view kSliceGroup = "discovery.k8s.io";
 constexpr std::string_view kSkipMirror = "endpointslice.kubernetes.io/skip-mirror";
 constexpr int kAttempts = 5;
 
-json::Value Meta(json::Arena& arena) {
-  return json::ObjectBuilder(arena).Set("name", kService).Set("namespace", kNamespace).Build();
+json::Value Parsed(json::Arena& arena, std::string_view text) {
+  const auto value = json::Parse(arena, text);
+  return value.ok() ? *value : json::Value();
 }
 
 bool IsV6(std::string_view ip) { return ip.find(':') != std::string_view::npos; }
@@ -46,18 +48,15 @@ json::Value SliceOf(json::Arena& arena, json::Value endpoints) {
   json::ArrayBuilder list(arena);
   for (const json::Value& address : all) {
     if (IsV6(address["ip"].AsString()) != v6) continue;
-    list.Add(json::ObjectBuilder(arena)
-                 .Set("addresses", json::ArrayBuilder(arena).Add(address["ip"]).Build())
-                 .Set("conditions", json::ObjectBuilder(arena).Set("ready", true).Build())
-                 .Build());
+    json::Value endpoint = Parsed(arena, R"({"addresses":[],"conditions":{"ready":true}})");
+    list.Add(json::With(arena, endpoint, "addresses", json::MakeArray(arena, {address["ip"]})));
   }
   const json::Value listed = list.Build();
-  const json::Value labels =
-      json::ObjectBuilder(arena).Set("kubernetes.io/service-name", kService).Build();
-  return json::ObjectBuilder(arena)
-      .Set("apiVersion", "discovery.k8s.io/v1")
-      .Set("kind", "EndpointSlice")
-      .Set("metadata", json::ObjectBuilder(arena, Meta(arena)).Set("labels", labels).Build())
+  const json::Value slice =
+      Parsed(arena, R"({"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{)"
+                    R"("name":"kubernetes","namespace":"default",)"
+                    R"("labels":{"kubernetes.io/service-name":"kubernetes"}}})");
+  return json::ObjectBuilder(arena, slice)
       .Set("addressType", v6 ? "IPv6" : "IPv4")
       .Set("endpoints", listed.empty() ? json::Value() : listed)
       .Set("ports", ports)
@@ -156,15 +155,14 @@ base::Status EndpointReconciler::PublishOnce(bool leaves, bool stopping) {
         "no API server IP addresses were listed in storage, refusing to erase all endpoints for "
         "the kubernetes Service");
   }
-  const json::Value live = current ? current->document().root()
-                                   : json::ObjectBuilder(arena)
-                                         .Set("apiVersion", "v1")
-                                         .Set("kind", "Endpoints")
-                                         .Set("metadata", Meta(arena))
-                                         .Build();
+  const json::Value live =
+      current ? current->document().root()
+              : Parsed(arena, R"({"apiVersion":"v1","kind":"Endpoints",)"
+                              R"("metadata":{"name":"kubernetes","namespace":"default"}})");
   const json::Value wanted = Corrected(arena, live, ips, leaves);
   if (wanted == live) return PublishSlice(arena, live);
-  const store::ObjectPtr written = TRY(Write("", "endpoints", current != nullptr, wanted));
+  const store::ObjectPtr written =
+      TRY(Write(current ? engine::Verb::kUpdate : engine::Verb::kCreate, "", "endpoints", wanted));
   return PublishSlice(arena, written->document().root());
 }
 
@@ -177,67 +175,60 @@ json::Value EndpointReconciler::Corrected(json::Arena& arena, json::Value endpoi
     out = json::SetPath(arena, out, {"metadata", "labels", kSkipMirror},
                         json::Value::StringView("true"));
   }
-  const json::Value port = json::ObjectBuilder(arena)
-                               .Set("name", "https")
-                               .Set("port", settings_.port)
-                               .Set("protocol", "TCP")
-                               .Build();
-  const json::Value ports = json::ArrayBuilder(arena).Add(port).Build();
+  const json::Value ports =
+      Parsed(arena, base::StrCat(R"([{"name":"https","port":)", std::to_string(settings_.port),
+                                 R"(,"protocol":"TCP"}])"));
   const bool is_one = endpoints["subsets"].size() == 1;
   const json::Value subset = is_one ? endpoints["subsets"].elements()[0] : json::Value();
-  std::multiset<std::string_view> listed;
-  for (const json::Value& address : subset["addresses"].elements()) {
-    listed.insert(address["ip"].AsString());
-  }
-  const bool has_ips = is_one && std::equal(listed.begin(), listed.end(), ips.begin(), ips.end());
+  const auto listed = subset["addresses"].elements();
+  const auto is_listed = [&](const std::string& ip) {
+    return std::any_of(listed.begin(), listed.end(),
+                       [&](const json::Value& one) { return one["ip"].AsString() == ip; });
+  };
+  const bool has_ips =
+      is_one && listed.size() == ips.size() && std::all_of(ips.begin(), ips.end(), is_listed);
   const bool has_ports = is_one && (!with_ports || subset["ports"] == ports);
   if (has_ips && has_ports) return out;
   if (ips.empty()) return json::RemovePath(arena, out, {"subsets"});
   json::ArrayBuilder addresses(arena);
   for (const std::string& ip : ips) {
-    addresses.Add(json::ObjectBuilder(arena).Set("ip", ip).Build());
+    addresses.Add(json::MakeObject(arena, {{"ip", json::String(arena, ip)}}));
   }
-  json::ArrayBuilder subsets(arena);
-  subsets.Add(json::ObjectBuilder(arena)
-                  .Set("addresses", has_ips ? subset["addresses"] : addresses.Build())
-                  .Set("ports", has_ports ? subset["ports"] : ports)
-                  .Build());
-  return json::With(arena, out, "subsets", subsets.Build());
+  const json::Value corrected =
+      json::MakeObject(arena, {{"addresses", has_ips ? subset["addresses"] : addresses.Build()},
+                               {"ports", has_ports ? subset["ports"] : ports}});
+  return json::With(arena, out, "subsets", json::MakeArray(arena, {corrected}));
 }
 
 base::Status EndpointReconciler::PublishSlice(json::Arena& arena, json::Value endpoints) {
   const json::Value wanted = SliceOf(arena, endpoints);
   const store::ObjectPtr current =
       store_.Get({kSliceGroup, "endpointslices", kNamespace, kService});
-  if (current == nullptr) return Write(kSliceGroup, "endpointslices", false, wanted).status();
+  if (current == nullptr)
+    return Write(engine::Verb::kCreate, kSliceGroup, "endpointslices", wanted).status();
   const json::Value live = current->document().root();
   if (live["addressType"] != wanted["addressType"]) {  // which no update may change
-    Request request;
-    request.verb = engine::Verb::kDelete;
-    request.resource = {std::string(kSliceGroup), "v1", "endpointslices"};
-    request.ns = kNamespace;
-    request.name = kService;
-    TRY(client_.Do(request));
-    return Write(kSliceGroup, "endpointslices", false, wanted).status();
+    TRY(Write(engine::Verb::kDelete, kSliceGroup, "endpointslices", {}));
+    return Write(engine::Verb::kCreate, kSliceGroup, "endpointslices", wanted).status();
   }
   if (AreSame(live["endpoints"], wanted["endpoints"]) && AreSame(live["ports"], wanted["ports"]) &&
       AreSame(live["metadata"]["labels"], wanted["metadata"]["labels"])) {
     return base::OkStatus();
   }
-  return Write(kSliceGroup, "endpointslices", true,
+  return Write(engine::Verb::kUpdate, kSliceGroup, "endpointslices",
                json::SetPath(arena, wanted, {"metadata", "resourceVersion"},
                              live["metadata"]["resourceVersion"]))
       .status();
 }
 
-base::Result<store::ObjectPtr> EndpointReconciler::Write(std::string_view group,
-                                                         std::string_view resource, bool exists,
+base::Result<store::ObjectPtr> EndpointReconciler::Write(engine::Verb verb, std::string_view group,
+                                                         std::string_view resource,
                                                          json::Value body) {
   Request request;
-  request.verb = exists ? engine::Verb::kUpdate : engine::Verb::kCreate;
+  request.verb = verb;
   request.resource = {std::string(group), "v1", std::string(resource)};
   request.ns = kNamespace;
-  if (exists) request.name = kService;
+  if (verb != engine::Verb::kCreate) request.name = kService;
   request.body = body;
   return client_.Do(request);
 }

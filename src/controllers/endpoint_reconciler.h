@@ -59,8 +59,8 @@ class EndpointReconciler {
   json::Value Corrected(json::Arena& arena, json::Value endpoints,
                         const std::vector<std::string>& ips, bool with_ports) const;
   base::Status PublishSlice(json::Arena& arena, json::Value endpoints);
-  base::Result<store::ObjectPtr> Write(std::string_view group, std::string_view resource,
-                                       bool exists, json::Value body);
+  base::Result<store::ObjectPtr> Write(engine::Verb verb, std::string_view group,
+                                       std::string_view resource, json::Value body);
 
   const EndpointSettings settings_;
   store::MasterLeases& leases_;

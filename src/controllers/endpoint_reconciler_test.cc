@@ -203,6 +203,11 @@ TEST_F(EndpointReconcilerTest, PutsRightWhatSomebodyElseHasWritten) {
       R"([{"addresses":[{"ip":"9.9.9.9"}],"ports":[{"port":1}]},{"addresses":[{"ip":"9.9.9.8"}]}])");
   ASSERT_TRUE(one_.reconciler.Renew().ok());
   EXPECT_EQ(Field(kEndpoints, "subsets"), good);
+  ASSERT_TRUE(leases_.Renew("10.1.0.2", std::chrono::seconds(15)).ok());
+  write(R"([{"addresses":[{"ip":"10.1.0.2"},{"ip":"10.1.0.2"}],"ports":[{"port":1}]}])");
+  ASSERT_TRUE(one_.reconciler.Renew().ok());
+  EXPECT_EQ(Listed(), "10.1.0.1 10.1.0.2 ");
+  ASSERT_TRUE(leases_.Remove("10.1.0.2").ok());
   // Ports are put right only by a server that leaves.
   const std::string ports =
       R"([{"addresses":[{"ip":"10.1.0.1"}],"ports":[{"name":"https","port":1,"protocol":"TCP"}]}])";

@@ -2,9 +2,7 @@
 
 #include "store/etcd/etcd_master_leases.h"
 
-#include <functional>
 #include <future>
-#include <memory>
 #include <utility>
 
 #include "base/strings.h"
@@ -15,15 +13,6 @@ namespace {
 
 constexpr std::chrono::seconds kTimeout{5};
 
-template <typename T>
-base::Result<T> Await(const std::function<void(etcd::Client::Done<T>)>& call) {
-  const auto promise = std::make_shared<std::promise<base::Result<T>>>();
-  call([promise](base::Result<T> answer) { promise->set_value(std::move(answer)); });
-  base::Result<T> answer = promise->get_future().get();
-  if (!answer.ok()) return StoreError(answer.status());
-  return answer;
-}
-
 }  // namespace
 
 EtcdMasterLeases::EtcdMasterLeases(etcd::Client& client, const base::Clock& clock,
@@ -31,23 +20,34 @@ EtcdMasterLeases::EtcdMasterLeases(etcd::Client& client, const base::Clock& cloc
     : client_(client), clock_(clock), folder_(base::StrCat(prefix, "/masterleases/")) {}
 
 base::Result<etcd::TxnResponse> EtcdMasterLeases::Carry(etcd::TxnRequest request) {
-  return Await<etcd::TxnResponse>([&](etcd::Client::Done<etcd::TxnResponse> done) {
-    client_.Txn(std::move(request), clock_.Steady() + kTimeout, std::move(done));
-  });
+  std::promise<base::Status> done;
+  etcd::TxnResponse response;
+  client_.Txn(std::move(request), clock_.Steady() + kTimeout,
+              [&](base::Result<etcd::TxnResponse> answer) {
+                base::Status status = answer.status();
+                if (answer.ok()) response = *std::move(answer);
+                done.set_value(std::move(status));
+              });
+  const base::Status status = done.get_future().get();
+  if (!status.ok()) return StoreError(status);
+  return response;
 }
 
 base::Status EtcdMasterLeases::Renew(std::string_view ip, std::chrono::seconds ttl) {
-  const auto lease =
-      TRY(Await<etcd::LeaseGrantResponse>([&](etcd::Client::Done<etcd::LeaseGrantResponse> done) {
-        client_.LeaseGrant(ttl.count(), clock_.Steady() + kTimeout, std::move(done));
-      }));
   etcd::Op op;
+  std::promise<base::Status> done;
+  client_.LeaseGrant(ttl.count(), clock_.Steady() + kTimeout,
+                     [&](const base::Result<etcd::LeaseGrantResponse>& answer) {
+                       if (answer.ok()) op.lease = answer->id;
+                       done.set_value(answer.status());
+                     });
+  const base::Status status = done.get_future().get();
+  if (!status.ok()) return StoreError(status);
   op.kind = etcd::Op::Kind::kPut;
   op.key = base::StrCat(folder_, ip);
   op.value = base::StrCat(R"({"kind":"Endpoints","apiVersion":"v1","metadata":{"generation":)",
                           std::to_string(++generation_), R"(},"subsets":[{"addresses":[{"ip":")",
                           ip, "\"}]}]}\n");
-  op.lease = lease.id;
   etcd::TxnRequest request;
   request.success.push_back(std::move(op));
   return Carry(std::move(request)).status();
@@ -69,12 +69,19 @@ base::Result<std::vector<std::string>> EtcdMasterLeases::List() {
   request.key = folder_;
   request.range_end = etcd::PrefixEnd(folder_);
   request.keys_only = true;
-  const auto answer =
-      TRY(Await<etcd::RangeResponse>([&](etcd::Client::Done<etcd::RangeResponse> done) {
-        client_.Range(std::move(request), clock_.Steady() + kTimeout, std::move(done));
-      }));
   std::vector<std::string> ips;
-  for (const etcd::KeyValue& found : answer.kvs) ips.push_back(found.key.substr(folder_.size()));
+  std::promise<base::Status> done;
+  client_.Range(std::move(request), clock_.Steady() + kTimeout,
+                [&](const base::Result<etcd::RangeResponse>& answer) {
+                  if (answer.ok()) {
+                    for (const etcd::KeyValue& found : answer->kvs) {
+                      ips.push_back(found.key.substr(folder_.size()));
+                    }
+                  }
+                  done.set_value(answer.status());
+                });
+  const base::Status status = done.get_future().get();
+  if (!status.ok()) return StoreError(status);
   return ips;
 }
 
