@@ -90,7 +90,8 @@ void CheckPolicy(const LintFacts& facts, kube_cel::Compiler& compiler, const Pol
       continue;
     }
     for (auto& [path, known] : common) {
-      std::erase_if(known, [&](const std::string& error) { return !errors[path].contains(error); });
+      const Errors& also = errors[path];
+      std::erase_if(known, [&also](const std::string& error) { return !also.contains(error); });
     }
   }
   for (const auto& [path, errors] : common) {
