@@ -288,9 +288,8 @@ void PortNameWarnings(json::Value spec, const FieldPath& path, Texts& warnings) 
       });
 }
 
-void ContainerWarnings(json::Value container, json::Value metadata, json::Value spec,
-                       bool is_template, const FieldPath& annotations, const FieldPath& path,
-                       Texts& warnings) {
+void ProfileWarnings(json::Value container, json::Value metadata, json::Value spec,
+                     bool is_template, const FieldPath& annotations, Texts& warnings) {
   const json::Value held = metadata["annotations"];
   const std::string_view name = container["name"].AsString();
   const json::Value context = container["securityContext"];
@@ -307,6 +306,9 @@ void ContainerWarnings(json::Value container, json::Value metadata, json::Value 
         base::StrCat(annotations.Key(apparmor).ToString(),
                      ": deprecated since v1.30; use the \"appArmorProfile\" field instead"));
   }
+}
+
+void ContainerWarnings(json::Value container, const FieldPath& path, Texts& warnings) {
   const json::Value resources = container["resources"];
   for (const std::string_view resource : {"memory", "ephemeral-storage"}) {
     for (const std::string_view list : {"limits", "requests"}) {
@@ -410,7 +412,8 @@ void PodWarnings(json::Value metadata, json::Value spec, const FieldPath& root, 
   }
   api::view::VisitContainers(
       spec, path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
-        ContainerWarnings(container, metadata, spec, is_template, annotations, at, warnings);
+        ProfileWarnings(container, metadata, spec, is_template, annotations, warnings);
+        ContainerWarnings(container, at, warnings);
         return true;
       });
   std::map<std::string, SamePorts> ports;
