@@ -83,6 +83,10 @@ struct DeleteRequest {
   std::optional<std::int64_t> grace_period_seconds;
 };
 
+// What becomes of the dependents of a deleted object if the client does not say it. kUnsupported: what
+// the client says is ignored, too; the kind has no dependents that are collected.
+enum class Dependents : std::uint8_t { kDeleted, kOrphaned, kUnsupported };
+
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -94,7 +98,8 @@ class Strategy {
                                        json::Value old) const;
 
   // Then: everything that is wrong, in field order. ObjectMeta has been
-  // checked already.
+  // checked already, unless a create checks it only when all else is right.
+  virtual bool ChecksMetadataLast() const { return false; }
   virtual void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const;
   virtual void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                               api::FieldErrors& errors) const;
@@ -145,8 +150,7 @@ class Strategy {
   virtual bool TerminatesFirst() const { return false; }
   // A delete that removes the object at once answers with the object, not with a Status.
   virtual bool ReturnsDeletedObject() const { return false; }
-  // The kind's dependents are orphaned unless the client says otherwise.
-  virtual bool OrphansDependentsByDefault() const { return false; }
+  virtual Dependents DependentsByDefault() const { return Dependents::kDeleted; }
 
   // After validation, before validating admission: takes what objects of the kind share (cluster
   // IPs, node ports). `old` is null on create.

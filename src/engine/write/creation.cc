@@ -140,14 +140,12 @@ class Creation final : public Execution {
     const auto context = StrategyContext(op_, first_name_);
     object_ = Settle(op_, object_, strategy_.PrepareForCreate(context, object_));
     api::FieldErrors errors;
-    // Kinds look at their metadata by themselves, before the rest. Events do not: what all kinds have in
-    // common is checked when all else is right.
-    const bool is_event = op_.resource->storage_kind.kind == "Event";
-    if (is_event) strategy_.Validate(context, object_, errors);
+    const bool metadata_last = strategy_.ChecksMetadataLast();
+    if (metadata_last) strategy_.Validate(context, object_, errors);
     if (errors.empty()) {
       registry::ValidateObjectMeta(object_, op_.resource->namespaced, strategy_, errors);
     }
-    if (!is_event) strategy_.Validate(context, object_, errors);
+    if (!metadata_last) strategy_.Validate(context, object_, errors);
     if (uninitialized_) CheckInitialization(op_, object_, {}, errors);
     if (!errors.empty()) return Refuse(op_, "validation", ResourceInvalid(op_, object_, errors));
     std::vector<std::string> warnings;

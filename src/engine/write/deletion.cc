@@ -26,13 +26,9 @@ constexpr int kRetries = 100;
 // store writes what comes at the same time as one batch.
 constexpr std::size_t kBatch = 512;
 
-// What becomes of the dependents of a deleted object if the client does not say it. kUnsupported: what
-// the client says is ignored, too; nothing is collected that belongs to an Event.
-enum class DependentsPolicy : std::uint8_t { kDeleted, kOrphaned, kUnsupported };
-
 // What metadata.finalizers becomes under the propagation policy of the request.
 json::Value WithPropagation(json::Arena& arena, json::Value object, const DeleteOptions& options,
-                            DependentsPolicy policy) {
+                            registry::Dependents by_default) {
   bool orphan = false;
   bool foreground = false;
   const json::Value finalizers = object["metadata"]["finalizers"];
@@ -41,7 +37,7 @@ json::Value WithPropagation(json::Arena& arena, json::Value object, const Delete
     return std::any_of(items.begin(), items.end(),
                        [&](const json::Value& item) { return item.AsString() == name; });
   };
-  if (policy == DependentsPolicy::kUnsupported) {
+  if (by_default == registry::Dependents::kUnsupported) {
     // Neither; finalizers of that name go.
   } else if (options.orphan_dependents) {
     orphan = *options.orphan_dependents;
@@ -49,8 +45,8 @@ json::Value WithPropagation(json::Arena& arena, json::Value object, const Delete
     orphan = options.propagation_policy == "Orphan";
     foreground = options.propagation_policy == "Foreground";
   } else {
-    const bool by_default = policy == DependentsPolicy::kOrphaned;
-    orphan = has(kOrphan) || (!has(kForeground) && by_default);
+    const bool orphans = by_default == registry::Dependents::kOrphaned;
+    orphan = has(kOrphan) || (!has(kForeground) && orphans);
     foreground = has(kForeground);
   }
   if (orphan == has(kOrphan) && foreground == has(kForeground)) return object;
@@ -290,7 +286,7 @@ class Deletion {
   // The object as it lives on until finalizers or its time end it.
   json::Value Mark(const Grace& grace) {
     json::Arena& arena = op_.arena;
-    json::Value marked = WithPropagation(arena, live_, options_, Dependents());
+    json::Value marked = WithPropagation(arena, live_, options_, DependentsByDefault());
     const api::view::Metadata metadata(marked);
     const bool held = !metadata.finalizers().empty() || strategy_.HeldByOther(marked);
     const bool starts = grace.kind == Grace::kStarts;
@@ -312,12 +308,10 @@ class Deletion {
   }
 
   // Workloads do in the versions that Kubernetes has dropped (docs/legacy.md).
-  DependentsPolicy Dependents() const {
+  registry::Dependents DependentsByDefault() const {
     const std::string_view group = op_.resource->storage_kind.group;
     const bool orphans = op_.resource->legacy && (group == "apps" || group == "batch");
-    if (op_.resource->storage_kind.kind == "Event") return DependentsPolicy::kUnsupported;
-    return orphans || strategy_.OrphansDependentsByDefault() ? DependentsPolicy::kOrphaned
-                                                             : DependentsPolicy::kDeleted;
+    return orphans ? registry::Dependents::kOrphaned : strategy_.DependentsByDefault();
   }
 
   bool IsNamespace() const {

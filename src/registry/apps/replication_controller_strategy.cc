@@ -42,7 +42,7 @@ class ReplicationControllers final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
 
-  bool OrphansDependentsByDefault() const override { return true; }
+  Dependents DependentsByDefault() const override { return Dependents::kOrphaned; }
 };
 
 // Kubernetes takes the old template for the new one: an update is warned of what it replaces.

@@ -180,7 +180,7 @@ class Jobs final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
 
-  bool OrphansDependentsByDefault() const override { return true; }
+  Dependents DependentsByDefault() const override { return Dependents::kOrphaned; }
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
     object = DefaultStrategy::PrepareForCreate(ctx, object);

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "golang/time.h"
+#include "registry/default_strategy.h"
 #include "registry/kind_table.h"
 #include "registry/validation/checks.h"
 
@@ -164,6 +165,14 @@ void ValidateEventUpdate(const Context& ctx, json::Value event, json::Value old,
   }
 }
 
+class Events final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  bool ChecksMetadataLast() const override { return true; }
+  Dependents DependentsByDefault() const override { return Dependents::kUnsupported; }
+};
+
 }  // namespace
 
 void AddEventStrategy(KindTable& table) {
@@ -171,7 +180,8 @@ void AddEventStrategy(KindTable& table) {
              .resource = "events",
              .validate = &ValidateEvent,
              .validate_update = &ValidateEventUpdate,
-             .traits = {.created_by_put = true, .names = NameStyle::kPathSegment}});
+             .traits = {.created_by_put = true, .names = NameStyle::kPathSegment},
+             .make = &Make<Events>});
 }
 
 }  // namespace portcullis::registry
