@@ -3,6 +3,10 @@
 #include "admission/fresh_times.h"
 
 #include <algorithm>
+#include <string>
+#include <unordered_set>
+
+#include "json/writer.h"
 
 namespace portcullis::admission {
 namespace {
@@ -22,10 +26,10 @@ bool HasFreshTimes(Request& request) {
   const json::Value before = request.old_object()["metadata"]["managedFields"];
   const json::Value now = request.object()["metadata"]["managedFields"];
   if (now.IsSameAs(before)) return false;
-  const auto is_new = [&before](json::Value entry) {
-    const auto& old = before.elements();
-    return std::find(old.begin(), old.end(), entry) == old.end();
-  };
+  // By their texts: a client may have sent very many.
+  std::unordered_set<std::string> old;
+  for (const json::Value& entry : before.elements()) old.insert(json::ToString(entry));
+  const auto is_new = [&old](json::Value entry) { return !old.contains(json::ToString(entry)); };
   return std::any_of(now.elements().begin(), now.elements().end(), is_new);
 }
 
