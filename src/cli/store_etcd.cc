@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <future>
 #include <string>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "base/clock.h"
 #include "base/strings.h"
 #include "engine/codec/stored_values.h"
+#include "etcd/await.h"
 #include "etcd/client.h"
 #include "store/etcd/listing.h"
 #include "store/etcd/value.h"
@@ -40,14 +40,6 @@ base::Result<std::unique_ptr<etcd::Client>> Connect(const StoreOptions& options)
   client.certificate_file = options.etcd_certfile;
   client.key_file = options.etcd_keyfile;
   return etcd::Client::Make(std::move(client));
-}
-
-// Waits for the answer of a call that `begin` begins.
-template <typename T>
-base::Result<T> Await(const std::function<void(etcd::Client::Done<T>)>& begin) {
-  const auto promise = std::make_shared<std::promise<base::Result<T>>>();
-  begin([promise](base::Result<T> answer) { promise->set_value(std::move(answer)); });
-  return promise->get_future().get();
 }
 
 bool IsEvent(const store::Object& object) {
@@ -89,7 +81,7 @@ base::Status Importer::CheckEmpty(std::int64_t first) {
   request.key = prefix_ + "/";
   request.range_end = etcd::PrefixEnd(request.key);
   request.count_only = true;
-  const auto found = TRY(Await<etcd::RangeResponse>(
+  const auto found = TRY(etcd::Await<etcd::RangeResponse>(
       [&](auto done) { client_.Range(std::move(request), Deadline(), std::move(done)); }));
   if (found.count > 0) {
     return base::ConfigError(base::StrCat("etcd has ", std::to_string(found.count), " keys below ",
@@ -135,7 +127,7 @@ base::Result<std::string> Importer::ValueOf(const store::Object& object,
 
 base::Result<std::int64_t> Importer::EventLease() {
   if (lease_ == 0) {
-    lease_ = TRY(Await<etcd::LeaseGrantResponse>([&](auto done) {
+    lease_ = TRY(etcd::Await<etcd::LeaseGrantResponse>([&](auto done) {
                client_.LeaseGrant(kEventSeconds, Deadline(), std::move(done));
              })).id;
   }
@@ -167,7 +159,7 @@ base::Status Importer::Write(const store::Object& object, bool is_last) {
 base::Status Importer::Commit(std::vector<etcd::Op> ops) {
   etcd::TxnRequest request;
   request.success = std::move(ops);
-  revision_ = TRY(Await<etcd::TxnResponse>([&](auto done) {
+  revision_ = TRY(etcd::Await<etcd::TxnResponse>([&](auto done) {
                 client_.Txn(std::move(request), Deadline(), std::move(done));
               })).revision;
   return base::OkStatus();
@@ -179,16 +171,12 @@ base::Status Importer::UseUp(std::int64_t revisions) {
     const std::int64_t now = std::min(revisions, kAtOnce);
     std::vector<std::future<base::Result<etcd::TxnResponse>>> answers;
     for (std::int64_t i = 0; i < now; ++i) {
-      const auto promise = std::make_shared<std::promise<base::Result<etcd::TxnResponse>>>();
-      answers.push_back(promise->get_future());
       etcd::TxnRequest request;
       request.success.emplace_back();
       request.success.back().kind = etcd::Op::Kind::kPut;
       request.success.back().key = filler_;
-      client_.Txn(std::move(request), Deadline(),
-                  [promise](base::Result<etcd::TxnResponse> answer) {
-                    promise->set_value(std::move(answer));
-                  });
+      answers.push_back(etcd::Begun<etcd::TxnResponse>(
+          [&](auto done) { client_.Txn(std::move(request), Deadline(), std::move(done)); }));
     }
     for (auto& answer : answers) revision_ = std::max(revision_, TRY(answer.get()).revision);
     revisions -= now;

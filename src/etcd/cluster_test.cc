@@ -10,7 +10,6 @@
 namespace portcullis::etcd {
 namespace {
 
-using testing::Await;
 using testing::EtcdCluster;
 using testing::EtcdServer;
 using testing::Put;

@@ -13,21 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "etcd/await.h"
 #include "etcd/client.h"
 
 namespace portcullis::etcd::testing {
 
 inline base::SteadyTime Soon(base::Duration limit = std::chrono::seconds(20)) {
   return base::SystemClock().Steady() + limit;
-}
-
-// The answer to what `start` (given a Client::Done<T>) begins.
-template <typename T, typename Start>
-base::Result<T> Await(Start&& start) {
-  auto promise = std::make_shared<std::promise<base::Result<T>>>();
-  auto future = promise->get_future();
-  start([promise](base::Result<T> answer) { promise->set_value(std::move(answer)); });
-  return future.get();
 }
 
 inline base::Result<RangeResponse> Range(Client& client, RangeRequest request,

@@ -2,10 +2,10 @@
 
 #include "store/etcd/etcd_master_leases.h"
 
-#include <future>
 #include <utility>
 
 #include "base/strings.h"
+#include "etcd/await.h"
 #include "store/etcd/errors.h"
 
 namespace portcullis::store {
@@ -20,29 +20,20 @@ EtcdMasterLeases::EtcdMasterLeases(etcd::Client& client, const base::Clock& cloc
     : client_(client), clock_(clock), folder_(base::StrCat(prefix, "/masterleases/")) {}
 
 base::Result<etcd::TxnResponse> EtcdMasterLeases::Carry(etcd::TxnRequest request) {
-  std::promise<base::Status> done;
-  etcd::TxnResponse response;
-  client_.Txn(std::move(request), clock_.Steady() + kTimeout,
-              [&](base::Result<etcd::TxnResponse> answer) {
-                base::Status status = answer.status();
-                if (answer.ok()) response = *std::move(answer);
-                done.set_value(std::move(status));
-              });
-  const base::Status status = done.get_future().get();
-  if (!status.ok()) return StoreError(status);
-  return response;
+  auto answer = etcd::Await<etcd::TxnResponse>([&](auto done) {
+    client_.Txn(std::move(request), clock_.Steady() + kTimeout, std::move(done));
+  });
+  if (!answer.ok()) return StoreError(answer.status());
+  return answer;
 }
 
 base::Status EtcdMasterLeases::Renew(std::string_view ip, std::chrono::seconds ttl) {
   etcd::Op op;
-  std::promise<base::Status> done;
-  client_.LeaseGrant(ttl.count(), clock_.Steady() + kTimeout,
-                     [&](const base::Result<etcd::LeaseGrantResponse>& answer) {
-                       if (answer.ok()) op.lease = answer->id;
-                       done.set_value(answer.status());
-                     });
-  const base::Status status = done.get_future().get();
-  if (!status.ok()) return StoreError(status);
+  const auto lease = etcd::Await<etcd::LeaseGrantResponse>([&](auto done) {
+    client_.LeaseGrant(ttl.count(), clock_.Steady() + kTimeout, std::move(done));
+  });
+  if (!lease.ok()) return StoreError(lease.status());
+  op.lease = lease->id;
   op.kind = etcd::Op::Kind::kPut;
   op.key = base::StrCat(folder_, ip);
   op.value = base::StrCat(R"({"kind":"Endpoints","apiVersion":"v1","metadata":{"generation":)",
@@ -69,19 +60,14 @@ base::Result<std::vector<std::string>> EtcdMasterLeases::List() {
   request.key = folder_;
   request.range_end = etcd::PrefixEnd(folder_);
   request.keys_only = true;
+  const auto answer = etcd::Await<etcd::RangeResponse>([&](auto done) {
+    client_.Range(std::move(request), clock_.Steady() + kTimeout, std::move(done));
+  });
+  if (!answer.ok()) return StoreError(answer.status());
   std::vector<std::string> ips;
-  std::promise<base::Status> done;
-  client_.Range(std::move(request), clock_.Steady() + kTimeout,
-                [&](const base::Result<etcd::RangeResponse>& answer) {
-                  if (answer.ok()) {
-                    for (const etcd::KeyValue& found : answer->kvs) {
-                      ips.push_back(found.key.substr(folder_.size()));
-                    }
-                  }
-                  done.set_value(answer.status());
-                });
-  const base::Status status = done.get_future().get();
-  if (!status.ok()) return StoreError(status);
+  for (const etcd::KeyValue& found : answer->kvs) {
+    ips.push_back(found.key.substr(folder_.size()));
+  }
   return ips;
 }
 

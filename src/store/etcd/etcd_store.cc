@@ -18,6 +18,7 @@
 #include "base/memory_reserve.h"
 #include "base/mutex.h"
 #include "base/strings.h"
+#include "etcd/await.h"
 #include "store/cache/cache.h"
 #include "store/cache/judge.h"
 #include "store/encryption/transformer.h"
@@ -156,15 +157,13 @@ void StoreInEtcd::Freshen(base::SteadyTime deadline, std::function<void(base::St
 }
 
 base::Status StoreInEtcd::Probe(base::Duration patience) const {
-  const auto promise = std::make_shared<std::promise<base::Status>>();
   etcd::RangeRequest request;
   request.key = base::StrCat(options_.prefix, "/health");
   request.keys_only = true;
-  client_->Range(std::move(request), options_.clock->Steady() + patience,
-                 [promise](const base::Result<etcd::RangeResponse>& answer) {
-                   promise->set_value(answer.status());
-                 });
-  const base::Status status = promise->get_future().get();
+  const auto answer = etcd::Await<etcd::RangeResponse>([&](auto done) {
+    client_->Range(std::move(request), options_.clock->Steady() + patience, std::move(done));
+  });
+  const base::Status status = answer.status();
   return status.ok() ? status : status.Annotate("error getting data from etcd");
 }
 
@@ -427,10 +426,8 @@ bool HaveExactProgress(etcd::Client& client, const EtcdOptions& etcd) {
   const base::SteadyTime deadline = etcd.clock->Steady() + kVersionTimeout;
   std::vector<std::future<Answer>> answers;
   for (const std::string& endpoint : etcd.client.endpoints) {
-    const auto promise = std::make_shared<std::promise<Answer>>();
-    answers.push_back(promise->get_future());
-    client.Status(endpoint, deadline,
-                  [promise](Answer answer) { promise->set_value(std::move(answer)); });
+    answers.push_back(etcd::Begun<etcd::StatusResponse>(
+        [&](auto done) { client.Status(endpoint, deadline, std::move(done)); }));
   }
   bool all = true;
   for (auto& answer : answers) {

@@ -2,12 +2,11 @@
 
 #include "store/etcd/listing.h"
 
-#include <future>
-#include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/strings.h"
+#include "etcd/await.h"
 
 namespace portcullis::store {
 namespace {
@@ -16,12 +15,8 @@ constexpr std::int64_t kPage = 2000;  // keys
 
 base::Result<etcd::RangeResponse> ReadPage(etcd::Client& client, etcd::RangeRequest request,
                                            base::SteadyTime deadline) {
-  // Shared: the caller may be gone before the promise is.
-  const auto promise = std::make_shared<std::promise<base::Result<etcd::RangeResponse>>>();
-  client.Range(std::move(request), deadline, [promise](base::Result<etcd::RangeResponse> response) {
-    promise->set_value(std::move(response));
-  });
-  return promise->get_future().get();
+  return etcd::Await<etcd::RangeResponse>(
+      [&](auto done) { client.Range(std::move(request), deadline, std::move(done)); });
 }
 
 }  // namespace
