@@ -36,7 +36,6 @@
 #include "json/writer.h"
 #include "kube_cel/compiler.h"
 #include "metrics/apiserver_metrics.h"
-#include "metrics/process_metrics.h"
 #include "net/client.h"
 #include "net/io_threads.h"
 #include "net/server.h"
@@ -51,12 +50,12 @@
 #include "server/credentials.h"
 #include "server/data_folder.h"
 #include "server/discovery/documents.h"
-#include "server/discovery/version.h"
 #include "server/dispatcher.h"
 #include "server/environment.h"
 #include "server/legacy_tokens.h"
 #include "server/memory_budget.h"
 #include "server/own_requests.h"
+#include "server/process_gauges.h"
 #include "server/seats.h"
 #include "server/serving_tls.h"
 #include "server/storage.h"
@@ -505,8 +504,9 @@ class Server final : public ApiServer {
       // does no harm: clients go on to 127.0.0.1.
       (void)listener_->AlsoListen(golang::JoinHostPort("::1", std::to_string(listener_->port())));
     }
-    AddProcessGauges();
-    reloader_.reset(new net::TlsReloader(io_, *listener_, tls.settings, tls.files, kReloadEvery));
+    AddProcessGauges(metrics_, *env_.release, *memory_, listener_);
+    reloader_ =
+        std::make_unique<net::TlsReloader>(io_, *listener_, tls.settings, tls.files, kReloadEvery);
     const bool any = options_.bind_address == "0.0.0.0" || options_.bind_address == "::";
     const std::string host = any ? "127.0.0.1" : options_.bind_address;
     const std::string port = std::to_string(listener_->port());
@@ -515,35 +515,6 @@ class Server final : public ApiServer {
     const std::string& name = options_.external_hostname;
     env_.server_address = name.empty() ? own_address_ : golang::JoinHostPort(name, port);
     return base::OkStatus();
-  }
-
-  void AddProcessGauges() {
-    metrics::AddProcessMetrics(metrics_);
-    AddBuildInfo(metrics_, *env_.release);
-    const auto add = [this](std::string name, std::string help, std::function<double()> value) {
-      metrics_.AddGaugeFunction({std::move(name), std::move(help)}, std::move(value));
-    };
-    add("portcullis_memory_limit_bytes", "What the process keeps below (--memory-limit).",
-        [this] { return static_cast<double>(memory_->limit()); });
-    add("portcullis_memory_used_bytes", "Anonymous memory of the process.",
-        [] { return static_cast<double>(UsedMemory()); });
-    add("portcullis_memory_refused_requests", "Requests refused because memory was short.",
-        [this] { return static_cast<double>(memory_->refused()); });
-    add("portcullis_memory_cache_shrinks", "How often caches gave back memory that was short.",
-        [this] { return static_cast<double>(memory_->shrunk()); });
-    const auto of_listener = [&](std::string name, std::string help, auto member) {
-      add(std::move(name), std::move(help), [this, member] {
-        return listener_ ? static_cast<double>(listener_->counters().*member) : 0;
-      });
-    };
-    of_listener("portcullis_open_connections", "Connections of clients.",
-                &net::ServerCounters::open_connections);
-    of_listener("portcullis_open_requests", "Requests whose answers are not complete, and watches.",
-                &net::ServerCounters::open_exchanges);
-    of_listener("portcullis_request_body_bytes", "Memory reserved for bodies that are being read.",
-                &net::ServerCounters::body_bytes);
-    of_listener("portcullis_waiting_request_bodies", "Bodies that wait for such memory.",
-                &net::ServerCounters::waiting_bodies);
   }
 
   const Options options_;
