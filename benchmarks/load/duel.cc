@@ -16,8 +16,7 @@ void AddTo(Figures& sum, const Figures& slice) {
   if (sum.first_error.empty()) sum.first_error = slice.first_error;
   sum.cpu_milliseconds += slice.cpu_milliseconds * requests;
   sum.requests_per_second += requests / slice.requests_per_second;  // seconds, for now
-  sum.p50_milliseconds = std::max(sum.p50_milliseconds, slice.p50_milliseconds);
-  sum.p99_milliseconds = std::max(sum.p99_milliseconds, slice.p99_milliseconds);
+  sum.latencies.insert(sum.latencies.end(), slice.latencies.begin(), slice.latencies.end());
   sum.memory_megabytes = slice.memory_megabytes;
 }
 
@@ -25,6 +24,7 @@ void Finish(Figures& sum) {
   const auto requests = static_cast<double>(std::max<std::size_t>(sum.requests, 1));
   sum.cpu_milliseconds /= requests;
   sum.requests_per_second = requests / sum.requests_per_second;
+  SetPercentiles(sum);
 }
 
 }  // namespace

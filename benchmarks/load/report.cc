@@ -114,6 +114,8 @@ json::Value ToJson(json::Arena& arena, const Row& row) {
                 .Set("p50Milliseconds", json::Value::Double(baseline.p50))
                 .Set("p99Milliseconds", json::Value::Double(baseline.p99))
                 .Set("cpuMillisecondsPerRequest", json::Value::Double(baseline.cpu))
+                .Set("memoryMegabytes",
+                     json::Value::Double(row.baseline ? row.baseline->figures.memory_megabytes : 0))
                 .Build());
   }
   if (row.baseline) {

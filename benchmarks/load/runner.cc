@@ -101,6 +101,12 @@ double Percentile(const std::vector<float>& sorted, double share) {
 
 }  // namespace
 
+void SetPercentiles(Figures& figures) {
+  std::sort(figures.latencies.begin(), figures.latencies.end());
+  figures.p50_milliseconds = Percentile(figures.latencies, 0.5);
+  figures.p99_milliseconds = Percentile(figures.latencies, 0.99);
+}
+
 Figures RunLoad(const Target& target, const RunOptions& options, const MakeRequest& make) {
   std::atomic<std::size_t> number{0};
   Phase(target, make, number, options.connections, options.warmup_seconds).Wait();
@@ -114,19 +120,16 @@ Figures RunLoad(const Target& target, const RunOptions& options, const MakeReque
   const Usage after = target.usage();
 
   Figures figures;
-  std::vector<float> latencies;
   for (const auto& lane : phase.lanes()) {
-    latencies.insert(latencies.end(), lane.latencies.begin(), lane.latencies.end());
+    figures.latencies.insert(figures.latencies.end(), lane.latencies.begin(), lane.latencies.end());
     figures.errors += lane.errors;
     if (figures.first_error.empty()) figures.first_error = lane.first_error;
   }
-  std::sort(latencies.begin(), latencies.end());
-  figures.requests = latencies.size();
+  SetPercentiles(figures);
+  figures.requests = figures.latencies.size();
   figures.highest_number = number;
   const auto count = static_cast<double>(std::max<std::size_t>(figures.requests, 1));
   figures.requests_per_second = count / elapsed;
-  figures.p50_milliseconds = Percentile(latencies, 0.5);
-  figures.p99_milliseconds = Percentile(latencies, 0.99);
   figures.cpu_milliseconds = (after.cpu_seconds - before.cpu_seconds) * 1000 / count;
   figures.memory_megabytes = after.memory_megabytes;
   return figures;

@@ -21,7 +21,11 @@ struct Figures {
   std::size_t highest_number = 0;  // requests made, those of the warm-up included
   std::size_t errors = 0;
   std::string first_error;
+  std::vector<float> latencies;  // of all requests, in milliseconds, sorted
 };
+
+// Sorts the latencies and makes the percentiles of them.
+void SetPercentiles(Figures& figures);
 
 // Makes the n-th request. Called from I/O threads, at most one call at a time per connection.
 using MakeRequest = std::function<net::ClientRequest(std::size_t number)>;
