@@ -270,16 +270,19 @@ Quantity Quantity::FromSlowPath(std::string_view digits, std::string_view fracti
     amount = LowerDigits(amount, kNano - scale, exact);
     scale = kNano;
   }
+  Form form = amount == "0" ? Form::kBig : Form::kBigNano;
   if (format == Format::kBinarySi && amount != "0") {
     if (CompareMagnitudes(amount, scale, Digits(kMaxInt64), 0) > 0) {
       amount = Digits(kMaxInt64);
       scale = 0;
+      form = Form::kBig;
     }
     if (CompareMagnitudes(amount, scale, "1", 0) < 0) format = Format::kDecimalSi;
   }
   Quantity quantity;
   quantity.SetMagnitude(std::move(amount), negative);
   quantity.scale_ = scale;
+  quantity.form_ = form;
   quantity.format_ = format;
   return quantity;
 }
@@ -401,7 +404,41 @@ double Quantity::AsDouble() const {
   return scale_ < 0 ? base / std::pow(10.0, -scale_) : base * std::pow(10.0, scale_);
 }
 
+std::optional<std::int64_t> Quantity::AsInt64() const {
+  if (form_ != Form::kInt64 || scale_ < 0) return std::nullopt;
+  const auto amount = Raise(value_, scale_);
+  if (!amount || *amount < kMinInt64 || *amount > kMaxInt64) return std::nullopt;
+  return static_cast<std::int64_t>(*amount);
+}
+
+double Quantity::AsApproximateFloat64() const {
+  const int scale = form_ == Form::kBigNano ? std::min(scale_, kNano) : scale_;
+  const double whole =
+      std::strtod(base::StrCat(Magnitude(), "e", std::to_string(scale_ - scale)).c_str(), nullptr);
+  const double amount = Sign() < 0 ? -whole : whole;
+  if (scale == 0) return amount;
+  return amount * std::strtod(base::StrCat("1e", std::to_string(scale)).c_str(), nullptr);
+}
+
 void Quantity::Add(const Quantity& other) {
+  const Form form = std::max(form_, other.form_);
+  const bool sums = value_ != 0 && other.value_ != 0;
+  const int finest = std::min(scale_, other.scale_);
+  const int scales[] = {scale_, other.scale_};
+  const Int128 values[] = {value_, other.value_};
+  AddAmount(other);
+  form_ = form;
+  if (form != Form::kInt64 || !sums) return;
+  // An int64 overflows: each amount in the finer of the two scales, and their sum.
+  const auto fits = [](Int128 value) { return value >= kMinInt64 && value <= kMaxInt64; };
+  for (int i = 0; i < 2; ++i) {
+    const auto raised = Raise(values[i], scales[i] - finest);
+    if (!raised || !fits(*raised)) form_ = Form::kBig;
+  }
+  if (!wide_.empty() || !fits(value_)) form_ = Form::kBig;
+}
+
+void Quantity::AddAmount(const Quantity& other) {
   text_.clear();
   if (value_ == 0) {
     value_ = other.value_;

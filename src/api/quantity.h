@@ -11,6 +11,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -44,6 +45,11 @@ class Quantity {
   Quantity RoundedToMilli() const;
   bool IsInteger() const;  // no fraction and fits int64
   double AsDouble() const;
+  // As the methods of these names in k8s.io/apimachinery, which CEL shows: nothing where Go keeps the
+  // amount as a big decimal or in fractions of one ("1.0", "1000m"), whole or not; and with the rounding
+  // of a multiplication by a power of ten.
+  std::optional<std::int64_t> AsInt64() const;
+  double AsApproximateFloat64() const;
 
   // The format of the result is the receiver's, or the operand's if the receiver is zero (as Go).
   void Add(const Quantity& other);
@@ -55,6 +61,8 @@ class Quantity {
 
  private:
   __extension__ using Int128 = __int128;
+  // How Go keeps the amount: as an int64, or as a big decimal, which parsing brings to billionths.
+  enum class Form : std::uint8_t { kInt64, kBig, kBigNano };
   static Quantity FromSlowPath(std::string_view digits, std::string_view fraction, bool negative,
                                int base, int exponent, Format format);
   std::string Magnitude() const;
@@ -63,6 +71,7 @@ class Quantity {
   std::string InUnits(int unit, bool& exact) const;
   std::int64_t InUnits(int unit) const;
   bool IsMultipleOf(int unit) const;  // of 10^unit
+  void AddAmount(const Quantity& other);
   void AddWide(const Quantity& other);
   std::string BinaryText() const;
   std::string DecimalText(Format format) const;
@@ -70,6 +79,7 @@ class Quantity {
   Int128 value_ = 0;  // the amount is value_ × 10^scale_
   std::string wide_;  // digits of an amount for which 128 bits are too few; value_ is its sign then
   int scale_ = 0;
+  Form form_ = Form::kInt64;
   Format format_ = Format::kDecimalSi;
   std::string text_;  // as parsed, if Go would print that again; else ""
 };

@@ -92,6 +92,28 @@ TEST(QuantityTest, RoundsWholeValuesUp) {
   EXPECT_TRUE(Quantity::Parse("1.5k")->IsInteger());
 }
 
+// Asked of a kube-apiserver 1.36 by isInteger() and asApproximateFloat() of CEL.
+TEST(QuantityTest, TellsIntegersAndDoublesAsGoKeepsThem) {
+  for (const char* text : {"1.0", "1000m", "0.5Ki", "500m", "12345678901234567890"}) {
+    EXPECT_EQ(Quantity::Parse(text)->AsInt64(), std::nullopt) << text;
+  }
+  EXPECT_EQ(Quantity::Parse("1k")->AsInt64(), 1000);
+  EXPECT_EQ(Quantity::Parse("1e3")->AsInt64(), 1000);
+  EXPECT_EQ(Quantity::Parse("9223372036854775807")->AsInt64(), std::nullopt);
+  Quantity sum = *Quantity::Parse("1k");
+  sum.Add(*Quantity::Parse("1"));
+  EXPECT_EQ(sum.AsInt64(), 1001);
+  sum.Sub(*Quantity::Parse("1000m"));
+  EXPECT_EQ(sum.AsInt64(), std::nullopt);  // thousandths now, though whole
+  Quantity big = Quantity::FromInt(std::numeric_limits<std::int64_t>::max());
+  big.Add(Quantity::FromInt(1));
+  big.Sub(Quantity::FromInt(1));
+  EXPECT_EQ(big.AsInt64(), std::nullopt);
+  EXPECT_EQ(Quantity::Parse("12345678901234567890")->AsApproximateFloat64(), 1.234567890123457e19);
+  EXPECT_EQ(Quantity::Parse("123456789.123456789")->AsApproximateFloat64(), 123456789.12345679);
+  EXPECT_EQ(Quantity::Parse("-0.1")->AsApproximateFloat64(), -0.1);
+}
+
 TEST(QuantityTest, AZeroTakesTheOtherFormat) {
   Quantity sum;
   sum.Add(*Quantity::Parse("1Gi"));

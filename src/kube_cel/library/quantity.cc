@@ -65,14 +65,14 @@ Value IsQuantity(EvalContext&, std::span<const Value> args) {
 Value Sign(EvalContext&, std::span<const Value> args) { return Value::Int(Of(args[0]).Sign()); }
 
 Value IsInteger(EvalContext&, std::span<const Value> args) {
-  return Value::Bool(Of(args[0]).IsInteger());
+  return Value::Bool(Of(args[0]).AsInt64().has_value());
 }
 Value AsInteger(EvalContext& context, std::span<const Value> args) {
-  if (!Of(args[0]).IsInteger()) return context.Error("cannot convert value to integer");
-  return Value::Int(Of(args[0]).Value());
+  const auto amount = Of(args[0]).AsInt64();
+  return amount ? Value::Int(*amount) : context.Error("cannot convert value to integer");
 }
 Value AsApproximateFloat(EvalContext&, std::span<const Value> args) {
-  return Value::Double(Of(args[0]).AsDouble());
+  return Value::Double(Of(args[0]).AsApproximateFloat64());
 }
 
 Quantity Operand(Value value) {
@@ -118,7 +118,7 @@ constexpr cel::Function kFunctions[] = {
                            "(kubernetes.Quantity, kubernetes.Quantity) -> int", &CompareTo<&Of>,
                            "-1, 0 or 1.", "quantity('2').compareTo(quantity('1')) == 1")),
     Since(kRelease, Method("isInteger", "quantity_is_integer", "(kubernetes.Quantity) -> bool",
-                           &IsInteger, "Has it no fraction, and fits 64 bits?",
+                           &IsInteger, "Is it kept as a whole number of 64 bits? \"1.0\" is not.",
                            "quantity('50k').isInteger() && !quantity('50m').isInteger()")),
     Since(kRelease,
           Method("asInteger", "quantity_get_int", "(kubernetes.Quantity) -> int", &AsInteger,
