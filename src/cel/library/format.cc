@@ -18,6 +18,7 @@ namespace portcullis::cel {
 namespace {
 
 constexpr int kMaxPrecision = 1000;
+constexpr int kDefaultPrecision = 6;
 constexpr int kMaxDepth = 250;
 constexpr std::size_t kMaxText = std::size_t{1} << 26;
 
@@ -62,29 +63,41 @@ std::string Superscript(int exponent) {
   return out;
 }
 
-// As the en-US number formatter of Go's x/text prints it: the precision is a minimum width, and
-// there are always six decimals.
-std::string Scientific(double number, int precision) {
+// What has no digits, or "".
+std::string_view NameOf(double number) {
   if (std::isnan(number)) return "NaN";
   if (std::isinf(number)) return number > 0 ? "∞" : "-∞";
+  return "";
+}
+
+// Go's x/text knows no negative zero.
+double WithoutNegativeZero(double number) { return number == 0 ? 0 : number; }
+
+// As the en-US number formatter of Go's x/text prints it, always with six decimals.
+std::string ScientificDigits(double number) {
   std::string digits = Digits(number, std::chars_format::scientific, 6);
   const auto mark = digits.find('e');
   int exponent = 0;
   const char* first = digits.data() + mark + 1;
   if (*first == '+') ++first;
   std::from_chars(first, digits.data() + digits.size(), exponent);
-  std::string out = digits.substr(0, mark) + "×10" + Superscript(exponent);
+  return digits.substr(0, mark) + "×10" + Superscript(exponent);
+}
+
+// The precision is a minimum width.
+std::string Scientific(double number, int precision) {
+  std::string out(NameOf(number));
+  if (out.empty()) out = ScientificDigits(WithoutNegativeZero(number));
   const std::size_t width = CodePoints(out);
-  if (precision > 0 && width < static_cast<std::size_t>(precision)) {
-    out.insert(0, static_cast<std::size_t>(precision) - width, ' ');
-  }
+  const auto least = static_cast<std::size_t>(precision < 0 ? kDefaultPrecision : precision);
+  if (width < least) out.insert(0, least - width, ' ');
   return out;
 }
 
 std::string Fixed(double number, int precision) {
-  if (std::isnan(number)) return "NaN";
-  if (std::isinf(number)) return number > 0 ? "∞" : "-∞";
-  return Grouped(Digits(number, std::chars_format::fixed, precision < 0 ? 6 : precision));
+  if (const auto name = NameOf(number); !name.empty()) return std::string(name);
+  return Grouped(Digits(WithoutNegativeZero(number), std::chars_format::fixed,
+                        precision < 0 ? kDefaultPrecision : precision));
 }
 
 class Formatter {
