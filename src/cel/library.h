@@ -108,6 +108,9 @@ struct Function {
   ActualCost cost = nullptr;  // null: 1
   CostScope cost_scope = CostScope::kOverload;
   EstimateCall estimate = nullptr;
+  // False: elements of its arguments do not choose the overload, and a failure does not name it (what cel-go
+  // declares with DisableTypeGuards).
+  bool guarded = true;
   int since = 0;        // first version of the library that has it
   int until = kNewest;  // the last one
   std::string_view doc = {};

@@ -109,6 +109,12 @@ TEST_F(KubeCelTest, ErrorsHaveKubernetesTexts) {
        "\":1:2\" after host"},
       {"url('postgres://a:1,b:2/').getHost()", "\"a:1,b:2\""},
       {"isQuantity(' 1') || isQuantity('1 ')", "false"},
+      {"quantity('1.0').isInteger() || quantity('1000m').isInteger()", "false"},
+      // What cannot be compared counts as being in order.
+      {"[dyn(1), dyn('a'), dyn(0)].min()", "0"},
+      {"[2.0, double('NaN'), 1.0].isSorted() && [dyn(2), dyn('a'), dyn(1)].isSorted()", "true"},
+      {"[dyn(1), dyn(null)].max()", "error: no such overload"},
+      {"[dyn(null)].max()", "error: no such overload: max(list)"},
       {"quantity('10Mm')", "error: unable to parse quantity's suffix"},
       {"quantity('500m').add(quantity('500m')) == quantity('1')", "true"},
       {"quantity('1') == quantity('500m').add(quantity('500m'))", "error: no such overload"},

@@ -50,12 +50,12 @@ class SchemaTypes final : public cel::TypeProvider {
       return &cel::kStringType;
     }
     if (type == "array") {
-      const Type* element = Add(props["items"], name + ".@items", IsEmbedded(props["items"]));
+      const Type* element = Add(props["items"], name + ".@idx", IsEmbedded(props["items"]));
       return element == nullptr ? nullptr : cel::MakeListType(arena_, element);
     }
     if (type != "object") return nullptr;
     if (const json::Value additional = AdditionalOf(props); !additional.is_null()) {
-      const Type* value = Add(additional, name + ".@values", IsEmbedded(additional));
+      const Type* value = Add(additional, name + ".@elem", IsEmbedded(additional));
       return value == nullptr ? nullptr : cel::MakeMapType(arena_, &cel::kStringType, value);
     }
     return AddStruct(props, name, is_resource);

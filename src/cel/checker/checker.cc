@@ -78,10 +78,17 @@ class Checker {
       if (const Type* type = FindType(candidate)) {
         expr->resolved = true;
         expr->constant = Value::OfType(type);
-        return MakeTypeType(arena_, type);
+        return MakeTypeType(arena_, Parameterized(type));
       }
     }
     return nullptr;
+  }
+
+  // The names `list` and `map` stand for those of anything.
+  const Type* Parameterized(const Type* type) {
+    if (type == &kListType) return MakeListType(arena_, &kDynType);
+    if (type == &kMapType) return MakeMapType(arena_, &kDynType, &kDynType);
+    return type;
   }
 
   const Type* FindType(std::string_view name) const {
@@ -175,12 +182,20 @@ class Checker {
         unifier_.IsAssignable(&kDynType, target);
         break;
       default:
-        if (!IsDynOrError(target)) {
+        if (IsMessageWithoutFields(target)) {
+          Report(expr->offset, "unexpected failed resolution of " + Quoted(target->name));
+        } else if (!IsDynOrError(target)) {
           Report(expr->offset, "type " + Shown(target) + " does not support field selection");
         }
         break;
     }
     return optional ? MakeOptionalType(arena_, type) : type;
+  }
+
+  // A type that values have but expressions cannot name (kubernetes.URL): cel-go takes it for a message.
+  bool IsMessageWithoutFields(const Type* type) const {
+    return type->kind == TypeKind::kOpaque && type->params.empty() &&
+           !declarations_.FindTypeName(type->name);
   }
 
   void OptionalSelect(Expr* expr) {

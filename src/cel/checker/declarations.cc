@@ -38,12 +38,26 @@ Kind RuntimeKind(const Type* type) {
   }
 }
 
-ParamCheck CheckFor(const Type* type) {
+ParamCheck CheckFor(json::Arena& arena, const Type* type);
+
+// Null if every value fits.
+const ParamCheck* CheckForPart(json::Arena& arena, const Type* type) {
+  const ParamCheck check = CheckFor(arena, type);
+  return check.any ? nullptr : New<ParamCheck>(arena, check);
+}
+
+ParamCheck CheckFor(json::Arena& arena, const Type* type) {
   ParamCheck check;
   check.any = type->is_dyn() || type->kind == TypeKind::kParam || type->kind == TypeKind::kWrapper;
   check.kind = RuntimeKind(type);
   check.object = check.kind == Kind::kObject;
   check.name = type->name;
+  if (type->kind == TypeKind::kList && !type->params.empty()) {
+    check.part = CheckForPart(arena, type->param());
+  } else if (type->kind == TypeKind::kMap && !type->params.empty()) {
+    check.key = CheckForPart(arena, type->param(0));
+    check.part = CheckForPart(arena, type->param(1));
+  }
   return check;
 }
 
@@ -107,10 +121,18 @@ constexpr Builtin kTypeNames[] = {
 
 }  // namespace
 
-bool ParamCheck::Accepts(Value value) const {
+bool ParamCheck::Accepts(json::Arena& arena, Value value) const {
   if (any) return true;
   if (value.kind() != kind) return false;
+  if (key != nullptr || part != nullptr) return AcceptsParts(arena, value);
   return !object || value.object()->type()->name == name;
+}
+
+bool ParamCheck::AcceptsParts(json::Arena& arena, Value value) const {
+  if (value.size() == 0) return true;
+  if (kind == Kind::kList) return part->Accepts(arena, value.At(arena, 0));
+  return (key == nullptr || key->Accepts(arena, value.KeyAt(arena, 0))) &&
+         (part == nullptr || part->Accepts(arena, value.ValueAt(arena, 0)));
 }
 
 base::Result<std::unique_ptr<const Declarations>> Declarations::Build(
@@ -154,7 +176,8 @@ base::Status Declarations::AddFunction(json::Arena& arena, const Function& row) 
   std::vector<std::string_view> type_params;
   for (const std::string_view text : texts) {
     params.push_back(TRY(ParseType(arena, text)));
-    checks.push_back(CheckFor(params.back()));
+    checks.push_back(CheckFor(arena, params.back()));
+    if (!row.guarded) checks.back().key = checks.back().part = nullptr;
     CollectParams(params.back(), type_params);
   }
   Overload overload;

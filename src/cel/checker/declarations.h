@@ -16,13 +16,19 @@
 
 namespace portcullis::cel {
 
-// Which run-time values an overload's parameter accepts.
+// Which run-time values an overload's parameter accepts. Of a list its first element is looked at, of a map
+// its first entry, as in cel-go.
 struct ParamCheck {
   bool any = false;          // dyn or a type parameter
   bool object = false;       // by name of the object's type
   Kind kind = Kind::kUnset;  // otherwise exactly this kind
   std::string_view name;
-  bool Accepts(Value value) const;
+  const ParamCheck* key = nullptr;   // null: any
+  const ParamCheck* part = nullptr;  // of an element, or an entry's value; null: any
+  bool Accepts(json::Arena& arena, Value value) const;
+
+ private:
+  bool AcceptsParts(json::Arena& arena, Value value) const;
 };
 
 struct Overload {

@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t kMaxArgs = 8;
 
-bool Accepts(const Overload& overload, std::span<const Value> values) {
+bool Accepts(json::Arena& arena, const Overload& overload, std::span<const Value> values) {
   if (overload.checks.size() != values.size()) return false;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!overload.checks[i].Accepts(values[i])) return false;
+    if (!overload.checks[i].Accepts(arena, values[i])) return false;
   }
   return true;
 }
@@ -29,9 +29,10 @@ bool HasMethods(Kind kind) {
   return kind == Kind::kString || kind == Kind::kTimestamp || kind == Kind::kDuration;
 }
 
-Value NoMatch(EvalContext& context, std::string_view function, std::span<const Value> values) {
+Value NoMatch(EvalContext& context, const FunctionGroup& group, std::span<const Value> values) {
+  const std::string_view function = group.name;
   // Functions that cel-go dispatches like operators.
-  if (function == "@in") return NoSuchOverload();
+  if (function == "@in" || !group.overloads.front().row->guarded) return NoSuchOverload();
   if (function == "size" || function == "matches") {
     if (HasMethods(values[0].kind())) return NoSuchOverload();
     return context.Error("no such overload: " + std::string(function));
@@ -106,15 +107,15 @@ Value OperatorNode::Eval(EvalContext& context) const {
 Value CallNode::Invoke(EvalContext& context, std::span<const Value> values) const {
   const Overload* chosen = overload;
   if (chosen) {
-    if (!Accepts(*chosen, values)) return NoMatch(context, function->name, values);
+    if (!Accepts(context.arena(), *chosen, values)) return NoMatch(context, *function, values);
   } else {
     for (const Overload& candidate : function->overloads) {
-      if (candidate.row->impl && Accepts(candidate, values)) {
+      if (candidate.row->impl && Accepts(context.arena(), candidate, values)) {
         chosen = &candidate;
         break;
       }
     }
-    if (!chosen) return NoMatch(context, function->name, values);
+    if (!chosen) return NoMatch(context, *function, values);
   }
   context.set_prepared(prepared);
   return chosen->row->impl(context, values);

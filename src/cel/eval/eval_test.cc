@@ -163,7 +163,11 @@ TEST(EvalTest, Conversions) {
       {"type(null) == null_type", "true"},
       {"size('äöü') + size(b'\\xff') + [1, 2].size() + {'a': 1}.size()", "7"},
       {"size(oldObject)", "error: no such overload: size"},
-      {"dyn(5).startsWith('a')", "error: no such overload: startsWith(int, string)"},
+      {"dyn(5).startsWith('a')", "error: no such overload"},
+      {"'a'.contains(dyn(b'a'))", "error: no such overload"},
+      // The first element of a list tells overloads apart.
+      {"dyn([{}]).join()", "error: no such overload: join(list)"},
+      {"dyn([1, 2]).flatten()", "[1, 2]"},
   };
   Expect(rows);
 }
@@ -221,6 +225,10 @@ TEST(EvalTest, Macros) {
 TEST(EvalTest, StringsAndFormat) {
   const Row rows[] = {
       {"'tacocat'.charAt(7)", "\"\""},
+      // No sign of zero; what has no digits is as wide as the rest.
+      {"'%f|%e'.format([-0.0, -0.0])", "\"0.000000|0.000000×10⁰⁰\""},
+      {"'%e|%.2e|%.12e'.format([double('-inf'), double('inf'), double('NaN')])",
+       "\"    -∞| ∞|         NaN\""},
       {"'tacocat'.charAt(8)", "error: index out of range: 8"},
       {"'hello mellow'.indexOf('ello', 2)", "7"},
       {"'a'.indexOf('', 5)", "5"},

@@ -325,13 +325,13 @@ class Interpreter {
       if (!candidate->row->impl || candidate->checks.size() != values.size()) continue;
       bool fits = true;
       for (std::size_t i = 0; i < values.size(); ++i) {
-        fits = fits && candidate->checks[i].Accepts(values[i]);
+        fits = fits && candidate->checks[i].Accepts(arena_, values[i]);
       }
       if (!fits) continue;
       context_.set_prepared(nullptr);
       return candidate->row->impl(context_, values);
     }
-    if (e->name == op::kIn) return NoSuchOverload();
+    if (e->name == op::kIn || !candidates.front()->row->guarded) return NoSuchOverload();
     std::string types;
     for (const Value value : values)
       types += (types.empty() ? "" : ", ") + std::string(TypeName(value));

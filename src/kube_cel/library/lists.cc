@@ -15,15 +15,33 @@ using cel::Function;
 using cel::Style;
 using cel::Value;
 
+// Whether values of this type have an order. Those of two types may have none between them, nor has NaN:
+// as in kube-apiserver such neighbours are taken as being in order.
+bool IsComparable(Value value) {
+  switch (value.kind()) {
+    case cel::Kind::kBool:
+    case cel::Kind::kBytes:
+    case cel::Kind::kDouble:
+    case cel::Kind::kDuration:
+    case cel::Kind::kInt:
+    case cel::Kind::kString:
+    case cel::Kind::kTimestamp:
+    case cel::Kind::kUint:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Value IsSorted(EvalContext& context, std::span<const Value> args) {
   const std::size_t size = args[0].size();
   Value previous;
   for (std::size_t i = 0; i < size; ++i) {
     const Value element = args[0].At(context.arena(), i);
+    if (!IsComparable(element)) return cel::NoSuchOverload();
     if (i > 0) {
       const Value order = cel::Compare(context.arena(), previous, element);
-      if (order.is_error()) return order;
-      if (order.int_value() > 0) return Value::Bool(false);
+      if (!order.is_error() && order.int_value() > 0) return Value::Bool(false);
     }
     previous = element;
   }
@@ -54,11 +72,11 @@ Value Extreme(EvalContext& context, Value list, int wanted, std::string_view nam
   const std::size_t size = list.size();
   if (size == 0) return context.Error(std::string(name) + " called on empty list");
   Value best = list.At(context.arena(), 0);
-  for (std::size_t i = 1; i < size; ++i) {
+  for (std::size_t i = 0; i < size; ++i) {
     const Value element = list.At(context.arena(), i);
+    if (!IsComparable(element)) return cel::NoSuchOverload();
     const Value order = cel::Compare(context.arena(), element, best);
-    if (order.is_error()) return order;
-    if (order.int_value() == wanted) best = element;
+    if (!order.is_error() && order.int_value() == wanted) best = element;
   }
   return best;
 }

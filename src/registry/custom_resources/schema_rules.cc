@@ -246,13 +246,12 @@ class Checker {
     if (message.empty()) return;
     const auto shared = std::make_shared<const kube_cel::ScopeEnvironment>(scope);
     const auto compiled =
-        kube_cel::Compiler::CompileIn(shared, message, kube_cel::Expected::kAnything);
+        kube_cel::Compiler::CompileIn(shared, message, kube_cel::Expected::kString);
     if (!compiled->ok()) {
       std::string_view error = compiled->error();
       if (error.starts_with("program ")) error.remove_prefix(8);
+      if (error.starts_with("must evaluate")) error = "must evaluate to a string";
       Wrong(at, rule, base::StrCat("messageExpression ", error));
-    } else if (compiled->program().result_type()->kind != cel::TypeKind::kString) {
-      Wrong(at, rule, "messageExpression must evaluate to a string");
     } else {
       const std::uint64_t cost =
           kube_cel::EstimateRuleCost(scope, props, place.is_resource, message);
