@@ -168,6 +168,7 @@ TEST(EvalTest, Conversions) {
       // The first element of a list tells overloads apart.
       {"dyn([{}]).join()", "error: no such overload: join(list)"},
       {"dyn([1, 2]).flatten()", "[1, 2]"},
+      {"dyn([{}]).sort()", "error: list elements must be comparable"},
   };
   Expect(rows);
 }

@@ -234,21 +234,23 @@ Expr* SortByMacro(MacroContext& context, Expr* target, std::span<Expr* const> ar
                       context.MemberCall("@sortByAssociatedKeys", {context.Ident(kInput), keys}));
 }
 
-#define PC_SORT_ROWS(type, id_name)                                                     \
-  {.name = "sort",                                                                      \
-   .id = "list_" id_name "_sort",                                                       \
-   .style = Style::kMember,                                                             \
-   .signature = "(list(" type ")) -> list(" type ")",                                   \
-   .impl = &SortByKeys,                                                                 \
-   .cost = &SortCost,                                                                   \
-   .estimate = &EstimateCompareAll,                                                     \
-   .since = 2,                                                                          \
-   .doc = "The elements in ascending order.",                                           \
-   .example = "[2, 1].sort() == [1, 2]"},                                               \
-  {                                                                                     \
-    .name = "@sortByAssociatedKeys", .id = "list_" id_name "_sortByAssociatedKeys",     \
-    .style = Style::kMember, .signature = "(list(T), list(" type ")) -> list(T)",       \
-    .impl = &SortByKeys, .cost = &SortCost, .estimate = &EstimateCompareAll, .since = 2 \
+#define PC_SORT_ROWS(type, id_name)                                                            \
+  {.name = "sort",                                                                             \
+   .id = "list_" id_name "_sort",                                                              \
+   .style = Style::kMember,                                                                    \
+   .signature = "(list(" type ")) -> list(" type ")",                                          \
+   .impl = &SortByKeys,                                                                        \
+   .cost = &SortCost,                                                                          \
+   .estimate = &EstimateCompareAll,                                                            \
+   .guarded = false,                                                                           \
+   .since = 2,                                                                                 \
+   .doc = "The elements in ascending order.",                                                  \
+   .example = "[2, 1].sort() == [1, 2]"},                                                      \
+  {                                                                                            \
+    .name = "@sortByAssociatedKeys", .id = "list_" id_name "_sortByAssociatedKeys",            \
+    .style = Style::kMember, .signature = "(list(T), list(" type ")) -> list(T)",              \
+    .impl = &SortByKeys, .cost = &SortCost, .estimate = &EstimateCompareAll, .guarded = false, \
+    .since = 2                                                                                 \
   }
 
 constexpr Function kFunctions[] = {
