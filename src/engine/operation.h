@@ -69,6 +69,8 @@ struct Operation {
   // The object that came with the request, decoded; set by the engine as soon as it is known. Audit
   // events show it.
   json::Value request_object;
+  // The same before it was decoded, or what a patch has made; null if it has no such form.
+  json::Value sent;
 
   api::GroupResource group_resource() const { return resource->resource.group_resource(); }
   // The kind of the objects that are read and written: the subresource's or the resource's.

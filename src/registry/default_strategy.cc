@@ -2,6 +2,7 @@
 
 #include "registry/default_strategy.h"
 
+#include "api/catalog/catalog.h"
 #include "api/conversion/conversion.h"
 #include "api/selector/label_selector.h"
 #include "registry/kind_table.h"
@@ -9,6 +10,34 @@
 #include "registry/validation/object_meta.h"
 
 namespace portcullis::registry {
+
+namespace {
+
+using api::schema::Schema;
+
+// Whether `sent` has a list or map of the schema's that is empty, and still is in the object.
+bool HasEmpty(const Schema* schema, json::Value sent, json::Value object) {
+  if (schema == nullptr || !schema->is_container()) return false;
+  const bool is_struct = schema->kind == api::schema::Kind::kStruct;
+  if (!is_struct && (sent.is_array() || sent.is_object()) && sent.empty()) return object.empty();
+  for (std::size_t i = 0; i < sent.elements().size(); ++i) {
+    if (HasEmpty(schema->element, sent[i], object[i])) return true;
+  }
+  for (const json::Member& member : sent.members()) {
+    const api::schema::Field* field = is_struct ? schema->FindField(member.name()) : nullptr;
+    const Schema* inner = field != nullptr ? field->schema : schema->element;
+    if (HasEmpty(inner, member.value, object[member.name()])) return true;
+  }
+  return false;
+}
+
+bool SendsEmpty(const Context& ctx, json::Value object) {
+  const auto* resource = ctx.catalog == nullptr ? nullptr : ctx.catalog->FindKind(ctx.kind);
+  const json::Value rest = json::Without(ctx.arena, ctx.sent, "metadata");
+  return resource != nullptr && HasEmpty(resource->schema, rest, object);
+}
+
+}  // namespace
 
 DefaultStrategy::DefaultStrategy(const Kind& kind) : kind_(kind) {}
 
@@ -56,6 +85,7 @@ json::Value DefaultStrategy::StatusOf(const Context& ctx, json::Value object,
 json::Value DefaultStrategy::PrepareForUpdate(const Context& ctx, json::Value object,
                                               json::Value old) const {
   if (ctx.subresource == "status") return StatusOf(ctx, object, old);
+  const json::Value whole = object;
   object = WithoutDisabled(ctx, object, old);
   if (traits().has_status) object = KeepStatus(ctx.arena, object, old);
   if (!traits().counts_generation) return object;
@@ -63,7 +93,12 @@ json::Value DefaultStrategy::PrepareForUpdate(const Context& ctx, json::Value ob
   const std::int64_t before = old["metadata"]["generation"].AsInt();
   const bool annotated = traits().counts_annotations &&
                          !(object["metadata"]["annotations"] == old["metadata"]["annotations"]);
-  if (!annotated || object["metadata"]["generation"].AsInt() != before) return object;
+  const bool dropped =
+      traits().counts_dropped && !whole.IsSameAs(object) &&
+      CountGeneration(ctx.arena, whole, old)["metadata"]["generation"].AsInt() != before;
+  const bool emptied = traits().counts_empty && SendsEmpty(ctx, object);
+  const bool counts = annotated || dropped || emptied;
+  if (!counts || object["metadata"]["generation"].AsInt() != before) return object;
   return json::SetPath(ctx.arena, object, {"metadata", "generation"}, json::Value::Int(before + 1));
 }
 

@@ -27,6 +27,10 @@ struct Traits {
   bool status_keeps_labels = false;
   bool free_finalizers = false;  // they need not be qualified names
   NameStyle names = NameStyle::kSubdomain;
+  // A list or map that a client sends empty is a new generation: Go's reflect.DeepEqual compares it
+  // with the stored object, which has none.
+  bool counts_empty = false;
+  bool counts_dropped = false;  // the generation is counted before disabled fields are dropped
 };
 
 struct Kind;

@@ -197,6 +197,7 @@ base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind,
   const api::schema::Schema* schema = SchemaOf(*op.catalog, kind, custom);
   if (custom && object["kind"].AsString() != kind.kind) return object;
   const json::Value managers = object["metadata"]["managedFields"];
+  if (kind == op.resource->kind) op.sent = custom ? json::Value() : object;
   if (schema != nullptr && custom) {
     TRY(api::schema::CheckMetadata(op.arena, *schema, object));
     object = api::schema::Prune(op.arena, *schema, object, true, unknown_or_null);

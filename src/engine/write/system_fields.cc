@@ -188,6 +188,7 @@ registry::Context StrategyContext(Operation& op, std::string_view name) {
   context.release = op.world.release;
   context.allow_privileged = op.world.allow_privileged;
   context.dry_run = op.dry_run;
+  context.sent = op.sent;
   return context;
 }
 

@@ -23,15 +23,16 @@ class Configurations : public DefaultStrategy {
   }
 };
 
-// The row of a kind whose strategy derives from Configurations.
+// The row of a kind whose strategy derives from Configurations. `counts_empty`: see Traits.
 template <typename StrategyOfKind>
-Kind ConfigurationRow(std::string_view resource) {
+Kind ConfigurationRow(std::string_view resource, bool counts_empty = false) {
   return {.group = "admissionregistration.k8s.io",
           .resource = resource,
           .traits = {.counts_generation = true,
                      .needs_version = true,
                      .status_keeps_metadata = true,
-                     .free_finalizers = true},
+                     .free_finalizers = true,
+                     .counts_empty = counts_empty},
           .metadata = {.update = "f", .subresource = ""},
           .make = &Make<StrategyOfKind>};
 }

@@ -36,9 +36,10 @@ class Webhooks final : public Configurations {
 }  // namespace
 
 void AddWebhookConfigurationStrategy(KindTable& table) {
-  table.Add(ConfigurationRow<Webhooks<WebhookKind::kMutating>>("mutatingwebhookconfigurations"));
   table.Add(
-      ConfigurationRow<Webhooks<WebhookKind::kValidating>>("validatingwebhookconfigurations"));
+      ConfigurationRow<Webhooks<WebhookKind::kMutating>>("mutatingwebhookconfigurations", true));
+  table.Add(ConfigurationRow<Webhooks<WebhookKind::kValidating>>("validatingwebhookconfigurations",
+                                                                 true));
 }
 
 }  // namespace portcullis::registry

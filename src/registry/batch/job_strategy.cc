@@ -155,10 +155,10 @@ void ValidateJobUpdate(const Context& ctx, json::Value object, json::Value old,
   const json::Value fixed =
       unstarted ? Unstarted(ctx.arena, before["template"], spec["template"]) : before["template"];
   if (!(spec["template"] == fixed)) {
-    errors.push_back(
-        api::Invalid(path.Child("template"),
-                     GoValue(ctx, "io.k8s.api.core.v1.PodTemplateSpec", spec["template"]),
-                     "field is immutable"));
+    errors.push_back(api::Invalid(path.Child("template"),
+                                  GoValue(ctx, "io.k8s.api.core.v1.PodTemplateSpec",
+                                          spec["template"], ctx.sent["spec"]["template"]),
+                                  "field is immutable"));
   }
   constexpr std::pair<std::string_view, std::string_view> kFixed[] = {
       {"completionMode", ""},
@@ -168,10 +168,11 @@ void ValidateJobUpdate(const Context& ctx, json::Value object, json::Value old,
       {"successPolicy", "io.k8s.api.batch.v1.SuccessPolicy"}};
   for (const auto& [field, type] : kFixed) {
     if (spec[field] == before[field]) continue;
-    errors.push_back(
-        api::Invalid(path.Child(field),
-                     type.empty() ? api::BadValue(spec[field]) : GoValue(ctx, type, spec[field]),
-                     "field is immutable"));
+    errors.push_back(api::Invalid(path.Child(field),
+                                  type.empty()
+                                      ? api::BadValue(spec[field])
+                                      : GoValue(ctx, type, spec[field], ctx.sent["spec"][field]),
+                                  "field is immutable"));
   }
 }
 

@@ -157,9 +157,9 @@ void CheckRequestReferences(json::Value names, const RequestNames& known, const 
 }
 
 void CheckUnchanged(const Context& ctx, std::string_view type, json::Value value, json::Value old,
-                    const FieldPath& path, FieldErrors& errors) {
+                    json::Value sent, const FieldPath& path, FieldErrors& errors) {
   if (value == old) return;
-  errors.push_back(api::Invalid(path, GoValue(ctx, type, value), "field is immutable"));
+  errors.push_back(api::Invalid(path, GoValue(ctx, type, value, sent), "field is immutable"));
 }
 
 void CheckDriverName(json::Value value, const FieldPath& path, FieldErrors& errors) {

@@ -18,8 +18,9 @@ void CheckPoolName(json::Value name, const FieldPath& path, FieldErrors& errors)
 void CheckAttributeName(std::string_view name, bool full, const FieldPath& path,
                         FieldErrors& errors);
 // `field is immutable` with the value of the type `type` as Go prints it, if it differs from `old`.
+// `sent` is the value as it was sent (Context::sent).
 void CheckUnchanged(const Context& ctx, std::string_view type, json::Value value, json::Value old,
-                    const FieldPath& path, FieldErrors& errors);
+                    json::Value sent, const FieldPath& path, FieldErrors& errors);
 // At most `limit` elements; false, with an error, if there are more.
 bool CheckSize(json::Value list, std::size_t limit, const FieldPath& path, FieldErrors& errors);
 // Elements with a `key` that an earlier one has.

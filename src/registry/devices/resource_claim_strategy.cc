@@ -60,7 +60,7 @@ void CheckClaimStatus(const Context& ctx, json::Value object, json::Value old,
   if (allocation.is_null()) return;
   if (const json::Value before = old["status"]["allocation"]; !before.is_null()) {
     CheckUnchanged(ctx, "io.k8s.api.resource.v1.AllocationResult", allocation, before,
-                   allocation_path, errors);
+                   ctx.sent["status"]["allocation"], allocation_path, errors);
   } else {
     CheckAllocation(allocation, object["spec"]["devices"], allocation_path, errors);
   }
@@ -70,7 +70,7 @@ void ValidateClaimUpdate(const Context& ctx, json::Value object, json::Value old
                          FieldErrors& errors) {
   if (ctx.subresource == "status") return CheckClaimStatus(ctx, object, old, errors);
   CheckUnchanged(ctx, "io.k8s.api.resource.v1.ResourceClaimSpec", object["spec"], old["spec"],
-                 FieldPath("spec"), errors);
+                 ctx.sent["spec"], FieldPath("spec"), errors);
 }
 
 }  // namespace

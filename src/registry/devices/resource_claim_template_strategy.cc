@@ -23,7 +23,7 @@ void ValidateTemplateUpdate(const Context& ctx, json::Value object, json::Value 
                             FieldErrors& errors) {
   CheckTemplate(object, errors);
   CheckUnchanged(ctx, "io.k8s.api.resource.v1.ResourceClaimTemplateSpec", object["spec"],
-                 old["spec"], FieldPath("spec"), errors);
+                 old["spec"], ctx.sent["spec"], FieldPath("spec"), errors);
 }
 
 }  // namespace

@@ -280,7 +280,7 @@ void AddResourceSliceStrategy(KindTable& table) {
              .validate = &ValidateSlice,
              .validate_update = &ValidateSliceUpdate,
              .judged_in = "v1",
-             .traits = {.counts_generation = true, .returns_deleted = true},
+             .traits = {.counts_generation = true, .returns_deleted = true, .counts_dropped = true},
              .disabled = kDisabledOfSlices});
 }
 

@@ -139,7 +139,7 @@ void AddNetworkPolicyStrategy(KindTable& table) {
              .resource = "networkpolicies",
              .validate = &ValidateNetworkPolicy,
              .warn = &WarnOfNetworkPolicy,
-             .traits = {.counts_generation = true}});
+             .traits = {.counts_generation = true, .counts_empty = true}});
 }
 
 }  // namespace portcullis::registry

@@ -272,7 +272,7 @@ void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
   std::string diff;
   if (ctx.catalog != nullptr) {
     if (const auto* schema = ctx.catalog->FindDefinition("io.k8s.api.core.v1.PodSpec")) {
-      diff = "\n" + GoDiff(*schema, before, munged);
+      diff = "\n" + GoDiff(*schema, before, munged, ctx.sent["spec"]);
     }
   }
   errors.push_back(api::Forbidden(FieldPath("spec"), base::StrCat(kMayNotChange, diff)));

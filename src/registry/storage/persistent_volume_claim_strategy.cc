@@ -106,7 +106,7 @@ void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object,
         path, base::StrCat("spec is immutable after creation except resources.requests and "
                            "volumeAttributesClassName for bound claims",
                            StructDifference(ctx, "io.k8s.api.core.v1.PersistentVolumeClaimSpec",
-                                            before, after))));
+                                            before, after, ctx.sent["spec"]))));
   }
   const api::Quantity size = QuantityOf(object["spec"]["resources"]["requests"]["storage"]);
   if (size < QuantityOf(before["resources"]["requests"]["storage"]) &&

@@ -57,7 +57,7 @@ std::string SourceDifference(const Context& ctx, json::Value before, json::Value
   for (const std::string_view name : kSourceFields) {
     if (const auto* field = spec->FindField(name)) source.fields.push_back(*field);
   }
-  return "\n" + GoDiff(source, before, after);
+  return "\n" + GoDiff(source, before, after, ctx.sent["spec"]);
 }
 
 void ValidatePersistentVolume(const Context& ctx, json::Value object, FieldErrors& errors) {

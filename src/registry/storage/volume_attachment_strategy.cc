@@ -72,7 +72,8 @@ void ValidateVolumeAttachmentUpdate(const Context& ctx, json::Value object, json
   CheckAttachment(object, errors);
   if (object["spec"] == old["spec"]) return;
   errors.push_back(api::Invalid(
-      FieldPath("spec"), GoValue(ctx, "io.k8s.api.storage.v1.VolumeAttachmentSpec", object["spec"]),
+      FieldPath("spec"),
+      GoValue(ctx, "io.k8s.api.storage.v1.VolumeAttachmentSpec", object["spec"], ctx.sent["spec"]),
       "field is immutable"));
 }
 

@@ -9,10 +9,10 @@
 namespace portcullis::registry {
 
 std::string StructDifference(const Context& ctx, std::string_view definition, json::Value before,
-                             json::Value after) {
+                             json::Value after, json::Value sent) {
   if (ctx.catalog == nullptr) return "";
   const auto* schema = ctx.catalog->FindDefinition(definition);
-  return schema == nullptr ? "" : "\n" + GoDiff(*schema, before, after);
+  return schema == nullptr ? "" : "\n" + GoDiff(*schema, before, after, sent);
 }
 
 json::Value PendingPhase() { return json::Value::StringView("Pending"); }

@@ -13,9 +13,10 @@
 namespace portcullis::registry {
 
 // "" if the catalog is not known; else the difference of two structs of the type `definition`, as
-// Kubernetes appends it to "… is immutable after creation".
+// Kubernetes appends it to "… is immutable after creation". `sent` is `after` as it was sent
+// (Context::sent).
 std::string StructDifference(const Context& ctx, std::string_view definition, json::Value before,
-                             json::Value after);
+                             json::Value after, json::Value sent = {});
 // The names of the sources of a volume, in the order in which they are looked at.
 std::span<const std::string_view> VolumeSources();
 // The spec of a PersistentVolume, or the one that a VolumeAttachment has in place of a volume's name.

@@ -31,8 +31,22 @@ class Printer {
  public:
   std::string out;
 
-  void Print(const Schema* schema, json::Value value, bool pointer, int depth,
+  // `pair.sent` is the value before it was decoded, where that is known.
+  struct Pair {
+    json::Value value;
+    json::Value sent;
+
+    Pair operator[](std::string_view name) const { return {value[name], sent[name]}; }
+    Pair operator[](std::size_t index) const { return {value[index], sent[index]}; }
+    // Go keeps a list or map that is empty apart from one that is absent.
+    bool IsSentEmpty() const {
+      return (sent.is_array() || sent.is_object()) && sent.empty() && value.empty();
+    }
+  };
+
+  void Print(const Schema* schema, const Pair& pair, bool pointer, int depth,
              json::Value pod_spec = {}) {
+    const json::Value value = pair.value;
     if (schema == nullptr || schema->kind == Kind::kAny) {
       out += value.is_null() ? "null" : json::ToString(value);
       return;
@@ -44,14 +58,14 @@ class Printer {
         } else if (value.is_object() && IsWireType(*schema)) {
           PrintWire(value, depth);
         } else {
-          PrintStruct(*schema, value, depth, pod_spec);
+          PrintStruct(*schema, pair, depth, pod_spec);
         }
         return;
       case Kind::kArray:
-        PrintList(*schema, value, depth);
+        PrintList(*schema, pair, depth);
         return;
       case Kind::kMap:
-        PrintMap(*schema, value, depth);
+        PrintMap(*schema, pair, depth);
         return;
       default:
         PrintScalar(*schema, value, pointer);
@@ -84,16 +98,17 @@ class Printer {
     const Schema* schema;
     bool pointer;
   };
-  void PrintField(const GoField& field, json::Value value, int depth, bool& first,
+  void PrintField(const GoField& field, const Pair& pair, int depth, bool& first,
                   json::Value pod_spec = {}) {
     if (!first) out += ",";
     first = false;
     Line(depth + 1);
     out += base::StrCat("\"", field.name, "\": ");
-    Print(field.schema, value, field.pointer, depth + 1, pod_spec);
+    Print(field.schema, pair, field.pointer, depth + 1, pod_spec);
   }
 
-  void PrintStruct(const Schema& schema, json::Value value, int depth, json::Value pod_spec) {
+  void PrintStruct(const Schema& schema, const Pair& pair, int depth, json::Value pod_spec) {
+    const json::Value value = pair.value;
     out += "{";
     bool first = true;
     const bool is_pod_spec = schema.go_struct == "PodSpec";
@@ -120,7 +135,7 @@ class Printer {
       }
       if (is_pod_spec && (IsHostField(field.name) || field.name == "serviceAccount")) continue;
       const bool security = is_pod_spec && field.name == "securityContext";
-      PrintField({field.go_name(), field.schema, field.pointer}, value[field.name], depth, first,
+      PrintField({field.go_name(), field.schema, field.pointer}, pair[field.name], depth, first,
                  security ? value : json::Value());
     }
     if (!first) Line(depth);
@@ -205,24 +220,26 @@ class Printer {
     out += is_object ? "}" : "]";
   }
 
-  void PrintList(const Schema& schema, json::Value value, int depth) {
+  void PrintList(const Schema& schema, const Pair& pair, int depth) {
+    const json::Value value = pair.value;
     if (!value.is_array()) {
-      out += "null";
+      out += pair.IsSentEmpty() ? "[]" : "null";
       return;
     }
     out += "[";
     for (std::size_t i = 0; i < value.size(); ++i) {
       if (i > 0) out += ",";
       Line(depth + 1);
-      Print(schema.element, value[i], schema.element_pointer, depth + 1);
+      Print(schema.element, pair[i], schema.element_pointer, depth + 1);
     }
     if (!value.empty()) Line(depth);
     out += "]";
   }
 
-  void PrintMap(const Schema& schema, json::Value value, int depth) {
+  void PrintMap(const Schema& schema, const Pair& pair, int depth) {
+    const json::Value value = pair.value;
     if (!value.is_object()) {
-      out += "null";
+      out += pair.IsSentEmpty() ? "{}" : "null";
       return;
     }
     std::vector<json::Member> members(value.members().begin(), value.members().end());
@@ -231,8 +248,8 @@ class Printer {
     out += "{";
     bool first = true;
     for (const json::Member& member : members) {
-      PrintField({member.name(), schema.element, schema.element_pointer}, member.value, depth,
-                 first);
+      PrintField({member.name(), schema.element, schema.element_pointer},
+                 {member.value, pair.sent[member.name()]}, depth, first);
     }
     if (!first) Line(depth);
     out += "}";
@@ -241,21 +258,22 @@ class Printer {
 
 }  // namespace
 
-std::string GoJson(const Schema& schema, json::Value value) {
+std::string GoJson(const Schema& schema, json::Value value, json::Value sent) {
   Printer printer;
-  printer.Print(&schema, value, false, 0);
+  printer.Print(&schema, {value, sent}, false, 0);
   return printer.out;
 }
 
-api::BadValue GoValue(const Context& ctx, std::string_view definition, json::Value value) {
+api::BadValue GoValue(const Context& ctx, std::string_view definition, json::Value value,
+                      json::Value sent) {
   const Schema* schema = ctx.catalog == nullptr ? nullptr : ctx.catalog->FindDefinition(definition);
   if (schema == nullptr || value.is_null()) return value;
-  const auto compact = json::Parse(ctx.arena, GoJson(*schema, value));
+  const auto compact = json::Parse(ctx.arena, GoJson(*schema, value, sent));
   return compact.ok() ? api::BadValue::Raw(json::ToString(*compact)) : api::BadValue(value);
 }
 
-std::string GoDiff(const Schema& schema, json::Value before, json::Value after) {
-  return UnifiedDiff(GoJson(schema, before), GoJson(schema, after));
+std::string GoDiff(const Schema& schema, json::Value before, json::Value after, json::Value sent) {
+  return UnifiedDiff(GoJson(schema, before), GoJson(schema, after, sent));
 }
 
 }  // namespace portcullis::registry
