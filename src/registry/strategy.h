@@ -3,8 +3,8 @@
 // A Strategy is what surrounds admission for one resource: what the server sets before the plugins
 // see the object, what it checks after they have seen it, and how the object is deleted.
 //
-// Order of a create: decode, default, mutating admission, PrepareForCreate, Allocate, Validate,
-// Canonicalize, validating admission, Complete, commit. An update is the same with PrepareForUpdate and
+// Order of a create: decode, default, PrepareForCreate, mutating admission, Validate, Canonicalize,
+// validating admission, Complete, commit. An update is the same with PrepareForUpdate and
 // ValidateUpdate. The generic parts are not a strategy's business: name, namespace, uid,
 // creationTimestamp, generation 1 on create, resourceVersion, finalizer rules, and the checks of
 // ObjectMeta.
@@ -79,6 +79,7 @@ struct Context {
   // The object as the client's text had it, with the empty lists and maps that decoding drops; in the
   // version of the request. Null if that is not known.
   json::Value sent = {};
+  std::string_view verb = {};  // of the request: "update", "patch"; "" in tests
 };
 
 // DeleteOptions as they reach a strategy.

@@ -189,6 +189,7 @@ registry::Context StrategyContext(Operation& op, std::string_view name) {
   context.allow_privileged = op.world.allow_privileged;
   context.dry_run = op.dry_run;
   context.sent = op.sent;
+  context.verb = VerbName(op.verb);
   return context;
 }
 

@@ -21,6 +21,10 @@ void CheckAttributeName(std::string_view name, bool full, const FieldPath& path,
 // `sent` is the value as it was sent (Context::sent).
 void CheckUnchanged(const Context& ctx, std::string_view type, json::Value value, json::Value old,
                     json::Value sent, const FieldPath& path, FieldErrors& errors);
+// Whether the user may change allocation and reservedFor, and devices of each driver (gate
+// DRAResourceClaimGranularStatusAuthorization): Forbidden errors where not.
+void CheckMayWriteClaimStatus(const Context& ctx, json::Value status, json::Value old,
+                              FieldErrors& errors);
 // At most `limit` elements; false, with an error, if there are more.
 bool CheckSize(json::Value list, std::size_t limit, const FieldPath& path, FieldErrors& errors);
 // Elements with a `key` that an earlier one has.

@@ -34,6 +34,7 @@ void CheckClaimStatus(const Context& ctx, json::Value object, json::Value old,
   const FieldPath path("status", "reservedFor");
   CheckAllocatedAdminAccess(ctx, status["allocation"]["devices"]["results"],
                             old["status"]["allocation"]["devices"]["results"], errors);
+  CheckMayWriteClaimStatus(ctx, status, old["status"], errors);
   if (CheckSize(consumers, kMostConsumers, path, errors)) {
     std::size_t index = 0;
     for (const json::Value& consumer : consumers.elements()) {
