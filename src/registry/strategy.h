@@ -3,8 +3,8 @@
 // A Strategy is what surrounds admission for one resource: what the server sets before the plugins
 // see the object, what it checks after they have seen it, and how the object is deleted.
 //
-// Order of a create: decode, default, PrepareForCreate, mutating admission, Validate, Canonicalize,
-// validating admission, Complete, commit. An update is the same with PrepareForUpdate and
+// Order of a create: decode, default, mutating admission, PrepareForCreate, Allocate, Validate,
+// Canonicalize, validating admission, Complete, commit. An update is the same with PrepareForUpdate and
 // ValidateUpdate. The generic parts are not a strategy's business: name, namespace, uid,
 // creationTimestamp, generation 1 on create, resourceVersion, finalizer rules, and the checks of
 // ObjectMeta.
@@ -156,8 +156,8 @@ class Strategy {
   virtual bool ReturnsDeletedObject() const { return false; }
   virtual Dependents DependentsByDefault() const { return Dependents::kDeleted; }
 
-  // After validation, before validating admission: takes what objects of the kind share (cluster
-  // IPs, node ports). `old` is null on create.
+  // After preparation, before validation: takes what objects of the kind share (cluster IPs, node
+  // ports). `old` is null on create. What was taken is given back when validation fails.
   virtual base::Result<json::Value> Allocate(const Context& ctx, json::Value object,
                                              json::Value old) const;
   // Gives back what `gone` holds and `kept` (may be null) does not: when an object is gone, when an

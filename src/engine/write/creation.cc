@@ -139,6 +139,7 @@ class Creation final : public Execution {
     first_name_ = object_["metadata"]["name"].AsString();
     const auto context = StrategyContext(op_, first_name_);
     object_ = Settle(op_, object_, strategy_.PrepareForCreate(context, object_));
+    object_ = TRY(strategy_.Allocate(context, object_, {}));
     api::FieldErrors errors;
     const bool metadata_last = strategy_.ChecksMetadataLast();
     if (metadata_last) strategy_.Validate(context, object_, errors);
@@ -147,12 +148,14 @@ class Creation final : public Execution {
     }
     if (!metadata_last) strategy_.Validate(context, object_, errors);
     if (uninitialized_) CheckInitialization(op_, object_, {}, errors);
-    if (!errors.empty()) return Refuse(op_, "validation", ResourceInvalid(op_, object_, errors));
+    if (!errors.empty()) {
+      strategy_.Release(context, object_, {});
+      return Refuse(op_, "validation", ResourceInvalid(op_, object_, errors));
+    }
     std::vector<std::string> warnings;
     strategy_.Warnings(context, object_, warnings);
     for (std::string& text : warnings) op_.recorder.Warn(std::move(text));
     object_ = strategy_.Canonicalize(context, object_);
-    object_ = TRY(strategy_.Allocate(context, object_, {}));
     TraceStage(op_, kStrategy, "strategy", object_);
     return base::OkStatus();
   }

@@ -133,6 +133,8 @@ class Attempt {
     context.warnings = &warnings;
     object = KeepSystemFields(op_, object, live_);
     object = Settle(op_, object, strategy_.PrepareForUpdate(context, object, live_));
+    object = TRY(strategy_.Allocate(context, object, live_));
+    allocated_ = object;
     api::FieldErrors errors;
     registry::ValidateObjectMetaUpdate(object, live_, op_.resource->namespaced, strategy_,
                                        context.subresource, errors);
@@ -145,11 +147,11 @@ class Attempt {
     if (errors.empty()) strategy_.UpdateWarnings(context, object, live_, warnings);
     for (std::string& text : warnings) op_.recorder.Warn(std::move(text));
     if (!errors.empty()) {
+      Release(false);
       TRY(Refuse(op_, "validation", ResourceInvalid(op_, object, errors)));
       return object;
     }
-    object = strategy_.Canonicalize(context, object);
-    return strategy_.Allocate(StrategyContext(op_, spec_.name), object, live_);
+    return strategy_.Canonicalize(context, object);
   }
 
   // What was allocated and is not used any more is given back. An update that takes the last

@@ -84,22 +84,18 @@ class Services final : public DefaultStrategy {
     return InitFamilies(ctx, DropOfOldType(ctx, object, old));
   }
 
-  // Kubernetes allocates before it validates: of a Service that repeats a node port it tells only
-  // that. Allocate() does.
-  void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override {
-    RepeatsNodePort(ctx, object, {}) ? errors.clear()
-                                     : DefaultStrategy::Validate(ctx, object, errors);
-  }
-
-  void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
-                      api::FieldErrors& errors) const override {
-    RepeatsNodePort(ctx, object, old) ? errors.clear()
-                                      : DefaultStrategy::ValidateUpdate(ctx, object, old, errors);
+  // kube-apiserver shows the policy to admission and never again.
+  json::Value Complete(const Context& ctx, json::Value object) const override {
+    if (TypeOf(object) != "ExternalName") return object;
+    return json::RemovePath(ctx.arena, object, {"spec", "internalTrafficPolicy"});
   }
 
   base::Result<json::Value> Allocate(const Context& ctx, json::Value object,
                                      json::Value old) const override {
     if (ctx.services == nullptr || !ctx.subresource.empty()) return object;
+    api::FieldErrors errors;
+    CheckServiceAddresses(object, errors);
+    if (!errors.empty()) return api::InvalidStatus(ctx.kind.group_kind(), ctx.name, errors);
     object = TRY(AllocateAddress(ctx, object, old));
     PortsOfOneWrite taking(ctx);
     auto with_ports = AllocatePorts(ctx, object, old, taking);
@@ -362,29 +358,6 @@ class Services final : public DefaultStrategy {
     const Context& ctx_;
     std::set<int> taken_;
   };
-
-  // Whether the Service asks for one node port twice, so that Allocate() refuses it whatever other
-  // Services have.
-  static bool RepeatsNodePort(const Context& ctx, json::Value object, json::Value old) {
-    if (ctx.services == nullptr || !ctx.subresource.empty() || !HasNodePorts(object)) {
-      return false;
-    }
-    std::set<std::pair<std::string_view, std::int64_t>> of_update;  // by protocol
-    std::set<std::int64_t> taken;
-    std::map<std::int64_t, std::int64_t> by_port;
-    for (const json::Value& port : object["spec"]["ports"].elements()) {
-      const std::int64_t wanted = port["nodePort"].AsInt();
-      if (wanted == 0) continue;
-      if (!old.is_null()) {
-        if (!of_update.emplace(port["protocol"].AsString(), wanted).second) return true;
-        continue;
-      }
-      const auto [shared, is_new] = by_port.emplace(port["port"].AsInt(), wanted);
-      const bool takes = is_new || shared->second != wanted;
-      if (takes && !taken.insert(wanted).second) return true;
-    }
-    return false;
-  }
 
   // The node port that a new Service asks for at any place of its port `number`.
   static int RequestedFor(json::Value number, json::Value ports) {

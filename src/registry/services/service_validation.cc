@@ -413,6 +413,11 @@ void CheckFamiliesUpdate(json::Value spec, json::Value before, const FieldPath& 
 
 }  // namespace
 
+void CheckServiceAddresses(json::Value object, FieldErrors& errors) {
+  const json::Value spec = object["spec"];
+  if (spec["type"].AsString() != "ExternalName") CheckFamilies(spec, FieldPath("spec"), errors);
+}
+
 void ValidateService(const Context&, json::Value object, FieldErrors& errors) {
   CheckTopologyMode(object["metadata"]["annotations"], errors);
   const json::Value spec = object["spec"];

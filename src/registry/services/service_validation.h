@@ -8,6 +8,8 @@
 
 namespace portcullis::registry {
 
+// Addresses, families and their policy by themselves, which kube-apiserver judges before anything else.
+void CheckServiceAddresses(json::Value object, api::FieldErrors& errors);
 void ValidateService(const Context& ctx, json::Value object, api::FieldErrors& errors);
 void ValidateServiceUpdate(const Context& ctx, json::Value object, json::Value old,
                            api::FieldErrors& errors);
