@@ -192,7 +192,9 @@ class Creation final : public Execution {
 
   // Up to the commit under the name that the object has now; nothing if there is none to make.
   base::Result<std::optional<PendingWrite>> Attempt() {
-    name_ = object_["metadata"]["name"].AsString();
+    // A PUT or an apply stores it under the name of the URL, whatever admission calls it.
+    const bool named_by_url = mode_.by_update && !op_.name.empty();
+    name_ = named_by_url ? op_.name : std::string(object_["metadata"]["name"].AsString());
     if (mode_.by_update) TRY(CheckMayCreate(op_, name_));
     TRY(RunValidating(op_, {.operation = admission::kCreate,
                             .name = facts_.requested_name.empty() ? name_ : facts_.requested_name,
