@@ -29,6 +29,9 @@ void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
 void ValidatePodResize(const Context& ctx, json::Value object, json::Value old,
                        FieldErrors& errors);
 void ValidatePodStatus(json::Value object, json::Value old, FieldErrors& errors);
+// pod_container_status.cc: of a pod's status
+void CheckExtendedClaimStatus(json::Value object, FieldErrors& errors);
+void CheckContainerStatuses(json::Value object, FieldErrors& errors);
 // What holds for a pod however it comes to be: annotations and spec.
 void ValidatePodContent(const Context& ctx, json::Value object, FieldErrors& errors);
 // A pod template at `path`: metadata's labels and annotations, and the spec.
@@ -51,7 +54,9 @@ void CheckNoBacksteps(std::string_view text, const FieldPath& path, FieldErrors&
 // Relative, without "..".
 void CheckDescendingPath(std::string_view text, const FieldPath& path, FieldErrors& errors);
 void CheckLocalPath(std::string_view text, const FieldPath& path, FieldErrors& errors);
-void CheckClaimSpec(json::Value spec, const FieldPath& path, FieldErrors& errors);
+// Of an update: `before` is the stored spec. A claim that has named an API group may name a bad one.
+void CheckClaimSpec(json::Value spec, const FieldPath& path, FieldErrors& errors,
+                    json::Value before = {});
 void CheckAccessModes(json::Value modes, const FieldPath& path, FieldErrors& errors);
 
 // pod_environment.cc

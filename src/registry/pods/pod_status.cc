@@ -165,6 +165,7 @@ void ValidatePodStatus(json::Value object, json::Value old, FieldErrors& errors)
   CheckImmutable(now["qosClass"], before["qosClass"], path.Child("qosClass"), errors);
   CheckTransitions(now, before, old["spec"], errors);
   CheckClaimStatuses(now["resourceClaimStatuses"], object["spec"]["resourceClaims"], errors);
+  CheckExtendedClaimStatus(object, errors);
   CheckAddresses(now, before, "podIPs", errors);
   if (const json::Value hosts = now["hostIPs"]; !hosts.empty()) {
     const json::Value first = hosts[std::size_t{0}]["ip"];
@@ -174,6 +175,7 @@ void ValidatePodStatus(json::Value object, json::Value old, FieldErrors& errors)
     }
     CheckAddresses(now, before, "hostIPs", errors);
   }
+  CheckContainerStatuses(object, errors);
 }
 
 }  // namespace portcullis::registry

@@ -7,7 +7,12 @@
 namespace portcullis::registry {
 namespace {
 
-void CheckDataSource(json::Value source, const FieldPath& path, FieldErrors& errors) {
+bool NamesApiGroup(json::Value spec) {
+  return !spec["dataSource"]["apiGroup"].is_null() || !spec["dataSourceRef"]["apiGroup"].is_null();
+}
+
+void CheckDataSource(json::Value source, bool any_group, const FieldPath& path,
+                     FieldErrors& errors) {
   if (source.is_null()) return;
   RequireField(source, "name", path, errors);
   RequireField(source, "kind", path, errors);
@@ -17,17 +22,18 @@ void CheckDataSource(json::Value source, const FieldPath& path, FieldErrors& err
     errors.push_back(api::Invalid(
         path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
   }
-  if (!group.empty()) CheckSubdomain(group, path.Child("apiGroup"), errors);
+  if (!group.empty() && !any_group) CheckSubdomain(group, path.Child("apiGroup"), errors);
   if (const std::string_view name = source["namespace"].AsString(); !name.empty()) {
     CheckDnsLabel(name, path.Child("namespace"), errors);
   }
 }
 
-void CheckDataSources(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+void CheckDataSources(json::Value spec, bool any_group, const FieldPath& path,
+                      FieldErrors& errors) {
   const json::Value source = spec["dataSource"];
   const json::Value reference = spec["dataSourceRef"];
-  CheckDataSource(source, path.Child("dataSource"), errors);
-  CheckDataSource(reference, path.Child("dataSourceRef"), errors);
+  CheckDataSource(source, any_group, path.Child("dataSource"), errors);
+  CheckDataSource(reference, any_group, path.Child("dataSourceRef"), errors);
   if (source.is_null() || reference.is_null()) return;
   // Kubernetes shows the path itself, whose fields are private.
   const api::BadValue shown = api::BadValue::Raw("{}");
@@ -56,7 +62,8 @@ void CheckAccessModes(json::Value modes, const FieldPath& path, FieldErrors& err
   }
 }
 
-void CheckClaimSpec(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+void CheckClaimSpec(json::Value spec, const FieldPath& path, FieldErrors& errors,
+                    json::Value before) {
   if (spec["accessModes"].empty()) {
     errors.push_back(
         api::Required(path.Child("accessModes"), "at least 1 access mode is required"));
@@ -77,7 +84,7 @@ void CheckClaimSpec(json::Value spec, const FieldPath& path, FieldErrors& errors
   if (!spec["volumeMode"].is_null()) {
     CheckOneOf(spec["volumeMode"], path.Child("volumeMode"), {"Block", "Filesystem"}, errors);
   }
-  CheckDataSources(spec, path, errors);
+  CheckDataSources(spec, NamesApiGroup(before), path, errors);
   if (const std::string_view name = spec["volumeAttributesClassName"].AsString(); !name.empty()) {
     CheckSubdomain(name, path.Child("volumeAttributesClassName"), errors);
   }

@@ -65,7 +65,7 @@ void CheckClaimStatus(json::Value status, FieldErrors& errors) {
 void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object, json::Value old,
                                          FieldErrors& errors) {
   if (ctx.subresource == "status") return CheckClaimStatus(object["status"], errors);
-  ValidatePersistentVolumeClaim(ctx, object, errors);
+  CheckClaimSpec(object["spec"], FieldPath("spec"), errors, old["spec"]);
   const FieldPath path("spec");
   json::Value before = old["spec"];
   json::Value after = object["spec"];
