@@ -10,6 +10,7 @@
 #include "admission/fresh_times.h"
 #include "admission/object_conversion.h"
 #include "admission/survey.h"
+#include "api/schema/schema.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "policy/cel_policy/binding_matcher.h"
@@ -241,6 +242,7 @@ class Dispatcher {
         if (!patched.error.ok()) error = patched.error.message();
       }
     }
+    if (error.empty() && !patched.fatal) error = NotInKindOfRequest();
     Count(invocation, ErrorTypeOf(error), services_.clock->Steady() - start);
     if (patched.fatal) return patched.error;
     if (!error.empty()) {
@@ -256,6 +258,31 @@ class Dispatcher {
     object_ = next;
     changed_ = true;
     return base::OkStatus();
+  }
+
+  // kube-apiserver converts what a patch has made of a built-in kind into the group and version of the
+  // request without its internal type between: why that fails, or "".
+  std::string NotInKindOfRequest() const {
+    if (services_.objects == nullptr) return "";
+    const api::GroupVersionKind& wanted = request_.kind();
+    const std::string version = wanted.group_version().ToString();
+    if (request_.subresource() == "scale" &&
+        IsCustom(services_.objects->KindFor(request_.resource(), ""))) {
+      return base::StrCat("request to convert CR to an invalid group/version: ", version);
+    }
+    if (kind_.group_version() == wanted.group_version() || IsCustom(kind_)) return "";
+    const std::string type = base::StrCat(kind_.version, ".", kind_.kind);
+    if (kind_.group != wanted.group) {
+      return base::StrCat(type, " is not suitable for converting to ", base::GoQuote(version),
+                          " in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"");
+    }
+    return base::StrCat("converting (", type, ") to (", wanted.version, ".", wanted.kind,
+                        "): unknown conversion");
+  }
+
+  bool IsCustom(const api::GroupVersionKind& kind) const {
+    const auto schema = services_.objects->SchemaOf(kind);
+    return schema != nullptr && schema->constraints != nullptr;
   }
 
   void Count(const Invocation& invocation, std::string_view error_type,

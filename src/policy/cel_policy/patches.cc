@@ -127,6 +127,15 @@ Patched ApplyConfiguration(json::Arena& arena, const admission::ObjectInterfaces
   auto json = kube_cel::ApplyConfigurationOf(arena, value);
   if (!json.ok()) return Failed(json.status().message());
   const auto type = objects == nullptr ? nullptr : objects->SchemaOf(kind);
+  // kube-apiserver looks for the type in the OpenAPI document of the kind's own group and version,
+  // which has no kinds that only subresources of other groups have: Scale, Eviction, TokenRequest.
+  const bool is_builtin = type == nullptr ? kind.group.empty() : type->constraints == nullptr;
+  if (objects != nullptr && is_builtin && objects->ResourcesOf(kind).empty()) {
+    return Failed(
+        base::StrCat("error applying patch: failed to convert patch object to typed object: no "
+                     "corresponding type for ",
+                     kind.ToString()));
+  }
   if (type == nullptr) return NoSchema(kind);
   json::Value patch = json::With(arena, *json, "apiVersion", object["apiVersion"]);
   patch = json::With(arena, patch, "kind", object["kind"]);
