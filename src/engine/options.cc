@@ -2,6 +2,11 @@
 
 #include "engine/options.h"
 
+#include <algorithm>
+
+#include "api/api_status.h"
+#include "api/field_error.h"
+
 namespace portcullis::engine {
 namespace {
 
@@ -25,6 +30,29 @@ void SetOptionsForAdmission(json::Arena& arena, const GivenWriteOptions& given,
                             WriteOptions& options) {
   options.as_create = OptionsValue(arena, "CreateOptions", given);
   options.as_update = OptionsValue(arena, "UpdateOptions", given);
+}
+
+base::Status CheckDeleteOptions(const DeleteOptions& options) {
+  api::FieldErrors errors;
+  const api::FieldPath path("propagationPolicy");
+  const json::Value given = options.value[path.ToString()];
+  const std::string_view policy = given.AsString();
+  if (options.orphan_dependents && given.is_string()) {
+    errors.push_back(
+        api::Invalid(path, policy, "orphanDependents and deletionPropagation cannot be both set"));
+  }
+  if (given.is_string() && policy != "Foreground" && policy != "Background" && policy != "Orphan") {
+    errors.push_back(
+        api::NotSupported(path, policy, {"Foreground", "Background", "Orphan", "nil"}));
+  }
+  const json::Value dry_run = options.value["dryRun"];
+  const auto values = dry_run.elements();
+  if (!std::all_of(values.begin(), values.end(),
+                   [](json::Value value) { return value.AsString() == "All"; })) {
+    errors.push_back(api::NotSupported(api::FieldPath("dryRun"), dry_run, {"All"}));
+  }
+  if (errors.empty()) return base::OkStatus();
+  return api::InvalidStatus({"meta.k8s.io", "DeleteOptions"}, "", errors);
 }
 
 std::string_view FieldValidationName(FieldValidation validation) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status.h"
 #include "engine/codec/media_type.h"
 #include "json/value.h"
 
@@ -58,6 +59,10 @@ struct DeleteOptions {
   std::optional<bool> orphan_dependents;
   json::Value value;  // as admission sees them, without what a strategy adds
 };
+
+// What is wrong with options of which `value` has been set (ValidateDeleteOptions), as the Status of a
+// refusal.
+base::Status CheckDeleteOptions(const DeleteOptions& options);
 
 struct ListOptions {
   std::string label_selector;

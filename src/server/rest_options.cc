@@ -213,20 +213,8 @@ base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
     }
     if (!dry_run.empty()) value.Set("dryRun", StringArray(call.arena, dry_run));
   }
-  api::FieldErrors errors;
-  const std::string& policy = options.propagation_policy;
   options.value = value.Build();
-  if (options.orphan_dependents && !policy.empty()) {
-    errors.push_back(api::Invalid(api::FieldPath("propagationPolicy"), policy,
-                                  "orphanDependents and deletionPropagation cannot be both set"));
-  }
-  const bool given = options.value["propagationPolicy"].is_string();
-  if (given && policy != "Foreground" && policy != "Background" && policy != "Orphan") {
-    errors.push_back(api::NotSupported(api::FieldPath("propagationPolicy"), policy,
-                                       {"Foreground", "Background", "Orphan", "nil"}));
-  }
-  CheckDryRun(call.arena, dry_run, errors);
-  if (!errors.empty()) return OptionsInvalid("DeleteOptions", errors);
+  TRY(engine::CheckDeleteOptions(options));
   options.dry_run = !dry_run.empty();
   return options;
 }

@@ -325,6 +325,13 @@ class Eviction final : public Execution {
     if (revision > 0 && !bound_.resource_version.empty()) {
       bound_.resource_version = std::to_string(revision);
     }
+    // Looked at when the pod has been found and marked, as late as kube-apiserver does.
+    base::Status valid =
+        options_.dry_run || revision > 0 ? CheckDeleteOptions(options_) : base::OkStatus();
+    if (!valid.ok()) {
+      end_ = std::move(valid);
+      return;
+    }
     deletion_ = BeginUnreviewedDeletion(op_, bound_);
     Enter(Step::kDelete);
   }
