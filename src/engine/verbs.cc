@@ -36,7 +36,7 @@ base::Result<UpdateSpec> ReplacementBy(Operation& op, const Input& input) {
 base::Result<UpdateSpec> PatchBy(Operation& op, const Input& input) {
   UpdateSpec spec;
   spec.name = op.name;
-  spec.transform = TRY(MakePatch(op, input, PatchTargetOf(op)));
+  spec.transform = MakePatch(op, input, PatchTargetOf(op));
   spec.create_if_absent = input.patch == PatchType::kApply && op.subresource == nullptr;
   spec.track_fields = input.patch != PatchType::kApply;
   return spec;

@@ -304,7 +304,7 @@ base::Result<ScaleSpec> ReplacedBy(Operation& op, const Input& input) {
 
 base::Result<ScaleSpec> PatchedBy(Operation& op, const Input& input) {
   ScaleSpec spec;
-  spec.transform = TRY(MakePatch(op, input, PatchTargetOf(op)));
+  spec.transform = MakePatch(op, input, PatchTargetOf(op));
   spec.track_fields = input.patch != PatchType::kApply;
   return spec;
 }

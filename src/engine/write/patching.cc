@@ -34,7 +34,6 @@
 namespace portcullis::engine {
 namespace {
 
-using Transform = std::function<base::Result<json::Value>(json::Value live)>;
 constexpr std::size_t kMaxOperations = 10000;
 
 // The Go server prints the whole patched document where it does not fit the type.
@@ -492,7 +491,9 @@ PatchTarget PatchTargetOf(const Operation& op) {
   return {op.kind(), schema, schema != nullptr};
 }
 
-base::Result<Transform> MakePatch(Operation& op, const Input& input, const PatchTarget& target) {
+namespace {
+
+base::Result<Transform> ReadPatch(Operation& op, const Input& input, const PatchTarget& target) {
   switch (input.patch) {
     case PatchType::kJson:
       return MakeJsonPatch(op, target, input);
@@ -504,6 +505,16 @@ base::Result<Transform> MakePatch(Operation& op, const Input& input, const Patch
       return MakeApply(op, target, input);
   }
   return base::InternalError("unknown patch type");
+}
+
+}  // namespace
+
+Transform MakePatch(Operation& op, const Input& input, const PatchTarget& target) {
+  return [&op, input, target,
+          read = Transform()](json::Value live) mutable -> base::Result<json::Value> {
+    if (!read) read = TRY(ReadPatch(op, input, target));
+    return read(live);
+  };
 }
 
 }  // namespace portcullis::engine

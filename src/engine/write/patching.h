@@ -26,9 +26,11 @@ struct PatchTarget {
 // What a patch of the operation is applied to: the resource, or what its subresource shows of it.
 PatchTarget PatchTargetOf(const Operation& op);
 
-// The live object (canonical, of target.kind) to the patched one, canonical and defaulted. Reads
-// the body once; the result refers to `op`.
-base::Result<std::function<base::Result<json::Value>(json::Value live)>> MakePatch(
-    Operation& op, const Input& input, const PatchTarget& target);
+// The live object (canonical, of target.kind) to the patched one, canonical and defaulted.
+using Transform = std::function<base::Result<json::Value>(json::Value live)>;
+
+// Reads the body when it is called first: a patch of an absent object is not looked at. The result
+// refers to `op` and to what the input views.
+Transform MakePatch(Operation& op, const Input& input, const PatchTarget& target);
 
 }  // namespace portcullis::engine
