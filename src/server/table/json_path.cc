@@ -166,22 +166,26 @@ class Walker {
       }
       numbers.push_back(part.empty() ? std::nullopt : number);
     }
-    if (numbers.size() > 3 || (numbers.size() == 1 && !numbers[0])) {
+    if (numbers.size() > 3) {
       broken_ = true;
       return {};
     }
     Values out;
     for (const Value& value : found) {
-      if (!value.is_array()) continue;
+      if (value.is_null()) continue;
       const auto size = static_cast<std::int64_t>(value.size());
-      const auto at = [&](std::int64_t n) { return n < 0 ? n + size : n; };
-      std::int64_t first = at(numbers[0].value_or(0));
-      std::int64_t last = first + 1;
-      std::int64_t step = 1;
-      if (numbers.size() > 1) last = std::min(size, at(numbers[1].value_or(size)));
-      if (numbers.size() > 2) step = numbers[2].value_or(1);
-      if (first < 0 || step <= 0) continue;
-      for (std::int64_t i = first; i < std::min(last, size); i += step) {
+      const std::int64_t given = numbers[0].value_or(0);
+      const std::int64_t first = given < 0 ? given + size : given;
+      // Without a colon it is the one element; `[]` is the first.
+      std::int64_t last = numbers.size() > 1 ? numbers[1].value_or(size) : given + 1;
+      if (last < 0 || (last == 0 && numbers.size() == 1)) last += size;
+      const std::int64_t step = numbers.size() > 2 ? numbers[2].value_or(1) : 1;
+      const bool within = first >= 0 && first < size && last >= first && last <= size;
+      if (!value.is_array() || step <= 0 || (first != last && !within)) {
+        broken_ = true;
+        return {};
+      }
+      for (std::int64_t i = first; i < last; i += step) {
         out.push_back(value[static_cast<std::size_t>(i)]);
       }
     }
