@@ -123,6 +123,13 @@ class Decoder {
     members_.reserve(kUsual);
   }
 
+  base::Result<Value> DecodeAll(const Schema& schema, Value input) {
+    base::Result<Value> decoded = Decode(schema, input, options_.known);
+    if (decoded.ok() && !first_wrong_.ok()) return std::move(first_wrong_);
+    return decoded;
+  }
+
+ private:
   // `known` is in order already, or null.
   base::Result<Value> Decode(const Schema& schema, Value input, Value known) {
     if (!known.is_null() && input.IsSameAs(known)) return input;
@@ -142,7 +149,6 @@ class Decoder {
     }
   }
 
- private:
   // The chain of fields that leads to the value at hand; lives on the stack.
   struct Frame {
     const Frame* parent;
@@ -183,8 +189,18 @@ class Decoder {
     }
   }
 
+  // A value of a wrong type: Go goes on and tells the first of them at the end, unless a type that
+  // decodes itself fails, which ends decoding at once.
+  Value WrongType(std::string_view what, std::string_view go_type) {
+    if (first_wrong_.ok()) first_wrong_ = TypeError(what, go_type);
+    return {};
+  }
+
   base::Status TypeError(std::string_view what, std::string_view go_type) const {
-    if (options_.error_path != nullptr) FullPath(frame_, *options_.error_path);
+    if (options_.error_path != nullptr) {
+      options_.error_path->clear();
+      FullPath(frame_, *options_.error_path);
+    }
     const Schema* owner = nullptr;
     for (const Frame* f = frame_; f != nullptr && owner == nullptr; f = f->parent) owner = f->owner;
     std::string text = base::StrCat("json: cannot unmarshal ", what, " into Go ");
@@ -209,7 +225,7 @@ class Decoder {
   base::Result<Value> Struct(const Schema& schema, Value input, Value known) {
     if (!input.is_object()) {
       if (input.is_null()) return ZeroOf(schema);
-      return TypeError(json::GoTypeName(input), schema.go_type);
+      return WrongType(json::GoTypeName(input), schema.go_type);
     }
     // The values of the fields lie on a stack of their own, so that no struct allocates.
     const std::size_t base = slots_.size();
@@ -238,7 +254,8 @@ class Decoder {
         if (!schema.preserve_unknown_fields) ReportUnknown(member.name());
         continue;
       }
-      if (member.value.is_null() && field->schema->kind != Kind::kUnion) continue;
+      const bool reads_null = field->schema->kind == Kind::kUnion && !field->pointer;
+      if (member.value.is_null() && !reads_null) continue;
       const Enter enter(*this, &schema, field->name);
       const Value* before = known.Find(member.name(), member.hash);
       const Value value =
@@ -335,7 +352,7 @@ class Decoder {
   }
 
   base::Result<Value> Map(const Schema& schema, Value input, Value known) {
-    if (!input.is_object()) return TypeError(json::GoTypeName(input), schema.go_type);
+    if (!input.is_object()) return WrongType(json::GoTypeName(input), schema.go_type);
     const std::size_t first = members_.size();
     bool changed = false;
     for (const json::Member& member : input.members()) {
@@ -361,7 +378,7 @@ class Decoder {
   }
 
   base::Result<Value> Array(const Schema& schema, Value input, Value known) {
-    if (!input.is_array()) return TypeError(json::GoTypeName(input), schema.go_type);
+    if (!input.is_array()) return WrongType(json::GoTypeName(input), schema.go_type);
     std::vector<Value> elements;
     elements.reserve(input.size());
     bool changed = false;
@@ -384,8 +401,11 @@ class Decoder {
   // Such types decode themselves: what strict decoding would report of them is lost.
   base::Result<Value> Union(const Schema& schema, Value input) {
     std::vector<std::string>* const reported = std::exchange(unknown_, nullptr);
+    base::Status before = std::exchange(first_wrong_, base::OkStatus());
     base::Result<Value> content = UnionContent(schema, input);
     unknown_ = reported;
+    std::swap(before, first_wrong_);
+    if (content.ok() && !before.ok()) return before;
     return content;
   }
 
@@ -404,10 +424,10 @@ class Decoder {
   base::Result<Value> Leaf(const Schema& schema, Value input) {
     switch (schema.kind) {
       case Kind::kString:
-        if (!input.is_string()) return TypeError(json::GoTypeName(input), schema.go_type);
+        if (!input.is_string()) return WrongType(json::GoTypeName(input), schema.go_type);
         return input;
       case Kind::kBoolean:
-        if (!input.is_bool()) return TypeError(json::GoTypeName(input), schema.go_type);
+        if (!input.is_bool()) return WrongType(json::GoTypeName(input), schema.go_type);
         return input;
       case Kind::kInteger:
         return Integer(schema, input);
@@ -447,30 +467,33 @@ class Decoder {
   }
 
   base::Result<Value> Integer(const Schema& schema, Value input) {
-    if (!input.is_number()) return TypeError(json::GoTypeName(input), schema.go_type);
+    if (!input.is_number()) return WrongType(json::GoTypeName(input), schema.go_type);
     const bool narrow = schema.format == "int32";
     const std::int64_t value = input.AsInt();
     const bool fits = input.is_int() && (!narrow || (value >= std::numeric_limits<int>::min() &&
                                                      value <= std::numeric_limits<int>::max()));
-    if (!fits) return TypeError("number " + LiteralOf(input), schema.go_type);
+    if (!fits) return WrongType("number " + LiteralOf(input), schema.go_type);
     return input;
   }
 
   base::Result<Value> Number(const Schema& schema, Value input) {
-    if (!input.is_number()) return TypeError(json::GoTypeName(input), schema.go_type);
+    if (!input.is_number()) return WrongType(json::GoTypeName(input), schema.go_type);
     if (!std::isfinite(input.AsDouble())) {
-      return TypeError("number " + LiteralOf(input), schema.go_type);
+      return WrongType("number " + LiteralOf(input), schema.go_type);
     }
     return input;
   }
 
   base::Result<Value> Bytes(const Schema& schema, Value input) {
-    if (!input.is_string()) return TypeError(json::GoTypeName(input), schema.go_type);
+    if (!input.is_string()) return WrongType(json::GoTypeName(input), schema.go_type);
     std::size_t at = 0;
     const auto bytes = base::Base64Decode(input.AsString(), &at);
     if (!bytes) {
-      return base::BadRequest(
-          base::StrCat("illegal base64 data at input byte ", std::to_string(at)));
+      if (first_wrong_.ok()) {
+        first_wrong_ = base::BadRequest(
+            base::StrCat("illegal base64 data at input byte ", std::to_string(at)));
+      }
+      return Value();
     }
     const std::string canonical = base::Base64Encode(*bytes);
     return canonical == input.AsString() ? input : json::String(arena_, canonical);
@@ -528,6 +551,7 @@ class Decoder {
   const DecodeOptions& options_;
   std::vector<std::string>* unknown_;
   const Frame* frame_ = nullptr;
+  base::Status first_wrong_;           // of a value of a wrong type
   std::vector<Slot> slots_;            // of the structs being decoded, innermost last
   std::vector<json::Member> members_;  // of the objects being written, innermost last
 };
@@ -536,7 +560,7 @@ class Decoder {
 
 base::Result<Value> Decode(json::Arena& arena, const Schema& schema, Value input,
                            const DecodeOptions& options) {
-  return Decoder(arena, options).Decode(schema, input, options.known);
+  return Decoder(arena, options).DecodeAll(schema, input);
 }
 
 std::vector<std::string> DecodingWarnings(const std::vector<std::string>& duplicate_fields,

@@ -4,11 +4,13 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "api/schema/decode.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 
 namespace portcullis::api::schema {
 namespace {
@@ -56,7 +58,11 @@ base::Result<Value> Scalar(const Schema& schema, Value value) {
     const double given = value.AsDouble();
     if (schema.kind == Kind::kNumber) return value;
     if (given != std::trunc(given)) return no_conversion("float64");
-    if (std::fabs(given) >= 9.2e18) return value;
+    // What no int64 holds becomes the lowest one, as on amd64.
+    constexpr double kBeyond = 9223372036854775808.0;
+    if (!(given >= -kBeyond && given < kBeyond)) {
+      return Narrowed(schema, std::numeric_limits<std::int64_t>::min());
+    }
     return Narrowed(schema, static_cast<std::int64_t>(given));
   }
   // Go can make a text of an integer, only not this way.
@@ -132,7 +138,8 @@ base::Result<Value> FromUnstructured(json::Arena& arena, const Schema& schema, V
     case Kind::kNumber:
       return Scalar(schema, value);
     case Kind::kAny:
-      return value;
+      // Written from a Go map, whose keys are in order.
+      return schema.go_type == "runtime.RawExtension" ? json::Sorted(arena, value) : value;
     default:
       break;
   }

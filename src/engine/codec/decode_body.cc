@@ -80,10 +80,16 @@ bool IsBygone(const GroupVersionKind& kind) {
   return false;
 }
 
-std::string NoKind(const GroupVersionKind& kind) {
+// Definitions are served by a server of their own with a scheme of its own; `expected` is what the
+// endpoint takes.
+std::string NoKind(const GroupVersionKind& kind, const GroupVersionKind& expected) {
+  const std::string_view scheme =
+      expected.group == "apiextensions.k8s.io"
+          ? "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"
+          : "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
   return base::StrCat("no kind ", base::GoQuote(kind.kind), " is registered for version ",
-                      base::GoQuote(kind.group_version().ToString()),
-                      " in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"");
+                      base::GoQuote(kind.group_version().ToString()), " in scheme ",
+                      base::GoQuote(scheme));
 }
 
 std::string NoConversion(const GroupVersionKind& from, const GroupVersionKind& to) {
@@ -142,7 +148,7 @@ base::Status CheckKind(const Operation& op, const GroupVersionKind& expected,
   if (IsBygone(claimed) && claimed.group == expected.group && claimed.kind == expected.kind) {
     return OtherVersion(claimed, expected);
   } else if (!IsRegistered(op, claimed)) {
-    return CannotBeHandled(claimed.kind, claimed.version, expected, NoKind(claimed));
+    return CannotBeHandled(claimed.kind, claimed.version, expected, NoKind(claimed, expected));
   }
   if (claimed.kind != expected.kind || !api::IsConvertible(claimed, expected)) {
     return CannotBeHandled(claimed.kind, claimed.version, expected,
@@ -163,7 +169,8 @@ base::Status CheckConvertible(const Operation& op, const GroupVersionKind& expec
   }
   if (const auto text = object["kind"].AsString(); !text.empty()) claimed.kind = text;
   if (claimed == expected) return base::OkStatus();
-  if (!IsRegistered(op, claimed) && !IsBygone(claimed)) return base::BadRequest(NoKind(claimed));
+  if (!IsRegistered(op, claimed) && !IsBygone(claimed))
+    return base::BadRequest(NoKind(claimed, expected));
   if (claimed.kind == expected.kind && api::IsConvertible(claimed, expected)) {
     return base::OkStatus();
   }

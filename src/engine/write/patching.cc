@@ -199,6 +199,11 @@ base::Result<json::Value> Finish(Operation& op, const PatchTarget& target,
     object = *merged;
     patched.strict_errors.insert(patched.strict_errors.end(), repeated.begin(), repeated.end());
   }
+  if (!custom && !patched.repeats_keys) {
+    // Raw extensions, and what is told of unknown fields, keep the order in which they are decoded.
+    object = InOrderWhereMerged(op.arena, object, patched.merged);
+    object = InOrderWhereVisited(op.arena, object, VisitedBy(patched.operations, object));
+  }
   if (!custom) {
     // What was merged by its Go type stays of that type, whatever it says.
     if (!patched.strategic) {

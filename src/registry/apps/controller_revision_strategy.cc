@@ -2,6 +2,7 @@
 
 // ControllerRevisions (pkg/apis/apps/validation).
 
+#include "json/writer.h"
 #include "registry/kind_table.h"
 
 namespace portcullis::registry {
@@ -9,7 +10,6 @@ namespace {
 
 constexpr FieldRule kRevisionRules[] = {
     {"revision", FieldRuleKind::kMinimum, "0"},
-    {"data", FieldRuleKind::kImmutable},
 };
 
 void ValidateControllerRevision(const Context& ctx, json::Value object, FieldErrors& errors) {
@@ -26,6 +26,10 @@ void ValidateControllerRevisionUpdate(const Context& ctx, json::Value object, js
                                       FieldErrors& errors) {
   (void)ctx;
   CheckFieldRules(kRevisionRules, object, &old, errors);
+  // Compared as text: another order of keys is a change.
+  const json::Value data = object["data"];
+  if (json::ToString(data) == json::ToString(old["data"])) return;
+  errors.push_back(api::Invalid(FieldPath("data"), data, "field is immutable"));
 }
 
 }  // namespace

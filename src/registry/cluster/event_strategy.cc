@@ -8,6 +8,7 @@
 #include "registry/default_strategy.h"
 #include "registry/kind_table.h"
 #include "registry/validation/checks.h"
+#include "registry/validation/object_meta.h"
 
 namespace portcullis::registry {
 namespace {
@@ -78,7 +79,8 @@ void CheckSeries(json::Value series, FieldErrors& errors) {
 void ValidateEvent(const Context& ctx, json::Value event, FieldErrors& errors) {
   CheckEvent(ctx, event, errors);
   if (!IsStrict(ctx)) return;
-  CheckSubdomain(event["metadata"]["name"].AsString(), FieldPath("metadata", "name"), errors);
+  static const Kind kNamedBySubdomain = {};
+  ValidateObjectMeta(event, true, DefaultStrategy(kNamedBySubdomain), errors);
   CheckSeries(event["series"], errors);
   if (event["eventTime"].is_null()) errors.push_back(api::Required(FieldPath("eventTime"), ""));
   const std::string_view type = event["type"].AsString();

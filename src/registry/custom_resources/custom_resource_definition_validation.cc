@@ -190,7 +190,16 @@ struct VersionPaths {
   FieldPath subresources;
   FieldPath columns;
   FieldPath selectable_fields;
+  // What is said if the fields stand where kube-apiserver sees no schema, having moved to the spec
+  // what all versions have in common.
+  std::string_view selects_without_schema;
 };
+
+std::string_view SelectsWithoutSchema(Value version, bool common_schema, bool common_fields) {
+  if (common_schema == common_fields && version["schema"]["openAPIV3Schema"].is_object()) return "";
+  return common_fields ? "may only be set when validations.schema is included"
+                       : "may only be set when `version.schema.openAPIV3Schema` is not included";
+}
 
 void CheckVersionContent(Value version, bool has_status, const VersionPaths& paths,
                          FieldErrors& errors) {
@@ -203,7 +212,12 @@ void CheckVersionContent(Value version, bool has_status, const VersionPaths& pat
   }
   CheckSubresources(version["subresources"], paths.subresources, errors);
   CheckColumns(version["additionalPrinterColumns"], paths.columns, errors);
-  CheckSelectableFields(version["selectableFields"], schema, paths.selectable_fields, errors);
+  const Value fields = version["selectableFields"];
+  if (fields.empty() || paths.selects_without_schema.empty()) {
+    CheckSelectableFields(fields, schema, paths.selectable_fields, errors);
+  } else {
+    errors.push_back(api::Invalid(paths.selectable_fields, "", paths.selects_without_schema));
+  }
 }
 
 void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
@@ -247,7 +261,8 @@ void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
         common_subresources ? path.Child("subresources") : at.Child("subresources"),
         common_columns ? path.Child("additionalPrinterColumns")
                        : at.Child("additionalPrinterColumns"),
-        common_fields ? path.Child("selectableFields") : at.Child("selectableFields")};
+        common_fields ? path.Child("selectableFields") : at.Child("selectableFields"),
+        SelectsWithoutSchema(version, common_schema, common_fields)};
     CheckVersionContent(own, version["subresources"]["status"].is_object(), paths, errors);
   }
   if (!unique) {
@@ -408,7 +423,8 @@ bool IsEstablished(Value definition) {
 void ValidateCustomResourceDefinition(const Context&, Value object, FieldErrors& errors) {
   const std::string name = base::StrCat(object["spec"]["names"]["plural"].AsString(), ".",
                                         object["spec"]["group"].AsString());
-  if (object["metadata"]["name"].AsString() != name) {
+  const std::string_view given = object["metadata"]["name"].AsString();
+  if (!given.empty() && given != name) {
     errors.push_back(api::Invalid(FieldPath("metadata", "name"), object["metadata"]["name"],
                                   "must be spec.names.plural+\".\"+spec.group"));
   }
