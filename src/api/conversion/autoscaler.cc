@@ -347,6 +347,15 @@ Value WithAutoscalerStatusAnnotations(json::Arena& arena, Value object, Value ot
              : json::SetPath(arena, object, {"metadata", "annotations"}, annotations);
 }
 
+base::Result<Value> ConditionsThroughStatus(json::Arena& arena, Value object) {
+  const Value conditions = ReadAnnotation(arena, object, kConditions);
+  if (!conditions.is_array()) return object;
+  object = json::RemovePath(arena, object, {"metadata", "annotations", kConditions});
+  PutAnnotation(arena, object, kConditions, Conditions(arena, conditions));
+  if (!object["metadata"]["annotations"].empty()) return object;
+  return json::RemovePath(arena, object, {"metadata", "annotations"});
+}
+
 Value AutoscalerFromV1(json::Arena& arena, Value object) {
   const Value before = object;
   object = WithoutAutoscalerAnnotations(arena, object);

@@ -99,9 +99,10 @@ struct Entry {
   std::string_view name;
   ConversionFunction function;
 };
-constexpr std::array<Entry, 26> kFunctions = {{
+constexpr std::array<Entry, 27> kFunctions = {{
     {"autoscalerFromV1", &Sure<AutoscalerFromV1>},
     {"autoscalerToV1", &Sure<AutoscalerToV1>},
+    {"conditionsThroughStatus", &ConditionsThroughStatus},
     {"definitionFromV1beta1", &Sure<DefinitionFromV1beta1>},
     {"deviceRequestsFromV1beta1", &Sure<DeviceRequestsFromV1beta1>},
     {"deviceRequestsToV1beta1", &Sure<DeviceRequestsToV1beta1>},

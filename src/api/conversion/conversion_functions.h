@@ -18,6 +18,8 @@ ConversionFunction FindConversionFunction(std::string_view name);
 // autoscaling/v1 <-> v2 (conversion/autoscaler.cc).
 json::Value AutoscalerFromV1(json::Arena& arena, json::Value autoscaler);
 json::Value AutoscalerToV1(json::Arena& arena, json::Value autoscaler);
+// In v1, with the annotation of its conditions as it comes back from the status.
+base::Result<json::Value> ConditionsThroughStatus(json::Arena& arena, json::Value autoscaler);
 // Without the annotations in which v1 says what only v2 has fields for: v2 has no use for them.
 json::Value WithoutAutoscalerAnnotations(json::Arena& arena, json::Value autoscaler);
 // In v1, with the annotations in which it says what only the status of v2 has fields for, of `other`;
