@@ -139,7 +139,7 @@ class EngineParts final : public Engine {
     }
     catalog_.Set(TRY(api::catalog::Catalog::BuiltIn(options_.runtime_config, legacy)));
     world_.catalog = &catalog_;
-    defaulter_ = TRY(api::schema::Defaulter::BuiltIn(release_->legacy_minor()));
+    defaulter_ = TRY(api::schema::Defaulter::BuiltIn(release_->legacy_minor(), world_.clock));
     world_.defaulter = defaulter_.get();
     objects_ = std::make_unique<admission::CatalogObjects>([this] { return catalog_.Get(); },
                                                            defaulter_.get());

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "api/quantity.h"
-#include "base/clock.h"
 #include "base/strings.h"
 #include "json/edit.h"
 
@@ -365,18 +364,11 @@ Value PodLevelResources(json::Arena& arena, Value spec) {
                                                : json::With(arena, spec, "resources", resources);
 }
 
-// A taint of a device has been added when it is first seen.
-Value TimeAdded(json::Arena& arena, Value taint) {
-  if (!taint["timeAdded"].is_null()) return taint;
-  return json::With(arena, taint, "timeAdded",
-                    json::String(arena, base::FormatTime(base::SystemClock().Now())));
-}
-
 struct Entry {
   std::string_view name;
   DefaultFunction function;
 };
-constexpr std::array<Entry, 16> kFunctions = {{
+constexpr std::array<Entry, 15> kFunctions = {{
     {"crdNames", &CrdNames},
     {"crdStoredVersions", &CrdStoredVersions},
     {"daemonSetGeneration", &DaemonSetGeneration},
@@ -391,11 +383,15 @@ constexpr std::array<Entry, 16> kFunctions = {{
     {"roundMilli", &RoundMilli},
     {"secretStringData", &SecretStringData},
     {"selectorFromTemplate", &SelectorFromTemplate},
-    {"timeAdded", &TimeAdded},
     {"volumeSource", &VolumeSource},
 }};
 
 }  // namespace
+
+Value TimeAdded(json::Arena& arena, Value taint, const base::Clock& clock) {
+  if (!taint["timeAdded"].is_null()) return taint;
+  return json::With(arena, taint, "timeAdded", json::String(arena, base::FormatTime(clock.Now())));
+}
 
 DefaultFunction FindDefaultFunction(std::string_view name) {
   for (const Entry& entry : kFunctions) {

@@ -25,6 +25,7 @@ struct Step {
   const Statement* statement = nullptr;
   const Program* used = nullptr;
   DefaultFunction function = nullptr;
+  const base::Clock* clock = nullptr;  // of kTimeAdded, which is no DefaultFunction
 };
 
 struct Program {
@@ -111,7 +112,9 @@ Value ApplyHere(json::Arena& arena, const Step& step, const Draft& draft, Value 
     case Statement::Action::kUse:
       return value.is_object() ? Run(arena, *step.used, value) : value;
     case Statement::Action::kCall:
-      return value.is_object() ? step.function(arena, value) : value;
+      if (!value.is_object()) return value;
+      if (step.function != nullptr) return step.function(arena, value);
+      return step.clock != nullptr ? TimeAdded(arena, value, *step.clock) : value;
     case Statement::Action::kSetIfAbsent:
       if (!value.is_null()) return value;
       break;
@@ -185,6 +188,7 @@ struct Defaulter::Rules {
   std::unordered_map<std::string_view, Program> defined;
   std::unordered_map<GroupVersionKind, Program> kinds;
   int minor = release::kNewestMinor;
+  const base::Clock* clock = nullptr;
 
   base::Status Compile(const RuleBlock& block, Program& program) {
     for (const Statement& statement : block.statements) {
@@ -200,7 +204,9 @@ struct Defaulter::Rules {
       }
       if (statement.action == Statement::Action::kCall) {
         step.function = FindDefaultFunction(statement.name);
-        if (step.function == nullptr) {
+        if (statement.name == kTimeAdded) {
+          step.clock = clock;
+        } else if (step.function == nullptr) {
           return base::ConfigError(base::StrCat("no function ", statement.name));
         }
       }
@@ -235,16 +241,19 @@ struct Defaulter::Rules {
 Defaulter::Defaulter(std::unique_ptr<const Rules> rules) : rules_(std::move(rules)) {}
 Defaulter::~Defaulter() = default;
 
-base::Result<std::shared_ptr<const Defaulter>> Defaulter::Parse(std::string_view text, int minor) {
+base::Result<std::shared_ptr<const Defaulter>> Defaulter::Parse(std::string_view text, int minor,
+                                                                const base::Clock* clock) {
   auto rules = std::make_unique<Rules>();
   rules->minor = minor;
+  rules->clock = clock;
   TRY(ParseRules(text, rules->file));
   TRY(rules->Link());
   return std::shared_ptr<const Defaulter>(new Defaulter(std::move(rules)));
 }
 
-base::Result<std::shared_ptr<const Defaulter>> Defaulter::BuiltIn(int minor) {
-  return Parse(EmbeddedDefaultRules(), minor);
+base::Result<std::shared_ptr<const Defaulter>> Defaulter::BuiltIn(int minor,
+                                                                  const base::Clock* clock) {
+  return Parse(EmbeddedDefaultRules(), minor, clock);
 }
 
 Value Defaulter::Apply(json::Arena& arena, const GroupVersionKind& kind, Value object) const {

@@ -12,6 +12,7 @@
 
 #include "api/names.h"
 #include "api/schema/schema.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "json/value.h"
 #include "release/release.h"
@@ -22,11 +23,14 @@ namespace portcullis::api::schema {
 class Defaulter {
  public:
   // Compiles rules of the format above, as far as the release of this minor version has them
-  // (release::Release::legacy_minor()).
+  // (release::Release::legacy_minor()). Times are filled in by `clock`, which outlives the defaulter;
+  // null: they are not.
   static base::Result<std::shared_ptr<const Defaulter>> Parse(std::string_view rules,
-                                                              int minor = release::kNewestMinor);
+                                                              int minor = release::kNewestMinor,
+                                                              const base::Clock* clock = nullptr);
   // The rules that are built in.
-  static base::Result<std::shared_ptr<const Defaulter>> BuiltIn(int minor = release::kNewestMinor);
+  static base::Result<std::shared_ptr<const Defaulter>> BuiltIn(int minor = release::kNewestMinor,
+                                                                const base::Clock* clock = nullptr);
   ~Defaulter();
 
   // The object with its defaults; `object` itself if nothing is missing. Kinds without rules are
