@@ -200,7 +200,7 @@ base::Result<json::Value> Finish(Operation& op, const PatchTarget& target,
     patched.strict_errors.insert(patched.strict_errors.end(), repeated.begin(), repeated.end());
   }
   if (!custom && !patched.repeats_keys) {
-    // Raw extensions, and what is told of unknown fields, keep the order in which they are decoded.
+    // Raw extensions keep the order in which they are decoded, and unknown fields are reported in it.
     object = InOrderWhereMerged(op.arena, object, patched.merged);
     object = InOrderWhereVisited(op.arena, object, VisitedBy(patched.operations, object));
   }
@@ -460,12 +460,6 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
   const std::string manager = options.field_manager;
   return Transform([&op, target, config, force, manager, yaml_error,
                     strict](json::Value live) -> base::Result<json::Value> {
-    const std::string_view uid = config["metadata"]["uid"].AsString();
-    if (live.is_null() && !uid.empty()) {
-      return api::ConflictStatus(op.group_resource(), op.name,
-                                 base::StrCat("uid mismatch: the provided object specified uid ",
-                                              uid, ", and no existing object was found"));
-    }
     const FieldWriter by(op, manager, target.kind);
     const json::Value applied =
         TRY(api::patch::Apply(op.arena, *target.schema, live, config, by.writer(),
@@ -481,7 +475,13 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
       if (!converted.ok()) return NotConverted(target, config, converted.status());
       patched.object = *converted;
     }
-    return Finish(op, target, FieldValidation::kIgnore, std::move(patched));
+    const json::Value made =
+        TRY(Finish(op, target, FieldValidation::kIgnore, std::move(patched)));
+    const std::string_view uid = made["metadata"]["uid"].AsString();
+    if (!live.is_null() || uid.empty()) return made;
+    return api::ConflictStatus(op.group_resource(), op.name,
+                               base::StrCat("uid mismatch: the provided object specified uid ", uid,
+                                            ", and no existing object was found"));
   });
 }
 

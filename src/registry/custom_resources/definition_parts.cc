@@ -131,7 +131,9 @@ void CheckConversion(Value definition, Value old, const FieldPath& path, FieldEr
   const FieldPath client = path.Child("webhookClientConfig");
   const FieldPath versions = path.Child("conversionReviewVersions");
   const std::string_view strategy = conversion["strategy"].AsString();
-  CheckOneOf(conversion["strategy"], path.Child("strategy"), {"None", "Webhook"}, errors);
+  if (RequireField(conversion, "strategy", path, errors)) {
+    CheckOneOf(conversion["strategy"], path.Child("strategy"), {"None", "Webhook"}, errors);
+  }
   const Value webhook = conversion["webhook"];
   const Value config = webhook["clientConfig"];
   if (strategy != "Webhook") {
