@@ -4,8 +4,8 @@
 // see the object, what it checks after they have seen it, and how the object is deleted.
 //
 // Order of a create: decode, default, mutating admission, PrepareForCreate, Allocate, Validate,
-// Canonicalize, validating admission, Complete, commit. An update is the same with PrepareForUpdate and
-// ValidateUpdate. The generic parts are not a strategy's business: name, namespace, uid,
+// Canonicalize, validating admission, Complete, commit. An update is the same with PrepareForUpdate
+// and ValidateUpdate. The generic parts are not a strategy's business: name, namespace, uid,
 // creationTimestamp, generation 1 on create, resourceVersion, finalizer rules, and the checks of
 // ObjectMeta.
 //

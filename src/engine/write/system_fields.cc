@@ -182,7 +182,7 @@ registry::Context StrategyContext(Operation& op, std::string_view name) {
   context.catalog = op.catalog.get();
   context.services = op.world.services;
   context.expressions = op.world.expressions;
-  context.authorizer = op.world.authorizer;
+  context.authorizer = op.by_server ? nullptr : op.world.authorizer;
   context.checks_policy_types = op.world.checks_policy_types;
   context.reserves_static_names = op.world.reserves_static_names;
   context.release = op.world.release;
