@@ -46,6 +46,8 @@ class EngineApi:
     host, port, url, ca = "engine", 0, "", None
 
     def __init__(self, program, flags, log):
+        policies = [pathlib.Path(flag.partition("=")[2]) for flag in flags if flag.startswith("--audit-policy-file=")]
+        self.audits_requests = any('"Request"' in policy.read_text() for policy in policies)
         self.process = subprocess.Popen([program, *flags], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=log, text=True)
 
@@ -62,7 +64,7 @@ class EngineApi:
         answer = json.loads(text)
         response = replay.Response(answer["status"], [tuple(header) for header in answer["headers"]],
                                    answer["body"].encode())
-        response.annotations = answer["annotations"]
+        response.annotations = answer["annotations"] | (answer["requestAnnotations"] if self.audits_requests else {})
         return response
 
     call = replay.Api.call

@@ -25,15 +25,18 @@ std::string Answer::Line(int code, std::string_view body, std::int64_t retry_aft
   }
   if (retry_after > 0) add("Retry-After", std::to_string(retry_after));
   json::ObjectBuilder annotations(op_.arena);
+  json::ObjectBuilder of_request(op_.arena);
   for (const admission::AuditAnnotation& annotation : op_.recorder.annotations()) {
-    if (annotation.level != admission::AuditLevel::kMetadata) continue;
-    annotations.Set(op_.arena.Copy(annotation.key), annotation.value);
+    if (annotation.level == admission::AuditLevel::kRequestResponse) continue;
+    const bool is_metadata = annotation.level == admission::AuditLevel::kMetadata;
+    (is_metadata ? annotations : of_request).Set(op_.arena.Copy(annotation.key), annotation.value);
   }
   return json::ToString(json::ObjectBuilder(op_.arena)
                             .Set("status", static_cast<std::int64_t>(code))
                             .Set("headers", headers.Build())
                             .Set("body", body)
                             .Set("annotations", annotations.Build())
+                            .Set("requestAnnotations", of_request.Build())
                             .Build());
 }
 

@@ -14,9 +14,10 @@
 
 namespace portcullis::conformance {
 
-// Of one operation. Annotations are those of an audit event of level Metadata, which the audit
-// policies of the suites ask for. Answers are lines of JSON:
-//   {"status": 201, "headers": [["Warning", "…"]], "body": "{…}", "annotations": {…}}
+// Of one operation. Annotations are those of an audit event of level Metadata, and those that the level
+// Request adds. Answers are lines of JSON:
+//   {"status": 201, "headers": [["Warning", "…"]], "body": "{…}", "annotations": {…},
+//    "requestAnnotations": {…}}
 class Answer {
  public:
   explicit Answer(engine::Operation& op) : op_(op) {}
