@@ -209,9 +209,11 @@ base::Result<engine::DeleteOptions> ReadDeleteOptions(engine::Operation& op,
   if (!request.body.empty()) body = TRY(json::Parse(op.arena, request.body));
   json::ObjectBuilder value(op.arena);
   value.Set("kind", "DeleteOptions").Set("apiVersion", kMetaVersion);
+  // With a body the query counts for nothing, not even for a dry run.
+  const bool by_query = request.body.empty();
   if (body["gracePeriodSeconds"].is_int()) {
     options.grace_period_seconds = body["gracePeriodSeconds"].AsInt();
-  } else if (!request.Parameter("gracePeriodSeconds").empty()) {
+  } else if (by_query && !request.Parameter("gracePeriodSeconds").empty()) {
     options.grace_period_seconds = base::ParseInt(request.Parameter("gracePeriodSeconds"));
   }
   if (options.grace_period_seconds) value.Set("gracePeriodSeconds", *options.grace_period_seconds);
@@ -219,13 +221,13 @@ base::Result<engine::DeleteOptions> ReadDeleteOptions(engine::Operation& op,
   options.resource_version = body["preconditions"]["resourceVersion"].AsString();
   if (body.Has("preconditions")) value.Set("preconditions", body["preconditions"]);
   options.propagation_policy = body["propagationPolicy"].AsString();
-  if (options.propagation_policy.empty()) {
+  if (by_query) {
     options.propagation_policy = request.Parameter("propagationPolicy");
   }
   if (!options.propagation_policy.empty()) {
     value.Set("propagationPolicy", options.propagation_policy);
   }
-  auto dry_run = request.Parameters("dryRun");
+  auto dry_run = by_query ? request.Parameters("dryRun") : std::vector<std::string>();
   for (const json::Value& item : body["dryRun"].elements()) dry_run.emplace_back(item.AsString());
   if (!dry_run.empty()) value.Set("dryRun", Texts(op.arena, dry_run));
   options.dry_run = !dry_run.empty();
@@ -255,7 +257,10 @@ base::Result<json::Value> ListValue(engine::Operation& op, const engine::Listing
   }
   json::ObjectBuilder metadata(op.arena);
   metadata.Set("resourceVersion", listing.meta.resource_version);
-  if (!listing.meta.continue_token.empty()) metadata.Set("continue", listing.meta.continue_token);
+  // Lists of custom resources have no type that would leave out an empty one.
+  if (!listing.meta.continue_token.empty() || op.resource->custom) {
+    metadata.Set("continue", listing.meta.continue_token);
+  }
   if (listing.meta.remaining > 0) {
     metadata.Set("remainingItemCount", static_cast<std::int64_t>(listing.meta.remaining));
   }
