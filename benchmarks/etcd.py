@@ -41,19 +41,101 @@ def resident(pid):
     return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1)) / 1024
 
 
-def fill(url, prefix, count):
-    """So many ConfigMaps of 1 KB, 100 in one transaction."""
+def pair(i):
+    return f"n{i % 100}", f"c{i}"
+
+
+def metadata(i, extra):
+    namespace, name = pair(i)
+    return {"name": name, "namespace": namespace, "uid": f"00000000-0000-0000-0000-{i:012}", "creationTimestamp": "2026-01-01T00:00:00Z"} | extra
+
+
+def owner(manager, fields, more):
+    """An entry of managedFields; `fields`: paths."""
+    owned = {}
+    for path in fields:
+        at = owned
+        for step in path.split(" "):
+            at = at.setdefault(step, {})
+    return {"manager": manager, "operation": "Update", "apiVersion": "v1", "time": "2026-01-01T00:00:00Z", "fieldsType": "FieldsV1",
+            "fieldsV1": owned} | more
+
+
+def config_map(i):
+    """One text of 1,000 bytes."""
+    return {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata(i, {}), "data": {"value": "x" * 1000}}
+
+
+def pod(i):
+    """A Pod of a Deployment as it is stored when it runs: some 4.7 KB, of which managedFields are a good third."""
+    namespace, name = pair(i)
+    labels = {"app.kubernetes.io/name": f"app{i % 500}", "app.kubernetes.io/part-of": "shop", "pod-template-hash": f"{i % 500:010x}"}
+    token = {"name": "kube-api-access-x7z4q", "projected": {"defaultMode": 420, "sources": [
+        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}]}}]}}
+    container = {
+        "name": "main", "image": f"registry.example.com/shop/app{i % 500}:1.4.{i % 7}", "ports": [{"name": "http", "containerPort": 8080, "protocol": "TCP"}],
+        "env": [{"name": "DATABASE", "value": f"postgres.n{i % 100}.svc"}, {"name": "LEVEL", "value": "info"}],
+        "resources": {"limits": {"memory": "256Mi"}, "requests": {"cpu": "100m", "memory": "128Mi"}},
+        "volumeMounts": [{"name": "kube-api-access-x7z4q", "readOnly": True, "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}],
+        "livenessProbe": {"httpGet": {"path": "/healthz", "port": 8080, "scheme": "HTTP"}, "timeoutSeconds": 1, "periodSeconds": 10,
+                          "successThreshold": 1, "failureThreshold": 3},
+        "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File", "imagePullPolicy": "IfNotPresent"}
+    conditions = [{"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": "2026-01-01T00:00:00Z"} for kind in (
+        "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")]
+    main = 'f:spec f:containers k:{"name":"main"}'
+    owners = [
+        owner("kube-controller-manager", [
+            "f:metadata f:generateName", "f:metadata f:labels .", "f:metadata f:ownerReferences .",
+            f'f:metadata f:ownerReferences k:{{"uid":"00000000-0000-0000-0001-{i % 500:012}"}}',
+            *(f"f:metadata f:labels f:{label}" for label in labels),
+            *(f"{main} {field}" for field in (".", "f:image", "f:imagePullPolicy", "f:name", "f:terminationMessagePath", "f:terminationMessagePolicy",
+                                              "f:resources f:limits f:memory", "f:resources f:requests f:cpu", "f:resources f:requests f:memory",
+                                              'f:ports k:{"containerPort":8080,"protocol":"TCP"} f:name', 'f:env k:{"name":"DATABASE"} f:value',
+                                              'f:env k:{"name":"LEVEL"} f:value', "f:livenessProbe f:httpGet f:path",
+                                              "f:livenessProbe f:httpGet f:port", "f:livenessProbe f:periodSeconds")),
+            *(f"f:spec f:{field}" for field in ("dnsPolicy", "enableServiceLinks", "restartPolicy", "schedulerName", "securityContext",
+                                                "terminationGracePeriodSeconds"))], {}),
+        owner("kubelet", [
+            *(f'f:status f:conditions k:{{"type":"{one["type"]}"}} {field}' for one in conditions[:4] for field in (
+                ".", "f:lastProbeTime", "f:lastTransitionTime", "f:status", "f:type")),
+            *(f"f:status f:{field}" for field in ("containerStatuses", "hostIP", "hostIPs", "phase", "podIP", "podIPs", "startTime"))],
+            {"subresource": "status"})]
+    address = f"10.{i >> 16}.{i >> 8 & 255}.{i & 255}"
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": metadata(i, {
+        "generateName": f"app{i % 500}-{i % 500:010x}-", "labels": labels, "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"app{i % 500}-{i % 500:010x}", "uid": f"00000000-0000-0000-0001-{i % 500:012}",
+             "controller": True, "blockOwnerDeletion": True}], "managedFields": owners}),
+        "spec": {"volumes": [token], "containers": [container], "restartPolicy": "Always", "terminationGracePeriodSeconds": 30,
+                 "dnsPolicy": "ClusterFirst", "serviceAccountName": "default", "serviceAccount": "default", "nodeName": f"node{i % 1000}",
+                 "securityContext": {}, "schedulerName": "default-scheduler", "tolerations": [
+                     {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+                     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")],
+                 "priority": 0, "enableServiceLinks": True, "preemptionPolicy": "PreemptLowerPriority"},
+        "status": {"phase": "Running", "conditions": conditions, "hostIP": f"192.168.{i % 4}.{i % 250}", "hostIPs": [
+            {"ip": f"192.168.{i % 4}.{i % 250}"}], "podIP": address, "podIPs": [{"ip": address}], "startTime": "2026-01-01T00:00:00Z",
+            "containerStatuses": [{
+                "name": "main", "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}, "lastState": {}, "ready": True, "restartCount": 0,
+                "image": f"registry.example.com/shop/app{i % 500}:1.4.{i % 7}", "imageID": f"registry.example.com/shop/app@sha256:{i % 3500:064x}",
+                "containerID": f"containerd://{i * 7919:064x}", "started": True}],
+            "qosClass": "Burstable"}}
+
+
+SHAPES = {"configmap": ("configmaps", config_map), "pod": ("pods", pod)}
+
+
+def fill(url, prefix, count, shape):
+    """So many objects, 100 in one transaction."""
     def encoded(text):
         return base64.b64encode(text.encode()).decode()
 
+    resource, make = SHAPES[shape]
     for first in range(0, count, 100):
         puts = []
         for i in range(first, min(first + 100, count)):
-            thing = {"kind": "ConfigMap", "apiVersion": "v1",
-                     "metadata": {"name": f"c{i}", "namespace": f"n{i % 100}", "uid": f"00000000-0000-0000-0000-{i:012}",
-                                  "creationTimestamp": "2026-01-01T00:00:00Z"}, "data": {"value": "x" * 1000}}
-            puts.append({"requestPut": {"key": encoded(f"{prefix}/configmaps/n{i % 100}/c{i}"),
-                                        "value": encoded(json.dumps(thing, separators=(",", ":")) + "\n")}})
+            puts.append({"requestPut": {"key": encoded("/".join((prefix, resource, *pair(i)))),
+                                        "value": encoded(json.dumps(make(i), separators=(",", ":")) + "\n")}})
         with urllib.request.urlopen(urllib.request.Request(f"{url}/v3/kv/txn", json.dumps({"success": puts}).encode())) as answer:
             answer.read()
 
@@ -70,12 +152,12 @@ def run(args, stack):
 
     def launch(name, command, more):
         prefix, port, log = f"/{name}", free_port(), folder / f"{name}.log"
-        fill(url, prefix, args.objects)
+        fill(url, prefix, args.objects, args.shape)
         begun = time.monotonic()
         process = start([*command, f"--etcd-servers={url}", f"--etcd-prefix={prefix}", f"--secure-port={port}", *more, *flags], log, stack)
         address = f"https://127.0.0.1:{port}"
         wait_for(address + "/readyz", process, log, 600)
-        print(f"{name}: ready after {time.monotonic() - begun:.2f} s with {args.objects} objects, {resident(process.pid):.0f} MB", flush=True)
+        print(f"{name}: ready after {time.monotonic() - begun:.2f} s with {args.objects} {args.shape}s, {resident(process.pid):.0f} MB", flush=True)
         return process, kubeconfig(folder, name, address)
 
     ours, ours_config = launch("portcullis", [args.build / "portcullis", "serve"], [f"--data-dir={folder}/ours", "--controllers=-*"])
@@ -93,6 +175,7 @@ def main():
     parser.add_argument("--etcd", default=shutil.which("etcd"))
     parser.add_argument("--scenarios", default=SCENARIOS, help="portcullis-load --list names them")
     parser.add_argument("--objects", type=int, default=0)
+    parser.add_argument("--shape", choices=sorted(SHAPES), default="configmap", help="what the --objects are")
     args = parser.parse_args()
     with contextlib.ExitStack() as stack:
         return run(args, stack)

@@ -7,29 +7,35 @@
 Writers read, create, update, delete and list a few ConfigMaps through any of the servers, and note when each request began and
 ended and what came of it. Watchers follow all of them from a resourceVersion on, through other servers after a break. Meanwhile
 one fault follows the other, of those below (FAULTS): members and servers killed and paused, the leader moved, connections cut and
-silent, history compacted, members defragmented. Then history.py looks whether what was seen can be true.
+silent, disks slow and full, etcd's quota used up, the clocks of servers moved, history compacted, members defragmented. Then history.py looks
+whether what was seen can be true.
 
-Prints what was done and exits with 1 if it cannot. A write that ended in an error may have happened or not.
+Prints what was done, and which faults this machine does not let it make and exits with 1 if it cannot. A write that ended in an error may have happened or not.
 """
 
 import argparse
+import base64
 import collections
 import http.client
 import itertools
 import json
+import os
 import pathlib
 import random
 import signal
 import ssl
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from types import MappingProxyType
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests/harness"), str(ROOT / "tests/conformance")]
+from disk import Disk, is_possible as disks_can_fail  # noqa: E402
 from etcd_cluster import Etcd, find_etcd, free_port  # noqa: E402
 from history import Event, History, Listing, Operation, check  # noqa: E402
 from links import Links  # noqa: E402
@@ -39,6 +45,8 @@ KEYS = 8
 PATH = "/api/v1/namespaces/default/configmaps"
 OURS = "?labelSelector=history"
 SERVERS = MEMBERS = 3
+QUOTA = 32 << 20  # of etcd
+FILL = base64.b64encode(b"/fill/").decode(), base64.b64encode(b"/fill0").decode()  # a prefix, and its end
 
 
 class Cluster:
@@ -49,11 +57,24 @@ class Cluster:
         self.certificates = Certificates(folder)
         self.context = ssl._create_unverified_context()
         self.context.load_cert_chain(self.certificates["admin.crt"], self.certificates["admin.key"])
-        self.etcd = Etcd(self.folder / "etcd", MEMBERS)
+        self.disks = [Disk(self.folder / f"disk{i}") for i in range(MEMBERS)] if disks_can_fail() else []
+        self.etcd = Etcd(self.folder / "etcd", MEMBERS, flags=["--quota-backend-bytes", QUOTA], wrap=self._with_disk)
         self.links = Links([(free_port(), port) for _ in range(SERVERS) for port in self.etcd.client_ports])
         self.build = build
+        self.clock_library = build / "tests/faults/libmoved_clock.so"
+        self.clocks = [self.folder / f"clock{i}" for i in range(SERVERS)]
+        for i in range(SERVERS):
+            self.set_clock(i, 0)
         self.ports = [free_port() for _ in range(SERVERS)]
         self.processes = [None] * SERVERS
+
+    def _with_disk(self, member, command):
+        return self.disks[member].command(command) if self.disks else command
+
+    def set_clock(self, server, seconds):
+        """So much its wall clock is ahead."""
+        with open(self.clocks[server], "r+b" if self.clocks[server].exists() else "wb") as file:
+            file.write(struct.pack("=q", seconds))
 
     def links_of(self, server):
         return range(server * MEMBERS, (server + 1) * MEMBERS)
@@ -65,7 +86,8 @@ class Cluster:
                    f"--service-account-signing-key-file={self.certificates['ca.key']}",
                    f"--etcd-servers={etcd}", "--controllers=-*", "--request-timeout=15s"]
         with open(self.folder / f"server{number}.log", "a", encoding="utf-8") as log:
-            self.processes[number] = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log)
+            clock = {"LD_PRELOAD": str(self.clock_library), "MOVED_CLOCK": str(self.clocks[number])} if self.clock_library.exists() else {}
+            self.processes[number] = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log, env=os.environ | clock)
 
     def wait(self, number, seconds=120):
         wait_ready(f"https://127.0.0.1:{self.ports[number]}", self.context, self.processes[number],
@@ -288,14 +310,14 @@ def silent(cluster, dice):
     cluster.links.set("open", links)
 
 
-def gateway(port, path, body, seconds=10):
-    """A call of etcd's own JSON gateway; {} if it fails."""
+def gateway(port, path, body, seconds=10, failed=MappingProxyType({})):
+    """A call of etcd's own JSON gateway; `failed` if it fails."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}/v3/{path}", json.dumps(body).encode())
     try:
         with urllib.request.urlopen(request, timeout=seconds) as answer:
             return json.load(answer)
     except (OSError, ValueError, http.client.HTTPException):
-        return {}
+        return failed
 
 
 def leader_moved(cluster, dice):
@@ -331,9 +353,85 @@ def defragmented(cluster, dice):
     gateway(dice.choice(cluster.etcd.client_ports), "maintenance/defragment", {})
 
 
+def some_members(dice):
+    return dice.sample(range(MEMBERS), dice.choice([1, 1, 2, 3]))
+
+
+def disk_slow(cluster, dice):
+    """Up to all members; a leader whose disk is so slow may lose its place."""
+    members = some_members(dice)
+    for member in members:
+        cluster.disks[member].set(f"slow {dice.choice([0.02, 0.1, 0.4])}")
+    time.sleep(0.5 + 2 * dice.random())
+    for member in members:
+        cluster.disks[member].set("")
+
+
+def disk_full(cluster, dice):
+    """Members end when they cannot write; when there is room again, they are started. Up to all."""
+    members = some_members(dice)
+    for member in members:
+        cluster.disks[member].set("full")
+    time.sleep(0.3 + dice.random())
+    for member in members:
+        cluster.etcd.stop(member, signal.SIGKILL)
+        cluster.disks[member].set("")
+        cluster.etcd.start(member)
+    cluster.etcd.wait()
+
+
+def alarms(cluster):
+    """Those that are set; None if no member tells."""
+    for port in cluster.etcd.client_ports:
+        answer = gateway(port, "maintenance/alarm", {"action": "GET"}, failed=None)
+        if answer is not None:
+            return answer.get("alarms", [])
+    return None
+
+
+def free_space(cluster):
+    """What an operator does: delete, compact, defragment, disarm."""
+    ports, deadline = cluster.etcd.client_ports, time.monotonic() + 120
+    while alarms(cluster) != [] and time.monotonic() < deadline:
+        gateway(ports[0], "kv/deleterange", {"key": FILL[0], "range_end": FILL[1]})
+        compact(cluster)
+        for port in ports:
+            gateway(port, "maintenance/defragment", {})
+        for alarm in alarms(cluster) or []:
+            gateway(ports[0], "maintenance/alarm", {"action": "DEACTIVATE"} | alarm)
+    if alarms(cluster) != []:
+        raise RuntimeError(f"etcd has no space, although it was freed: {alarms(cluster)}")
+
+
+def space_used_up(cluster, dice):
+    """Something else fills etcd up to its quota, upon which it refuses writes, those of all."""
+    value = base64.b64encode(bytes(1 << 20)).decode()
+    for count in range(2 * QUOTA >> 20):
+        key = base64.b64encode(f"/fill/{count}".encode()).decode()
+        gateway(cluster.etcd.client_ports[count % MEMBERS], "kv/put", {"key": key, "value": value}, 5)
+        if count % 8 == 7 and alarms(cluster):
+            break
+    time.sleep(dice.random())
+    free_space(cluster)
+
+
+def clock_moved(cluster, dice):
+    """By up to 40 hours, forward or back. Not behind the true time, and no further: the clients' certificates would not be valid."""
+    cluster.set_clock(dice.randrange(SERVERS), dice.choice([0, 1, 60, 3600, 86400, 40 * 3600]))
+
+
 FAULTS = {function.__name__.replace("_", "-"): function for function in (
     member_killed, member_paused, majority_killed, server_killed, server_paused, cut, silent, leader_moved, compacted,
-    compacted_while_cut, defragmented)}
+    compacted_while_cut, defragmented, disk_slow, disk_full, space_used_up, clock_moved)}
+
+
+def possible_faults(cluster):
+    names = set(FAULTS)
+    if not cluster.disks:
+        names -= {"disk-slow", "disk-full"}
+    if not cluster.clock_library.exists():
+        names -= {"clock-moved"}
+    return names
 
 
 def final_listings(cluster):
@@ -378,7 +476,9 @@ def run(cluster, args):
     load, done = Load(cluster, args.writers, args.seed), collections.Counter()
     begun = time.monotonic()
     load.start(version_of(body))
-    names = args.only.split(",") if args.only else sorted(FAULTS)
+    names = args.only.split(",") if args.only else sorted(possible_faults(cluster))
+    if len(names) < len(FAULTS) and not args.only:
+        print(f"not possible here: {', '.join(sorted(set(FAULTS) - set(names)))}")
     while sum(done.values()) < args.cycles and time.monotonic() < begun + args.seconds:
         name = dice.choice(names)
         FAULTS[name](cluster, dice)

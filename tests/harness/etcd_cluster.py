@@ -29,10 +29,13 @@ def find_etcd():
 
 
 class Etcd:
-    """A cluster of `size` members, whose data lies in `folder`."""
+    """A cluster of `size` members, whose data lies in `folder`.
 
-    def __init__(self, folder, size=1, program=None):
+    Each is started with `flags`, and by the command that `wrap(member, command)` makes of its command."""
+
+    def __init__(self, folder, size=1, program=None, flags=(), wrap=lambda _, command: command):
         self.folder, self.program = pathlib.Path(folder), program or find_etcd()
+        self.flags, self.wrap = list(flags), wrap
         self.client_ports = [free_port() for _ in range(size)]
         self.peer_ports = [free_port() for _ in range(size)]
         self.processes = [None] * size
@@ -49,9 +52,9 @@ class Etcd:
                    "--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
                    "--initial-advertise-peer-urls", peer, "--initial-cluster", cluster,
                    "--initial-cluster-state", "existing" if self.started[member] else "new",
-                   "--logger", "zap", "--log-level", "warn"]
+                   "--logger", "zap", "--log-level", "warn", *self.flags]
         with open(self.folder / f"m{member}.log", "a", encoding="utf-8") as log:
-            self.processes[member] = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log)
+            self.processes[member] = subprocess.Popen([str(word) for word in self.wrap(member, command)], stdout=log, stderr=log)
         self.started[member] = True
 
     def stop(self, member, how=signal.SIGTERM):
