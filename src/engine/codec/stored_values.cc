@@ -27,6 +27,53 @@ base::Status UnknownKind(const GroupVersionKind& kind) {
                                        ApiVersion(kind), "\""));
 }
 
+bool IsService(const store::Key& key) { return key.group.empty() && key.resource == "services"; }
+
+json::Value Families(json::Arena& arena, json::Value addresses) {
+  json::ArrayBuilder families(arena);
+  for (const json::Value& address : addresses.elements()) {
+    const bool is_v6 = address.AsString().find(':') != std::string_view::npos;
+    families.Add(std::string_view(is_v6 ? "IPv6" : "IPv4"));
+  }
+  return families.Build();
+}
+
+// Services older than fields that each one has now: clusterIPs and the families of dual stack are
+// filled in, and the internalTrafficPolicy is dropped that Kubernetes 1.22 gave to Services without an
+// address. Behaviour: defaultOnReadService of kube-apiserver (registry/core/service/storage), in a
+// cluster whose first family is IPv4.
+json::Value WithNewerFields(json::Arena& arena, json::Value service) {
+  json::Value spec = service["spec"];
+  const auto set = [&](std::string_view name, json::Value value) {
+    spec = json::With(arena, spec, name, value);
+  };
+  const std::string_view address = spec["clusterIP"].AsString();
+  if (!address.empty() && spec["clusterIPs"].empty()) {
+    set("clusterIPs", json::MakeArray(arena, {spec["clusterIP"]}));
+  }
+  if (spec["type"].AsString() == "ExternalName") {
+    if (spec.Has("internalTrafficPolicy")) {
+      spec = json::RemovePath(arena, spec, {"internalTrafficPolicy"});
+    }
+  } else if (spec["ipFamilies"].empty()) {
+    const bool is_headless = address == "None";
+    // Its endpoints are made by hand, in whatever family.
+    const bool may_be_both = is_headless && spec["selector"].empty();
+    json::Value families = Families(arena, spec["clusterIPs"]);
+    if (is_headless) families = json::MakeArray(arena, {json::Value::StringView("IPv4")});
+    if (may_be_both) {
+      families = json::MakeArray(
+          arena, {json::Value::StringView("IPv4"), json::Value::StringView("IPv6")});
+    }
+    if (!families.empty()) {
+      set("ipFamilies", families);
+      set("ipFamilyPolicy",
+          json::Value::StringView(families.size() == 1 ? "SingleStack" : "RequireDualStack"));
+    }
+  }
+  return spec == service["spec"] ? service : json::With(arena, service, "spec", spec);
+}
+
 }  // namespace
 
 base::Result<std::shared_ptr<const StoredValues>> StoredValues::Make() {
@@ -65,6 +112,9 @@ base::Result<store::Encoded> StoredValues::Read(const store::Key& key, std::stri
     object = TRY(ReadProtobufObject(arena, kind, envelope.raw, schema));
   }
   object = TRY(ToStored(arena, kind, object, *wanted));
+  if (IsService(key)) {
+    object = Recanonicalize(*catalog_, arena, *wanted, WithNewerFields(arena, object));
+  }
   if (object == stored) return store::FromEtcdValue(value);
   converted = true;
   return EncodeAsIs(arena, AsStored(*catalog_, arena, *wanted, object), false);

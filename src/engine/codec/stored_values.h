@@ -4,7 +4,8 @@
 // versions other than those in which this server stores a kind. A kube-apiserver stores definitions
 // of custom resources as v1beta1; older releases have left objects in versions that are not served
 // any more. Besides, a kube-apiserver fills in defaults when it reads a value: what it stores of a new
-// PersistentVolumeClaim has no phase, and an object of an older release lacks newer fields.
+// PersistentVolumeClaim has no phase, and an object of an older release lacks newer fields, those of
+// Services among them for which there are no defaults (clusterIPs, ipFamilies).
 #pragma once
 
 #include <memory>

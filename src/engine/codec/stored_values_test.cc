@@ -52,6 +52,40 @@ TEST_F(StoredValuesTest, FillsInDefaultsAsKubeApiserverDoesWhenItReads) {
   EXPECT_TRUE(converted_);
 }
 
+TEST_F(StoredValuesTest, FillsInWhatServicesHadNotBefore120) {
+  const auto spec_of = [this](std::string_view spec) {
+    const std::string read =
+        Read({"", "services", "n", "a"},
+             base::StrCat(R"({"kind":"Service","apiVersion":"v1","metadata":{"name":"a"},"spec":)",
+                          spec, R"(,"status":{"loadBalancer":{}}})"));
+    EXPECT_TRUE(converted_);
+    const auto begin = read.find(R"("spec":)");
+    const auto end = read.find(R"(,"status")");
+    return begin == read.npos || end == read.npos ? read : read.substr(begin + 7, end - begin - 7);
+  };
+  EXPECT_EQ(spec_of(R"({"selector":{"a":"b"},"clusterIP":"10.0.0.7","type":"ClusterIP",)"
+                    R"("sessionAffinity":"None"})"),
+            R"({"selector":{"a":"b"},"clusterIP":"10.0.0.7","clusterIPs":["10.0.0.7"],)"
+            R"("type":"ClusterIP","sessionAffinity":"None","ipFamilies":["IPv4"],)"
+            R"("ipFamilyPolicy":"SingleStack","internalTrafficPolicy":"Cluster"})");
+  EXPECT_EQ(spec_of(R"({"clusterIP":"fd00::7","type":"ClusterIP","sessionAffinity":"None"})"),
+            R"({"clusterIP":"fd00::7","clusterIPs":["fd00::7"],"type":"ClusterIP",)"
+            R"("sessionAffinity":"None","ipFamilies":["IPv6"],"ipFamilyPolicy":"SingleStack",)"
+            R"("internalTrafficPolicy":"Cluster"})");
+  EXPECT_EQ(spec_of(R"({"selector":{"a":"b"},"clusterIP":"None","type":"ClusterIP",)"
+                    R"("sessionAffinity":"None"})"),
+            R"({"selector":{"a":"b"},"clusterIP":"None","clusterIPs":["None"],"type":"ClusterIP",)"
+            R"("sessionAffinity":"None","ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack",)"
+            R"("internalTrafficPolicy":"Cluster"})");
+  EXPECT_EQ(spec_of(R"({"clusterIP":"None","type":"ClusterIP","sessionAffinity":"None"})"),
+            R"({"clusterIP":"None","clusterIPs":["None"],"type":"ClusterIP",)"
+            R"("sessionAffinity":"None","ipFamilies":["IPv4","IPv6"],)"
+            R"("ipFamilyPolicy":"RequireDualStack","internalTrafficPolicy":"Cluster"})");
+  EXPECT_EQ(spec_of(R"({"type":"ExternalName","sessionAffinity":"None","externalName":"a.b",)"
+                    R"("internalTrafficPolicy":"Cluster"})"),
+            R"({"type":"ExternalName","sessionAffinity":"None","externalName":"a.b"})");
+}
+
 TEST_F(StoredValuesTest, ReadsDefinitionsOfV1beta1) {
   const std::string read = Read(
       kDefinition,
