@@ -27,7 +27,15 @@ EtcdMetrics::EtcdMetrics(metrics::Registry& registry)
       decode_errors_(
           registry.AddCounter({"apiserver_storage_decode_errors_total",
                                "Number of stored object decode errors split by object type"},
-                              {"group", "resource"})) {}
+                              {"group", "resource"})),
+      bookmarks_(
+          registry.AddCounter({"etcd_bookmark_total",
+                               "Number of etcd bookmarks (progress notify events) split by kind."},
+                              {"group", "resource"})),
+      size_(registry.AddGauge({"apiserver_storage_size_bytes",
+                               "Size of the storage database file physically allocated in bytes.",
+                               metrics::Stability::kStable},
+                              {"storage_cluster_id"})) {}
 
 void EtcdMetrics::OnRequest(std::string_view operation, const store::Collection& collection,
                             bool ok, base::Duration elapsed) {
@@ -43,6 +51,16 @@ void EtcdMetrics::OnEvent(const store::Collection& collection) {
 
 void EtcdMetrics::OnDecodeError(const store::Collection& collection) {
   decode_errors_.With({collection.group, collection.resource}).Increment();
+}
+
+// One watch brings the events of all kinds.
+void EtcdMetrics::OnBookmark() { bookmarks_.With({"", ""}).Increment(); }
+
+// kube-apiserver leaves it out while etcd does not answer.
+void EtcdMetrics::OnDatabaseSize(std::int64_t bytes) {
+  constexpr std::string_view kCluster = "etcd-0";
+  if (bytes < 0) return size_.Remove({kCluster});
+  size_.With({kCluster}).Set(static_cast<double>(bytes));
 }
 
 }  // namespace portcullis::server

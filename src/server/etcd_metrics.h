@@ -17,6 +17,8 @@ class EtcdMetrics final : public store::EtcdObserver {
                  base::Duration elapsed) override;
   void OnEvent(const store::Collection& collection) override;
   void OnDecodeError(const store::Collection& collection) override;
+  void OnBookmark() override;
+  void OnDatabaseSize(std::int64_t bytes) override;
 
  private:
   metrics::Family<metrics::Histogram>& durations_;
@@ -24,6 +26,8 @@ class EtcdMetrics final : public store::EtcdObserver {
   metrics::Family<metrics::Counter>& errors_;
   metrics::Family<metrics::Counter>& events_;
   metrics::Family<metrics::Counter>& decode_errors_;
+  metrics::Family<metrics::Counter>& bookmarks_;
+  metrics::Family<metrics::Gauge>& size_;
 };
 
 }  // namespace portcullis::server

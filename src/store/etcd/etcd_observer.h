@@ -4,6 +4,7 @@
 // client among them: it must be quick. Outlives the store.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/clock.h"
@@ -20,6 +21,10 @@ class EtcdObserver {
                          base::Duration elapsed) = 0;
   virtual void OnEvent(const Collection& collection) = 0;
   virtual void OnDecodeError(const Collection& collection) = 0;
+  // etcd has told that there are no more events up to its present revision.
+  virtual void OnBookmark() = 0;
+  // Bytes of the database of the member that is connected, now and then; -1: it does not answer.
+  virtual void OnDatabaseSize(std::int64_t bytes) = 0;
 };
 
 }  // namespace portcullis::store

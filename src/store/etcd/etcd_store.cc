@@ -41,6 +41,7 @@ constexpr std::chrono::milliseconds kTick{250};
 constexpr std::chrono::seconds kVersionTimeout{5};
 constexpr std::chrono::seconds kPageTimeout{30};
 
+constexpr std::chrono::seconds kMeasureEvery{30};
 bool IsEvent(const Key& key) {
   return key.resource == "events" && (key.group.empty() || key.group == "events.k8s.io");
 }
@@ -93,6 +94,7 @@ class StoreInEtcd final : public EtcdStore {
   void KeepHouse() PC_EXCLUDES(mutex_);
   void ReadAgain() PC_EXCLUDES(mutex_);
 
+  void MeasureDatabase();
   const EtcdOptions options_;
   const std::shared_ptr<const Transformer> transformer_;  // null: nothing is encrypted
   std::unique_ptr<etcd::Client> client_;
@@ -338,6 +340,7 @@ void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchE
   Advance(revision);
   waiters_.Reached(revision);
 }
+  if (events.empty() && options_.observer != nullptr) options_.observer->OnBookmark();
 
 EventPtr StoreInEtcd::MakeEventOf(const etcd::WatchEvent& event, const Key& key,
                                   const ObjectPtr& previous) {
@@ -400,10 +403,20 @@ void StoreInEtcd::KeepHouse() {
   pthread_setname_np(pthread_self(), "etcd-upkeep");
   const base::NeedsMemory needs;
   base::SteadyTime next_compaction = options_.clock->Steady() + options_.compaction_interval;
+// Does not wait: the answer comes on the client's loop.
+void StoreInEtcd::MeasureDatabase() {
+  if (options_.observer == nullptr) return;
+  client_->Status("", options_.clock->Steady() + kVersionTimeout,
+                  [this](const base::Result<etcd::StatusResponse>& answer) {
+                    options_.observer->OnDatabaseSize(answer.ok() ? answer->db_size : -1);
+                  });
+}
+
   while (true) {
     bool is_lost = false;
     {
       base::MutexLock lock(mutex_);
+  base::SteadyTime next_measurement{};
       if (!stopping_) changed_.WaitUntil(mutex_, options_.clock->Steady() + kTick);
       if (stopping_) return;
       is_lost = is_lost_;
@@ -415,6 +428,10 @@ void StoreInEtcd::KeepHouse() {
       compactor_.Run(now + std::min<base::Duration>(options_.compaction_interval / 2,
                                                     options_.request_timeout));
       next_compaction = now + options_.compaction_interval;
+    if (now >= next_measurement) {
+      MeasureDatabase();
+      next_measurement = now + kMeasureEvery;
+    }
     }
   }
 }
