@@ -38,6 +38,7 @@ struct ControllerContext {
   std::string root_ca;              // PEM of the authority behind the serving certificate
   const release::Release& release;  // whose behaviour is served
   bool initializers = false;        // objects may have initializers left (docs/legacy.md)
+  std::string service_address = {};  // of the Service kubernetes
 };
 
 // Takes keys of work; the same key waiting twice is done once. Thread-safe.

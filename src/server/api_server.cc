@@ -25,6 +25,7 @@
 #include "controllers/event_expiry.h"
 #include "controllers/flow_control_objects.h"
 #include "controllers/identity_lease.h"
+#include "controllers/kubernetes_service.h"
 #include "controllers/namespace_initialization.h"
 #include "controllers/policy_status.h"
 #include "controllers/runner.h"
@@ -457,14 +458,15 @@ class Server final : public ApiServer {
   void MakeControllers() {
     controller_context_.reset(new controllers::ControllerContext{
         storage_->store(), *self_, *env_.catalog, clock_, engine_->compiler(),
-        credentials_.authority_pem, *env_.release, env_.initializers});
+        credentials_.authority_pem, *env_.release, env_.initializers,
+        env_.services->first_address()});
     loops_ = std::make_unique<ControllerLoops>(env_, *controller_context_, initialization_);
     loops_->AddChosen(chosen_controllers_);
     // Always on: --controllers does not select these.
     for (const controllers::ControllerInfo* info :
          {&controllers::kIdentityLease, &controllers::kCustomApiServices,
           &controllers::kApiServiceAvailability, &controllers::kAddressRepair,
-          &controllers::kFlowControlObjects}) {
+          &controllers::kKubernetesService, &controllers::kFlowControlObjects}) {
       loops_->AddOwn(*info);
     }
     if (options_.enable_priority_and_fairness) loops_->AddOwn(controllers::kFlowSchemaStatus);

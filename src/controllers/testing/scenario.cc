@@ -21,6 +21,7 @@
 #include "controllers/custom_api_services.h"
 #include "controllers/flow_control_objects.h"
 #include "controllers/identity_lease.h"
+#include "controllers/kubernetes_service.h"
 #include "engine/boot/boot_objects.h"
 #include "engine/engine.h"
 #include "engine/testing/difference.h"
@@ -63,8 +64,9 @@ bool Fits(std::string_view wanted, std::string_view note) {
 
 const ControllerInfo* FindController(std::string_view name) {
   std::vector<const ControllerInfo*> all = AllControllers();
-  all.insert(all.end(), {&kIdentityLease, &kCustomApiServices, &kApiServiceAvailability,
-                         &kAddressRepair, &kFlowControlObjects, &kFlowSchemaStatus});
+  all.insert(all.end(),
+             {&kIdentityLease, &kCustomApiServices, &kApiServiceAvailability, &kAddressRepair,
+              &kKubernetesService, &kFlowControlObjects, &kFlowSchemaStatus});
   for (const ControllerInfo* info : all) {
     if (info->name == name) return info;
   }
@@ -232,7 +234,7 @@ class Scenario {
     client_.emplace(engine_->world(), IdentityOf(info->account));
     context_.reset(new ControllerContext{*store_, *client_, *engine_->world().catalog, clock_,
                                          engine_->compiler(), std::string(kRootCa),
-                                         *engine_->world().release});
+                                         *engine_->world().release, false, "10.0.0.1"});
     driver_.emplace(*info, *context_, *store_);
     driver_->Start();
     return base::OkStatus();

@@ -37,18 +37,6 @@ constexpr std::string_view kObjects[] = {
     R"("description":"Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."})",
 };
 
-json::Value KubernetesService(json::Arena& arena, const World& world) {
-  const std::string text = base::StrCat(
-      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"kubernetes","namespace":"default",)"
-      R"("labels":{"component":"apiserver","provider":"kubernetes"}},"spec":{"type":"ClusterIP",)"
-      R"("clusterIP":")",
-      world.services->first_address(), R"(","clusterIPs":[")", world.services->first_address(),
-      R"("],"ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","sessionAffinity":"None",)"
-      R"("ports":[{"name":"https","port":443,"protocol":"TCP","targetPort":6443}]}})");
-  auto value = json::Parse(arena, text);
-  return value.ok() ? *value : json::Value();
-}
-
 // The range that clusterIPs come from, as the server makes it known, and once its status.
 base::Status EnsureServiceRange(const World& world, const BootFacts& facts, json::Arena& arena) {
   json::ArrayBuilder ranges(arena);
@@ -160,6 +148,18 @@ base::Status RunTogether(const std::vector<std::function<base::Status()>>& jobs,
 
 }  // namespace
 
+json::Value KubernetesService(json::Arena& arena, std::string_view address) {
+  const std::string text = base::StrCat(
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"kubernetes","namespace":"default",)"
+      R"("labels":{"component":"apiserver","provider":"kubernetes"}},"spec":{"type":"ClusterIP",)"
+      R"("clusterIP":")",
+      address, R"(","clusterIPs":[")", address,
+      R"("],"ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","sessionAffinity":"None",)"
+      R"("ports":[{"name":"https","port":443,"protocol":"TCP","targetPort":6443}]}})");
+  auto value = json::Parse(arena, text);
+  return value.ok() ? *value : json::Value();
+}
+
 base::Status MakeBootObjects(const World& world, const BootFacts& facts) {
   json::Arena arena;
   std::vector<std::function<base::Status()>> jobs;
@@ -167,7 +167,7 @@ base::Status MakeBootObjects(const World& world, const BootFacts& facts) {
     const json::Value object = TRY(json::Parse(arena, text));
     jobs.emplace_back([&world, object] { return EnsureObject(world, object); });
   }
-  const json::Value service = KubernetesService(arena, world);
+  const json::Value service = KubernetesService(arena, world.services->first_address());
   jobs.emplace_back([&world, service] { return EnsureObject(world, service); });
   jobs.insert(jobs.end(), facts.also.begin(), facts.also.end());
   for (const json::Value& object : ApiServiceObjects(arena, *world.catalog->Get())) {

@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "engine/world.h"
+#include "json/value.h"
 
 namespace portcullis::engine {
 
@@ -32,6 +34,9 @@ struct BootFacts {
 base::Status MakeBootObjects(const World& world, const BootFacts& facts);
 // The roles and bindings of RBAC alone.
 base::Status MakeBootRoles(const World& world, std::size_t writers);
+
+// The Service "kubernetes" of a cluster in which it has this address.
+json::Value KubernetesService(json::Arena& arena, std::string_view address);
 
 // Tells world.services which addresses and ports the stored Services hold.
 void AdoptServices(const World& world);
