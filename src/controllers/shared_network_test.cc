@@ -19,13 +19,44 @@
 namespace portcullis::controllers {
 namespace {
 
+// In memory, with other servers that may be faster.
+class FakeAllocation final : public store::RangeAllocation {
+ public:
+  base::Status Change(const Edit& edit) override {
+    while (true) {
+      State changed;
+      int seen = 0;
+      {
+        base::MutexLock lock(mutex_);
+        changed = state_;
+        seen = version_;
+      }
+      TRY(edit(changed));
+      base::MutexLock lock(mutex_);
+      if (seen != version_) continue;
+      state_ = changed;
+      ++version_;
+      return base::OkStatus();
+    }
+  }
+  State state() {
+    base::MutexLock lock(mutex_);
+    return state_;
+  }
+
+ private:
+  base::Mutex mutex_;
+  State state_ PC_GUARDED_BY(mutex_);
+  int version_ PC_GUARDED_BY(mutex_) = 0;
+};
+
 // Two servers on one store, with few ports.
 class SharedNetworkTest : public ::testing::Test {
  protected:
   struct Server {
     explicit Server(SharedNetworkTest& test)
         : network(*registry::ServiceNetwork::Create("10.0.0.0/24", "30000-30019")),
-          shared(*test.store_, *network, test.clock_) {}
+          shared(*test.store_, test.ports_, "30000-30019", *network, test.clock_) {}
     std::unique_ptr<registry::ServiceNetwork> network;
     SharedNetwork shared;
   };
@@ -36,7 +67,10 @@ class SharedNetworkTest : public ::testing::Test {
     ASSERT_TRUE(store_->Create({"", "services", "n", name}, store::testing::EncodeText(text)).ok());
   }
 
+  bool IsTaken(int port) { return ports_.state().IsTaken(static_cast<std::size_t>(port - 30000)); }
+
   base::FakeClock clock_;
+  FakeAllocation ports_;
   std::unique_ptr<store::Store> store_ = store::OpenMemory();
   Server one_{*this};
   Server two_{*this};
@@ -71,8 +105,9 @@ TEST_F(SharedNetworkTest, KnowsWhatTheOtherServerTakesAndGivesBack) {
   EXPECT_EQ(two_.network->TakePort(30005).message(), "provided port is already allocated");
   EXPECT_FALSE(two_.network->CheckPort(30005).ok());
   one_.network->ReleasePort(30005);
-  EXPECT_TRUE(two_.network->CheckPort(30005).ok());
-  EXPECT_TRUE(two_.network->TakePort(30005).ok());
+  EXPECT_FALSE(IsTaken(30005));
+  EXPECT_TRUE(two_.network->TakePort(30005).ok()) << "whatever it knew";
+  EXPECT_TRUE(two_.network->CheckPort(30006).ok());
 
   ASSERT_TRUE(store_
                   ->Create({"networking.k8s.io", "ipaddresses", "", "10.0.0.9"},
@@ -83,19 +118,51 @@ TEST_F(SharedNetworkTest, KnowsWhatTheOtherServerTakesAndGivesBack) {
   EXPECT_TRUE(two_.network->TakeAddress("10.0.0.9").ok());
 }
 
+TEST_F(SharedNetworkTest, FindsThePortsThatOtherServersGiveBack) {
+  ASSERT_TRUE(one_.shared.Start().ok());
+  ASSERT_TRUE(two_.shared.Start().ok());
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(one_.network->TakeAnyPort().ok());
+  EXPECT_EQ(two_.network->TakeAnyPort().status().message(),
+            "Internal error occurred: range is full");
+  one_.network->ReleasePort(30013);
+  EXPECT_EQ(two_.network->TakeAnyPort().value(), 30013);
+  EXPECT_EQ(two_.network->TakeAnyPort().status().message(),
+            "Internal error occurred: range is full");
+}
+
 TEST_F(SharedNetworkTest, BeginsWithWhatIsStored) {
   StoreService("web", 30007);
   ASSERT_TRUE(one_.shared.Start().ok());
+  EXPECT_EQ(ports_.state().range, "30000-30019");
+  EXPECT_TRUE(IsTaken(30007));
+  EXPECT_FALSE(one_.network->TakePort(30007).ok());
+  EXPECT_FALSE(IsTaken(30008));
+}
+
+TEST_F(SharedNetworkTest, GivesBackWhatNoServiceHasTheThirdTime) {
+  ASSERT_TRUE(one_.shared.Start().ok());
   ASSERT_TRUE(one_.network->TakePort(30008).ok());
-  clock_.Advance(std::chrono::minutes(1));
-  ASSERT_TRUE(two_.shared.Start().ok());
-  EXPECT_FALSE(two_.network->TakePort(30007).ok());
-  EXPECT_FALSE(two_.network->TakePort(30008).ok()) << "its Service may be on its way";
-  clock_.Advance(std::chrono::minutes(5));
-  Server three(*this);
-  ASSERT_TRUE(three.shared.Start().ok());
-  EXPECT_FALSE(three.network->TakePort(30007).ok());
-  EXPECT_TRUE(three.network->TakePort(30008).ok()) << "it was never stored";
+  ASSERT_TRUE(one_.network->TakePort(30009).ok());
+  ASSERT_TRUE(one_.shared.Repair().ok());
+  ASSERT_TRUE(one_.shared.Repair().ok());
+  StoreService("late", 30009);
+  EXPECT_TRUE(IsTaken(30008)) << "its Service may be on its way";
+  ASSERT_TRUE(one_.shared.Repair().ok());
+  EXPECT_FALSE(IsTaken(30008));
+  EXPECT_TRUE(IsTaken(30009));
+  EXPECT_TRUE(one_.network->TakePort(30008).ok());
+}
+
+TEST_F(SharedNetworkTest, MakesAnotherRangeItsOwn) {
+  StoreService("web", 30007);
+  ASSERT_TRUE(one_.shared.Start().ok());
+  auto network = *registry::ServiceNetwork::Create("10.0.0.0/24", "30005-30050");
+  SharedNetwork other(*store_, ports_, "30005-30050", *network, clock_);
+  ASSERT_TRUE(other.Start().ok());
+  EXPECT_EQ(ports_.state().range, "30005-30050");
+  EXPECT_TRUE(ports_.state().IsTaken(2));
+  EXPECT_EQ(one_.network->TakeAnyPort().status().message(),
+            "Internal error occurred: the provided range does not match the current range");
 }
 
 }  // namespace

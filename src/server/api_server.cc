@@ -62,6 +62,7 @@
 #include "server/storage.h"
 #include "server/token_objects.h"
 #include "server/watch_hub.h"
+#include "store/etcd/etcd_store.h"
 #include "store/shrink.h"
 
 namespace portcullis::server {
@@ -203,10 +204,12 @@ class Server final : public ApiServer {
   base::Status MakeBootObjects(base::Duration grace) {
     TRY(controllers::ReleaseAddresses(env_, grace));
     if (env_.etcd != nullptr && network_ == nullptr) {
-      auto network =
-          std::make_unique<controllers::SharedNetwork>(storage_->store(), *env_.services, clock_);
+      auto network = std::make_unique<controllers::SharedNetwork>(
+          storage_->store(), env_.etcd->node_ports(), options_.service_node_port_range,
+          *env_.services, clock_);
       TRY(network->Start());
       network_ = std::move(network);
+      network_->StartRepairs();
     }
     json::Arena arena;
     engine::BootFacts facts = TRY(BootFactsOf(options_, credentials_));

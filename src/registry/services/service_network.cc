@@ -3,6 +3,7 @@
 #include "registry/services/service_network.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/strings.h"
@@ -120,16 +121,20 @@ std::optional<int> ServiceNetwork::ReservePort() {
 }
 
 base::Result<int> ServiceNetwork::TakeAnyPort() {
-  while (const auto port = ReservePort()) {
+  bool may_be_old = port_book_ != nullptr;
+  while (true) {
+    auto port = ReservePort();
+    // Other servers may have given ports back: to enter one brings the news of all, once.
+    if (!port && std::exchange(may_be_old, false)) port = first_port_;
+    if (!port) return base::InternalError("range is full");
     if (port_book_ == nullptr) return *port;
     const base::Status entered = port_book_->Enter(*port);
     if (entered.ok()) return *port;
-    // One that another server has stays taken until the store tells that it has been given back.
+    // One that another server has counts as taken until the book tells otherwise.
     if (entered.reason() == base::Reason::kAlreadyExists) continue;
     NotePort(*port, false);
     return entered;
   }
-  return base::InternalError("range is full");
 }
 
 void ServiceNetwork::NoteAddress(std::string_view address, bool is_taken) {
@@ -187,7 +192,8 @@ base::Status ServiceNetwork::TakePort(int port) {
   const base::Status taken = base::Invalid("provided port is already allocated");
   {
     base::MutexLock lock(mutex_);
-    if (!ports_.insert(port).second) return taken;
+    // Another server may have given it back: the book knows.
+    if (!ports_.insert(port).second && port_book_ == nullptr) return taken;
   }
   if (port_book_ == nullptr) return base::OkStatus();
   base::Status entered = port_book_->Enter(port);

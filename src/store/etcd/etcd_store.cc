@@ -26,6 +26,7 @@
 #include "store/etcd/compactor.h"
 #include "store/etcd/errors.h"
 #include "store/etcd/etcd_master_leases.h"
+#include "store/etcd/etcd_range_allocation.h"
 #include "store/etcd/etcd_write.h"
 #include "store/etcd/follower.h"
 #include "store/etcd/lease_manager.h"
@@ -40,8 +41,8 @@ namespace {
 constexpr std::chrono::milliseconds kTick{250};
 constexpr std::chrono::seconds kVersionTimeout{5};
 constexpr std::chrono::seconds kPageTimeout{30};
-
 constexpr std::chrono::seconds kMeasureEvery{30};
+
 bool IsEvent(const Key& key) {
   return key.resource == "events" && (key.group.empty() || key.group == "events.k8s.io");
 }
@@ -68,6 +69,7 @@ class StoreInEtcd final : public EtcdStore {
   void Freshen(base::SteadyTime deadline, std::function<void(base::Status)> done) override;
   base::Status Probe(base::Duration patience) const override;
   MasterLeases& master_leases() override { return master_leases_; }
+  RangeAllocation& node_ports() override { return node_ports_; }
   bool IsStale(const Object& object) const override { return reader_->IsStale(object); }
 
  private:
@@ -92,9 +94,9 @@ class StoreInEtcd final : public EtcdStore {
   EventPtr MakeEventOf(const etcd::WatchEvent& event, const Key& key, const ObjectPtr& previous);
 
   void KeepHouse() PC_EXCLUDES(mutex_);
+  void MeasureDatabase();
   void ReadAgain() PC_EXCLUDES(mutex_);
 
-  void MeasureDatabase();
   const EtcdOptions options_;
   const std::shared_ptr<const Transformer> transformer_;  // null: nothing is encrypted
   std::unique_ptr<etcd::Client> client_;
@@ -105,6 +107,7 @@ class StoreInEtcd final : public EtcdStore {
   LeaseManager leases_;
   Compactor compactor_;
   EtcdMasterLeases master_leases_;
+  EtcdRangeAllocation node_ports_;
   OwnValues own_;
   std::atomic<bool> closing_{false};
 
@@ -136,7 +139,8 @@ StoreInEtcd::StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions
                }),
       leases_(*client_, *etcd.clock, etcd.event_ttl.count(), etcd.lease_reuse_seconds),
       compactor_(*client_),
-      master_leases_(*client_, *etcd.clock, etcd.prefix) {
+      master_leases_(*client_, *etcd.clock, etcd.prefix),
+      node_ports_(*client_, *etcd.clock, etcd.prefix) {
   follower_.Start(revision());
   housekeeper_ = std::thread([this] { KeepHouse(); });
 }
@@ -336,11 +340,11 @@ void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchE
     it->second = event.deleted ? nullptr : made->object;
     published.push_back(std::move(made));
   }
+  if (events.empty() && options_.observer != nullptr) options_.observer->OnBookmark();
   if (!published.empty()) Publish(published);
   Advance(revision);
   waiters_.Reached(revision);
 }
-  if (events.empty() && options_.observer != nullptr) options_.observer->OnBookmark();
 
 EventPtr StoreInEtcd::MakeEventOf(const etcd::WatchEvent& event, const Key& key,
                                   const ObjectPtr& previous) {
@@ -399,10 +403,6 @@ void StoreInEtcd::ReadAgain() {
   follower_.Start(revision);
 }
 
-void StoreInEtcd::KeepHouse() {
-  pthread_setname_np(pthread_self(), "etcd-upkeep");
-  const base::NeedsMemory needs;
-  base::SteadyTime next_compaction = options_.clock->Steady() + options_.compaction_interval;
 // Does not wait: the answer comes on the client's loop.
 void StoreInEtcd::MeasureDatabase() {
   if (options_.observer == nullptr) return;
@@ -412,11 +412,15 @@ void StoreInEtcd::MeasureDatabase() {
                   });
 }
 
+void StoreInEtcd::KeepHouse() {
+  pthread_setname_np(pthread_self(), "etcd-upkeep");
+  const base::NeedsMemory needs;
+  base::SteadyTime next_compaction = options_.clock->Steady() + options_.compaction_interval;
+  base::SteadyTime next_measurement{};
   while (true) {
     bool is_lost = false;
     {
       base::MutexLock lock(mutex_);
-  base::SteadyTime next_measurement{};
       if (!stopping_) changed_.WaitUntil(mutex_, options_.clock->Steady() + kTick);
       if (stopping_) return;
       is_lost = is_lost_;
@@ -424,14 +428,14 @@ void StoreInEtcd::MeasureDatabase() {
     const base::SteadyTime now = options_.clock->Steady();
     waiters_.Expire(now);
     if (is_lost) ReadAgain();
-    if (options_.compaction_interval.count() > 0 && now >= next_compaction) {
-      compactor_.Run(now + std::min<base::Duration>(options_.compaction_interval / 2,
-                                                    options_.request_timeout));
-      next_compaction = now + options_.compaction_interval;
     if (now >= next_measurement) {
       MeasureDatabase();
       next_measurement = now + kMeasureEvery;
     }
+    if (options_.compaction_interval.count() > 0 && now >= next_compaction) {
+      compactor_.Run(now + std::min<base::Duration>(options_.compaction_interval / 2,
+                                                    options_.request_timeout));
+      next_compaction = now + options_.compaction_interval;
     }
   }
 }

@@ -25,6 +25,7 @@
 #include "store/etcd/value.h"
 #include "store/master_leases.h"
 #include "store/options.h"
+#include "store/range_allocation.h"
 #include "store/storage_key.h"
 #include "store/store.h"
 
@@ -40,6 +41,8 @@ class EtcdStore : public Cache {
   virtual base::Status Probe(base::Duration patience) const = 0;
   // Which servers live; the store's.
   virtual MasterLeases& master_leases() = 0;
+  // Which node ports are taken; the store's.
+  virtual RangeAllocation& node_ports() = 0;
 
  protected:
   using Cache::Cache;
