@@ -6,15 +6,22 @@
 
 Each has a prefix of its own. portcullis-load puts them under load in slices, in turn, and prints requests/s, latency and CPU per request of
 both (CPU without etcd's, which both share). With --objects so many ConfigMaps of 1 KB are put into etcd for both first, and the time until each is
-ready and its memory are printed. Without --kube-apiserver, Portcullis alone beside the recorded figures."""
+ready and its memory are printed, and the memory again in the end. Without --kube-apiserver, Portcullis alone beside the recorded figures.
+
+    benchmarks/etcd.py --build build/release --latency 10
+
+Instead: what one create of a ConfigMap takes, one at a time, and what a transaction of the same size takes that is sent to the same etcd by
+etcd_bench; so many times each, in turn. Their difference is what the server adds: the medians of all, and the median of the differences."""
 
 import argparse
 import base64
 import contextlib
 import json
+import os
 import pathlib
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -165,7 +172,28 @@ def run(args, stack):
     if args.kube_apiserver:
         theirs, config = launch("kube-apiserver", [args.kube_apiserver], [f"--cert-dir={folder}/certs", "--allow-privileged=true"])
         command += [f"--baseline-kubeconfig={config}", f"--baseline-pid={theirs.pid}"]
-    return subprocess.run([str(word) for word in command]).returncode
+    if args.latency:
+        return latency(args, f"127.0.0.1:{client}", command)
+    code = subprocess.run([str(word) for word in command]).returncode
+    print(f"in the end: portcullis {resident(ours.pid):.0f} MB" + (
+        f", kube-apiserver {resident(theirs.pid):.0f} MB" if args.kube_apiserver else ""))
+    return code
+
+
+def latency(args, etcd, command):
+    """In microseconds, the medians of each slice."""
+    bench = [args.build / "benchmarks/etcd_bench", "--benchmark_filter=^Txn/1/", "--benchmark_min_time=1", "--benchmark_format=json"]
+    load = [*command, "--scenarios=create-configmap", "--connections=1", "--seconds=1", "--warmup=0", "--json"]
+    slices = []
+    for _ in range(args.latency):
+        bare, whole = (json.loads(subprocess.run([str(word) for word in words], capture_output=True, check=True, text=True,
+                                                 env=os.environ | {"PORTCULLIS_BENCH_ETCD": etcd}).stdout) for words in (bench, load))
+        slices.append((bare["benchmarks"][0]["p50_us"], 1000 * whole["scenarios"][0]["server"]["p50Milliseconds"]))
+        print(f"transaction {slices[-1][0]:.0f} us, create {slices[-1][1]:.0f} us", flush=True)
+    bare, whole = (statistics.median(column) for column in zip(*slices))
+    added = statistics.median(create - transaction for transaction, create in slices)
+    print(f"medians: transaction {bare:.0f} us, create {whole:.0f} us; added {added:.0f} us")
+    return 0
 
 
 def main():
@@ -174,6 +202,7 @@ def main():
     parser.add_argument("--kube-apiserver")
     parser.add_argument("--etcd", default=shutil.which("etcd"))
     parser.add_argument("--scenarios", default=SCENARIOS, help="portcullis-load --list names them")
+    parser.add_argument("--latency", type=int, default=0, metavar="SLICES")
     parser.add_argument("--objects", type=int, default=0)
     parser.add_argument("--shape", choices=sorted(SHAPES), default="configmap", help="what the --objects are")
     args = parser.parse_args()

@@ -7,12 +7,12 @@
 #include "base/random.h"
 #include "base/strings.h"
 #include "objects.h"
+#include "watchers.h"
 
 namespace portcullis::load {
 namespace {
 
 constexpr std::string_view kRegistration = "/apis/admissionregistration.k8s.io/v1/";
-constexpr int kListedObjects = 500;
 // Other servers see new configurations only after a while.
 constexpr timespec kSettle{.tv_sec = 1, .tv_nsec = 500'000'000};
 
@@ -28,13 +28,16 @@ class Stage {
   ~Stage() {
     // One by one but many at once: servers take their time over a whole collection.
     const bool listed = scenario_.work == Work::kGet || scenario_.work == Work::kList;
-    RunEach(target_, 16, listed ? kListedObjects : objects_, [&](std::size_t number) {
-      return target_.Request(
-          "DELETE",
-          base::StrCat(Collection(scenario_.work == Work::kCreatePod ? "pods" : "configmaps"),
-                       listed ? "/listed-" : "/o-", std::to_string(number),
-                       "?gracePeriodSeconds=0"));
-    });
+    watchers_.reset();
+    RunEach(
+        target_, 16, listed ? static_cast<std::size_t>(scenario_.objects) : objects_,
+        [&](std::size_t number) {
+          return target_.Request(
+              "DELETE",
+              base::StrCat(Collection(scenario_.work == Work::kCreatePod ? "pods" : "configmaps"),
+                           listed ? "/listed-" : "/o-", std::to_string(number),
+                           "?gracePeriodSeconds=0"));
+        });
     for (auto path = created_.rbegin(); path != created_.rend(); ++path) target_.Delete(*path);
   }
 
@@ -58,6 +61,7 @@ class Stage {
     TRY(MakePolicies(scenario_.policies, "configmaps"));
     TRY(MakePolicies(scenario_.idle_policies, "widgets"));
     nanosleep(&kSettle, nullptr);
+    TRY(StartWatchers());
     if (scenario_.policies > 0 && Refused("refused-0") != 422) {
       return base::ConfigError("the server does not enforce the policies");
     }
@@ -76,8 +80,10 @@ class Stage {
         return target_.Request("POST", Collection("pods"),
                                std::make_shared<const std::string>(PodText(name)));
       case Work::kGet:
-        return target_.Request("GET", base::StrCat(Collection("configmaps"), "/listed-",
-                                                   std::to_string(number % kListedObjects)));
+        return target_.Request(
+            "GET",
+            base::StrCat(Collection("configmaps"), "/listed-",
+                         std::to_string(number % static_cast<std::size_t>(scenario_.objects))));
       case Work::kList:
         break;
     }
@@ -101,11 +107,19 @@ class Stage {
 
   base::Status MakeObjects() {
     if (scenario_.work != Work::kGet && scenario_.work != Work::kList) return base::OkStatus();
-    for (int i = 0; i < kListedObjects; ++i) {
+    for (int i = 0; i < scenario_.objects; ++i) {
       TRY(target_.Create(Collection("configmaps"),
                          ConfigMapText(base::StrCat("listed-", std::to_string(i)))));
     }
     return base::OkStatus();
+  }
+
+  base::Status StartWatchers() {
+    if (scenario_.watchers == 0) return base::OkStatus();
+    watchers_ = TRY(Watchers::Create(target_.options(), WatchProtocol::kHttp1));
+    TRY(watchers_->AddMany(base::StrCat(Collection("configmaps"), "?watch=1"),
+                           static_cast<std::size_t>(scenario_.watchers)));
+    return watchers_->StartReading();
   }
 
   base::Status MakeWebhooks(std::string_view kind, int count, std::string_view resource) {
@@ -158,6 +172,7 @@ class Stage {
   const Target& target_;
   const WebhookServer& webhooks_;
   const std::string namespace_;
+  std::unique_ptr<Watchers> watchers_;
   std::size_t objects_ = 0;
   std::vector<std::string> created_;  // paths to delete, last first
 };
@@ -177,6 +192,15 @@ const std::vector<Scenario>& Scenarios() {
       {.name = "list",
        .summary = "list 500 ConfigMaps of 1 KB",
        .work = Work::kList,
+       .recorded = {}},
+      {.name = "list-5000",
+       .summary = "list 5,000 ConfigMaps of 1 KB",
+       .work = Work::kList,
+       .objects = 5000,
+       .recorded = {}},
+      {.name = "watchers-1000",
+       .summary = "create a ConfigMap that 1,000 watchers wait for",
+       .watchers = 1000,
        .recorded = {}},
       {.name = "validating-1",
        .summary = "create a ConfigMap; 1 validating webhook matches",
@@ -238,7 +262,8 @@ base::Result<ScenarioResult> RunScenario(const Scenario& scenario, const Target&
 base::Result<ScenarioDuel> RunScenarioInTurn(const Scenario& scenario, const Target& first,
                                              const Target& second, const WebhookServer& webhooks,
                                              const RunOptions& options) {
-  constexpr double kSliceSeconds = 0.15;
+  // What watchers are still to get when a slice ends is the next one's: long slices make it small.
+  const double slice_seconds = scenario.watchers > 0 ? 1 : 0.15;
   Stage one(scenario, first, webhooks);
   Stage other(scenario, second, webhooks);
   TRY(one.Prepare());
@@ -247,7 +272,7 @@ base::Result<ScenarioDuel> RunScenarioInTurn(const Scenario& scenario, const Tar
   const Duel duel = Alternate(
       {&second, [&](std::size_t number) { return other.Request(number); }},
       {&first, [&](std::size_t number) { return one.Request(number); }}, options.connections,
-      std::max(1, static_cast<int>(options.seconds / kSliceSeconds)), kSliceSeconds);
+      std::max(1, static_cast<int>(options.seconds / slice_seconds)), slice_seconds);
   one.SetObjects(duel.second.highest_number);
   other.SetObjects(duel.first.highest_number);
   // Both servers call the same webhooks: what is known is the mean of the two.

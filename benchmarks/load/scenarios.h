@@ -35,6 +35,8 @@ struct Scenario {
   int idle_webhooks = 0;  // configured, but for other resources
   int policies = 0;
   int idle_policies = 0;
+  int objects = 500;  // what kGet and kList find
+  int watchers = 0;   // of the collection, a connection each
   Recorded recorded;  // zeros: not recorded
 };
 

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -54,10 +55,12 @@ std::string Http2Request(const std::string& path) {
                       Frame(kHeaders, kEndStreamAndHeaders, 1, fields));
 }
 
-std::string Http1Request(const std::string& path) {
+std::string Http1Request(const std::string& path, const std::string& token) {
   return base::StrCat("GET ", path,
                       " HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: portcullis-load\r\n"
-                      "Accept: application/json\r\n\r\n");
+                      "Accept: application/json\r\n",
+                      token.empty() ? "" : base::StrCat("Authorization: Bearer ", token, "\r\n"),
+                      "\r\n");
 }
 
 bool UseIdentity(SSL_CTX* context, const TargetOptions& server) {
@@ -87,7 +90,10 @@ base::Result<std::unique_ptr<Watchers>> Watchers::Create(const TargetOptions& se
   watchers->port_ = static_cast<int>(*port);
   watchers->context_ = SSL_CTX_new(TLS_client_method());
   SSL_CTX_set_mode(watchers->context_, SSL_MODE_RELEASE_BUFFERS);
-  if (!UseIdentity(watchers->context_, server)) return base::ConfigError("bad client certificate");
+  watchers->token_ = server.token;
+  if (server.token.empty() && !UseIdentity(watchers->context_, server)) {
+    return base::ConfigError("bad client certificate");
+  }
   const auto* alpn = reinterpret_cast<const unsigned char*>("\x02h2\x08http/1.1");
   if (protocol == WatchProtocol::kHttp2) {
     SSL_CTX_set_alpn_protos(watchers->context_, alpn, 3);
@@ -98,6 +104,9 @@ base::Result<std::unique_ptr<Watchers>> Watchers::Create(const TargetOptions& se
 }
 
 Watchers::~Watchers() {
+  stopping_ = true;
+  if (reader_.joinable()) reader_.join();
+  if (poll_ >= 0) close(poll_);
   for (const Connection& watch : watches_) {
     SSL_free(watch.ssl);
     close(watch.fd);
@@ -135,7 +144,7 @@ base::Status Watchers::Open(const std::string& path, Connection& watch) const {
   watch.ssl = SSL_new(context_);
   SSL_set_fd(watch.ssl, watch.fd);
   const bool h2 = protocol_ == WatchProtocol::kHttp2;
-  const std::string request = h2 ? Http2Request(path) : Http1Request(path);
+  const std::string request = h2 ? Http2Request(path) : Http1Request(path, token_);
   if (SSL_connect(watch.ssl) != 1 ||
       SSL_write(watch.ssl, request.data(), static_cast<int>(request.size())) <= 0) {
     return base::ConfigError("a watch cannot be started");
@@ -149,6 +158,36 @@ base::Status Watchers::Open(const std::string& path, Connection& watch) const {
 base::Status Watchers::AwaitAll(const std::string& mark) {
   for (const Connection& watch : watches_) TRY(Await(watch, mark));
   return base::OkStatus();
+}
+
+base::Status Watchers::StartReading() {
+  poll_ = epoll_create1(EPOLL_CLOEXEC);
+  for (Connection& watch : watches_) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.ptr = &watch;
+    if (epoll_ctl(poll_, EPOLL_CTL_ADD, watch.fd, &event) != 0) {
+      return base::ConfigError("watches cannot be read");
+    }
+  }
+  reader_ = std::thread([this] { ReadAll(); });
+  return base::OkStatus();
+}
+
+void Watchers::ReadAll() {
+  std::array<epoll_event, 64> events{};
+  std::array<char, 16384> buffer{};
+  while (!stopping_) {
+    const int ready = epoll_wait(poll_, events.data(), events.size(), 100);
+    for (int i = 0; i < ready; ++i) {
+      auto* watch = static_cast<Connection*>(events[static_cast<std::size_t>(i)].data.ptr);
+      do {
+        if (SSL_read(watch->ssl, buffer.data(), buffer.size()) > 0) continue;
+        epoll_ctl(poll_, EPOLL_CTL_DEL, watch->fd, nullptr);
+        break;
+      } while (SSL_pending(watch->ssl) > 0);
+    }
+  }
 }
 
 base::Status Watchers::Await(const Connection& connection, const std::string& mark) {

@@ -3,8 +3,10 @@
 // Many watches, one connection each, that cost this process little.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/status.h"
@@ -30,6 +32,8 @@ class Watchers {
   base::Status AddMany(const std::string& path, std::size_t count);
   // Reads from every connection until `mark` has arrived.
   base::Status AwaitAll(const std::string& mark);
+  // Reads what comes on a thread of its own, and throws it away, until this object ends.
+  base::Status StartReading();
   std::size_t size() const { return watches_.size(); }
 
  private:
@@ -42,7 +46,13 @@ class Watchers {
   static base::Status Await(const Connection& connection, const std::string& mark);
 
   WatchProtocol protocol_ = WatchProtocol::kHttp1;
+  void ReadAll();
+
   int port_ = 0;
+  std::string token_;
+  int poll_ = -1;  // epoll, of those that are read
+  std::atomic<bool> stopping_{false};
+  std::thread reader_;
   SSL_CTX* context_ = nullptr;
   std::vector<Connection> watches_;
 };

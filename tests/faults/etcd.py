@@ -510,7 +510,7 @@ def main():
     parser.add_argument("--writers", type=int, default=16)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="faults, by commas: " + ", ".join(sorted(FAULTS)))
-    parser.add_argument("--logs", type=pathlib.Path, help="folder in which the logs of the servers are kept")
+    parser.add_argument("--logs", type=pathlib.Path, help="folder in which the logs of servers and members are kept")
     args = parser.parse_args()
     if find_etcd() is None:
         print("SKIP: no etcd: install the package etcd-server")
@@ -525,10 +525,10 @@ def main():
                 if process is not None:
                     process.kill()
                     process.wait()
-        if args.logs:
-            args.logs.mkdir(exist_ok=True)
-            for log in cluster.folder.glob("server*.log"):
-                (args.logs / log.name).write_text(log.read_text())
+            if args.logs:
+                args.logs.mkdir(exist_ok=True)
+                for log in [*cluster.folder.glob("server*.log"), *cluster.folder.glob("etcd/m*.log")]:
+                    (args.logs / log.name).write_text(log.read_text())
     for problem in problems[:40]:
         print(problem)
     print(f"FAIL: {len(problems)} problems" if problems else "OK")

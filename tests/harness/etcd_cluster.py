@@ -63,7 +63,7 @@ class Etcd:
             process.send_signal(how)
             process.wait(20)
 
-    def wait(self, seconds=60):
+    def wait(self, seconds=180):
         """Until every member that runs says that it is healthy."""
         deadline = time.monotonic() + seconds
         for member, port in enumerate(self.client_ports):
