@@ -31,10 +31,12 @@ class Scanner {
   std::optional<std::string_view> TakeName() {
     const std::size_t begin = at_ + 1;
     if (!Take('"')) return std::nullopt;
-    const std::size_t end = text_.find_first_of("\"\\", begin);
-    if (end == text_.npos || text_[end] != '"') return std::nullopt;
+    const std::size_t end = text_.find('"', begin);
+    if (end == text_.npos) return std::nullopt;
+    const std::string_view name = text_.substr(begin, end - begin);
+    if (name.find('\\') != name.npos) return std::nullopt;
     at_ = end + 1;
-    return text_.substr(begin, end - begin);
+    return name;
   }
   bool SkipValue() {
     int depth = 0;
@@ -61,21 +63,28 @@ class Scanner {
   }
 
  private:
+  // To the quote in front of which stands an even number of backslashes.
   bool SkipString() {
-    for (++at_; at_ < text_.size(); ++at_) {
-      at_ = text_.find_first_of("\"\\", at_);
-      if (at_ == text_.npos) break;
-      if (text_[at_] == '"') {
-        ++at_;
-        return true;
-      }
-      ++at_;
+    const std::size_t begin = at_ + 1;
+    for (std::size_t next = begin; true; ++next) {
+      next = text_.find('"', next);
+      if (next == text_.npos) break;
+      std::size_t first = next;
+      while (first > begin && text_[first - 1] == '\\') --first;
+      if ((next - first) % 2 != 0) continue;
+      at_ = next + 1;
+      return true;
     }
     at_ = text_.size();
     return false;
   }
+  static bool EndsScalar(char c) {
+    return c == ',' || c == ':' || c == ']' || c == '}' || c == ' ' || c == '\n' || c == '\t' ||
+           c == '\r' || c == '"' || c == '{' || c == '[';
+  }
   bool SkipScalar() {
-    const std::size_t end = std::min(text_.find_first_of(",:]} \n\t\r\"{[", at_), text_.size());
+    std::size_t end = at_;
+    while (end < text_.size() && !EndsScalar(text_[end])) ++end;
     if (end == at_) return false;
     at_ = end;
     return true;

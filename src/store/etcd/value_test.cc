@@ -33,6 +33,13 @@ TEST(EtcdValue, PutsTheRevisionWhereGoWritesIt) {
        R"("creationTimestamp":null}})"},
       {R"({"kind":"A","apiVersion":"v1","metadata":{}})",
        R"({"kind":"A","apiVersion":"v1","metadata":{"resourceVersion":"7"}})"},
+      // Quotes and backslashes within strings.
+      {R"({"kind":"A\\\\","apiVersion":"\\\"v1\"","metadata":{"name":"\\\\","x":"\\"},"d":{"\"":"\\\""}})",
+       R"({"kind":"A\\\\","apiVersion":"\\\"v1\"","metadata":{"name":"\\\\","resourceVersion":"7",)"
+       R"("x":"\\"},"d":{"\"":"\\\""}})"},
+      {R"({"kind":"A\\\"}","apiVersion":"v1","metadata":{"name":"a\"b\\","labels":{}},"d":"\\"})",
+       R"({"kind":"A\\\"}","apiVersion":"v1","metadata":{"name":"a\"b\\","resourceVersion":"7",)"
+       R"("labels":{}},"d":"\\"})"},
       // Custom resources are sorted.
       {R"({"apiVersion":"v1","kind":"A","metadata":{"annotations":{"x":"["},"name":"a",)"
        R"("namespace":"n","uid":"u"},"spec":{"a":[1,{}]}})",
