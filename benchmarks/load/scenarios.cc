@@ -2,6 +2,7 @@
 
 #include "scenarios.h"
 
+#include <cstdio>
 #include <ctime>
 
 #include "base/random.h"
@@ -13,6 +14,8 @@ namespace portcullis::load {
 namespace {
 
 constexpr std::string_view kRegistration = "/apis/admissionregistration.k8s.io/v1/";
+// Between the requests of a scenario with watchers.
+constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 50'000'000};
 // Other servers see new configurations only after a while.
 constexpr timespec kSettle{.tv_sec = 1, .tv_nsec = 500'000'000};
 
@@ -68,9 +71,17 @@ class Stage {
     return base::OkStatus();
   }
 
-  void SetObjects(std::size_t count) { objects_ = count; }
+  // After the load: how many objects it has made.
+  void SetObjects(std::size_t count) {
+    objects_ = count;
+    if (watchers_ == nullptr || watchers_->ended() == 0) return;
+    std::fprintf(stderr, "%s: ended %zu of %d watches, so its figures say little\n",
+                 target_.options().name.c_str(), watchers_->ended(), scenario_.watchers);
+  }
 
   net::ClientRequest Request(std::size_t number) const {
+    // A server that cannot keep up ends watches: it must get less than it could take.
+    if (scenario_.watchers > 0) nanosleep(&kPause, nullptr);
     const std::string name = base::StrCat("o-", std::to_string(number));
     switch (scenario_.work) {
       case Work::kCreateConfigMap:
@@ -199,7 +210,7 @@ const std::vector<Scenario>& Scenarios() {
        .objects = 5000,
        .recorded = {}},
       {.name = "watchers-1000",
-       .summary = "create a ConfigMap that 1,000 watchers wait for",
+       .summary = "create a ConfigMap, 20 a second, that 1,000 watchers wait for",
        .watchers = 1000,
        .recorded = {}},
       {.name = "validating-1",

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <thread>
 
@@ -182,8 +183,12 @@ void Watchers::ReadAll() {
     for (int i = 0; i < ready; ++i) {
       auto* watch = static_cast<Connection*>(events[static_cast<std::size_t>(i)].data.ptr);
       do {
-        if (SSL_read(watch->ssl, buffer.data(), buffer.size()) > 0) continue;
+        const int got = SSL_read(watch->ssl, buffer.data(), buffer.size());
+        // The last chunk ends a watch, not its connection.
+        const std::string_view text(buffer.data(), static_cast<std::size_t>(std::max(got, 0)));
+        if (got > 0 && !text.ends_with("0\r\n\r\n")) continue;
         epoll_ctl(poll_, EPOLL_CTL_DEL, watch->fd, nullptr);
+        ++ended_;
         break;
       } while (SSL_pending(watch->ssl) > 0);
     }

@@ -34,6 +34,8 @@ class Watchers {
   base::Status AwaitAll(const std::string& mark);
   // Reads what comes on a thread of its own, and throws it away, until this object ends.
   base::Status StartReading();
+  // Of those that are read: how many the server has ended.
+  std::size_t ended() const { return ended_; }
   std::size_t size() const { return watches_.size(); }
 
  private:
@@ -52,6 +54,7 @@ class Watchers {
   std::string token_;
   int poll_ = -1;  // epoll, of those that are read
   std::atomic<bool> stopping_{false};
+  std::atomic<std::size_t> ended_{0};
   std::thread reader_;
   SSL_CTX* context_ = nullptr;
   std::vector<Connection> watches_;
