@@ -11,7 +11,8 @@ ready and its memory are printed, and the memory again in the end. Without --kub
     benchmarks/etcd.py --build build/release --latency 10
 
 Instead: what one create of a ConfigMap takes, one at a time, and what a transaction of the same size takes that is sent to the same etcd by
-etcd_bench; so many times each, in turn. Their difference is what the server adds: the medians of all, and the median of the differences."""
+etcd_bench; so many times each, in turn. Their difference is what the server adds: the medians of all, and the median of the differences.
+A get shows what of this it takes to read etcd's revision, which each request begins with."""
 
 import argparse
 import base64
@@ -168,12 +169,13 @@ def run(args, stack):
         return process, kubeconfig(folder, name, address)
 
     ours, ours_config = launch("portcullis", [args.build / "portcullis", "serve"], [f"--data-dir={folder}/ours", "--controllers=-*"])
-    command = [args.build / "portcullis-load", f"--kubeconfig={ours_config}", f"--pid={ours.pid}", f"--scenarios={args.scenarios}"]
+    command = [args.build / "portcullis-load", f"--kubeconfig={ours_config}", f"--pid={ours.pid}"]
+    if args.latency:
+        return latency(args, f"127.0.0.1:{client}", command)
+    command.append(f"--scenarios={args.scenarios}")
     if args.kube_apiserver:
         theirs, config = launch("kube-apiserver", [args.kube_apiserver], [f"--cert-dir={folder}/certs", "--allow-privileged=true"])
         command += [f"--baseline-kubeconfig={config}", f"--baseline-pid={theirs.pid}"]
-    if args.latency:
-        return latency(args, f"127.0.0.1:{client}", command)
     code = subprocess.run([str(word) for word in command]).returncode
     print(f"in the end: portcullis {resident(ours.pid):.0f} MB" + (
         f", kube-apiserver {resident(theirs.pid):.0f} MB" if args.kube_apiserver else ""))
@@ -183,16 +185,16 @@ def run(args, stack):
 def latency(args, etcd, command):
     """In microseconds, the medians of each slice."""
     bench = [args.build / "benchmarks/etcd_bench", "--benchmark_filter=^Txn/1/", "--benchmark_min_time=1", "--benchmark_format=json"]
-    load = [*command, "--scenarios=create-configmap", "--connections=1", "--seconds=1", "--warmup=0", "--json"]
+    load = [*command, "--scenarios=create-configmap,get", "--connections=1", "--seconds=2", "--warmup=1", "--json"]
     slices = []
     for _ in range(args.latency):
         bare, whole = (json.loads(subprocess.run([str(word) for word in words], capture_output=True, check=True, text=True,
                                                  env=os.environ | {"PORTCULLIS_BENCH_ETCD": etcd}).stdout) for words in (bench, load))
-        slices.append((bare["benchmarks"][0]["p50_us"], 1000 * whole["scenarios"][0]["server"]["p50Milliseconds"]))
-        print(f"transaction {slices[-1][0]:.0f} us, create {slices[-1][1]:.0f} us", flush=True)
-    bare, whole = (statistics.median(column) for column in zip(*slices))
-    added = statistics.median(create - transaction for transaction, create in slices)
-    print(f"medians: transaction {bare:.0f} us, create {whole:.0f} us; added {added:.0f} us")
+        slices.append((bare["benchmarks"][0]["p50_us"], *(1000 * one["server"]["p50Milliseconds"] for one in whole["scenarios"])))
+        print("transaction {:.0f} us, create {:.0f} us, get {:.0f} us".format(*slices[-1]), flush=True)
+    bare, whole, read = (statistics.median(column) for column in zip(*slices))
+    added = statistics.median(create - transaction for transaction, create, _ in slices)
+    print(f"medians: transaction {bare:.0f} us, create {whole:.0f} us, get {read:.0f} us; added {added:.0f} us")
     return 0
 
 

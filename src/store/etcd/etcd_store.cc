@@ -84,6 +84,7 @@ class StoreInEtcd final : public EtcdStore {
   base::Result<std::string> Seal(const Collection& collection, const std::string& key,
                                  std::string value) const;
   void FreshenAndAttempt(const WritePtr& write);
+  bool PublishOwn(const EtcdWrite& write, std::int64_t at) PC_EXCLUDES(mutex_);
   ObjectPtr OutcomeAt(const EtcdWrite& write, std::int64_t revision) const;
   void WaitFor(std::int64_t revision, base::SteadyTime deadline,
                std::function<void(base::Status)> done);
@@ -311,11 +312,31 @@ void StoreInEtcd::OnAnswer(const WritePtr& write, const base::Result<etcd::TxnRe
     return FreshenAndAttempt(write);
   }
   const std::int64_t at = answer->revision;
+  if (answer->succeeded && PublishOwn(*write, at)) return write->done(OutcomeAt(*write, at));
   WaitFor(at, write->deadline, [this, write, at, succeeded = answer->succeeded](base::Status seen) {
     if (!seen.ok()) return write->done(std::move(seen));
     if (!succeeded) return Attempt(write);  // judged by something that is no longer there
     write->done(OutcomeAt(*write, at));
   });
+}
+
+// A write whose revision is the next one is what the watch will tell next: readers need not wait for
+// that. On the client's loop, as all that is published but by ReadAgain(), which begins when the
+// watch is lost. What is encrypted is left to the watch, which tells with which key.
+bool StoreInEtcd::PublishOwn(const EtcdWrite& write, std::int64_t at) {
+  if (at != revision() + 1) return false;
+  if (transformer_ != nullptr && transformer_->Encrypts(write.change.key.collection())) {
+    return false;
+  }
+  {
+    base::MutexLock lock(mutex_);
+    if (is_lost_) return false;
+  }
+  NoteReadable(write.change.key);
+  if (write.place.stored != nullptr) reader_->Forget(write.place.stored->revision());
+  Publish({MakeEvent(write.change, write.place, at)});
+  waiters_.Reached(at);
+  return true;
 }
 
 ObjectPtr StoreInEtcd::OutcomeAt(const EtcdWrite& write, std::int64_t revision) const {
@@ -331,8 +352,9 @@ void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchE
   std::unordered_map<std::string_view, ObjectPtr> changed;  // by the earlier ones of these events
   for (const etcd::WatchEvent& event : events) {
     const auto key = ParseStorageKey(event.kv.key, options_.prefix);
-    if (!key || event.kv.mod_revision <= this->revision()) continue;
+    if (!key) continue;
     if (options_.observer != nullptr) options_.observer->OnEvent(key->collection());
+    if (event.kv.mod_revision <= this->revision()) continue;  // see PublishOwn()
     auto [it, is_new] = changed.try_emplace(event.kv.key);
     if (is_new) it->second = PlaceOf(*key).stored;
     EventPtr made = MakeEventOf(event, *key, it->second);

@@ -4,7 +4,8 @@
 // layout, so that a kube-apiserver can open what this server has written and the reverse
 // (docs/etcd.md, docs/internals/store.md).
 //
-// Readers see the Cache, which one watch over the whole prefix keeps up to date; every event is seen
+// Readers see the Cache, which one watch over the whole prefix, and the answers to this store's own
+// writes where nothing is between, keep up to date; every event is seen
 // in order of revisions, so a list of anything is a state that has been. A write is one
 // transaction that compares the revision of the stored object; it is answered when etcd has
 // committed it and the cache has it, observers included. A change that is refused by what the cache

@@ -341,6 +341,42 @@ TEST_F(EtcdStoreTest, ReadsEverythingAnewWhenTheWatchIsOver) {
   EXPECT_NE(store->Get(ConfigMap("n", "later")), nullptr);
 }
 
+TEST_F(EtcdStoreTest, AWriteOfTheNextRevisionDoesNotWaitForItsEvent) {
+  const auto store = Open();
+  ASSERT_TRUE(Freshen(*store).ok());
+  auto watch = store->StartWatch({{"", "configmaps"}, "n", 0}, [] {});
+  etcd_.SetSilent(true);
+  const auto created = Create(*store, "a", "1");
+  ASSERT_TRUE(created.ok());
+  ASSERT_TRUE(Update(*store, "a", "2", {(*created)->revision(), {}}).ok());
+  EXPECT_EQ(ValueOf(store->Get(ConfigMap("n", "a"))), "2");
+  EXPECT_EQ(store->revision(), etcd_.revision());
+  // The events come, and are not seen twice.
+  etcd_.SetSilent(false);
+  ASSERT_TRUE(store->Delete(ConfigMap("n", "a"), {}).ok());
+  etcd_.Put("/registry/configmaps/n/b", R"({"metadata":{"name":"b"},"data":{"value":"3"}})");
+  ASSERT_TRUE(Freshen(*store).ok());
+  std::vector<EventPtr> events;
+  ASSERT_EQ(*(*watch)->Poll(10, events), 4U);
+  EXPECT_EQ(events[0]->type, EventType::kAdded);
+  EXPECT_EQ(events[1]->previous, *created);
+  EXPECT_EQ(events[2]->type, EventType::kDeleted);
+  EXPECT_EQ(events[3]->object->name(), "b");
+}
+
+TEST_F(EtcdStoreTest, AWriteBehindThatOfAnotherServerWaitsForBoth) {
+  const auto store = Open();
+  ASSERT_TRUE(Freshen(*store).ok());
+  auto watch = store->StartWatch({{"", "configmaps"}, "n", 0}, [] {});
+  etcd_.BeforeNextTxn(
+      [this] { etcd_.Put("/registry/configmaps/n/first", R"({"metadata":{"name":"first"}})"); });
+  ASSERT_TRUE(Create(*store, "second").ok());
+  std::vector<EventPtr> events;
+  ASSERT_EQ(*(*watch)->Poll(10, events), 2U);
+  EXPECT_EQ(events[0]->object->name(), "first");
+  EXPECT_EQ(events[1]->object->name(), "second");
+}
+
 TEST_F(EtcdStoreTest, ServersThatWriteTheSameObjectLoseNothing) {
   const auto one = Open();
   const auto two = Open();
