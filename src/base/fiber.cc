@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <exception>
@@ -32,8 +33,8 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-// Saves what a function must leave as it finds it (System V ABI; nothing here changes the modes of
-// floating point), stores the stack pointer at `from`, and goes on at `to`, which was stored so. Not
+// Saves what a function must leave as it finds it (the ABI of the processor; nothing here changes the
+// modes of floating point), stores the stack pointer at `from`, and goes on at `to`, which was stored so. Not
 // swapcontext(3): that makes a system call for the signal mask, 250 ns instead of 7.
 extern "C" void pc_switch_stack(void** from, void* to);
 #if defined(__x86_64__)
@@ -61,6 +62,52 @@ pc_switch_stack:
   ret
 .size pc_switch_stack, . - pc_switch_stack
 )");
+#elif defined(__aarch64__)
+// A fiber begins at pc_begin_fiber, with what it is to call in x19.
+asm(R"(
+.text
+.p2align 4
+.hidden pc_switch_stack
+.globl pc_switch_stack
+.type pc_switch_stack, %function
+pc_switch_stack:
+  sub sp, sp, #160
+  stp x19, x20, [sp, #0]
+  stp x21, x22, [sp, #16]
+  stp x23, x24, [sp, #32]
+  stp x25, x26, [sp, #48]
+  stp x27, x28, [sp, #64]
+  stp x29, x30, [sp, #80]
+  stp d8, d9, [sp, #96]
+  stp d10, d11, [sp, #112]
+  stp d12, d13, [sp, #128]
+  stp d14, d15, [sp, #144]
+  mov x9, sp
+  str x9, [x0]
+  mov sp, x1
+  ldp x19, x20, [sp, #0]
+  ldp x21, x22, [sp, #16]
+  ldp x23, x24, [sp, #32]
+  ldp x25, x26, [sp, #48]
+  ldp x27, x28, [sp, #64]
+  ldp x29, x30, [sp, #80]
+  ldp d8, d9, [sp, #96]
+  ldp d10, d11, [sp, #112]
+  ldp d12, d13, [sp, #128]
+  ldp d14, d15, [sp, #144]
+  add sp, sp, #160
+  ret
+.size pc_switch_stack, . - pc_switch_stack
+.p2align 4
+.hidden pc_begin_fiber
+.globl pc_begin_fiber
+.type pc_begin_fiber, %function
+pc_begin_fiber:
+  mov x30, xzr
+  br x19
+.size pc_begin_fiber, . - pc_begin_fiber
+)");
+extern "C" void pc_begin_fiber();
 #else
 void pc_switch_stack(void**, void*) { std::terminate(); }
 #endif
@@ -68,7 +115,6 @@ void pc_switch_stack(void**, void*) { std::terminate(); }
 namespace portcullis::base {
 namespace {
 
-constexpr std::size_t kSavedRegisters = 6;
 // An ordinary request stays within so much; what is deeper is given back now and then.
 constexpr std::size_t kKeptWarm = 64 * 1024;
 constexpr unsigned kUsesPerTrim = 16;
@@ -88,6 +134,25 @@ std::size_t StackSize() {
   }
   const std::size_t page = PageSize();
   return (size + page - 1) / page * page + page;
+}
+
+// Lays out a stack below `top` as pc_switch_stack() leaves one, so that switching to what this returns
+// calls `main`, which finds a return address of 0. `top` is a multiple of 16.
+void** BeginAt(void** top, void (*main)()) {
+#if defined(__aarch64__)
+  constexpr std::size_t kSaved = 20;
+  constexpr std::size_t kReturnAddress = 11;  // x30
+  void** const place = top - kSaved;
+  std::fill_n(place, kSaved, nullptr);
+  place[0] = reinterpret_cast<void*>(main);
+  place[kReturnAddress] = reinterpret_cast<void*>(&pc_begin_fiber);
+#else
+  constexpr std::size_t kSaved = 6;
+  void** const place = top - 2 - kSaved;
+  std::fill_n(place, kSaved + 2, nullptr);
+  place[kSaved] = reinterpret_cast<void*>(main);
+#endif
+  return place;
 }
 
 }  // namespace
@@ -150,13 +215,9 @@ void FiberStacks::Put(Stack stack) {
 
 Fiber::Fiber(FiberStacks& stacks, FiberStacks::Stack stack, std::function<void()> work)
     : stacks_(stacks), stack_(stack), work_(std::move(work)) {
-  // As pc_switch_stack() leaves a stack: it "returns" to Main, which finds a return address of 0.
-  auto** place =
+  auto** const top =
       reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(this) & ~std::uintptr_t{15});
-  *--place = nullptr;
-  *--place = reinterpret_cast<void*>(&Fiber::Main);
-  for (std::size_t i = 0; i < kSavedRegisters; ++i) *--place = nullptr;
-  own_place_ = place;
+  own_place_ = BeginAt(top, &Fiber::Main);
 #if defined(PC_TSAN)
   told_.tsan_fiber = __tsan_create_fiber(0);
 #endif

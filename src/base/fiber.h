@@ -59,7 +59,7 @@ class Fiber {
  public:
   // Whether there are fibers on this kind of processor.
   static constexpr bool kSupported =
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
       true;
 #else
       false;
