@@ -9,6 +9,8 @@
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 namespace portcullis::json::internal {
@@ -19,7 +21,60 @@ struct StringScan {
   bool html = false;           // <, > or & before `stop`
 };
 
+// Sixteen bytes at once: what the processor has for that. A mask has kBitsPerByte bits for each byte
+// that was found, the first byte's lowest.
 #if defined(__SSE2__)
+#define PC_JSON_SIXTEEN 1
+using Bytes = __m128i;
+using Mask = std::uint32_t;
+inline constexpr int kBitsPerByte = 1;
+inline constexpr Mask kAllBytes = 0xFFFF;
+
+inline Bytes Load(const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+inline Bytes Join(std::uint64_t low, std::uint64_t high) {
+  return _mm_set_epi64x(static_cast<std::int64_t>(high), static_cast<std::int64_t>(low));
+}
+inline Bytes Equal(Bytes bytes, char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); }
+inline Bytes AtMost(Bytes bytes, char c) {
+  return _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(c)), bytes);
+}
+inline Bytes WithBits(Bytes bytes, char bits) { return _mm_or_si128(bytes, _mm_set1_epi8(bits)); }
+inline Bytes Either(Bytes a, Bytes b) { return _mm_or_si128(a, b); }
+inline Bytes NonAscii(Bytes bytes) { return bytes; }  // MaskOf() takes the sign bits
+inline Mask MaskOf(Bytes found) { return static_cast<Mask>(_mm_movemask_epi8(found)); }
+#elif defined(__ARM_NEON)
+#define PC_JSON_SIXTEEN 1
+using Bytes = uint8x16_t;
+using Mask = std::uint64_t;
+inline constexpr int kBitsPerByte = 4;
+inline constexpr Mask kAllBytes = ~Mask{0};
+
+inline Bytes Load(const char* p) { return vld1q_u8(reinterpret_cast<const std::uint8_t*>(p)); }
+inline Bytes Join(std::uint64_t low, std::uint64_t high) {
+  return vcombine_u8(vcreate_u8(low), vcreate_u8(high));
+}
+inline Bytes Repeated(char c) { return vdupq_n_u8(static_cast<std::uint8_t>(c)); }
+inline Bytes Equal(Bytes bytes, char c) { return vceqq_u8(bytes, Repeated(c)); }
+inline Bytes AtMost(Bytes bytes, char c) { return vcleq_u8(bytes, Repeated(c)); }
+inline Bytes WithBits(Bytes bytes, char bits) { return vorrq_u8(bytes, Repeated(bits)); }
+inline Bytes Either(Bytes a, Bytes b) { return vorrq_u8(a, b); }
+inline Bytes NonAscii(Bytes bytes) { return vcltzq_s8(vreinterpretq_s8_u8(bytes)); }
+inline Mask MaskOf(Bytes found) {
+  const uint8x8_t halves = vshrn_n_u16(vreinterpretq_u16_u8(found), 4);
+  return vget_lane_u64(vreinterpret_u64_u8(halves), 0);
+}
+#endif
+
+#if defined(PC_JSON_SIXTEEN)
+// Quotes, backslashes and control characters.
+inline Bytes StopsIn(Bytes bytes) {
+  return Either(Either(Equal(bytes, '"'), Equal(bytes, '\\')), AtMost(bytes, 0x1F));
+}
+// '<' and '>' differ in one bit.
+inline Bytes HtmlIn(Bytes bytes) {
+  return Either(Equal(bytes, '&'), Equal(WithBits(bytes, '<' ^ '>'), '>'));
+}
+
 // Whether none of 4 to 15 bytes needs a second look: no quote, backslash, control character, <, >,
 // & and nothing beyond ASCII.
 inline bool IsPlain(const char* p, std::size_t size) {
@@ -33,44 +88,22 @@ inline bool IsPlain(const char* p, std::size_t size) {
     low |= high << 32;
     high = low;
   }
-  const __m128i bytes =
-      _mm_set_epi64x(static_cast<std::int64_t>(high), static_cast<std::int64_t>(low));
-  const __m128i special =
-      _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
-                                _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))),
-                   _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes));
-  const __m128i html =
-      _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('&')),
-                   _mm_cmpeq_epi8(_mm_or_si128(bytes, _mm_set1_epi8(2)), _mm_set1_epi8('>')));
-  // The sign bits of `bytes` itself are those beyond ASCII.
-  return _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(special, html), bytes)) == 0;
+  const Bytes bytes = Join(low, high);
+  return MaskOf(Either(Either(StopsIn(bytes), HtmlIn(bytes)), NonAscii(bytes))) == 0;
 }
 #endif
 
 inline StringScan ScanString(const char* p, const char* end) {
   StringScan scan;
-#if defined(__SSE2__)
-  const __m128i quote = _mm_set1_epi8('"');
-  const __m128i backslash = _mm_set1_epi8('\\');
-  const __m128i control = _mm_set1_epi8(0x1F);
-  const __m128i ampersand = _mm_set1_epi8('&');
-  const __m128i greater = _mm_set1_epi8('>');
-  const __m128i two = _mm_set1_epi8(2);  // '<' | 2 == '>'
+#if defined(PC_JSON_SIXTEEN)
   for (; end - p >= 16; p += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    const __m128i special =
-        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
-                     _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
-    const __m128i html = _mm_or_si128(_mm_cmpeq_epi8(bytes, ampersand),
-                                      _mm_cmpeq_epi8(_mm_or_si128(bytes, two), greater));
-    const auto stops = static_cast<std::uint32_t>(_mm_movemask_epi8(special));
-    const auto high = static_cast<std::uint32_t>(_mm_movemask_epi8(bytes));
-    const auto marks = static_cast<std::uint32_t>(_mm_movemask_epi8(html));
-    const std::uint32_t before = stops == 0 ? 0xFFFF : (stops & (0 - stops)) - 1;
-    scan.non_ascii |= (high & before) != 0;
-    scan.html |= (marks & before) != 0;
+    const Bytes bytes = Load(p);
+    const Mask stops = MaskOf(StopsIn(bytes));
+    const Mask before = stops == 0 ? kAllBytes : (stops & (0 - stops)) - 1;
+    scan.non_ascii |= (MaskOf(NonAscii(bytes)) & before) != 0;
+    scan.html |= (MaskOf(HtmlIn(bytes)) & before) != 0;
     if (stops != 0) {
-      scan.stop = p + std::countr_zero(stops);
+      scan.stop = p + std::countr_zero(stops) / kBitsPerByte;
       return scan;
     }
   }

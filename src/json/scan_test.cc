@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "json/scan.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <string_view>
+
+namespace portcullis::json::internal {
+namespace {
+
+// What ScanString() is to find, one byte after the other.
+StringScan ByteByByte(std::string_view text) {
+  StringScan scan;
+  scan.stop = text.data();
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == '"' || byte == '\\') break;
+    scan.non_ascii |= byte >= 0x80;
+    scan.html |= byte == '<' || byte == '>' || byte == '&';
+    ++scan.stop;
+  }
+  return scan;
+}
+
+void ExpectSame(std::string_view text) {
+  const StringScan scan = ScanString(text.data(), text.data() + text.size());
+  const StringScan expected = ByteByByte(text);
+  ASSERT_EQ(scan.stop - text.data(), expected.stop - text.data()) << ::testing::PrintToString(text);
+  ASSERT_EQ(scan.non_ascii, expected.non_ascii) << ::testing::PrintToString(text);
+  ASSERT_EQ(scan.html, expected.html) << ::testing::PrintToString(text);
+}
+
+TEST(ScanTest, FindsEachByteAtEachPlace) {
+  for (std::size_t size = 0; size <= 40; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      for (int byte = 0; byte < 256; ++byte) {
+        std::string text(size, 'a');
+        text[at] = static_cast<char>(byte);
+        ExpectSame(text);
+      }
+    }
+  }
+}
+
+// Marks behind the stop do not count.
+TEST(ScanTest, LooksNoFurtherThanTheStop) {
+  constexpr std::string_view kBytes = "aaaaaaaaaa\"\\\x1f\x20\x7f\x80\xff<>&";
+  std::mt19937 random(1);
+  for (int round = 0; round < 20000; ++round) {
+    std::string text(random() % 70, 'a');
+    for (std::size_t changes = random() % 4; changes > 0 && !text.empty(); --changes) {
+      text[random() % text.size()] = kBytes[random() % kBytes.size()];
+    }
+    ExpectSame(text);
+  }
+}
+
+}  // namespace
+}  // namespace portcullis::json::internal
