@@ -9,7 +9,9 @@ install(FILES LICENSE NOTICE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL
 install(DIRECTORY docs/walkthrough DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples")
 
 set(PC_SHARE "${CMAKE_BINARY_DIR}/share")
-install(CODE "execute_process(COMMAND ${CMAKE_COMMAND} -DPROGRAM=${CMAKE_BINARY_DIR}/portcullis -DOUTPUT=${PC_SHARE}
+# For another architecture, with qemu.
+set(PC_RUN ${CMAKE_CROSSCOMPILING_EMULATOR} "${CMAKE_BINARY_DIR}/portcullis")
+install(CODE "execute_process(COMMAND ${CMAKE_COMMAND} \"-DPROGRAM=${PC_RUN}\" -DOUTPUT=${PC_SHARE}
   -P ${CMAKE_SOURCE_DIR}/cmake/manuals.cmake COMMAND_ERROR_IS_FATAL ANY)")
 install(DIRECTORY "${PC_SHARE}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}")
 install(FILES "${PC_SHARE}/completion/bash" RENAME portcullis
@@ -19,12 +21,10 @@ install(FILES "${PC_SHARE}/completion/zsh" RENAME _portcullis
 install(FILES "${PC_SHARE}/completion/fish" RENAME portcullis.fish
         DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 
-# The library: only for who builds from source.
-if(NOT PC_DEBIAN_PACKAGE)
-  install(FILES "${PC_LIBRARY}" DESTINATION lib COMPONENT library)
-  install(FILES "${CMAKE_BINARY_DIR}/portcullis.pc" DESTINATION lib/pkgconfig COMPONENT library)
-  install(FILES include/portcullis/portcullis.h DESTINATION include/portcullis COMPONENT library)
-endif()
+# The library: only for programs that are built with it, and only where it is asked for.
+install(FILES "${PC_LIBRARY}" DESTINATION lib COMPONENT library EXCLUDE_FROM_ALL)
+install(FILES "${CMAKE_BINARY_DIR}/portcullis.pc" DESTINATION lib/pkgconfig COMPONENT library EXCLUDE_FROM_ALL)
+install(FILES include/portcullis/portcullis.h DESTINATION include/portcullis COMPONENT library EXCLUDE_FROM_ALL)
 
 if(PC_DEBIAN_PACKAGE)
   install(FILES packaging/portcullis.service DESTINATION /lib/systemd/system)
@@ -43,6 +43,11 @@ set(CPACK_PACKAGE_DESCRIPTION
     "An API server that starts in a fraction of a second and judges every write as kube-apiserver does: admission
 plugins, webhooks and policies. For trying and testing them, on a laptop or in pipelines; it runs no containers.")
 set(CPACK_STRIP_FILES ON)
+if(PC_SYSROOT)
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PC_SYSROOT}/lib/${CMAKE_LIBRARY_ARCHITECTURE}"
+      "${PC_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}")
+endif()
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)

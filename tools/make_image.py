@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes an OCI image of the static program, without a container engine.
 
-    tools/make_image.py --build build/release --output portcullis-image.tar
+    tools/make_image.py --build build/release [--build build/release-arm64] --output portcullis-image.tar
 
-The archive is an OCI image layout (oci-layout, index.json, blobs/), with a manifest.json beside it, so
-that `podman load`, `docker load` and `skopeo copy oci-archive:` take it. It holds one layer: the program,
-a user of its own, the licences, and the certificates of public CAs if this machine has them. Two runs
-give the same bytes: times are the commit's.
+The archive is an OCI image layout (oci-layout, index.json, blobs/) with a manifest for each build, and a
+manifest.json beside it for the first one, so that `podman load`, `docker load` and `skopeo copy
+oci-archive:` take it. Each has one layer: the program, a user of its own, the licences, and the
+certificates of public CAs if this machine has them. Two runs give the same bytes: times are the commit's.
 """
 
 import argparse
@@ -16,8 +16,9 @@ import hashlib
 import io
 import json
 import pathlib
-import subprocess
 import tarfile
+
+from built import Build, call
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 USER = 65532
@@ -25,12 +26,8 @@ AUTHORITIES = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
 DATA = "var/lib/portcullis"
 
 
-def told_by(program):
-    return json.loads(subprocess.run([program, "version", "-o", "json"], capture_output=True, check=True).stdout)
-
-
 def seconds(date):
-    return int(subprocess.run(["date", "-d", date, "+%s"], capture_output=True, text=True, check=True).stdout)
+    return int(call("date", "-d", date, "+%s"))
 
 
 class Archive:
@@ -78,61 +75,81 @@ def digest(content):
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
-def image(program, third_party):
-    """The files of the layout."""
-    version = told_by(program)
-    time = seconds(version["buildDate"])
-    plain = layer(program, third_party, time)
-    packed = gzip.compress(plain, 9, mtime=0)
-    labels = {
+def named(content):
+    """The name of a blob in the layout."""
+    return "blobs/sha256/" + digest(content).split(":")[1]
+
+
+def described(content, kind, **more):
+    return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": digest(content), "size": len(content), **more}
+
+
+def labels_of(version):
+    return {
         "org.opencontainers.image.title": "portcullis",
         "org.opencontainers.image.description": "The admission control of Kubernetes as one program",
         "org.opencontainers.image.version": version["version"],
         "org.opencontainers.image.revision": version["gitCommit"],
         "org.opencontainers.image.licenses": "Apache-2.0",
     }
-    architecture = version["platform"].split("/")[1]
+
+
+def platform(build, program, version):
+    """The config, the manifest and the layer of one architecture."""
+    third_party = call(ROOT / "tools/third_party.py", "--build", build.folder, "--texts").encode()
+    plain = layer(program, third_party, seconds(version["buildDate"]))
+    packed = gzip.compress(plain, 9, mtime=0)
     config = json.dumps({
-        "created": version["buildDate"], "architecture": architecture, "os": "linux",
+        "created": version["buildDate"], "architecture": build.architecture, "os": "linux",
         "config": {
             "User": f"{USER}:{USER}", "ExposedPorts": {"6443/tcp": {}}, "Env": ["PATH=/usr/bin"], "WorkingDir": f"/{DATA}",
             "Entrypoint": ["/usr/bin/portcullis"],
             "Cmd": ["serve", f"--data-dir=/{DATA}", "--bind-address=0.0.0.0"],
-            "Labels": labels, "StopSignal": "SIGTERM"},
+            "Labels": labels_of(version), "StopSignal": "SIGTERM"},
         "rootfs": {"type": "layers", "diff_ids": [digest(plain)]},
         "history": [{"created": version["buildDate"], "created_by": "tools/make_image.py"}]}, sort_keys=True).encode()
     manifest = json.dumps({
         "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
-        "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest(config), "size": len(config)},
-        "layers": [{"mediaType": "application/vnd.oci.image.layer.v1.tar+gzip", "digest": digest(packed), "size": len(packed)}],
-        "annotations": labels}, sort_keys=True).encode()
+        "config": described(config, "config.v1+json"), "layers": [described(packed, "layer.v1.tar+gzip")],
+        "annotations": labels_of(version)}, sort_keys=True).encode()
+    return config, manifest, packed
+
+
+def image(builds, version, program=None):
+    """The files of the layout."""
     tag = f"portcullis:{version['version']}"
-    index = json.dumps({
-        "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
-        "manifests": [{"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest(manifest),
-                       "size": len(manifest), "platform": {"architecture": architecture, "os": "linux"},
-                       "annotations": {"org.opencontainers.image.ref.name": version["version"],
-                                       "io.containerd.image.name": f"docker.io/library/{tag}"}}]}, sort_keys=True).encode()
-
-    def blob(content):
-        return "blobs/sha256/" + digest(content).split(":")[1]
-
-    # Of older container engines, which do not read index.json.
-    legacy = json.dumps([{"Config": blob(config), "RepoTags": [tag], "Layers": [blob(packed)]}]).encode()
-    return time, {"oci-layout": b'{"imageLayoutVersion":"1.0.0"}', "index.json": index, "manifest.json": legacy,
-                  blob(config): config, blob(manifest): manifest, blob(packed): packed}
+    names = {"org.opencontainers.image.ref.name": version["version"], "io.containerd.image.name": f"docker.io/library/{tag}"}
+    files, manifests = {"oci-layout": b'{"imageLayoutVersion":"1.0.0"}'}, []
+    for build in builds:
+        config, manifest, packed = platform(build, program or build.folder / "portcullis-static", version)
+        files |= {named(content): content for content in (config, manifest, packed)}
+        manifests.append(described(manifest, "manifest.v1+json", platform={"architecture": build.architecture, "os": "linux"},
+                                   annotations=names))
+        # For container engines that do not read index.json.
+        files.setdefault("manifest.json", json.dumps(
+            [{"Config": named(config), "RepoTags": [tag], "Layers": [named(packed)]}]).encode())
+    index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json"}
+    if len(manifests) > 1:
+        # One name stands for all platforms: it names an index of them.
+        platforms = json.dumps({**index, "manifests": [{**part, "annotations": {}} for part in manifests]}, sort_keys=True).encode()
+        files[named(platforms)] = platforms
+        manifests = [described(platforms, "index.v1+json", annotations=names)]
+    files["index.json"] = json.dumps({**index, "manifests": manifests}, sort_keys=True).encode()
+    return files
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
-    parser.add_argument("--program", type=pathlib.Path, help="default: portcullis-static of --build")
+    parser.add_argument("--build", action="append", help="may be repeated; default: build/release")
+    parser.add_argument("--program", type=pathlib.Path, help="default: portcullis-static of --build; of one build only")
     parser.add_argument("--output", type=pathlib.Path, default="portcullis-image.tar")
     args = parser.parse_args()
-    third_party = subprocess.run([ROOT / "tools/third_party.py", "--build", args.build, "--texts"], capture_output=True,
-                                 check=True).stdout
-    time, files = image((args.program or args.build / "portcullis-static").resolve(), third_party)
-    archive = Archive(time)
+    builds = [Build(folder) for folder in args.build or [ROOT / "build/release"]]
+    if args.program and len(builds) > 1:
+        parser.error("--program is for one --build")
+    version = builds[0].version(args.program or builds[0].folder / "portcullis-static")
+    files = image(builds, version, args.program)
+    archive = Archive(seconds(version["buildDate"]))
     for folder in ("blobs", "blobs/sha256"):
         archive.add(folder, mode=0o755)
     for name, content in sorted(files.items()):

@@ -5,8 +5,9 @@
     tools/third_party.py --build build/release [--target portcullis-static] [--texts] [--output FILE]
 
 The headers that the compiler has read and the libraries that the linker was given are looked up in
-dpkg's lists, so that nothing is listed by hand. A row has the package, its version, and the licences
-that the package's copyright file names; --texts adds these files.
+dpkg's lists, so that nothing is listed by hand; for another architecture in those of tools/make_sysroot.py
+and then in this machine's, which has the cross compiler. A row has the package, its version, and the
+licences that the package's copyright file names; --texts adds these files.
 """
 
 import argparse
@@ -15,8 +16,9 @@ import re
 import subprocess
 import sys
 
-INFO = pathlib.Path("/var/lib/dpkg/info")
-DOCUMENTS = pathlib.Path("/usr/share/doc")
+from built import Build
+
+INFO = "var/lib/dpkg/info"
 # Of the compiler and its C library also what every program gets without asking.
 ALWAYS = ["-lstdc++", "-lgcc", "-lc"]
 
@@ -34,40 +36,41 @@ def objects_and_libraries(build, target):
 def headers(build):
     """System headers that the sources of the program were compiled with; those of tests do not count."""
     found, counts = set(), False
-    for line in ninja(build, "deps").splitlines():
+    for line in ninja(build.folder, "deps").splitlines():
         if line and not line.startswith(" "):
             counts = line.startswith("src/") and "_test.dir/" not in line
-        elif counts and line.strip().startswith("/usr/"):
+        elif counts and line.strip().startswith(("/usr/", f"{build.sysroot}/")):
             found.add(str(pathlib.Path(line.strip()).resolve()))
     return found
 
 
-def libraries(names):
+def libraries(names, build):
     found = set()
+    root = [f"--sysroot={build.sysroot}"] if build.sysroot else []
     for name in names:
         for form in (f"lib{name[2:]}.a", f"lib{name[2:]}.so"):
-            path = subprocess.run(["gcc", f"-print-file-name={form}"], capture_output=True, text=True).stdout.strip()
+            path = subprocess.run([build.compiler, *root, f"-print-file-name={form}"], capture_output=True, text=True).stdout.strip()
             if "/" in path:
                 found.add(str(pathlib.Path(path).resolve()))
     return found
 
 
-def packages(files):
-    """The packages that own these files."""
-    owners = {}
-    for listing in INFO.glob("*.list"):
-        name = listing.name[: -len(".list")].split(":")[0]
+def packages(files, root):
+    """The packages that own these files of the root."""
+    owners = set()
+    inside = {"/" + file.removeprefix(str(root)).lstrip("/") for file in files if file.startswith(f"{root}".rstrip("/") + "/")}
+    for listing in (root / INFO).glob("*.list"):
         for line in listing.read_text().splitlines():
-            if line in files:
-                owners.setdefault(name, set()).add(line)
-            elif line.startswith("/lib/") and "/usr" + line in files:  # /lib is a link to /usr/lib
-                owners.setdefault(name, set()).add(line)
+            # /lib is a link to /usr/lib on most machines
+            if line in inside or (line.startswith("/lib/") and "/usr" + line in inside):
+                owners.add(listing.name[: -len(".list")].split(":")[0])
+                break
     return owners
 
 
-def licences(package):
+def licences(package, root):
     """The short names in the copyright file, where it is in the form that programs can read."""
-    text = (DOCUMENTS / package / "copyright").read_text(errors="replace")
+    text = (root / "usr/share/doc" / package / "copyright").read_text(errors="replace")
     names = re.findall(r"^License:[ \t]*(\S.*)$", text, re.M)
     return sorted(set(names)), text
 
@@ -79,15 +82,19 @@ def main():
     parser.add_argument("--texts", action="store_true")
     parser.add_argument("--output", type=pathlib.Path)
     args = parser.parse_args()
-    if not INFO.is_dir():
+    build = Build(args.build)
+    roots = [root for root in (build.sysroot, pathlib.Path("/")) if root]
+    if not all((root / INFO).is_dir() for root in roots):
         sys.exit("this is no Debian: there are no lists of dpkg")
-    names = sorted(packages(headers(args.build) | libraries(objects_and_libraries(args.build, args.target))))
+    files = headers(build) | libraries(objects_and_libraries(build.folder, args.target), build)
+    owners = {name: root for root in reversed(roots) for name in packages(files, root)}
     rows, texts, seen = [], [], set()
-    for name in names:
+    for name, root in sorted(owners.items()):
         if name.startswith("linux-libc-dev"):
             continue  # the interface of the kernel, whose licence excepts its users
-        version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", name], capture_output=True, text=True).stdout
-        short, text = licences(name)
+        query = ["dpkg-query", f"--admindir={root / 'var/lib/dpkg'}", "-W", "-f", "${Version}\n", name]
+        version = subprocess.run(query, capture_output=True, text=True).stdout.split("\n")[0]
+        short, text = licences(name, root)
         rows.append(f"{name:28} {version:28} {', '.join(short) or 'see its text'}")
         if text not in seen:
             seen.add(text)

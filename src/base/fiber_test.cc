@@ -59,6 +59,28 @@ TEST_F(FiberTest, LeavesAndGoesOnWhereItWas) {
   EXPECT_EQ(stacks_.in_use(), 0U);
 }
 
+// More numbers over the call than there are registers for them: with optimisation they stay in those
+// that a call must keep.
+template <typename Number>
+void ExpectKept(Number first, const std::function<void()>& call) {
+  volatile Number source = first;
+  const Number a = source, b = a + 1, c = source + 2, d = c + 1, e = source + 4, f = e + 1;
+  const Number g = source + 6, h = g + 1, i = source + 8, j = i + 1, k = source + 10, l = k + 1;
+  call();
+  EXPECT_EQ(b - a + d - c + f - e + h - g + j - i + l - k, 6);
+  EXPECT_EQ(a + b + c + d + e + f + g + h + i + j + k + l, 12 * first + 66);
+}
+
+TEST_F(FiberTest, KeepsWhatRegistersHold) {
+  Fiber* fiber = nullptr;
+  Fiber::Run(stacks_, [&] {
+    fiber = Fiber::Current();
+    ExpectKept<double>(1000, [&] { ExpectKept<long>(2000, [&] { fiber->Leave(); }); });
+  });
+  ExpectKept<double>(30000, [&] { ExpectKept<long>(40000, [&] { fiber->Resume(); }); });
+  EXPECT_EQ(stacks_.in_use(), 0U);
+}
+
 TEST_F(FiberTest, DestroysItsWorkBeforeItGivesTheStackBack) {
   struct Held {
     explicit Held(std::vector<std::size_t>& seen, FiberStacks& all) : in_use(&seen), stacks(&all) {}

@@ -3,10 +3,12 @@
 """What is published installs where nothing else is, and answers kubectl: the archive and the image in an
 empty root, the archive in an old Debian, the package in a bare Debian 12, the pipeline script on this machine.
 
-    tests/packaging/packages.py --build build/release [--only NAME]
+    tests/packaging/packages.py --build build/release [--cross build/release-arm64] [--only NAME]
 
 Roots are entered with chroot, which takes root; the bare Debian comes from debootstrap and the mirror that
-apt uses here. What cannot be had is a SKIP line and exit status 77.
+apt uses here. With --cross archive, image and package of another architecture are tested, too, with qemu;
+that package is unpacked with what it depends on, not installed. What cannot be had is a SKIP line and exit
+status 77.
 """
 
 import argparse
@@ -26,8 +28,10 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tools/kubectl"))
+sys.path[:0] = [str(ROOT / "tools/kubectl"), str(ROOT / "tools")]
 import kubectl  # noqa: E402
+from built import Build  # noqa: E402
+from make_sysroot import fill  # noqa: E402
 
 SKIP = 77
 NAMESPACES = "default\nkube-node-lease\nkube-public\nkube-system\n"
@@ -84,6 +88,23 @@ def enter(root, user):
         os.setuid(user)
 
 
+def within(root, words, build):
+    """The words that run a program in the root: with qemu beside it if it is of another architecture."""
+    if not build.sysroot:
+        return words
+    qemu = build.cache.get("PC_QEMU", "")
+    if "static" not in pathlib.Path(qemu).name:
+        raise Skip("there is no qemu-user-static")
+    shutil.copy2(qemu, root / "qemu")
+    return ["/qemu", *words]
+
+
+def released(args, build, kind):
+    """The file that make_release.py has made."""
+    pattern = {"archive": f"*-linux-{build.architecture}.tar.gz", "deb": f"*_{build.architecture}.deb", "image": "*-image.tar"}[kind]
+    return next(args.dist.glob(pattern)).resolve()
+
+
 def need_root():
     if os.geteuid() != 0:
         raise Skip("chroot takes root")
@@ -92,56 +113,72 @@ def need_root():
 SERVE = ["serve", "--store=memory", "--secure-port=0", "--data-dir=/tmp/data", "--write-kubeconfig=/tmp/kubeconfig"]
 
 
-def archive(args, folder):
+def archive(args, folder, build):
     """Unpacked into a root that holds nothing else, not even a C library."""
     need_root()
     begin = time.monotonic()
     root = folder / "root"
     (root / "tmp").mkdir(parents=True)
-    call("tar", "-xzf", next(args.dist.glob("*.tar.gz")), "-C", root, "--strip-components=1")
+    file = released(args, build, "archive")
+    call("tar", "-xzf", file, "-C", root, "--strip-components=1")
     program = root / "bin/portcullis"
     check(f"the program has {program.stat().st_size} bytes", program.stat().st_size <= LARGEST_PROGRAM)
-    check("the program is dynamic", "interpreter" not in call("readelf", "-l", program))
+    check("the program is dynamic", "interpreter" not in call(build.readelf, "-l", program))
     for name in ("share/man/man1/portcullis-serve.1", "share/doc/portcullis/LICENSE", "share/doc/portcullis/THIRD-PARTY",
                  "share/bash-completion/completions/portcullis"):
         check(f"the archive has no {name}", (root / name).stat().st_size > 100)
-    serve_in(root, ["/bin/portcullis", *SERVE], args)
+    serve_in(root, within(root, ["/bin/portcullis", *SERVE], build), args)
     took = time.monotonic() - begin
-    check(f"{took:.1f} s from unpacking to the answer", took < SECONDS)
+    check(f"{took:.1f} s from unpacking to the answer", took < SECONDS or build.sysroot)
     # A command that needs no /proc, and one in a folder of another name.
     (root / "elsewhere").mkdir()
     shutil.move(program, root / "elsewhere/portcullis")
-    told = subprocess.run(["/elsewhere/portcullis", "version", "-o", "json"], preexec_fn=lambda: enter(root, 65534),
-                          capture_output=True, check=True, env={})
-    check("another version", json.loads(told.stdout)["version"] == json.loads(call(args.program, "version", "-o", "json"))["version"])
-    return f"{program.parent.parent.name}: empty root, {took:.2f} s from tar to the answer of kubectl"
+    told = subprocess.run(within(root, ["/elsewhere/portcullis", "version", "-o", "json"], build),
+                          preexec_fn=lambda: enter(root, 65534), capture_output=True, check=True, env={})
+    version = json.loads(told.stdout)
+    check("another version", version["version"] == args.version)
+    check(f"another platform: {version['platform']}", version["platform"] == f"linux/{build.architecture}")
+    return f"{file.name}: empty root, {took:.2f} s from tar to the answer of kubectl"
+
+
+def blob_name(descriptor):
+    return "blobs/" + descriptor["digest"].replace(":", "/")
 
 
 def blob(files, descriptor):
-    content = files["blobs/" + descriptor["digest"].replace(":", "/")]
+    content = files[blob_name(descriptor)]
     check(f"the size of {descriptor['digest']}", len(content) == descriptor["size"])
     check(f"the digest {descriptor['digest']}", "sha256:" + hashlib.sha256(content).hexdigest() == descriptor["digest"])
     return content
 
 
-def image(args, folder):
+def image(args, folder, build):
     """A layout as the specification has it; its layer, its user and its command run in a root of their own."""
     need_root()
-    file = next(args.dist.glob("*-image.tar"))
+    file = released(args, build, "image")
     with tarfile.open(file) as tar:
         files = {member.name: tar.extractfile(member).read() for member in tar if member.isfile()}
     check("oci-layout", json.loads(files["oci-layout"]) == {"imageLayoutVersion": "1.0.0"})
     index = json.loads(files["index.json"])
+    named = {"oci-layout", "index.json", "manifest.json"}
     check("the index", index["schemaVersion"] == 2 and len(index["manifests"]) == 1)
-    manifest = json.loads(blob(files, index["manifests"][0]))
-    check("the manifest", manifest["mediaType"] == index["manifests"][0]["mediaType"])
+    if len(args.builds) > 1:  # the one name stands for an index of platforms
+        check("the index", index["manifests"][0]["mediaType"] == index["mediaType"])
+        named.add(blob_name(index["manifests"][0]))
+        index = json.loads(blob(files, index["manifests"][0]))
+    platforms = [part["platform"] for part in index["manifests"]]
+    check(f"the platforms: {platforms}", platforms == [{"os": "linux", "architecture": each.architecture} for each in args.builds])
+    for part in index["manifests"]:
+        manifest = json.loads(blob(files, part))
+        named |= {blob_name(each) for each in (part, manifest["config"], *manifest["layers"])}
+    check("files that nothing names", set(files) == named)
+    part = index["manifests"][args.builds.index(build)]
+    manifest = json.loads(blob(files, part))
+    check("the manifest", manifest["mediaType"] == part["mediaType"])
     config = json.loads(blob(files, manifest["config"]))
-    check("the platform", (config["os"], config["architecture"]) == ("linux", index["manifests"][0]["platform"]["architecture"]))
+    check("the platform", (config["os"], config["architecture"]) == ("linux", build.architecture))
     layers = [gzip.decompress(blob(files, layer)) for layer in manifest["layers"]]
     check("the layers", config["rootfs"]["diff_ids"] == ["sha256:" + hashlib.sha256(layer).hexdigest() for layer in layers])
-    named = {"oci-layout", "index.json", "manifest.json"} | {
-        "blobs/" + part["digest"].replace(":", "/") for part in [index["manifests"][0], manifest["config"], *manifest["layers"]]}
-    check("files that nothing names", set(files) == named)
     legacy = json.loads(files["manifest.json"])[0]
     check("manifest.json", {legacy["Config"], *legacy["Layers"]} <= named)
     root = folder / "root"
@@ -155,12 +192,14 @@ def image(args, folder):
     check("the command", words[:2] == ["/usr/bin/portcullis", "serve"] and "--bind-address=0.0.0.0" in words)
     # On the loopback of this machine: the test shows no port to others.
     words = [word.replace("0.0.0.0", "127.0.0.1") for word in words]
-    took = serve_in(root, [*words, "--secure-port=0", "--write-kubeconfig=/tmp/kubeconfig"], args, user)
-    # The same build gives the same bytes.
-    again = folder / "again.tar"
-    call(sys.executable, ROOT / "tools/make_image.py", "--build", args.build, "--output", again)
-    check("another run gives other bytes", again.read_bytes() == file.read_bytes())
-    return f"image: {file.stat().st_size / 1e6:.1f} MB, {took:.2f} s to the answer of kubectl"
+    words = within(root, [*words, "--secure-port=0", "--write-kubeconfig=/tmp/kubeconfig"], build)
+    took = serve_in(root, words, args, user)
+    if not build.sysroot:  # the same builds give the same bytes
+        again = folder / "again.tar"
+        folders = [word for each in args.builds for word in ("--build", each.folder)]
+        call(sys.executable, ROOT / "tools/make_image.py", *folders, "--output", again)
+        check("another run gives other bytes", again.read_bytes() == file.read_bytes())
+    return f"image, {build.architecture}: {file.stat().st_size / 1e6:.1f} MB, {took:.2f} s to the answer of kubectl"
 
 
 def bare_debian(args, suite="bookworm"):
@@ -183,7 +222,7 @@ def bare_debian(args, suite="bookworm"):
     return kept
 
 
-def old_libc(args, folder):
+def old_libc(args, folder, build):
     """The archive in Debian 11, whose C library is glibc 2.31; in Debian 12 if the mirror has dropped that."""
     for suite in ("bullseye", "bookworm"):
         try:
@@ -194,18 +233,18 @@ def old_libc(args, folder):
                 raise
     root = folder / "root"
     begin = time.monotonic()
-    call("tar", "-xzf", next(args.dist.glob("*.tar.gz")), "-C", root / "opt", "--strip-components=1")
+    call("tar", "-xzf", released(args, build, "archive"), "-C", root / "opt", "--strip-components=1")
     took = serve_in(root, ["/opt/bin/portcullis", *SERVE], args)
     said = call("chroot", root, "sh", "-c", "dpkg-query -W -f '${Version}' libc6; /opt/bin/portcullis exec -- true", env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
     check(f"{time.monotonic() - begin:.1f} s to the answer", time.monotonic() - begin < SECONDS)
     return f"{suite}: glibc {said}, {took:.2f} s to the answer of kubectl"
 
 
-def debian(args, folder):
+def debian(args, folder, build):
     """Installed by apt in a bare Debian 12, with what it depends on; runs as its own user; purged again."""
     root = folder / "root"
     call("cp", "-a", bare_debian(args), root)
-    package = next(args.dist.glob("portcullis_*.deb"))
+    package = released(args, build, "deb")
     shutil.copy2(package, root / "tmp")
     for name in ("resolv.conf", "hosts"):
         shutil.copy2(f"/etc/{name}", root / "etc")
@@ -239,9 +278,32 @@ def debian(args, folder):
     return f"{package.name}: {package.stat().st_size / 1e6:.1f} MB, {took:.2f} s to the answer of kubectl"
 
 
-def install(args, folder):
-    """cmake --install: program, manual pages, completion, below any prefix."""
-    call("cmake", "--install", args.build, "--prefix", folder / "usr")
+def unpacked(args, folder, build):
+    """A package of another architecture with all that it depends on; maintainer scripts are the same as in the other."""
+    need_root()
+    package = released(args, build, "deb")
+    fields = dict(re.findall(r"^([\w-]+): (.*)$", call("dpkg-deb", "-f", package), re.M))
+    check(f"the architecture: {fields['Architecture']}", fields["Architecture"] == build.architecture)
+    for name in ("libc6", "libssl3", "libre2-9", "passwd"):
+        check(f"it does not depend on {name}: {fields['Depends']}", re.search(rf"\b{name}\b", fields["Depends"]))
+    root = folder / "root"
+    root.mkdir()
+    count = fill(root, build.architecture, [str(package)])
+    (root / "tmp").mkdir(mode=0o777, exist_ok=True)
+    check("there is no unit", (root / "lib/systemd/system/portcullis.service").exists())
+    took = serve_in(root, within(root, ["/usr/bin/portcullis", *SERVE], build), args)
+    return f"{package.name}: {package.stat().st_size / 1e6:.1f} MB, {count} packages besides, {took:.2f} s to the answer of kubectl"
+
+
+def install(args, folder, build):
+    """cmake --install: program, manual pages, completion, below any prefix; from a build as ./run makes it."""
+    line = re.search(r"^  cmake --preset release (-D.*) >", (ROOT / "run").read_text(), re.M)
+    check("./run configures in another way", line)
+    made = folder / "build"
+    call("cmake", "--preset", "release", "-B", made, *line.group(1).split(), cwd=ROOT)
+    call("ninja", "-C", made, "-n", "portcullis", "example-webhook-server")
+    shutil.copy2(args.program, made / "portcullis")
+    call("cmake", "--install", made, "--prefix", folder / "usr")
     for name in ("bin/portcullis", "share/man/man1/portcullis.1", "share/man/man1/portcullis-schema-import.1",
                  "share/bash-completion/completions/portcullis", "share/zsh/site-functions/_portcullis",
                  "share/fish/vendor_completions.d/portcullis.fish", "share/doc/portcullis/LICENSE",
@@ -251,13 +313,13 @@ def install(args, folder):
     return "cmake --install: all parts"
 
 
-def pipeline(args, folder):
+def pipeline(args, folder, build):
     """The script of action.yml, as a runner calls it: a server for the steps that follow."""
     action = (ROOT / "action.yml").read_text()
     check("action.yml runs another script", '"$GITHUB_ACTION_PATH/tools/ci/start_server.sh"' in action)
+    file = released(args, build, "archive")
     for given in ({"PORTCULLIS_PROGRAM": str(args.program)},
-                  {"PORTCULLIS_ARCHIVE": str(next(args.dist.glob("*.tar.gz")).resolve()),
-                   "PORTCULLIS_SHA256": hashlib.sha256(next(args.dist.glob("*.tar.gz")).read_bytes()).hexdigest()}):
+                  {"PORTCULLIS_ARCHIVE": str(file), "PORTCULLIS_SHA256": hashlib.sha256(file.read_bytes()).hexdigest()}):
         for name in given:
             check(f"action.yml does not hand on {name}", f"{name}: ${{{{ inputs." in action)
         runner = {"GITHUB_ENV": str(folder / "env"), "GITHUB_OUTPUT": str(folder / "output"), "RUNNER_TEMP": str(folder),
@@ -277,7 +339,7 @@ def pipeline(args, folder):
     return "action.yml: its script, with a program and with an archive"
 
 
-def gitlab(args, folder):
+def gitlab(args, folder, _):
     """The script lines of the snippet in docs/ci.md, with the program and kubectl in PATH."""
     tools = folder / "bin"
     tools.mkdir()
@@ -294,6 +356,7 @@ def gitlab(args, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--cross", type=pathlib.Path, help="a build for another architecture")
     parser.add_argument("--only", action="append", default=[])
     args = parser.parse_args()
     args.build = args.build.resolve()
@@ -305,21 +368,26 @@ def main():
         return SKIP
     args.dist = args.build / "dist"
     shutil.rmtree(args.dist, ignore_errors=True)
-    print(call(sys.executable, ROOT / "tools/make_release.py", "--build", args.build, "--output", args.dist), end="")
+    args.builds = [Build(folder) for folder in (args.build, args.cross) if folder]
+    folders = [word for build in args.builds for word in ("--build", build.folder)]
+    print(call(sys.executable, ROOT / "tools/make_release.py", *folders, "--output", args.dist), end="")
+    args.version = args.builds[0].version(args.program)["version"]
+    tests = [(test, args.builds[0]) for test in (archive, old_libc, image, debian, install, pipeline, gitlab)]
+    tests += [(test, build) for build in args.builds[1:] for test in (archive, image, unpacked)]
     passed, skipped, failed = 0, 0, 0
-    for test in (archive, old_libc, image, debian, install, pipeline, gitlab):
+    for test, build in tests:
         if args.only and test.__name__ not in args.only:
             continue
         with tempfile.TemporaryDirectory(prefix="packages-") as name:
             try:
                 os.chmod(name, 0o755)
-                print(f"  {test(args, pathlib.Path(name))}")
+                print(f"  {test(args, pathlib.Path(name), build)}")
                 passed += 1
             except Skip as reason:
                 print(f"SKIP: {test.__name__}: {reason}")
                 skipped += 1
             except AssertionError as error:
-                print(f"packages: {test.__name__}: {error}")
+                print(f"packages: {test.__name__}, {build.architecture}: {error}")
                 failed += 1
     print(f"packages: {passed} passed, {failed} failed")
     return 1 if failed else SKIP if skipped else 0
