@@ -32,6 +32,9 @@ struct Command {
   std::string_view notes;
 };
 
+// The notes of a command, with the exit status if neither they nor the usage tell it.
+std::string NotesOf(const Command& command);
+
 // What `--help` shows of a command.
 std::string HelpOf(const Command& command);
 

@@ -121,7 +121,17 @@ const Command* FindCommand(std::span<const std::string> words, std::size_t& name
 std::string HelpOf(const Command& command) {
   std::string text(command.usage);
   if (command.flags != nullptr) text += base::StrCat("\n", flags::Help(command.flags()));
-  return base::StrCat(text, command.notes);
+  return base::StrCat(text, NotesOf(command));
+}
+
+std::string NotesOf(const Command& command) {
+  constexpr std::string_view kExitStatus = "Exit status:";
+  if (command.usage.find(kExitStatus) != std::string_view::npos ||
+      command.notes.find(kExitStatus) != std::string_view::npos) {
+    return std::string(command.notes);
+  }
+  return base::StrCat(command.notes, "\n", kExitStatus,
+                      " 0 done, 2 flags or files are wrong, 3 a mistake of ours.\n");
 }
 
 int PrintHelp(const Command& command) {

@@ -42,13 +42,41 @@ std::string MeaningOf(const flags::Info& flag) {
   return Plain(flag.note.empty() ? flag.meaning : "accepted without effect");
 }
 
-std::string Names(std::span<const Command> commands) {
-  std::vector<std::string_view> names;
-  for (const Command& command : commands) names.push_back(command.name);
-  return base::StrCat(base::Join(names, " "), " help");
+// A first word of commands, and what may follow it.
+struct Word {
+  std::string_view first;
+  std::string summary;
+  std::vector<std::string_view> second;
+  bool is_command = false;  // without the second word, too
+};
+
+std::vector<Word> WordsOf(std::span<const Command> commands) {
+  std::vector<Word> words;
+  for (const Command& command : commands) {
+    const auto parts = base::Cut(command.name, " ");
+    const std::string_view first = parts ? parts->first : command.name;
+    if (words.empty() || words.back().first != first) words.push_back({first, {}, {}});
+    Word& word = words.back();
+    if (parts) word.second.push_back(parts->second);
+    word.is_command = !parts;
+    word.summary = parts ? base::Join(word.second, ", ") : Plain(command.summary);
+    if (first == kCompletion.name) word.second = {"bash", "zsh", "fish"};
+  }
+  return words;
+}
+
+std::string FirstWords(const std::vector<Word>& words) {
+  std::string names;
+  for (const Word& word : words) names += base::StrCat(word.first, " ");
+  return names + "help";
 }
 
 std::string Bash(std::span<const Command> commands) {
+  const std::vector<Word> words = WordsOf(commands);
+  const auto offer = [](std::string_view patterns, std::string_view names) {
+    return base::StrCat("    ", patterns, ") COMPREPLY=($(compgen -W \"", names,
+                        "\" -- \"$current\")); return ;;\n");
+  };
   std::string script =
       "# bash completion for portcullis\n"
       "_portcullis() {\n"
@@ -58,6 +86,13 @@ std::string Bash(std::span<const Command> commands) {
       "  line=\"${words[*]} \"\n"
       "  case \" $line\" in *\" -- \"*) return ;; esac\n"
       "  case \"$line\" in\n";
+  script += offer(R"(" " | "help " | "man ")", FirstWords(words));
+  for (const Word& word : words) {
+    if (word.second.empty()) continue;
+    script += offer(base::StrCat("\"", word.first, " \" | \"help ", word.first, " \" | \"man ",
+                                 word.first, " \""),
+                    base::Join(word.second, " "));
+  }
   for (const Command& command : commands) {
     std::string flags;
     for (const flags::Info& flag : FlagsOf(command)) {
@@ -65,30 +100,33 @@ std::string Bash(std::span<const Command> commands) {
     }
     script += base::StrCat("    \"", command.name, " \"*) flags=\"", flags, "--help\" ;;\n");
   }
-  script += base::StrCat(
-      "    \" \" | \"help \"*)\n"
-      "      COMPREPLY=($(compgen -W \"",
-      Names(commands),
-      "\" -- \"$current\"))\n"
-      "      return ;;\n"
+  script +=
       "    *) return ;;\n"
       "  esac\n"
       "  [[ $current == -* ]] || return\n"
       "  COMPREPLY=($(compgen -W \"$flags\" -- \"$current\"))\n"
       "  if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]]; then compopt -o nospace; fi\n"
       "}\n"
-      "complete -o default -F _portcullis portcullis\n");
+      "complete -o default -F _portcullis portcullis\n";
   return script;
 }
 
 std::string Zsh(std::span<const Command> commands) {
   std::string names;
+  std::string seconds;
+  std::string groups;
+  for (const Word& word : WordsOf(commands)) {
+    names += base::StrCat("    '", word.first, ":", word.summary, "'\n");
+    if (word.second.empty()) continue;
+    seconds += base::StrCat("      ", word.first, ") compadd ", base::Join(word.second, " "),
+                            "; return ;;\n");
+    if (!word.is_command) {
+      groups += base::StrCat(groups.empty() ? "" : " | ", word.first);
+    }
+  }
   std::string cases;
   for (const Command& command : commands) {
-    names += base::StrCat("    '", command.name, ":", Plain(command.summary), "'\n");
-    const auto first = base::Cut(command.name, " ");
-    cases +=
-        base::StrCat("    ", first ? first->first : command.name, ") _arguments '--help[help]'");
+    cases += base::StrCat("    '", command.name, "') _arguments '--help[help]'");
     for (const flags::Info& flag : FlagsOf(command)) {
       cases += base::StrCat(" \\\n      '--", flag.name, TakesValue(flag) ? "=[" : "[",
                             base::ReplaceAll(MeaningOf(flag), ":", "\\:"), "]");
@@ -106,13 +144,30 @@ std::string Zsh(std::span<const Command> commands) {
       names,
       "    'help:tell more about a command'\n"
       "  )\n"
+      "  local end=${words[(i)--]} name\n"
+      "  if (( end < CURRENT )); then\n"  // what `exec` is to run
+      "    shift $end words\n"
+      "    (( CURRENT -= end ))\n"
+      "    _normal\n"
+      "    return\n"
+      "  fi\n"
+      "  if [[ $words[2] == (help|man) ]] && (( CURRENT > 2 )); then\n"
+      "    shift words\n"
+      "    (( CURRENT -= 1 ))\n"
+      "  fi\n"
       "  if (( CURRENT == 2 )); then\n"
       "    _describe command commands\n"
       "    return\n"
       "  fi\n"
-      "  case \"$words[2]\" in\n"
-      "    help) _describe command commands ;;\n",
-      cases,
+      "  if (( CURRENT == 3 )); then\n"
+      "    case $words[2] in\n",
+      seconds,
+      "    esac\n"
+      "  fi\n"
+      "  name=$words[2]\n",
+      groups.empty() ? ""
+                     : base::StrCat("  case $name in ", groups, ") name+=\" $words[3]\" ;; esac\n"),
+      "  case $name in\n", cases,
       "  esac\n"
       "}\n"
       "if [ \"$funcstack[1]\" = _portcullis ]; then _portcullis \"$@\"; else compdef _portcullis "
@@ -120,21 +175,34 @@ std::string Zsh(std::span<const Command> commands) {
 }
 
 std::string Fish(std::span<const Command> commands) {
+  const std::vector<Word> words = WordsOf(commands);
   std::string script =
       "# fish completion for portcullis\n"
       "complete -c portcullis -n __fish_use_subcommand -f -a help -d 'tell more about a command'\n";
+  std::string others;
+  for (const Word& word : words) {
+    if (word.first != "man") others += base::StrCat(" ", word.first);
+  }
+  script += base::StrCat(
+      "complete -c portcullis -n '__fish_seen_subcommand_from help man; and not "
+      "__fish_seen_subcommand_from",
+      others, "' -f -a '", FirstWords(words), "'\n");
+  for (const Word& word : words) {
+    script += base::StrCat("complete -c portcullis -n __fish_use_subcommand -f -a ", word.first,
+                           " -d '", word.summary, "'\n");
+    if (word.second.empty()) continue;
+    const std::string second = base::Join(word.second, " ");
+    script +=
+        base::StrCat("complete -c portcullis -n '__fish_seen_subcommand_from ", word.first,
+                     "; and not __fish_seen_subcommand_from ", second, "' -f -a '", second, "'\n");
+  }
   for (const Command& command : commands) {
-    const auto parts = base::Cut(command.name, " ");
-    const std::string_view first = parts ? parts->first : command.name;
-    script += base::StrCat("complete -c portcullis -n __fish_use_subcommand -f -a ", first, " -d '",
-                           Plain(command.summary), "'\n");
-    if (parts) {
-      script += base::StrCat("complete -c portcullis -n '__fish_seen_subcommand_from ", first,
-                             "' -f -a ", parts->second, "\n");
-    }
+    const std::string condition = base::StrCat(
+        "'__fish_seen_subcommand_from ",
+        base::ReplaceAll(command.name, " ", "; and __fish_seen_subcommand_from "), "'");
     for (const flags::Info& flag : FlagsOf(command)) {
-      script += base::StrCat("complete -c portcullis -n '__fish_seen_subcommand_from ", first,
-                             "' -l ", flag.name, TakesValue(flag) ? " -r" : "");
+      script += base::StrCat("complete -c portcullis -n ", condition, " -l ", flag.name,
+                             TakesValue(flag) ? " -r" : "");
       if (flag.shorthand != '\0') script += base::StrCat(" -s ", std::string(1, flag.shorthand));
       script += base::StrCat(" -d '", MeaningOf(flag), "'\n");
     }

@@ -146,11 +146,11 @@ int Run(const std::vector<std::string>& arguments) {
 std::string ManualPage(const Command& command) {
   const std::string name = FileName(command.name);
   const Usage usage = Divide(command.usage);
-  return base::StrCat(Heading(name), ".SH NAME\n", Escape(name), " \\- ", Escape(command.summary),
-                      "\n", Literal(".SH SYNOPSIS\n", usage.synopsis),
-                      Literal(".SH DESCRIPTION\n", usage.description), Options(command),
-                      Literal(".SH EXAMPLES\n", usage.examples),
-                      Literal(".SH NOTES\n", command.notes), ".SH SEE ALSO\n.BR portcullis (1)\n");
+  return base::StrCat(
+      Heading(name), ".SH NAME\n", Escape(name), " \\- ", Escape(command.summary), "\n",
+      Literal(".SH SYNOPSIS\n", usage.synopsis), Literal(".SH DESCRIPTION\n", usage.description),
+      Options(command), Literal(".SH EXAMPLES\n", usage.examples),
+      Literal(".SH NOTES\n", NotesOf(command)), ".SH SEE ALSO\n.BR portcullis (1)\n");
 }
 
 const Command kManual = {"man", "print a manual page", &Run, nullptr, kUsage};

@@ -7,11 +7,13 @@
 
 #include <vector>
 
+#include "base/strings.h"
 #include "cli/completion.h"
 
 namespace portcullis::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -61,8 +63,30 @@ TEST(Completion, OffersFlagsWithTheSignThatTheirValuesFollow) {
   EXPECT_THAT(CompletionScript("zsh", commands), HasSubstr("[.where its written]:FILE:_files"));
   EXPECT_THAT(CompletionScript("fish", commands),
               HasSubstr("-l output-file -r -s o -d '.where its written'"));
-  EXPECT_THAT(CompletionScript("fish", commands), HasSubstr("-d 'does something of its users'"));
   EXPECT_EQ(CompletionScript("tcsh", commands), "");
+}
+
+TEST(Completion, OffersTheSecondWordsOfCommandsBehindTheFirst) {
+  const Command other = {"some rest", "does the rest", nullptr};
+  const Command plain = {"plain", "does something of its user's", nullptr};
+  const Command commands[] = {kSome, other, plain};
+  EXPECT_THAT(CompletionScript("bash", commands),
+              AllOf(HasSubstr("compgen -W \"some plain help\""),
+                    HasSubstr("\"some \" | \"help some \" | \"man some \") COMPREPLY=($(compgen -W "
+                              "\"thing rest\"")));
+  EXPECT_THAT(CompletionScript("zsh", commands),
+              AllOf(HasSubstr("    'some:thing, rest'\n    'plain:does something of its users'\n"),
+                    HasSubstr("some) compadd thing rest; return ;;\n"),
+                    HasSubstr("case $name in some) name+=\" $words[3]\" ;; esac\n"),
+                    HasSubstr("'some rest') _arguments")));
+  EXPECT_THAT(
+      CompletionScript("fish", commands),
+      AllOf(HasSubstr("-a some -d 'thing, rest'\n"),
+            HasSubstr("-a plain -d 'does something of its users'\n"),
+            HasSubstr("'__fish_seen_subcommand_from some; and not __fish_seen_subcommand_from "
+                      "thing rest' -f -a 'thing rest'\n"),
+            HasSubstr("'__fish_seen_subcommand_from some; and __fish_seen_subcommand_from thing' "
+                      "-l all")));
 }
 
 TEST(Help, HasUsageFlagsAndNotes) {
@@ -73,6 +97,14 @@ TEST(Help, HasUsageFlagsAndNotes) {
             "Flags:\n  --all\n      All [of] them\n\n"
             "Accepted as kube-apiserver's, without effect:\n  --old\n      no longer read\n"
             "\nExit status: 0.\n");
+}
+
+TEST(Help, TellsTheExitStatusIfTheCommandDoesNot) {
+  constexpr std::string_view kStatus =
+      "\nExit status: 0 done, 2 flags or files are wrong, 3 a mistake of ours.\n";
+  const Command quiet = {"quiet", "says little", nullptr, nullptr, "Says little.\n"};
+  EXPECT_EQ(HelpOf(quiet), base::StrCat("Says little.\n", kStatus));
+  EXPECT_THAT(ManualPage(quiet), HasSubstr("Exit status: 0 done"));
 }
 
 }  // namespace

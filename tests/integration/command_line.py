@@ -88,15 +88,69 @@ def completion_in_bash(program, _):
     expect("of a command with two words", offered("portcullis", "schema", "import", "--kubec"), ["--kubeconfig="])
     expect("the command of exec", offered("portcullis", "exec", "--", "--secure-p"), [])
     expect("help", offered("portcullis", "help", "vers"), ["version"])
-    for shell in ("zsh", "fish"):
-        script = call(program, "completion", shell).stdout
-        if "secure-port" not in script:
-            fail(f"{shell}: {script[:200]}")
-        if shutil.which(shell):
-            with tempfile.NamedTemporaryFile("w", suffix=f".{shell}") as file:
-                file.write(script)
-                file.flush()
-                call(shell, "-n", file.name)
+    expect("second words", offered("portcullis", "store", "ch"), ["check"])
+    expect("shells", offered("portcullis", "completion", ""), ["bash", "zsh", "fish"])
+
+
+# Asks zsh's own completion, in a pseudo-terminal, and prints what it would offer.
+ASK_ZSH = r'''
+zmodload zsh/zpty || exit 77
+zpty z zsh -f -i
+zpty -w z "PS1=; autoload -Uz compinit; compinit -u -D; source $1"
+zpty -w z 'compadd() { local -a out; builtin compadd -O out "$@"; print; print -rl -- "offered "${^out}; builtin compadd "$@" }'
+zpty -w z 'take() { _main_complete; compstate[insert]=; compstate[list]=; print; print -r -- "offered"" all" }; zle -C take complete-word take'
+zpty -w z 'bindkey "^T" take; print -r -- "set"" up"'
+while zpty -r z line; do [[ $line == "set up"* ]] && break; done
+zpty -n -w z "$2"$'\C-T'
+while zpty -r z line; do print -r -- ${line%%$'\r'*}; [[ $line == "offered all"* ]] && break; done
+'''
+# What both shells are asked, and what is to be among the answers; None: nothing of portcullis may be.
+OFFERED = (("portcullis ser", {"serve"}), ("portcullis serve --secure-p", {"--secure-port"}), ("portcullis store ch", {"check"}),
+           ("portcullis store check --", {"--output", "--data-dir"}), ("portcullis store restore --", {"--replace"}),
+           ("portcullis help vers", {"version"}), ("portcullis man st", {"store"}), ("portcullis help store exp", {"export"}),
+           ("portcullis completion ", {"bash", "zsh", "fish"}), ("portcullis exec --secure-p", {"--secure-port"}),
+           ("portcullis exec -- tr", None))
+
+
+def completion_in(shell, program):
+    if not shutil.which(shell):
+        return
+    with tempfile.TemporaryDirectory() as name:
+        script = pathlib.Path(name) / "script"
+        script.write_text(call(program, "completion", shell).stdout)
+        ask = pathlib.Path(name) / "ask"
+        ask.write_text(ASK_ZSH if shell == "zsh" else "source $argv[1]; complete -C $argv[2]\n")
+        for line, expected in OFFERED:
+            shown = call(shell, "-f" if shell == "zsh" else "--no-config", ask, script, line, cwd=name).stdout
+            if shell == "zsh":
+                offered = {row.removeprefix("offered ") for row in shown.splitlines() if row.startswith("offered ")} - {"all"}
+            else:
+                offered = {row.split("\t")[0] for row in shown.splitlines()}
+            if expected is None:
+                if wrong := {word for word in offered if word.startswith("--")} | offered & {"serve", "store"}:
+                    fail(f"{shell} offers {wrong} after {line!r}")
+            elif not expected <= offered:
+                fail(f"{shell} offers {sorted(offered)} after {line!r}, not {sorted(expected)}")
+            elif offered & {"script", "ask"}:
+                fail(f"{shell} offers files after {line!r}")
+            if line.startswith("portcullis store restore") and "--output" in offered:
+                fail(f"{shell} offers flags of other commands: {sorted(offered)}")
+
+
+def completion_in_zsh(program, _):
+    completion_in("zsh", program)
+
+
+def completion_in_fish(program, _):
+    completion_in("fish", program)
+
+
+def exit_status(program, _):
+    """The help and the manual page of every command tell it."""
+    for name in commands(program):
+        for words in (["help"], ["man"]):
+            if "Exit status:" not in call(program, *words, *name.split()).stdout:
+                fail(f"portcullis {words[0]} {name} tells no exit status")
 
 
 def manual_pages(program, _):
@@ -130,4 +184,4 @@ def run_before_anything_is_installed(program, _):
 
 if __name__ == "__main__":
     run("command line", __doc__, [help_of_every_command, mistakes, versions, plugins_of_a_release, completion_in_bash,
-                                  manual_pages, run_before_anything_is_installed])
+                                  completion_in_zsh, completion_in_fish, exit_status, manual_pages, run_before_anything_is_installed])
