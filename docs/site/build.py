@@ -6,7 +6,8 @@
 
 Takes the Markdown files that git tracks and the files that they show (manifests, schemas), keeps their places,
 and runs MkDocs (Debian's package mkdocs) over the copy. A link to another document stays a link; one to a
-source file becomes its name. A link that leads nowhere, and a document in mkdocs.yml that is not there, are errors.
+source file becomes its name. A link that leads nowhere, a document in mkdocs.yml that is not there, and a page of docs/
+that is missing in the menu are errors.
 """
 
 import argparse
@@ -75,11 +76,13 @@ def main():
     site = Site(pages)
     for document in documents():
         site.copy(document)
+    here = (ROOT / "docs/site/mkdocs.yml").read_text()
+    site.problems += [f"docs/site/mkdocs.yml: the menu has no {path}" for path in documents()
+                      if path.parent == pathlib.Path("docs") and f": {path}\n" not in here]
     for problem in site.problems:
         print(problem, file=sys.stderr)
     if site.problems:
         return 1
-    here = (ROOT / "docs/site/mkdocs.yml").read_text()
     (output / "mkdocs.yml").write_text(f"{here}docs_dir: {pages}\nsite_dir: {output / 'html'}\n")
     done = subprocess.run(["mkdocs", "build", "--strict", "--quiet", f"--config-file={output / 'mkdocs.yml'}"])
     if done.returncode == 0:
