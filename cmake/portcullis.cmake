@@ -17,6 +17,11 @@ endif()
 find_program(PC_MOLD mold)
 if(PC_MOLD)
   add_link_options(-fuse-ld=mold)
+  if(CMAKE_CROSSCOMPILING)  # a cross compiler does not look for linkers where programs are
+    file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/linker")
+    file(CREATE_LINK "${PC_MOLD}" "${CMAKE_BINARY_DIR}/linker/ld.mold" SYMBOLIC)
+    add_link_options("-B${CMAKE_BINARY_DIR}/linker")
+  endif()
 endif()
 
 add_library(pc_options INTERFACE)
