@@ -46,6 +46,28 @@ class ChainsawReader {
   base::Status Run() {
     const json::Value spec = reading_.root()["spec"];
     TRY(reading_.CheckNames(reading_.root(), {}, {"apiVersion", "kind", "metadata", "spec"}));
+    TRY(reading_.CheckNames(spec, {"spec"},
+                            {"bindings",
+                             "catch",
+                             "cluster",
+                             "clusters",
+                             "compiler",
+                             "concurrent",
+                             "delayBeforeCleanup",
+                             "deletionPropagationPolicy",
+                             "description",
+                             "failFast",
+                             "fastNamespaceDeletion",
+                             "forceTerminationGracePeriod",
+                             "namespace",
+                             "namespaceTemplate",
+                             "namespaceTemplateCompiler",
+                             "scenarios",
+                             "skip",
+                             "skipDelete",
+                             "steps",
+                             "template",
+                             "timeouts"}));
     if (spec["steps"].empty()) return reading_.Wrong({"spec"}, "the Test has no steps");
     Suite suite;
     suite.name = reading_.document().name;
@@ -53,6 +75,10 @@ class ChainsawReader {
     for (std::size_t i = 0; i < spec["steps"].size(); ++i) {
       const Steps at = {"spec", "steps", std::to_string(i), "try"};
       const json::Value actions = spec["steps"][i]["try"];
+      TRY(reading_.CheckNames(spec["steps"][i], {"spec", "steps", std::to_string(i)},
+                              {"bindings", "catch", "cleanup", "cluster", "clusters", "compiler",
+                               "deletionPropagationPolicy", "description", "finally", "name",
+                               "skipDelete", "template", "timeouts", "try", "use"}));
       if (spec["steps"][i].Has("use")) {
         NotOurs("step templates are not read");
         suite.cases.push_back(reading_.NewCase("use", {"spec", "steps", std::to_string(i)}));

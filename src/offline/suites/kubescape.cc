@@ -5,6 +5,7 @@
 // bindings stand in test-resources/ of a folder above, the parameters' definition in configuration/.
 #include <filesystem>
 #include <functional>
+#include <system_error>
 #include <utility>
 
 #include "base/file.h"
@@ -28,6 +29,7 @@ class KubescapeReader {
 
   base::Status Run() {
     const fs::path folder = base::FolderOf(reading_.document().source->path());
+    if (reading_.root().empty()) return reading_.Wrong({}, "the list has no tests");
     root_ = RootOf(folder);
     if (root_.empty()) return reading_.Wrong({}, "no directory above has test-resources/");
     definitions_ = ReadPath(root_ / "configuration");
@@ -164,6 +166,12 @@ class KubescapeReader {
 }  // namespace
 
 bool IsKubescapeTests(const Manifest& document) {
+  // An empty list beside a policy tests nothing; another one is another program's.
+  if (document.object.is_array() && document.object.empty()) {
+    std::error_code error;
+    const fs::path path = document.source->path();
+    return path.filename() == "tests.json" && fs::exists(path.parent_path() / "policy.yaml", error);
+  }
   const json::Value first = document.object[std::size_t{0}];
   return document.object.is_array() && first["template"].is_string() &&
          first["expected"].is_string();
