@@ -34,7 +34,7 @@ make up the cluster; they and all other objects are judged as if they were creat
 files. What a workload would make (the pods of a Deployment) is judged with it. AdmissionReview documents
 are judged as the requests that they record. If there are test files, their cases are run instead: those of
 portcullis (docs/offline-tests.md), kyverno-test.yaml, gator's Suites, kat, kaptest, kubescape's tests.json,
-chainsaw, audit logs.
+vap-library's policy_test.go, chainsaw, audit logs.
 
 Examples:
   portcullis test deploy/                              # policies and manifests of a folder

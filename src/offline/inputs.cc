@@ -110,6 +110,7 @@ class FileReader {
         inputs_(inputs) {}
 
   void Run() {
+    if (IsGoTest(path_)) return ReadGoTest();
     ++inputs_.files;
     if (file_->find('\0') != std::string::npos) {
       return Fail(0, 0, "a binary file, not YAML or JSON");
@@ -137,6 +138,19 @@ class FileReader {
 
   void Fail(std::size_t line, std::size_t column, std::string message) {
     inputs_.problems.push_back({{path_, line, column}, std::move(message)});
+  }
+
+  void ReadGoTest() {
+    Manifest manifest;
+    manifest.source = std::make_shared<const SourceText>(path_, file_, *file_, 1);
+    manifest.arena = std::make_shared<json::Arena>();
+    manifest.object = json::String(*manifest.arena, *file_);
+    if (FormatOf(manifest) != nullptr) {
+      ++inputs_.files;
+      inputs_.tests.push_back(std::move(manifest));
+    } else if (named_) {
+      Fail(0, 0, "a Go test that is not one of vap-library's");
+    }
   }
 
   void ReadDocument(std::string_view text, std::size_t line) {
@@ -231,6 +245,10 @@ class Walker {
   void Named(const std::string& path, bool recursive) {
     // As the Go tool and gator write it: a folder with all that is below it.
     if (path.ends_with("/...")) return Named(path.substr(0, path.size() - 4), true);
+    // CI systems take paths for those of a repository only without "./".
+    if (path.size() > 2 && path.starts_with("./") && path != "./-") {
+      return Named(path.substr(path.find_first_not_of('/', 2) == 2 ? 2 : 1), recursive);
+    }
     if (path == "-") {
       auto text = base::ReadStandardInput();
       if (!text.ok()) return Fail(std::string(kStandardInput), text.status().message());
@@ -306,7 +324,7 @@ class Walker {
     }
     if (S_ISDIR(info.st_mode)) {
       if (recursive) Folder(entry.string(), true);
-    } else if (S_ISREG(info.st_mode) && IsManifestName(entry)) {
+    } else if (S_ISREG(info.st_mode) && (IsManifestName(entry) || IsGoTest(name))) {
       File(entry.string(), false);
     }
   }

@@ -47,7 +47,9 @@ JudgeOptions OptionsOf(const JudgeOptions& options, CoverageCounter& counter) {
 class SuiteRun {
  public:
   SuiteRun(Suite& suite, std::span<const Manifest> shared, const JudgeOptions& options)
-      : suite_(suite), shared_(shared), options_(OptionsOf(options, counter_)) {}
+      : suite_(suite), shared_(shared), options_(OptionsOf(options, counter_)) {
+    if (suite.drops_unknown_fields) options_.cluster.validation = engine::FieldValidation::kWarn;
+  }
 
   SuiteReport Run(const std::optional<Pattern>& chosen) {
     SuiteReport out;
@@ -141,7 +143,7 @@ class SuiteRun {
   Suite& suite_;
   const std::span<const Manifest> shared_;
   CoverageCounter counter_;
-  const JudgeOptions options_;
+  JudgeOptions options_;
 };
 
 // Runs all suites; the order of the reports is theirs.

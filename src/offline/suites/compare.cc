@@ -222,6 +222,8 @@ bool TextMatch::Holds(std::string_view subject) const {
       return subject == text;
     case Kind::kPart:
       return subject.find(text) != std::string_view::npos;
+    case Kind::kEnd:
+      return subject.ends_with(text);
     case Kind::kRegex: {
       const auto pattern = Pattern::Read(text);
       return pattern.ok() && pattern->Finds(subject);
@@ -233,6 +235,7 @@ bool TextMatch::Holds(std::string_view subject) const {
 std::string TextMatch::ToString() const {
   const std::string_view verb = kind == Kind::kWhole  ? "is"
                                 : kind == Kind::kPart ? "contains"
+                                : kind == Kind::kEnd  ? "ends with"
                                                       : "matches";
   return base::StrCat(verb, " \"", text, "\"");
 }

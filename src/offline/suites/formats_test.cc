@@ -250,6 +250,128 @@ spec:
   ExpectAllPass(Run("controls"), 2);
 }
 
+// As vap-library writes them, in few words.
+constexpr char kGoTest[] = R"go(package maps
+
+import (
+	"vap-library/testutils" // and others
+)
+
+var mapYAML string = `
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: %s
+  namespace: %s
+data:
+  size: "%s"
+unknown: {to: kinds}
+`
+
+var limitYAML = `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: "%s"}, value: %s}`
+var podYAML = `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: %s}, spec: {containers: [{name: a, image: "a:1"}]}}`
+var patchYAML = `{spec: {ephemeralContainers: [{name: %s, image: "a:1"}]}}`
+
+func TestMain(m *testing.M) {
+	var labels = map[string]string{"vap-library.com/maps": "deny"}
+	var bindings = map[string]bool{"maps": true}
+	testEnv, err = testutils.CreateTestEnv("", false, labels, nil, bindings)
+	if err != nil {
+		log.Fatalf("no cluster: %s", err)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	f := features.New("Sizes").
+		Setup(func(ctx context.Context) context.Context {
+			err := testutils.ApplyK8sResourceFromYAML(ctx, cfg, fmt.Sprintf(limitYAML, "maps.vap-library.com", "5"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = testutils.ApplyK8sResourceFromYAML(ctx, cfg, fmt.Sprintf(podYAML, namespace))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}).
+		Assess("A small one is accepted", func(ctx context.Context) context.Context {
+			/* testutils.ApplyK8sResourceFromYAML(ctx, cfg, "{}") */
+			err := testutils.ApplyK8sResourceFromYAML(ctx, cfg, fmt.Sprintf(mapYAML, "small", namespace, "3"))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}).
+		Assess("A large one is rejected", func(ctx context.Context) context.Context {
+			err := testutils.ApplyK8sResourceFromYAML(ctx, cfg, fmt.Sprintf(mapYAML, "large", namespace, "7"))
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if !strings.HasSuffix(err.Error(), fmt.Sprintf("%s is more than %s", "7", "5")) {
+				t.Fatal(err)
+			}
+		}).
+		Assess("An ephemeral container is rejected", func(ctx context.Context) context.Context {
+			err = client.Resources(namespace).Get(ctx, "a", namespace, pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			patchData := []byte(fmt.Sprintf(patchYAML, "debug"))
+			err = client.Resources(namespace).PatchSubresource(ctx, pod, "ephemeralcontainers", patch)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+		}).
+		Assess("Something else", func(ctx context.Context) context.Context {
+			err := testutils.ApplyK8sResourceFromYAML(ctx, cfg, made())
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+}
+)go";
+
+constexpr char kGoTestPolicy[] = R"yaml(apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: maps.vap-library.com}
+spec:
+  paramKind: {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps, pods/ephemeralcontainers]}
+  validations:
+  - expression: "object.kind == 'Pod' || int(object.data.size) <= params.value"
+    messageExpression: "object.data.size + ' is more than ' + string(params.value)"
+  - expression: "object.kind != 'Pod' || !has(object.spec.ephemeralContainers)"
+)yaml";
+
+TEST_F(FormatsTest, ReadsTheGoTestsOfVapLibrary) {
+  Write("policy.yaml", kGoTestPolicy);
+  Write("policy_test.go", kGoTest);
+  Write("other_test.go", "package other\n");
+  Report report = Run();
+  ASSERT_THAT(report.results, SizeIs(6));
+  EXPECT_EQ(report.results[0].place.ToString(), (folder_ / "policy_test.go").string() + ":33:21");
+  EXPECT_EQ(report.results[3].name, "maps/TestSizes/A large one is rejected");
+  EXPECT_EQ(report.results[5].message, "objects that Go functions make");
+  report.results.pop_back();
+  ExpectAllPass(report, 5);
+}
+
+TEST_F(FormatsTest, GoTestsFailWhereTheyDoNotHold) {
+  Write("policy.yaml", kGoTestPolicy);
+  std::string wrong = base::ReplaceAll(kGoTest, "%s is more than %s", "%s is less than %s");
+  Write("policy_test.go", base::ReplaceAll(wrong, "\"3\"", "\"9\""));
+  Report report = Run();
+  ASSERT_THAT(report.results, SizeIs(6));
+  EXPECT_EQ(report.results[2].verdict, Verdict::kFail);
+  EXPECT_EQ(report.results[3].message.substr(0, 41),
+            "no failure ends with \"7 is less than 5\": c");
+  // The place of a failure is a line of the text in the program.
+  EXPECT_EQ(report.results[2].failures[1].place.ToString(),
+            (folder_ / "policy_test.go").string() + ":14:3");
+  Write("policy_test.go", "import \"vap-library/testutils\"\n");
+  EXPECT_EQ(Run().problems[0].message, "no function of the test has steps");
+}
+
 TEST_F(FormatsTest, ReadsChainsawTests) {
   Write("rules.yaml", std::string(kPolicy) +
                           "---\napiVersion: admissionregistration.k8s.io/v1\n"
@@ -277,6 +399,31 @@ metadata: {name: t}
 spec: {steps: [{try: [{script: {content: ls}}]}]}
 )yaml");
   EXPECT_EQ(Run().results[0].message, "test t: `script` is not run");
+}
+
+TEST_F(FormatsTest, TestsThatTestNothingAreErrors) {
+  Write("tests.json", "[]");
+  EXPECT_THAT(Run().problems, IsEmpty());  // of whatever it is
+  Write("policy.yaml", kPolicy);
+  ASSERT_THAT(Run().problems, SizeIs(1));
+  EXPECT_EQ(Run().problems[0].message, "the list has no tests");
+  const auto problem = [this](const std::string& text) {
+    Write("tests.json", "{}");
+    Write("t.yaml", text);
+    const Report report = Run();
+    return report.problems.empty() ? "" : report.problems[0].message;
+  };
+  EXPECT_EQ(problem("apiVersion: test.gatekeeper.sh/v1alpha1\nkind: Suite\ntests: []\n"),
+            "the Suite has no tests");
+  EXPECT_EQ(problem("validatingAdmissionPolicies: []\ntestSuites: []\n"),
+            "testSuites has no suite");
+  const std::string chainsaw =
+      "apiVersion: chainsaw.kyverno.io/v1alpha1\nkind: Test\nmetadata: {name: t}\nspec: ";
+  EXPECT_EQ(problem(chainsaw + "{steps: []}\n"), "the Test has no steps");
+  EXPECT_EQ(problem(chainsaw + "{steps: [{name: a}]}\n"), "no step tries anything");
+  EXPECT_THAT(problem(chainsaw + "{steps: [{tyr: []}]}\n"), HasSubstr("unknown field \"tyr\""));
+  EXPECT_THAT(problem(chainsaw + "{stepz: []}\n"),
+              HasSubstr("unknown field \"stepz\" (did you mean steps?)"));
 }
 
 TEST_F(FormatsTest, ReplaysAuditLogs) {

@@ -25,12 +25,12 @@ namespace portcullis::offline {
 
 // A condition on a text.
 struct TextMatch {
-  enum class Kind : std::uint8_t { kWhole, kPart, kRegex };
+  enum class Kind : std::uint8_t { kWhole, kPart, kEnd, kRegex };
   Kind kind = Kind::kWhole;
   std::string text;
 
   bool Holds(std::string_view subject) const;  // a pattern that is none holds for nothing
-  std::string ToString() const;                // `"no"`, `contains "no"`, `matches "n."`
+  std::string ToString() const;                // `is "no"`, `contains "no"`, `matches "n."`
 };
 
 // What becomes of a request; with Expectation::policy, what that policy makes of it.
@@ -89,6 +89,8 @@ struct Suite {
   std::shared_ptr<json::Arena> arena = std::make_shared<json::Arena>();
   Inputs inputs;       // what the cluster has; `given` of it past admission
   bool steps = false;  // each case finds what those before it have left
+  // Fields that a kind does not have are dropped, as of clients in Go; else as the flags say.
+  bool drops_unknown_fields = false;
   std::vector<Case> cases;
   std::vector<std::string> notes;
 };

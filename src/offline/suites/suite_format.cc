@@ -23,6 +23,7 @@ constexpr SuiteFormat kFormats[] = {
     {"kat", "files named POLICY.TEST.VERDICT.ROLE.yaml", &IsKatFile, &ReadKatFiles, &FolderOf},
     {"kaptest", "kaptest.yaml", &IsKaptest, &ReadKaptest},
     {"kubescape", "tests.json", &IsKubescapeTests, &ReadKubescapeTests},
+    {"vap-library", "policy_test.go", &IsVapLibraryTest, &ReadVapLibraryTest},
     {"chainsaw", "kind Test of chainsaw.kyverno.io", &IsChainsawTest, &ReadChainsawTest},
     {"audit", "audit logs", &IsAuditEvent, &ReadAuditLog, &FileOf},
 };
@@ -66,6 +67,8 @@ const FileAccess& Disk() {
 }
 
 std::span<const SuiteFormat> SuiteFormats() { return kFormats; }
+
+bool IsGoTest(std::string_view path) { return path.ends_with("_test.go"); }
 
 const SuiteFormat* FormatOf(const Manifest& document) {
   for (const SuiteFormat& format : kFormats) {

@@ -33,12 +33,17 @@ const SuiteFormat* FormatOf(const Manifest& document);
 // Reads all test documents, in their order.
 Suites ReadSuites(std::span<const Manifest> documents, const FileAccess& files = Disk());
 
+// Whether a file of that name may hold tests although it is neither YAML nor JSON. Its document is its
+// text.
+bool IsGoTest(std::string_view path);
+
 bool IsNativeTest(const Manifest& document);
 bool IsKyvernoTest(const Manifest& document);
 bool IsGatorSuite(const Manifest& document);
 bool IsKatFile(const Manifest& document);
 bool IsKaptest(const Manifest& document);
 bool IsKubescapeTests(const Manifest& document);
+bool IsVapLibraryTest(const Manifest& document);
 bool IsChainsawTest(const Manifest& document);
 bool IsAuditEvent(const Manifest& document);
 
@@ -48,6 +53,8 @@ base::Status ReadGatorSuite(std::span<const Manifest> documents, Location& wrong
 base::Status ReadKatFiles(std::span<const Manifest> documents, Location& wrong, Suites& suites);
 base::Status ReadKaptest(std::span<const Manifest> documents, Location& wrong, Suites& suites);
 base::Status ReadKubescapeTests(std::span<const Manifest> documents, Location& wrong,
+                                Suites& suites);
+base::Status ReadVapLibraryTest(std::span<const Manifest> documents, Location& wrong,
                                 Suites& suites);
 base::Status ReadChainsawTest(std::span<const Manifest> documents, Location& wrong, Suites& suites);
 base::Status ReadAuditLog(std::span<const Manifest> documents, Location& wrong, Suites& suites);
