@@ -66,8 +66,9 @@ constexpr OfflineFlag kOwn[] = {
      .set = &flags::SetInt<&OfflineOptions::warn_exit_code>},
 };
 
-constexpr std::string_view kSharedNames[] = {
-    "filename", "recursive", "webhooks", "kubernetes-version", "feature-gates", "runtime-config"};
+constexpr std::string_view kSharedNames[] = {"filename",           "recursive",   "webhooks",
+                                             "kubernetes-version", "k8s-version", "feature-gates",
+                                             "runtime-config"};
 
 std::vector<OfflineFlag> AllFlags() { return WithSharedFlags(kOwn, kSharedNames); }
 std::vector<flags::Info> Flags() { return flags::InfosOf<OfflineOptions>(AllFlags()); }

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "cli/terminal_progress.h"
+#include "cli/webhook_handshakes.h"
 #include "flags/setters.h"
 #include "golang/strconv.h"
 #include "offline/correct_files.h"
@@ -223,6 +224,8 @@ constexpr OfflineFlag kShared[] = {
      &SetWebhooks, "", '\0', "skip|call|FILE"},
     {"kubernetes-version", kText, "1.36", "Release of Kubernetes: 1.7 to 1.36",
      &SetText<&ClusterOptions::kubernetes_version>, "", '\0', "VERSION"},
+    {"k8s-version", kText, "", "The same", &SetText<&ClusterOptions::kubernetes_version>, "", '\0',
+     "VERSION"},
     {"feature-gates", kPairs, "", "Feature gates to set: Name=true,Other=false", &AddFeatureGates,
      ""},
     {"runtime-config", kPairs, "", "Versions to serve: api/all, group/version=true|false",
@@ -266,9 +269,11 @@ base::Result<std::unique_ptr<WebhookClient>> WebhookClient::Create(OfflineOption
     client->threads_ = std::make_unique<net::IoThreads>();
     TRY(client->threads_->status());
     client->https_ = net::HttpsClient::Create(*client->threads_);
+    client->handshakes_ = MakeHandshakes(*client->https_, client->plan_.services);
   }
   options.judge.stand_in = client->plan_.stand_in.get();
   options.judge.cluster.https = client->https_.get();
+  options.judge.handshakes = client->handshakes_.get();
   options.judge.cluster.webhook_service_map = client->plan_.services;
   return client;
 }
@@ -322,10 +327,13 @@ base::Status PrintReport(const offline::Report& report, const OfflineOptions& op
     const auto form = std::find_if(own.begin(), own.end(), [&](const OwnForm& one) {
       return one.name == output.format->name;
     });
-    const std::string text =
-        form != own.end()
-            ? form->text
-            : output.format->write(report, {to_terminal && UsesColor(), options.verbose});
+    const bool color = to_terminal && UsesColor();
+    std::string text;
+    if (form == own.end()) {
+      text = output.format->write(report, {color, options.verbose});
+    } else {
+      text = color && !form->colored.empty() ? form->colored : form->text;
+    }
     if (to_terminal) {
       std::fwrite(text.data(), 1, text.size(), stdout);
     } else {

@@ -90,6 +90,7 @@ inline constexpr OfflineFlag kReportOutput = {
 struct OwnForm {
   std::string_view name;  // "table"
   std::string text;
+  std::string colored = {};  // for a terminal; "": the same
 };
 // Writes the report in every form that is asked for.
 base::Status PrintReport(const offline::Report& report, const OfflineOptions& options,
@@ -105,6 +106,7 @@ class WebhookClient {
   offline::WebhookPlan plan_;
   std::unique_ptr<net::IoThreads> threads_;
   std::unique_ptr<net::HttpsClient> https_;
+  std::unique_ptr<offline::Handshakes> handshakes_;
 };
 
 // Reads the inputs, and what they lack from a running cluster if a flag says so. An

@@ -28,6 +28,15 @@ enum class Asks : std::uint8_t { kCreateOrUpdate, kApply, kDelete };
 
 class CoverageCounter;  // offline/coverage.h
 
+// Tries whether webhooks can be reached by TLS; the command has the sockets. Confined to one thread.
+class Handshakes {
+ public:
+  virtual ~Handshakes() = default;
+  // Why the TLS of what the clientConfig of a webhook names fails, in Go's words; "" if it does not, or if
+  // nothing can be reached there.
+  virtual std::string ErrorOf(json::Value client_config) = 0;
+};
+
 struct JudgeOptions {
   ClusterOptions cluster;
   std::string ns;                          // -n: of manifests that name none
@@ -47,6 +56,8 @@ struct JudgeOptions {
   std::size_t threads = 0;                 // of RunTests(); 0: one for each processor
   // Which webhooks are called; null: all. Outlives the call.
   const admission::WebhookStandIn* stand_in = nullptr;
+  // Of Lint(): of webhooks that are called. Null: none is. Outlives the call.
+  Handshakes* handshakes = nullptr;
 };
 
 // The report's results are in the order of the manifests. Errors are the user's: a flag's value, a

@@ -281,6 +281,16 @@ class Pool final : public CertificatePool {
 
   std::string VerifyClient(const std::vector<std::string>& chain,
                            base::WallTime now) const override {
+    return Verify(chain, CertificateUse::kClient, {}, now);
+  }
+  std::string VerifyServer(const std::vector<std::string>& chain, std::string_view host,
+                           base::WallTime now) const override {
+    return Verify(chain, CertificateUse::kServer, host, now);
+  }
+
+ private:
+  std::string Verify(const std::vector<std::string>& chain, CertificateUse use,
+                     std::string_view host, base::WallTime now) const {
     ReadCertificates certificates;
     for (const std::string& der : chain) {
       const X509Ptr certificate = ParseDer(der);
@@ -290,15 +300,11 @@ class Pool final : public CertificatePool {
       certificates.push_back(std::move(*read));
     }
     if (certificates.empty()) return "x509: malformed certificate";
-    return VerifyCertificate({.chain = certificates,
-                              .roots = roots_.get(),
-                              .host = {},
-                              .use = CertificateUse::kClient,
-                              .now = now})
+    return VerifyCertificate(
+               {.chain = certificates, .roots = roots_.get(), .host = host, .use = use, .now = now})
         .error;
   }
 
- private:
   const X509StorePtr roots_;
 };
 

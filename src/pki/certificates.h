@@ -99,6 +99,9 @@ class CertificatePool {
   // text: "x509: certificate signed by unknown authority".
   virtual std::string VerifyClient(const std::vector<std::string>& chain,
                                    base::WallTime now) const = 0;
+  // Likewise of a server that is called by `host`, a name or an IP address.
+  virtual std::string VerifyServer(const std::vector<std::string>& chain, std::string_view host,
+                                   base::WallTime now) const = 0;
 };
 
 // Reads and checks; errors name the file.

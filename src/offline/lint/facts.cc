@@ -86,7 +86,71 @@ void AddExpressions(json::Value list, std::string_view section,
   }
 }
 
+// The webhook's match conditions as a ValidatingAdmissionPolicy for the same requests.
+Manifest ConditionsPolicy(const WebhookFact& webhook, std::size_t number) {
+  const auto arena = std::make_shared<json::Arena>();
+  const json::Value& hook = webhook.hook;
+  json::ObjectBuilder matches(*arena);
+  matches.Set("resourceRules", hook["rules"]);
+  for (const std::string_view name : {"namespaceSelector", "objectSelector", "matchPolicy"}) {
+    if (hook.Has(name)) matches.Set(name, hook[name]);
+  }
+  const json::Value always = json::ObjectBuilder(*arena).Set("expression", "true").Build();
+  const json::Value spec = json::ObjectBuilder(*arena)
+                               .Set("failurePolicy", "Ignore")
+                               .Set("matchConstraints", matches.Build())
+                               .Set("matchConditions", hook["matchConditions"])
+                               .Set("validations", json::MakeArray(*arena, {always}))
+                               .Build();
+  const std::string name = base::StrCat("conditions-of-webhook-", std::to_string(number));
+  return MakeManifest(*webhook.configuration, arena,
+                      json::ObjectBuilder(*arena)
+                          .Set("apiVersion", base::StrCat(kGroup, "/v1"))
+                          .Set("kind", "ValidatingAdmissionPolicy")
+                          .Set("metadata", json::ObjectBuilder(*arena).Set("name", name).Build())
+                          .Set("spec", spec)
+                          .Build());
+}
+
+// The pod of a Pod or of a workload.
+json::Value PodOf(const Manifest& manifest) {
+  return manifest.kind == "Pod" ? manifest.object : manifest.object["spec"]["template"];
+}
+
+void AddSecrets(const LintFacts& facts, const Manifest& workload,
+                std::vector<const Manifest*>& out) {
+  const auto add = [&](json::Value name) {
+    const Manifest* secret =
+        name.is_string() ? facts.FindManifest("Secret", workload.ns, name.AsString()) : nullptr;
+    if (secret == nullptr || CertificateOf(*secret).empty()) return;
+    if (std::find(out.begin(), out.end(), secret) == out.end()) out.push_back(secret);
+  };
+  for (const json::Value& volume : PodOf(workload)["spec"]["volumes"].elements()) {
+    add(volume["secret"]["secretName"]);
+    for (const json::Value& source : volume["projected"]["sources"].elements()) {
+      add(source["secret"]["name"]);
+    }
+  }
+}
+
 }  // namespace
+
+const Manifest& JudgedFact::manifest() const {
+  return webhook == nullptr ? *policy.manifest : *webhook->configuration;
+}
+
+std::vector<std::string> JudgedFact::StepsOf(std::vector<std::string> steps) const {
+  if (webhook == nullptr) return steps;
+  std::vector<std::string> own = webhook->Steps({});
+  own.insert(own.end(), steps.begin() + 1, steps.end());  // without "spec"
+  return own;
+}
+
+std::string CertificateOf(const Manifest& secret) {
+  const json::Value text = secret.object["stringData"]["tls.crt"];
+  if (text.is_string()) return std::string(text.AsString());
+  return base::Base64Decode(secret.object["data"]["tls.crt"].AsString()).value_or("");
+}
 
 std::vector<std::string> WebhookFact::Steps(std::initializer_list<std::string_view> below) const {
   std::vector<std::string> steps = {"webhooks", std::to_string(index)};
@@ -124,6 +188,13 @@ LintFacts::LintFacts(std::span<const Manifest> manifests, const api::catalog::Ca
         policy.bindings.push_back(binding);
       }
     }
+    judged_.push_back({policy, nullptr});
+  }
+  for (const WebhookFact& webhook : webhooks_) {
+    if (webhook.hook["matchConditions"].empty()) continue;
+    const Manifest& made = *conditions_.emplace_back(
+        std::make_unique<const Manifest>(ConditionsPolicy(webhook, judged_.size())));
+    judged_.push_back({{&made, {}, false}, &webhook});
   }
 }
 
@@ -183,6 +254,23 @@ json::Value LabelsOfOwnPods(const LintFacts& facts, const WebhookFact& webhook) 
   const Manifest* manifest =
       facts.FindManifest("Service", service["namespace"].AsString(), service["name"].AsString());
   return manifest == nullptr ? json::Value() : manifest->object["spec"]["selector"];
+}
+
+std::vector<const Manifest*> CertificatesOfOwnPods(const LintFacts& facts,
+                                                   const WebhookFact& webhook) {
+  std::vector<const Manifest*> secrets;
+  const json::Value wanted = LabelsOfOwnPods(facts, webhook);
+  if (wanted.empty()) return secrets;
+  for (const Manifest& manifest : facts.manifests()) {
+    if (manifest.ns != webhook.service()["namespace"].AsString()) continue;
+    const json::Value labels = PodOf(manifest)["metadata"]["labels"];
+    bool selected = labels.is_object();
+    for (const json::Member& label : wanted.members()) {
+      selected = selected && labels[label.name()].AsString() == label.value.AsString();
+    }
+    if (selected) AddSecrets(facts, manifest, secrets);
+  }
+  return secrets;
 }
 
 std::string_view SameInNewerVersion(const Manifest& manifest) {

@@ -50,6 +50,17 @@ struct ExpressionFact {
   std::string_view section;        // "validations", "matchConditions", "variables", …
 };
 
+// What is tried with requests: a policy, or the match conditions of a webhook as a policy that says
+// nothing else. Kubernetes evaluates both alike, within the same limits.
+struct JudgedFact {
+  PolicyFact policy;                     // of `manifest` is what is judged
+  const WebhookFact* webhook = nullptr;  // null: the policy stands in a file
+
+  // Where an expression of `policy` stands: the manifest and the steps in it.
+  const Manifest& manifest() const;
+  std::vector<std::string> StepsOf(std::vector<std::string> steps) const;
+};
+
 class Trials;  // lint/trials.h
 
 class LintFacts {
@@ -66,6 +77,7 @@ class LintFacts {
   json::Arena& arena() const { return arena_; }  // lives as long as the facts
   const std::vector<WebhookFact>& webhooks() const { return webhooks_; }
   const std::vector<PolicyFact>& policies() const { return policies_; }
+  const std::vector<JudgedFact>& judged() const { return judged_; }
   const std::vector<const Manifest*>& bindings() const { return bindings_; }
 
   const Manifest* FindManifest(std::string_view kind, std::string_view ns,
@@ -83,6 +95,8 @@ class LintFacts {
   std::vector<WebhookFact> webhooks_;
   std::vector<PolicyFact> policies_;
   std::vector<const Manifest*> bindings_;
+  std::vector<std::unique_ptr<const Manifest>> conditions_;  // of webhooks, as policies
+  std::vector<JudgedFact> judged_;
 };
 
 // Something that a rule may match: {"", "v1", "pods", "CREATE"}.
@@ -107,10 +121,16 @@ bool IsCalledIn(const LintFacts& facts, const WebhookFact& webhook, std::string_
 
 // What the pods behind the webhook's Service have for labels, as far as a file says; else null.
 json::Value LabelsOfOwnPods(const LintFacts& facts, const WebhookFact& webhook);
+// The Secrets with a certificate that these pods mount, as far as a file says.
+std::vector<const Manifest*> CertificatesOfOwnPods(const LintFacts& facts,
+                                                   const WebhookFact& webhook);
 
 // The apiVersion in which the object means the same, with the same fields and defaults; "": there is none, or
 // none is known.
 std::string_view SameInNewerVersion(const Manifest& manifest);
+
+// The certificates in PEM of a TLS Secret; "": it has none.
+std::string CertificateOf(const Manifest& secret);
 
 std::vector<ExpressionFact> ExpressionsOf(const Manifest& policy);
 // Whether one of the resource rules names the operation.

@@ -3,13 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/strings.h"
 #include "offline/correct_files.h"
 #include "offline/lint/lint.h"
+#include "pki/certificates.h"
 
 namespace portcullis::offline {
 namespace {
@@ -163,6 +166,139 @@ spec:
   }
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_THAT(found[0], HasSubstr("for the CREATE of Pod large (m.yaml:"));
+}
+
+// 1,000 variables, each compared with all: more than the million.
+TEST(LintTest, MeasuresMatchConditionsOfWebhooks) {
+  std::string text = std::string(kHook) + R"yaml(
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  matchConditions:
+  - name: quadratic
+    expression: >-
+      !has(object.spec.volumes) || object.spec.containers.all(c, object.spec.volumes.exists(v, v.name == c.name))
+  - name: costly
+    expression: >-
+      object.spec.containers.all(c, !has(c.env) || c.env.all(e, c.env.exists_one(f, f.name == e.name)))
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: large}
+spec:
+  containers:
+  - name: a
+    image: a:1
+    env:
+)yaml";
+  for (int i = 0; i < 1000; ++i) {
+    text += base::StrCat("    - {name: VARIABLE_", std::to_string(i), ", value: a}\n");
+  }
+  const LintReport report = LintText(text);
+  std::vector<std::string> found;
+  for (const Finding& finding : report.findings) {
+    if (!finding.rule->id.starts_with("expression-")) continue;
+    found.push_back(
+        base::StrCat(finding.place.ToString(), " ", finding.rule->id, ": ", finding.message));
+  }
+  EXPECT_THAT(
+      found,
+      ElementsAre(HasSubstr("m.yaml:14:5 expression-may-exceed-budget: for a Pod of "),
+                  HasSubstr("m.yaml:17:5 expression-over-budget: the expression costs more than "
+                            "1000000 for the CREATE of Pod large (m.yaml:")));
+}
+
+TEST(LintTest, TriesMatchConditionsOfWebhooks) {
+  const LintReport report = LintText(std::string(kHook) + R"yaml(
+  rules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}]
+  matchConditions: [{name: a, expression: "object.spec.template.spec.nodeName != 'a'"}]
+)yaml");
+  const auto found =
+      std::find_if(report.findings.begin(), report.findings.end(),
+                   [](const Finding& one) { return one.rule->id == "expression-fails"; });
+  ASSERT_NE(found, report.findings.end());
+  EXPECT_EQ(found->place.ToString(), "m.yaml:12:31");
+  EXPECT_EQ(found->message,
+            "the expression fails for the CREATE of a plain Deployment: no such key: nodeName");
+}
+
+std::string CertificateText(const pki::KeyPair& authority, const pki::KeyPair& serving) {
+  return base::StrCat(R"yaml(apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: hook}
+webhooks:
+- name: h.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  timeoutSeconds: 3
+  clientConfig:
+    service: {namespace: hooks, name: hook}
+    caBundle: )yaml",
+                      base::Base64Encode(authority.certificate_pem), R"yaml(
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+  namespaceSelector:
+    matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, hooks]}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: hook, namespace: hooks}
+spec: {selector: {app: hook}, ports: [{port: 443}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: hook, namespace: hooks}
+spec:
+  selector: {matchLabels: {app: hook}}
+  template:
+    metadata: {labels: {app: hook, other: label}}
+    spec:
+      containers: [{name: a, image: "a:1"}]
+      volumes: [{name: tls, secret: {secretName: hook-tls}}]
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: hook-tls, namespace: hooks}
+type: kubernetes.io/tls
+data: {tls.crt: )yaml",
+                      base::Base64Encode(serving.certificate_pem),
+                      ", tls.key: ", base::Base64Encode(serving.key_pem), "}\n");
+}
+
+TEST(LintTest, CertificatesInSecretsFitTheirWebhooks) {
+  const base::WallTime now = base::SystemClock().Now();
+  const auto authority = pki::MakeAuthority("a", now);
+  const auto other = pki::MakeAuthority("b", now);
+  ASSERT_TRUE(authority.ok() && other.ok());
+  const auto issue = [&](const pki::KeyPair& by, const std::string& name, int days = 365) {
+    auto issued = pki::Issue(
+        by, {.common_name = "hook", .dns_names = {name}, .server = true, .valid_days = days}, now);
+    EXPECT_TRUE(issued.ok());
+    return issued.ok() ? *issued : pki::KeyPair();
+  };
+  const auto found = [&](const pki::KeyPair& serving) {
+    std::vector<std::string> messages;
+    for (const Finding& finding : LintText(CertificateText(*authority, serving)).findings) {
+      EXPECT_EQ(finding.place.file, "m.yaml");
+      EXPECT_GE(finding.place.line, 9U) << finding.message;
+      EXPECT_LE(finding.place.line, 11U) << finding.message;
+      messages.push_back(base::StrCat(finding.rule->id, ": ", finding.message));
+    }
+    return messages;
+  };
+  EXPECT_THAT(found(issue(*authority, "hook.hooks.svc")), IsEmpty());
+  const std::string begins =
+      "webhook-certificate: the certificate of Secret hook-tls (m.yaml:32:1), which the pods of "
+      "webhook "
+      "h.example.com mount, is not good for it: x509: ";
+  EXPECT_THAT(
+      found(issue(*authority, "hook.default.svc")),
+      ElementsAre(begins + "certificate is valid for hook.default.svc, not hook.hooks.svc"));
+  EXPECT_THAT(found(issue(*other, "hook.hooks.svc")),
+              ElementsAre(HasSubstr(begins + "certificate signed by unknown authority")));
+  for (const std::string& message : found(issue(*authority, "hook.hooks.svc", 7))) {
+    EXPECT_THAT(
+        message,
+        HasSubstr("webhook-certificate-expires: the certificate of Secret hook-tls (m.yaml:"));
+  }
+  EXPECT_THAT(found(issue(*authority, "hook.hooks.svc", 7)), SizeIs(1));
 }
 
 TEST(LintTest, ShowsWhatAnotherOrderOfMutatorsMakes) {

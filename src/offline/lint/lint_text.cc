@@ -92,6 +92,8 @@ Report LintAsReport(const LintReport& report) {
     result.message = finding.message;
     if (rule.severity != Severity::kError) {
       result.warnings.push_back(base::StrCat(rule.id, ": ", finding.message));
+      result.rule = rule.id;
+      result.is_info = rule.severity == Severity::kInfo;
       continue;
     }
     result.verdict = Verdict::kFail;

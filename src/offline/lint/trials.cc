@@ -130,7 +130,8 @@ base::Result<std::unique_ptr<Trials>> Trials::Run(const LintFacts& facts, const 
   std::unique_ptr<Trials> trials(new Trials(facts, options));
   Inputs cluster;
   GiveSurroundings(facts, cluster);
-  for (const PolicyFact& policy : facts.policies()) {
+  for (const JudgedFact& judged : facts.judged()) {
+    const PolicyFact& policy = judged.policy;
     cluster.given.push_back(*policy.manifest);
     for (const Manifest* binding : policy.bindings) cluster.given.push_back(*binding);
     if (!policy.bindings.empty()) continue;
@@ -141,7 +142,9 @@ base::Result<std::unique_ptr<Trials>> Trials::Run(const LintFacts& facts, const 
   Judging judging(cluster, trials->options_);
   TRY(judging.Begin());
   trials->TryManifests(judging, inputs);
-  for (const PolicyFact& policy : facts.policies()) trials->TryPlainObjects(judging, policy);
+  for (const JudgedFact& judged : facts.judged()) {
+    trials->TryPlainObjects(judging, judged.policy);
+  }
   return trials;
 }
 

@@ -8,15 +8,17 @@ namespace portcullis::offline {
 namespace {
 
 void Check(const LintFacts& facts, Findings& findings) {
-  for (const PolicyFact& policy : facts.policies()) {
-    for (const ExpressionFact& expression : ExpressionsOf(*policy.manifest)) {
-      const TriedExpression* tried = facts.trials().Find(*policy.manifest, expression.text);
+  for (const JudgedFact& judged : facts.judged()) {
+    const Manifest& policy = *judged.policy.manifest;
+    for (const ExpressionFact& expression : ExpressionsOf(policy)) {
+      const TriedExpression* tried = facts.trials().Find(policy, expression.text);
       if (tried == nullptr || tried->error.empty() || tried->exceeded) continue;
       // Found where the variable stands.
       if (tried->error.starts_with("composited variable")) continue;
-      if (findings.HasErrorAt(*policy.manifest, expression.steps)) continue;
+      const std::vector<std::string> steps = judged.StepsOf(expression.steps);
+      if (findings.HasErrorAt(judged.manifest(), steps)) continue;
       findings.Add(
-          *policy.manifest, expression.steps,
+          judged.manifest(), steps,
           base::StrCat("the expression fails for ",
                        facts.trials().trials()[tried->failed_in].subject, ": ", tried->error));
     }

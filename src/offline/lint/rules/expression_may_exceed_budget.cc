@@ -13,12 +13,12 @@ constexpr std::uint64_t kMostBytes = 32 * 1024;
 
 void Check(const LintFacts& facts, Findings& findings) {
   kube_cel::Compiler compiler;
-  for (const PolicyFact& policy : facts.policies()) {
+  for (const JudgedFact& judged : facts.judged()) {
     for (const kube_cel::CostlyExpression& costly :
-         kube_cel::EstimateCosts(compiler, facts.catalog(), policy.manifest->object,
+         kube_cel::EstimateCosts(compiler, facts.catalog(), judged.policy.manifest->object,
                                  kube_cel::kCallLimit, kMostBytes)) {
       findings.Add(
-          *policy.manifest, costly.steps,
+          judged.manifest(), judged.StepsOf(costly.steps),
           base::StrCat("for a ", costly.kind, " of ", std::to_string(costly.object_bytes / 1024),
                        " KiB the expression may cost more than ",
                        std::to_string(kube_cel::kCallLimit), ", by its estimate"));

@@ -17,6 +17,8 @@ extern const LintRule kWebhookTimeoutsAddUp;
 extern const LintRule kWebhookFailsOpen;
 extern const LintRule kSidecarFailsOpen;
 extern const LintRule kWebhookCertificate;
+extern const LintRule kWebhookCertificateExpires;
+extern const LintRule kWebhookSideEffects;
 extern const LintRule kWebhookMissingService;
 extern const LintRule kRuleNeverMatches;
 extern const LintRule kSelectorNeverMatches;
