@@ -133,8 +133,9 @@ int Run(const std::vector<std::string>& arguments) {
 
   auto report = options.server ? ExplainRemotely(options) : ExplainHere(options);
   if (!report.ok()) return Fail(report.status());
-  const OwnForm own[] = {{"table", offline::ExplainAsText(*report)},
-                         {"html", offline::ExplainAsHtml(*report)}};
+  const OwnForm own[] = {
+      {"table", offline::ExplainAsText(*report), offline::ExplainAsText(*report, true)},
+      {"html", offline::ExplainAsHtml(*report)}};
   if (const base::Status printed = PrintReport(*report, options, own); !printed.ok()) {
     return Fail(printed);
   }

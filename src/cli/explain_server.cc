@@ -108,6 +108,7 @@ class Explainer {
                                   {std::string(server::kTraceHeader), "full"}};
     const net::Response answer =
         TRY(fetcher_.Send(stored ? "PUT" : "POST", url, headers, json::ToString(object)));
+    result.sent = json::ToString(object);
     result.code = answer.status;
     if (answer.status < 300) {
       result.object = answer.content();

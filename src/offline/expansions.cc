@@ -76,6 +76,9 @@ bool Judging::JudgeExpansion(const Manifest& manifest, const Expansion& expansio
       result.object.clear();
     }
   }
+  if (judged.admitted && kind == "pod" && index == 0 && options_.traces && IsOwn(manifest)) {
+    result.pods.emplace_back(subject, json::ToString(judged.object));
+  }
   // A ReplicaSet has its Deployment's fields in the same places.
   JudgeExpansions(manifest, judged.admitted ? judged.object : expansion.object, site.ns, site.path,
                   result);

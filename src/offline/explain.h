@@ -9,8 +9,9 @@
 
 namespace portcullis::offline {
 
-// Of each result its place, its failures, the object in the end, and the table of its trace.
-std::string ExplainAsText(const Report& report);
+// Of each result its place, its failures, the object in the end, what its steps have changed, and the table of
+// its trace. With `color` for a terminal.
+std::string ExplainAsText(const Report& report, bool color = false);
 // The text as one page that needs nothing else, a section for each result.
 std::string ExplainAsHtml(const Report& report);
 

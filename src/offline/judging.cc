@@ -508,6 +508,7 @@ Judging::Judged Judging::Submit(Operation& op, const Request& request, const Bla
   if (is_case_) CollectPolicies(*trace, result);
   if (covers) Cover(op, *trace, creates, *options_.coverage);
   if (shown) result.trace = TraceText(op, *trace, outcome);
+  if (shown && request.verb != Verb::kPatch) result.sent = request.body;
   Judged judged;
   judged.admitted = outcome.ok();
   if (outcome.ok()) {

@@ -75,6 +75,11 @@ struct Result {
   std::string status;                            // JSON of the Status that refuses; "" if allowed
   std::vector<PolicyStep> policies;              // of cases of test files
   std::string trace;                             // JSON of its AdmissionTrace; "" unless asked for
+  // With a trace: the pods that a workload would make, "pod of Deployment web" and JSON.
+  std::vector<std::pair<std::string, std::string>> pods;
+  std::string rule;      // of lint: the id of what its warning is of
+  bool is_info = false;  // likewise: it is none to worry about
+  std::string sent;      // with a trace: JSON of the object of a create or update
 };
 
 // A value in a file that is to be another: an expectation of a test that does not hold.

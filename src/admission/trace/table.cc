@@ -47,22 +47,6 @@ class Table {
   std::vector<std::size_t> widths_;
 };
 
-// "/spec/containers/0/image" as "spec.containers[0].image".
-std::string FieldPath(std::string_view pointer) {
-  const auto tokens = json::ParsePointer(pointer);
-  if (!tokens.ok() || tokens->empty()) return "(all)";
-  std::string path;
-  for (const std::string& token : *tokens) {
-    const bool is_index = token.find_first_not_of("0123456789") == std::string::npos;
-    if (is_index || token.find_first_of("./") != std::string::npos) {
-      path += base::StrCat("[", token, "]");
-    } else {
-      path += base::StrCat(path.empty() ? "" : ".", token);
-    }
-  }
-  return path;
-}
-
 // Three digits are enough: "1.23ms".
 std::string DurationText(json::Value nanoseconds) {
   std::int64_t value = nanoseconds.AsInt();
@@ -71,25 +55,12 @@ std::string DurationText(json::Value nanoseconds) {
   return base::FormatDuration(std::chrono::nanoseconds(value / unit * unit));
 }
 
-std::string ActorText(json::Value step) {
-  for (const std::string_view name : {"stage", "plugin"}) {
-    if (step.Has(name)) return std::string(step[name].AsString());
-  }
-  std::string text = "  ";
-  text += step[step.Has("webhook") ? "configuration" : "policy"].AsString();
-  for (const std::string_view name : {"webhook", "binding"}) {
-    if (step.Has(name)) text += base::StrCat("/", step[name].AsString());
-  }
-  if (step.Has("param")) text += base::StrCat(" (param ", step["param"].AsString(), ")");
-  return text;
-}
-
 std::string ChangesText(json::Value changes) {
   std::string text;
   const std::size_t shown = std::min(changes.size(), kShownChanges);
   for (const json::Value& change : changes.elements().subspan(0, shown)) {
     if (!text.empty()) text += ", ";
-    text += base::StrCat(change["op"].AsString(), " ", FieldPath(change["path"].AsString()));
+    text += base::StrCat(change["op"].AsString(), " ", TraceFieldPath(change["path"].AsString()));
   }
   if (changes.size() > shown) {
     text += base::StrCat(", and ", std::to_string(changes.size() - shown), " more");
@@ -133,7 +104,8 @@ std::string VerdictText(json::Value verdict) {
 
 void AddStep(json::Value step, Table& table) {
   const std::string object(step["object"].AsString());
-  std::string actor = ActorText(step);
+  const bool is_part = step.Has("webhook") || step.Has("policy");
+  std::string actor = base::StrCat(is_part ? "  " : "", TraceStepName(step));
   if (!object.empty()) actor += base::StrCat(" [", object, "]");
   table.Add({PhaseText(step), std::move(actor), std::string(step["outcome"].AsString()),
              DurationText(step["durationNanoseconds"]),
@@ -148,6 +120,33 @@ void AddStep(json::Value step, Table& table) {
 }
 
 }  // namespace
+
+std::string TraceFieldPath(std::string_view pointer) {
+  const auto tokens = json::ParsePointer(pointer);
+  if (!tokens.ok() || tokens->empty()) return "(all)";
+  std::string path;
+  for (const std::string& token : *tokens) {
+    const bool is_index = token.find_first_not_of("0123456789") == std::string::npos;
+    if (is_index || token.find_first_of("./") != std::string::npos) {
+      path += base::StrCat("[", token, "]");
+    } else {
+      path += base::StrCat(path.empty() ? "" : ".", token);
+    }
+  }
+  return path;
+}
+
+std::string TraceStepName(json::Value step) {
+  for (const std::string_view name : {"stage", "plugin"}) {
+    if (step.Has(name)) return std::string(step[name].AsString());
+  }
+  std::string text(step[step.Has("webhook") ? "configuration" : "policy"].AsString());
+  for (const std::string_view name : {"webhook", "binding"}) {
+    if (step.Has(name)) text += base::StrCat("/", step[name].AsString());
+  }
+  if (step.Has("param")) text += base::StrCat(" (param ", step["param"].AsString(), ")");
+  return text;
+}
 
 std::string TraceTable(json::Value document) {
   const json::Value request = document["request"];
@@ -168,7 +167,7 @@ std::string TraceTable(json::Value document) {
   Table fields;
   fields.Add({"FIELD", "SET BY"});
   for (const json::Value& field : document["fields"].elements()) {
-    fields.Add({FieldPath(field["path"].AsString()), std::string(field["setBy"].AsString())});
+    fields.Add({TraceFieldPath(field["path"].AsString()), std::string(field["setBy"].AsString())});
   }
   return out + "\n" + fields.Text();
 }

@@ -80,6 +80,13 @@ json::Value ResultOf(json::Arena& arena, const Result& result) {
     const auto parsed = json::Parse(arena, result.object);
     if (parsed.ok()) object.Set("object", *parsed);
   }
+  json::ArrayBuilder pods(arena);
+  for (const auto& [subject, text] : result.pods) {
+    const auto parsed = json::Parse(arena, text);
+    if (!parsed.ok()) continue;
+    pods.Add(json::ObjectBuilder(arena).Set("subject", subject).Set("object", *parsed).Build());
+  }
+  if (pods.size() > 0) object.Set("pods", pods.Build());
   if (!result.trace.empty()) {
     const auto parsed = json::Parse(arena, result.trace);
     if (parsed.ok()) object.Set("trace", *parsed);
