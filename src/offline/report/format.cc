@@ -68,7 +68,7 @@ std::string SummaryOf(const Report& report) {
     text += Counted(count, count == 1 ? "warning" : "warnings");
   }
   if (const std::size_t count = report.problems.size(); count > 0) {
-    text += Counted(count, count == 1 ? "file that cannot be read" : "files that cannot be read");
+    text += Counted(count, count == 1 ? "problem in the files" : "problems in the files");
   }
   return text;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // GitLab's code quality report (docs.gitlab.com/ci/testing/code_quality): an entry for each failure and
-// warning. The fingerprint says which entry of an earlier report is the same.
+// warning. The fingerprint says which entry of an earlier report is the same; within a report each has its
+// own.
 #include <algorithm>
+#include <map>
 
 #include "base/digest.h"
 #include "base/strings.h"
@@ -18,7 +20,9 @@ class GitlabReport {
 
   void Add(std::string_view severity, std::string_view check, std::string_view message,
            const Location& place) {
-    const std::string identity = base::StrCat(place.file, "\n", check, "\n", message);
+    std::string identity = base::StrCat(place.file, "\n", check, "\n", message);
+    const std::size_t before = known_[identity]++;
+    if (before > 0) identity += base::StrCat("\n", std::to_string(before));
     const auto line = static_cast<std::int64_t>(std::max<std::size_t>(place.line, 1));
     entries_.Add(json::ObjectBuilder(arena_)
                      .Set("description", message)
@@ -38,6 +42,7 @@ class GitlabReport {
  private:
   json::Arena& arena_;
   json::ArrayBuilder entries_;
+  std::map<std::string, std::size_t> known_;  // how often each identity was met
 };
 
 }  // namespace
@@ -53,6 +58,10 @@ std::string WriteGitlab(const Report& report, const FormatOptions&) {
       out.Add("major", failure.source, failure.message, failure.place);
     }
     if (result.is_case) continue;
+    if (!result.rule.empty()) {
+      out.Add(result.is_info ? "info" : "minor", result.rule, result.message, result.place);
+      continue;
+    }
     for (const std::string& warning : result.warnings) {
       out.Add("minor", "warning", warning, result.place);
     }

@@ -23,11 +23,13 @@ class Sarif {
   void Add(std::string_view level, const std::string& rule, std::string_view message,
            const Location& place) {
     if (std::find(rules_.begin(), rules_.end(), rule) == rules_.end()) rules_.push_back(rule);
+    json::ArrayBuilder locations(arena_);
+    if (!place.file.empty()) locations.Add(LocationOf(place));
     results_.Add(json::ObjectBuilder(arena_)
                      .Set("ruleId", rule)
                      .Set("level", level)
                      .Set("message", Message(message))
-                     .Set("locations", json::ArrayBuilder(arena_).Add(LocationOf(place)).Build())
+                     .Set("locations", locations.Build())
                      .Build());
   }
 
@@ -103,6 +105,11 @@ std::string WriteSarif(const Report& report, const FormatOptions&) {
   for (const Result& result : report.results) {
     for (const Failure& failure : result.failures) {
       sarif.Add("error", RuleId(failure.source), failure.message, failure.place);
+    }
+    if (result.is_case) continue;
+    if (!result.rule.empty()) {
+      sarif.Add(result.is_info ? "note" : "warning", result.rule, result.message, result.place);
+      continue;
     }
     for (const std::string& warning : result.warnings) {
       sarif.Add("warning", "warning", warning, result.place);

@@ -67,6 +67,7 @@ std::string WriteGithub(const Report& report, const FormatOptions&) {
     for (const Failure& failure : result.failures) {
       out += GithubLine("error", failure.place, failure.source, failure.message);
     }
+    if (result.is_case) continue;
     for (const std::string& warning : result.warnings) {
       out += GithubLine("warning", result.place, NameOf(result), warning);
     }
@@ -128,6 +129,7 @@ std::string WriteMarkdown(const Report& report, const FormatOptions&) {
       rows += base::StrCat("| ", VerdictText(result.verdict), " | `", failure.place.ToString(),
                            "` | `", Cell(NameOf(result)), "` | ", Cell(failure.message), " |\n");
     }
+    if (result.is_case) continue;
     for (const std::string& warning : result.warnings) {
       rows += base::StrCat("| warning | `", result.place.ToString(), "` | `", Cell(NameOf(result)),
                            "` | ", Cell(warning), " |\n");
